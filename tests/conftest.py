@@ -1,4 +1,4 @@
-"""What holds for all tests: which backend they run on, and what `--quick` leaves out."""
+"""Settings for all tests: the backend in the report header, and the option `--quick`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import pytest
 
 import flambeau
 
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a shell, whose children tests could not interrupt
+# background jobs of a shell ignore SIGINT, but tests interrupt child processes
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -19,7 +20,7 @@ def pytest_report_header() -> str:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Without the device that the chosen backend needs there is nothing to run: say so."""
+    """Exit with a message if the selected backend needs a CUDA device and none is available."""
     if os.environ.get("FLAMBEAU_BACKEND", "").startswith("cupy"):
         try:
             flambeau.ones(1)
@@ -29,7 +30,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 # --- `--quick` ----------------------------------------------------------------------------------------------------
 
-PER_TEST = 3  # of a test with many parameters, so many are run
+PER_TEST = 3  # number of parameters that `--quick` runs of each test
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -39,7 +40,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With `--quick`: the first, the middle and the last of each test's parameters, so that families are all touched."""
+    """With `--quick`, keep only the first, the middle and the last parameter of each test."""
     if not config.getoption("--quick"):
         return
     by_test: dict[str, list[pytest.Item]] = {}

@@ -1,4 +1,4 @@
-"""Datasets, samplers, collation and what the loader gives; its workers are in test_data_workers.py."""
+"""Datasets, samplers, collation and the DataLoader without workers. Tests of workers are in test_data_workers.py."""
 
 from __future__ import annotations
 
@@ -374,7 +374,7 @@ def test_longer_than_reported():
 
 @pytest.mark.parametrize("workers", [0, 2])
 def test_shuffle_draws_what_pytorch_draws(workers):
-    """First the workers' base seed, then the sampler's seed; the samples of an epoch draw from neither."""
+    """Each epoch draws the workers' base seed, then the sampler's seed, and nothing else from the default generator."""
     loader = DataLoader(torch.arange(30), 7, shuffle=True, num_workers=workers, **(FORK if workers else {}))
     torch.manual_seed(11)
     epochs = [list(itertools.chain(*numbers(loader))) for _ in range(2)]

@@ -1,4 +1,4 @@
-"""Data pipes: `torch.utils.data.IterDataPipe`, `MapDataPipe` and those that are made of them."""
+"""Data pipes: `torch.utils.data.IterDataPipe`, `MapDataPipe` and the pipes derived from them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The loader's workers: seeds, what they send, errors, deaths, how they end."""
+"""DataLoader workers: seeds, transferred data, errors, killed workers and shutdown."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.slow
 
 
 class Draws(Dataset):
-    """Random numbers, from the generators that a worker seeds."""
+    """A dataset of random numbers from each generator that a worker seeds."""
 
     def __getitem__(self, index):
         return random.random(), np.random.rand(), torch.rand(()).item(), torch.initial_seed()
@@ -87,7 +87,7 @@ def process_ids(loader) -> set:
 def test_persistent_workers_stay():
     loader = DataLoader(Info(), batch_size=None, num_workers=2, persistent_workers=True, **FORK)
     assert process_ids(loader) == process_ids(loader)
-    for _ in loader:  # an epoch that is not finished
+    for _ in loader:  # start an epoch without finishing it
         break
     assert len(list(loader)) == 4
     other = DataLoader(Info(), batch_size=None, num_workers=2, **FORK)
@@ -118,7 +118,7 @@ def test_batches_arrive_as_they_were_sent():
         for a, b in zip(here[:4], there[:4], strict=True):
             assert torch.equal(a, b) and a.dtype is b.dtype and a.requires_grad == b.requires_grad
         assert np.array_equal(here[4], there[4]) and here[5:] == there[5:]
-        there[0].fill_(7)  # it is ours to write to
+        there[0].fill_(7)  # received tensors are writable
         assert there[0].min() == 7
 
 
@@ -213,7 +213,8 @@ def test_a_dead_worker_is_noticed_at_once(fault, cause):
 def test_timeout(monkeypatch):
     monkeypatch.setattr(sys.modules["flambeau_nnlib.data.pool"], "SHUTDOWN_PERIOD", 0.1)
     loader = DataLoader(Faulty(lambda: time.sleep(60)), batch_size=None, num_workers=2, timeout=0.5, **FORK)
-    late = r"DataLoader timed out after 0.5 seconds while waiting for a batch from worker 1 \(pid \d+\)"  # it has the third
+    # worker 1 loads the slow sample
+    late = r"DataLoader timed out after 0.5 seconds while waiting for a batch from worker 1 \(pid \d+\)"
     with pytest.raises(RuntimeError, match=late):
         list(loader)
     gc.collect()

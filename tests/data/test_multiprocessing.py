@@ -1,4 +1,4 @@
-"""torch.multiprocessing: tensors that several processes share, and processes that fail."""
+"""torch.multiprocessing: tensors shared between processes, and processes that fail."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ import flambeau as torch
 pytestmark = pytest.mark.slow
 
 METHODS = [method for method in ("fork", "spawn") if method in mp.get_all_start_methods()]
-WAIT = 15  # seconds, for what takes milliseconds
+WAIT = 15  # timeout in seconds for operations that take milliseconds
 
 
 @pytest.fixture(params=METHODS)
@@ -37,7 +37,7 @@ def strategy(request):
 
 
 def run(context, target, *args):
-    """Start a process, and have it end with the test."""
+    """Start a daemon process, which is terminated with the test process."""
     process = context.Process(target=target, args=args, daemon=True)
     process.start()
     return process
@@ -69,7 +69,7 @@ def write_and_answer(queue, answers):
     tensor = queue.get(timeout=WAIT)
     tensor[0] = 100
     answers.put(tensor.shape)
-    queue.get(timeout=WAIT)  # stay until told
+    queue.get(timeout=WAIT)  # keep the process alive until the test ends it
 
 
 def test_both_sides_of_a_queue_see_what_the_other_writes(context, strategy):
@@ -162,7 +162,7 @@ def write_to_storages(queue, answers):
     untyped[3] = 64
     typed[1] = 5
     answers.put(tensor.tolist())
-    queue.get(timeout=WAIT)  # stay until told
+    queue.get(timeout=WAIT)  # keep the process alive until the test ends it
 
 
 def test_storages_are_sent_as_memory(context, strategy):
@@ -252,7 +252,7 @@ def test_a_killed_sender_leaves_nothing_in_shared_memory(method, first, tmp_path
 def total(queue, answers):
     tensors = queue.get(timeout=WAIT)
     answers.put((sum(tensor.sum().item() for tensor in tensors), len(os.listdir("/proc/self/fd"))))
-    queue.get(timeout=WAIT)  # stay until told
+    queue.get(timeout=WAIT)  # keep the process alive until the test ends it
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts open files")
@@ -313,7 +313,7 @@ def write_to_a_view(queue, answers):
     view[0, 0] = 7
     row[3] = 77
     answers.put(base.tolist())
-    queue.get(timeout=WAIT)  # stay until told
+    queue.get(timeout=WAIT)  # keep the process alive until the test ends it
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
@@ -390,7 +390,7 @@ def test_spawn():
 
 def fail_second(index):
     if index == 1:
-        raise ValueError("no luck")
+        raise ValueError("failed on purpose")
     time.sleep(WAIT)
 
 
@@ -415,7 +415,7 @@ def test_an_exception_comes_with_its_traceback_and_stops_the_others():
         mp.start_processes(fail_second, **start)
     assert time.monotonic() - begin < WAIT / 2
     assert str(info.value).startswith("\n\n-- Process 1 terminated with the following error:\nTraceback")
-    assert "in fail_second" in str(info.value) and "ValueError: no luck" in str(info.value)
+    assert "in fail_second" in str(info.value) and "ValueError: failed on purpose" in str(info.value)
     assert info.value.error_index == 1 and info.value.error_pid > 0
 
 
@@ -457,8 +457,8 @@ def test_older_names_warn():
 
 
 def take_steps(index, model, features, targets, until):
-    """Train until the loss on all examples is small: with the steps of the other processes, or else never."""
-    optimizer = torch.optim.SGD([list(model.parameters())[index]], lr=0.1)  # only one of the parameters is this process's
+    """Train one of the parameters until the loss is small, which requires the steps of the other processes."""
+    optimizer = torch.optim.SGD([list(model.parameters())[index]], lr=0.1)  # this process updates only one parameter
     for _ in range(20_000):
         optimizer.zero_grad()
         loss = torch.nn.functional.mse_loss(model(features), targets)
@@ -495,7 +495,7 @@ def write_to(batch):
 
 
 def test_tensors_of_workers_are_shared():
-    """Small ones and large: what a process writes to them that was forked later is seen, as is what another one was sent."""
+    """Tensors from workers are in shared memory: writes of a forked process or of a queue's receiver are visible."""
     for method in ("start", "queue"):
         for batch in torch.utils.data.DataLoader(Sizes(), batch_size=None, num_workers=1, multiprocessing_context="fork"):
             assert all(tensor.is_shared() and tensor.untyped_storage().is_shared() for tensor in batch)

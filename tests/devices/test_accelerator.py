@@ -1,4 +1,4 @@
-"""`torch.accelerator`: what it says where there is no device, and that it asks `torch.cuda` where there is one."""
+"""`torch.accelerator`: its results without a device, and its delegation to `torch.cuda` with one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`torch.cuda` and `torch.backends` where there is no CUDA: importable, queryable, and with PyTorch's errors."""
+"""`torch.cuda` and `torch.backends` without CUDA: imports and queries work, and other calls raise PyTorch's errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What programs may rely on about CUDA devices: where tensors are made, how they travel, who waits for whom."""
+"""CUDA semantics: device placement, transfers between devices, streams and synchronization."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_the_documents_example_of_cuda_semantics() -> None:
-    """The notes on CUDA semantics, line by line, on three devices."""
+    """Run the code of PyTorch's notes on CUDA semantics on three devices of the stand-in."""
     run(
         """
         x = torch.cuda.FloatTensor(1)
@@ -48,7 +48,7 @@ def test_the_documents_example_of_cuda_semantics() -> None:
 
 
 def test_it_is_lazy() -> None:
-    """The package can be imported whenever; nothing touches a device before one is needed."""
+    """Importing and querying `torch.cuda` does not initialize a device."""
     run("""
         from flambeau.engine.devices.cuda import is_initialized
         torch.cuda.FloatTensor, torch.cuda.Stream, torch.backends.cudnn.enabled
@@ -149,7 +149,7 @@ def test_gradients_travel_between_devices() -> None:
 
 @pytest.mark.parametrize("families", ["activation,indexing,joining,matrix,reductions", "scatter,sorting,statistics,views,loss"])
 def test_operations_on_a_device_that_is_not_current(families: str) -> None:
-    """Values and derivatives of the samples, on the second device while the first is current."""
+    """Check values and derivatives of the samples on `cuda:1` while `cuda:0` is current."""
     run(f"""
         import warnings
         from flambeau.conformance.checks import CHECKS, Checker

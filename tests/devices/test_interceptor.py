@@ -1,4 +1,4 @@
-"""`Interceptor`: kernels go through it while it is installed, and all is as before when it is not."""
+"""`Interceptor`: it sees kernel calls while installed, and has no effect after removal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NUMPY = find("numpy")
 
 
 class StandIn:
-    """A backend by another object, so that a test can tell them apart."""
+    """A proxy of a backend that is a distinct object."""
 
     def __init__(self, real: Backend) -> None:
         self.real = real
@@ -26,7 +26,7 @@ class StandIn:
 
 
 class Counting(Interceptor):
-    """Notes the names of the operations whose kernels run."""
+    """An interceptor that records the names of the operations whose kernels run."""
 
     def __init__(self) -> None:
         super().__init__([NUMPY])

@@ -1,4 +1,4 @@
-"""Jobs of several processes, for the tests of what is built upon collectives."""
+"""Helpers that run jobs of several processes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _work(rank: int, size: int, url: str, programs: tuple[Callable[..., Any], ..
 
 
 def assert_job_ends(size: int, *programs: Callable[..., Any], arguments: tuple[Any, ...] = (), expected: int = 0) -> None:
-    """Run programs, one after the other, in each process of a job: each gets the rank and the number of processes."""
+    """Run the programs in order in each process of a job, as `program(rank, size, *arguments)`, and assert the exit codes."""
     context = multiprocessing.get_context("fork")
     url = f"tcp://127.0.0.1:{test_distributed.free_port()}"
     processes = [context.Process(target=_work, args=(rank, size, url, programs, arguments)) for rank in range(size)]
@@ -42,7 +42,7 @@ def assert_job_ends(size: int, *programs: Callable[..., Any], arguments: tuple[A
 
 
 def whole(tensor: torch.Tensor) -> torch.Tensor:
-    """The tensor itself, or the whole one of a DTensor."""
+    """Return the full tensor of a DTensor, and any other tensor unchanged."""
     return tensor.full_tensor() if hasattr(tensor, "full_tensor") else tensor
 
 

@@ -1,4 +1,4 @@
-"""Processes that compute together: three of them, on one machine."""
+"""Process groups, collectives and stores, in three processes on one machine."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def assert_groups(rank: int) -> None:
 
 
 def assert_data_parallel(rank: int) -> None:
-    torch.manual_seed(rank)  # other parameters everywhere, until the first rank's are taken
+    torch.manual_seed(rank)  # different parameters on each rank, until rank 0 broadcasts its own
     net = nn.parallel.DistributedDataParallel(nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2)))
     torch.manual_seed(9)
     data, optimizer = torch.randn(SIZE * 4, 3), torch.optim.SGD(net.parameters(), lr=0.1)
@@ -157,7 +157,7 @@ def test_three_processes(check: str, tmp_path: Path) -> None:
 
 
 def free_port() -> int:
-    """A port that nobody listens at."""
+    """Return an unused TCP port."""
     store = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
     store.close()
     return store.port

@@ -1,4 +1,4 @@
-"""`distributed.checkpoint`: what several processes save, any number of them loads, and a kill leaves what there was."""
+"""`distributed.checkpoint`: saving and loading with different numbers of processes, and killed saves keep the old checkpoint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`DistributedDataParallel`: two processes, compared with one that sees all batches."""
+"""`DistributedDataParallel` in two processes, compared with one process that trains on all batches."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def batches(steps: int = STEPS) -> torch.Tensor:
 
 
 def trained(wrap: Callable[[nn.Module], Any], rank: int | None, lr: float = 0.1, steps: int = STEPS) -> list[torch.Tensor]:
-    """The weights after training; on the batches of all processes where `rank` is None."""
+    """Return the weights after training on the batches of `rank`, or on the batches of all ranks if it is None."""
     net = wrap(network())
     optimizer = torch.optim.SGD(net.parameters(), lr=lr, momentum=0.5)
     for step in batches(steps):
@@ -59,7 +59,7 @@ def assert_close(found: list[torch.Tensor], expected: list[torch.Tensor], tolera
 
 
 def assert_options(rank: int) -> None:
-    """Many small buckets, gradients as views, a static graph: always the single process's weights."""
+    """Options such as small buckets, gradient views and static graphs give the same weights as a single process."""
     alone = trained(lambda net: net, None)
     for more in ({"bucket_cap_mb": 0.0001}, {"gradient_as_bucket_view": True}, {"static_graph": True, "bucket_cap_mb": 0.002},
                  {"find_unused_parameters": True}):  # fmt: skip
@@ -77,7 +77,7 @@ def assert_first_rank_is_copied(rank: int) -> None:
 
 
 def assert_overlap(rank: int) -> None:
-    """The first bucket is on its way before the backward ends."""
+    """The communication of the first bucket starts before the backward ends."""
     net, seen = DistributedDataParallel(network(), bucket_cap_mb=0.0001), []
 
     def hook(state: Any, bucket: Any) -> Any:
@@ -102,7 +102,7 @@ def assert_accumulation(rank: int) -> None:
 
 
 class Branches(nn.Module):
-    """Ranks may use different parts."""
+    """A module whose ranks can use different submodules."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -132,7 +132,7 @@ def assert_unused_parameters(rank: int) -> None:
 
 
 def assert_uneven_inputs(rank: int) -> None:
-    """The first process has one batch, the second three: averages over those at a step are those of one process."""
+    """Rank 0 has one batch and rank 1 three; gradients are averaged over all ranks, or over those that still have batches."""
     counts = [1, 3]
     for divides_by_all in (True, False):
         net = DistributedDataParallel(nn.Linear(1, 1, bias=False))
@@ -169,7 +169,7 @@ def assert_hooks(rank: int) -> None:
 
 
 def assert_powersgd(rank: int) -> None:
-    """Of full rank the approximation is exact; of rank 1 it still reaches what the full one does."""
+    """PowerSGD with full rank is exact, and with rank 1 reaches a similar loss."""
     alone = trained(lambda net: net, None, steps=8)
 
     def wrap(rank: int, hook: Any) -> Callable[[nn.Module], Any]:
@@ -219,7 +219,7 @@ def assert_mixed_dtypes_and_buffers(rank: int) -> None:
 
 
 def assert_zero_redundancy(rank: int) -> None:
-    """Each process holds half of Adam's state; the weights, and the state that is collected, are the whole optimizer's."""
+    """Each process stores half of Adam's state. The weights and the consolidated state match an unsharded optimizer."""
     from flambeau.distributed.optim import ZeroRedundancyOptimizer
 
     def step(net: nn.Module, optimizer: Any, inputs: torch.Tensor) -> None:

@@ -1,4 +1,4 @@
-"""What carries the bytes between processes: strangers, disagreements, several hosts, MPI."""
+"""Communication engines: unauthenticated clients, mismatched collectives, several hosts and MPI."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ SIZE = 3
 
 
 def join(rank: int, url: str, hosts: int, size: int = SIZE) -> None:
-    """Join a job as if on one of several hosts."""
+    """Join a job while pretending to run on one of `hosts` hosts."""
     os.environ["FLAMBEAU_HOST_ID"] = f"host {rank % hosts}"
     dist.init_process_group("gloo", init_method=url, rank=rank, world_size=size, timeout=timedelta(seconds=30))
 
 
 def in_processes(target: Callable[..., Any], *arguments: Any, size: int = SIZE) -> list[int | None]:
-    """Run `target(rank, *arguments)` in processes, none of which is ended for another's sake; returns their exit codes."""
+    """Run `target(rank, *arguments)` in separate processes until each ends by itself; return the exit codes."""
     context = multiprocessing.get_context("fork")
     processes = [context.Process(target=target, args=(rank, *arguments)) for rank in range(size)]
     for process in processes:
@@ -56,7 +56,7 @@ def assert_disagreement_is_reported(rank: int, url: str, hosts: int, detail: boo
         dist.all_reduce(torch.ones(2, 2)) if rank else dist.all_reduce(torch.ones(4 if detail else 5))
     expected = ("[2, 2]", "[4]") if detail else ("all_reduce of 4", "all_reduce of 5")
     assert all(what in str(caught.value) for what in expected), str(caught.value)
-    time.sleep(1)  # the other rank is to see the disagreement before it sees that this one has left
+    time.sleep(1)  # let the other rank detect the mismatch before it detects that this rank has left
     os._exit(0)
 
 
@@ -73,7 +73,7 @@ def test_ranks_that_disagree_are_told_what_each_calls(hosts: int, detail: bool) 
 
 
 class Trap:
-    """Creates a file where it is unpickled."""
+    """An object that creates a file when it is unpickled."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -90,10 +90,10 @@ def test_nothing_of_strangers_is_read(tmp_path: Path, monkeypatch: pytest.Monkey
         with socket.create_connection(("127.0.0.1", store.port)) as stranger:
             stranger.sendall(len(trap).to_bytes(4, "big") + trap)
     with Client(("127.0.0.1", store.port)) as stranger:
-        stranger.recv_bytes()  # the challenge
+        stranger.recv_bytes()  # the authentication challenge
         stranger.send_bytes(trap)
     friend = dist.TCPStore("127.0.0.1", store.port, wait_for_workers=False)
-    friend.set("other", trap)  # a value is bytes, whatever they are
+    friend.set("other", trap)  # stored values are bytes and are not unpickled by the store
     assert friend.get("other") == trap and not (tmp_path / "caught").exists()
     monkeypatch.setenv("FLAMBEAU_JOB_SECRET", "another")
     stranger = dist.TCPStore("127.0.0.1", store.port, wait_for_workers=False, timeout=timedelta(seconds=1))
@@ -115,7 +115,7 @@ def test_the_secret_is_the_users_alone(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def assert_wrong_key_is_refused(rank: int, url: str) -> None:
-    """A process on another host that holds another secret cannot send."""
+    """A process on another host cannot send messages without the job's secret."""
     import zmq
 
     join(rank, url, 2, 2)
@@ -159,7 +159,7 @@ def on_two_hosts(rank: int, url: str) -> None:
 
 
 def assert_many_sizes(rank: int) -> None:
-    """Sizes around those of chunks, dtypes that NumPy has not, tensors that are not contiguous."""
+    """All-reduce sizes around the chunk size, dtypes missing in NumPy, and non-contiguous tensors."""
     for count in (1, 5000, 300_001):
         for dtype in (torch.float32, torch.bfloat16, torch.float64, torch.complex64):
             tensor = (torch.arange(count) % 7).to(dtype) * (rank + 1)
@@ -230,7 +230,7 @@ def test_mpi(tmp_path: Path) -> None:
 
 
 class Plugin:
-    """An engine for jobs of one process."""
+    """A communication engine for jobs of one process."""
 
     device_type, needs_store = "cpu", False
 

@@ -1,6 +1,7 @@
-"""Processes that die: the others raise within seconds, with the name of who it was, and nothing hangs or stays behind.
+"""Processes that die: the others raise an error that names the dead rank within seconds, and leave no shared memory behind.
 
-`FLAMBEAU_TEST_KILLS=50 python -m pytest tests/distributed/test_distributed_failures.py -k random` kills at so many random moments.
+`FLAMBEAU_TEST_KILLS=50 python -m pytest tests/distributed/test_distributed_failures.py -k random` kills processes at 50
+random moments.
 """
 
 from __future__ import annotations
@@ -28,19 +29,19 @@ import flambeau as torch
 
 pytestmark = pytest.mark.slow
 
-LIMIT = 5.0  # seconds in which the others notice that one has died
+LIMIT = 5.0  # seconds until the others must detect a dead process
 KILLS = int(os.environ.get("FLAMBEAU_TEST_KILLS", "4"))
 WAYS = ("raises", "killed", "ends", "exits")
 
 
 def shared_memory() -> set[str]:
-    """What lies in shared memory that a job of flambeau may have left there: other programs' memory comes and goes."""
+    """Return the names in /dev/shm that jobs of flambeau or MPI may have created."""
     names = os.listdir("/dev/shm") if os.path.isdir("/dev/shm") else []
     return {name for name in names if name.startswith(("flambeau", "mpich", "psm"))}
 
 
 def assert_that_nothing_stays(before: set[str]) -> None:
-    """Of what is new in shared memory, all goes: what jobs of tests that run beside this one have there, when these end."""
+    """Wait until all new shared memory is removed. Jobs of tests in parallel remove theirs when they end."""
     left, end = shared_memory() - before, time.monotonic() + 60
     while left := left & shared_memory():
         assert time.monotonic() < end, left
@@ -48,7 +49,7 @@ def assert_that_nothing_stays(before: set[str]) -> None:
 
 
 def die(way: str) -> None:
-    """End this process, without a goodbye but for the last way."""
+    """End this process by SIGKILL, `os._exit`, `sys.exit` or an exception."""
     if way == "killed":
         os.kill(os.getpid(), signal.SIGKILL)
     if way == "exits":
@@ -59,7 +60,7 @@ def die(way: str) -> None:
 
 
 def in_interpreters(ranks: int, program: str, *arguments: Any, hosts: int = 1) -> list[subprocess.Popen[str]]:
-    """Start processes that run `program` of this file with a rank and arguments, as the main program, until its very end."""
+    """Start an interpreter per rank that runs the function `program` of this file, including interpreter shutdown."""
     code = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import test_distributed_failures as here; "
     return [
         subprocess.Popen(
@@ -80,7 +81,7 @@ def dies(rank: int, url: str, hosts: int, folder: Path, way: str, waits_in: str)
     join(rank, url, hosts)
     dist.barrier()
     if rank == 1:
-        time.sleep(0.3)  # what it has sent to another host is on its way
+        time.sleep(0.3)  # wait for data sent to another host
         (folder / "died").write_text(str(time.time()))
         die(way)
     if waits_in == "nothing":
@@ -224,7 +225,7 @@ def test_messages_of_one_tag_keep_their_order_and_tags_do_not_wait_for_each_othe
 
 
 def random_calls(rank: int, size: int, seed: int) -> list[Callable[[], Any]]:
-    """Operations of random kinds and sizes, the same in all processes."""
+    """Return collectives of random kinds and sizes. The same seed gives the same calls in all processes."""
     chance, calls = random.Random(seed), []
     for _ in range(20):
         count = int(10 ** chance.uniform(0, 6.5))
@@ -247,7 +248,7 @@ def random_calls(rank: int, size: int, seed: int) -> list[Callable[[], Any]]:
 
 
 def works_until_one_dies(rank: int, size: int, url: str, hosts: int, folder: str, seed: int, victim: int, way: str) -> None:
-    """Call one operation after another; the victim ends after a random time, by itself but for a kill."""
+    """Call collectives in a loop. The victim ends itself after a random time, unless the test kills it."""
     if url == "mpi":
         dist.init_process_group("mpi")
         rank = dist.get_rank()
@@ -313,7 +314,7 @@ def test_random_ends_at_random_moments(seed: int, tmp_path: Path) -> None:
 @pytest.mark.skipif(not find_spec("mpi4py") or not shutil.which("mpiexec"), reason="needs mpi4py and mpiexec")
 @pytest.mark.parametrize("seed", range(max(1, KILLS // 3)))
 def test_mpi_random_ends_at_random_moments(seed: int, tmp_path: Path) -> None:
-    """mpiexec ends the others where one is killed; otherwise they raise."""
+    """If a process is killed, mpiexec ends the others; otherwise they raise an error."""
     before, chance = shared_memory(), random.Random(seed)
     size, way = chance.choice([2, 3]), WAYS[seed % len(WAYS)]
     victim = chance.randrange(size)

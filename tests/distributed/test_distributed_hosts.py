@@ -1,4 +1,4 @@
-"""Two hosts: network namespaces with a cable between them, in which the processes of a job run under names of their own."""
+"""Jobs on two simulated hosts: connected network namespaces with separate host names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
-LIMIT = 5.0  # seconds in which a process notices that a host is gone
+LIMIT = 5.0  # seconds until a process must detect that a host is unreachable
 PORT = 29513
 
 PROGRAM = """
@@ -91,9 +91,9 @@ def command(*arguments: str) -> str:
 
 @pytest.fixture
 def hosts() -> Iterator[list[str]]:
-    """The names of two hosts, whose addresses are 10.213.77.1 and .2."""
+    """Create two network namespaces with the addresses 10.213.77.1 and 10.213.77.2, and yield their names."""
     if not all(map(shutil.which, ("ip", "nsenter", "unshare"))):
-        pytest.skip("there are no commands `ip`, `nsenter` and `unshare` to make two hosts with")
+        pytest.skip("the commands `ip`, `nsenter` and `unshare` are required")
     names = [f"fl{os.getpid()}{letter}" for letter in "ab"]
     try:
         for name in names:
@@ -113,7 +113,7 @@ def hosts() -> Iterator[list[str]]:
 
 
 def on_host(host: str, *arguments: Any, **environment: str) -> subprocess.Popen[str]:
-    """Start Python on a host."""
+    """Start a Python process in a host's network namespace."""
     within = [
         "nsenter",
         f"--net=/var/run/netns/{host}",

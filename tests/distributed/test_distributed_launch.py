@@ -1,4 +1,4 @@
-"""`python -m flambeau.distributed.run`: processes that are started, watched and started again."""
+"""`python -m flambeau.distributed.run` starts, monitors and restarts processes."""
 
 from __future__ import annotations
 

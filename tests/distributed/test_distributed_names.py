@@ -1,4 +1,4 @@
-"""Post-local SGD, collectives that gradients flow through, functions on local tensors, layers that compute again."""
+"""Post-local SGD, differentiable collectives, `local_map`, activation checkpointing, and other names of `distributed`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def one_weight(value=0.0):
 
 
 def assert_post_local_sgd(rank, size):
-    """Two steps with averaged gradients, two with own ones, of which the second averages weights."""
+    """Two steps with averaged gradients, then two steps with local gradients, of which the last averages the weights."""
     net = DistributedDataParallel(one_weight())
     state = PostLocalSGDState(None, dist.new_subgroups(1)[0], start_localSGD_iter=2)
     net.register_comm_hook(state, post_localSGD_hook)
@@ -75,7 +75,7 @@ def assert_post_local_sgd(rank, size):
 
 
 def assert_gradients_of_collectives(rank, size):
-    """The gradient of the sum of all processes' losses, each `rank + 1` times what it got."""
+    """Check gradients through collectives. The loss of each process is `rank + 1` times its result, summed over processes."""
     total = size * (size + 1) / 2
 
     def gradient(function):

@@ -1,4 +1,4 @@
-"""The engine `nccl` on a stand-in for `cupy.cuda.nccl`, whose ranks are threads and whose devices are this process's memory."""
+"""The engine `nccl` with a stand-in for `cupy.cuda.nccl`: ranks are threads, and device memory is host memory."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def memory(pointer, count, kind):
 
 
 class StandIn:
-    """NCCL as CuPy has it, for ranks that are threads."""
+    """Stand-in for `cupy.cuda.nccl` whose ranks are threads."""
 
     def __init__(self):
         self.meeting, self.shown = threading.Barrier(SIZE), {}

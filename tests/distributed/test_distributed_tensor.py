@@ -1,4 +1,4 @@
-"""`DTensor`: what is computed in parts is what one process computes."""
+"""`DTensor`: sharded computations match a single process."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def assert_close(found, expected):
 
 
 def assert_layouts(rank, size):
-    """From every layout to every other, also of lengths that do not divide, on meshes of one and of two dimensions."""
+    """Redistribute between all pairs of layouts, on 1-d and 2-d meshes, including lengths that do not divide evenly."""
     x = torch.arange(5 * 7.0).view(5, 7)
     meshes = [init_device_mesh("cpu", (size,)), init_device_mesh("cpu", (2, size // 2), mesh_dim_names=("a", "b"))]
     for mesh in meshes:
@@ -66,12 +66,12 @@ def assert_layouts(rank, size):
 
 
 def assert_strided_shards(x, mesh):
-    """Rows that the second dimension of the mesh has split before the first."""
+    """Rows that are split along the second mesh dimension before the first."""
     for count in (4, 5, 7):
         rows = x.new_tensor(np.arange(count * 3.0).reshape(count, 3))
         placement = (_StridedShard(0, mesh.size(1)), Shard(0))
         parts = distribute_tensor(rows, mesh, placement)
-        if mesh.size(0) == mesh.size(1):  # the process at (i, j) has what that at (j, i) has of rows split from the left
+        if mesh.size(0) == mesh.size(1):  # the shard at (i, j) is the shard at (j, i) of rows split left to right
             i, j = mesh.get_coordinate()
             first = rows.chunk(mesh.size(1))
             part = first[j].chunk(mesh.size(0)) if j < len(first) else ()
@@ -90,7 +90,7 @@ def assert_strided_shards(x, mesh):
 
 
 def assert_conversions(rank, size):
-    """Gradients through `from_local`, `redistribute` and `to_local`."""
+    """Check gradients through `from_local`, `redistribute` and `to_local`."""
     mesh = init_device_mesh("cpu", (size,))
     local = torch.full((2, 3), 1.0 + rank, requires_grad=True)
     parts = DTensor.from_local(local, mesh, [Shard(0)])
@@ -148,7 +148,7 @@ PROGRAMS = {
 
 
 def assert_operations(rank, size):
-    """Values and gradients are those of one process, whatever the layouts."""
+    """Values and gradients match a single process for all combinations of layouts."""
     mesh = init_device_mesh("cpu", (size,))
     rng = np.random.default_rng(0)
     values, weights = (torch.tensor(rng.normal(size=shape), dtype=torch.float32) for shape in ((4, 6), (5, 6)))
@@ -173,7 +173,7 @@ def assert_operations(rank, size):
 
 
 def assert_particular_operations(rank, size):
-    """In place, numbers, copies, files, what is refused."""
+    """In-place operations, Python numbers, copies, serialization and rejected calls."""
     mesh = init_device_mesh("cpu", (size,))
     x = distribute_tensor(torch.arange(6.0).view(3, 2), mesh, [Shard(0)])
     y = distribute_tensor(torch.ones(3, 2), mesh, [Shard(1)])
@@ -216,7 +216,7 @@ def test_two_processes_hold_one_tensor():
 
 
 def assert_new_operations(rank, size):
-    """Operations that are added with a kind are split as their kind allows, without any further list."""
+    """New operations that declare a `Kind` work on sharded tensors without further registration."""
     triple = op("triple", lambda xp, input: 3 * input, kind=Kind.POINTWISE, linearity=Linearity.JOINT, input=lambda F, g: 3 * g)
     bump = op("bump", lambda xp, input: xp.exp(-input * input), kind=Kind.POINTWISE, promote="float")
     x = torch.arange(24.0).view(4, 6) / 10
@@ -227,7 +227,7 @@ def assert_new_operations(rank, size):
             assert found.placements == (placement,)
             assert_close(found, operation(x))
     terms = DTensor.from_local(x * (rank + 1), mesh, [Partial()])
-    assert triple(terms).placements == (Partial(),)  # linear: the terms of a sum are not added first
+    assert triple(terms).placements == (Partial(),)  # linear, so a partial sum is not reduced first
     assert_close(bump(terms), bump(x * sum(range(1, size + 1))))
     assert_close(triple(terms), 3 * x * sum(range(1, size + 1)))
 
@@ -268,7 +268,8 @@ class Block(nn.Module):
         super().__init__()
         self.before, self.after = nn.LayerNorm(width), nn.LayerNorm(width)
         self.query, self.value, self.out = (nn.Linear(width, width) for _ in range(3))
-        self.key = nn.Linear(width, width, bias=False)  # softmax does not depend on one: Adam would follow its rounding
+        # softmax cancels a key bias, so Adam would amplify rounding errors of its gradient
+        self.key = nn.Linear(width, width, bias=False)
         self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
         self.head_width = width // heads
 
@@ -323,7 +324,7 @@ HALVES = {f"blocks.*.{name}": ColwiseParallel() for name in ("query", "key", "va
 
 
 def assert_split_layers(rank, size):
-    """Weights after training are those of one process: layers in halves, all in parts, logits in parts, the sequence in parts."""
+    """Trained weights match a single process: tensor parallel layers, sharded logits and sequence parallelism."""
     mesh = init_device_mesh("cpu", (size,))
     alone, clipped = trained(network()), trained(network(), clip=True)
     assert_same_weights(trained(parallelize_module(network(), mesh, HALVES)), alone)

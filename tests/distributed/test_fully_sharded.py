@@ -1,4 +1,4 @@
-"""`fully_shard` and `FullyShardedDataParallel`: weights after training are those of one process with all batches."""
+"""`fully_shard` and `FullyShardedDataParallel`: trained weights match one process that trains on all batches."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def sharded(**options):
 
 
 def trained(net, rank, size, steps=3, clip=True, accumulate=1):
-    """On the share of a rank; on all, averaged as they are, where it is None."""
+    """Train on the share of `rank`, or on the average over all shares if it is None; return the network."""
     optimizer = torch.optim.Adam(net.parameters(), lr=0.05)
     rng = torch.Generator().manual_seed(5)
     for _ in range(steps):
@@ -88,7 +88,7 @@ def assert_weights(rank, size):
     gathered.clear()
     kept = trained(sharded(reshard_after_forward=False), rank, size)
     ParameterGroup.gather = gather
-    # Three groups in each of three steps: forward, and again for backward, but for the outermost.
+    # Three groups, three steps: each group is gathered in the forward, and all but the root again in the backward.
     assert (often, len(gathered)) == (3 * (3 + 2), 3 * 3)
     always = trained(sharded(reshard_after_forward=True), rank, size)
     assert_same_weights(always, alone)
@@ -103,7 +103,7 @@ def assert_weights(rank, size):
 
 
 def assert_prefetch(rank, size):
-    """Which parameters start to be gathered, and when they are used."""
+    """Check the order in which parameter groups are prefetched and used."""
     events = []
     start, gather = ParameterGroup._start, ParameterGroup.gather
     ParameterGroup._start = lambda group, parts, async_op=False: (
@@ -134,7 +134,7 @@ def assert_prefetch(rank, size):
         net[0].unshard(async_op=True)
         net[0].reshard()
         for parameter in net.parameters():
-            parameter.mul_(2)  # what has been gathered before is not used
+            parameter.mul_(2)  # outdated gathered parameters are not used
         events.clear()
         net[0].unshard()
         assert events == ["use 0", "now 0"]
@@ -150,7 +150,7 @@ def assert_prefetch(rank, size):
 
 
 def assert_reductions_overlap(rank, size):
-    """The backward starts to sum gradients module by module, and waits for none of them before its end."""
+    """The backward starts a gradient reduction per module, and waits for the reductions only at its end."""
     events = []
     start, wait = ParameterGroup._start_sums, GradientSum.wait
     ParameterGroup._start_sums = lambda group, gradients: events.append(f"start {names[group]}") or start(group, gradients)
@@ -160,7 +160,7 @@ def assert_reductions_overlap(rank, size):
     net(torch.ones(2, 6)).sum().backward()
     ParameterGroup._start_sums, GradientSum.wait = start, wait
     assert events == ["start 1", "start 0", "start net", "wait", "wait", "wait"]
-    # Hooks of the parts see sums; gradients of a second backward are added, also where a module is used twice.
+    # Hooks of sharded parameters see reduced gradients. A second backward accumulates, also if a module is used twice.
     alone, seen = network(), []
     weight = net[0][0].weight
     handles = [
@@ -179,7 +179,7 @@ def assert_reductions_overlap(rank, size):
 
 
 def assert_reshard_among_two(rank, size):
-    """Whole parameters are kept in parts by two processes, between forward and backward."""
+    """`reshard_after_forward=2` shards parameters over groups of two processes between forward and backward."""
     alone = trained(network(), None, size)
     groups = []
     gather = collectives.all_gather_into_tensor
@@ -205,7 +205,7 @@ def assert_other_devices(rank, size):
 
 
 def assert_data_parallel(rank, size):
-    """`DistributedDataParallel`, with an optimizer in every process or in parts."""
+    """`DistributedDataParallel` with a replicated or a sharded optimizer."""
     alone = trained(network(), None, size)
     net = DistributedDataParallel(network())
     assert_same_weights(trained(net, rank, size).module, alone)
@@ -221,7 +221,7 @@ def assert_data_parallel(rank, size):
 
 
 def assert_two_dimensions(rank, size):
-    """Replicas of parts; parts of layers that are in parts already."""
+    """Hybrid sharding on a 2-d mesh, and sharding of layers that are already tensor parallel."""
     alone = trained(network(), None, size)
     mesh = init_device_mesh("cpu", (2, size // 2), mesh_dim_names=("replicate", "shard"))
     net = trained(sharded(mesh=mesh), rank, size)
@@ -244,7 +244,7 @@ def assert_two_dimensions(rank, size):
         assert_same_weights(split, alone)
         net(torch.ones(1, 6)).sum().backward()
         both = [*net[0][0].parameters(), *net[1][0].parameters()]
-        total = nn.utils.clip_grad_norm_(both[:1] + both[2:3], 1e-3)  # on the same mesh
+        total = nn.utils.clip_grad_norm_(both[:1] + both[2:3], 1e-3)  # parameters on the same mesh
         alone(torch.ones(1, 6)).sum().backward()
         gradients = [layer[0].weight.grad for layer in alone[:2]]
         torch.testing.assert_close(total.full_tensor(), nn.utils.get_total_norm(gradients), atol=1e-5, rtol=1e-4)
@@ -260,7 +260,7 @@ def assert_methods(rank, size):
     assert type(net[2].weight) is DTensor
     net.unshard()
     net(torch.ones(1, 6)).sum().backward()
-    assert type(net[2].weight) is DTensor  # until the end of the backward
+    assert type(net[2].weight) is DTensor  # sharded again after the backward
     net.zero_grad()
     with pytest.raises(ValueError, match="already been applied"):
         fully_shard(net)
@@ -268,7 +268,7 @@ def assert_methods(rank, size):
     other = sharded()
     other.load_state_dict({name: value * 2 for name, value in states.items()})
     assert torch.equal(whole(other[2].weight.detach()), 2 * network()[2].weight.detach())
-    # On a device without memory, then in parts, then filled.
+    # Create the network on meta, shard it, then initialize it.
     with torch.device("meta"):
         late = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 2))
     fully_shard(late)
@@ -280,7 +280,7 @@ def assert_methods(rank, size):
     torch.manual_seed(1)
     assert_same_weights(late, nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 2)), 0)
     late(torch.ones(2, 4)).sum().backward()
-    # Mixed precision.
+    # MixedPrecisionPolicy: dtypes of parameters, gradients and outputs.
     policy = MixedPrecisionPolicy(torch.bfloat16, torch.float32, torch.float32)
     seen = []
     net = fully_shard(network(), mp_policy=policy)
@@ -289,7 +289,7 @@ def assert_methods(rank, size):
     assert output.dtype is torch.float32 and seen == [(torch.bfloat16, torch.bfloat16)]
     output.sum().backward()
     assert net[2].weight.dtype is torch.float32 is net[2].weight.grad.dtype
-    # Frozen and tied parameters, and a method that is not forward.
+    # Frozen and tied parameters, and a method other than forward.
     net = network()
     net[0][0].weight.requires_grad_(False)
     net[1][0].weight = net[0][0].weight
@@ -303,7 +303,7 @@ def assert_methods(rank, size):
 
 
 def assert_wrapped_network(rank, size):
-    """`FullyShardedDataParallel`."""
+    """`FullyShardedDataParallel`: wrap policies, state dicts and the optimizer state."""
     alone = trained(network(), None, size)
     policies = [
         None,
@@ -342,7 +342,7 @@ def assert_wrapped_network(rank, size):
     )
     mixed(torch.ones(2, 6)).float().sum().backward()
     assert mixed.module[2].weight.grad.dtype is torch.float32
-    # The optimizer's state, by name.
+    # Optimizer state dicts are keyed by parameter names.
     optimizer = torch.optim.Adam(other.parameters(), lr=0.1)
     other(torch.ones(2, 6)).sum().backward()
     optimizer.step()

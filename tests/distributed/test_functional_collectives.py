@@ -1,4 +1,4 @@
-"""Collectives that return new tensors, and their gradients."""
+"""Functional collectives, which return new tensors, and their gradients."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def assert_collectives(rank, size):
 
 def assert_gradients(rank, size):
     mesh = init_device_mesh("cpu", (size,))
-    rows = torch.full((3, 2), float(rank), requires_grad=True)  # one of them goes to the first process, two to the second
+    rows = torch.full((3, 2), float(rank), requires_grad=True)  # one row goes to rank 0, two rows to rank 1
     taken = [1, 1] if rank == 0 else [2, 2]
     received = functional.all_to_all_single_autograd(rows, taken, [1, 2], mesh)
     assert received[:, 0].tolist() == ([0, 1] if rank == 0 else [0, 0, 1, 1])

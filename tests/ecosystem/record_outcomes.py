@@ -1,11 +1,11 @@
-"""A plugin of pytest's: writes how each test ended to the file that `ECOSYSTEM_OUTCOMES` names, a line for each as it ends."""
+"""A pytest plugin that appends the outcome of each test as a JSON line to the file named by `ECOSYSTEM_OUTCOMES`."""
 
 import json
 import os
 
 
 def pytest_runtest_logreport(report):
-    """A test has passed when its call has; what fails before or after its call has failed."""
+    """Record the outcome of a test's call, and failures and skips of its setup and teardown."""
     if report.when == "call" or not report.passed:
         reason = "" if report.passed else " / ".join(report.longreprtext.strip().splitlines()[-4:])[-600:]
         outcome = {"passed": report.passed, "skipped": report.skipped, "reason": reason}
@@ -14,7 +14,7 @@ def pytest_runtest_logreport(report):
 
 
 def pytest_collectreport(report):
-    """A file that cannot be imported is a test that fails."""
+    """Record a file that cannot be collected as a failed test."""
     if report.failed:
         reason = " / ".join(report.longreprtext.strip().splitlines()[-4:])[-600:]
         with open(os.environ["ECOSYSTEM_OUTCOMES"], "a", encoding="utf-8") as file:

@@ -34,10 +34,10 @@ NUMBER = re.compile(r"-?\d+\.\d+(?:e[-+]?\d+)?")
 
 
 class Shown(NamedTuple):
-    """What came of a library's quick start."""
+    """The result of a library's quick start."""
 
     lines: int
-    same: int | None  # of the lines, as many are as on PyTorch; None where that was not asked
+    same: int | None  # number of lines that match PyTorch's, or None without a comparison
     trouble: str = ""
 
     def __str__(self) -> str:
@@ -45,9 +45,9 @@ class Shown(NamedTuple):
 
 
 class Tested(NamedTuple):
-    """What came of a library's own tests."""
+    """The result of a library's own tests."""
 
-    passed: int  # of the tests that pass on PyTorch, or of all that ran where that was not asked
+    passed: int  # of the tests that pass on PyTorch, or of all tests without a comparison
     wanted: int
     trouble: str = ""
 
@@ -56,7 +56,7 @@ class Tested(NamedTuple):
 
 
 def run(command: list[str], *, on_flambeau: bool) -> tuple[int, str, str]:
-    """The exit status, output and errors of a program."""
+    """Run a program; return its exit status, standard output and standard error."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=900, env=variables(on_flambeau))
     except subprocess.TimeoutExpired:
@@ -65,7 +65,7 @@ def run(command: list[str], *, on_flambeau: bool) -> tuple[int, str, str]:
 
 
 def agree(line: str, other: str) -> bool:
-    """Whether two lines say the same, numbers with a fraction about the same."""
+    """Whether two lines are equal, with a tolerance for numbers with a decimal point."""
     mine, theirs = NUMBER.findall(line), NUMBER.findall(other)
     if NUMBER.sub("#", line) != NUMBER.sub("#", other) or len(mine) != len(theirs):
         return False
@@ -73,7 +73,7 @@ def agree(line: str, other: str) -> bool:
 
 
 def quick_start(script: Path, pytorch: str | None) -> Shown:
-    """Run a library's program, on flambeau and, where it is at hand, on PyTorch."""
+    """Run a library's quick start on flambeau, and on PyTorch if available."""
     status, output, errors = run([sys.executable, "-m", "flambeau", str(script)], on_flambeau=True)
     lines = output.splitlines()
     trouble = "" if status == 0 else (errors.strip().splitlines() or [f"exit status {status}"])[-1]
@@ -90,7 +90,7 @@ def quick_start(script: Path, pytorch: str | None) -> Shown:
 
 
 def own_tests(library: str, version: str, pytorch: str | None, report: Path) -> Tested:
-    """Run a library's own tests, on flambeau and, where it is at hand, on PyTorch; what differs goes to a file in `report`."""
+    """Run a library's own tests on flambeau, and on PyTorch if available; write failures to a file in `report`."""
     suite = SUITES[library]
     found = run_suite(suite, library, version, sys.executable, on_flambeau=True)
     expected = found if pytorch is None else run_suite(suite, library, version, pytorch, on_flambeau=False)
@@ -106,14 +106,14 @@ def own_tests(library: str, version: str, pytorch: str | None, report: Path) -> 
 
 
 def write_report(path: Path, failed: list[str], found: Results) -> None:
-    """Write why each of these tests did not pass."""
+    """Write the reason of each failed test to a file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     reasons = (f"{test}\n    {found[test].reason if test in found else 'did not run'}" for test in failed)
     path.write_text("\n".join(reasons) + "\n", encoding="utf-8")
 
 
 def rewritten(document: str, rows: dict[str, str]) -> str:
-    """The document with these libraries' rows in its table: new, or instead of those that were there."""
+    """Return the document with the given rows inserted into its table, replacing rows of the same libraries."""
     before, _, rest = document.partition(BEGIN)
     old, _, after = rest.partition(END)
     kept = {line.split("|")[1].strip(): line for line in old.splitlines()[2:]}
@@ -122,7 +122,7 @@ def rewritten(document: str, rows: dict[str, str]) -> str:
 
 
 def main() -> int:
-    """Do what the command line asks for; returns the exit status."""
+    """Run the command line; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("libraries", nargs="*")
     parser.add_argument("--torch", metavar="PYTHON")

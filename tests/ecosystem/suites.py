@@ -1,8 +1,8 @@
-"""The libraries' own tests: where they come from, which of them are run, and how.
+"""The test suites of other libraries: their sources, the selected tests and their options.
 
-A library's tests are those of the version that is installed. They come from its sdist on PyPI, or from the tag of its repository where
-the sdist has none; `ECOSYSTEM_SOURCES` names the folder in which they are kept, a folder `NAME-VERSION` for each, and what already lies
-there (a checkout, say) is taken as it is.
+The tests match the installed version of a library. They are taken from its sdist on PyPI, or from a tag of its repository if
+the sdist has no tests. Sources are cached in `ECOSYSTEM_SOURCES/NAME-VERSION`, and an existing folder (such as a checkout) is
+used as it is.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ HERE = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Suite:
-    """A library's own tests.
+    """The test suite of a library.
 
     Args:
-        tests: what pytest is given, relative to `folder`: files, folders, names of tests.
-        repository: where the tests are, if not in the sdist: `https://github.com/owner/name`; `{version}` in `tag` is filled in.
-        folder: the folder, inside of the sources, in which pytest runs.
-        left_out: files (as in `tests`) and names of tests (`file::name`) that are not run, each with the reason.
-        options: more options of pytest's, such as `-k`.
-        copied: run in a copy of the folder without these names, so that the installed library is tested and not the sources beside.
-        added: files that are written into that copy: a text, or the file with it.
-        environment: variables that are set.
-        known: what does not work, and why; said in the table.
+        tests: the pytest arguments, relative to `folder`: files, folders or test names.
+        repository: the repository with the tests, if the sdist has none. `{version}` in `tag` is replaced.
+        folder: the working directory of pytest, relative to the sources.
+        left_out: files and test names (`file::name`) that are not run, each with the reason.
+        options: further pytest options, such as `-k`.
+        copied: run in a copy of the folder without these names, so that the installed library is tested instead of the sources.
+        added: files to write into that copy: their text, or a path to copy.
+        environment: environment variables to set.
+        known: known failures and their reasons, printed in the table.
     """
 
     tests: tuple[str, ...] = ("tests",)
@@ -48,7 +48,7 @@ class Suite:
     known: str = ""
 
 
-# For tests that hypothesis draws: the same few examples of each, and no limit of time.
+# A conftest for suites with hypothesis: few, reproducible examples and no deadline.
 FEW_EXAMPLES = """
 from hypothesis import settings
 settings.register_profile("few", max_examples=4, deadline=None, derandomize=True)
@@ -258,7 +258,7 @@ SUITES = {
         added={
             "tests/__init__.py": "",
             "tests/test_tiny_models.py": HERE / "transformers_tiny_models.py",
-            "tests/generation/test_utils.py": "class GenerationTesterMixin: pass\n",  # what the sdist lacks
+            "tests/generation/test_utils.py": "class GenerationTesterMixin: pass\n",  # missing in the sdist
             "tests/exporters/test_export.py": "class ExportTesterMixin: pass\n",
         },
         environment={"HF_HUB_OFFLINE": "1"},
@@ -322,7 +322,7 @@ SUITES = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a test ended."""
+    """The outcome of one test."""
 
     passed: bool
     skipped: bool
@@ -333,16 +333,15 @@ Results = dict[str, Outcome]
 
 
 def variables(on_flambeau: bool, more: dict[str, str] | None = None) -> dict[str, str]:
-    """The environment of a program on flambeau (so that the processes it starts are on flambeau too), or on PyTorch.
-
-    One thread: what is compared are results, and threads that wait for each other take long on a machine that does more than this.
+    """Return the environment of a program on flambeau or PyTorch, which child processes inherit. A single thread is used,
+    because only results are compared.
     """
     fixed = {"FLAMBEAU_AS_TORCH": str(int(on_flambeau)), "TOKENIZERS_PARALLELISM": "false", "OMP_NUM_THREADS": "1"}
     return {**os.environ, **fixed, **(more or {})}
 
 
 def run_suite(suite: Suite, library: str, version: str, python: str, *, on_flambeau: bool) -> Results:
-    """Run a library's own tests with this interpreter; returns how each test ended."""
+    """Run a library's own tests with the given interpreter; return the outcome of each test."""
     folder = sources(suite, library, version) / suite.folder
     with tempfile.TemporaryDirectory() as scratch:
         if suite.copied:
@@ -363,13 +362,13 @@ def run_suite(suite: Suite, library: str, version: str, python: str, *, on_flamb
         lines = record.read_text(encoding="utf-8").splitlines()
     results: Results = {}
     for test, outcome in map(json.loads, lines):
-        if test not in results or results[test].passed:  # a test with parts has passed when all of them have
+        if test not in results or results[test].passed:  # a test with subtests has passed if all of them have passed
             results[test] = Outcome(**outcome)
     return results
 
 
 def sources(suite: Suite, library: str, version: str) -> Path:
-    """The folder with a library's sources, taken from PyPI or from its repository where they are not there yet."""
+    """Return the folder with a library's sources. Missing sources are downloaded from PyPI or from its repository."""
     kept = Path(os.environ.get("ECOSYSTEM_SOURCES") or Path(tempfile.gettempdir()) / "flambeau-ecosystem-sources")
     folder = kept / f"{library}-{version}"
     if folder.exists():

@@ -1,6 +1,6 @@
-"""transformers' common tests of models (its `ModelTesterMixin`), of tiny models.
+"""Run transformers' common model tests (`ModelTesterMixin`) on tiny models.
 
-The sdist has these tests, but not the files of single models that use them.
+The sdist contains `ModelTesterMixin`, but not the test files of the models that use it.
 """
 
 import unittest
@@ -23,7 +23,7 @@ MODELS = {
 
 
 class Tester:
-    """What the common tests ask: a configuration, and inputs for it."""
+    """The model tester that the common tests expect: it creates a configuration and inputs."""
 
     def __init__(self, config_class, sizes):
         self.config_class, self.sizes = config_class, sizes

@@ -1,4 +1,4 @@
-"""accelerate: a loop with gradient accumulation, clipping, mixed precision, checkpoints; empty models and loading them in parts."""
+"""accelerate: training with gradient accumulation, clipping, mixed precision and checkpoints; loading sharded empty models."""
 
 import os
 import tempfile

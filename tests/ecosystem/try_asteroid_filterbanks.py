@@ -1,4 +1,4 @@
-"""asteroid_filterbanks: filterbanks of sounds, there and back, and what is made of their outputs."""
+"""asteroid_filterbanks: encode and decode audio with filterbanks, and transform their outputs."""
 
 import torch
 from asteroid_filterbanks import STFTFB, Encoder, make_enc_dec, transforms

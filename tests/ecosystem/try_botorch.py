@@ -1,4 +1,4 @@
-"""botorch: rounds of Bayesian optimization of a function of two variables: models fitted, acquisition functions optimized."""
+"""botorch: Bayesian optimization of a function of two variables."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""captum: what the inputs, the layers and the neurons of a small network contribute to what it says."""
+"""captum: attributions of inputs, layers and neurons of a small network."""
 
 import numpy
 import torch

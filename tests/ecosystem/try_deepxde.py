@@ -1,4 +1,4 @@
-"""deepxde: a network that solves Poisson's equation between two walls, by Adam and then by L-BFGS."""
+"""deepxde: a network that solves Poisson's equation on an interval, trained by Adam and L-BFGS."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""diffusers: a small UNet's denoising pipeline, its schedulers, a training step, an autoencoder, and a model that is saved and read."""
+"""diffusers: a denoising pipeline with a small UNet, schedulers, a training step, an autoencoder, saving and loading."""
 
 import tempfile
 

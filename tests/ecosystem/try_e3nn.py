@@ -1,4 +1,4 @@
-"""e3nn: networks that turn with their inputs; its operations are written by code generation on `torch.fx`."""
+"""e3nn: rotation-equivariant networks, whose operations are generated with `torch.fx`."""
 
 import torch
 from e3nn import nn, o3

@@ -1,4 +1,4 @@
-"""Counts of operations and parameters, precise batch norm, focal loss, schedules, checkpoints."""
+"""fvcore: counts of operations and parameters, precise batch norm, focal loss, schedules, checkpoints."""
 
 import tempfile
 from pathlib import Path

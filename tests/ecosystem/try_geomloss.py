@@ -1,4 +1,4 @@
-"""geomloss: distances between clouds of points, and their gradients; potentials of Sinkhorn's; a mean of two pictures."""
+"""geomloss: distances between point clouds and their gradients, Sinkhorn potentials, a barycenter of two images."""
 
 import geomloss
 import torch

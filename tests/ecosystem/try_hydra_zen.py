@@ -1,4 +1,4 @@
-"""hydra_zen: configurations of PyTorch's classes and functions, as YAML and as what they make."""
+"""hydra_zen: configurations of PyTorch's classes and functions, converted to YAML and instantiated."""
 
 import torch
 from hydra_zen import builds, instantiate, just, to_yaml

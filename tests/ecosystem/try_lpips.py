@@ -1,4 +1,4 @@
-"""lpips: the distance between images that a network's features see, with random weights, and its gradient."""
+"""lpips: the perceptual distance between images and its gradient, with random network weights."""
 
 import lpips
 import torch

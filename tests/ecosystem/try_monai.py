@@ -1,4 +1,4 @@
-"""MONAI: networks for segmentation, losses, metrics, transforms of pictures, and windows that slide."""
+"""MONAI: segmentation networks, losses, metrics, image transforms and sliding-window inference."""
 
 import numpy as np
 import torch

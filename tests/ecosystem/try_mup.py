@@ -1,4 +1,4 @@
-"""mup: networks whose learning rates and initial values follow their width, and optimizers for them."""
+"""mup: networks and optimizers whose learning rates and initial values scale with the width."""
 
 import mup
 import torch

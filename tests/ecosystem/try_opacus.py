@@ -1,4 +1,4 @@
-"""opacus: training with differential privacy, by gradients of each sample."""
+"""opacus: training with differential privacy through per-sample gradients."""
 
 import torch
 from opacus import PrivacyEngine

@@ -1,4 +1,4 @@
-"""whisper: its spectrogram, a small model with random weights, decoding greedily and by beams, a transcript."""
+"""whisper: spectrograms, a small model with random weights, greedy and beam search decoding, transcription."""
 
 import torch
 import whisper

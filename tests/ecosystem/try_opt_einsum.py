@@ -1,4 +1,4 @@
-"""opt_einsum: paths, and contraction by torch's functions."""
+"""opt_einsum: contraction paths, and contraction with torch functions."""
 
 import opt_einsum
 import torch

@@ -1,4 +1,4 @@
-"""peft: adapters of several kinds in a small Llama, their losses and gradients, and an adapter that is merged."""
+"""peft: several kinds of adapters in a small Llama, their losses and gradients, and merging an adapter."""
 
 import torch
 from peft import IA3Config, LoHaConfig, LoKrConfig, LoraConfig, PrefixTuningConfig, PromptTuningConfig, get_peft_model

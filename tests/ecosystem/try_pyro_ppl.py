@@ -1,4 +1,4 @@
-"""pyro: a coin's bias by variational inference; automatic guides, HMC and NUTS, a mixture by enumeration, distributions."""
+"""pyro: variational inference of a coin's bias, automatic guides, HMC and NUTS, enumeration of a mixture, distributions."""
 
 import pyro
 import pyro.distributions as dist
@@ -31,7 +31,8 @@ print(losses[-1] < losses[0], 0.6 < a / (a + b) < 0.75)
 print({name: tuple(value.shape) for name, value in Predictive(model, guide=guide, num_samples=4)(flips).items()})
 print(f"{torch.distributions.kl_divergence(dist.Beta(2.0, 3.0), dist.Beta(1.0, 1.0)).item():.4f}")
 
-torch.set_default_dtype(torch.float64)  # chains are chaotic: the last bits of float32 would decide what is accepted
+# Markov chains are chaotic: in float32, rounding would change which proposals are accepted
+torch.set_default_dtype(torch.float64)
 pyro.set_rng_seed(1)
 inputs = torch.randn(30)
 targets = 2 * inputs + 0.5 + 0.3 * torch.randn(30)

@@ -1,4 +1,4 @@
-"""pytorch-metric-learning: losses of embeddings, with and without classes of their own, and what a miner picks."""
+"""pytorch-metric-learning: embedding losses with and without class weights, and miners."""
 
 import torch
 from pytorch_metric_learning import losses, miners

@@ -1,4 +1,4 @@
-"""pytorch_wavelets: wavelet transforms of pictures and signals by several wavelets and edges, there and back, and gradients."""
+"""pytorch_wavelets: forward and inverse wavelet transforms of images and signals, and their gradients."""
 
 import torch
 from pytorch_wavelets import DTCWTForward, DTCWTInverse, DWT1DForward, DWT1DInverse, DWTForward, DWTInverse, ScatLayer

@@ -1,4 +1,4 @@
-"""safetensors: files and models."""
+"""safetensors: saving and loading tensors and models."""
 
 import os
 import tempfile

@@ -1,4 +1,4 @@
-"""segmentation-models-pytorch: decoders on a ResNet and on a MobileNet, and losses."""
+"""segmentation-models-pytorch: decoders with ResNet and MobileNet encoders, and losses."""
 
 import segmentation_models_pytorch as smp
 import torch

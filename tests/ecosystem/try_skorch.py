@@ -1,4 +1,4 @@
-"""skorch: a network as one of scikit-learn's classifiers, in a pipeline and a search."""
+"""skorch: a network as a scikit-learn classifier, in a pipeline and a grid search."""
 
 import numpy as np
 import torch

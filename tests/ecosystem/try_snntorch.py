@@ -1,4 +1,4 @@
-"""snntorch: leaky neurons and others over ten steps, their gradients, spikes that stand for numbers, and losses of spikes."""
+"""snntorch: spiking neurons over ten steps, their gradients, spike encodings and losses."""
 
 import snntorch as snn
 import torch

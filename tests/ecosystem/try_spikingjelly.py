@@ -1,4 +1,4 @@
-"""spikingjelly: neurons that spike in layers over several steps, with surrogates for their gradients, and encoders."""
+"""spikingjelly: layers of spiking neurons over several steps, surrogate gradients and encoders."""
 
 import torch
 from spikingjelly.activation_based import encoding, functional, layer, neuron, surrogate

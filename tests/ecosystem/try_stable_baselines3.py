@@ -1,4 +1,4 @@
-"""stable-baselines3: five algorithms trained for some hundred steps, what they do then, and an agent that is saved and read."""
+"""stable-baselines3: five algorithms trained for a few hundred steps, their actions, and saving and loading an agent."""
 
 import tempfile
 

@@ -1,4 +1,4 @@
-"""Dictionaries of tensors: made, indexed, stacked, saved; modules that read and write them; models as their parameters; `vmap`."""
+"""tensordict: creating, indexing, stacking and saving; modules on tensordicts; parameters as tensordicts; `vmap`."""
 
 from __future__ import annotations
 

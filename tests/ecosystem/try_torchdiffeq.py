@@ -1,4 +1,4 @@
-"""torchdiffeq: differential equations solved, and differentiated through the solver and by the adjoint."""
+"""torchdiffeq: solve differential equations, and differentiate through the solver and by the adjoint method."""
 
 import torch
 from torchdiffeq import odeint, odeint_adjoint, odeint_event

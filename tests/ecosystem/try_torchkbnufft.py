@@ -1,4 +1,4 @@
-"""torchkbnufft: Fourier transforms at any frequencies, their adjoints and gradients, coils, and Toeplitz products."""
+"""torchkbnufft: non-uniform Fourier transforms, adjoints, gradients, coil sensitivities and Toeplitz products."""
 
 import torch
 import torchkbnufft

@@ -1,4 +1,4 @@
-"""torchmetrics: classes and functions, in several batches."""
+"""torchmetrics: metric classes and functions over several batches."""
 
 import torch
 from torchmetrics import AUROC, Accuracy, ConfusionMatrix, F1Score, MeanMetric, MeanSquaredError, MetricCollection, R2Score

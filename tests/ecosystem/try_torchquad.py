@@ -1,4 +1,4 @@
-"""torchquad: integrals in two dimensions by several rules and by chance, and gradients with respect to the limits."""
+"""torchquad: two-dimensional integrals by quadrature rules and Monte Carlo, and gradients by the limits."""
 
 import torch
 import torchquad

@@ -1,4 +1,4 @@
-"""ultralytics: a small detector of random weights: its forward, loss, what it finds, non-maximum suppression, layers fused."""
+"""ultralytics: a small detector with random weights: forward, loss, predictions, non-maximum suppression, fused layers."""
 
 import torch
 from ultralytics import YOLO

@@ -1,4 +1,4 @@
-"""Which arguments functions take and which they refuse: numbers for tensors, indices out of range, dtypes."""
+"""Argument checks: numbers in place of tensors, indices out of range, and dtypes."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_arithmetic_of_numbers_alone_has_its_refusals():
             getattr(torch, name)(2, 3)
 
 
-OF_NUMBERS = {  # calls with a number in the place where a tensor of no dimensions may stand for it
+OF_NUMBERS = {  # calls with a number that a 0-d tensor may replace
     "softplus": (lambda x, n: F.softplus(x, beta=n), 2), "softplus's threshold": (lambda x, n: F.softplus(x, 1, n), 0.5),
     "hardshrink": (F.hardshrink, 0.4), "hardshrink, as a method": (lambda x, n: x.hardshrink(n), 0.4), "softshrink": (F.softshrink, 0.4),
     "threshold": (lambda x, n: F.threshold(x, n, 7.0), 0.1), "threshold's value": (lambda x, n: F.threshold(x, 0.1, n), 7.0),
@@ -119,7 +119,7 @@ OF_NUMBERS = {  # calls with a number in the place where a tensor of no dimensio
 
 @pytest.mark.parametrize("name", OF_NUMBERS)
 def test_tensors_of_no_dimensions_stand_for_numbers(name):
-    """With the same values, and without an effect on the dtype; their gradients too."""
+    """A 0-d tensor in place of a number gives the same values, dtype and gradients."""
     call, number = OF_NUMBERS[name]
     results = []
     for given in (
@@ -204,7 +204,7 @@ def test_there_is_no_order_of_complex_numbers():
             getattr(torch, name)(z, z)
 
 
-BY_INDEX = {  # and the exception where the index is out of range; negative ones are
+BY_INDEX = {  # the call, and the exception for indices out of range, which include negative ones
     "index_select": (lambda x, i: torch.index_select(x, 0, i), IndexError),
     "index_select along columns": (lambda x, i: torch.index_select(x, 1, i), RuntimeError),
     "gather": (lambda x, i: torch.gather(x, 0, i.reshape(1, 1)), RuntimeError),
@@ -369,7 +369,7 @@ def test_numbers_of_any_library(two):
 
 
 def test_warnings_point_at_the_line_of_the_program() -> None:
-    """Through generated code, layers and overrides alike, so that filters by module find them."""
+    """Warnings point at the caller's line, also through generated code, layers and overrides."""
     F, layer = torch.nn.functional, torch.nn.Sequential(torch.nn.Softmax())
     calls = [
         lambda: F.softmax(torch.ones(2, 2)), lambda: layer(torch.ones(2, 2)), lambda: F.mse_loss(torch.ones(2), torch.ones(2, 1)),

@@ -1,6 +1,5 @@
-"""The engine, tormented: graphs, modes, anomalies, depth, memory, threads.
-
-`test_engine.py` has what every program relies on; here is what few do, and what must not break while the engine is made faster.
+"""Stress tests of the autograd engine: graphs, modes, anomaly detection, depth, memory and threads. `test_engine.py` covers
+common use; this file covers rare use that optimizations must not break.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ def test_what_is_freed():
     y.sum().backward()
     with pytest.raises(RuntimeError, match=TWICE):
         y.sum().backward()
-    y = x + x  # saves nothing
+    y = x + x  # addition saves no tensors
     y.sum().backward()
     y.sum().backward()
     assert x.grad.tolist() == [6, 6]
@@ -176,7 +175,7 @@ def test_a_gradient_belongs_to_its_leaf():
     x, y = leaf(3), leaf(3)
     (x + y).sum().backward()
     assert x.grad is not y.grad and x.grad.is_contiguous()
-    x.grad.add_(1)  # neither an expanded view nor shared with y's
+    x.grad.add_(1)  # the gradient is neither an expanded view nor shared with y.grad
     assert x.grad.tolist() == [2, 2, 2] and y.grad.tolist() == [1, 1, 1]
     kept = x.grad
     (x * 2).sum().backward()
@@ -214,7 +213,7 @@ def test_no_gradient_flows_into_integers():
 
 
 def test_reentrant_backward():
-    """A backward inside a hook, over the same leaf."""
+    """A hook runs a backward that accumulates into the same leaf."""
     x, y = leaf(2), leaf(2)
 
     def hook(grad):
@@ -295,7 +294,7 @@ def test_flags():
     assert y.retains_grad and not x.retains_grad
     with pytest.raises(RuntimeError, match="can't retain_grad on Tensor that has requires_grad=False"):
         torch.ones(2).retain_grad()
-    x.retain_grad()  # nothing to do for a leaf
+    x.retain_grad()  # no effect on a leaf
     z = y.detach()
     assert not z.requires_grad and z.is_leaf and z.data_ptr() == y.data_ptr()
     y.detach_()
@@ -357,9 +356,9 @@ def test_modes_nest_and_come_back_after_errors():
 
 def test_what_no_grad_makes():
     with torch.no_grad():
-        x = leaf(3)  # an explicit wish is heard
+        x = leaf(3)  # explicit requires_grad applies under no_grad
         y = x * 2
-        x.add_(1)  # an optimizer's step
+        x.add_(1)  # as in an optimizer step
     assert x.requires_grad and not y.requires_grad and x.tolist() == [2, 2, 2]
 
 
@@ -370,7 +369,7 @@ def test_inference_tensors():
         normal = leaf(2)
     assert x.is_inference() and y.is_inference() and normal.is_inference()
     w = leaf(2)
-    (w + x).sum().backward()  # adding saves nothing
+    (w + x).sum().backward()  # addition saves no tensors
     for match, wrong in {
         "Inference tensors cannot be saved for backward": lambda: w * x,
         "Inplace update to inference tensor outside InferenceMode": lambda: x.add_(1),
@@ -417,7 +416,7 @@ def test_anomaly_mode_names_the_forward_line():
     x = torch.tensor([-1.0], requires_grad=True)
     with torch.autograd.detect_anomaly(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        y = x.sqrt()  # the line to be found
+        y = x.sqrt()  # the warning must name this line
         with pytest.raises(RuntimeError, match="Function 'SqrtBackward0' returned nan values in its 0th output"):
             y.backward()
     text = "".join(str(warning.message) for warning in caught)
@@ -428,7 +427,7 @@ def test_anomaly_mode_of_second_orders_names_both_lines():
     x = torch.tensor([0.0], requires_grad=True)
     with torch.autograd.detect_anomaly(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        y = (x**1.5).sum()  # the first
+        y = (x**1.5).sum()  # the first operation that produces NaN
         (first,) = torch.autograd.grad(y, x, create_graph=True)
         handle = first.sum()
         handle.register_hook(lambda grad: grad * float("nan"))
@@ -531,9 +530,9 @@ PROGRAMS = {
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_no_cycles(program):
-    """Reference counts alone free everything, at once."""
+    """Graphs are freed by reference counting, without the garbage collector."""
     call = PROGRAMS[program]
-    call(leaf(4))  # warm: caches of the first call
+    call(leaf(4))  # fill the caches
     gc.collect()
     gc.disable()
     try:
@@ -548,7 +547,7 @@ def test_no_cycles(program):
 
 @pytest.mark.parametrize("optimizer", ["SGD", "Adam"])
 def test_a_training_loop_does_not_grow(optimizer):
-    """Constants, of which Adam has new ones in each step, may be remembered: no more than a few hundred."""
+    """Memory does not grow, except for a few hundred cached constants, which Adam creates in each step."""
     model = torch.nn.Sequential(torch.nn.Linear(16, 16), torch.nn.ReLU(), torch.nn.Linear(16, 2))
     allowed = {"SGD": 50, "Adam": 1200}[optimizer]
     optimizer = getattr(torch.optim, optimizer)(model.parameters(), lr=0.001)
@@ -564,10 +563,10 @@ def test_a_training_loop_does_not_grow(optimizer):
     gc.collect()
     gc.disable()
     try:
-        steps(50)  # fills the free lists again
+        steps(50)  # fill the free lists
         before = sys.getallocatedblocks()
         steps(400)
-        assert sys.getallocatedblocks() - before < allowed  # a tensor is 3 blocks, and a step makes dozens
+        assert sys.getallocatedblocks() - before < allowed  # a tensor takes 3 blocks, and a step creates dozens of tensors
     finally:
         gc.enable()
 
@@ -630,7 +629,7 @@ def test_backward_in_threads_over_one_graph():
 
 
 def test_transforms_in_threads():
-    """Each thread has its own batches and tangents; one thread inside an operation does not hide them from another."""
+    """vmap batches and forward-mode tangents are thread-local."""
     x = torch.arange(3.0)
     start = threading.Barrier(4)
 
@@ -699,7 +698,7 @@ def test_products_with_nan(values, expected, dim):
 @pytest.mark.parametrize("length", [0, 1, 2, 5, 8, 13])
 @pytest.mark.parametrize("zeros", [0, 1, 2])
 def test_gradients_of_running_products(length, zeros):
-    """Against sums of products of all other elements, exact at zeros."""
+    """Compare cumprod gradients with explicit sums of products, which are exact for zeros."""
     rng = np.random.default_rng(length)
     factors, slopes = rng.standard_normal((2, length, 3))
     factors[: 2 * zeros : 2] = 0

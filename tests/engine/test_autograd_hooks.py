@@ -1,4 +1,4 @@
-"""Hooks on tensors, on leaves and on the nodes of the graph: when they are called, and what they may return."""
+"""Hooks on tensors, leaves and graph nodes: call order and return values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def leaf(*sizes):
 
 
 def noted(log, name):
-    """A hook that writes its name into a log."""
+    """Return a hook that appends `name` to `log`."""
     return lambda *args: log.append(name)
 
 
@@ -107,14 +107,14 @@ def test_leaves_are_served_as_soon_as_they_are_ready():
     assert log == ["u", "b", "b done", "t", "a", "a done"]
     log.clear()
     torch.autograd.grad((a * 2 * b).sum(), a)
-    assert log == ["a"]  # nothing is accumulated
+    assert log == ["a"]  # autograd.grad accumulates nothing, so post-accumulate hooks do not run
 
 
 def test_every_hook_may_replace():
     x = leaf(2)
     y = x * 2
     y.register_hook(lambda grad: grad * 10)
-    y.retain_grad()  # sees what the hooks before it made
+    y.retain_grad()  # stores the gradient after the hooks registered earlier
     x.register_hook(lambda grad: grad + 1)
     y.grad_fn.register_prehook(lambda grads: (grads[0] * 2,))
     y.grad_fn.register_hook(lambda inputs, outputs: (inputs[0] + 100, *inputs[1:]))
@@ -128,7 +128,7 @@ def test_hooks_and_captured_gradients():
     y.register_hook(lambda grad: grad * 10)
     assert torch.autograd.grad((y * 1).sum(), y)[0].tolist() == [10, 10]
     y = x * 2
-    y.grad_fn.register_prehook(lambda grads: (grads[0] * 10,))  # of the node, after the capture
+    y.grad_fn.register_prehook(lambda grads: (grads[0] * 10,))  # runs after autograd.grad has captured the gradient of y
     of_y, of_x = torch.autograd.grad((y * 1).sum(), [y, x])
     assert of_y.tolist() == [1, 1] and of_x.tolist() == [20, 20]
 
@@ -141,7 +141,7 @@ def test_wrong_hooks():
     handle.remove()
     with x.register_hook(lambda grad: 3), pytest.raises(TypeError, match="expected Variable, but hook returned 'int'"):
         (x * 2).sum().backward()
-    (x * 2).sum().backward()  # the handle's context ended
+    (x * 2).sum().backward()  # the hook was removed at the end of the context
     with pytest.raises(RuntimeError, match="cannot register a hook on a tensor that doesn't require gradient"):
         torch.ones(2).register_hook(print)
     with pytest.raises(RuntimeError, match="post accumulate grad hooks cannot be registered on non-leaf tensors"):
@@ -271,7 +271,7 @@ def test_a_hook_after_accumulation_may_return_the_tensor():
 
 
 def test_gradients_of_other_leaves_are_there_when_the_last_one_with_a_hook_is():
-    """As a program expects that steps an optimizer from the hook of its first layer, the last to get its gradient."""
+    """Programs step an optimizer in the hook of the first layer, which receives its gradient last."""
     first, rest = torch.nn.Linear(3, 3), torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Linear(3, 1))
     seen = []
     for parameter in first.parameters():

@@ -1,4 +1,4 @@
-"""The engine, end to end: what every PyTorch program relies on."""
+"""Autograd end to end: the behaviour that every PyTorch program relies on."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_a_million_nodes_deep() -> None:
     z = x
     for _ in range(200_000):
         z = z * 1.0
-    del y, z  # neither backward nor deletion may recurse
+    del y, z  # backward and deletion of deep graphs must not recurse
 
 
 def test_nothing_leaks() -> None:
@@ -230,7 +230,7 @@ def test_saved_tensors_are_watched() -> None:
     ):
         y.sum().backward()
     y = x * 2
-    y.add_(1).mul_(x)  # neither saved what the other overwrote
+    y.add_(1).mul_(x)  # neither operation saved the memory that the other overwrites
     y.sum().backward()
     assert x.grad.tolist() == [5, 9]
 
@@ -291,7 +291,7 @@ class Cube(Function):
         return g * 3 * x**2 * ctx.scale, None
 
 
-class OldLinear(Function):  # the style of PyTorch 0.2
+class OldLinear(Function):  # PyTorch 0.2 style: state on the instance
     def forward(self, input, weight, bias=None):
         self.save_for_backward(input, weight, bias)
         output = input.mm(weight.t())
@@ -381,7 +381,7 @@ HALF = [
 @pytest.mark.parametrize("call", HALF)
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_half_precision_is_kept_and_rounded_once(dtype, call) -> None:
-    """Results, and gradients, are those of float32 brought to half precision, not numbers with digits to spare."""
+    """Results and gradients equal those of float32 rounded to half precision, without extra digits."""
     values = torch.rand(4, 4, generator=torch.Generator().manual_seed(0), device="cpu").to(torch.get_default_device(), dtype)
     found = []
     for x in (values.clone().requires_grad_(), values.float().requires_grad_()):
@@ -390,13 +390,13 @@ def test_half_precision_is_kept_and_rounded_once(dtype, call) -> None:
         found.append((made, x.grad))
     for half, full in zip(*found, strict=True):
         assert half.dtype is dtype
-        digits = half.detach().view(torch.int16).clone().view(dtype).float()  # what 16 bits hold, however it is stored
+        digits = half.detach().view(torch.int16).clone().view(dtype).float()  # the value after a round trip through 16 bits
         torch.testing.assert_close(half.float(), digits, rtol=0, atol=0)
         torch.testing.assert_close(half.float(), full, rtol=0.03, atol=0.03)
 
 
 def test_gradients_that_nobody_asked_for_are_not_computed():
-    """A rule runs for the arguments on a path to what was asked for; a hook sees None for the others."""
+    """A backward rule runs only for arguments that lead to the requested inputs; hooks see None for the others."""
     x, w = torch.randn(3, 4, requires_grad=True), torch.randn(2, 4, requires_grad=True)
     for inputs, expected in ([w], [False, True]), ([x], [True, False]), ([x, w], [True, True]):
         computed = []

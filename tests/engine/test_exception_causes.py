@@ -1,4 +1,4 @@
-"""An exception in the place of another has that as its cause, unless the arguments are found to be all that is wrong."""
+"""Exceptions that replace another have it as their cause, unless invalid arguments explain the error."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def raised(call):
 
 
 def shown_before(error):
-    """The exceptions that a traceback shows before this one."""
+    """Return the names of the exceptions that a traceback shows before this one."""
     found = []
     while error is not None:
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
@@ -35,12 +35,12 @@ def pickled():
 
 class NoNumber:
     def __index__(self):
-        raise TypeError("not today")
+        raise TypeError("no integer")
 
 
 class Unreadable:
     def __array__(self, dtype=None, copy=None):
-        raise RuntimeError("no array after all")
+        raise RuntimeError("the conversion to an array failed")
 
 
 class Pipe:
@@ -68,7 +68,7 @@ NAN = float("nan")
     (lambda: assert_close(Unreadable(), Unreadable()), ["RuntimeError"]),
 ])  # fmt: skip
 def test_the_cause_is_shown(call, causes):
-    for _ in range(2):  # the second time there is nothing to be looked up
+    for _ in range(2):  # the second call uses cached lookups
         assert shown_before(raised(call)) == causes
 
 
@@ -89,14 +89,14 @@ def test_wrong_arguments_say_all_themselves(call):
 
 def test_a_kernel_that_fails_is_named_with_its_own_exception(monkeypatch):
     def broken(input):
-        raise OSError("the disk of the kernel")
+        raise OSError("disk error in a kernel")
 
     kind = torch.ones(1)._key
     expected = torch.ones(1).exp()
     monkeypatch.setitem(kind.table, "exp", (broken, kind["exp"][1]))
     error = raised(lambda: torch.ones(1).exp())
     assert type(error) is RuntimeError
-    assert "exp(): the disk of the kernel" in str(error)
+    assert "exp(): disk error in a kernel" in str(error)
     assert isinstance(error.__cause__, OSError)
     assert "broken" in [frame.name for frame in traceback.extract_tb(error.__cause__.__traceback__)]
     monkeypatch.undo()

@@ -1,4 +1,4 @@
-"""Facts about operations: declaring them, and querying names by them."""
+"""Facts about operations: declaring facts, and querying operation names by facts."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_modules_in_which_pytorch_defines_functions():
 
 
 def test_random_operations() -> None:
-    """Functions that draw numbers, in place or not, are `random`; functions of the drawn numbers are not."""
+    """Operations that draw random numbers are `random`; operations on drawn numbers are not."""
     random = names(random=True)
     assert {"rand", "randn_like", "randperm", "bernoulli", "bernoulli_", "uniform_", "dropout", "rrelu", "multinomial"} <= random
     assert not {"add", "zeros", "softmax", "gamma_sample"} & random

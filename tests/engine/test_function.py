@@ -23,7 +23,7 @@ def double(*numbers):
 
 
 class Scale(Function):
-    """x * y * k, with every rule a Function can have."""
+    """Compute x * y * k, and define every rule that a Function supports."""
 
     generate_vmap_rule = True
 
@@ -137,7 +137,7 @@ def test_results():
         def backward(ctx, grad):
             return grad * 2, None
 
-    assert not Listed.apply(x, list)[0].requires_grad  # only a tuple is several results
+    assert not Listed.apply(x, list)[0].requires_grad  # a list is one result, unlike a tuple
     (alone,) = Listed.apply(x, tuple)
     assert alone.requires_grad
 
@@ -186,9 +186,9 @@ def test_missing_gradients_are_zeros_or_none():
         (lambda g: (g, 3, None), RuntimeError, r"expected Variable or None \(got int\)"),
         (lambda g: (g.new_ones(5), g, None), RuntimeError, r"invalid gradient at index 0 - got \[5\] but expected shape"),
         (lambda g: g.new_ones(()), RuntimeError, r"incorrect number of gradients \(expected 3, got 1\)"),
-        (lambda g: (g, g, None, None), None, [1, 1]),  # more Nones are let pass
-        (lambda g: (g.new_ones(4, 2), g, None), None, [4, 4]),  # summed to the shape
-        (lambda g: (g.double(), g, None), None, [1, 1]),  # and brought to the dtype
+        (lambda g: (g, g, None, None), None, [1, 1]),  # extra trailing Nones are accepted
+        (lambda g: (g.new_ones(4, 2), g, None), None, [4, 4]),  # the gradient is summed to the input's shape
+        (lambda g: (g.double(), g, None), None, [1, 1]),  # the gradient is cast to the input's dtype
         (lambda g: (None, g, None), None, None),
     ],
 )
@@ -535,7 +535,7 @@ def test_batching_rules_of_trees():
 
 
 class Linear(Function):
-    """As the tutorials of 2017 wrote it: state on the instance."""
+    """PyTorch 0.2 style, as in tutorials of 2017: state on the instance."""
 
     def forward(self, input, weight, bias=None):
         self.save_for_backward(input, weight, bias)
@@ -562,7 +562,7 @@ def test_the_instance_style():
     b = torch.ones(4, dtype=torch.float64, requires_grad=True)
     assert torch.allclose(Linear()(x, w, b), x @ w.t() + b) and Linear()(x, w, b).grad_fn.name() == "LinearBackward"
     assert gradcheck(lambda x, w, b: Linear()(x, w, b), (x, w, b))
-    assert gradcheck(lambda x, w: Linear()(x, w), (x, w))  # three gradients for two inputs: the last is None
+    assert gradcheck(lambda x, w: Linear()(x, w), (x, w))  # backward returns three gradients for two inputs, the last one None
     assert not Linear()(x.detach(), w.detach()).requires_grad
     out = Linear()(x.detach(), w, None)
     out.sum().backward()
@@ -682,7 +682,7 @@ STAND_INS = {
 @pytest.mark.parametrize("stand_in", STAND_INS)
 @pytest.mark.parametrize("style", [staticmethod, lambda function: function], ids=["static", "ordinary"])
 def test_whatever_can_be_called_may_stand_for_a_method(style, stand_in):
-    """As a test does that replaces one for a while; also after the forward has run."""
+    """Methods of a Function can be patched temporarily, also between forward and backward."""
 
     class Double(torch.autograd.Function):
         forward = style(lambda ctx, x: 2 * x)

@@ -1,4 +1,4 @@
-"""`gradcheck` and `gradgradcheck`: they must pass what is right and find what is wrong."""
+"""`gradcheck` and `gradgradcheck` accept right derivatives and reject wrong ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def double(*sizes, dtype=torch.float64):
 
 
 class Wrong(Function):
-    """x³ with a derivative that can be wrong in every way."""
+    """Compute x**3 with a derivative that is wrong in a selectable way."""
 
     @staticmethod
     def forward(ctx, x, how):

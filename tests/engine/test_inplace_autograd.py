@@ -1,4 +1,4 @@
-"""Writing in place while the graph is recorded, and what becomes of tensors that nodes have saved."""
+"""In-place operations under autograd, and checks of modified saved tensors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def leaf(*sizes):
 
 
 def noted(log, name, replace):
-    """A hook that writes its name into a log."""
+    """Return a hook that appends `name` to `log` and returns `replace(*args)`."""
 
     def hook(*args):
         log.append(name)
@@ -55,7 +55,7 @@ def test_saved_values_are_guarded():
     with pytest.raises(RuntimeError, match=r"\[torch.FloatTensor \[2\]\] is at version 1; expected version 0"):
         y.sum().backward()
     y = x * x
-    x.data.add_(1)  # goes unseen
+    x.data.add_(1)  # writes through .data are not detected
     y.sum().backward()
     assert x.grad.tolist() == [6, 6]
 
@@ -71,7 +71,7 @@ def test_views_share_their_version():
     assert view._version == 2
     w = leaf(2)
     y = w * view
-    x[3] = 5  # another part of the same memory
+    x[3] = 5  # another part of the same storage
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         y.sum().backward()
 
@@ -84,7 +84,7 @@ def test_tracked_writes():
 
     def multiply(x, w):
         y = x * 2
-        y.mul_(w)  # the rule needs what was there before
+        y.mul_(w)  # the rule needs the overwritten values
         return y
 
     def assign(x, w):
@@ -143,13 +143,13 @@ def test_writes_through_views():
     x.grad = None
     y = x * 1
     inner = y[1:3][0]
-    y.mul_(5)  # seen by views made before
+    y.mul_(5)  # visible in existing views
     (inner * 10).backward()
     assert x.grad.tolist() == [0, 50, 0, 0]
 
 
 def test_a_chain_of_views_and_writes():
-    """Against the same program out of place."""
+    """Compare with the same program without in-place operations."""
     x = torch.arange(12.0).reshape(3, 4).requires_grad_()
     y = x * 1
     y.t()[1:3].view(2, 3)[0].mul_(x[:, 0])
@@ -171,7 +171,7 @@ def test_writes_by_strides():
     x = leaf(4)
     y = x * 1
     y.as_strided((2,), (2,)).mul_(3)
-    y.sum().backward()  # a gradient without memory of its own
+    y.sum().backward()  # the incoming gradient is expanded
     assert y.tolist() == [3, 1, 3, 1] and x.grad.tolist() == [3, 1, 3, 1]
 
 
@@ -206,7 +206,7 @@ def test_what_a_write_is_called():
 
 
 def test_views_that_a_write_to_their_base_leaves_behind():
-    """Their gradient would be wrong: asking for it is an error."""
+    """Their gradient would be wrong, so requesting it raises an error."""
 
     class Same(torch.autograd.Function):
         @staticmethod
@@ -248,7 +248,7 @@ def test_which_views_may_be_written():
     with pytest.raises(RuntimeError, match="A view was created in no_grad mode and is being modified inplace"):
         view.add_(1)
     with torch.no_grad():
-        view.add_(1)  # allowed: no history is wanted
+        view.add_(1)  # allowed, because nothing is recorded
         y.chunk(2)[0].add_(1)
     assert y.tolist() == [2, 3, 2, 2]
     with pytest.raises(RuntimeError, match="more than one element of the written-to tensor refers to a single memory location"):
@@ -260,7 +260,7 @@ def test_which_views_may_be_written():
         with pytest.raises(RuntimeError, match="A view was created in no_grad mode"):
             write(view)
     base = torch.zeros(4)
-    base[1:3].add_(x[1:3])  # a plain base becomes tracked
+    base[1:3].add_(x[1:3])  # the base starts to require a gradient
     assert base.requires_grad
     base.sum().backward()
     assert x.grad.tolist() == [0, 1, 1, 0]
@@ -298,7 +298,7 @@ def test_saved_tensor_hooks():
     x = leaf(3)
     with graph.saved_tensors_hooks(lambda t: (t * 1.0, "packed"), lambda packed: packed[0] * 10):
         y = x * x
-    z = y * y  # outside
+    z = y * y  # recorded outside of the context
     assert y.grad_fn._saved_self.tolist() == [10, 10, 10]
     z.sum().backward()
     assert x.grad.tolist() == [40, 40, 40]

@@ -1,4 +1,4 @@
-"""Tensors that become another view of their memory in place, and what their views, bases and gradients then are."""
+"""In-place view operations such as `t_` and `squeeze_`: views, bases and gradients."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ KEEPING_ALL = [each for each in BECOMING if each != "as_strided_"]
 
 @pytest.mark.parametrize(("how", "before", "after"), list(itertools.product(KEEPING_ALL, (False, True), (False, True))))
 def test_gradients_of_views_and_their_base(how, before, after):
-    """Written to through the base, and before or after it became another view of itself through a view."""
+    """Writes before and after an in-place view operation have the same gradients as without that operation."""
 
     def written(become):
         x = leaf()

@@ -1,4 +1,4 @@
-"""In which order results lie in memory, and whose memory it is."""
+"""Memory formats: strides of results, and which results share memory."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_channels_last_is_kept(name):
     torch.manual_seed(0)
     plain = ON_IMAGES[name](x)
     assert plain.is_contiguous()
-    if name not in ("dropout", "rand_like"):  # the draws are in the order of memory
+    if name not in ("dropout", "rand_like"):  # random values are drawn in memory order, which differs
         torch.testing.assert_close(made, plain)
 
 

@@ -1,4 +1,4 @@
-"""Python numbers that a tensor's dtype cannot hold: which calls refuse them, and which round them to infinity."""
+"""Python numbers outside the range of a tensor's dtype: some calls raise an error, others round to infinity."""
 
 import math
 from collections.abc import Callable
@@ -48,7 +48,7 @@ def zeros(dtype: torch.dtype) -> torch.Tensor:
 @pytest.mark.parametrize("dtype", list(LARGEST), ids=str)
 def test_finite_numbers_beyond_the_largest_are_refused(name: str, dtype: torch.dtype) -> None:
     write = {**WRITES, **LIMITS}[name]
-    beyond = LARGEST[dtype] * (1 + 2**-40)  # it would be rounded to the largest, but is refused all the same
+    beyond = LARGEST[dtype] * (1 + 2**-40)  # rejected, although it would round to the largest finite value
     signs = (1,) if name in LIMITS else (1, -1)
     for value in (beyond, -beyond, 1e200):
         with pytest.raises(RuntimeError, match=r"value cannot be converted to type .* without overflow"):
@@ -97,7 +97,7 @@ def test_arithmetic_and_data_round_to_infinity() -> None:
     for value in (x * 1e200, x + 1e200, 1e200 - x, x.clone().mul_(1e200), torch.tensor([1e200] * 3), x.new_tensor([1e200] * 3)):
         assert value.dtype is torch.float32 and value.eq(math.inf).all()
     assert (x < 1e200).all() and (x > -1e200).all() and not (x == 1e200).any()
-    with pytest.raises(RuntimeError, match="without overflow"):  # whatever the product before may have left behind
+    with pytest.raises(RuntimeError, match="without overflow"):  # an error, although the operations above have cached this scalar
         x.fill_(1e200)
     assert torch.tensor([math.nan, math.inf, -math.inf]).nan_to_num(1e200, 1e200, -1e200).tolist() == [
         math.inf,

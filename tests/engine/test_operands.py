@@ -1,4 +1,4 @@
-"""What meets in one operation: numbers that do not fit a dtype, arrays of NumPy, empty tensors, tensors that share memory."""
+"""Mixed operands: numbers outside a dtype's range, NumPy arrays, empty tensors and overlapping tensors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_quotients_of_integers_do_not_cut_the_divisor(dtype, number):
 
 @pytest.mark.parametrize("number", [300, -1, -300, 70_000, 2**40])
 def test_sums_and_products_of_integers_lose_their_upper_bits(number):
-    """In place, too, where the number does not fit."""
+    """Integer arithmetic wraps around, also in place and if the number does not fit the dtype."""
     for operate in ("add", "sub", "mul"):
         exact = getattr(np, {"add": "add", "sub": "subtract", "mul": "multiply"}[operate])(np.array([3, 200]), number)
         x = BYTES.clone()
@@ -53,7 +53,7 @@ def test_arrays_beside_tensors():
 
 
 def test_numbers_first_as_of_old():
-    """`addcdiv_(value, tensor1, tensor2)` of 0.2, in place as well."""
+    """PyTorch 0.2 signatures with the number first, such as `addcdiv_(value, tensor1, tensor2)`."""
     first, second = torch.tensor([3.0]), torch.tensor([2.0])
     with pytest.warns(UserWarning, match="deprecated"):
         torch.set_warn_always(True)
@@ -105,7 +105,7 @@ F = torch.nn.functional
     lambda x, m: torch.linalg.solve(m, m[0]), lambda x, m: x.roll(1), lambda x, m: m[0, 0].softmax(0),
 ])  # fmt: skip
 def test_what_has_memory_of_its_own_is_no_view(make):
-    """Whatever it was made of on the way."""
+    """Results in new memory are not views, even if intermediate results were."""
     x, m = torch.rand(1, 4, 4, 4, requires_grad=True), torch.rand(3, 3, requires_grad=True)
     result = make(x, m)
     assert not result._is_view() and result.requires_grad and not result.detach().requires_grad
@@ -132,7 +132,7 @@ def test_dimensions_of_a_number():
 
 
 def test_strides_of_new_dimensions():
-    """A step over all that follows, as where the dimension had always been there."""
+    """A new dimension has the stride of a contiguous dimension at its position."""
     x, y = torch.zeros(3), torch.zeros(2, 3)
     assert x[None].stride() == (3, 1) and x.unsqueeze(1).stride() == (1, 1) and y[:, None].stride() == (3, 3, 1)
     assert y[None, None].stride() == (6, 6, 3, 1) and y.t()[None].stride() == (3, 1, 3) and torch.zeros(())[None].stride() == (1,)
@@ -161,7 +161,7 @@ def test_statistics_of_nothing_do_not_warn():
 @settings(max_examples=200, deadline=None)
 @given(st.permutations(range(4)), st.tuples(*[st.integers(1, 3)] * 4), st.integers(0, 3), st.booleans(), st.randoms())
 def test_a_reshaped_tensor_is_a_view_where_it_can_be(order, sizes, dim, cut, random):
-    """As NumPy decides it, which moves no element either."""
+    """`reshape` returns a view in the same cases as NumPy."""
     x = torch.arange(int(np.prod(sizes))).reshape(sizes).permute(order)
     x = x.narrow(dim, 0, max(x.shape[dim] - 1, 1)) if cut else x
     shape, left = [], x.numel()
@@ -201,7 +201,7 @@ def test_integers_that_become_floats_take_the_fast_path(dtype, monkeypatch):
     number = True if dtype is torch.bool else 25
     calls = [lambda: x / number, lambda: number / (x + number), lambda: x / x.clamp(1), lambda: x.exp(), lambda: torch.sqrt(x)]
     first = [call() for call in calls]
-    monkeypatch.setattr("flambeau.engine.calls.op.dispatch", None)  # the general path
+    monkeypatch.setattr("flambeau.engine.calls.op.dispatch", None)  # forces the slow path
     for call, expected in zip(calls, first, strict=True):
         result = call()
         assert result.dtype is torch.float32 and torch.equal(result, expected)

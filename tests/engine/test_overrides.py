@@ -1,4 +1,4 @@
-"""`__torch_function__`: modes that see every call and change nothing, and operands that are no tensors."""
+"""`__torch_function__`: modes that observe every call, and operands that are not tensors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from flambeau.conformance.samples import families
 
 
 class Passing(torch.overrides.TorchFunctionMode):
-    """Lets every call pass, one by one."""
+    """A mode that records every call and runs it unchanged."""
 
     def __init__(self):
         self.seen = []
@@ -29,7 +29,7 @@ class Passing(torch.overrides.TorchFunctionMode):
 
 
 class Following(Passing):
-    """Goes into every function, to see what it calls in turn."""
+    """A mode that also records calls made inside functions."""
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         self.seen.append(func.__name__)
@@ -57,7 +57,7 @@ def test_modes_that_let_everything_pass_change_nothing(family, mode):
         for a, b in zip(got, wanted, strict=True):
             if isinstance(b, torch.Tensor):
                 assert a.dtype is b.dtype, sample.name
-                # who follows attention sees its steps, which round otherwise than the one kernel for all of them
+                # under this mode attention runs step by step, which rounds differently from the fused kernel
                 rounding = 1e-5 if "attention" in sample.name else 0
                 torch.testing.assert_close(a, b, rtol=rounding, atol=rounding, equal_nan=True, msg=sample.name)
             else:
@@ -137,7 +137,7 @@ def test_methods_are_as_they_were_when_the_modes_are_closed():
     with pytest.raises(ZeroDivisionError), Passing(), Passing():
         for name in ("norm", "view", "dist", "add_", "size", "item", "shape"):
             assert vars(torch.Tensor)[name] is not before[name] and getattr(torch.Tensor, name) is before[name]
-        assert x.nanmedian() == 1  # its code is generated when it is first called
+        assert x.nanmedian() == 1  # code is generated at the first call
         raise ZeroDivisionError
     assert dict(vars(torch.Tensor)) == before
     assert x.nanmedian(dim=0).values == 1 and x.norm() == pytest.approx(3**0.5)
@@ -178,7 +178,7 @@ def test_subclasses_are_offered_operators_by_name():
 
 
 def test_a_function_that_is_first_called_under_a_mode():
-    """What is generated then is what would be generated at any other time."""
+    """The code generated under a mode is the same as without one."""
     program = (
         "import flambeau as torch\n"
         "class Mode(torch.overrides.TorchFunctionMode): pass\n"
@@ -193,7 +193,7 @@ def test_a_function_that_is_first_called_under_a_mode():
 
 
 class Stranger:
-    """No tensor; answers every call that it is offered with the name of what was called."""
+    """A non-tensor whose `__torch_function__` returns the name of the called function."""
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
@@ -202,7 +202,7 @@ class Stranger:
 
 
 X, STRANGER = torch.arange(6.0).reshape(2, 3), Stranger()
-OFFERED = {  # by the name of what is to be offered
+OFFERED = {  # function name -> call that must reach `__torch_function__`
     "matmul": [lambda: X @ STRANGER, lambda: torch.matmul(X, STRANGER), lambda: torch.matmul(STRANGER, X), lambda: X.matmul(STRANGER)],
     "__rmatmul__": [lambda: STRANGER @ X], "__rsub__": [lambda: STRANGER - X], "__and__": [lambda: X.bool() & STRANGER],
     "einsum": [lambda: torch.einsum("ij,jk", X, STRANGER), lambda: torch.einsum("ij,jk", [X, STRANGER])],
@@ -267,7 +267,7 @@ def test_operands_in_a_sequence_are_offered_the_call():
 
 
 def test_an_error_of_the_call_itself_is_not_offered():
-    """Only what overrides the call may see it; and what refuses it refuses it once."""
+    """An operand that returns NotImplemented is called once. Calls without overriding operands raise their own errors."""
     asked = []
 
     class Refusing:
@@ -326,7 +326,7 @@ def test_functions_that_pytorch_compiles_do_not_bind_as_methods():
     assert holder.convolve(x.view(1, 1, 2), x.view(1, 1, 2)).tolist() == [[[17]]]
     assert holder.inverse(torch.tensor([[2.0]])).tolist() == [[0.5]]
     with pytest.raises(TypeError):
-        holder.split(x, 1)  # which is written in Python there, too
+        holder.split(x, 1)  # also a Python method in PyTorch
 
 
 def test_functions_that_do_not_bind_are_functions_otherwise():
@@ -340,7 +340,7 @@ def test_functions_that_do_not_bind_are_functions_otherwise():
 
 
 class Word:
-    """No tensor, and overrides all functions: what it was asked for."""
+    """A non-tensor whose `__torch_function__` returns the function and its arguments."""
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
@@ -365,7 +365,7 @@ OPERATORS = {
 def test_operators_are_offered_as_methods_of_tensors(name, kind):
     x, other = torch.ones(2, 2), kind()
     func, args = getattr(operator, name)(x, other)
-    if isinstance(other, torch.Tensor) and name in ("lt", "ge", "ne"):  # Python asks a subclass first
+    if isinstance(other, torch.Tensor) and name in ("lt", "ge", "ne"):  # Python tries the reflected method of a subclass first
         assert func is {"lt": torch.Tensor.gt, "ge": torch.Tensor.le, "ne": torch.Tensor.ne}[name] and args[0] is other
     else:
         assert func is getattr(torch.Tensor, OPERATORS[name]) and args[0] is x and args[1] is other
@@ -378,7 +378,7 @@ def test_operators_that_are_reflected_are_offered_as_methods_of_tensors():
 
 
 def test_methods_that_a_program_has_replaced_stay_replaced_inside_modes(monkeypatch):
-    with Passing():  # the methods that modes are offered are known from now on
+    with Passing():  # caches the methods that modes see
         torch.ones(2).uniform_()
     calls, original = [], torch.Tensor.uniform_
     monkeypatch.setattr(torch.Tensor, "uniform_", lambda self, *args, **kwargs: calls.append(self))
@@ -394,7 +394,7 @@ def test_methods_that_a_program_has_replaced_stay_replaced_inside_modes(monkeypa
 
 
 def test_unbind_hands_on_its_dimension():
-    """Also where it is the default: classes such as TensorDict have `unbind` with none."""
+    """`unbind` passes `dim` explicitly, because TensorDict's `unbind` has no default."""
 
     class Rows:
         @classmethod

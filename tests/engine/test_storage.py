@@ -1,4 +1,4 @@
-"""Storages: memory as bytes or elements, its slices, files in it, its growing and shrinking, and what tensors lie in."""
+"""Storages: bytes and elements, slices, file mappings, resizing, and tensors on storages."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_writes_go_to_tensors_and_slices_share_memory() -> None:
     on_part = torch.empty(0).set_(part)
     assert on_part.storage_offset() == 0 and on_part.untyped_storage() is part
     storage[0:8] = 0
-    storage[3] = 64 + 256  # modulo the size of a byte
+    storage[3] = 64 + 256  # stored modulo 256
     assert x.tolist() == [2.0, 0.0] and on_part.tolist() == [0.0] and storage[-5:4][0] == 64
     assert storage.tolist() == list(storage) == [0, 0, 0, 64, 0, 0, 0, 0] and storage.tobytes() == bytes(storage.tolist())
     before = x._version
@@ -48,7 +48,7 @@ def test_writes_go_to_tensors_and_slices_share_memory() -> None:
 
 
 def test_slices_of_large_storages_cost_no_loops() -> None:
-    """Per byte, they would take minutes."""
+    """Byte-by-byte copies of these slices would take minutes."""
     storage = torch.UntypedStorage(1 << 28)
     parts = [torch.asarray(storage[start : start + (1 << 27)], dtype=torch.uint8) for start in (0, 1 << 27)]
     parts[1][-1] = 7
@@ -92,7 +92,8 @@ def test_typed_storages() -> None:
     storage[1:] = 5.0
     assert storage[-1] == 5.0 and storage.clone().tolist() == [1.0, 5.0, 5.0] and storage.type() == "torch.FloatStorage"
     assert torch.TypedStorage([1, 2]).dtype is torch.float32  # the default dtype
-    assert torch.TypedStorage(wrap_storage=torch.UntypedStorage(7), dtype=torch.float32).size() == 1  # of whole elements
+    # 7 bytes hold one complete float32
+    assert torch.TypedStorage(wrap_storage=torch.UntypedStorage(7), dtype=torch.float32).size() == 1
     big = np.array([1.5], ">f4").tobytes()
     assert torch.FloatStorage.from_buffer(big + b"rest", "big", 1).tolist() == [1.5]
     assert torch.UntypedStorage.from_buffer(b"1234", "big", dtype=torch.int16).tobytes() == b"2143"
@@ -135,7 +136,7 @@ def test_tensors_stay_on_a_storage_that_is_resized() -> None:
 
 
 def test_freed_memory_comes_back() -> None:
-    """As programs do that shard parameters: free the memory between uses, and fill it again."""
+    """Sharded training frees the storage of a parameter between uses, and fills it again."""
     weight = torch.nn.Parameter(torch.arange(4.0))
     view, storage = weight.data[2:], weight.untyped_storage()
     values = weight.detach().clone()
@@ -199,7 +200,7 @@ def test_set() -> None:
     assert y.set_(x.storage(), 1, (2, 2), (1, 2)).tolist() == [[1, 3], [2, 4]]
     assert y.set_(x, 2, (2,)).tolist() == [2, 3] and y.set_(x[2:]).tolist() == x[2:].tolist() and y.set_().shape == (0,)
     assert y.set_(source=x, storage_offset=1, size=(2,), stride=(3,)).tolist() == [1, 4]
-    y.set_(x.untyped_storage(), 6, (4,))  # which makes it grow
+    y.set_(x.untyped_storage(), 6, (4,))  # the storage grows
     assert y[:2].tolist() == [6, 7] and x.untyped_storage().nbytes() == 40 == y.untyped_storage().nbytes()
     conjugated = torch.zeros(1, dtype=torch.complex64).set_(torch.tensor([1 + 2j]).conj())
     assert conjugated.tolist() == [1 - 2j]
@@ -354,7 +355,7 @@ def test_asarray_copies_when_it_has_to_and_only_then() -> None:
 
 
 class Lent:
-    """What gives its memory away by DLPack, and is nothing else."""
+    """An object that only supports the DLPack protocol."""
 
     def __init__(self, data) -> None:
         self.data = data

@@ -1,4 +1,4 @@
-"""Tensor, Storage, dtype, device: what a tensor is, and how it meets NumPy and other libraries."""
+"""Tensor, Storage, dtype and device: basics and interoperability with NumPy and other libraries."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_promote_types(left: torch.dtype, right: torch.dtype, result: torch.dtyp
 
 def test_promotion_by_category() -> None:
     f, i, b = torch.ones(2, dtype=torch.float16), torch.ones(2, dtype=torch.int8), torch.tensor([True])
-    assert (f * 2.0).dtype is torch.float16  # a number of the same category does not widen
+    assert (f * 2.0).dtype is torch.float16  # a number of the same category does not change the dtype
     assert (i + 1).dtype is torch.int8 and (i + 1.0).dtype is torch.float32 and (b + 1).dtype is torch.int64
     assert (f + torch.tensor(1.0, dtype=torch.float64)).dtype is torch.float16  # nor does a 0-d tensor
     assert (i + torch.tensor(1.0, dtype=torch.float64)).dtype is torch.float64  # but a higher category does
@@ -331,7 +331,7 @@ def test_what_no_tensor_is() -> None:
 
 @pytest.mark.parametrize("name", sorted(set(METHODS_AS_FUNCTIONS) - OF_SEVERAL))
 def test_methods_in_place_as_functions(name: str) -> None:
-    """Those that take nothing but the tensor."""
+    """In-place functions such as `torch.abs_(x)` whose only argument is the tensor."""
     x, y = torch.tensor([0.6, 0.7]), torch.tensor([0.6, 0.7])
     assert getattr(torch, name)(x) is x and torch.equal(x.nan_to_num(), getattr(y, name)().nan_to_num())
     with pytest.raises(TypeError, match=f"{name}.*must be Tensor, not float"):
@@ -420,7 +420,7 @@ def test_python_protocols() -> None:
         len(torch.tensor(1))
     with pytest.raises(TypeError, match="iteration over a 0-d tensor"):
         iter(torch.tensor(1))
-    assert torch.tensor(5)[0] == 5  # PyTorch 0.2's loss.data[0]
+    assert torch.tensor(5)[0] == 5  # legacy of PyTorch 0.2: loss.data[0]
     assert {x: 1}[x] == 1
 
 
@@ -492,7 +492,7 @@ def test_bad_input(call: object, error: type[Exception], message: str) -> None:
 @pytest.mark.parametrize("scalar", [np.int64(2), np.int8(2), np.float32(2.5), np.float64(2.5), np.bool_(True)], ids=repr)
 def test_numpy_scalars_are_numbers(scalar: np.generic) -> None:
     x, value = torch.tensor([1.0, 4.0]), scalar.item()
-    if not isinstance(value, bool):  # PyTorch subtracts no booleans
+    if not isinstance(value, bool):  # PyTorch does not support bool subtraction
         assert torch.equal(scalar - x, value - x) and torch.equal(x - scalar, x - value)
     for result, expected in (
         (x + scalar, x + value),
@@ -528,7 +528,7 @@ def test_python_types_are_dtypes(given: type, dtype: torch.dtype) -> None:
 
 
 def test_zeros_keep_their_sign() -> None:
-    """Scalars are remembered as tensors, and 0 == 0.0 == -0.0 == False."""
+    """The scalar cache must distinguish 0, 0.0, -0.0 and False, which compare equal."""
     x = torch.ones(1)
     for _ in range(2):
         assert [torch.signbit(x * zero).item() for zero in (0.0, -0.0, 0, False, -0.0)] == [False, True, False, False, True]
@@ -625,7 +625,7 @@ def test_numpy_integers_are_whole() -> None:
 
 
 def test_old_constructors_take_numpy() -> None:
-    """A size, memory to share where the dtype fits, or data to convert."""
+    """Legacy constructors accept a size, an array to share memory with (same dtype), or an array to convert."""
     for make, dtype in ((torch.Tensor, np.float32), (torch.LongTensor, np.int64), (torch.ones(1).new, np.float32)):
         assert make(np.int64(2)).shape == (2,)
         for given, first in ((np.ones(3, dtype), 5), (np.ones(3, np.int16), 1)):

@@ -1,4 +1,4 @@
-"""The tox commands of the guides to operations, typed as they are printed, in a copy of the project: `tox -e guides`."""
+"""Run the tox commands of the operation guides in a copy of the project. Run with `tox -e guides`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COMMANDS = [command for command in guides.commands() if command.startswith("tox"
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the project with the guide's operation, and with imports sorted as an editor does."""
+    """A copy of the project to which the guide's operation is added, formatted and with sorted imports."""
     folder = guides.copy_project(tmp_path_factory.mktemp("project"))
     for path, block in guides.steps(GUIDE):
         guides.add_block(folder / path, block)

@@ -1,4 +1,4 @@
-"""Models that the tests of export write in other formats."""
+"""Models for the tests of export formats."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Sentences(nn.Module):
 
 
 class Detector(nn.Module):
-    """Boxes around anchors with class scores; the best ten of each image, and of the first image those that do not overlap."""
+    """A detector that returns the ten best boxes of each image; `suppresses` adds non-maximum suppression for the first image."""
 
     def __init__(self, suppresses=False):
         super().__init__()
@@ -64,11 +64,11 @@ class Detector(nn.Module):
 
 
 def models():
-    """Models by name, each with an example of its input."""
+    """Return a dict from name to a model and its example inputs."""
     from flambeau_vision.models import VisionTransformer, resnet18
 
     vit = VisionTransformer(32, 8, 2, 2, 16, 32)
-    nn.init.normal_(vit.heads[-1].weight)  # which is zero at first, and so would hide all before it
+    nn.init.normal_(vit.heads[-1].weight)  # the head is initialized to zero, which would hide errors in earlier layers
     return {
         "lenet": (LeNet(), torch.randn(2, 1, 28, 28)),
         "resnet18": (resnet18(), torch.randn(2, 3, 64, 64)),

@@ -1,4 +1,4 @@
-"""Follow a guide in a copy of the project: write its blocks into files, and run its commands as they are printed."""
+"""Follow a guide in a copy of the project: write its code blocks into files and run its commands."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LEFT_OUT = shutil.ignore_patterns("__pycache__", ".*_cache", "*.egg-info", "buil
 
 
 def copy_project(folder: Path) -> Path:
-    """Copy what builds, tests and checks the project, without Git's and other tools' files."""
+    """Copy the project's sources, tests and configuration into `folder`, without .git and caches."""
     for name in COPIED:
         if (ROOT / name).is_dir():
             shutil.copytree(ROOT / name, folder / name, ignore=LEFT_OUT)
@@ -27,17 +27,17 @@ def copy_project(folder: Path) -> Path:
 
 
 def steps(guide: str) -> list[tuple[str, str]]:
-    """The blocks of a guide that go into files, as pairs of path and text."""
+    """Return `(path, text)` of each code block that a guide writes into a file."""
     return re.findall(r"^In `([^`]+)`:\n\n```python\n(.*?)```", guide, re.DOTALL | re.MULTILINE)
 
 
 def read(name: str) -> str:
-    """The text of a file in `docs`."""
+    """Return the text of a file in `docs`."""
     return (ROOT / "docs" / name).read_text(encoding="utf-8")
 
 
 def commands() -> list[str]:
-    """The commands for a new operation that two guides print, without the comments at the ends of lines."""
+    """Return the commands for a new operation from two guides, without trailing comments."""
     sections = [("operations.md", "**6. The commands.**"), ("derivative_rules.md", "## How to test a rule")]
     found = []
     for name, heading in sections:
@@ -48,7 +48,7 @@ def commands() -> list[str]:
 
 
 def add_block(path: Path, block: str) -> None:
-    """Put the imports of a block after those of the file, and the rest at its end."""
+    """Insert the imports of a code block after the file's imports, and append the rest."""
     text = path.read_text(encoding="utf-8")
     imports = "".join(f"{ast.unparse(node)}\n" for node in ast.parse(block).body if isinstance(node, ast.ImportFrom))
     lines = text.splitlines(keepends=True)
@@ -58,7 +58,7 @@ def add_block(path: Path, block: str) -> None:
 
 
 def run(command: str, folder: Path, *, built: bool = False) -> str:
-    """Run a line in a shell; return what it prints.  The packages are those of the folder, unless `tox` builds them."""
+    """Run a shell command in `folder` and return its output. Packages are imported from `folder` unless `built`."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("TOX_", "PYTEST_"))}
     environment |= {
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",

@@ -1,4 +1,4 @@
-"""NVIDIA's run-time compiler, which needs no GPU: `pip install nvidia-cuda-nvrtc-cu12` (or -cu13)."""
+"""Compile CUDA kernels with NVRTC, which needs no GPU: `pip install nvidia-cuda-nvrtc-cu12` (or -cu13)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def available() -> bool:
 
 
 def include_folders() -> list[Path]:
-    """The folders of CUDA's headers, as packages install them: `pip install nvidia-cuda-runtime-cu12`."""
+    """Return the folders of CUDA headers that are installed by `pip install nvidia-cuda-runtime-cu12`."""
     spec = importlib.util.find_spec("nvidia")
     folders = [Path(each) for each in (spec.submodule_search_locations or ())] if spec else []
     return [file.parent for folder in folders for file in sorted(folder.glob("*/include/cuda_fp16.h"))]
@@ -38,9 +38,9 @@ def include_folders() -> list[Path]:
 def compile_kernels(
     source: str, architecture: str, names: Sequence[str] = (), *, options: Sequence[str] = (), assembly: bool = False
 ) -> bytes:
-    """The machine code of a program, or its assembly, with these instances of its templates.
+    """Compile a program with the given template instances, and return its machine code or its PTX assembly.
 
-    AssertionError with the compiler's log.
+    Raises AssertionError with the compiler log if the compilation fails.
     """
     library = _library()
     assert library is not None

@@ -1,4 +1,4 @@
-"""Small datasets that the tests of the loader use, in one process and with workers."""
+"""Small datasets for the tests of DataLoader with and without workers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ FORK = {"multiprocessing_context": "fork"}
 
 
 def drawn_seed(generator=None) -> int:
-    """The number that a sampler or a loader draws to seed others."""
+    """Draw a seed as samplers and loaders do."""
     return int(torch.empty((), dtype=torch.int64).random_(generator=generator))
 
 
@@ -26,7 +26,7 @@ class Squares(Dataset):
 
 
 class Count(IterableDataset):
-    """The numbers up to `end`, shared out to the workers."""
+    """An iterable dataset of the integers below `end`, distributed over the workers."""
 
     def __init__(self, end: int) -> None:
         self.end = end

@@ -1,7 +1,7 @@
-"""Runs code in a process where a stand-in takes CuPy's place, so that the CuPy backend can be tested without a GPU.
+"""Run code in a process with a stand-in for CuPy, to test the CuPy backend without a GPU.
 
-The stand-in (`standins/cupy`) has several devices, refuses arrays of a device that is not current, and runs `kernels.cu`,
-compiled for the host.
+The stand-in (`standins/cupy`) has several devices, rejects arrays on other devices than the current one, and runs
+`kernels.cu` compiled for the host.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def raises(kind, text, call):
 
 
 def run(code: str, *, cudnn: bool = False, **environment: str) -> str:
-    """What code prints in a process whose CuPy, and if wanted cuDNN, are stand-ins."""
+    """Run code in a process with stand-ins for CuPy and optionally cuDNN; return its output."""
     path = os.pathsep.join(
         [str(STANDINS), *([str(STANDINS / "with_cudnn")] if cudnn else []), os.environ.get("PYTHONPATH", ""), *sys.path]
     )

@@ -1,6 +1,6 @@
-"""Small trees of files as datasets are published, for the tests of `flambeau_vision.datasets`, here and in `parity/`.
+"""Write small datasets in their published file layout, for the tests of `flambeau_vision.datasets`.
 
-A function of `TREES` writes one below a folder, and returns the arguments of datasets that read it.
+Each function in `TREES` writes one dataset below a folder, and returns the arguments of datasets that read it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def pfm(root: Path, *names: str, channels: int = 1, order: str = "<", values: np
 
 
 def deep_png(root: Path, name: str, pixels: np.ndarray) -> None:
-    """A PNG of 16 bits for each of three or four channels, or one: Pillow writes only the last."""
+    """Write a PNG with 16 bits per channel. Pillow writes 16 bits only for one channel."""
 
     def chunk(kind: bytes, body: bytes) -> bytes:
         return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))

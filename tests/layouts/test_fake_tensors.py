@@ -1,4 +1,4 @@
-"""Fake tensors: shapes and devices without memory, and without the devices."""
+"""Fake tensors: shapes, dtypes and devices without memory; the devices need not exist."""
 
 from __future__ import annotations
 

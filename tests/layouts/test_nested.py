@@ -1,4 +1,4 @@
-"""Nested tensors, against loops over their items."""
+"""Nested tensors, compared with loops over their items."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def assert_close(result, expected):
 
 
 def assert_gradients_agree(function, items, layout, per_item=None):
-    """That gradients through a function of a nested tensor are those of the same function of its items."""
+    """Assert that gradients through a function of a nested tensor equal those of the function applied to each item."""
     nested = torch.nested.nested_tensor(items, layout=layout, requires_grad=True)
     result = function(nested)
     leaves = [item.clone().requires_grad_() for item in items]
@@ -246,7 +246,7 @@ def test_arithmetic(layout):
     items, others = items_of(2), items_of(2)
     other = torch.nested.nested_tensor(others, layout=layout)
     nested = torch.nested.nested_tensor(items, layout=layout)
-    if layout is torch.jagged:  # of the same symbol
+    if layout is torch.jagged:  # equal ragged dimensions share one symbolic size
         other = torch.nested.nested_tensor_from_jagged(other.values(), nested.offsets())
     for function in (torch.add, torch.sub, torch.mul, torch.div, torch.maximum, torch.atan2):
         assert_close(function(nested, other), [function(a, b) for a, b in zip(items, others, strict=True)])
@@ -360,7 +360,7 @@ def test_layers(layout):
     layer = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.GELU(), torch.nn.Linear(3, 2)).double()
     items = items_of(2)
     assert_gradients_agree(layer, items, layout)
-    found = [parameter.grad / 2 for parameter in layer.parameters()]  # of both
+    found = [parameter.grad / 2 for parameter in layer.parameters()]  # gradients were accumulated twice
     layer.zero_grad()
     torch.manual_seed(1)
     outputs = [layer(item) for item in items]

@@ -1,4 +1,4 @@
-"""Sparse tensors against dense ones, and against SciPy's."""
+"""Sparse tensors, compared with dense tensors and SciPy's sparse arrays."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_products_of_other_dtypes(dtype):
 
 
 def test_without_scipy():
-    """The same products by array operations alone."""
+    """Sparse products without SciPy use array operations."""
     code = (
         "import sys; sys.modules['scipy'] = sys.modules['scipy.sparse'] = None\n"
         "import flambeau as torch\n"
@@ -305,7 +305,7 @@ def test_embedding_bag(mode):
 
 
 def test_a_gradient_through_what_was_looked_up():
-    """Through an operation before the table it goes on as a dense one."""
+    """The sparse gradient of an embedding becomes dense if the table is computed by another operation."""
     base = torch.ones(3, 2, requires_grad=True)
     torch.nn.functional.embedding(torch.tensor([1, 1]), base * 3, sparse=True).sum().backward()
     assert base.grad.tolist() == [[0, 0], [6, 6], [0, 0]]
@@ -354,7 +354,7 @@ def test_a_file_with_indices_outside_of_the_tensor_is_refused():
 
 
 def test_a_dense_program_does_not_load_it():
-    """Nor do plugins that are installed, by what `flambeau.extension` offers them."""
+    """Dense programs do not import `flambeau.sparse`, nor does importing `flambeau.extension`."""
     code = "import flambeau as torch, sys, flambeau.extension; torch.ones(2).sum(); print('flambeau.sparse' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
 
@@ -362,7 +362,7 @@ def test_a_dense_program_does_not_load_it():
 @pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc"])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex128", "float16"])
 def test_products_in_each_layout(layout, dtype):
-    """With SciPy's class for the layout where there is one, from the left and, its transpose, from the right."""
+    """Sparse matrix products from both sides, in each layout, with and without a matching SciPy class."""
     rng = np.random.default_rng(0)
     a = rng.standard_normal((4, 6)) * (rng.random((4, 6)) < 0.5)
     x, y = rng.standard_normal((6, 3)), rng.standard_normal((3, 4))
@@ -444,7 +444,7 @@ def test_gradients_of_batches(layout):
     ((3 * s).mT.to_dense() * weight.mT).sum().backward()
     held = BATCH != 0
     assert_close(a.grad, weight * held)
-    if layout in ("sparse_bsr", "sparse_bsc"):  # blocks of one row and two columns, as a whole
+    if layout in ("sparse_bsr", "sparse_bsc"):  # gradients are stored per block of 1 x 2 elements
         held = held.reshape(2, 2, 2, 2).any(-1, keepdim=True).expand(2, 2, 2, 2).reshape(2, 2, 4)
     assert s.grad.layout is s.layout
     assert_close(s.grad.to_dense(), 3 * weight * held)

@@ -1,4 +1,4 @@
-"""Tensor subclasses that hold other tensors, and say by `__torch_dispatch__` what operations on them are."""
+"""Wrapper subclasses: tensors that contain other tensors and implement operations by `__torch_dispatch__`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ aten = torch.ops.aten
 
 
 class Pair(torch.Tensor):
-    """Two tensors that are computed with side by side."""
+    """A wrapper of two tensors; operations apply to both."""
 
     seen: list = []
 
@@ -57,7 +57,7 @@ class Pair(torch.Tensor):
 
 
 class Quantized(torch.Tensor):
-    """A weight of whole numbers and a scale, which is dequantized where it is used."""
+    """A weight stored as integers and a scale, which is dequantized on use."""
 
     @staticmethod
     def __new__(cls, whole, scale):
@@ -110,7 +110,7 @@ def test_a_wrapper_is_pickled_with_what_it_holds():
 
 
 class Rows(torch.Tensor):
-    """Numbers of rows; `Rows @ x` is the sum of such rows."""
+    """A matrix given by row indices: `Rows @ x` sums the selected rows of `x`."""
 
     @staticmethod
     def __new__(cls, numbers):
@@ -291,7 +291,7 @@ def test_contiguous_copies_the_parts_contiguously():
 
 
 class Halves(torch.autograd.Function):
-    """From a wrapper to a tensor; its gradient is a wrapper again."""
+    """A Function from a wrapper to a plain tensor, whose gradient is a wrapper again."""
 
     @staticmethod
     def forward(ctx, pair):
@@ -333,7 +333,7 @@ def test_a_backward_pass_has_a_number():
 
 
 class Shown(torch.Tensor):
-    """Holds a tensor, computes with it, and remembers what it was asked for."""
+    """A wrapper that records the operations called on it."""
 
     asked: list = []
     __torch_function__ = torch._C._disabled_torch_function_impl

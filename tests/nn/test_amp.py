@@ -1,4 +1,4 @@
-"""Mixed precision: which dtype an operation runs in, and how the gradient scaler adapts."""
+"""Mixed precision: the dtype of operations under autocast, and the gradient scaler."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ LEFT_ALONE = {
 
 @pytest.mark.parametrize("call", LEFT_ALONE.values(), ids=LEFT_ALONE)
 def test_other_operations_compute_what_they_do_outside(call):
-    """Though some are made of products here, which are not cast there."""
+    """Composite operations that use matrix products internally keep float32 if autocast does not list them."""
     x = square()
     with autocast("cpu"):
         inside = call(x)
@@ -124,7 +124,7 @@ def test_methods_made_of_operations_run_in_float32():
     x = square(torch.bfloat16)
     with autocast("cpu"):
         assert x.quantile(0.5).dtype is x.trace().dtype is x.inverse().dtype is torch.float32
-        assert x.index_copy(0, torch.tensor([0]), square()[:1]).dtype is torch.float32  # the widest
+        assert x.index_copy(0, torch.tensor([0]), square()[:1]).dtype is torch.float32  # the widest dtype of the arguments
     whole = vars(torch.Tensor)["trace"]
     with autocast("cpu"), autocast("cpu", enabled=False):
         assert x.trace().dtype is torch.bfloat16
@@ -314,7 +314,7 @@ def test_the_names_of_old():
 
 
 class Problem:
-    """One weight, and a loss whose gradient is `slope`."""
+    """A model with one weight and a loss whose gradient is `slope`."""
 
     def __init__(self, **options):
         self.weight = torch.tensor([1.0], requires_grad=True)
@@ -349,7 +349,7 @@ def test_a_step_with_bad_gradients_is_left_out(bad):
     assert problem.weight.item() == 0.75
     assert problem.scaler.get_scale() == 2.0
     problem.iterate()
-    assert problem.scaler.get_scale() == 2.0  # the interval begins anew
+    assert problem.scaler.get_scale() == 2.0  # the growth interval restarts
     problem.iterate()
     assert problem.scaler.get_scale() == 4.0
 
@@ -482,7 +482,7 @@ def test_what_scalers_reject():
 
 
 def test_training_with_both():
-    """Half precision with scaling follows training in full precision."""
+    """Training with autocast and gradient scaling follows training in float32."""
 
     def train(mixed):
         torch.manual_seed(0)

@@ -1,4 +1,4 @@
-"""Causal masks known by their shape, and the register of implementations of attention."""
+"""Causal attention biases, and the registry of attention implementations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import flambeau as torch
 
 
 def expected(q, k, mask):
-    """Attention with a mask of booleans, by its formula."""
+    """Compute attention with a boolean mask in NumPy."""
     scores = np.where(mask, q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1]), -np.inf)
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     return weights / weights.sum(-1, keepdims=True) @ k

@@ -1,4 +1,4 @@
-"""Distributions against numerical integration, sums, finite differences and the moments of their draws."""
+"""Distributions, compared with numerical integration, summation, finite differences and sample moments."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def numpy(tensor):
     return np.asarray(tensor.detach().tolist())
 
 
-# Each with an interval that holds all but a negligible part of the mass.
+# name -> (distribution, interval that contains nearly all of its probability)
 CONTINUOUS = {
     "Beta": (lambda: D.Beta(t(2.5), t(3.5)), (0, 1)),
     "Chi2": (lambda: D.Chi2(t(4.0)), (0, 80)),
@@ -89,7 +89,7 @@ EVERY = {
 
 
 def with_value(method, *args):
-    """What a method or property gives, or None where the distribution does not have it."""
+    """Return the result of a method, or None if the distribution does not implement it."""
     try:
         return method(*args)
     except NotImplementedError:
@@ -101,7 +101,7 @@ def integrate(values, x):
 
 
 def expected_moments(values, weight):
-    """Mean, variance and entropy by summation."""
+    """Return total probability, mean, variance and entropy by summation."""
     total, mean = weight.sum(), (weight * values).sum()
     entropy = -(weight * np.log(np.where(weight > 0, weight, 1))).sum()
     return total, mean, (weight * (values - mean) ** 2).sum(), entropy
@@ -112,7 +112,7 @@ def test_density_and_moments(name):
     build, (low, high) = CONTINUOUS[name]
     distribution = build()
     u = (np.arange(20000) + 0.5) / 20000
-    x = low + (high - low) * u**2 * (3 - 2 * u)  # finer at the ends, where densities are steep
+    x = low + (high - low) * u**2 * (3 - 2 * u)  # a finer grid at the ends, where densities are steep
     slope = (high - low) * 6 * u * (1 - u) / 20000
     density = numpy(distribution.log_prob(torch.tensor(x, dtype=torch.float64)).exp())
     weight = density * slope
@@ -197,7 +197,7 @@ def test_von_mises_draws():
 
 
 def same_noise_difference(build, params, index, eps=1e-5):
-    """The derivative of the sum of 5 draws by one parameter, by finite differences from one seed."""
+    """Return the finite difference of the sum of 5 draws with respect to one parameter, with the seed fixed."""
 
     def total(shift):
         torch.manual_seed(1)
@@ -235,7 +235,7 @@ def test_reparametrised_gradients(build, params):
 
 
 def beta_cdf(x, a, b):
-    """By integration from the nearer end, in coordinates where the density has no singularity there."""
+    """Integrate the beta density from the nearer end, after a substitution that removes its singularity."""
     low = x < a / (a + b)
     end, power = (x, min(a, 1.0)) if low else (1 - x, min(b, 1.0))
     u = np.linspace(0, 1, 20001)[1:]
@@ -248,7 +248,7 @@ def beta_cdf(x, a, b):
 @pytest.mark.parametrize("a", [0.3, 1.0, 2.5, 40.0])
 @pytest.mark.parametrize("b", [0.4, 1.0, 7.0, 100.0])
 def test_beta_draws_move_along_their_quantile(a, b):
-    """A draw x keeps the probability of [0, x] as parameters change: dF/da + density * dx/da = 0."""
+    """The gradient of a draw x satisfies dF(x; a)/da + density(x) * dx/da = 0."""
     torch.manual_seed(0)
     params = t(a, b).requires_grad_()
     for draw in D.Beta(params[0], params[1]).rsample((4,)):
@@ -262,7 +262,7 @@ def test_beta_draws_move_along_their_quantile(a, b):
 
 @pytest.mark.parametrize("name", [*sorted({*CONTINUOUS} - {"Uniform"}), "MultivariateNormal", "Cauchy"])
 def test_log_prob_gradients(name):
-    """Gradients by the value, against finite differences."""
+    """Gradients of `log_prob` with respect to the value match finite differences."""
     torch.manual_seed(0)
     distribution = EVERY[name]()
     distribution._validate_args = False
@@ -417,7 +417,7 @@ def test_register_kl_takes_the_most_specific_pair():
 
 def test_register_kl_takes_any_class():
     class Posterior:
-        """What has a mean is enough for this divergence."""
+        """A minimal distribution: this KL divergence only needs the mean."""
 
         mean = 3.0
 
@@ -601,7 +601,7 @@ def test_transforms_invert_and_know_their_jacobian(name):
     np.testing.assert_allclose(transform.inv.log_abs_det_jacobian(y, x).sum().item(), -log_det)
 
     def coordinates(x):
-        """As many coordinates of the image as x has, which determine the others."""
+        """Return independent coordinates of `transform(x)`, as many as x has."""
         y = transform(x)
         if name == "CorrCholeskyTransform":
             return tril_matrix_to_vec(y, -1)
@@ -706,7 +706,7 @@ def test_low_degrees_of_freedom_warn():
 
 
 class Tagged(torch.Tensor):
-    """As pyro's tensors that remember where they come from: what is computed of one is one, and shapes are plain tuples."""
+    """A tensor subclass like pyro's provenance tensors: results keep the subclass, and shapes are plain tuples."""
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):

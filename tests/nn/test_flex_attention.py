@@ -1,4 +1,4 @@
-"""Attention whose scores are changed and masked by functions of positions."""
+"""flex_attention: attention with score_mod and mask_mod functions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def inputs(dtype=torch.float64, heads=H):
 
 
 def one_by_one(query, key, value, score_mod, mask_mod, scale):
-    """The definition, position by position."""
+    """Reference implementation of flex_attention with loops over positions."""
     q, k, v = (tensor.double().numpy() for tensor in (query, key, value))
     groups = q.shape[1] // k.shape[1]
     output, lse, highest = np.zeros((*q.shape[:3], v.shape[-1])), np.full(q.shape[:3], -math.inf), np.full(q.shape[:3], -math.inf)

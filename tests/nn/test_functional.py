@@ -1,4 +1,4 @@
-"""`nn.functional` where a table of samples does not reach: randomness, state, old spellings, warnings, whole mechanisms."""
+"""`nn.functional` beyond the sample table: randomness, state, deprecated arguments, warnings and composite functions."""
 
 from __future__ import annotations
 
@@ -214,7 +214,8 @@ def test_second_derivative_of_soft_margin_loss_keeps_its_digits(label):
     (third,) = torch.autograd.grad(second.sum(), x)
     right, wrong = 1 / (1 + np.exp(-values)), 1 / (1 + np.exp(values))
     np.testing.assert_allclose(first.detach().numpy(), -label * (wrong if label > 0 else right), 1e-6)
-    inner = slice(1, None) if label > 0 else slice(None, -1)  # at the end, an exponential's square overflows
+    # the last value is excluded, because the square of an exponential overflows
+    inner = slice(1, None) if label > 0 else slice(None, -1)
     np.testing.assert_allclose(second.detach().numpy()[inner], (right * wrong)[inner], 2e-6, 1e-27)
     np.testing.assert_allclose(third.numpy()[inner], (right * wrong * (wrong - right))[inner], 2e-6, 1e-27)
     assert second.isfinite().all()
@@ -274,7 +275,7 @@ def test_no_images_sampled(mode, batch, channels):
     lambda x: F.prelu(x, torch.tensor([0.3], dtype=torch.float64)),
 ])  # fmt: skip
 def test_piecewise_linear_functions_bend_nowhere(function):
-    """Their second derivative is zero, which is not the same as none at all: a program may ask for it."""
+    """The second derivative of piecewise linear functions is zero, but it is defined."""
     x, weight = normal(20).requires_grad_(), normal(20, seed=1).requires_grad_()
     slope = torch.autograd.grad((function(x) * weight).sum(), x, create_graph=True)[0]
     by_x, by_weight = torch.autograd.grad(slope.sum(), (x, weight), create_graph=True)
@@ -533,7 +534,7 @@ def test_grid_sample_without_align_corners_warns():
 
 
 def attend(q, k, v, heads, w_in, b_in, w_out, b_out, mask=None):
-    """Attention of several heads, head by head: sequences first, no batch."""
+    """Reference multi-head attention with a loop over heads, for inputs of shape `(L, E)`."""
     size = q.shape[-1]
     q, k, v = (x @ w.T + b for x, w, b in zip((q, k, v), np.split(w_in, 3), np.split(b_in, 3), strict=True))
     outputs, weights = [], []
@@ -640,7 +641,7 @@ def test_what_attention_refuses():
 
 
 def test_view_after_convolution():
-    """Results are contiguous, as programs expect that flatten them by `view`."""
+    """Results are contiguous, so that `view` can flatten them."""
     for layer in (
         F.conv2d(normal(2, 9, 6, 6), normal(4, 9, 3, 3), padding=1),
         F.max_pool2d(normal(2, 3, 4, 4), 2),
@@ -683,7 +684,7 @@ def test_nothing_warns_without_need():
 
 @pytest.mark.parametrize("shape", [(2, 3), (3,), (2, 3, 4), (2, 3, 4, 4)])
 def test_ignored_targets_have_no_gradient(shape):
-    """Even where all are, and the mean is that of nothing."""
+    """Gradients are zero even if all targets are ignored and the mean loss is NaN."""
     target = torch.ones(shape[:1] + shape[2:] if len(shape) > 1 else (), dtype=torch.int64)
     for loss in (F.cross_entropy, F.nll_loss):
         x = torch.randn(shape, requires_grad=True)

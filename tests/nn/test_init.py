@@ -1,4 +1,4 @@
-"""Initialization: bounds, moments, exact patterns."""
+"""`nn.init`: bounds, moments and exact values."""
 
 import math
 

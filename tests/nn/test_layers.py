@@ -1,4 +1,4 @@
-"""Layers against formulas in NumPy."""
+"""Layers, compared with formulas in NumPy."""
 
 import copy
 import itertools
@@ -19,7 +19,7 @@ def floats(*shape):
 
 
 def call(layer, *inputs):
-    """The output of a layer for NumPy inputs, as NumPy."""
+    """Call a layer with NumPy inputs, and return its output as a NumPy array."""
     return layer(*[torch.tensor(value) for value in inputs]).detach().numpy()
 
 
@@ -65,7 +65,7 @@ def test_device_and_dtype_arguments():
 
 
 def windows(x, kernel, stride, dilation):
-    """Every window of the spatial dimensions: output position, and the slice there."""
+    """Yield each output position and the slice of the input under the kernel."""
     spatial = x.shape[2:]
     counts = [(n - d * (k - 1) - 1) // s + 1 for n, k, s, d in zip(spatial, kernel, stride, dilation, strict=True)]
     for position in itertools.product(*map(range, counts)):
@@ -76,7 +76,7 @@ def windows(x, kernel, stride, dilation):
 
 
 def reference_conv(x, weight, bias, stride, dilation, groups):
-    """Convolution of an already padded batch, window by window."""
+    """Reference convolution of a padded batch, with a loop over windows."""
     dims = x.ndim - 2
     kernel = weight.shape[2:]
     found = dict(windows(x, kernel, (stride,) * dims, (dilation,) * dims))
@@ -123,7 +123,7 @@ def test_same_padding_keeps_the_size(kernel, dilation, mode):
 @pytest.mark.parametrize("dims", [1, 2, 3])
 @pytest.mark.parametrize("settings", [{}, {"stride": 2, "padding": 1, "output_padding": 1}, {"groups": 2, "dilation": 2}])
 def test_transposed_convolution_is_the_adjoint(dims, settings):
-    """<conv(x), y> = <x, transposed(y)> for the same weight."""
+    """The transposed convolution is the adjoint: <conv(x), y> = <x, conv_transpose(y)>."""
     settings = {"stride": 1, "padding": 0, "groups": 1, "dilation": 1, **settings}
     up = getattr(nn, f"ConvTranspose{dims}d")(4, 2, 3, bias=False, **settings)
     y = floats(1, 4, *[4, 5, 3][:dims])
@@ -473,7 +473,7 @@ def test_response_norms(size):
     np.testing.assert_allclose(call(nn.LocalResponseNorm(size, 0.5), x), x / (1 + 0.5 * means) ** 0.75, **CLOSE)
     reach = (size - 1) // 2
     sums = np.stack([(x[:, max(c - reach, 0) : c + reach + 1] ** 2).sum(1) for c in range(7)], 1)
-    sums[:, reach + 1 :] += x[:, :1] ** 2  # channel 0 never leaves the window
+    sums[:, reach + 1 :] += x[:, :1] ** 2  # channel 0 stays in the window, a quirk of `CrossMapLRN2d`
     expected = x / (1 + 0.5 / size * sums) ** 0.75
     np.testing.assert_allclose(call(nn.CrossMapLRN2d(size, 0.5), x), expected, **CLOSE)
 
@@ -518,7 +518,7 @@ def test_sync_batch_norm_alone_is_batch_norm():
 
 
 def test_sync_batch_norm_of_two_processes(monkeypatch):
-    """Two processes with the same batch: the statistics are those of the batch twice over."""
+    """With two (simulated) processes and the same batch, the statistics are those of the batch repeated twice."""
     for name, function in {
         "is_available": lambda: True,
         "is_initialized": lambda: True,
@@ -539,7 +539,7 @@ def test_sync_batch_norm_of_two_processes(monkeypatch):
     np.testing.assert_allclose(array(sync.running_var), array(plain.running_var), **CLOSE)
 
 
-# Tables
+# Embeddings
 
 
 def test_embedding():

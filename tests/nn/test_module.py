@@ -1,4 +1,4 @@
-"""Module: registration, attributes, traversal, hooks, state dicts, conversion, copies; and the containers."""
+"""nn.Module: registration, attributes, traversal, hooks, state dicts, conversion and copies; containers."""
 
 import copy
 import gc

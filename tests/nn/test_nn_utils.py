@@ -1,4 +1,4 @@
-"""nn.utils: gradient clipping, vectors, reparametrizations, pruning, fusion."""
+"""nn.utils: gradient clipping, parameter vectors, parametrizations, pruning and fusion."""
 
 import copy
 import pickle

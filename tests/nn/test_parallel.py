@@ -1,4 +1,4 @@
-"""Networks on several devices give what they give on one: 1 to 4 virtual devices of the CPU."""
+"""DataParallel on 1 to 4 virtual CPU devices matches a single device."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def raises(kind, text, call):
 
 
 def run(count: int, code: str) -> str:
-    """Run code in a process with this many virtual devices."""
+    """Run code in a process with `count` virtual CPU devices."""
     source = PRELUDE.format(count=count) + textwrap.dedent(code)
     environment = {**os.environ, "FLAMBEAU_CPU_DEVICES": str(count), "OMP_NUM_THREADS": "1"}
     done = subprocess.run(

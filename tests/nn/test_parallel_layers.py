@@ -1,6 +1,6 @@
-"""Every layer on several devices: results and gradients are those of one device that takes the same parts one by one.
+"""Every layer on several devices: results and gradients match one device that processes the same chunks sequentially.
 
-Run as a program in a process with virtual devices, this file checks all layers; the tests below do that.
+The tests run this file as a program in a process with virtual devices, where it checks all layers.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ CASES: list[tuple[str, Callable[[], nn.Module], Callable[[], Any]]] = []
 
 
 def case(name: str, *args: Any, given: Any, **kwargs: Any) -> None:
-    """A layer, its arguments, and its input: a shape, or a function that makes one or several."""
+    """Add a case: a layer, its arguments, and its input as a shape or a function that creates the inputs."""
     make = given if callable(given) else lambda: torch.randn(given)
     CASES.append((name, lambda: getattr(nn, name)(*args, **kwargs), make))
 
 
 class Called(nn.Module):
-    """A layer, or a container of some, that is not just given its inputs: `call(layer, *inputs)` says what to do."""
+    """Wrap a layer that needs a special call: `forward` is `call(layer, *inputs)`."""
 
     def __init__(self, layer: nn.Module, call: Callable[..., Any]) -> None:
         super().__init__()
@@ -40,17 +40,17 @@ class Called(nn.Module):
 
 
 def called(name: str, make: Callable[[], nn.Module], call: Callable[..., Any], given: Any) -> None:
-    """A layer made by `make` and called by `call`."""
+    """Add a case for a layer created by `make` and called by `call`."""
     CASES.append((name, lambda: Called(make(), call), given if callable(given) else lambda: torch.randn(given)))
 
 
 def pooled_at(layer: nn.Module, x: torch.Tensor, drawn: torch.Tensor) -> torch.Tensor:
-    """A layer that draws numbers, given those that it is to draw."""
+    """Call a fractional pooling layer with the given random samples."""
     layer._random_samples = drawn
     return layer(x)
 
 
-BATCH = 7  # divides evenly among no number of devices
+BATCH = 7  # not divisible by the number of devices
 for _n, _space in enumerate([(6,), (6, 6), (6, 6, 6)], 1):
     _shape = (BATCH, 4, *_space)
     case(f"Conv{_n}d", 4, 6, 3, stride=2, padding=1, groups=2, given=_shape)
@@ -140,7 +140,7 @@ for _name in ("RNN", "LSTM", "GRU"):
         lambda name=_name: getattr(nn, name)(3, 4, num_layers=2, batch_first=True, bidirectional=True),
         lambda layer, x: layer(x)[0],
         (BATCH, 5, 3),
-    )  # the last state has the batch in another dimension
+    )  # the batch of the final state is not its first dimension
     case(f"{_name}Cell", 3, 4, given=(BATCH, 3))
 case("MultiheadAttention", 4, 2, batch_first=True, given=lambda: (torch.randn(BATCH, 3, 4),) * 3)
 case("TransformerEncoderLayer", 4, 2, 8, 0.0, batch_first=True, given=(BATCH, 3, 4))
@@ -168,7 +168,7 @@ for _name in ("MSELoss", "L1Loss", "SmoothL1Loss", "HuberLoss", "PoissonNLLLoss"
     case(_name, reduction="none", given=lambda: tuple(map(torch.randn, _PAIR)))
 for _name in ("BCELoss", "BCEWithLogitsLoss", "KLDivLoss"):
     case(_name, reduction="none", given=lambda: tuple(map(torch.rand, _PAIR)))
-case("MSELoss", given=lambda: tuple(map(torch.randn, _PAIR)))  # a number from each device: a vector of them
+case("MSELoss", given=lambda: tuple(map(torch.randn, _PAIR)))  # a scalar per device is gathered into a vector
 for _name in ("CrossEntropyLoss", "NLLLoss", "MultiMarginLoss"):
     case(_name, reduction="none", given=lambda: (torch.randn(BATCH, 4), torch.randint(4, (BATCH,))))
 case("NLLLoss2d", reduction="none", given=lambda: (torch.randn(BATCH, 4, 2, 2), torch.randint(4, (BATCH, 2, 2))))
@@ -176,7 +176,7 @@ case("MultiLabelMarginLoss", reduction="none", given=lambda: (torch.randn(BATCH,
 case("MultiLabelSoftMarginLoss", reduction="none", given=lambda: (torch.randn(BATCH, 4), torch.ones(BATCH, 4)))
 case(
     "SoftMarginLoss", reduction="none", given=lambda: (torch.randn(BATCH, 4), torch.ones(BATCH, 4).long())
-)  # not differentiable by it
+)  # integer targets are not differentiable
 case("HingeEmbeddingLoss", reduction="none", given=lambda: (torch.randn(BATCH, 4), torch.ones(BATCH, 4)))
 case("MarginRankingLoss", reduction="none", given=lambda: (torch.randn(BATCH), torch.randn(BATCH), torch.ones(BATCH)))
 case("CosineEmbeddingLoss", reduction="none", given=lambda: (*map(torch.randn, _PAIR), torch.ones(BATCH)))
@@ -191,7 +191,7 @@ case(
 )
 called(
     "CTCLoss",
-    lambda: nn.CTCLoss(reduction="none"),  # its probabilities have the batch second
+    lambda: nn.CTCLoss(reduction="none"),  # the batch of log-probabilities is dimension 1
     lambda layer, x, targets, *lengths: layer(x.log_softmax(2).transpose(0, 1), targets, *lengths),
     lambda: (
         torch.randn(BATCH, 6, 5),
@@ -219,7 +219,7 @@ called("ParameterDict", lambda: nn.ParameterDict({"a": torch.randn(4)}), lambda 
 
 NO_LAYERS = {
     "Container", "DataParallel", "Module", "RNNBase", "RNNCellBase",
-    "SyncBatchNorm",  # is for processes
+    "SyncBatchNorm",  # works across processes, not devices
 }  # fmt: skip
 
 
@@ -236,7 +236,7 @@ def joined(parts: list[Any]) -> Any:
 
 
 def floats(value: Any) -> list[torch.Tensor]:
-    """The tensors of floats in a nested result."""
+    """Return the floating-point tensors of a nested result."""
     if isinstance(value, torch.Tensor):
         return [value] if value.is_floating_point() else []
     return [] if value is None else [tensor for part in value for tensor in floats(part)]
@@ -260,7 +260,7 @@ def assert_layer_agrees(make: Callable[[], nn.Module], given: Callable[[], Any],
     mine = [t.clone().requires_grad_() if t.is_floating_point() else t for t in inputs]
 
     parts = zip(*(t.chunk(len(devices)) for t in mine), strict=True)
-    buffers = [copy.deepcopy(dict(alone.named_buffers())) for _ in devices]  # each device starts from the network's
+    buffers = [copy.deepcopy(dict(alone.named_buffers())) for _ in devices]  # each replica starts from the network's buffers
     outputs = [torch.func.functional_call(alone, buffers[number], part) for number, part in enumerate(parts)]
     expected, found = joined(outputs), together(*wanted)
     assert_close(found, expected)
@@ -274,7 +274,7 @@ def assert_layer_agrees(make: Callable[[], nn.Module], given: Callable[[], Any],
         assert (here.grad is None) == (there.grad is None)
         if there.grad is not None:
             assert_close(here.grad, there.grad)
-    for name, there in buffers[0].items():  # the network's own are those of the first device
+    for name, there in buffers[0].items():  # the network keeps the buffers of the first device
         assert_close(dict(together.module.named_buffers())[name], there)
 
 

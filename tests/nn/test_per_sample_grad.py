@@ -1,4 +1,4 @@
-"""`nn.utils._per_sample_grad`: the gradients of each sample are those of a batch of it alone."""
+"""`nn.utils._per_sample_grad`: the gradients of each sample equal those of a batch with only this sample."""
 
 from __future__ import annotations
 

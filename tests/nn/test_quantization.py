@@ -1,4 +1,4 @@
-"""Fake quantization, and what finds its scales: `torch.ao.quantization`."""
+"""`torch.ao.quantization`: fake quantization and observers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attention against its formula in NumPy, and what transformer layers promise."""
+"""Attention compared with its formula in NumPy, and properties of transformer layers."""
 
 import math
 
@@ -32,7 +32,9 @@ def projections(layer):
 
 
 def reference_attention(layer, query, key, value, scores_to_add=0.0):
-    """Attention of one sequence: `(L, E)`, `(S, kdim)`, `(S, vdim)`; output and weights `(heads, L, S)`."""
+    """Reference attention of one sequence: inputs `(L, E)`, `(S, kdim)`, `(S, vdim)`; returns output and weights
+    `(heads, L, S)`.
+    """
     biases = np.zeros((3, layer.embed_dim)) if layer.in_proj_bias is None else np.split(array(layer.in_proj_bias), 3)
     q, k, v = (
         (x @ weight.T + bias).reshape(len(x), layer.num_heads, -1).swapaxes(0, 1)
@@ -175,7 +177,7 @@ def test_padding_does_not_matter():
         before = encoder(x, src_key_padding_mask=padding)
         after = encoder(changed, src_key_padding_mask=padding)
         np.testing.assert_allclose(array(before)[1, :3], array(after)[1, :3], **CLOSE)
-    with torch.no_grad():  # nothing is computed for padding then
+    with torch.no_grad():  # the fast path without gradients skips padding
         skipped = encoder(x, src_key_padding_mask=padding)
     np.testing.assert_allclose(skipped.numpy()[1, :3], array(before)[1, :3], **CLOSE)
     np.testing.assert_array_equal(skipped.numpy()[1, 3:], np.zeros((2, 8)))
@@ -266,7 +268,7 @@ def test_a_batch_of_heads_may_have_a_mask_and_be_causal(mask):
     future = ~np.tri(3, dtype=bool)
     added = np.where(mask, 0, -np.inf) if mask.dtype == bool else mask
     scores = array(q @ k.mT) / 2 + np.where(future, -np.inf, added)
-    scores[..., 0, 0] = np.where(np.isinf(scores[..., 0, 0]), 0, scores[..., 0, 0])  # where nothing else takes part
+    scores[..., 0, 0] = np.where(np.isinf(scores[..., 0, 0]), 0, scores[..., 0, 0])  # the only unmasked score of its row
     expected = softmax(scores) @ array(v)
     first_takes_part = np.isfinite(np.broadcast_to(added, scores.shape)[..., 0, 0])
     made = array(attend(q, k, v, torch.tensor(mask), is_causal=True))

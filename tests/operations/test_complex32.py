@@ -1,4 +1,4 @@
-"""Complex numbers of halves, which the CPU holds, moves and multiplies as PyTorch's does, by `ml_dtypes`."""
+"""complex32 on the CPU through `ml_dtypes`: storage, copies and multiplication match PyTorch."""
 
 from __future__ import annotations
 

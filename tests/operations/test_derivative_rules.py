@@ -1,4 +1,4 @@
-"""`docs/derivative_rules.md`: its mistakes fail as it says, its corrections pass on NumPy and on array-api-strict, its tables are complete."""
+"""docs/derivative_rules.md: its mistakes fail as described, its corrections pass, and its tables are complete."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ print(json.dumps(found))
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict[str, Any]]]:
-    """For each mistake, what `wrong` and `right` gave."""
+    """For each mistake in the document, the results of the functions `wrong` and `right`."""
     pytest.importorskip("array_api_strict")
     folder = tmp_path_factory.mktemp("rules")
     (folder / "standard_backend.py").write_text(BACKEND, encoding="utf-8")
@@ -150,7 +150,7 @@ def test_right_rule_passes_everywhere(title: str, found: dict[str, list[dict[str
 
 
 def test_tables_list_every_function() -> None:
-    """In a process of its own, where no test has defined operations."""
+    """Runs in a subprocess, where no test has defined operations."""
     command = [sys.executable, "-m", "flambeau.cli.rules"]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     start = PAGE.index("## Functions of `F`")
@@ -173,15 +173,15 @@ def test_every_listed_function_is_found() -> None:
 def _has(F: Any, name: str) -> bool:
     try:
         return callable(getattr(F, name))
-    except NotImplementedError:  # a dtype that the operation does not support
+    except NotImplementedError:  # the operation does not support this dtype
         return False
 
 
-RENAMED = {"add_level", "drop_level", "complex", "is_complex", "pow", "split"}  # the same arguments under other names
+RENAMED = {"add_level", "drop_level", "complex", "is_complex", "pow", "split"}  # same arguments, different parameter names
 
 
 def test_rules_call_records_with_the_arguments_of_public_functions() -> None:
-    """Else a rule would pass in a plain backward only, or in a differentiable one only."""
+    """Records and public functions have equal signatures, so that rules work with and without `create_graph`."""
     rules.tables()
     different = set()
     for name, record in OPS.items():

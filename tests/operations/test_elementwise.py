@@ -1,4 +1,4 @@
-"""Functions of each element, against formulas in double precision: few and many elements, odd layouts, special values."""
+"""Elementwise functions, compared with float64 formulas: small and large arrays, strided layouts, special values."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import pytest
 
 import flambeau as torch
 
-MANY = (331, 400)  # more than is computed at a time
+MANY = (331, 400)  # more than one block of the kernels
 
 lgamma = np.vectorize(math.lgamma, otypes=[float])
 _BERNOULLI = [1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66]
 
 
 def digamma(x):
-    """By recurrence and the asymptotic series."""
+    """Compute digamma by recurrence and the asymptotic series."""
     x, below = x.copy(), np.zeros_like(x)
     for _ in range(20):
         below += 1 / x
@@ -26,7 +26,7 @@ def digamma(x):
 
 
 def zeta(s, x):
-    """The sum over all `k` of `(x + k)**-s`: many terms, and the integral of the others by midpoints."""
+    """Compute the sum over k of `(x + k)**-s`: 100 terms, and an integral for the rest."""
     edge = x + 99.5
     return sum((x + k) ** -s for k in range(100)) + edge ** (1 - s) / (s - 1) - s / 24 * edge ** (-s - 1)
 
@@ -39,7 +39,7 @@ def i0(x):
     return total
 
 
-UNARY = {  # ours, the formula, and whether arguments are positive, or in the unit interval
+UNARY = {  # (function, reference formula, domain of the arguments)
     "erf": (torch.erf, np.vectorize(math.erf, otypes=[float]), "real"),
     "lgamma": (torch.lgamma, lgamma, "real"),
     "lgamma of positive": (torch.lgamma, lgamma, "positive"),
@@ -73,7 +73,7 @@ UNARY = {  # ours, the formula, and whether arguments are positive, or in the un
 
 
 def normal_share(x):
-    """The cumulative distribution function of the standard normal distribution."""
+    """Compute the cumulative distribution function of the standard normal distribution."""
     return (1 + np.vectorize(math.erf, otypes=[float])(x / math.sqrt(2))) / 2
 
 
@@ -85,7 +85,7 @@ def between(x, low, high):
     return ((x > low) & (x < high)).astype(float)
 
 
-SLOPES = {  # ours, and the formula of the derivative
+SLOPES = {  # (function, formula of its derivative)
     "relu": (F.relu, lambda x: (x > 0).astype(float)),
     "leaky_relu": (lambda x: F.leaky_relu(x, 0.1), lambda x: np.where(x > 0, 1, 0.1)),
     "prelu": (lambda x: F.prelu(x, torch.tensor(0.1, dtype=x.dtype)), lambda x: np.where(x > 0, 1, 0.1)),
@@ -164,8 +164,8 @@ def test_functions_of_one_number(name, layout):
 def test_functions_in_other_precisions(name, dtype):
     function, formula, kind = UNARY[name]
     x = drawing(kind, dtype)(1200)
-    x = x[x != x.trunc()]  # some of which are poles
-    wanted = torch.tensor(formula(x.double().numpy())).to(dtype)  # infinite where it is too large
+    x = x[x != x.trunc()]  # integers may be poles
+    wanted = torch.tensor(formula(x.double().numpy())).to(dtype)  # overflows to infinity
     assert_close(function(x), wanted.double().numpy(), dtype)
 
 
@@ -224,7 +224,7 @@ def test_prelu_with_a_slope_for_each_channel():
 
 
 def operands():
-    """float32 pairs: of any bits; neighbours of multiples; quotients of whole numbers; tiny, infinite and missing ones."""
+    """Return float32 pairs: random bits, values next to multiples, integer quotients, subnormals, infinities and NaN."""
     rng, n = np.random.default_rng(0), 4000
     bits = rng.integers(0, 2**32, (2, n), dtype=np.uint32).view(np.float32)
     divisors = rng.standard_normal(n).astype(np.float32)
@@ -242,7 +242,7 @@ def operands():
 def test_remainders_are_exact(name, kind):
     x, y = operands()[kind]
     with np.errstate(all="ignore"):
-        wanted = np.fmod(x.astype(np.float64), y.astype(np.float64))  # exact, whatever the operands
+        wanted = np.fmod(x.astype(np.float64), y.astype(np.float64))  # fmod is exact in float64
         if name == "remainder":
             wanted = np.where((wanted != 0) & ((wanted < 0) != (y < 0)), wanted + y, wanted)
     got = getattr(torch, name)(torch.tensor(x), torch.tensor(y)).numpy()
@@ -346,7 +346,7 @@ def test_the_limits_of_logit_are_rounded_to_the_dtype():
 
 
 def test_lgamma_keeps_its_digits_beside_its_zeros():
-    """Where it is `-0.577 (x - 1)` and `0.423 (x - 2)`."""
+    """Near its zeros 1 and 2, lgamma(x) is about `-0.577 (x - 1)` and `0.423 (x - 2)`."""
     for zero, slope, curve in ((1.0, -0.5772156649015329, 0.8224670334241132), (2.0, 0.42278433509846714, 0.3224670334241132)):
         x = np.float32(zero) + np.arange(-100, 100).astype(np.float32) * np.float32(2.0**-22)
         step = x.astype(np.float64) - zero

@@ -1,4 +1,4 @@
-"""Transforms and windows: inverses, gradients, and NumPy; MaskedTensor; odds and ends."""
+"""FFTs and windows: inverses, gradients and comparison with NumPy; MaskedTensor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The 8-bit floating-point dtypes: numbers are stored in them, compared, and multiplied as matrices."""
+"""The float8 dtypes: storage, comparison and scaled matrix products."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ each_signed = pytest.mark.parametrize("dtype", SIGNED, ids=str)
 
 
 def values_of(dtype):
-    """All numbers of the dtype, by its definition: NaN where the bits stand for no number."""
+    """Return the value of all 256 codes of a float8 dtype, computed from its definition."""
     name = str(dtype).removeprefix("torch.float8_")
     if name == "e8m0fnu":
         return np.array([2.0 ** (code - 127) if code < 255 else math.nan for code in range(256)])

@@ -1,4 +1,4 @@
-"""`torch._foreach_*`: each does for every tensor of a list what the function of one tensor does."""
+"""`torch._foreach_*`: list functions match the functions of single tensors."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ UNARY = [name for name in FUNCTIONS if hasattr(np, name.removeprefix("_foreach_"
 UNARY = [
     name.removeprefix("_foreach_")
     for name in UNARY
-    if name.removeprefix("_foreach_")
-    not in ("add", "bitwise_not", "maximum", "minimum", "pow")  # of two operands, or of integers
+    if name.removeprefix("_foreach_") not in ("add", "bitwise_not", "maximum", "minimum", "pow")  # binary or integer operations
 ]
 BINARY = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "pow": np.power,
@@ -22,7 +21,7 @@ BINARY = {
 
 
 def lists(count=1, seed=0):
-    """Lists of two tensors with elements between 0.1 and 0.9, and the same as arrays."""
+    """Return `count` lists of two tensors with elements in [0.1, 0.9], and the same as NumPy arrays."""
     rng = np.random.default_rng(seed)
     arrays = [[rng.uniform(0.1, 0.9, shape) for shape in ((3,), (2, 2))] for _ in range(count)]
     return [[torch.tensor(array) for array in group] for group in arrays], arrays
@@ -112,7 +111,7 @@ def test_the_others():
     torch._foreach_zero_(tensors)
     assert_close(tensors, [np.zeros(3), np.zeros((2, 2))])
     whole = torch.ones(2, dtype=torch.long)
-    assert torch.addcmul(whole, whole, whole, value=0.5).tolist() == [1, 1]  # the value is cast, to 0
+    assert torch.addcmul(whole, whole, whole, value=0.5).tolist() == [1, 1]  # value=0.5 is truncated to 0
     assert torch._foreach_add([torch.ones(2), whole], 1.5)[1].dtype is torch.float32
     assert torch._foreach_maximum([torch.ones(2).half(), torch.ones(2).double()], 1.1)[1][0].item() == 1.1
 

@@ -1,4 +1,4 @@
-"""Half precision: conversions, against numbers made from digits and exponents, and operations that round once, at the end."""
+"""Half precision: exact conversions, and operations that round only their final result."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import pytest
 
 import flambeau as torch
 
-DIGITS = {torch.float16: (10, 5), torch.bfloat16: (7, 8)}  # of the fraction, of the exponent
-MANY = 70001  # more than is converted at a time
+DIGITS = {torch.float16: (10, 5), torch.bfloat16: (7, 8)}  # (fraction bits, exponent bits)
+MANY = 70001  # more than one block of the conversion
 dtypes = pytest.mark.parametrize("dtype", DIGITS)
 
 
 def finite(dtype):
-    """All finite numbers without a sign, in order, in double precision."""
+    """Return all finite non-negative numbers of the dtype in ascending order, as float64."""
     digits, exponents = DIGITS[dtype]
     count = (2**exponents - 1) << digits
     exponent, fraction = np.divmod(np.arange(count), 1 << digits)
@@ -158,13 +158,13 @@ GRADIENTS = {
 @dtypes
 @pytest.mark.parametrize("name", GRADIENTS)
 def test_gradients(name, dtype):
-    """Results and gradients are those of float32, rounded a few times."""
+    """Results and gradients match float32 up to a few roundings."""
     x = values()[:60000].view(200, 300).to(dtype)
     results = []
     for input in (x.clone(), x.float()):
         input.requires_grad_()
         output = GRADIENTS[name](input)
-        for _ in range(2):  # the second time, the gradient is added to
+        for _ in range(2):  # the second backward accumulates
             output.backward(values(3)[: output.numel()].view(output.shape).to(dtype).to(input.dtype), retain_graph=True)
         results.append((output.float(), input.grad.float()))
     step = 2.0 ** -DIGITS[dtype][0]

@@ -1,4 +1,4 @@
-"""`x[index]` and `x[index] = value`, against NumPy."""
+"""`x[index]` and `x[index] = value`, compared with NumPy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SHAPE = (3, 4, 2)
 
 @st.composite
 def indices(draw: Any) -> tuple[Any, ...]:
-    """An index of a (3, 4, 2) tensor: integers, slices, None, ellipsis, integer and boolean arrays, mixed."""
+    """Draw an index of a (3, 4, 2) tensor that mixes integers, slices, None, ellipsis, integer and boolean arrays."""
     items: list[Any] = []
     used, ellipsis = 0, False
     length = draw(st.integers(0, 3))
@@ -54,7 +54,7 @@ def as_tensors(index: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def integers_first(array: np.ndarray, index: tuple[Any, ...]) -> tuple[np.ndarray, tuple[Any, ...]]:
-    """A view without the integers of an index, and the rest of it: for NumPy they would be arrays, beside other arrays."""
+    """Apply the integers of an index first, and return the view and the remaining index. NumPy would treat them as arrays."""
     first = tuple(item if isinstance(item, int) or item is ... else slice(None) for item in index if item is not None)
     dots = () if any(item is ... for item in index) else (...,)
     return array[first + dots], tuple(item for item in index if not isinstance(item, int))
@@ -87,7 +87,8 @@ def test_writing(index: tuple[Any, ...]) -> None:
     x = torch.tensor(array)
     view[rest] = value
     x[as_tensors(index)] = torch.tensor(value)
-    if not any(isinstance(item, np.ndarray) and item.dtype != bool for item in index):  # repeated places: any write may win
+    # repeated indices: the order of writes is undefined
+    if not any(isinstance(item, np.ndarray) and item.dtype != bool for item in index):
         assert np.array_equal(x.numpy(), array)
     y = torch.zeros(SHAPE)
     y[as_tensors(index)] = 5
@@ -97,7 +98,7 @@ def test_writing(index: tuple[Any, ...]) -> None:
 @settings(max_examples=100, deadline=None)
 @given(indices())
 def test_gradient(index: tuple[Any, ...]) -> None:
-    """The gradient of reading counts how often an element is read."""
+    """The gradient of each element is the number of times it is indexed."""
     array = np.arange(24.0).reshape(SHAPE)
     try:
         array[index]
@@ -204,7 +205,7 @@ def test_an_ellipsis_for_nothing_stands_between_no_indices():
 
 
 def test_parts_of_expanded_tensors_can_be_written_to():
-    """Where each of their elements has a place of its own; and zero is zero everywhere."""
+    """In-place writes work for parts without overlapping elements, and zero-filling always works."""
     for write in (
         lambda x: x[0].add_(1),
         lambda x: x[1].fill_(2),

@@ -1,4 +1,4 @@
-"""Linear algebra: against NumPy, by the equations that define each factorization, and by finite differences."""
+"""Linear algebra: comparison with NumPy, defining equations of factorizations, and finite differences."""
 
 from __future__ import annotations
 
@@ -228,7 +228,7 @@ def test_powers_and_exponential():
 
 @pytest.mark.parametrize("scale", [0.01, 1, 3])
 def test_exponential_in_single_precision(scale):
-    """Of matrices with a dominant eigenvalue, where the denominator of a rational approximation is near singular."""
+    """matrix_exp of matrices with a dominant eigenvalue, where the denominator of a Padé approximation is nearly singular."""
     A = (scale * random(40, 5, 5).abs()).float()
     exact = LA.matrix_exp(A.double())
     error = (LA.matrix_exp(A) - exact).abs().amax((1, 2)) / exact.amax((1, 2))
@@ -330,7 +330,7 @@ def test_out():
 
 
 def lengths(factors, *of):
-    """What does not depend on the phases of vectors."""
+    """Return the factors, with absolute values at the given positions, which do not depend on the phase of the vectors."""
     return tuple(factor.abs() if place in of else factor for place, factor in enumerate(factors))
 
 
@@ -445,7 +445,7 @@ def test_derivative_of_the_largest_norm_of_nan():
 @pytest.mark.parametrize("upper", [False, True])
 @pytest.mark.parametrize("name", ["cholesky_solve", "cholesky_inverse"])
 def test_derivatives_by_a_cholesky_factor_are_those_by_all_its_elements(name, upper, dtype):
-    """Those of `(L L^H)^-1 B` at a triangular `L`: what lies in the other triangle has a gradient, too."""
+    """The gradient of `(L L^H)^-1 B` with respect to L includes the other triangle."""
     L = LA.cholesky(positive(random(3, 3, dtype=dtype)), upper=upper)
     B = random(3, 2, seed=1, dtype=dtype) if name == "cholesky_solve" else eye(3, dtype)
     weights = random(*B.shape, seed=2, dtype=dtype)

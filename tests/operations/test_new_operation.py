@@ -1,4 +1,4 @@
-"""An operation that is added as docs/operations.md describes works wherever its facts allow, without any further list.
+"""A new operation, added as in docs/operations.md, works in all features that its facts allow, without further registration.
 
 The operation is the Gudermannian function, `gd(x) = 2 atan(tanh(x / 2))`, which PyTorch does not have.
 """
@@ -26,7 +26,7 @@ from flambeau.extension.schemas import schemas
 
 @pytest.fixture(scope="module", autouse=True)
 def gudermannian():
-    """The operation, which the tables of operations have while the tests of this file run."""
+    """The new operation, which is registered while the tests of this file run."""
     yield op(
         "gudermannian", lambda xp, input: 2 * xp.atan(xp.tanh(input / 2)),
         kind=Kind.POINTWISE, keeps_zero=True, autocast=Autocast.FLOAT32, promote="float", inplace=True,
@@ -87,7 +87,7 @@ assert sparse.halved_() is sparse and torch.equal(sparse.to_dense(), torch.eye(2
 
 
 def test_in_place():
-    """In a process of its own: classes have the methods of operations that are defined before them."""
+    """Runs in a subprocess: tensor classes only get methods of operations defined before them."""
     subprocess.run([sys.executable, "-c", IN_PLACE], check=True)
 
 
@@ -114,7 +114,7 @@ def test_foreach():
 
 @pytest.fixture
 def mesh():
-    """A mesh of this process alone."""
+    """A device mesh with a single process."""
     dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
     yield init_device_mesh("cpu", (1,))
     dist.destroy_process_group()
@@ -123,7 +123,7 @@ def mesh():
 def test_distributed_tensors(gudermannian, mesh):
     x = torch.randn(4, 3)
     result = gudermannian(distribute_tensor(x, mesh, [Shard(0)]))
-    assert result.placements == (Shard(0),)  # each process computes its rows
+    assert result.placements == (Shard(0),)  # the rows stay sharded
     np.testing.assert_allclose(result.full_tensor(), expected(x), rtol=1e-6)
 
 

@@ -1,4 +1,4 @@
-"""Sums over long dimensions, half precision, and formulas that must not overflow, cancel or underflow."""
+"""Numerical accuracy: long sums, half precision, and formulas without overflow, cancellation or underflow."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_gradients_of_what_was_broadcast_are_such_sums():
 def test_variance_of_values_far_from_zero():
     array = (np.random.default_rng(0).standard_normal((1 << 16, 4)) + 1e4).astype(np.float32)
     wide = array.astype(np.float64)
-    for dim in (0, 1, (0, 1)):  # in a mean that is rounded at 1e4, the last digits are lost
+    for dim in (0, 1, (0, 1)):  # with a mean of 1e4 rounded to float32, the last digits would be lost
         assert relative(torch.tensor(array).var(dim), wide.var(dim, ddof=1)) < 1e-5
         assert relative(torch.tensor(array).std(dim, correction=0), wide.std(dim)) < 1e-5
     normal = F.batch_norm(torch.tensor(array), None, None, training=True)
@@ -170,7 +170,7 @@ FORMULAS = {
 
 
 def _least(name, single):
-    """What may be lost: numbers below the normal ones, and, of a logarithm of a softmax, as much as of the difference of logits."""
+    """Return the absolute tolerance: subnormal results, and for log_softmax the rounding error of differences of logits."""
     if name == "log_softmax":
         return 1e-7 if single else 1e-15
     return 1e-36 if single else 1e-300
@@ -208,7 +208,7 @@ def test_norms_of_large_and_small_numbers():
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("shape", [(), (1,), (40,), (2, 3)])
 def test_powers_of_one_half(shape, dtype):
-    """A number as exponent means roots, of which -inf has none and -0 the -0; a tensor of it, of any shape, means powers."""
+    """`x ** 0.5` with a Python number is a square root: -inf gives NaN and -0.0 stays; with a tensor exponent it is a power."""
     for base, root, power in ((-math.inf, math.nan, math.inf), (-0.0, -0.0, 0.0), (4.0, 2.0, 2.0)):
         x = torch.full(shape, base, dtype=dtype)
         exponents = [torch.tensor(0.5, dtype=dtype), torch.full((1,), 0.5, dtype=dtype), torch.full(shape, 0.5, dtype=dtype)]
@@ -229,7 +229,7 @@ def test_powers_of_one_half(shape, dtype):
 
 @pytest.mark.parametrize("name", ["max", "min", "median", "nanmedian"])
 def test_equal_elements_share_the_gradient_of_what_they_are_all_equal_to(name):
-    """NaN, too, where that is the value."""
+    """Equal minima, maxima and medians share the gradient equally, also if they are NaN."""
     x = torch.tensor([[2.0, 1.0, 2.0], [2.0, 2.0, 2.0]], requires_grad=True)
     (grad,) = torch.autograd.grad(getattr(x, name)() * 10, x)
     value = 1.0 if name == "min" else 2.0
@@ -240,7 +240,7 @@ def test_equal_elements_share_the_gradient_of_what_they_are_all_equal_to(name):
 
 
 def test_clamp_between_tensors():
-    """On a bound, the gradient is the element's own; where the bounds are the wrong way round, the upper one's."""
+    """On a bound, the gradient goes to the element. If min > max, it goes to max."""
     x, low, high = (
         torch.tensor(values, requires_grad=True) for values in ([0.0, 1, 2, 3, 4, 5], [1.0, 1, 1, 1, 1, 7], [3.0, 3, 3, 3, 3, 6])
     )
@@ -282,7 +282,7 @@ def test_nan_has_no_sign(dtype):
 
 
 def test_mode_of_many_elements():
-    """In the memory of a sort, not in that of all pairs."""
+    """`mode` sorts, instead of comparing all pairs, which would need too much memory."""
     array = np.random.default_rng(0).integers(0, 1000, 200_000)
     values, counts = np.unique(array, return_counts=True)
     mode, place = torch.mode(torch.tensor(array))
@@ -300,7 +300,7 @@ def test_search_with_nans(dtype, right):
     rows = torch.tensor([numbers] * 2, dtype=dtype)
     assert torch.searchsorted(rows[0], given, right=right).tolist() == wanted
     assert torch.searchsorted(rows, given.expand(2, 7), right=right).tolist() == [wanted] * 2
-    # past a NaN, as past a smaller number: what halving finds
+    # binary search treats NaN as smaller than every value
     assert torch.searchsorted(
         torch.tensor([0.0, 1.0, math.nan], dtype=dtype), torch.tensor([0.0, 1.0], dtype=dtype)
     ).tolist() == [0, 1]
@@ -326,7 +326,7 @@ def test_parts_of_complex_numbers_that_are_not_finite():
 
 
 def test_complex_numbers_of_halves_keep_their_digits():
-    """They become complex64, as not every library has complex32."""
+    """float16 parts give complex64, because not every backend has complex32."""
     half = torch.tensor([0.1, 3.0], dtype=torch.float16)
     result = torch.complex(half, -half)
     assert result.dtype is torch.complex64 and result.real.equal(half.float()) and result.imag.equal(-half.float())
@@ -338,7 +338,7 @@ def test_complex_numbers_of_halves_keep_their_digits():
 
 
 def derivatives(function, *values):
-    """The gradient of the sum of what a function makes of numbers, and that of the gradient's sum."""
+    """Return the first and second derivatives of a function at the given values."""
     x = torch.tensor(values, dtype=torch.float64, requires_grad=True)
     (first,) = torch.autograd.grad(function(x).sum(), x, create_graph=True)
     return first.tolist(), torch.autograd.grad(first.sum(), x)[0].tolist()

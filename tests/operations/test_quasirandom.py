@@ -38,12 +38,12 @@ def test_a_sequence_in_pieces(scramble):
 
 def test_scrambled_points_are_pytorchs():
     first = SobolEngine(3, scramble=True, seed=5).draw(3)
-    expected = [[0.4803, 0.1173, 0.1240], [0.9115, 0.8687, 0.5391], [0.5351, 0.2715, 0.3079]]  # PyTorch 2.13
+    expected = [[0.4803, 0.1173, 0.1240], [0.9115, 0.8687, 0.5391], [0.5351, 0.2715, 0.3079]]  # recorded from PyTorch 2.13
     np.testing.assert_allclose(first.numpy(), expected, atol=5e-5)
 
 
 def test_the_first_point_is_in_the_default_dtype():
-    """It is kept from the beginning, whatever dtype is drawn: PyTorch's has 24 bits in float32, and those after it all 30."""
+    """The first point is stored in the default dtype: in float32 it has 24 bits, while later points have 30, as in PyTorch."""
     engine = SobolEngine(40, scramble=True, seed=1)
     exact = engine.shift.numpy() / 2.0**30
     drawn = engine.draw(2, dtype=torch.float64).numpy()
@@ -54,7 +54,7 @@ def test_the_first_point_is_in_the_default_dtype():
 
 
 def test_scrambled_points_are_balanced():
-    """Of 2**m points, one is in each of the 2**m equal intervals of a coordinate."""
+    """In each coordinate, 2**m points have exactly one point in each of 2**m equal intervals."""
     points = SobolEngine(20, scramble=True, seed=0).draw_base2(8)
     assert ((points * 256).long().sort(0).values == torch.arange(256).unsqueeze(1)).all()
     assert not torch.equal(points, SobolEngine(20, scramble=True, seed=1).draw_base2(8))

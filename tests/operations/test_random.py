@@ -1,4 +1,4 @@
-"""The random streams: the same seed gives PyTorch's numbers."""
+"""Random functions return PyTorch's numbers for the same seed."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_a_generator_knows_its_device() -> None:
 
 
 def test_samples_have_a_place_in_the_graph() -> None:
-    """What a sample depends on gets zeros for a gradient, not an error."""
+    """The parameters of a sample get zero gradients instead of an error."""
     mean, std = torch.zeros(3, requires_grad=True), torch.ones(2, 3, requires_grad=True)
     for result, name in (
         (torch.normal(mean, std), "NormalBackward3"),
@@ -119,7 +119,7 @@ def test_samples_have_a_place_in_the_graph() -> None:
 
 
 def test_samples_of_a_batch_of_parameters() -> None:
-    """Either parameter may be the one of the batch, or both."""
+    """Under vmap, either or both parameters of a distribution may be batched."""
     mean, std = torch.zeros(3, requires_grad=True), torch.ones(4, 3)
     for draw in (
         lambda rate: torch.normal(mean, rate),

@@ -1,4 +1,4 @@
-"""The sample table is complete: every public operation has samples, and batches are made of each without a loop."""
+"""The sample table is complete: every public operation has samples, and vmap batches each without a loop."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SAMPLES = [sample for table in families().values() for sample in table]
 NAMES = {sample.name for sample in SAMPLES}
 MODULES = ("linalg", "fft", "special", "signal.windows", "nn.functional")
 
-# Operations that no formula can be given for, and where they are tested.
+# Operations without samples, and the files that test them.
 WITHOUT_SAMPLES = {
     "tests/operations/test_random.py, tests/parity/test_random_stream.py: results are random": (
         "bernoulli binomial multinomial normal poisson rand rand_like randint randint_like randn randn_like randperm _standard_gamma "
@@ -66,8 +66,8 @@ def plain(function: Any) -> Any:
 
 
 def public_operations() -> dict[str, Any]:
-    """Every function of `torch` and of its modules, and every method that is not one of these, by name."""
-    functions = PUBLIC.keys() - set(METHODS_AS_FUNCTIONS)  # which call methods
+    """Return all functions of `torch` and its modules, and all other tensor methods, by name."""
+    functions = PUBLIC.keys() - set(METHODS_AS_FUNCTIONS)  # these only call methods
     found = {name: getattr(torch, name) for name in functions}
     for path in MODULES:
         module = find(torch, path)
@@ -81,7 +81,7 @@ def public_operations() -> dict[str, Any]:
 
 
 def test_every_public_operation_has_samples() -> None:
-    """Under its name, under one that is the same function, or as the in-place form of one that has."""
+    """Aliases, and in-place variants of sampled operations, need no samples."""
     sampled = {id(plain(find(torch, name))) for name in NAMES}
     missing = []
     for name, function in public_operations().items():
@@ -104,7 +104,7 @@ def test_exceptions_are_public_operations_without_samples() -> None:
 
 # --- families -------------------------------------------------------------------------------------------------------
 
-ELSEWHERE = {  # operations that another family defines than the one with their samples, and why
+ELSEWHERE = {  # operations whose samples are in another family than their definition, and why
     "Tensor.mul_": "the sample writes through a view that an index has made",
     "special.softmax": "the function of `torch`, under a second name",
     "special.log_softmax": "the function of `torch`, under a second name",
@@ -112,7 +112,7 @@ ELSEWHERE = {  # operations that another family defines than the one with their 
 
 
 def family_of(name: str) -> str | None:
-    """The file or package of `operations` that defines the operation; None for what other packages define."""
+    """Return the file or package of `operations` that defines an operation, or None for other packages."""
     found = plain(find(torch, name))
     records = [record for record in OPS.values() if record.function is found]
     defined = inspect.unwrap(records[0].forward) if records else getattr(found, "__func__", found)
@@ -123,7 +123,7 @@ def family_of(name: str) -> str | None:
 
 
 def test_operations_are_defined_in_the_family_of_their_samples() -> None:
-    """Families are files or packages of `operations`, so that the name of a family tells where its operations are."""
+    """Each sample family is named after the file or package of `operations` that defines its operations."""
     own = Path(operations.__file__).parent
     assert {name for name in families() if not ((own / f"{name}.py").exists() or (own / name / "__init__.py").exists())} == set()
     found = {sample.name: (family, family_of(sample.name)) for family, table in families().items() for sample in table}
@@ -139,14 +139,14 @@ GUIDE = Path(__file__).parents[2] / "docs" / "operations.md"
 
 
 def test_the_table_of_what_is_covered_is_true() -> None:
-    """`python -m flambeau.conformance.coverage` prints it anew."""
+    """The table in the guide matches the output of `python -m flambeau.conformance.coverage`."""
     assert (
         GUIDE.read_text(encoding="utf-8").partition("<!-- python -m flambeau.conformance.coverage -->\n")[2] == coverage.table()
     )
 
 
 def test_the_guide_shows_code_as_it_is() -> None:
-    """Its Python blocks, but for those with a prompt and those to be written, are lines of the operations' source."""
+    """Python blocks in the guide, except examples and templates, are copies of source lines of `operations`."""
     source = "\n".join(path.read_text(encoding="utf-8") for path in Path(operations.__file__).parent.rglob("*.py"))
     guide = GUIDE.read_text(encoding="utf-8").partition("## Adding one")[0]
     blocks = [block for block in re.findall(r"```python\n(.*?)```", guide, re.S) if ">>>" not in block]
@@ -159,10 +159,11 @@ def test_the_guide_shows_code_as_it_is() -> None:
 # --- batches --------------------------------------------------------------------------------------------------------
 
 CHECKER = Checker()
-DIFFERENT_SHAPES = {  # the shape of the result depends on values, so there are no batches of them
+DIFFERENT_SHAPES = {  # the shape of the result depends on values, so vmap does not support these
     "argwhere", "masked_select", "nonzero", "unique", "unique_consecutive", "Tensor.__getitem__", "Tensor.__setitem__",
 }  # fmt: skip
-LOOPS = {"_max_of_bags", "_repeated", "histc", "histogram", "histogramdd"}  # embedding_bag(mode="max"), repeat_interleave, ...
+# helpers of embedding_bag(mode="max"), repeat_interleave, ... that loop
+LOOPS = {"_max_of_bags", "_repeated", "histc", "histogram", "histogramdd"}
 
 
 def test_which_operations_are_called_for_each_member_of_a_batch() -> None:
@@ -170,16 +171,17 @@ def test_which_operations_are_called_for_each_member_of_a_batch() -> None:
 
 
 def steps(sample: Sample, size: int) -> Counter[str]:
-    """How often functions of the library are called for a batch of `size`."""
+    """Count the calls of library functions during vmap over a batch of `size`."""
     call, examples = CHECKER.examples(sample, size)
     batch = [torch.stack(tensors) for tensors in zip(*examples, strict=True)]
     counted: Counter[str] = Counter()
 
     def count(frame: Any, event: str, argument: Any) -> None:
-        if event == "call" and "flambeau" in frame.f_code.co_filename and frame.f_code.co_name != "forget":  # by weak references
+        # called by weak references at any time
+        if event == "call" and "flambeau" in frame.f_code.co_filename and frame.f_code.co_name != "forget":
             counted[f"{frame.f_code.co_filename}:{frame.f_code.co_name}"] += 1
 
-    torch.vmap(call)(*batch)  # what is remembered from the first call on is not counted
+    torch.vmap(call)(*batch)  # fill the caches, so that the counted call does not
     sys.setprofile(count)
     try:
         torch.vmap(call)(*batch)
@@ -215,6 +217,6 @@ def test_samples_without_batches_are_those_that_are_listed() -> None:
         for name in refused
         if name.startswith(("is_", "Tensor.is_", "numel", "Tensor.dim", "Tensor.nelement", "Tensor.ndim"))
     }
-    memory = {"Tensor.resize_", "Tensor.resize_as_", "embedding_renorm_"}  # other memory, or a table that is written to
-    random = {"svd_lowrank", "pca_lowrank"}  # start from random matrices: vmap wants to know which
+    memory = {"Tensor.resize_", "Tensor.resize_as_", "embedding_renorm_"}  # resize storages, or write to a table
+    random = {"svd_lowrank", "pca_lowrank"}  # start from random matrices, so vmap requires its `randomness` option
     assert refused - one_value == DIFFERENT_SHAPES | memory | random | {"ctc_loss"}

@@ -1,4 +1,4 @@
-"""The sample table, on the selected backend: one test for each thing that must hold for every operation."""
+"""Run the sample table on the selected backend: each test checks one property for every operation."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def test_gradients(sample):
     checker.gradients(sample)
 
 
-def looked_at(node):
-    """Follow a graph as a tool that draws it would: nodes unfold where somebody looks."""
+def count_nodes(node):
+    """Traverse a graph through `next_functions`, which expands composite nodes; return the number of nodes."""
     seen, stack = set(), [node]
     while stack:
         node = stack.pop()
@@ -70,7 +70,7 @@ def test_gradients_of_a_graph_that_was_looked_at(sample):
         tensors = checker.differentiable(sample)
         results = [result for result in results_of(sample.call(torch, *tensors)) if getattr(result, "grad_fn", None) is not None]
         for result in results if looks else ():
-            assert looked_at(result.grad_fn)
+            assert count_nodes(result.grad_fn)
         torch.autograd.backward(results, [torch.ones_like(result) for result in results])
         gradients.append([tensor.grad for tensor in tensors])
     for plain, looked in zip(*gradients, strict=True):
@@ -106,11 +106,11 @@ def test_errors(bad):
 
 @pytest.mark.parametrize("sample", [param for param in named(families()) if param.values[0].view])
 def test_views_share_memory(sample):
-    """A write through the view is seen in the base."""
+    """Writes to a view are visible in its base."""
     base, *others = [torch.tensor(array) for array in sample.arrays(np, sample.dtypes[0])]
     result = sample.call(torch, base, *others)
     view = result if isinstance(result, torch.Tensor) else result[0]
-    if view.numel() <= base.numel():  # PyTorch refuses to write where several elements are one
+    if view.numel() <= base.numel():  # PyTorch rejects writes to overlapping elements
         with torch.no_grad():
             view.detach().fill_(77.0)
         assert (torch.view_as_real(base) if base.is_complex() else base).eq(77.0).any() or not base.numel()

@@ -1,4 +1,4 @@
-"""`segment_reduce` and `grouped_mm`: dimensions that are divided into parts of different lengths."""
+"""`segment_reduce` and `grouped_mm`: dimensions divided into segments of different lengths."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_ties_share_the_gradient():
 def test_derivatives_of_segments(reduce):
     x = torch.rand(2, 5, 3, dtype=torch.float64, requires_grad=True)
     lengths = torch.tensor([[2, 0, 3], [1, 4, 0]])
-    initial = None if reduce in ("sum", "prod") else 0.4  # with a finite number where there are no elements
+    initial = None if reduce in ("sum", "prod") else 0.4  # a finite initial value for empty segments
     assert torch.autograd.gradcheck(lambda x: torch.segment_reduce(x, reduce, lengths=lengths, axis=1, initial=initial), (x,))
     assert torch.autograd.gradgradcheck(lambda x: torch.segment_reduce(x, reduce, lengths=lengths, axis=1, initial=initial), (x,))
 
@@ -79,7 +79,7 @@ def test_what_segments_are_of():
 
 
 def formula(a, b, offs):
-    """The products of groups, one by one."""
+    """Reference for `grouped_mm`: multiply group by group."""
     begins = [0, *offs[:-1]]
     pairs = list(zip(begins, offs, strict=True))
     if b.ndim == 3 and a.ndim == 2:
@@ -105,7 +105,8 @@ def test_grouped_products(left, right, offs):
     g = rng.standard_normal(result.shape).astype("f4")
     result.backward(torch.tensor(g))
     step = rng.standard_normal(left).astype("f4"), rng.standard_normal(right).astype("f4")
-    moved = (g * formula(step[0], b, offs)).sum() + (g * formula(a, step[1], offs)).sum()  # linear in each of the two
+    # directional derivative of a bilinear function
+    moved = (g * formula(step[0], b, offs)).sum() + (g * formula(a, step[1], offs)).sum()
     found = (x.grad.numpy() * step[0]).sum() + (y.grad.numpy() * step[1]).sum()
     np.testing.assert_allclose(found, moved, rtol=1e-3)
     np.testing.assert_allclose(

@@ -1,7 +1,7 @@
-"""Functions and methods take PyTorch's arguments, by position and by name.
+"""Functions and methods accept PyTorch's arguments, by position and by name.
 
-`signatures.txt` lists them, a signature and the names that have it on a line, a line for each way to call a name; what is
-before a slash is given by position alone, as programs of old do.
+Each line of `signatures.txt` has a signature and the names that share it; overloads have several lines. Parameters before a
+slash are positional only, as in legacy calls.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _arguments(signature: str) -> list[Argument]:
 
 
 def _listed() -> Iterator[tuple[str, str, str]]:
-    """`(owner, name, signature)` for each way to call each name."""
+    """Yield `(owner, name, signature)` for each overload of each name."""
     owner = signature = ""
     for line in (Path(__file__).parent / "signatures.txt").read_text(encoding="utf-8").splitlines():
         if line.startswith("["):
@@ -54,10 +54,10 @@ CALLS = list(_listed())
 
 
 def _bind(function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> None:
-    """Raise TypeError where the function cannot be called so."""
+    """Raise TypeError if the function's signature does not accept these arguments."""
     parameters = inspect.signature(function).parameters
     for name, parameter in parameters.items():
-        if parameter.kind is parameter.VAR_POSITIONAL and name in named:  # factories understand `size=` for `*size`
+        if parameter.kind is parameter.VAR_POSITIONAL and name in named:  # factories accept `size=` in place of `*size`
             args = (*args, named.pop(name))
     inspect.signature(function).bind(*args, **named)
 
@@ -84,7 +84,7 @@ def test_arguments_by_position_and_by_name(owner: str) -> None:
     assert not wrong, "\n".join(wrong)
 
 
-# What takes any name: `from` and `async` are no names of parameters, and what was removed raises however it is called.
+# Functions with arbitrary keywords: `from` and `async` are reserved words in Python, and removed functions always raise.
 ANY_NAME = {f"Tensor.{name}" for name in ("cuda", "new", "random_", "type", "uniform_", "eig", "lstsq", "solve")} | {"torch.load"}
 
 
@@ -212,7 +212,7 @@ def test_cross_and_meshgrid_warn_once_of_what_is_not_said() -> None:
             torch.meshgrid(a[0, 0], b[0, 0])
     finally:
         torch.set_warn_always(False)
-    assert torch.equal(result, torch.linalg.cross(a, b, dim=0))  # the first dimension of that size
+    assert torch.equal(result, torch.linalg.cross(a, b, dim=0))  # the legacy default is the first dimension of size 3
     with pytest.raises(RuntimeError, match="inputs dimension 0 must have length 3. Got 3 and 1"):
         torch.cross(a, b[:1])
     with pytest.raises(RuntimeError, match="no dimension of size 3 in input"):

@@ -1,4 +1,4 @@
-"""Operations on images and sequences against formulas in NumPy: sampling at points, padding, pooling to a given size."""
+"""Image and sequence operations, compared with NumPy formulas: grid sampling, padding and adaptive pooling."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _shapes(count: int, low: int = 1, high: int = 7, seed: int = 0) -> list[tupl
 
 
 def _bilinear(image: Any, grid: Any) -> Any:
-    """`grid_sample` with `align_corners`, pixel by pixel: zero outside the image."""
+    """Reference for bilinear `grid_sample` with `align_corners` and zero padding."""
     batch, channels, height, width = image.shape
     result = np.zeros((batch, channels, *grid.shape[1:3]))
     for n, row, column in np.ndindex(batch, *grid.shape[1:3]):
@@ -36,7 +36,7 @@ def _bilinear(image: Any, grid: Any) -> Any:
 def test_points_of_images_are_sampled_as_by_a_loop(shape: tuple[int, ...]) -> None:
     rng = np.random.default_rng(1)
     image, grid = rng.standard_normal(shape), rng.uniform(-1.5, 1.5, (shape[0], 5, 4, 2))
-    image[0, 0, 0, 0] = np.inf  # what is outside is 0 all the same
+    image[0, 0, 0, 0] = np.inf  # points outside of the image remain 0
     expected = _bilinear(image, grid)
     for given in (image, image.transpose(0, 2, 3, 1).copy().transpose(0, 3, 1, 2)):
         output = F.grid_sample(torch.tensor(given), torch.tensor(grid), align_corners=True)
@@ -143,7 +143,7 @@ def test_windows_of_uneven_sizes_are_averaged(n: int, count: int) -> None:
 def test_distances_of_pairs_are_those_of_their_differences(count: int, dtype: str) -> None:
     points = (np.random.default_rng(8).standard_normal((count, 5)) + 50).astype(dtype)
     if count > 5:
-        points[5], points[4] = points[1], points[2]  # equal rows, and nearly equal ones
+        points[5], points[4] = points[1], points[2]  # equal and nearly equal rows
         points[4, 0] = np.nextafter(points[4, 0], points.dtype.type(99))
     exact = points.astype("float64")
     expected = [np.sqrt(((exact[i] - exact[j]) ** 2).sum()) for i in range(count) for j in range(i + 1, count)]

@@ -1,4 +1,4 @@
-"""Special functions over their whole domain, against SciPy; sampling's derivatives, against differences of quantiles."""
+"""Special functions over their whole domain, compared with SciPy; derivatives of samples, compared with quantile differences."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ scipy = pytest.importorskip("scipy.special")
 LINE = np.concatenate([np.linspace(-20, 20, 401), np.logspace(-20, 2, 60), -np.logspace(-20, 2, 60)])
 HALF_LINE = np.concatenate([np.linspace(0.01, 40, 400), np.logspace(-20, 4, 80)])
 UNIT = np.concatenate([np.linspace(0, 1, 201), np.logspace(-300, -1, 60), 1 - np.logspace(-15, -1, 40)])
-FUNCTIONS = [  # name, domain, SciPy's
+FUNCTIONS = [  # (name, domain, SciPy function)
     ("airy_ai", np.linspace(-30, 30, 601), lambda x: scipy.airy(x)[0]),
     ("bessel_j0", LINE, scipy.j0),
     ("bessel_j1", LINE, scipy.j1),
@@ -62,7 +62,7 @@ def test_function(name, domain, reference):
 
 
 def floats(count, seed=0):
-    """float32 numbers of all magnitudes, the smallest and the largest among them."""
+    """Return float32 numbers of all magnitudes, including the smallest and largest."""
     limits = np.finfo(np.float32)
     bits = np.random.default_rng(seed).integers(0, 2**32, count, dtype=np.uint32).view(np.float32)
     ends = np.array([0, limits.smallest_subnormal, limits.tiny, limits.eps, 1, limits.max], np.float32)
@@ -70,7 +70,7 @@ def floats(count, seed=0):
 
 
 def assert_close_in_float32(got, wanted):
-    """To 1e-6, relative to the value; what is too large for float32 is infinite."""
+    """Assert a relative error below 1e-6. Values beyond float32 must be infinite."""
     overflows = np.abs(wanted) > np.finfo(np.float32).max
     np.testing.assert_array_equal(got[overflows], np.sign(wanted[overflows]) * np.float32(np.inf))
     np.testing.assert_allclose(got[~overflows], wanted[~overflows], rtol=1e-6, atol=1e-37)
@@ -79,7 +79,7 @@ def assert_close_in_float32(got, wanted):
 @pytest.mark.parametrize(("name", "reference"), [(name, reference) for name, _, reference in FUNCTIONS])
 def test_float32_of_all_magnitudes(name, reference):
     x = floats(4000)
-    if name in OSCILLATING - {"digamma", "gammaln"}:  # beyond, SciPy's own phase is not exact: the next test
+    if name in OSCILLATING - {"digamma", "gammaln"}:  # for larger arguments SciPy's phase is inexact; the next test covers them
         x = x[np.abs(x) < (1e2 if name == "airy_ai" else 1e5)]
     with np.errstate(all="ignore"):
         wanted = reference(x.astype(np.float64))
@@ -97,7 +97,7 @@ def test_waves_keep_their_phase_however_far_out(name, dtype, digits, largest):
     np.testing.assert_allclose(getattr(torch.special, name)(given).numpy(), wanted, rtol=1e-6 if dtype == "float32" else 1e-12)
 
 
-BESSEL = {  # by mpmath, with the size of the wave where there is one
+BESSEL = {  # mpmath references, with the amplitude of oscillating functions
     **{f"bessel_{kind}{n}": (lambda mp, x, f=f"bessel{kind}", n=n: getattr(mp, f)(n, x), lambda mp, x: mp.sqrt(2 / (mp.pi * x)))
        for kind in "jy" for n in (0, 1)},
     **{f"{prefix}{n}": (lambda mp, x, n=n: mp.besseli(n, x), None) for prefix in ("i", "modified_bessel_i") for n in (0, 1)},
@@ -128,8 +128,8 @@ def test_bessel_functions_to_the_last_digits(name):
 
 
 def _wave(mpmath, name, x):
-    """The first terms of Hankel's expansion."""
-    if name == "airy_ai":  # of -x
+    """Return the first terms of Hankel's asymptotic expansion."""
+    if name == "airy_ai":  # airy_ai(-x)
         phase = 2 * mpmath.sqrt(x**3) / 3
         main, correction = mpmath.sin(phase + mpmath.pi / 4), mpmath.cos(phase + mpmath.pi / 4) * 5 / (72 * phase)
         return float((main - correction) / (mpmath.sqrt(mpmath.pi) * mpmath.root(x, 4)))
@@ -152,7 +152,7 @@ def magnitudes(low, high, seed, count=3000):
 ])  # fmt: skip
 def test_float32_of_two_arguments(name, first, second):
     a, x = magnitudes(*first, 0), magnitudes(*second, 1)
-    if name.startswith("gamma"):  # half of them where the function is neither 0 nor 1
+    if name.startswith("gamma"):  # half of the arguments are where the function is neither 0 nor 1
         x[::2] = a[::2] * np.random.default_rng(2).uniform(0.5, 2, len(a[::2])).astype(np.float32)
     with np.errstate(all="ignore"):
         wanted = getattr(scipy, name)(a.astype(np.float64), x.astype(np.float64))

@@ -1,4 +1,4 @@
-"""Learning rate schedules against their formulas in NumPy."""
+"""Learning rate schedulers, compared with NumPy formulas."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def optimizer_of(*lrs, momentum=0.9, adam=False):
 
 
 def follow(optimizer, scheduler, epochs=EPOCHS, key="lr"):
-    """Return an option of all groups in each epoch."""
+    """Return the value of `key` of all parameter groups in each epoch."""
     values = []
     for _ in range(epochs):
         values.append([float(group[key]) for group in optimizer.param_groups])
@@ -45,7 +45,7 @@ def triangle(t, up, down):
 
 e = np.arange(EPOCHS)
 
-# What makes the scheduler, and the learning rate in each epoch that begins with LR.
+# name -> (factory of the scheduler, expected learning rate in each epoch for the initial rate LR)
 SCHEDULES = {
     "LambdaLR": (lambda o: S.LambdaLR(o, lambda epoch: 1 / (1 + epoch)), LR / (1 + e)),
     "MultiplicativeLR": (
@@ -116,11 +116,11 @@ SCHEDULES = {
         LR * np.where(e < 9, np.minimum(0.5 + 0.1 * e, 1) * 0.1 ** (e // 3), 0.5 ** (e - 9.0)),
     ),
 }
-BOUNDED = ("CyclicLR", "OneCycleLR")  # which do not begin with the optimizer's learning rate
+BOUNDED = ("CyclicLR", "OneCycleLR")  # these set their own initial learning rate
 every_schedule = pytest.mark.parametrize("make, expected", SCHEDULES.values(), ids=SCHEDULES.keys())
 
 
-@pytest.mark.filterwarnings("ignore:Detected call")  # the inner schedulers of nested ones
+@pytest.mark.filterwarnings("ignore:Detected call")  # raised by the inner schedulers of composite ones
 @every_schedule
 def test_formula(make, expected):
     optimizer = optimizer_of(LR)
@@ -169,7 +169,7 @@ def test_schedules_go_on_from_checkpoints(make, expected):
     [name for name in SCHEDULES if name.endswith("LR") and name not in ("MultiplicativeLR", "SequentialLR", "SWALR")],
 )
 def test_steps_to_any_epoch(name):
-    """By the closed forms; MultiplicativeLR has none."""
+    """`step(epoch)` uses the closed form, which MultiplicativeLR lacks."""
     make, expected = SCHEDULES[name]
     optimizer = optimizer_of(LR)
     scheduler = make(optimizer)
@@ -238,7 +238,7 @@ def test_momentum_that_there_is_not():
         make(cycle_momentum=False)
 
 
-# Plateaus
+# ReduceLROnPlateau
 
 
 def reductions(metrics, **options):
@@ -314,7 +314,7 @@ def test_plateaus_go_on_from_checkpoints():
     assert first.state_dict() == second.state_dict()
 
 
-# Functions with a state
+# LambdaLR with callable objects
 
 
 class Decay:
@@ -343,7 +343,7 @@ def test_objects_as_functions_are_saved(make):
     assert isinstance(f, Decay) and f.rate == 0.5
 
 
-# Own schedulers
+# User-defined schedulers
 
 
 def test_own_schedulers():
@@ -372,7 +372,7 @@ def test_the_order_of_steps():
         scheduler.step()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        scheduler.step()  # it says so once
+        scheduler.step()  # warns only once
         optimizer = optimizer_of(LR)
         scheduler = S.StepLR(optimizer, 1)
         optimizer.step()
@@ -400,7 +400,7 @@ def test_watched_optimizers_are_freed():
     optimizer.register_step_post_hook(lambda *args: hooks.append(args))
     schedulers = [S.StepLR(optimizer, 1), S.ExponentialLR(optimizer, 0.5)]
     optimizer.step()
-    assert len(hooks) == 1  # however many schedulers
+    assert len(hooks) == 1  # a single hook for any number of schedulers
     hooks.clear()
     reference = weakref.ref(optimizer)
     gc.disable()
@@ -411,7 +411,7 @@ def test_watched_optimizers_are_freed():
         gc.enable()
 
 
-# What is refused
+# Errors
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Optimizers against their formulas in NumPy, and what all optimizers share."""
+"""Optimizers, compared with NumPy formulas, and the common behaviour of all optimizers."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ SHAPES = [(), (0,), (3,), (2, 0, 3), (4, 5)]
 STEPS = 12
 
 
-# The references: each takes a start, the gradients of all steps and the options, and returns where it ends.
+# Reference optimizers: each takes the initial parameters, the gradients of all steps and the options, and returns the result.
 
 
 def descend(p, g, o):
-    """The gradient as most rules see it."""
+    """Apply `maximize` and weight decay; return the parameters and the gradient."""
     g = -g if o.maximize else g
     if getattr(o, "decoupled_weight_decay", False):
         return p * (1 - o.lr * o.weight_decay), g
@@ -234,7 +234,7 @@ def test_formula(cls, reference, options, shape):
         assert optimizer.step() is None
     assert w.shape == shape
     expected = reference(start, grads, options_of(cls, options))
-    tolerance = 1e-4 if options.get("capturable") else 1e-6  # a captured step works with a float32 count
+    tolerance = 1e-4 if options.get("capturable") else 1e-6  # capturable optimizers store the step in float32
     np.testing.assert_allclose(w.detach().numpy(), expected, rtol=tolerance, atol=tolerance)
 
 
@@ -259,7 +259,7 @@ def test_muon_takes_orthogonal_steps(shape):
     step = (before * (1 - 0.1 * 0.5) - w.detach()).numpy() / (0.1 * max(1, shape[0] / shape[1]) ** 0.5)
     singular_values = np.linalg.svd(step, compute_uv=False)
     assert (abs(singular_values - 1) < 0.5).all()
-    assert (step * w.grad.numpy()).sum() > 0  # it goes down the gradient
+    assert (step * w.grad.numpy()).sum() > 0  # a descent direction
 
 
 def test_muon_takes_matrices_only():
@@ -293,7 +293,7 @@ def test_complex_numbers_are_pairs(cls, reference, options):
     np.testing.assert_allclose(torch.view_as_real(z.detach()).numpy(), w.detach().numpy(), rtol=1e-6, atol=1e-8)
 
 
-# What all optimizers share
+# Common behaviour
 
 
 def test_options_of_groups():
@@ -480,7 +480,7 @@ def test_a_loaded_state_is_in_the_dtype_of_the_parameters_and_copied_where_it_wa
 
 
 def test_checkpoints_of_older_versions():
-    """Whose counts were numbers, and which had fewer options."""
+    """In old state dicts, steps are Python numbers and some options are missing."""
     [w] = weights((2,))
     optimizer = optim.NAdam([w])
     set_grads([w], 0)
@@ -596,7 +596,7 @@ def test_state_dict_hooks():
     assert calls[-1] == 0.5 and saved["param_groups"][0]["lr"] == 1e-3
 
 
-# Other ways to step
+# Closures and other step variants
 
 
 @pytest.mark.parametrize(
@@ -616,7 +616,7 @@ def test_state_dict_hooks():
     ids=case_id,
 )
 def test_gradients_flow_through_differentiable_steps(cls, options):
-    """Against finite differences, over three steps."""
+    """Gradients through three differentiable steps match finite differences."""
 
     def end(start):
         p = start.clone()

@@ -1,4 +1,4 @@
-"""What optimizers refuse to do in a step."""
+"""Checks in optimizer steps: unsupported gradients, options and uninitialized subclasses."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_sparse_adam_takes_real_parameters():
 
 def test_a_wrapper_can_have_its_steps_hooked():
     class Wrapper(optim.Optimizer):
-        """An optimizer around another, which is never initialized itself."""
+        """An optimizer wrapper that does not call `super().__init__`."""
 
         def __init__(self, inner):
             self.inner = inner
@@ -82,6 +82,6 @@ def test_a_wrapper_can_have_its_steps_hooked():
     assert wrapper.step(lambda: 7) == 7 and seen == [wrapper]
 
 
-def test_weight_decay_of_adam_is_declared_as_a_float():  # hydra-zen makes 0.0 of 0 by that
+def test_weight_decay_of_adam_is_declared_as_a_float():  # hydra-zen converts 0 to 0.0 by the annotation
     for optimizer in (torch.optim.Adam, torch.optim.AdamW):
         assert inspect.signature(optimizer).parameters["weight_decay"].annotation in ("float", float)

@@ -1,4 +1,4 @@
-"""Many small parameters, which optimizers update as one, go where they would go one by one."""
+"""Updating many small parameters as one flat array gives the same results as separate updates."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ every_optimizer = pytest.mark.parametrize("cls, options", CASES, ids=[cls.__name
 
 
 def together_and_alone(cls, options, shapes=SHAPES, dtypes=(torch.float64,)):
-    """Return the parameters of one optimizer, and of one for each of them, with the steps of both."""
+    """Return parameters updated by one optimizer, the same updated by separate optimizers, and the optimizers."""
     rng = np.random.default_rng(0)
     starts = [torch.tensor(rng.standard_normal(shape), dtype=d) for shape in shapes for d in dtypes]
     joined, single = ([torch.nn.Parameter(start.clone()) for start in starts] for _ in range(2))
@@ -102,7 +102,7 @@ def test_loading_copying_and_replacing_states(cls, options):
     for number in range(6, 9):
         step(number)
     assert_same(joined, single)
-    for each in (optimizer, *others):  # as programs do that prune or start anew
+    for each in (optimizer, *others):  # as in programs that prune or reset parameters
         for state in each.state.values():
             state.update({name: value * 0.5 for name, value in state.items() if value.dim()})
     for number in range(9, 12):
@@ -161,7 +161,7 @@ def test_groups_of_parameters():
 
 
 def test_memory_that_parameters_share():
-    """Is written by one parameter after the other, in their order."""
+    """Parameters that share memory are updated in order."""
     results = []
     for join in (True, False):
         memory = torch.ones(6)

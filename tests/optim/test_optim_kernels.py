@@ -1,4 +1,4 @@
-"""Optimizer steps by a kernel of the backend's, or of a kernel pack's."""
+"""Optimizer steps by a kernel of the backend or of a kernel plugin."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ def test_a_kernel_may_do_a_whole_step(monkeypatch: pytest.MonkeyPatch) -> None:
             found = trained(**options)
         np.testing.assert_allclose(found[0][0], expected[0][0], rtol=1e-6)
         np.testing.assert_allclose(found[0][1], expected[0][1], rtol=1e-6)
-        assert seen == buffers and found[1] == 3  # the second parameter is not contiguous: operations serve it
+        # the non-contiguous second parameter is updated by operations instead of the kernel
+        assert seen == buffers and found[1] == 3
         seen.clear()
 
 
@@ -53,7 +54,7 @@ def test_a_kernel_may_do_a_whole_step(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_adam_a_piece_at_a_time(
     monkeypatch: pytest.MonkeyPatch, shapes: list[tuple[int, ...]], options: dict[str, object]
 ) -> None:
-    """The NumPy backend's kernel, and the rule, operation by operation; small parameters may be joined."""
+    """The NumPy backend's Adam kernel matches the update by single operations, also for parameters updated as one."""
 
     def trained():
         torch.manual_seed(0)
@@ -77,7 +78,7 @@ def test_adam_a_piece_at_a_time(
 
 
 def test_decoupled_decay_leaves_the_means_alone_at_a_rate_of_zero() -> None:
-    """As at the first step of a warm-up."""
+    """With lr=0, as at the first step of a warm-up, decoupled weight decay changes nothing."""
     weight = torch.nn.Parameter(torch.tensor([1.0, -2.0]))
     optimizer = torch.optim.AdamW([weight], lr=0.0, weight_decay=0.5)
     weight.grad = torch.tensor([0.25, 0.5])

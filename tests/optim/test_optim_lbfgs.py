@@ -1,4 +1,4 @@
-"""L-BFGS: what it finds, what it keeps, and when it stops."""
+"""L-BFGS: convergence, state and stopping criteria."""
 
 from __future__ import annotations
 

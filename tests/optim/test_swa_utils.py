@@ -1,4 +1,4 @@
-"""Averages of weights along a training."""
+"""`torch.optim.swa_utils`: averaged models and the SWA learning rate."""
 
 from __future__ import annotations
 

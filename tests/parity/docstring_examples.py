@@ -1,4 +1,4 @@
-"""Runs the examples of docstrings, given as JSON, with whatever `torch` is, and prints what each example shows.
+"""Run docstring examples, given as JSON, with the imported `torch`, and print the output of each example.
 
 python docstring_examples.py < {name: docstring}
 """
@@ -21,11 +21,11 @@ import numpy as np
 import torch
 from torch import nn, optim
 
-SECONDS = 60  # for one example
+SECONDS = 60  # time limit for one example
 
 
 def reset():
-    """What an example may have left behind."""
+    """Reset global settings that an example may have changed."""
     torch.set_default_device(None)
     torch.set_default_dtype(torch.float32)
     torch.set_printoptions(profile="default")
@@ -37,7 +37,7 @@ def reset():
 
 
 def shown(source, names):
-    """What is printed, and the values of expressions; or the error's type and text."""
+    """Run an example; return its output and the values of expressions, or the type and text of its error."""
     found, printed = [], io.StringIO()
     sys.displayhook = lambda value: None if value is None else found.append(repr(value))
     signal.alarm(SECONDS)

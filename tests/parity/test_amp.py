@@ -1,4 +1,4 @@
-"""Mixed precision on flambeau and on PyTorch: what every operation runs in, a model trained in it, the gradient scaler."""
+"""Mixed precision in flambeau and PyTorch: the dtype of every operation, a training run, and the gradient scaler."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ SAMPLES = [each for table in families().values() for each in table if each.grad]
 NAMES = sorted({each.name for each in SAMPLES})
 DIGITS = {"bfloat16": 0.06, "float16": 0.01}
 OTHERWISE = {
-    "complex",  # there is no complex32 here
-    "linalg.det",  # refused here of any half precision, there of matrices that are not empty
-    "linalg.matrix_power",  # there the inverse of negative powers is computed in single precision
-    "linalg.pinv",  # one decomposition here; there it is put together from products, which are cast
-    "nn.functional.local_response_norm",  # of three dimensions, it is not cast there
-    "nn.functional.pad",  # of its modes, some are cast there
+    "complex",  # flambeau has no complex32
+    "linalg.det",  # flambeau rejects half precision always, PyTorch only for non-empty matrices
+    "linalg.matrix_power",  # PyTorch computes negative powers in float32
+    "linalg.pinv",  # a single decomposition in flambeau, but composed of autocast products in PyTorch
+    "nn.functional.local_response_norm",  # PyTorch does not cast 3-d inputs
+    "nn.functional.pad",  # PyTorch casts only some modes
 }
 
 
@@ -40,7 +40,7 @@ def run(torch, sample, given, region):
 @pytest.mark.parametrize("region", ["bfloat16", "float16"])
 @pytest.mark.parametrize("name", [each for each in NAMES if each not in OTHERWISE])
 def test_precision(name, region):
-    """The dtype of every result, of tensors in single, double and half precision."""
+    """Compare the dtype of every result, for float32, float64 and half precision inputs."""
     for sample in (each for each in SAMPLES if each.name == name):
         for given in ("float32", "float64", region):
             try:
@@ -71,7 +71,7 @@ METHODS = {
 
 @pytest.mark.parametrize("name", METHODS)
 def test_methods(name):
-    """They are cast as the functions of their names are, though many are made of operations here."""
+    """Methods are cast like functions of the same name."""
     for region in ("bfloat16", "float16"):
         for given in ("float32", "float64", region):
             dtypes = []
@@ -88,7 +88,7 @@ def network(torch, recurrence):
             super().__init__()
             self.embed = torch.nn.Embedding(11, 16)
             self.recurrent = getattr(torch.nn, recurrence)(16, 16, batch_first=True)
-            smooth = {"activation": "gelu"}  # where a relu is about to bend, the last digit decides
+            smooth = {"activation": "gelu"}  # relu's gradient would depend on rounding near zero
             self.attend = torch.nn.TransformerEncoderLayer(16, 2, 32, dropout=0.0, batch_first=True, **smooth)
             self.convolve = torch.nn.Sequential(torch.nn.Conv1d(16, 16, 3, padding=1), torch.nn.BatchNorm1d(16), torch.nn.GELU())
             self.out = torch.nn.Linear(16, 11)
@@ -102,7 +102,7 @@ def network(torch, recurrence):
 
 
 def computes_lstm_in_bfloat16():
-    """PyTorch hands this to oneDNN, which needs AVX-512."""
+    """Whether PyTorch can compute a bfloat16 LSTM. It uses oneDNN, which needs AVX-512."""
     try:
         with theirs.autocast("cpu", dtype=theirs.bfloat16):
             theirs.nn.LSTM(2, 2)(theirs.ones(1, 1, 2))
@@ -137,7 +137,7 @@ def test_a_step_of_training(region, recurrence):
     "layer", ["GRU(3, 4, 2, bidirectional=True)", "GRU(3, 4, bias=False)", "GRUCell(3, 4)", "LSTMCell(3, 4)"]
 )
 def test_states_of_recurrent_layers_stay_in_single_precision(layer):
-    """On the CPU, where only products are in half precision."""
+    """On the CPU, autocast computes only the products of recurrent layers in half precision."""
     found = []
     for torch in (ours, theirs):
         torch.manual_seed(0)

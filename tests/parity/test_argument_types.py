@@ -1,4 +1,4 @@
-"""Arguments of a wrong type: one of each kind in the place of each argument of each operation, and what exception that is."""
+"""Arguments of wrong types: compare the exceptions for each wrong type in place of each argument of each operation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WRONG = {
     "True": True,
     "a dict": {},
 }
-# Where the exceptions differ: why, and for each operation the places and what is given there.
+# Accepted differences: reason -> operation -> "argument: given value" entries separated by semicolons.
 LEFT: dict[str, dict[str, str]] = {
     "PyTorch has a function without the parameter, and in that with it None is nothing to give; here None is its default": {
         **dict.fromkeys(["median", "nanmedian"], "dim: None"),
@@ -57,7 +57,7 @@ LEFT: dict[str, dict[str, str]] = {
         "nn.functional.max_unpool3d": "stride: a fraction",
         "trapz": "dx: True",
         "sum_to_size": "2: True",
-        "broadcast_shapes": "0: a string; 1: a string",  # as sequences
+        "broadcast_shapes": "0: a string; 1: a string",  # flambeau treats strings as sequences
     },
     "has no effect here": {"normal-number_mean": "; ".join(f"layout: {kind}" for kind in WRONG if kind != "None")},
 }
@@ -71,7 +71,7 @@ LEFT_OF_METHODS = {
 
 
 def left(op, tables=LEFT):
-    """The places of an operation where the exceptions differ."""
+    """Return the accepted differences of an operation."""
     name = f"{op.name}-{op.variant_test_name}".rstrip("-")
     return {each for table in tables.values() for each in table.get(name, "").split("; ") if each}
 
@@ -83,7 +83,7 @@ def replaced(sample, place, value):
 
 
 def outcome(function, given):
-    """The exception, or None."""
+    """Call the function; return its exception or None."""
     args, options = given
     try:
         function(*args, **options)
@@ -93,20 +93,20 @@ def outcome(function, given):
 
 
 def agree(got, wanted):
-    """Whether neither is an exception, or a handler of the wanted one catches the other, too."""
+    """Whether both calls succeed, or a handler for `wanted` also catches `got`."""
     if got is None or wanted is None:
         return got is wanted
-    if str(wanted).startswith("descriptor"):  # Python found that a method was not called on a tensor
+    if str(wanted).startswith("descriptor"):  # Python's error for a method called on a non-tensor
         return isinstance(got, (TypeError, AttributeError))
     if isinstance(wanted, AttributeError) and "must be Tensor, not" in str(got):
-        # PyTorch's function is written in Python and fails at the first method of what is no tensor.  Here an argument that is no
-        # tensor is a TypeError everywhere, as in PyTorch's compiled functions, and names the argument.
+        # PyTorch functions written in Python fail at the first method call on a non-tensor. In flambeau, a non-tensor
+        # argument raises a TypeError with the argument's name, as in PyTorch's compiled functions.
         return isinstance(got, TypeError)
     return type(wanted).__name__ in [each.__name__ for each in type(got).__mro__]
 
 
 def differing(op, wanted_of, got_of, first):
-    """Where, from the `first` place on, and for what, the exceptions differ."""
+    """Return the arguments, from position `first` on, and the wrong values for which the exceptions differ."""
     source = next((each for each in SOURCES if each in op.dtypes), None)
     seen, found = set(), {}
     for sample in samples_of(op, source, 4) if source else ():

@@ -1,4 +1,4 @@
-"""Which arguments functions take and which they refuse, and with what type of error: numbers for tensors, indices, dtypes."""
+"""Accepted and rejected arguments, compared with PyTorch: numbers in place of tensors, indices and dtypes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import flambeau as ours  # noqa: E402
 
 
 def outcome(torch, call):
-    """What a call gives, as far as both sides have to agree: a dtype and values, or the type of an exception."""
+    """Return the dtype and values of a call's result, or the type of its exception."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -124,13 +124,13 @@ BINARY = [
     "max",
     "min",
 ]
-TAKE_MORE = {"max", "min", "where"}  # a dimension, or one argument alone
+TAKE_MORE = {"max", "min", "where"}  # also accept a dimension, or a single argument
 NUMBERS = {"int": 2, "float": 1.5, "bool": True, "None": None, "list": [1.0], "str": "a"}
 
 
 @pytest.mark.parametrize("name", BINARY)
 def test_numbers_for_tensors(name):
-    """A function of two tensors, with something else in the place of the first or of the second."""
+    """Call functions of two tensors with a number or another object in place of the first or second."""
     for dtype, (kind, number), shape, first in itertools.product(
         ("float32", "int64", "bool"), NUMBERS.items(), ((3,), ()), (0, 1)
     ):
@@ -202,7 +202,7 @@ def in_pairs(index):
 
 @pytest.mark.parametrize("how", BY_INDEX)
 def test_indices(how):
-    """Indices inside and outside of what they are for, and of every dtype."""
+    """Indices in and out of range, with every dtype."""
     given = [(values, "int64") for values in INDICES.values()]
     given += [([1], dtype) for dtype in ("int32", "int16", "int8", "uint8", "bool", "float32")]
     for values, dtype in given:

@@ -1,4 +1,4 @@
-"""Small programs that torment the engine, run on flambeau and on PyTorch: what they give, or the error that they raise, is the same."""
+"""Small programs that stress autograd have the same results or errors in flambeau and PyTorch."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def programs(**named):
 
 
 def described(value, torch):
-    """A value as something that can be compared across libraries."""
+    """Convert a value to types that both libraries share."""
     if isinstance(value, torch.Tensor):
         name = value.grad_fn.name() if value.grad_fn is not None else None
         return (tuple(value.shape), str(value.dtype).split(".")[-1], value.requires_grad, plain(name), numbers(value.detach()))
@@ -42,7 +42,7 @@ def numbers(tensor):
 
 
 def plain(text):
-    """Without what is PyTorch's own: which overload of an operation it was, which kernel made a view, addresses."""
+    """Remove PyTorch's details from a message: overload numbers, names of view kernels, addresses."""
     if text is None:
         return None
     text = re.sub(r"Backward\d\b", "Backward", text)
@@ -244,7 +244,7 @@ def multi_grad_hooks(torch):
 
 
 def changed(torch, change, size=4):
-    """A result, changed, and its gradient."""
+    """Apply an in-place change to `y = x * 2`; return y, x.grad, the node's name and y's version."""
     x = torch.arange(1.0, 1.0 + size).requires_grad_()
     y = x * 2
     made = change(y)
@@ -254,7 +254,7 @@ def changed(torch, change, size=4):
 
 
 def done(part):
-    """A part of the result was changed: look at the whole."""
+    """Discard the changed view and return None, so that `changed` returns the whole tensor."""
 
 
 def masked_add(y, mask):

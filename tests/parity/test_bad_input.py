@@ -1,6 +1,6 @@
-"""Calls of the sample table with one argument spoilt: what PyTorch refuses is refused, by the same type of exception.
+"""Calls of the sample table with one invalid argument: flambeau raises the same type of exception as PyTorch.
 
-Spoilt are shapes, dtypes, dimensions, sizes and the names of modes; wrong types of arguments have tests of their own.
+Invalid shapes, dtypes, dimensions, sizes and mode names are tested here; wrong types in test_argument_types.py.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def longer(torch, x):
 
 
 def spoilt(torch, value):
-    """The argument as it should not be: what is wrong, and how to make it so."""
+    """Return the invalid variants of an argument: description -> function that makes it invalid."""
     if isinstance(value, torch.Tensor):
         return TENSORS
     if isinstance(value, (tuple, list)) and value and isinstance(value[0], torch.Tensor):
@@ -50,7 +50,7 @@ def spoilt(torch, value):
 
 
 def call_of(torch, sample):
-    """The arguments of a sample's call, by position and by name in one dictionary."""
+    """Return the arguments of a sample's call as one dict, keyed by position or name."""
     calls = []
 
     def remember(*args, **kwargs):
@@ -77,48 +77,50 @@ def outcome(torch, name, call):
 def is_alike(got, wanted, what):
     if got is wanted or (wanted is NotImplementedError and got is None):  # flambeau may have a kernel
         return True
-    if {got, wanted} <= TOLD_FIRST.get(what, frozenset()):  # which of two faults is told
+    if {got, wanted} <= TOLD_FIRST.get(what, frozenset()):  # two errors in one call, of which either may be reported
         return True
-    return got is not None and wanted in (AttributeError, AssertionError, KeyError)  # how PyTorch's Python code fails
+    return got is not None and wanted in (AttributeError, AssertionError, KeyError)  # incidental errors of PyTorch's Python code
 
 
 SAMPLES: dict = {}
 for _table in families().values():
     for _sample in _table:
         SAMPLES.setdefault(_sample.name, []).append(_sample)
-CRASHES = {"lu_unpack", "nn.functional.embedding_bag"}  # PyTorch reads past the end of its memory
+CRASHES = {"lu_unpack", "nn.functional.embedding_bag"}  # PyTorch reads out of bounds
 OTHER_MODES = {(place, what) for place in (2, 3) for what in ("too large", "too small")}
 BIASES = {(2, "of bools"), (2, "whole"), (2, "in half precision")}
 OTHERWISE = {
-    "batch_norm": {(1, "with more dimensions"), (2, "with more dimensions")},  # PyTorch looks at their number of elements alone
+    "batch_norm": {(1, "with more dimensions"), (2, "with more dimensions")},  # PyTorch checks only the number of elements
     "nn.functional.batch_norm": {(3, "with more dimensions"), (4, "with more dimensions")},
-    "affine_grid_generator": {(0, "whole")},  # whose points would be whole numbers, too
+    "affine_grid_generator": {(0, "whole")},  # the grid would have an integer dtype
     "binary_cross_entropy_with_logits": {(1, "complex")},
-    "conv_tbc": {*BIASES, (2, "complex")}, "convolution": {*BIASES, (2, "complex")},  # PyTorch casts a bias of another dtype
+    "conv_tbc": {*BIASES, (2, "complex")}, "convolution": {*BIASES, (2, "complex")},  # PyTorch casts the bias
     "embedding_bag": {(2, "of bools")},
-    **{f"grid_sampler{dims}": OTHER_MODES for dims in ("", "_2d", "_3d")},  # which leave memory as it was, in PyTorch
+    **{f"grid_sampler{dims}": OTHER_MODES for dims in ("", "_2d", "_3d")},  # PyTorch leaves the result uninitialized
     "rnn_relu": {(1, "with more dimensions")}, "rnn_tanh": {(1, "with more dimensions")},
-    "combinations": {(1, "too large")},  # of nothing: PyTorch runs out of integers
-    "histogram": {(0, "in half precision")}, "histogramdd": {(0, "in half precision")},  # which PyTorch refuses with bins alone
-    "index_reduce": {(0, "with more dimensions")},  # wrong in two ways
-    "istft": {("window", "of bools")}, "stft": {(0, "in half precision")},  # PyTorch has kernels for lengths that are powers of two
-    "lobpcg": {(0, "complex")},  # PyTorch starts from real numbers
-    "nn.functional.conv_transpose1d": BIASES, "nn.functional.conv_transpose2d": BIASES,  # PyTorch casts a bias of another dtype
-    "nn.functional.linear": {(2, "with more dimensions")},  # a bias is added as anything is
-    "nn.functional.unfold": {("padding", "too large"), ("stride", "too large")},  # PyTorch takes no tuple of one
-    "tensordot": {(2, "too large"), (2, "too small"), (2, "twice")},  # PyTorch says that a tuple of one is no pair
+    "combinations": {(1, "too large")},  # of an empty tensor, where PyTorch overflows
+    # PyTorch rejects these only if `bins` is given
+    "histogram": {(0, "in half precision")}, "histogramdd": {(0, "in half precision")},
+    "index_reduce": {(0, "with more dimensions")},  # two errors in one call
+    # PyTorch has half precision FFTs of power-of-two lengths
+    "istft": {("window", "of bools")}, "stft": {(0, "in half precision")},
+    "lobpcg": {(0, "complex")},  # PyTorch's initial vectors are real
+    "nn.functional.conv_transpose1d": BIASES, "nn.functional.conv_transpose2d": BIASES,  # PyTorch casts the bias
+    "nn.functional.linear": {(2, "with more dimensions")},  # the bias is broadcast like any addition
+    "nn.functional.unfold": {("padding", "too large"), ("stride", "too large")},  # PyTorch rejects tuples of length 1
+    "tensordot": {(2, "too large"), (2, "too small"), (2, "twice")},  # PyTorch requires a pair of tuples
 }  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
 def _left_to_right(monkeypatch):
-    """Products in the order of the operands: `opt_einsum` has exceptions of its own."""
+    """Disable `opt_einsum`, which reorders products and raises different exceptions."""
     monkeypatch.setattr(theirs.backends.opt_einsum, "enabled", False)
     monkeypatch.setattr(ours.backends.opt_einsum, "enabled", False)
 
 
 def differences(name):
-    """Where the exceptions are of other types, with what they are."""
+    """Return the invalid arguments for which the exception types differ, with both types."""
     samples = SAMPLES[name]
     calls = [[call_of(torch, each) for each in samples] for torch in (ours, theirs)]
     best = max(range(len(samples)), key=lambda each: len(calls[1][each]))

@@ -1,4 +1,4 @@
-"""utils.benchmark prints and draws what PyTorch's does."""
+"""`utils.benchmark` prints and samples the same as PyTorch's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The comparison with PyTorch runs, compares what it says, and is not taken in by a busy machine."""
+"""The benchmark that compares flambeau with PyTorch runs, reports right ratios, and detects a busy machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checkpointing on flambeau and on PyTorch: the same gradients, random numbers, recomputations and complaints."""
+"""Activation checkpointing in flambeau and PyTorch: same gradients, random numbers, recomputations and errors."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def network(torch):
 
 
 def numbers(torch, run):
-    """Result, gradients and buffers of a network, how often its parts ran, and the next random number."""
+    """Return a network's result, gradients and buffers, the order in which its parts ran, and the next random number."""
     model, ran = network(torch), []
     for number, part in enumerate(model):
         part.register_forward_hook(lambda *_, number=number: ran.append(number))
@@ -89,7 +89,7 @@ def test_nested():
 
 
 def changing(torch, **options):
-    """A function that does not compute the second time what it did the first."""
+    """Checkpoint a function that computes something different when it is recomputed."""
     calls = []
 
     def function(x):

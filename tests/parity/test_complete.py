@@ -1,4 +1,4 @@
-"""Every public name that PyTorch has too is compared with PyTorch's somewhere in this folder."""
+"""Every public name that PyTorch also has is compared with PyTorch in some test of this folder."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 theirs = pytest.importorskip("torch")
-pytest.importorskip("expecttest")  # PyTorch's tests need it
+pytest.importorskip("expecttest")  # required by PyTorch's own tests
 
 from torch.testing._internal.common_methods_invocations import op_db  # noqa: E402
 
@@ -35,12 +35,12 @@ SPACES = [
     "Generator",
     "random",
 ]
-BY_TABLE = {name for table in families().values() for name in {each.name for each in table}}  # test_samples.py
-BY_OPERATOR = {name for op in op_db for name in (op.name, *(each.name for each in op.aliases))}  # test_operators.py
+BY_TABLE = {name for table in families().values() for name in {each.name for each in table}}  # compared in test_samples.py
+BY_OPERATOR = {name for op in op_db for name in (op.name, *(each.name for each in op.aliases))}  # compared in test_operators.py
 
 
 def named(path):
-    """The names that a file's code uses: attributes, and words of its strings, but for what explains it."""
+    """Return the names that a file's code uses: attributes, and words in strings other than docstrings."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     explanations = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     found = set()
@@ -56,7 +56,7 @@ BY_PROGRAM = set().union(*(named(path) for path in Path(__file__).parent.glob("*
 OPERATORS = {
     f"__{prefix}{name}__"
     for prefix in ("", "i", "r")
-    for name in (  # of test_rest.py
+    for name in (  # compared in test_rest.py
         "add",
         "sub",
         "mul",
@@ -82,7 +82,7 @@ OPERATORS = {
         "ne",
     )
 }
-PROTOCOLS = {  # what Python's own functions and statements call, as test_rest.py does
+PROTOCOLS = {  # special methods called by Python's functions and statements, which test_rest.py uses
     "__bool__", "__complex__", "__contains__", "__deepcopy__", "__float__", "__index__", "__int__", "__iter__", "__len__", "__reversed__",
     "__repr__", "__str__", "__format__", "__getitem__", "__setitem__", "__delitem__", "__hash__", "__dir__", "__reduce__",
     "__reduce_ex__", "__setstate__", "__getnewargs__", "__class_getitem__", "__array__", "__dlpack__", "__new__", "__init__",
@@ -97,8 +97,8 @@ NOT_COMPARED = {
 
 
 def public(space):
-    """What flambeau has of the names that PyTorch does not hide, but for its modules."""
-    assert ours.amp  # which brings names along
+    """Return PyTorch's public names in a namespace that flambeau also has, except modules."""
+    assert ours.amp  # importing it adds names
     owners = [functools.reduce(getattr, filter(None, space.split(".")), torch) for torch in (ours, theirs)]
     names = [name for name in dir(owners[1]) if (name[0] != "_" or name.endswith("__")) and name in dir(owners[0])]
     mine = {name: getattr(owners[0], name, None) for name in names if not hasattr(object, name)}
@@ -119,7 +119,7 @@ def test_every_name_is_compared(space):
 def is_compared(space, name):
     path = f"{space}.{name}" if space not in ("", "Tensor") else name
     paths = {path, f"nn.functional.{name}" if not space else path}
-    if space == "Tensor":  # of a function, method and in-place method are compared with it
+    if space == "Tensor":  # methods and in-place methods are compared together with the function
         paths |= {f"Tensor.{name}", name.rstrip("_"), f"nn.functional.{name.rstrip('_')}"}
-    stem = name.removesuffix("Tensor").removesuffix("Storage")  # of names that are put together
+    stem = name.removesuffix("Tensor").removesuffix("Storage")  # tests build these names from a prefix
     return bool(paths & (BY_TABLE | BY_OPERATOR)) or name in BY_PROGRAM or (stem != name and stem in BY_PROGRAM)

@@ -1,4 +1,4 @@
-"""Conjugate views and negative views: what they are, what operations make of them, what is written through them, gradients."""
+"""Conjugate and negative views: properties, operations, writes through them, and gradients."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ theirs = pytest.importorskip("torch")
 
 import flambeau as ours  # noqa: E402
 
-# Of a complex matrix `x` and `c = x.conj()`
+# Expressions of a complex matrix `x` and `c = x.conj()`.
 ASKED = """
     c.is_conj(); T.is_conj(c); c._is_view(); c._base is x; c.conj().is_conj(); c.data_ptr() == x.data_ptr(); c.t().is_conj()
     c[0].is_conj(); c.reshape(4).is_conj(); c.clone().is_conj(); c.contiguous().is_conj(); c.t().contiguous().is_conj()
@@ -129,7 +129,7 @@ def test_what_is_written_through_them(text):
 
 @pytest.mark.parametrize("text", CASES["losses"])
 def test_gradients(text):
-    """Of first and second order."""
+    """Compare first and second derivatives."""
 
     def run(torch):
         z = matrix(torch, dtype=torch.complex128, requires_grad=True)

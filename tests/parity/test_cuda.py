@@ -1,4 +1,4 @@
-"""`torch.cuda`, and devices in general, where there is no GPU: the same answers, and errors of the same types."""
+"""`torch.cuda` and devices without a GPU: same results and same types of errors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ARGUMENTS = {
     "('cpu')": ("cpu",),
 }
 
-PYTORCH_STUMBLES = (AttributeError, KeyError, TypeError)  # over functions that its build without CUDA does not have
+PYTORCH_STUMBLES = (AttributeError, KeyError, TypeError)  # errors of PyTorch's functions that its CPU build lacks
 WITHOUT_NVML = {
     "clock_rate",
     "device_memory_used",
@@ -37,14 +37,14 @@ WITHOUT_NVML = {
     "temperature",
     "utilization",
 }
-NEED_NO_DEVICE = {  # what flambeau answers itself, PyTorch asks its C++ half
+NEED_NO_DEVICE = {  # implemented without a device in flambeau, but by missing C++ functions in PyTorch
     "check_error", "get_allocator_backend", "graph_pool_handle", "is_current_stream_capturing", "set_rng_state",
     "set_rng_state_all", "device",
 }  # fmt: skip
 
 
 def outcome(call):
-    """The type of what a call gives, and the value where it is a plain one; or the type of error."""
+    """Return the type of a call's result, also its value if it is a plain one, or the type of its error."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

@@ -1,4 +1,4 @@
-"""The loader against PyTorch's: same order, same random numbers, same messages."""
+"""DataLoader compared with PyTorch's: same order, random numbers and messages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LIBRARIES = [(flambeau, ours), (torch, theirs)]
 
 
 def plain(value):
-    """A value in types that both libraries share."""
+    """Convert a value to types that both libraries share."""
     if isinstance(value, flambeau.Tensor | torch.Tensor):
         return "tensor", str(value.dtype).removeprefix("torch."), value.tolist()
     if isinstance(value, dict):
@@ -36,7 +36,7 @@ def outcome(function, *args, **kwargs):
 
 
 def assert_same(function):
-    """`function(library, data)` gives the same with both, and draws as much from the default generator."""
+    """Assert that `function(library, data)` returns the same and leaves the same generator state in both libraries."""
     results = []
     for library, data in LIBRARIES:
         library.manual_seed(12)
@@ -47,7 +47,7 @@ def assert_same(function):
 
 
 class Random:
-    """Samples with random numbers from every generator that a worker seeds."""
+    """A dataset of random numbers from every generator that a worker seeds."""
 
     def __init__(self, library):
         self.library = library
@@ -235,7 +235,7 @@ def test_messages_for_wrong_options(name):
 
 @pytest.mark.parametrize("error", [KeyError("a"), ValueError("b"), UnicodeDecodeError("c", b"", 0, 1, "d")])
 def test_worker_errors(error):
-    """The messages agree but for the frames of each library."""
+    """Error messages agree except for the stack frames."""
     first_lines = []
     for _, data in LIBRARIES:
         name, message = outcome(lambda data=data: list(data.DataLoader(failing(error), num_workers=1)))

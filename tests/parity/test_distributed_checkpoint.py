@@ -1,4 +1,4 @@
-"""Checkpoints of `distributed.checkpoint`: PyTorch reads flambeau's, and flambeau PyTorch's."""
+"""`distributed.checkpoint`: PyTorch loads flambeau's checkpoints, and flambeau loads PyTorch's."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LIBRARIES = {"flambeau": (flambeau, ours), "PyTorch": (pytorch, theirs)}
 
 
 def state(torch, filled):
-    """The same entries in either library: tensors of several dtypes, nested, and what is no tensor."""
+    """Return a state dict with nested tensors of several dtypes and non-tensors."""
     value = torch.arange if filled else lambda n: torch.zeros(n, dtype=torch.int64)
     torch.manual_seed(0 if filled else 1)
     net = torch.nn.Linear(3, 2)

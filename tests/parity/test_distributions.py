@@ -1,4 +1,4 @@
-"""Distributions against PyTorch's: moments, densities, gradients, draws from one seed, printed forms."""
+"""Distributions compared with PyTorch: moments, densities, gradients, draws with the same seed, and `repr`."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ each_case = pytest.mark.parametrize(("name", "kwargs"), CASES, ids=IDS)
 
 
 def make(lib, name, kwargs, requires_grad=False):
-    """The distribution in one library, and its tensors."""
+    """Create a distribution in one library; return it and its parameter tensors."""
     tensors = {
         key: lib.tensor(value, requires_grad=requires_grad)
         for key, value in kwargs.items()
@@ -118,7 +118,7 @@ def make(lib, name, kwargs, requires_grad=False):
 
 
 def attempt(function, *args, **kwargs):
-    """What `function` returns, as an array, or the type of its error."""
+    """Return the result of `function` as an array, or the name of its error."""
     try:
         result = function(*args, **kwargs)
     except Exception as error:
@@ -200,7 +200,7 @@ def test_probabilities(name, kwargs):
 
 
 def has_gradient(name, kwargs):
-    """Whether PyTorch differentiates its draws; the derivative of a Wishart draw fails there."""
+    """Whether PyTorch differentiates draws. For Wishart its derivative raises an error."""
     distribution, params = make(torch, name, kwargs)
     return distribution.has_rsample and params and name != "Wishart"
 
@@ -215,7 +215,7 @@ def test_gradients_of_draws(name, kwargs):
         lib.manual_seed(5)
         distribution.rsample((6,)).cos().sum().backward()
     for our_param, their_param in zip(our_params, their_params, strict=True):
-        # PyTorch approximates the derivative of a beta draw to about 3e-4.
+        # PyTorch's derivative of a beta draw has a relative error of about 3e-4.
         assert_agree(array(our_param.grad), array(their_param.grad), 2e-3, 2e-3)
 
 
@@ -249,7 +249,7 @@ def test_expand(name, kwargs):
 
 
 def instances(lib):
-    """By type, two distributions with equal shapes and different parameters."""
+    """Return for each type two distributions with equal shapes and different parameters."""
     D, t = lib.distributions, lambda *values: lib.tensor(values)
     matrix = lib.tensor([[2.0, 0.5], [0.5, 1.0]])
     return {

@@ -1,4 +1,4 @@
-"""The examples in PyTorch's own docstrings, run by both libraries: what they print has to be the same but for rounding."""
+"""Run the examples of PyTorch's docstrings in both libraries and compare their output up to rounding."""
 
 import contextlib
 import doctest
@@ -46,14 +46,14 @@ NUMBER = re.compile(r"[+-]?\d+\.?\d*(?:e[+-]?\d+)?")
 
 
 def found(library, namespace):
-    """A module or a class of the library."""
+    """Return a module or class of the library by its dotted name."""
     with contextlib.suppress(ModuleNotFoundError):
         importlib.import_module(f"{library.__name__}.{namespace}".rstrip("."))
     return functools.reduce(getattr, filter(None, namespace.split(".")), library)
 
 
 def documents(namespace):
-    """The docstrings with examples of what both libraries have, by name."""
+    """Return the docstrings with examples, by name, of functions and classes that both libraries have."""
     there, here = (found(library, namespace) for library in (theirs, ours))
     made = {}
     for name in dir(there):
@@ -62,7 +62,7 @@ def documents(namespace):
             try:
                 doctest.DocTestParser().get_examples(text)
             except ValueError:
-                continue  # not as doctest wants it
+                continue  # not valid doctest syntax
             made[name] = text
     return made
 
@@ -81,7 +81,7 @@ def is_error(text):
 
 
 def alike(there, here):
-    """The same text, with numbers that are nearly the same; of errors, the type."""
+    """Whether two outputs have the same text and nearly equal numbers. Errors are compared by type."""
     if is_error(there) or is_error(here):
         return there.partition(":")[0] == here.partition(":")[0]
     here = here.replace("flambeau_nnlib.", "torch.").replace("flambeau.", "torch.")
@@ -98,7 +98,7 @@ def test_examples(namespace):
     for name, examples in there.items():
         for (source, wanted), (_, got) in zip(examples, here[name], strict=True):
             if is_error(wanted) and "CUDA" in wanted:
-                break  # the rest builds on it
+                break  # later examples depend on this one
             if "masked._ops" in source:
-                continue  # a private module, and a name that is not defined
+                continue  # uses a private module and an undefined name
             assert alike(wanted, got), f"{namespace}.{name}\n>>> {source}\nPyTorch:  {wanted}\nflambeau: {got}"

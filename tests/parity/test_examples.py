@@ -1,4 +1,4 @@
-"""The example that compares: both libraries, from one seed, lose the same in every step."""
+"""examples/compare: with the same seed, both libraries have the same loss in every step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Graphs of `torch.export`, operator by operator and argument by argument, as PyTorch's."""
+"""Graphs of `torch.export` have the same operators and arguments as PyTorch's."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def lines(torch, name, dynamic):
     return [re.sub(r"sym_size_int_\d+", "sym_size_int", line) for line in found], signature
 
 
-# (With a dynamic size, PyTorch also writes down slices that take everything, and gives up some recurrent layers.)
+# With a dynamic size, PyTorch also exports full slices, and cannot export some recurrent layers.
 @pytest.mark.parametrize(("name", "dynamic"), [("LeNet", False), ("LeNet", True), ("Recurrent", False), ("Mixed", False)])
 def test_graphs_are_pytorchs(name, dynamic):
     ours, theirs = lines(flambeau, name, dynamic), lines(pytorch, name, dynamic)
@@ -83,7 +83,7 @@ def test_what_is_refused(dynamic):
 
 
 def kinds(torch):
-    """What a dynamic size and numbers made of it are in a traced program, and the values that the program then gives."""
+    """Return the types of a dynamic size and of numbers derived from it during tracing, and the exported program's results."""
     found = {}
 
     class Sizes(torch.nn.Module):

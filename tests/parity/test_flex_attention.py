@@ -1,4 +1,4 @@
-"""flex_attention against PyTorch's eager implementation."""
+"""flex_attention compared with PyTorch's eager implementation."""
 
 from __future__ import annotations
 

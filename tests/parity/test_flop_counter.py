@@ -1,4 +1,4 @@
-"""Counts of floating point operations on flambeau and on PyTorch."""
+"""`FlopCounterMode` counts the same in flambeau and PyTorch."""
 
 from __future__ import annotations
 

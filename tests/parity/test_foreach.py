@@ -1,4 +1,4 @@
-"""`torch._foreach_*` on flambeau and on PyTorch: every form that PyTorch declares, values, dtypes, nodes and gradients."""
+"""`torch._foreach_*` in flambeau and PyTorch: every overload, with values, dtypes, graph nodes and gradients."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NO_DERIVATIVE += ("mm",)
 
 
 def of_arguments(torch, schema, dtype, seed):
-    """Arguments for a form, from random numbers: the leaves among them, and the arguments by position."""
+    """Create random arguments for an overload; return the leaves and the positional arguments."""
     rng = np.random.default_rng(seed)
     leaves, args, square = [], [], "_foreach_mm" in schema.name
     for position, argument in enumerate(schema.arguments):
@@ -74,7 +74,7 @@ def test_form(name, schema, dtype):
         outcomes.append((type(results), rows, nodes, gradients))
     a, b = outcomes
     if isinstance(a[0], type) and issubclass(a[0], Exception):
-        assert issubclass(a[0], b[0])  # `lerp_` of integers says that the result cannot be cast, which is true, too
+        assert issubclass(a[0], b[0])  # for integers, `lerp_` reports a cast error, which is a subclass
         return
     assert a[0] is b[0]
     for (dtype_a, shape_a, values_a), (dtype_b, shape_b, values_b) in zip(a[1], b[1], strict=True):

@@ -1,4 +1,4 @@
-"""`torch.func` on flambeau and on PyTorch: values, structure, and the errors."""
+"""`torch.func` in flambeau and PyTorch: values, structures and errors."""
 
 from __future__ import annotations
 

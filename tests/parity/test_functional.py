@@ -1,4 +1,4 @@
-"""`nn.functional` on flambeau and on PyTorch: signatures, random streams, sweeps over arguments, gradients to second order."""
+"""`nn.functional` in flambeau and PyTorch: signatures, random streams, many arguments, and first and second gradients."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WITHOUT_SIGNATURE = {
     "pool1d": "_with_indices",
     "pool2d": "_with_indices",
     "pool3d": "_with_indices",
-}  # of PyTorch's dispatching functions
+}  # suffixes of PyTorch's internal dispatch functions
 
 
 def normal(*shape):
@@ -32,7 +32,7 @@ def results(made):
 
 
 def assert_agree(call, *arrays, second=True, tolerance=1e-9, seed=0):
-    """Results, gradients and, with `second`, their gradients."""
+    """Assert that results, gradients and, with `second`, second gradients agree."""
     found = []
     for torch in (ours, theirs):
         torch.manual_seed(seed)
@@ -49,7 +49,7 @@ def assert_agree(call, *arrays, second=True, tolerance=1e-9, seed=0):
             values += [None if each is None else each.numpy() for each in torch.autograd.grad(energy, leaves, allow_unused=True)]
         found.append(values)
     for got, wanted in itertools.zip_longest(*found):
-        if got is None or wanted is None:  # None and zeros are the same to a program
+        if got is None or wanted is None:  # a gradient of None is equivalent to zeros
             assert not np.any(got if wanted is None else wanted)
             continue
         assert got.dtype == wanted.dtype and got.shape == wanted.shape
@@ -57,7 +57,7 @@ def assert_agree(call, *arrays, second=True, tolerance=1e-9, seed=0):
 
 
 def assert_same_errors(call):
-    """Both raise the same error, or neither does."""
+    """Assert that both libraries raise the same error, or neither raises one."""
     caught = []
     for torch in (ours, theirs):
         try:
@@ -84,7 +84,7 @@ def signature_of(torch, name):
 def test_signatures(name):
     try:
         wanted = signature_of(theirs, name)
-    except ValueError:  # built into PyTorch, which does not say
+    except ValueError:  # builtin functions of PyTorch have no signature
         return
     assert signature_of(ours, name) == wanted
 
@@ -193,7 +193,7 @@ def test_convolution(n, stride, padding, dilation, groups):
 
 @pytest.mark.parametrize(("channels", "outputs", "padding"), [(16, 16, 1), (17, 20, 0), (32, 16, 2)])
 def test_convolution_in_single_precision(channels, outputs, padding):
-    """By Winograd's way, which rounds more."""
+    """Winograd convolution has larger rounding errors."""
     arrays = [each.astype(np.float32) for each in (normal(4, channels, 9, 12), normal(outputs, channels, 3, 3), normal(outputs))]
     assert_agree(lambda torch, *x: torch.nn.functional.conv2d(*x, padding=padding), *arrays, second=False, tolerance=2e-3)
 
@@ -217,7 +217,7 @@ _GEOMETRIES = [(2, None, 0, False), (3, 2, 1, False), (3, 2, 1, True), (2, 3, 0,
 @pytest.mark.parametrize(("kernel", "stride", "padding", "ceil"), _GEOMETRIES)
 def test_pooling(n, kernel, stride, padding, ceil):
     x = normal(2, 3, *(7, 9, 6)[:n])
-    for rounded in (x, x.round()):  # with ties
+    for rounded in (x, x.round()):  # rounded values have ties
         assert_agree(
             lambda torch, x: getattr(torch.nn.functional, f"max_pool{n}d")(x, kernel, stride, padding, 1, ceil, True), rounded
         )
@@ -415,7 +415,7 @@ def test_embedding_bag(mode, padding, last):
 
 @pytest.mark.parametrize("mode", ["sum", "mean"])
 def test_embedding_bag_scaled_by_frequency(mode):
-    """As PyTorch's embedding, summed; its bags divide by the frequency of another index than the row's."""
+    """Compare with a sum of PyTorch's embedding, because its embedding_bag uses the frequency of a wrong index."""
     indices = np.random.default_rng(0).integers(0, 5, (4, 3))
     table, weights, found = normal(5, 3), normal(4, 3), []
     for torch in (ours, theirs):
@@ -498,7 +498,7 @@ def test_functions_that_write(name):
         assert getattr(torch.nn.functional, name)(written, *WRITING[name]) is written
         return written
 
-    assert_agree(call, normal(3, 4), second=name != "celu_")  # whose 1 / alpha is in single precision there
+    assert_agree(call, normal(3, 4), second=name != "celu_")  # PyTorch computes 1 / alpha of celu_ in float32
 
 
 @pytest.mark.parametrize("name", OLDER)
@@ -507,7 +507,7 @@ def test_older_names(name):
     assert_agree(lambda torch, x: getattr(torch.nn.functional, name)(x, **OLDER[name]), normal(2, 3, 4, 5))
 
 
-GROUPED = {  # 2-d tensors are divided into groups by `offs`
+GROUPED = {  # `offs` splits 2-d tensors into groups
     "rows": ((12, 8), (3, 8, 16)),
     "columns": ((3, 16, 8), (8, 24)),
     "products": ((16, 24), (24, 8)),
@@ -538,7 +538,7 @@ def test_grouped_products(groups, dtype):
 
 
 def test_no_function_is_left_out():
-    """Each has a sample that is compared with PyTorch, or a test here."""
+    """Each function of `nn.functional` has a sample or a test in this file."""
     sampled = {each.name.removeprefix("nn.functional.") for table in families().values() for each in table}
     here = {
         "fractional_max_pool2d",
@@ -616,7 +616,7 @@ def test_messages(call):
 
 
 IMAGE, LINE, VOLUME = (1, 2, 4, 4), (1, 2, 4), (1, 2, 4, 4, 4)
-FLAGGED = {  # functions with flags: shapes of the tensors, other arguments, and the flags
+FLAGGED = {  # function -> (shapes of tensors, other arguments, names of bool arguments)
     **{f"{kind}_pool{len(shape) - 2}d": ((shape,), {"kernel_size": 2}, flags) for shape in (LINE, IMAGE, VOLUME)
        for kind, flags in (("max", ("ceil_mode", "return_indices")), ("avg", ("ceil_mode", "count_include_pad")))},
     "lp_pool2d": ((IMAGE,), {"norm_type": 2, "kernel_size": 2}, ("ceil_mode",)), "rrelu": (((2,),), {}, ("training",)),
@@ -632,7 +632,7 @@ FLAGGED = {  # functions with flags: shapes of the tensors, other arguments, and
 
 @pytest.mark.parametrize("name", FLAGGED)
 def test_flags_are_true_or_false(name):
-    """Functions that PyTorch has in C++ refuse whatever else; those in Python take it as it is."""
+    """PyTorch's C++ functions reject non-bool flags; its Python functions accept any value."""
     shapes, options, flags = FLAGGED[name]
     for flag, value in itertools.product(flags, (1, 0, "x", None, 1.5, [True])):
         assert_same_errors(

@@ -1,4 +1,4 @@
-"""What the graph shows: nodes, their edges, and what hooks of old see of a module's last operation."""
+"""Autograd graphs compared with PyTorch: nodes, edges, and legacy backward hooks of modules."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-pytest.importorskip("expecttest")  # PyTorch's tests need it
+pytest.importorskip("expecttest")  # required by PyTorch's own tests
 from torch.testing._internal.common_methods_invocations import op_db  # noqa: E402
 from torch.utils._pytree import tree_leaves, tree_map  # noqa: E402
 
@@ -16,7 +16,7 @@ import flambeau  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-# A module, and its arguments: the shape of a tensor that requires a gradient, or a tensor.
+# name -> (module, arguments): tensors, or shapes of tensors that require a gradient.
 MODULES = {
     "linear": (lambda lib: lib.nn.Linear(3, 2), (4, 3)),
     "linear of a vector": (lambda lib: lib.nn.Linear(3, 2), (3,)),
@@ -197,14 +197,14 @@ def test_names_of_factors(unpack):
         assert [each.grad_fn and each.grad_fn.name() for each in factors] == [None, name, name]
 
 
-OF_PYTORCH = ("linear_cross_entropy", "triplet_margin_with_distance_loss")  # their samples hold options and functions
-SWAPPED = ("functional.embedding",)  # its samples are for a function that swaps them
+OF_PYTORCH = ("linear_cross_entropy", "triplet_margin_with_distance_loss")  # their samples contain options and functions
+SWAPPED = ("functional.embedding",)  # PyTorch's samples are for a wrapper that swaps the arguments
 OPERATORS = [
     pytest.param(op, id=f"{op.name}-{op.variant_test_name}".rstrip("-")) for op in op_db
     if op.name.startswith("nn.functional.") and not op.name.endswith(OF_PYTORCH + SWAPPED)
 ]  # fmt: skip
-NOT_TWICE_THERE = ("multi_margin_loss", "multilabel_margin_loss", "pdist")  # PyTorch refuses to differentiate the gradient
-TWICE_HERE = ("functional.dropout",)  # the noise is a result of the same operation; its slope is zero
+NOT_TWICE_THERE = ("multi_margin_loss", "multilabel_margin_loss", "pdist")  # PyTorch has no second derivative
+TWICE_HERE = ("functional.dropout",)  # the dropout mask is a result of the same node, with a zero gradient
 
 
 def in_flambeau(value):
@@ -214,7 +214,7 @@ def in_flambeau(value):
 
 
 def graph_of(lib, function, sample):
-    """The names of the results' nodes, and whether the gradient of the input has a graph of its own."""
+    """Return the node names of the results, and whether the input's gradient can be differentiated again."""
     lib.manual_seed(0)
     input, args, kwargs = sample
     made = [each for each in tree_leaves(function(input, *args, **kwargs)) if isinstance(each, lib.Tensor)]
@@ -235,7 +235,7 @@ def test_nodes_of_functions_and_graphs_of_gradients(op):
         try:
             names, is_recorded = graph_of(torch, op.op, given)
         except (NotImplementedError, RuntimeError, TypeError):
-            continue  # what PyTorch refuses, and the operations that its tests wrap
+            continue  # calls that PyTorch rejects, and operations wrapped by its tests
         function = getattr(flambeau.nn.functional, op.name.removeprefix("nn.functional."))
         mine, is_recorded_here = graph_of(flambeau, function, tree_map(in_flambeau, given))
         assert mine == names, given

@@ -1,4 +1,4 @@
-"""Half precision, bit for bit: what is rounded once, and which numbers are rounded before they are used."""
+"""Half precision compared bit for bit: single roundings of results, and roundings of scalar arguments."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def three(torch, dtype):
 
 
 def assert_nearly_all_equal(got, wanted):
-    """But for a few in a thousand, where float32 itself was rounded otherwise."""
+    """Assert equality except for 0.4 % of the elements, where intermediate float32 roundings differ."""
     got, wanted = got.float().numpy(), wanted.float().numpy()
     assert (got != wanted).sum() <= 0.004 * got.size
     np.testing.assert_allclose(got, wanted, rtol=2e-2, atol=1e-6)

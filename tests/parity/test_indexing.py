@@ -1,4 +1,4 @@
-"""Random indices on flambeau and on PyTorch: what they show, where it lies, what is written through them, and gradients."""
+"""Random indices in flambeau and PyTorch: values, strides, writes and gradients."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import flambeau as ours  # noqa: E402
 
 
 def an_item(rng, left):
-    """An item of an index as a function of the module, and how many dimensions of `left` it takes."""
+    """Return a random index item as a function of the library, and how many dimensions of `left` it consumes."""
     size = left[0]
     kind = rng.choice(["int", "slice", "slice", "whole", "none", "list", "tensor", "tensor", "mask", "bool"])
     places = [rng.randrange(-size, size) for _ in range(6)] if size else []
@@ -109,7 +109,7 @@ def test_random_indices(seed):
 
 
 def repeats(items, shape):
-    """Whether an index names an element twice: which write wins is then nobody's promise."""
+    """Whether an index selects an element twice. The result of writes is then undefined."""
     places = theirs.arange(math.prod(shape)).reshape(shape)[tuple(each(theirs) for each in items)].reshape(-1)
     return len(places.unique()) < len(places)
 
@@ -152,7 +152,7 @@ OUT_OF_BOUNDS = {
 @pytest.mark.parametrize("name", OUT_OF_BOUNDS)
 @pytest.mark.parametrize("place", [-4, -1, 3])
 def test_bounds(name, place):
-    """Which operations count from the end, and what they raise beyond it."""
+    """Compare negative indices and the exceptions for indices out of range."""
 
     def run(torch):
         try:

@@ -1,4 +1,4 @@
-"""Functions of `torch.nn.functional` in scripts: PyTorch and `jit.load` give what the script gives."""
+"""Scripted functions of `torch.nn.functional`: saved scripts compute the same in PyTorch and in `jit.load`."""
 
 from __future__ import annotations
 

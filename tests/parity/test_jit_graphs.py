@@ -1,4 +1,4 @@
-"""Graphs of scripted and traced code have the operators of PyTorch's."""
+"""Graphs of scripted and traced code have the same operators as PyTorch's."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def functions(torch):
 
 
 def counted(graph, block=None):
-    """How often each kind is there; constants are folded differently."""
+    """Count the nodes of each kind, except constants, which are folded differently."""
     counts = {}
     for node in (block or graph).nodes():
         if node.kind() != "prim::Constant":
@@ -75,7 +75,7 @@ def test_graphs_of_modules(how):
 
 @pytest.mark.parametrize("how", ["script", "trace"])
 def test_methods_that_scripted_modules_refuse(how):
-    """By what they say; traced modules have all methods. Parameters can be frozen one by one."""
+    """Compare the errors of methods that scripted modules reject. Traced modules have all methods."""
     refusals = []
     for library in (torch, pytorch):
         module = library.nn.Linear(2, 1)
@@ -85,7 +85,7 @@ def test_methods_that_scripted_modules_refuse(how):
             if not name.startswith("_") and callable(getattr(pytorch.nn.Module, name)):
                 try:
                     getattr(made, name)()
-                except Exception as error:  # of all kinds, where arguments or devices are missing
+                except Exception as error:  # other exceptions come from missing arguments or devices
                     if "ScriptModules" in str(error):
                         refused[name] = str(error)
         refusals.append(refused)

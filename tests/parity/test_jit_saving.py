@@ -1,4 +1,4 @@
-"""Archives that `torch.jit.save` writes: PyTorch loads them, and computes the same."""
+"""PyTorch loads archives written by flambeau's `torch.jit.save`, and computes the same."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def theirs(value):
 
 
 def assert_saved_agrees(module, path, *inputs, atol=1e-5):
-    """Save a module; PyTorch and `jit.load` give what it gives, but for rounding."""
+    """Save a module, and assert that it computes the same when loaded by PyTorch and by flambeau."""
     module.save(path)
     loaded, ours = pytorch.jit.load(path), torch.jit.load(path)
     for given in inputs:
@@ -199,7 +199,7 @@ def test_the_tutorial(tmp_path):
 
 
 class Language(nn.Module):
-    """Statements and types of the part of Python that networks use."""
+    """A module with the Python statements and types that TorchScript supports."""
 
     size: torch.jit.Final[int]
     cache: Optional[Tensor]  # noqa: UP045

@@ -1,4 +1,4 @@
-"""Linear algebra against PyTorch's: values, dtypes, shapes, first gradients, errors."""
+"""Linear algebra compared with PyTorch: values, dtypes, shapes, gradients and errors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def positive(lib, x):
     return x @ x.mH + x.shape[-1] * lib.eye(x.shape[-1], dtype=x.dtype)
 
 
-# What the sample table does not say: other options, and results that are defined up to a sign.
+# Calls missing in the sample table: other options, and results that are defined up to a sign.
 # name: (function of the library and tensors, shapes of the tensors)
 CALLS = {
     "solve_triangular-unit": (lambda t, a, b: t.linalg.solve_triangular(a, b, upper=False, unitriangular=True), [(9, 9), (9, 2)]),

@@ -1,4 +1,4 @@
-"""Strides: of results, of gradients, and of whatever keeps channels-last memory."""
+"""Strides of results and gradients compared with PyTorch, including channels-last inputs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import flambeau  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-# Of an image in channels-last memory.
+# Functions of an image in channels-last format.
 IMAGES = {
     **{name: lambda lib, x, name=name: getattr(lib.nn.functional, name)(x)
        for name in ("relu", "gelu", "silu", "sigmoid", "tanh", "elu", "hardtanh", "softplus", "mish", "dropout", "logsigmoid", "instance_norm")},
@@ -37,7 +37,7 @@ IMAGES = {
     "index": lambda lib, x: x[:, lib.tensor([0, 2])], "roll": lambda lib, x: x.roll(1, 2), "flip": lambda lib, x: x.flip(2), "module": lambda lib, x: lib.nn.Conv2d(4, 8, 3).to(memory_format=lib.channels_last)(x),
 }  # fmt: skip
 
-# Of a tensor of three dimensions, two of them swapped.
+# Functions of a 3-d tensor with two transposed dimensions.
 TURNED = {
     name: lambda lib, x, name=name: getattr(lib, name)(x) for name in ("tril", "exp", "isnan", "logit", "clone", "nonzero", "zeros_like", "atleast_3d")
 } | {

@@ -1,4 +1,4 @@
-"""What PyTorch can say of results on `meta`, flambeau says too."""
+"""Operations on `meta` tensors have the same shapes, strides and dtypes as in PyTorch."""
 
 from __future__ import annotations
 

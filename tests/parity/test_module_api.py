@@ -1,4 +1,4 @@
-"""What every module and container can do, asked of flambeau and of PyTorch: the answers are printed, and print alike."""
+"""The API of modules and containers: results print the same in flambeau and PyTorch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def net(lib):
 
 
 def after(change, ask=lambda each: each):
-    """A question about a network that has been changed."""
+    """Return a function that changes a network of a library and then evaluates `ask` on it."""
     return lambda lib: (lambda made: (change(lib, made), ask(made)))(net(lib))
 
 

@@ -1,4 +1,4 @@
-"""Every layer that PyTorch's own tests know, with their arguments and inputs, right and wrong ones, in both libraries."""
+"""Every layer with the valid and invalid inputs of PyTorch's own tests, in both libraries."""
 
 import inspect
 import io
@@ -17,12 +17,12 @@ MADE_OF_MODULES = {"nn.TransformerEncoder"}
 MODULES = [pytest.param(each, id=each.name) for each in module_db if each.name not in MADE_OF_MODULES]
 DTYPES = [theirs.float32, theirs.float64]
 TOLERANCE = {theirs.float32: 1e-4, theirs.float64: 1e-9}
-ROUNDS_MORE = {"nn.CTCLoss": 10}  # so many times as much: PyTorch's own error in single precision is as large
+ROUNDS_MORE = {"nn.CTCLoss": 10}  # factor of the tolerance, because PyTorch's own float32 error is as large
 TRAINING = pytest.mark.parametrize("training", [True, False], ids=["training", "evaluation"])
 
 
 def converted(value, made=None):
-    """The same for flambeau: tensors (each once), dtypes, functions, and all that holds them."""
+    """Convert a nested value of PyTorch to flambeau: tensors (each once), dtypes and functions."""
     made = {} if made is None else made
     if isinstance(value, theirs.Tensor):
         if id(value) not in made:
@@ -45,7 +45,7 @@ def named(module):
 
 
 def tensors(value):
-    """All floating-point tensors within, in order."""
+    """Return all floating-point tensors in a nested value, in order."""
     if isinstance(value, (tuple, list)):
         return [each for one in value for each in tensors(one)]
     if isinstance(value, dict):
@@ -54,7 +54,7 @@ def tensors(value):
 
 
 def trained(torch, make, given, training):
-    """The module, what it gives, and the gradients of the inputs and the parameters."""
+    """Return the module, its results, and the gradients of inputs and parameters."""
     torch.manual_seed(3)
     args, kwargs, call_args, call_kwargs = given
     module = make(*args, **kwargs).train(training)
@@ -77,7 +77,7 @@ def assert_close(got, wanted, tolerance, what):
 @TRAINING
 @pytest.mark.parametrize("module", MODULES)
 def test_modules(module, training):
-    """The same text, initial values, results and gradients."""
+    """Compare `repr`, initial values, results and gradients."""
     for dtype in DTYPES:
         if dtype not in module.dtypes:
             continue
@@ -96,7 +96,7 @@ def test_modules(module, training):
                 try:
                     there, wanted, slopes = trained(theirs, module.module_cls, given, training)
                 except (NotImplementedError, RuntimeError):
-                    continue  # an input that PyTorch refuses
+                    continue  # PyTorch rejects this input
                 here, got, found = trained(ours, named(module), mine, training)
             assert repr(here) == repr(there), what
             assert list(here.state_dict()) == list(there.state_dict()), what
@@ -116,7 +116,7 @@ WRONG = [each for each in MODULES if each.values[0].module_error_inputs_func is 
 
 @pytest.mark.parametrize("module", WRONG)
 def test_wrong_inputs(module):
-    """The same exceptions, where the module is made or where it is called."""
+    """Compare exceptions raised by the constructor or by the call."""
     there = module.values[0] if hasattr(module, "values") else module
     for error in there.module_error_inputs_func(there, "cpu", theirs.float64, False, True):
         made, called = error.module_error_input.constructor_input, error.module_error_input.forward_input
@@ -130,13 +130,13 @@ def test_wrong_inputs(module):
             layer(*converted(called.args), **converted(called.kwargs))
 
 
-LAZY = ("LazyConv", "LazyLinear")  # as long as they have no parameters they hold hooks, which are of the library that made them
+LAZY = ("LazyConv", "LazyLinear")  # uninitialized lazy modules pickle hooks of their own library
 
 
 @pytest.mark.parametrize(("source", "target"), [(ours, theirs), (theirs, ours)], ids=["to PyTorch", "from PyTorch"])
 @pytest.mark.parametrize("module", [each for each in MODULES if not each.id.removeprefix("nn.").startswith(LAZY)])
 def test_whole_modules_in_files(module, source, target):
-    """Saved by one library and loaded by the other, they compute the same."""
+    """Modules saved by one library and loaded by the other compute the same."""
     for each in module.module_inputs_func(module, "cpu", theirs.float64, True, False):
         made, called = each.constructor_input, each.forward_input
         given = (made.args, made.kwargs), (called.args, called.kwargs) if called is not None else ((), {})
@@ -155,7 +155,7 @@ def test_whole_modules_in_files(module, source, target):
                 theirs.manual_seed(4)
                 wanted = tensors(there(*given[1][0], **given[1][1]))
             except (NotImplementedError, RuntimeError, TypeError):
-                continue  # an input that PyTorch refuses
+                continue  # PyTorch rejects this input
             ours.manual_seed(4)
             got = tensors(here(*mine[1][0], **mine[1][1]))
         assert len(got) == len(wanted)

@@ -1,4 +1,4 @@
-"""Every layer in its variants, on flambeau and on PyTorch: one table of cases, and one test of all there is to compare."""
+"""Every layer with its options in flambeau and PyTorch: a table of cases, and one test that compares all properties."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 class Given(NamedTuple):
-    """An input that gets no gradient: a mask, a target, a probability."""
+    """An input without a gradient: a mask, a target or a probability."""
 
     values: np.ndarray
 
@@ -26,7 +26,7 @@ class Given(NamedTuple):
 
 
 class Built(NamedTuple):
-    """An argument that is made anew for each library."""
+    """An argument that is created separately for each library."""
 
     make: Any
 
@@ -35,7 +35,7 @@ class Built(NamedTuple):
 
 
 class Case(NamedTuple):
-    """A layer, what it is made from, and what it is called with."""
+    """A layer with its constructor arguments and call arguments."""
 
     name: str
     args: tuple[Any, ...]
@@ -50,18 +50,18 @@ class Case(NamedTuple):
 
 
 def real(*shape, low=None, high=None):
-    """Numbers that are normal, or uniform between two."""
+    """Return normal random numbers, or uniform ones between `low` and `high`."""
     rng = np.random.default_rng([len(shape), *shape])
     return rng.standard_normal(shape) if low is None else rng.uniform(low, high, shape)
 
 
 def whole(high, *shape):
-    """Integers below `high`."""
+    """Return random integers below `high`."""
     return np.random.default_rng([high, *shape]).integers(0, high, shape)
 
 
 def hidden(*shape):
-    """A mask: True where hidden, nowhere in the first column, so that nothing is hidden altogether."""
+    """Return a random bool mask. The first column is False, so that no row is fully masked."""
     made = np.random.default_rng(shape).random(shape) < 0.4
     made[..., 0] = False
     return Given(made)
@@ -76,7 +76,7 @@ def of(names, *inputs, args=(), call=None, **kwargs):
 
 
 def in_space(name, n, *args, more=(), call=None, **kwargs):
-    """Add a layer of `n` dimensions of space, called with a batch and with one item."""
+    """Add a layer with `n` spatial dimensions, called with a batch and with a single item."""
     for lead in ((2, 4), (4,)):
         of(f"{name}{n}d", real(*lead, *(7, 6, 5)[:n]), *more, args=args, call=call, **kwargs)
 
@@ -217,7 +217,7 @@ of("RMSNorm", X, args=([3, 5],), eps=1e-3, elementwise_affine=False)
 for kwargs in ({}, {"affine": False}, {"eps": 1e-2}):
     of("GroupNorm", X, args=(2, 4), **kwargs)
 of("LocalResponseNorm", X, args=(3,))
-of("CrossMapLRN2d", Given(X), args=(1,), alpha=0.5)  # which has no gradient in PyTorch
+of("CrossMapLRN2d", Given(X), args=(1,), alpha=0.5)  # PyTorch has no gradient of it
 for size in (2, 3, 4, 5, 7):
     of("CrossMapLRN2d", X, args=(size,), alpha=0.5)
 
@@ -442,7 +442,7 @@ of("DataParallel", A, args=(Built(lambda torch: torch.nn.Linear(4, 3)),))
 NOT_CALLED = {"Container", "Module", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "RNNBase", "RNNCellBase"}
 
 
-# PyTorch has no second derivative of these, nor a right one of an embedding whose gradient is scaled by frequency
+# PyTorch has no second derivatives of these, or a wrong one for `scale_grad_by_freq`
 TWICE_ONLY_HERE = {"CTCLoss", "CrossMapLRN2d", "EmbeddingBag", "Hardsigmoid", "MultiLabelMarginLoss", "MultiMarginLoss"}
 
 
@@ -450,7 +450,7 @@ TWICE_ONLY_HERE = {"CTCLoss", "CrossMapLRN2d", "EmbeddingBag", "Hardsigmoid", "M
 
 
 def made_for(torch, value, dtype):
-    """A constructor's or a call's argument as one library has it."""
+    """Convert an argument to the types of one library."""
     if isinstance(value, Built):
         value = value.make(torch)
         return value.to(dtype) if hasattr(value, "to") else value
@@ -465,7 +465,7 @@ def made_for(torch, value, dtype):
 
 
 def build(torch, case, dtype):
-    """The layer, made with `device=` and `dtype=` where it takes them."""
+    """Create the layer, with `device=` and `dtype=` if it accepts them."""
     torch.manual_seed(0)
     cls = getattr(torch.nn, case.name)
     args = [made_for(torch, each, dtype) for each in case.args]
@@ -485,7 +485,7 @@ def plain(value):
 
 
 def run(torch, layer, case, dtype, twice):
-    """All numbers that come of a call: results, gradients, gradients of those, the state after, and the next random number."""
+    """Return everything to compare: results, first and second gradients, the state dict, and the next random number."""
     torch.manual_seed(1)
     inputs = made_for(torch, case.inputs, dtype)
     call = {key: made_for(torch, each, dtype) for key, each in case.call.items()}
@@ -511,7 +511,7 @@ def run(torch, layer, case, dtype, twice):
 def assert_same(got, wanted, tolerance, what):
     assert len(got) == len(wanted), what
     for number, (a, b) in enumerate(zip(got, wanted, strict=True)):
-        if a is None or b is None:  # None and zeros are the same to a program
+        if a is None or b is None:  # a gradient of None is equivalent to zeros
             assert not np.any(a if b is None else b), f"{what} {number}: {a} here, {b} there"
             continue
         assert (a.shape, a.dtype) == (b.shape, b.dtype), f"{what} {number}"
@@ -521,7 +521,7 @@ def assert_same(got, wanted, tolerance, what):
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_layer(case, dtype):
-    """PyTorch's fused attention has no second derivative, so it takes the other way."""
+    """PyTorch uses the `MATH` attention backend, because its fused attention has no second derivative."""
     with theirs.nn.attention.sdpa_kernel(theirs.nn.attention.SDPBackend.MATH):
         assert_module_agrees(case, dtype)
 
@@ -549,7 +549,7 @@ def assert_module_agrees(case, dtype):
 
 
 def assert_entries_agree(mine, other, tolerance):
-    """The same entries in the same order, with the same numbers."""
+    """Assert that two state dicts have the same entries in the same order with the same values."""
     assert list(mine) == list(other)
     assert mine._metadata == other._metadata
     assert_same([plain(each) for each in mine.values()], [plain(each) for each in other.values()], tolerance, "initial values")
@@ -580,7 +580,7 @@ def test_signatures(name, method):
 
 
 def test_channels_last():
-    """What was made of images in that order is in it too; and so is the noise of dropout."""
+    """Results of channels-last inputs are channels-last, and dropout draws its mask in that order."""
     found = []
     for torch in (ours, theirs):
         torch.manual_seed(0)

@@ -1,4 +1,4 @@
-"""Muon: the products of half precision that it is made of, and where they lead."""
+"""Muon: half precision matrix products, and the parameters after several steps."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def test_muon(options, shape):
 @pytest.mark.parametrize("options", [{}, {"adjust_lr_fn": "match_rms_adamw"}], ids=case_id)
 @pytest.mark.parametrize("shape", [(20, 30), (64, 64), (130, 100)])
 def test_muon_of_larger_matrices(options, shape):
-    """Up to a few bfloat16 roundings of the updates: a sum of many terms depends on their order in its last bits, and about
-    one in 10,000 then rounds to the other neighbour, 2**-8 apart.
+    """Parameters agree up to a few bfloat16 roundings of the updates. The order of a float32 sum changes its last bits, so
+    about one value in 10,000 rounds to the other bfloat16 neighbour, 2**-8 apart.
 
-    PyTorch differs as much from itself, where `ONEDNN_MAX_CPU_ISA` makes it add in another order: after these steps by
+    PyTorch with another value of `ONEDNN_MAX_CPU_ISA` adds in a different order and differs by as much: after these steps by
     up to 0.0012, and by 0.0001 on average.
     """
     ours, theirs = muon_steps(shape, options)
@@ -59,7 +59,7 @@ def muon_steps(shape, options):
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 @pytest.mark.parametrize("shape", [(5, 7), (17, 40), (64, 64)])
 def test_products_of_half_precision_are_rounded_once(shape, dtype):
-    """`beta * input + alpha * product`: rounding the product on its own would change a quarter of the results."""
+    """`beta * input + alpha * product` is rounded once. Rounding the product separately would change a quarter of the results."""
     values = np.random.default_rng(0).standard_normal(shape)
     results = []
     for library in LIBRARIES:

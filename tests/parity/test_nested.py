@@ -1,7 +1,8 @@
-"""Nested tensors: the same items, sizes, texts, gradients and exceptions as PyTorch's.
+"""Nested tensors: same items, sizes, `repr`, gradients and exceptions as PyTorch's.
 
-What PyTorch refuses and flambeau computes is in `tests/layouts/test_nested.py` only (gradients of sums over the ragged dimension, causal
-attention of any width), and so is the gradient of a softmax over it, which PyTorch takes over all items at once.
+Features that PyTorch lacks are tested only in `tests/layouts/test_nested.py`: gradients of sums over the ragged dimension,
+causal attention of any width, and the gradient of a softmax over the ragged dimension, which PyTorch computes wrongly across
+items.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ theirs = pytest.importorskip("torch")
 
 import flambeau as ours  # noqa: E402
 
-# J is jagged, with L of the same sizes; S is strided, with U likewise; H has holes; I holds indices; A heads of attention; D, E dense
+# J, L: jagged with equal sizes; S, U: strided; H: jagged with holes; I: indices; A: attention heads; D, E: dense
 LINES = """
 J
 J.shape, J.stride(), J.dim(), J.numel(), J.layout, J.is_nested, J.offsets(), J.lengths(), J.is_contiguous(), len(J), J.size(-1)
@@ -175,7 +176,7 @@ def space(torch):
 
 
 def plain(value):
-    """A result as what can be compared."""
+    """Convert a result to types that both libraries share."""
     if isinstance(value, (list, tuple)) and not hasattr(value, "numel"):
         return [plain(item) for item in value]
     if getattr(value, "is_nested", False):

@@ -1,4 +1,4 @@
-"""The functions of neural networks that `torch` itself has, on flambeau and on PyTorch: results, history, refusals, gradients."""
+"""Neural network functions in the `torch` namespace: results, graph nodes, errors and gradients as in PyTorch."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def flat(made):
 
 
 def outcome(call, torch):
-    """Of each result what it holds and who made it, and the gradients of the leaves; or the type of the error."""
+    """Return values and node names of the results and the gradients of the leaves, or the type of the error."""
     leaves = []
 
     def leaf(*shape, seed=0):
@@ -99,7 +99,7 @@ def test_calls(name):
     assert_same(CALLS[name])
 
 
-ACTIVATIONS = {  # of torch.nn.functional, with what they are given after the tensor
+ACTIVATIONS = {  # function of torch.nn.functional -> arguments after the tensor
     **dict.fromkeys(["celu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "logsigmoid", "mish"], ()),
     **dict.fromkeys(["relu", "relu6", "rrelu", "selu", "silu", "softplus", "softshrink", "softsign", "tanhshrink"], ()),
     "elu": (2.0,), "threshold": (0.5, 2.0),
@@ -129,7 +129,7 @@ LOSSES = {
 
 @pytest.mark.parametrize("name", LOSSES)
 def test_losses(name):
-    """Reductions are numbers, and by default there is none."""
+    """In `torch.*_loss`, `reduction` is an integer."""
     for options in ({}, *({"reduction": each} for each in (0, 1, 2, 3, -1, "mean", None))):
         assert_same(lambda torch, x, options=options: getattr(torch, name)(*LOSSES[name](torch, x), **options))
     if "margin" in name or "embedding" in name:

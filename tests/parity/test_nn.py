@@ -1,4 +1,4 @@
-"""What surrounds the layers, against PyTorch's: sequences, padding, containers, errors, initial values, utilities, hooks."""
+"""`nn` beyond layers, compared with PyTorch: packed sequences, containers, errors, initialization, utilities and hooks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TOLERANCE = {"atol": 1e-5, "rtol": 1e-4}
 
 
 def floats(*shape):
-    """Random float32 values."""
+    """Return random float32 values."""
     return np.random.default_rng(shape).standard_normal(shape).astype(np.float32)
 
 
@@ -36,7 +36,7 @@ def build(library, name, args=(), kwargs=None):
 
 
 def run(library, layer, values):
-    """Output and all gradients, as NumPy arrays."""
+    """Return the output and all gradients as NumPy arrays."""
     library.manual_seed(1)
     x = library.tensor(values, requires_grad=True)
     output = layer(x)
@@ -251,7 +251,7 @@ def test_errors(number):
 
 
 def normalized(error):
-    """The message without the name of the library."""
+    """Return the message with flambeau's module names replaced by torch's."""
     return str(error).replace("flambeau_nnlib.", "torch.").replace("flambeau.", "torch.")
 
 

@@ -1,4 +1,4 @@
-"""Every operation that PyTorch's own tests have samples for, on flambeau and on PyTorch: results, views and gradients."""
+"""Every operation with samples in PyTorch's own tests: results, views, gradients, errors and dtypes in both libraries."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 theirs = pytest.importorskip("torch")
-pytest.importorskip("expecttest")  # PyTorch's tests need it
+pytest.importorskip("expecttest")  # required by PyTorch's own tests
 
 from torch.testing._internal.common_methods_invocations import op_db  # noqa: E402
 
 import flambeau as ours  # noqa: E402
 
-# Variants of PyTorch's kernels, sparse layouts and compilers for GPUs: no part of the API that flambeau has.
+# Entries for PyTorch's kernel variants, sparse layouts and GPU compilers, which are not part of flambeau's API.
 NO_PART_OF_THE_API = (
     "jiterator",
     "torch.",
@@ -49,12 +49,12 @@ COPIES = {
     "unsqueeze",
     "view",
 }
-WITH_MODULES = {"nn.functional.triplet_margin_with_distance_loss"}  # its samples hold modules of PyTorch
+WITH_MODULES = {"nn.functional.triplet_margin_with_distance_loss"}  # its samples contain PyTorch modules
 
 UNINITIALISED = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"}
 WRONG_THERE = {
-    "as_strided_scatter",  # PyTorch gives the gradient of what was written over to what was there
-    "masked.prod",  # and takes an infinite product for the product of the others too
+    "as_strided_scatter",  # PyTorch passes the gradient of overwritten elements to the input
+    "masked.prod",  # PyTorch's gradient is wrong for infinite products
 }
 DTYPES = [theirs.float32, theirs.int64, theirs.complex64, theirs.bool, theirs.uint8, theirs.bfloat16]
 TOLERANCE = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 1e-4, "complex64": 1e-4, "float64": 1e-7, "complex128": 1e-7}
@@ -77,7 +77,7 @@ OPERATORS = [pytest.param(op, id=f"{op.name}-{op.variant_test_name}".rstrip("-")
 
 
 def converted(value, memories=None):
-    """The same for flambeau: tensors with their strides and what memory they share, dtypes, devices and all that holds them."""
+    """Convert a nested value of PyTorch to flambeau, preserving strides and shared memory of tensors."""
     memories = {} if memories is None else memories
     if isinstance(value, theirs.Tensor):
         return converted_tensor(value, memories)
@@ -112,7 +112,7 @@ def converted_tensor(value, memories):
 
 
 def counterpart(function):
-    """A function of PyTorch's tests on flambeau: the same code with another `torch`; else what goes by the same name."""
+    """Return the flambeau version of a function: test helpers are rebuilt with another `torch`, others are looked up by name."""
     if isinstance(function, functools.partial):
         return functools.partial(counterpart(function.func), *function.args, **function.keywords)
     if isinstance(function, types.FunctionType) and function.__module__.startswith("torch.testing"):
@@ -137,7 +137,7 @@ def on_flambeau(op):
             found = functools.reduce(getattr, name.split("."), ours)
         except AttributeError:
             continue
-        if callable(found):  # no dtype of the same name
+        if callable(found):  # a function, not a dtype of the same name
             return found
     raise AttributeError(op.name)
 
@@ -173,7 +173,7 @@ def assert_alike(got, wanted, what):
 
 
 def assert_same(got, wanted, what, exact=None):
-    """The same but for rounding: nearly PyTorch's, or as near as PyTorch's to what double precision gives."""
+    """Assert equality up to rounding: close to PyTorch's result, or as close as PyTorch's to the float64 result."""
     assert_alike(got, wanted, what)
     if not isinstance(wanted, theirs.Tensor):
         return
@@ -189,7 +189,7 @@ def assert_same(got, wanted, what, exact=None):
 
 
 def exactly(op, sample):
-    """The sample's results in double precision."""
+    """Return the sample's results in float64."""
     given = [widened(each) for each in (sample.input, sample.args, sample.kwargs)]
     return determined(op, theirs, sample, given[0], called(theirs, op.op, *given))
 
@@ -207,7 +207,7 @@ def widened(value):
 
 
 def determined(op, torch, sample, input, made):
-    """The results, or what of them does not depend on a choice: of phases, of a branch, or of one among equals."""
+    """Return the parts of the results that are uniquely defined, independent of phases, branches and ties."""
     if op.name in ("linalg.eig", "linalg.eigh"):
         return [made[0], abs(made[1])]
     if op.name in ("pca_lowrank", "svd_lowrank"):
@@ -222,7 +222,7 @@ def determined(op, torch, sample, input, made):
 
 
 def picked(input, made, args, kwargs):
-    """What is at the places that the last of the results says, in its stead."""
+    """Replace the indices (the last result) by the input elements at these indices, which do not depend on ties."""
     if not input.ndim:
         return [*made[:-1], input]
     dim, places = kwargs.get("dim", args[0] if args else -1), made[-1]
@@ -230,7 +230,7 @@ def picked(input, made, args, kwargs):
 
 
 def layout(tensor):
-    """Strides where they matter."""
+    """Return the strides of dimensions longer than 1; other strides are arbitrary."""
     return [step for step, n in zip(tensor.stride(), tensor.shape, strict=True) if n > 1] if tensor.numel() else []
 
 
@@ -243,7 +243,7 @@ def shares(view, base):
 
 @pytest.mark.parametrize("op", OPERATORS)
 def test_results(op):
-    """Values, dtypes, shapes and strides; and whether the result is a view of the input."""
+    """Compare values, dtypes, shapes and strides, and whether the result is a view of the input."""
     function = on_flambeau(op)
     for dtype in (each for each in DTYPES if each in op.dtypes):
         for sample in samples_of(op, dtype, 8):
@@ -251,7 +251,7 @@ def test_results(op):
             try:
                 wanted = called(theirs, op.op, sample.input, sample.args, sample.kwargs)
             except RuntimeError:
-                continue  # a call that PyTorch has no kernel for
+                continue  # PyTorch has no kernel for this call
             what = f"{dtype} {sample.summary()}"[:300]
             got = called(ours, function, *given)
             assert len(got) == len(wanted), what
@@ -273,7 +273,7 @@ WITH_ERRORS = [each for each in OPERATORS if each.values[0].error_inputs_func is
 
 @pytest.mark.parametrize("op", WITH_ERRORS)
 def test_errors(op):
-    """The type of the exception for the bad calls of PyTorch's own tests."""
+    """Compare the exception types for the invalid calls of PyTorch's own tests."""
     function = on_flambeau(op)
     for each in op.error_inputs("cpu"):
         bad = each.sample_input
@@ -293,7 +293,7 @@ def raised(call):
 
 
 def names_what_is_not_here(value):
-    """Flambeau has no sparse layouts and no meta tensors."""
+    """Whether an argument has a sparse layout or is a meta tensor, which this test does not convert."""
     if isinstance(value, theirs.layout):
         return value is not theirs.strided
     if isinstance(value, theirs.Tensor):
@@ -324,7 +324,7 @@ def test_gradients(op):
             got = gradients(ours, op, function, sample, *given)
             for number, (a, b) in enumerate(zip(got, wanted, strict=True)):
                 what = f"input {number} of {sample.summary()}"[:300]
-                if a is None or b is None:  # None and zeros are the same to a program
+                if a is None or b is None:  # a gradient of None is equivalent to zeros
                     assert not plain(b if a is None else a).any() if a is not b else True, what
                 else:
                     assert_same(a, b, what)
@@ -354,12 +354,12 @@ RANDOM = {"bernoulli", "multinomial", "normal", "rand_like", "randint", "randint
 
 NAMED = {
     each.values[0].name: each for each in reversed(OPERATORS) if theirs.float32 in each.values[0].dtypes
-}  # a variant of each
+}  # one variant per operation
 
 
 @pytest.mark.parametrize("op", [each for name, each in NAMED.items() if name not in UNINITIALISED | RANDOM])
 def test_names(op):
-    """Functions and methods take arguments by the names that PyTorch's schemas, and NumPy, have for them: those that PyTorch takes."""
+    """Functions and methods accept the same keyword names as PyTorch, including NumPy's names such as `axis`."""
     for path in (op.name, f"Tensor.{op.name}"):
         try:
             functions = [functools.reduce(getattr, path.split("."), torch) for torch in (ours, theirs)]
@@ -403,29 +403,30 @@ def check_names(function, their_function, path, names, given, their_given):
 
 # --- all dtypes ---------------------------------------------------------------------------------------------------
 
-WIDE = {"uint16", "uint32", "uint64"}  # for which PyTorch has hardly more than storage
+WIDE = {"uint16", "uint32", "uint64"}  # PyTorch has few kernels for these
 HALF = {"float16", "bfloat16"}
 SMALL = {"uint8", "int8", "int16", "int32"}
 INTEGERS = SMALL | {"int64"}
 ALL_DTYPES = ["float32", "float64", *sorted(HALF), "complex64", "complex128", "bool", *sorted(INTEGERS), *sorted(WIDE)]
-SOURCES = [theirs.float32, theirs.int64, theirs.complex64, theirs.bool, theirs.uint8]  # one of which there are samples of
-MORE_KERNELS = {  # what flambeau computes in dtypes that PyTorch's CPU has no kernel for, besides those of WIDE and HALF
+# dtypes with samples, in order of preference
+SOURCES = [theirs.float32, theirs.int64, theirs.complex64, theirs.bool, theirs.uint8]
+MORE_KERNELS = {  # dtypes supported by flambeau without a PyTorch CPU kernel, in addition to WIDE and HALF
     **dict.fromkeys([f"nn.functional.avg_pool{n}d" for n in (1, 2, 3)] + ["nn.functional.local_response_norm"], SMALL),
     **dict.fromkeys([f"nn.functional.conv{kind}{n}d" for kind in ("", "_transpose") for n in (1, 2, 3)], SMALL),
     **dict.fromkeys(["nn.functional.interpolate", "nn.functional.upsample_bilinear", "nn.functional.upsample_nearest"], INTEGERS),
-    "round": INTEGERS,  # with `decimals=0`, which is the default
+    "round": INTEGERS,  # only with the default `decimals=0`
 }  # fmt: skip
 NOT_COMPARED = {
-    ("complex", "float16"), ("view_as_complex", "float16"),  # PyTorch has a dtype of two halves, for which there is no array
-    ("matrix_exp", "float16"), ("matrix_exp", "bfloat16"),  # PyTorch's are far off: 1e30 for exp([[.1, .2], [.3, .4]])
-    *(("masked.prod", each) for each in sorted(WIDE)),  # of a number PyTorch leaves the dtype, of an array it does not
-    ("tensordot", "bool"),  # PyTorch multiplies them only where the result has a single element
+    ("complex", "float16"), ("view_as_complex", "float16"),  # PyTorch returns complex32, which NumPy lacks
+    ("matrix_exp", "float16"), ("matrix_exp", "bfloat16"),  # PyTorch's result is wrong: 1e30 for exp([[.1, .2], [.3, .4]])
+    *(("masked.prod", each) for each in sorted(WIDE)),  # PyTorch keeps the dtype for 0-d inputs only
+    ("tensordot", "bool"),  # PyTorch supports bool only for results with one element
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("op", OPERATORS)
 def test_all_dtypes(op):
-    """The same dtypes of results, and values; and the same type of exception where PyTorch refuses a dtype."""
+    """For all dtypes, compare result dtypes and values, or exception types."""
     source = next((each for each in SOURCES if each in op.dtypes), None)
     function = on_flambeau(op)
     for sample in samples_of(op, source, 2)[:2] if source else ():
@@ -448,7 +449,7 @@ def test_all_dtypes(op):
 
 
 def recast(value, source, dtype):
-    """The same with `dtype` in the place of `source`; integers from absolute values."""
+    """Cast tensors of dtype `source` to `dtype`; absolute values are cast to integers."""
     if isinstance(value, theirs.Tensor) and value.dtype is source:
         whole = not (dtype.is_floating_point or dtype.is_complex or dtype is theirs.bool)
         return (value.detach().abs() if whole else value.detach()).to(dtype)
@@ -460,7 +461,7 @@ def recast(value, source, dtype):
 
 
 def attempt(torch, function, given):
-    """The results, or the type of the exception."""
+    """Return the results of a call, or the type of its exception."""
     try:
         return called(torch, function, *given)
     except Exception as error:
@@ -468,7 +469,7 @@ def attempt(torch, function, given):
 
 
 def assert_near(got, wanted, tolerance, what):
-    """Nearly the same, measured by the largest of the numbers."""
+    """Assert closeness relative to the largest finite magnitude."""
     if isinstance(wanted, theirs.Tensor):
         a, b = plain(got), plain(wanted)
         largest = np.abs(b[np.isfinite(b)].astype(complex)).max(initial=1.0)
@@ -481,7 +482,7 @@ def is_refused_alike(name, dtype, got, wanted, given):
     if wanted is NotImplementedError and not isinstance(got, type):  # flambeau has a kernel
         return dtype in WIDE | HALF | MORE_KERNELS.get(name, set())
     if got is NotImplementedError and any(not each.numel() for each in tensors_in(given, theirs)):
-        return True  # of nothing, PyTorch computes what it has no kernel for
+        return True  # PyTorch accepts empty tensors of dtypes without a kernel
     return isinstance(wanted, type) and dtype in WIDE
 
 
@@ -489,7 +490,7 @@ def is_refused_alike(name, dtype, got, wanted, given):
 
 
 def forms(op):
-    """The names of the methods that PyTorch's tests call."""
+    """Return the names of the methods and operators that PyTorch's tests call."""
     found = [
         form.__name__
         for form in (op.method_variant, op.inplace_variant, op.operator_variant, op.inplace_operator_variant)
@@ -503,7 +504,7 @@ WITH_METHODS = [each for each in OPERATORS if any(hasattr(theirs.Tensor, name) f
 
 @pytest.mark.parametrize("op", WITH_METHODS)
 def test_methods(op):
-    """Methods and operators give what PyTorch's give, in place too, or raise what they raise."""
+    """Compare results or exceptions of methods and operators, including in-place ones."""
     for dtype in (each for each in DTYPES[:4] if each in op.dtypes):
         for sample, name in itertools.product(samples_of(op, dtype, 3), forms(op)):
             if not (isinstance(sample.input, theirs.Tensor) and hasattr(theirs.Tensor, name)):
@@ -531,5 +532,5 @@ def test_methods(op):
 
 
 def copied(tensor, torch):
-    """The tensor anew, where it has memory of its own for each element."""
+    """Return a copy of the tensor without overlapping elements."""
     return tensor.detach().clone(memory_format=torch.preserve_format)

@@ -1,4 +1,4 @@
-"""Every optimizer and every schedule goes the way of PyTorch's."""
+"""Optimizers and learning rate schedulers follow PyTorch's step by step."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SHAPES = [(4, 3), (5,), (), (2, 3), (1,), (7,), (3, 1, 2)]
 STEPS = 50
 OPTIMIZERS = [name for name in torch.optim.__all__ if name in flambeau.optim.__all__ and name[0].isupper()]
 
-# The options to try with each optimizer, on parameters of all the shapes.
+# Optimizers and options, each tested with parameters of all shapes.
 CASES = [
     ("SGD", {}),
     ("SGD", {"lr": 0.1, "weight_decay": 0.1}),
@@ -96,7 +96,7 @@ def start(library, dtype="float64", seed=0):
 
 
 def train(library, optimizer, params, steps=STEPS, seed=1, each_step=lambda: None):
-    """Step along gradients that depend on the parameters, at times without one for one of the first three."""
+    """Run steps with gradients that depend on the parameters. Some gradients are None in some steps."""
     rng = np.random.default_rng(seed)
     for step in range(steps):
         for i, p in enumerate(params):
@@ -148,7 +148,7 @@ def test_tensor_lr(name, shape):
 
 
 def state_numpy(state):
-    """Everything in a state, with arrays for its tensors."""
+    """Convert the tensors in an optimizer state to arrays."""
     if isinstance(state, dict):
         return {key: state_numpy(value) for key, value in state.items()}
     if isinstance(state, (list, tuple)):
@@ -165,7 +165,7 @@ def converted(state, library):
 
 
 def kinds_in(state):
-    """What of a state can be told from its keys, types, dtypes and shapes, in their order."""
+    """Return the structure of an optimizer state: keys, types, dtypes and shapes."""
     if isinstance(state, dict):
         return [(key, kinds_in(value)) for key, value in state.items()]
     if isinstance(state, (list, tuple)):
@@ -205,7 +205,7 @@ def test_training_goes_on_from_the_other_state_dict(name, options, source, targe
 @pytest.mark.parametrize("options", [{}, {"line_search_fn": "strong_wolfe"}, {"history_size": 3, "lr": 0.5}], ids=case_id)
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
 def test_lbfgs(options, dtype):
-    """On the Rosenbrock function, in two of its dimensions complex."""
+    """Minimize the Rosenbrock function, with real and complex parameters."""
     losses, kinds = [], []
     for library in LIBRARIES:
         x, y = (library.nn.Parameter(library.tensor(np.array(v, dtype))) for v in ([-1.2, 0.3], [1.0, -0.5]))
@@ -272,11 +272,10 @@ def test_sparse_adam(options, padding):
 @pytest.mark.parametrize("options", [{"lr": 0.1, "momentum": 0.9, "weight_decay": 0.1}, {"lr": 0.1}], ids=case_id)
 @pytest.mark.parametrize("name", ["SGD", "Adam", "Adamax", "NAdam", "RAdam", "Adagrad", "Adadelta", "RMSprop", "ASGD"])
 def test_gradients_flow_through_differentiable_steps(name, options):
-    """Of the parameters after some steps, with respect to the first ones and to the gradients' scale.
-
-    PyTorch computes the bias corrections of differentiable steps in float32.
+    """Compare gradients of the final parameters with respect to the initial ones and the scale of the gradients. PyTorch
+    computes the bias corrections of differentiable steps in float32.
     """
-    steps = 1 if name == "Adamax" else 3  # PyTorch's fails in the second step
+    steps = 1 if name == "Adamax" else 3  # PyTorch raises an error in the second step
     options = {k: v for k, v in options.items() if k in inspect.signature(getattr(torch.optim, name)).parameters}
     results = []
     for library in LIBRARIES:
@@ -309,7 +308,7 @@ def test_gradients_flow_to_the_options(name):
     assert_close(*results)
 
 
-# What the classes look like, and what they refuse
+# Signatures and errors
 
 
 @pytest.mark.parametrize("module", ["optim", "optim.lr_scheduler", "optim.swa_utils"])
@@ -322,7 +321,7 @@ def test_names_and_signatures(module):
         if inspect.isclass(expected) or inspect.isfunction(expected):
             expected, actual = (list(inspect.signature(f).parameters.values()) for f in (expected, actual))
             if name == "ReduceLROnPlateau":
-                actual = actual[: len(expected)]  # it still takes "verbose"
+                actual = actual[: len(expected)]  # PyTorch still accepts "verbose"
             assert [(p.name, p.kind, p.default) for p in actual if p.kind != p.VAR_POSITIONAL] == [
                 (p.name, p.kind, p.default) for p in expected if p.kind != p.VAR_POSITIONAL
             ]
@@ -488,7 +487,7 @@ def test_swapping_in_what_does_not_fit(change):
     assert errors[0] == errors[1]
 
 
-# Schedules
+# Learning rate schedulers
 
 SCHEDULES = {
     "lambda": lambda o, s: s.LambdaLR(o, lambda epoch: 0.9**epoch),
@@ -540,7 +539,7 @@ def scheduled(library, schedule, optimizer="SGD", lr=0.1):
 
 
 def follow(optimizer, scheduler, epochs=EPOCHS):
-    """Return the learning rates and momenta, in each epoch and group."""
+    """Return the learning rates and momenta of each group in each epoch."""
     values = []
     for _ in range(epochs):
         for group, last in zip(optimizer.param_groups, scheduler.get_last_lr(), strict=True):
@@ -696,7 +695,7 @@ def test_schedules_refused(schedule):
     assert errors[0] == errors[1]
 
 
-# Averages
+# Averaged models
 
 
 @pytest.mark.parametrize(

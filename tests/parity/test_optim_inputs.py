@@ -1,4 +1,4 @@
-"""Every optimizer with the options that PyTorch's own tests know: 50 steps in both libraries."""
+"""Every optimizer with the options of PyTorch's own tests: 50 steps in both libraries."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch.testing._internal.common_optimizers import optim_db  # noqa: E402
 import flambeau as ours  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-CHAOTIC = ("LBFGS", "Muon")  # where a difference in the last bit grows; they have tests of their own
+CHAOTIC = ("LBFGS", "Muon")  # rounding differences grow; tested separately
 OPTIMIZERS = {each.optim_cls.__name__: each for each in optim_db if each.optim_cls.__name__ not in (*CHAOTIC, "SparseAdam")}
 CASES = [(name, given.kwargs) for name, each in OPTIMIZERS.items() for given in each.optim_inputs_func(device="cpu")] + [
     (name, {flag: True}) for name, each in OPTIMIZERS.items() for flag in (*each.supported_impls, "capturable", "differentiable")
@@ -19,7 +19,7 @@ CASES = [(name, given.kwargs) for name, each in OPTIMIZERS.items() for given in 
 
 
 def trained(torch, name, options):
-    """The parameters of a small network after 50 steps, or the type of the error."""
+    """Return the parameters of a small network after 50 steps, or the type of the error."""
     rng = np.random.default_rng(0)
     x, *weights = (torch.tensor(rng.standard_normal(shape)) for shape in ((5, 3), (4, 3), (4,), (2, 4)))
     first, bias, second = (each.requires_grad_() for each in weights)

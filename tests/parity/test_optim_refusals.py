@@ -1,4 +1,4 @@
-"""What optimizers refuse, as soon as they are made or not before a step, and with which words."""
+"""Errors of optimizers, raised by the constructor or by the first step: same stage and message as PyTorch."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CALLS = [
 
 
 def outcome(lib, name, options, dtype, **state):
-    """Where an error arises, its type and what it says; or that there is none."""
+    """Return the stage, type and message of the error, or that no error was raised."""
     try:
         param = lib.nn.Parameter(lib.ones(3, 2, dtype=getattr(lib, dtype)))
         optimizer = getattr(lib.optim, name)([param], **options)
@@ -47,7 +47,7 @@ def outcome(lib, name, options, dtype, **state):
 
 
 def same_sense(text):
-    """Without the list of devices, and without what the error names: a leaf, or the view of it that is worked on."""
+    """Normalize a message: remove the list of devices, and treat "a view of a leaf" as "a leaf"."""
     return re.sub(r"devices: \[.*?\]", "devices", str(text)).replace("a view of a leaf", "a leaf").replace(", and", " and")
 
 
@@ -56,7 +56,7 @@ def same_sense(text):
 def test_flags(name, options, dtype):
     ours, theirs = (outcome(lib, name, options, dtype) for lib in (flambeau, torch))
     if {"foreach", "capturable", "differentiable"} <= {flag for flag, on in options.items() if on}:
-        assert ours[:2] == theirs[:2]  # two reasons, of which the optimizers name one or the other
+        assert ours[:2] == theirs[:2]  # two errors in one call, of which either may be reported
     else:
         assert same_sense(ours) == same_sense(theirs)
 

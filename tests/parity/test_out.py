@@ -1,4 +1,4 @@
-"""`out=` on flambeau and on PyTorch: for every operation of the sample table, tensors of many kinds to write to."""
+"""`out=` in flambeau and PyTorch: every operation of the sample table with many kinds of output tensors."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ FURTHER = ("of inputs that require grad", "the input", "a part of the input", "a
 
 LEFT_OUT = {
     ("range", "int64"),  # PyTorch divides by zero
-    ("nn.functional.logsigmoid", "a part of the input"),  # PyTorch's numbers depend on where the memory happens to lie
+    ("nn.functional.logsigmoid", "a part of the input"),  # PyTorch's result depends on the memory layout
 }
 WRONG_SIZES, SMALL_DTYPES = "too large, too small", "complex64, float16, float32"
-# What PyTorch does otherwise for other operations: a reason, and where it holds.
+# Accepted differences: reason -> operations and kinds of output tensors.
 REASONS = {
     "resizes ``out`` to what it works on, and back": {
         "matmul": "of the right shape, one for several, float64, reversed in memory, " + WRONG_SIZES,
@@ -95,7 +95,7 @@ def plain(tensor):
 
 
 def attempt(torch, sample, place):
-    """What comes of the sample's call with an `out`: an exception, or the tensors written to."""
+    """Run the sample's call with `out=`; return the exception or the output tensors."""
     found = {}
 
     def with_out(*args, **kwargs):
@@ -131,7 +131,7 @@ def attempt(torch, sample, place):
 
 
 def places(torch, place, wanted, args, tensors):
-    """The call's arguments, and what they are to be written to; None where the place does not suit the call."""
+    """Return the arguments and the output tensors of the given kind, or None if the kind does not apply."""
     if place in PLACES:
         return args, [PLACES[place](torch, each) for each in wanted]
     if place == "of inputs that require grad":
@@ -190,7 +190,7 @@ def assert_out_agrees(name, sample, place):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", sorted({name for name, _ in EXCEPTIONS}))
 def test_exceptions_are_needed(name):
-    """What is excused above does differ."""
+    """Every accepted difference is real."""
     for place in (place for each, place in EXCEPTIONS if each == name):
         samples = [each for each in SAMPLES[name] if takes_out(each)]
         outcomes = [[attempt(torch, each, place) for torch in (ours, theirs)] for each in samples]

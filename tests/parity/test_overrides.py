@@ -1,4 +1,4 @@
-"""Which functions a mode sees: those that are called, not those that they are made of."""
+"""Modes with `__torch_function__` see the called functions, not their internal calls, as in PyTorch."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ MODULES = {
 
 
 def seen(lib, call):
-    """The names of the functions that a mode sees, in order; attributes by their names."""
+    """Return the names of the functions and attributes that a mode sees, in order."""
     names = []
 
     class Log(lib.overrides.TorchFunctionMode):
@@ -130,7 +130,7 @@ def test_functions(name):
 
 @pytest.mark.parametrize("name", MODULES)
 def test_modules(name):
-    """Apart from what a module asks a tensor about."""
+    """Modules call the same functions, ignoring queries of tensor attributes."""
     questions = {"dim", "size", "shape", "ndim", "dtype", "device", "requires_grad", "numel"}
     found = []
     for lib in (flambeau, torch):
@@ -140,15 +140,15 @@ def test_modules(name):
 
 
 LISTED_OTHERWISE = {
-    "symeig", "eig", "solve", "lstsq", "matrix_rank",  # PyTorch has taken them out and lists the functions that say so nowhere
-    "segment_reduce", "while_loop",  # which PyTorch lists nowhere, either
-    "autocast", "set_default_dtype", "from_dlpack", "to_dlpack",  # a class; and what is offered to nobody
+    "symeig", "eig", "solve", "lstsq", "matrix_rank",  # removed from PyTorch, and its stubs are not listed
+    "segment_reduce", "while_loop",  # not listed by PyTorch
+    "autocast", "set_default_dtype", "from_dlpack", "to_dlpack",  # a class, and functions that cannot be overridden
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("space", ["", "Tensor", "linalg", "fft", "special", "nn.functional"])
 def test_lists(space):
-    """Of the public functions that both have, the same are listed as overridable, and as ignored."""
+    """Public functions of both libraries are listed equally as overridable or ignored."""
     owners = [functools.reduce(getattr, filter(None, space.split(".")), lib) for lib in (flambeau, torch)]
     lists = [
         (
@@ -164,7 +164,7 @@ def test_lists(space):
 
 
 class Stranger:
-    """No tensor; remembers the names of the functions that it is offered."""
+    """A non-tensor that records the functions passed to its `__torch_function__`."""
 
     offered = []
 
@@ -204,7 +204,7 @@ STRANGE = {
 
 @pytest.mark.parametrize("name", STRANGE)
 def test_operands_that_are_no_tensors(name):
-    """They are offered the same functions, once."""
+    """Non-tensor operands receive the same functions once."""
     found = []
     for lib in (flambeau, torch):
         Stranger.offered.clear()

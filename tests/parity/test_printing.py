@@ -1,4 +1,4 @@
-"""Every tensor prints as PyTorch prints it, under any options."""
+"""Tensors print as in PyTorch under all print options."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def default_options():
 
 
 def both(make):
-    """What `make` makes in PyTorch and in flambeau, printed."""
+    """Return the `repr` of `make(library)` for PyTorch and flambeau."""
     return repr(make(torch)), repr(make(flambeau))
 
 

@@ -1,4 +1,4 @@
-"""PyTorch has every private name in the table, except one that it had before."""
+"""PyTorch has every private name in the table of test_private_names.py, except a removed one."""
 
 from __future__ import annotations
 

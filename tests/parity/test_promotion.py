@@ -1,4 +1,4 @@
-"""Dtypes of results, on flambeau and on PyTorch: all pairs of dtypes, with dimensions or without, and Python numbers."""
+"""Type promotion in flambeau and PyTorch: all pairs of dtypes, 0-d tensors and Python numbers."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ OPERATORS = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and_", "
 
 
 def outcome(function, torch, *given):
-    """The dtype and values of a result, or the type of the error."""
+    """Return the dtype and values of a result, or the type of the error."""
     try:
         made = function(*(each(torch) if callable(each) else each for each in given))
     except (RuntimeError, TypeError, NotImplementedError) as error:
@@ -75,7 +75,7 @@ def outcome(function, torch, *given):
 def assert_same(function, *given):
     wanted, got = outcome(function(theirs), theirs, *given), outcome(function(ours), ours, *given)
     if "complex32" in str(wanted[0] if isinstance(wanted, tuple) else wanted):
-        return  # a dtype that flambeau does not have
+        return  # flambeau lacks this dtype
     if not isinstance(wanted, tuple) or not isinstance(got, tuple):
         unsupported = wanted == "error" and isinstance(got, tuple)  # PyTorch may have no kernel for it
         assert unsupported or got == wanted, f"{got} for {wanted}"

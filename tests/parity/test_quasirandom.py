@@ -1,4 +1,4 @@
-"""Sobol sequences on flambeau and on PyTorch, bit for bit."""
+"""Sobol sequences equal PyTorch's bit for bit."""
 
 from __future__ import annotations
 

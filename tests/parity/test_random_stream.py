@@ -1,4 +1,4 @@
-"""The NumPy backend's random stream against PyTorch's own, value by value and state by state."""
+"""The NumPy backend's random stream compared with PyTorch's: values and generator states."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def to_numpy(tensor):
 
 
 def pair(seed=SEED, drawn=0):
-    """The same stream twice, with `drawn` normal values taken."""
+    """Return PyTorch's and flambeau's generators after `drawn` normal draws with the same seed."""
     theirs, ours = torch.Generator().manual_seed(seed), Generator(seed)
     torch.randn(drawn, generator=theirs, dtype=torch.float64)
     ours.normal((drawn,), np.float64)
@@ -37,7 +37,7 @@ def pair(seed=SEED, drawn=0):
 
 
 def assert_same_state(theirs, ours):
-    """Nothing drawn too much or too little, a waiting normal value included."""
+    """Assert equal generator states, including the cached second normal value."""
     expected, state = theirs.get_state().numpy(), ours.get_state()
     spare = slice(5024, 5032)
     np.testing.assert_allclose(state[spare].view(float), expected[spare].view(float), rtol=1e-13)
@@ -52,7 +52,7 @@ def assert_equal(actual, expected):
 
 
 def assert_close(actual, expected, scale=0.1):
-    """To 1e-6, or to the last bit of a dtype of fewer digits; near zero, of values of this `scale`."""
+    """Assert closeness: a relative tolerance by dtype (1e-6 by default), and an absolute one for values of this `scale`."""
     expected = to_numpy(expected)
     assert (actual.dtype, actual.shape) == (expected.dtype, expected.shape)
     digits = {"float16": 2e-3, "bfloat16": 1.6e-2, "float64": 1e-13, "complex128": 1e-13}

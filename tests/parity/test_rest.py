@@ -1,4 +1,4 @@
-"""What is no operation on tensors: types of tensors and storages, settings, buffers, generators, sizes, hooks, and the like."""
+"""Public names that are not tensor operations: tensor types, storages, settings, buffers, generators, sizes and hooks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STORAGES = [*TYPES, "ComplexDouble", "ComplexFloat"]
 
 
 def restored(get, set, value):
-    """What `get` says after `set(value)`; what was set is set again."""
+    """Return the results of `get` before and after `set(value)`, and restore the setting."""
     before = get()
     try:
         return before, set(value), get()
@@ -38,7 +38,7 @@ def from_file(torch):
 
 
 def in_modes(torch):
-    """Whether gradients are recorded, in every mode and after it."""
+    """Return `is_grad_enabled()` inside and after each grad mode."""
     said = [torch.is_grad_enabled()]
     with torch.no_grad():
         said += [torch.is_grad_enabled()]
@@ -148,7 +148,7 @@ def nested_inputs(torch):
 
 
 class Anything:
-    """An object that takes part in functions of tensors."""
+    """A non-tensor with `__torch_function__`."""
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
@@ -181,7 +181,7 @@ def wrapped(torch):
 
 
 def tables(torch):
-    """The same functions may be overridden, of those that flambeau has, and none that is ignored."""
+    """Return checks of the tables of overridable and ignored functions."""
     o = torch.overrides
     overridable, ignored = o.get_overridable_functions(), o.get_ignored_functions()
     testing = o.get_testing_overrides()
@@ -345,7 +345,7 @@ def described_storage(storage):
 
 
 def about(value, torch):
-    """A tensor rounded, for what comes out of different libraries."""
+    """Round a tensor to 4 decimals, to compare results of both libraries."""
     return torch.round(torch.nan_to_num(value), decimals=4) + 0.0 if isinstance(value, torch.Tensor) else value
 
 
@@ -400,7 +400,7 @@ OPERANDS = [3, 2.5, True, [1, 2], None, "a", 1j]
 
 @pytest.mark.parametrize("name", [*BINARY, *(f"i{each.rstrip('_')}" for each in BINARY)])
 def test_operators(name):
-    """With tensors, numbers and other objects, on either side."""
+    """Operators with tensors, numbers and other objects on either side."""
     for dtype in ("int64", "float32", "bool"):
         for other in ["tensor", *OPERANDS]:
             for turned in (False, True) if not name.startswith("i") or other == "tensor" else (False,):
@@ -434,7 +434,7 @@ def plain(tensor):
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16", "int64", "complex64", "complex128"])
 def test_every_number_of_linspace(dtype):
-    """To the last digit, which depends on where the kernel rounds."""
+    """linspace matches PyTorch bit for bit, which depends on the order of roundings."""
     numbers = np.random.default_rng(0).normal(0, 10, (60, 2)).tolist()
     huge = [(1e300, 1e305), (1e308, -1e308)] if dtype == "float64" else []
     if dtype.startswith("complex"):
@@ -448,7 +448,7 @@ def test_every_number_of_linspace(dtype):
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16", "int64", "complex64", "complex128"])
 def test_every_number_of_logspace(dtype):
-    """To the last digit, but for doubles, of which the power itself may differ there."""
+    """logspace matches PyTorch bit for bit, except in float64, where pow itself may differ."""
     ends = np.random.default_rng(0).uniform(-1, 3, (60, 2)).tolist()
     if dtype.startswith("complex"):
         ends = [(complex(start, end), complex(end, 1)) for start, end in ends]

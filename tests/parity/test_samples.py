@@ -1,4 +1,4 @@
-"""The sample table on flambeau and on PyTorch: values, dtypes, shapes, strides of views, gradients, forms, errors."""
+"""The sample table in flambeau and PyTorch: values, dtypes, shapes, strides, gradients, method forms and errors."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import flambeau as ours  # noqa: E402
 from flambeau.conformance.samples import bad_calls, families  # noqa: E402
 from flambeau.conformance.samples.sample import find, replaced  # noqa: E402
 
-WRONG_THERE = {"as_strided_scatter"}  # PyTorch gives the gradient of what was written over to what was there
-ROUNDED_THERE = {"nn.functional.hardsigmoid"}  # its slope is 1/6 in single precision
+WRONG_THERE = {"as_strided_scatter"}  # PyTorch passes the gradient of overwritten elements to the input
+ROUNDED_THERE = {"nn.functional.hardsigmoid"}  # PyTorch computes the slope 1/6 in float32
 RAISES_THERE = (
     "is not implemented",
     "modified by an inplace operation",
-)  # of derivatives that are not, or that PyTorch gets wrong
+)  # messages for missing derivatives, or derivatives that PyTorch computes wrongly
 TOLERANCE = {"float16": 2e-2, "float32": 1e-4, "complex64": 1e-4}
 
 
@@ -43,7 +43,7 @@ def plain(value):
 
 
 def layout(tensor):
-    """Strides where they matter."""
+    """Return the strides of dimensions longer than 1; other strides are arbitrary."""
     return [step for step, length in zip(tensor.stride(), tensor.shape, strict=True) if length > 1] if tensor.numel() else []
 
 
@@ -57,7 +57,7 @@ def assert_same(got, wanted, what, least_tolerance=1e-9):
 
 @pytest.mark.parametrize("sample", named(families()))
 def test_results(sample):
-    """Values, shapes, dtypes and strides; and where PyTorch has no kernel for a dtype, flambeau may have one."""
+    """Compare values, shapes, dtypes and strides. Dtypes without a PyTorch kernel are skipped."""
     for dtype in sample.dtypes:
         try:
             wanted = results(sample.call(theirs, *tensors_of(theirs, sample, dtype)))
@@ -87,7 +87,7 @@ def test_gradients(sample):
         assert any(each in str(error) for each in RAISES_THERE), error
         return
     for number, (got, wanted) in enumerate(zip(*found, strict=True)):
-        if got is None or wanted is None:  # None and zeros are the same to a program
+        if got is None or wanted is None:  # a gradient of None is equivalent to zeros
             assert not plain(got if wanted is None else wanted).astype(bool).any(), f"input {number}: {got} here, {wanted} there"
         else:
             assert_same(got, wanted, f"gradient of input {number}", 1e-7 if sample.name in ROUNDED_THERE else 1e-9)
@@ -104,7 +104,7 @@ def gradients(torch, sample, dtype):
 
 @pytest.mark.parametrize("name", sorted({each.name for table in families().values() for each in table}))
 def test_forms(name):
-    """flambeau has the method, the in-place method and `out=` where PyTorch has them, and only there."""
+    """flambeau has a method, an in-place method and `out=` for an operation exactly if PyTorch has them."""
     method = name.removeprefix("Tensor.")
     for each in (method, method + "_"):
         if "." not in each:
@@ -113,7 +113,7 @@ def test_forms(name):
 
 
 def takes_out(torch, name):
-    """Whether some sample's call takes `out=`."""
+    """Whether a sample's call accepts `out=`."""
     seen = []
 
     def with_out(*args, **kwargs):

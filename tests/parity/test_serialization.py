@@ -1,4 +1,4 @@
-"""Files written by PyTorch load in flambeau, and the other way round."""
+"""flambeau loads files written by PyTorch, and PyTorch loads files written by flambeau."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def through(obj, writer, reader, load_options=None, **options):
 
 
 def described(obj):
-    """An object with its tensors turned into what can be compared between the libraries."""
+    """Replace the tensors in an object by descriptions that both libraries share."""
     if isinstance(obj, (torch.Tensor, flambeau.Tensor)):
         return (
             type(obj).__name__,
@@ -58,7 +58,7 @@ def described(obj):
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_tensors(writer, reader, legacy, dtype):
     if legacy and dtype in ("uint16", "uint32"):
-        reader = flambeau  # PyTorch cannot read its own files of these
+        reader = flambeau  # PyTorch cannot read its own legacy files of these dtypes
     base = writer.arange(24).to(getattr(writer, dtype)).reshape(2, 3, 4)
     tensors = [base, base[1], base.permute(2, 0, 1), base[..., ::2], base[0, 0, 1], base[:0], base.clone()]
     got = through(tensors, writer, reader, _use_new_zipfile_serialization=not legacy)
@@ -139,7 +139,7 @@ def test_pickle_protocols(writer, reader, protocol):
 
 @pytest.mark.parametrize("zipped", [True, False])
 def test_conjugated_tensors(zipped):
-    """Also from the older format, which reads the memory of tensors after it has made them."""
+    """Conjugate views are preserved, also in the legacy format, which loads storages after building tensors."""
     tensor = torch.tensor([1 + 2j, 3 - 4j])
     options = {"_use_new_zipfile_serialization": zipped}
     assert through(tensor.conj(), torch, flambeau, **options).tolist() == [1 - 2j, 3 + 4j]
@@ -165,7 +165,7 @@ def test_mapped_files(tmp_path):
 
 
 def test_files_of_python_2():
-    """As torch 0.4 under Python 2 wrote them: internal names are byte strings."""
+    """Files of torch 0.4 with Python 2 store internal names as byte strings."""
     storage = (b"storage", torch.FloatStorage, b"0", b"cpu", 2, None)
 
     class Pickler(pickle._Pickler):
@@ -202,7 +202,7 @@ def test_refusals_read_the_same(obj):
         with pytest.raises(pickle.UnpicklingError) as error:
             library.load(io.BytesIO(file.getvalue()))
         messages.append(str(error.value))
-    assert messages[1].count(" (in <BytesIO>)") == 1  # where PyTorch does not name the file
+    assert messages[1].count(" (in <BytesIO>)") == 1  # PyTorch's message does not name the file
     assert messages[0] == messages[1].replace(" (in <BytesIO>)", "")
     names = [library.serialization.get_unsafe_globals_in_checkpoint(io.BytesIO(file.getvalue())) for library in (torch, flambeau)]
     assert sorted(names[0]) == names[1]
@@ -243,7 +243,8 @@ def test_any_view(data):
     shape, stride, reach = [], [], size - 1 - offset
     for _ in range(data.draw(st.integers(0, 3))):
         step = data.draw(st.integers(0, 5))
-        length = data.draw(st.integers(1, reach // step + 1) if step else st.integers(2, 3))  # NumPy has 0 where there is but one
+        # for length 1, NumPy reports a stride of 0
+        length = data.draw(st.integers(1, reach // step + 1) if step else st.integers(2, 3))
         reach -= max(length - 1, 0) * step
         shape.append(length)
         stride.append(step)

@@ -1,4 +1,4 @@
-"""Sparse tensors: the same printed results, layouts, nodes, gradients and exceptions as PyTorch's."""
+"""Sparse tensors: same printed results, layouts, graph nodes, gradients and exceptions as PyTorch."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]
 
-# S is a COO tensor, not coalesced; C one that is; D the same, dense; M to multiply it by; H has a dense dimension; N entries that
-# occur twice; R is C in CSR, and Q, B, A in CSC, BSR, BSC
+# S: uncoalesced COO; C: coalesced COO; D: the same, dense; M: a dense factor; H: hybrid with a dense dimension; N: COO with
+# duplicate entries; R, Q, B, A: C in CSR, CSC, BSR and BSC
 LINES = """
 S
 C
@@ -227,7 +227,7 @@ torch.triangular_solve(torch.ones(2, 1), torch.eye(2).to_sparse_csr())[0]
 p = torch.nn.Parameter(C); p.requires_grad, isinstance(p, torch.nn.Parameter), p.layout
 """
 
-# The gradients of a sparse leaf S and dense ones, X of shape (3, 2) and Y of (2, 2)
+# Programs whose gradients are compared, with a sparse leaf S and dense leaves X (3, 2) and Y (2, 2)
 GRADIENTS = """
 torch.mm(S, X)
 S @ X
@@ -369,7 +369,7 @@ def assert_gradients_agree(line, layout):
 @pytest.mark.parametrize("times", [1, 2])
 @pytest.mark.parametrize("dense_first", [False, True])
 def test_accumulation(times, dense_first):
-    """Sparse gradients added to what `grad` holds, sparse or dense."""
+    """Sparse gradients accumulate into sparse and dense `grad`."""
 
     def run(torch):
         weight = torch.arange(6.0).reshape(3, 2).requires_grad_()

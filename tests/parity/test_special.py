@@ -1,4 +1,4 @@
-"""Special functions, transforms and windows on flambeau and on PyTorch."""
+"""Special functions, FFTs and windows compared with PyTorch."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def assert_agree(function, rtol=1e-6, atol=1e-7):
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_special(name, dtype):
     def function(torch):
-        points = POINTS[:-1] if "polynomial" in name else POINTS  # PyTorch makes numbers of NaN there
+        points = POINTS[:-1] if "polynomial" in name else POINTS  # PyTorch's polynomials return numbers for NaN
         x = torch.tensor(points, dtype=getattr(torch, dtype))
         return getattr(torch.special, name)(x, 3) if "polynomial" in name else getattr(torch.special, name)(x)
 
@@ -42,7 +42,7 @@ def test_special_of_two(name):
 @pytest.mark.parametrize("exponent", [0.5, -0.5, 2.0, -1.0, 3.0, 0.0])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_powers_at_the_edges(exponent, dtype):
-    """A number as exponent, a tensor without dimensions, one that is stretched, and one that is not."""
+    """Powers of special values, with exponents given as a number, a 0-d tensor, a broadcast tensor or a full tensor."""
     points = [-np.inf, -2.0, -0.0, 0.0, 0.3, 4.0, np.inf, np.nan]
     for given in (
         lambda torch, of: exponent,
@@ -152,7 +152,7 @@ MASKED = {
 @pytest.mark.parametrize("given", ["float16", "int32", "float32", "complex64"])
 @pytest.mark.parametrize("asked", [None, "float32", "float64", "int32", "complex64"])
 def test_masked_in_another_dtype(name, given, asked):
-    """The dtype changes where it does in PyTorch: some functions compute in the one that they are given."""
+    """Masked functions with `dtype=` have the same result dtypes as in PyTorch."""
     x = [[-1.5, 2.25, 3], [4, -5, 6], [7, 8, 9]]
     mask = [[True, False, True], [False, True, True], [True, True, True]]
 

@@ -1,4 +1,4 @@
-"""Storages, `asarray` and `numpy()`: the same values, dtypes, memory and exceptions as PyTorch's."""
+"""Storages, `asarray` and `numpy()`: same values, dtypes, shared memory and exceptions as PyTorch."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = [
 READ_ONLY = np.zeros(3)
 READ_ONLY.flags.writeable = False
 
-# The last statement of each line is what is compared; where it raises, the type of the exception.
+# The value of the last statement of each line, or the type of its exception, is compared.
 STORAGES = """
 x = torch.zeros(4); torch.asarray(x.untyped_storage()[2:4], dtype=torch.uint8)[0] = 99; x.untyped_storage().tolist()
 x = torch.zeros(4); s = x.untyped_storage(); s[4:8].fill_(7); s.tolist()
@@ -194,7 +194,7 @@ torch.ones(2, dtype=torch.complex64).conj().numpy(force=True)
 
 
 class Lent:
-    """What gives its memory away by DLPack, and is nothing else."""
+    """An object that only supports the DLPack protocol."""
 
     def __init__(self, data):
         self.data = data
@@ -207,7 +207,7 @@ class Lent:
 
 
 def off(mode):
-    """A mode without gradients, entered."""
+    """Enter a grad mode and return it."""
     entered = mode()
     entered.__enter__()
     return entered
@@ -218,7 +218,7 @@ def lines(text):
 
 
 def outcome(line, torch, path):
-    """What the last statement of a line gives, printed, or the type of the exception; and the warnings that there were."""
+    """Return the `repr` of a line's last statement or the type of its exception, and the warnings."""
     path.write_bytes(bytes(range(16)))
     names = {
         "torch": torch,

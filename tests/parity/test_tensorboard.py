@@ -1,4 +1,4 @@
-"""utils.tensorboard writes what PyTorch's writes."""
+"""`utils.tensorboard` writes the same events as PyTorch."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def figures():
     return made
 
 
-# What is written with a writer `w`, by a library `t`; at the walltime 5, so that nothing differs
+# Calls with a writer `w` and a library `t`. The fixed walltime makes files comparable.
 CALLS = {
     "scalar": lambda w, t: w.add_scalar("a/loss", t.tensor(1.25), 3, walltime=5),
     "scalar of NumPy": lambda w, t: w.add_scalar("loss", np.float64(0.1), np.int64(4), walltime=5),
@@ -83,7 +83,7 @@ CALLS = {
 
 
 def written(make, folder: Path) -> dict[str, list]:
-    """What stands in each file, without times and the names of machines."""
+    """Return the events of each file, without times and host names."""
     from tensorboard.backend.event_processing.event_file_loader import RawEventFileLoader
     from tensorboard.compat.proto.event_pb2 import Event
 

@@ -1,4 +1,4 @@
-"""Where equal elements stand after sorting and ranking: PyTorch's places wherever it says what they are."""
+"""Order of equal elements after sorting, topk and similar functions, where PyTorch defines it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ theirs = pytest.importorskip("torch")
 
 import flambeau as ours  # noqa: E402
 
-EVERY = {  # functions of (torch, x, k, dim) with a result that says where the elements are
+EVERY = {  # functions of (torch, x, k, dim) that return indices
     "sort": lambda torch, x, k, dim: torch.sort(x, dim=dim, stable=True),
     "sort, descending": lambda torch, x, k, dim: torch.sort(x, dim=dim, descending=True, stable=True),
     "argsort": lambda torch, x, k, dim: at(x, torch.argsort(x, dim=dim, stable=True), dim),
@@ -23,7 +23,7 @@ EVERY = {  # functions of (torch, x, k, dim) with a result that says where the e
     "cummax": lambda torch, x, k, dim: torch.cummax(x, dim),
     "cummin": lambda torch, x, k, dim: torch.cummin(x, dim),
 }
-OF_FEW = {  # up to 16 elements; with more, PyTorch's places depend on the processor and on the C++ library
+OF_FEW = {  # only up to 16 elements, because beyond that PyTorch's order depends on the processor and the C++ library
     "unstable sort": lambda torch, x, k, dim: torch.sort(x, dim),
     "unstable sort, descending": lambda torch, x, k, dim: torch.sort(x, dim, True),
     "mode": lambda torch, x, k, dim: torch.mode(x, dim),
@@ -42,7 +42,7 @@ def at(x, places, dim):
 
 
 def inputs(dtype):
-    """Arrays with many equal elements; of floats, also with zeros of either sign, and with NaNs."""
+    """Yield arrays with many equal elements. Float arrays include -0.0 and NaN."""
     rng = np.random.default_rng(0)
     for length in (1, 2, 5, 16, 17, 40, 300):
         for kinds in (1, 3, 10):
@@ -64,7 +64,7 @@ def test_ties(name, dtype):
     call = (EVERY | OF_FEW | VALUES_ALONE)[name]
     for array, with_nans in inputs(dtype):
         length = len(array)
-        if name == "mode" and with_nans:  # PyTorch sorts them to places that depend on those of the others
+        if name == "mode" and with_nans:  # PyTorch's order of NaNs depends on the other elements
             continue
         for k in {1, min(3, length), length}:
             given, ourselves = (torch.tensor(array).to(getattr(torch, dtype)) for torch in (theirs, ours))
@@ -77,7 +77,7 @@ def test_ties(name, dtype):
             assert name.startswith("cum") or all(len(set(column)) == len(places) for column in places.T)
 
 
-WHOLE = {  # functions whose results are the same however ties are broken
+WHOLE = {  # functions whose results do not depend on the order of ties
     "msort": lambda torch, x: torch.msort(x),
     "unique": lambda torch, x: torch.unique(x, return_inverse=True, return_counts=True),
     "unique rows": lambda torch, x: torch.unique(x, return_inverse=True, return_counts=True, dim=0),

@@ -1,4 +1,4 @@
-"""flambeau's programs under PyTorch's own torchrun, whose store they join."""
+"""flambeau programs started by PyTorch's torchrun join its store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rotated boxes, and the functions whose names say what they take: the numbers are torchvision's."""
+"""Rotated boxes, and functions for one input type such as `horizontal_flip_image`: same values as torchvision."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SIZE = (30, 40)
 RNG = np.random.default_rng(0)
 DISPLACEMENT = RNG.uniform(-0.1, 0.1, (1, *SIZE, 2)).astype("f4")
 CORNERS = [[0, 0], [39, 0], [39, 29], [0, 29]], [[2, 1], [37, 2], [36, 28], [1, 27]]
-# In which cases the canvas of rotated boxes is that of torchvision's images too, which with `expand` it is not.
+# Geometric transforms, without `expand`, where the canvas of torchvision's boxes differs from its images.
 MOVES = {
     "horizontal_flip": {},
     "vertical_flip": {},
@@ -34,7 +34,7 @@ MOVES = {
 
 
 def rotated(form: str) -> np.ndarray:
-    """Boxes inside of the canvas, across its border and outside, some of them by quarter turns."""
+    """Return random rotated boxes inside, across and outside of the canvas, some with multiples of 45 degrees."""
     rng = np.random.default_rng(1)
     low, high = [-5, -5, 2, 2, -180], [45, 35, 20, 15, 180]
     boxes = rng.uniform(low, high, (40, 5)).astype("f4")
@@ -44,14 +44,14 @@ def rotated(form: str) -> np.ndarray:
 
 def given(options: dict, lib) -> dict:
     arguments = {key: lib.tensor(value) if isinstance(value, np.ndarray) else value for key, value in options.items()}
-    if isinstance(arguments.get("format"), str) and lib is pytorch:  # their kernels take no names
+    if isinstance(arguments.get("format"), str) and lib is pytorch:  # torchvision's kernels take enum members instead of strings
         arguments["format"] = tv.tv_tensors.BoundingBoxFormat[arguments["format"]]
     return arguments
 
 
 def assert_same_boxes(our, their, form):
     our, their = (np.asarray(boxes.tolist()) for boxes in (our, their))
-    if form in ("XYWHR", "CXCYWHR"):  # angles a turn apart are the same
+    if form in ("XYWHR", "CXCYWHR"):  # angles are equal modulo 360 degrees
         our[:, 4] = their[:, 4] + (our[:, 4] - their[:, 4] + 180) % 360 - 180
     np.testing.assert_allclose(our, their, atol=5e-3, rtol=1e-3)
 

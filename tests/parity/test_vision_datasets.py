@@ -1,4 +1,4 @@
-"""Data sets in small folders: what torchvision reads there, flambeau reads."""
+"""Datasets in small folders: flambeau reads the same samples as torchvision."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_same_samples(name, tmp_path):
 
 
 def plain(value):
-    """What can be compared: images, arrays and tensors of either side become their type and their contents."""
+    """Replace images, arrays and tensors in a sample by their type and contents."""
     if isinstance(value, tuple | list):
         return [plain(part) for part in value]
     if isinstance(value, dict):
@@ -107,7 +107,7 @@ def plain(value):
 
 @pytest.fixture
 def unchecked(monkeypatch):
-    """The checksums of the published files are not those of the ones written here."""
+    """Disable checksums, because the files are not the published ones."""
     for package in ("torchvision", "flambeau_vision"):
         for name in ("lfw", "fer2013"):
             module = __import__(f"{package}.datasets.{name}", fromlist=["x"])
@@ -121,7 +121,7 @@ def test_same_items(name, tmp_path, unchecked):
         assert len(our) == len(their) > 0
         found = [plain(our[index]) for index in range(len(our))]
         expected = [plain(their[index]) for index in range(len(their))]
-        assert sorted(found, key=str) == sorted(expected, key=str)  # theirs come as the folder lists them
+        assert sorted(found, key=str) == sorted(expected, key=str)  # torchvision's order follows the directory listing
         assert repr(our) == repr(their)
 
 

@@ -1,4 +1,4 @@
-"""The models against torchvision's: the same names, keys and shapes, and the same numbers from the same weights."""
+"""Models compared with torchvision: same names, state dict keys and shapes, and same results for the same weights."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from flambeau_vision import models  # noqa: E402
 
 
 def options(name: str) -> dict:
-    """Arguments for a model without weights, none of which are downloaded."""
+    """Return arguments that create a model without downloading weights."""
     builder = torchvision_models.get_model_builder(name)
     kwargs = {"weights": None}
     if "weights_backbone" in inspect.signature(builder).parameters:
@@ -34,10 +34,10 @@ def test_names():
 
 @pytest.mark.parametrize("name", torchvision_models.list_models())
 def test_keys_and_shapes(name, monkeypatch):
-    """Built without numbers, since the largest have gigabytes of them."""
+    """State dicts have the same keys and shapes. Models are built on meta, because the largest have gigabytes of weights."""
     plan = torchvision_models.regnet.BlockParams.from_init_params.__func__
 
-    def planned_on_the_cpu(cls, **kwargs):  # it computes its widths by tensors
+    def planned_on_the_cpu(cls, **kwargs):  # it computes layer widths with tensors
         with pytorch.device("cpu"):
             return plan(cls, **kwargs)
 
@@ -94,7 +94,7 @@ DETECTORS = [
 @pytest.mark.slow
 @pytest.mark.parametrize("name", DETECTORS)
 def test_losses_of_detectors(name):
-    """In training the losses are all numbers of a detector in one; its samples are all taken, so that chance has no part."""
+    """Training losses of detectors agree. Sampling limits are large, so that no random subset is drawn."""
     kwargs = options(name) | {"num_classes": 2 if "keypoint" in name else 5}
     if "rcnn" in name:
         kwargs |= {"box_batch_size_per_image": 100_000, "rpn_batch_size_per_image": 1_000_000, "min_size": 96, "max_size": 128}
@@ -146,7 +146,7 @@ def test_names_of_nodes(name):
 
 
 def test_losses_of_regions():
-    """The functions that training loops of one's own import."""
+    """Loss functions that custom training loops import."""
     from torchvision.models.detection import roi_heads as theirs
 
     from flambeau_vision.models.detection import roi_heads as ours

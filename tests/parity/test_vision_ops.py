@@ -1,4 +1,4 @@
-"""Operations on boxes and regions: values and gradients are those of torchvision's compiled operators."""
+"""Operations on boxes and regions: same values and gradients as torchvision's compiled operators."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def regions(images: int = 2, count: int = 7) -> np.ndarray:
 
 
 def assert_agree(name: str, *arrays: np.ndarray | None, atol: float = 1e-5, **options) -> None:
-    """The values, and the gradients of their weighted sum by all floating arguments."""
+    """Assert that values, and gradients of a weighted sum by all floating-point arguments, agree."""
     function = name.rpartition(".")[2]
     results = []
     weight = None
@@ -84,7 +84,7 @@ def test_rotated_overlaps(form):
     boxes[5] = boxes[4]
     boxes[6, :4], boxes[7, :4] = [5, 5, 4, 4], [5, 5, 4, 4]
     stored = theirs.box_convert(pytorch.tensor(boxes), "cxcywhr", form).float().numpy()
-    with_gradients = stored.astype("f8")  # whose gradients the comparison leaves alone: theirs have none
+    with_gradients = stored.astype("f8")  # torchvision has no gradients here
     found = ours.box_iou(torch.tensor(with_gradients), torch.tensor(with_gradients[:20]), fmt=form)
     expected = theirs.box_iou(pytorch.tensor(with_gradients), pytorch.tensor(with_gradients[:20]), fmt=form)
     np.testing.assert_allclose(found.numpy(), expected.numpy(), atol=1e-4)
@@ -115,7 +115,7 @@ def test_roi_align(ratio, aligned):
 
 @pytest.mark.parametrize(("name", "channels"), [("roi_pool", 3), ("ps_roi_pool", 18), ("ps_roi_align", 18)])
 def test_region_pools(name, channels):
-    # Their gradient of ps_roi_pool reaches pixels that its bins do not have: only the values are compared.
+    # torchvision's gradient of ps_roi_pool includes pixels outside of its bins, so only values are compared.
     dtype = "f8" if name == "ps_roi_pool" else "f4"
     assert_agree(name, floats(2, channels, 10, 12).astype(dtype), regions().astype(dtype), output_size=3, spatial_scale=0.7)
 

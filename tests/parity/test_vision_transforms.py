@@ -1,4 +1,4 @@
-"""Transforms against torchvision: the same seed, the same images, boxes and masks."""
+"""Transforms compared with torchvision: same seed, same images, boxes and masks."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LABELS = np.array([1, 2, 3])
 
 
 def numbers(result: Any) -> Any:
-    """A result as nested NumPy arrays and plain values, with what its type says of it."""
+    """Convert a result to nested NumPy arrays and plain values, with the metadata of tv_tensors."""
     if isinstance(result, dict):
         return {key: numbers(value) for key, value in result.items()}
     if isinstance(result, list | tuple):
@@ -65,8 +65,8 @@ def assert_same(ours: Any, theirs: Any, place: str = "result") -> None:
         if ours.dtype.kind == "f":
             np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=2e-4, err_msg=place)
         else:
-            # Rounding may fall to either side, where sums are taken in another order, and each step of a chain adds to it;
-            # of places halfway between two pixels another one may be the nearest.
+            # Sums in a different order may round differently, and differences add up over several steps. For points halfway
+            # between two pixels, the nearest pixel may differ.
             apart = np.abs(ours.astype(np.int64) - theirs.astype(np.int64))
             if apart.size:
                 assert (apart > 0).mean() < 0.06 and (apart > 2).mean() < 0.002, (place, apart.max(), (apart > 0).mean())
@@ -93,7 +93,7 @@ def inputs(lib: SimpleNamespace) -> dict[str, Any]:
 
 
 def outcome(lib: SimpleNamespace, version: str, name: str, kwargs: Any, kind: str, seed: int) -> Any:
-    """What comes out, or the type of the error."""
+    """Return the result of a transform, or the type of its error."""
     lib.torch.manual_seed(seed)
     np.random.seed(seed)
     given = inputs(lib)[kind]
@@ -209,7 +209,7 @@ def test_transform(version, name, index):
         for seed in range(3 if "Aug" not in name else 12):
             ours, theirs = (outcome(lib, version, name, kwargs, kind, seed) for lib in (OURS, THEIRS))
             if isinstance(kwargs, dict) and kwargs.get("expand") and kind == "sample":
-                for part in ("boxes", "points"):  # torchvision's canvas of boxes can be a pixel smaller than its image
+                for part in ("boxes", "points"):  # in torchvision, the canvas of boxes can be a pixel smaller than the image
                     assert abs(ours[part]["values"] - theirs[part]["values"]).max() < 1e-3
                     del ours[part], theirs[part]
             try:
@@ -226,7 +226,7 @@ def test_transform(version, name, index):
 
 
 def adjustments() -> dict[str, list[tuple[Any, ...]]]:
-    """Functions of colour with the arguments after the image; factors that mix equal values back to the same one decide."""
+    """Return color functions and the arguments after the image, including factors that blend equal values."""
     factors: list[tuple[Any, ...]] = [(factor,) for factor in (0, 0.0, 0.3, 0.5, 0.7, 1.0, 1.3, 1.7, 2, 2.5)]
     mixtures = ("adjust_brightness", "adjust_contrast", "adjust_saturation", "adjust_sharpness")
     return {

@@ -1,4 +1,4 @@
-"""Drawing against torchvision: the same pixels."""
+"""Drawing functions produce the same pixels as torchvision."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What flambeau warns of, and as what: the same as PyTorch."""
+"""flambeau raises the same warnings as PyTorch, with the same categories."""
 
 from __future__ import annotations
 
@@ -66,13 +66,13 @@ def warned(torch, call):
 
 @pytest.mark.parametrize("name", CALLS)
 def test_warnings(name):
-    """Their categories, and how they begin."""
+    """Compare the categories and the beginnings of warnings."""
     assert warned(ours, CALLS[name]) == warned(theirs, CALLS[name])
 
 
 @pytest.mark.parametrize("name", CALLS)
 def test_warnings_point_at_the_program(name):
-    """Also where PyTorch's point at its own functions."""
+    """Warnings point at the calling program, also where PyTorch's point at its own functions."""
     torch = ours
     torch.set_warn_always(True)
     try:

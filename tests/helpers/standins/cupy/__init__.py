@@ -1,7 +1,7 @@
-"""A stand-in for CuPy on NumPy, for machines without a GPU: several devices, streams that record, pools that count.
+"""A stand-in for CuPy based on NumPy, for machines without a GPU: devices, capturing streams and memory pools.
 
-Arrays know their device, and an operation that meets an array of another than the current one raises, as one does that meets
-a NumPy array.  Kernels are compiled for the host and run thread by thread.  `LOG` records what a GPU would have been told.
+Arrays store their device. An operation raises an error for a NumPy array, or for an array that is not on the current device.
+Kernels are compiled for the host and run thread by thread. `LOG` records launches, copies and synchronizations.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class ndarray:
         return types.SimpleNamespace(c_contiguous=flags.c_contiguous, f_contiguous=flags.f_contiguous, owndata=flags.owndata)
 
     def _view(self, host):
-        if not host.flags.writeable:  # NumPy protects diagonals and what is broadcast; CuPy has nothing of the kind
+        if not host.flags.writeable:  # NumPy returns read-only diagonals and broadcasts, CuPy writable ones
             start = _Pointer(self._bare(host))
             if not start.host.flags.forc:
                 return self._bare(host)
@@ -109,10 +109,10 @@ class ndarray:
         arrays = [
             each for each in (index if isinstance(index, tuple) else (index,)) if isinstance(each, (ndarray, np.ndarray, list))
         ]
-        if arrays:  # else it is a view, which no device has to make
+        if arrays:  # a view needs no kernel launch
             _check(self, *arrays)
         if builtins.any(isinstance(each, ndarray) and each.dtype == bool for each in arrays):
-            wait()  # for how many there are
+            wait()  # boolean indexing synchronizes to count the selected elements
         found = self._host[_plain(index)]
         if isinstance(found, np.ndarray) and found.base is not None:
             return self._view(found)
@@ -126,7 +126,7 @@ class ndarray:
         return self._host.__dlpack__(**kwargs)
 
 
-VIEWS = ("broadcast_to", "expand_dims", "moveaxis", "squeeze", "swapaxes", "transpose")  # no device makes these
+VIEWS = ("broadcast_to", "expand_dims", "moveaxis", "squeeze", "swapaxes", "transpose")  # views without a kernel launch
 
 
 def _method(name):
@@ -134,7 +134,7 @@ def _method(name):
 
     @functools.wraps(original)
     def method(self, *args, **kwargs):
-        if name not in (*VIEWS, "reshape"):  # which may be a view
+        if name not in (*VIEWS, "reshape"):  # reshape may return a view
             _check(self, *args)
         LOG.append(name)
         if name in ("__bool__", "__int__", "__float__", "__complex__", "__index__"):
@@ -169,7 +169,7 @@ for _name in (
 
 
 class _Pointer:
-    """Where an array's memory starts."""
+    """The device pointer of an array."""
 
     def __init__(self, array, offset=0):
         host = array._host
@@ -223,13 +223,13 @@ def _ours(value, device=None):
 
 
 def _do(work):
-    """Do what writes to memory, now or at each launch of the graph that is being captured."""
+    """Run `work` now, or record it if a graph is being captured."""
     if not is_captured(work):
         work()
 
 
 def _again(result, work):
-    """The result of work, which a graph that is being captured computes again, into the same memory, at each launch."""
+    """Return the result of `work`. A captured graph recomputes it into the same memory at each launch."""
     arrays = [each for each in (result if isinstance(result, (tuple, list)) else [result]) if isinstance(each, ndarray)]
 
     def compute():
@@ -239,7 +239,7 @@ def _again(result, work):
 
     if arrays and is_captured(compute):
         for each in arrays:
-            each._host.fill(0)  # a capture computes nothing
+            each._host.fill(0)  # a capture does not compute
     return result
 
 
@@ -249,7 +249,7 @@ def _function(original, name=None):
     @functools.wraps(original)
     def call(*args, out=None, **kwargs):
         out = out[0] if isinstance(out, tuple) else out
-        if name not in (*VIEWS, "reshape"):  # which may be a view
+        if name not in (*VIEWS, "reshape"):  # reshape may return a view
             _check(*args, *kwargs.values(), out)
         LOG.append(name)
         given = [each for each in (*args, *kwargs.values()) if isinstance(each, ndarray)]
@@ -295,7 +295,7 @@ array = asarray
 
 
 def may_share_memory(array, other):
-    """Of their addresses, for which no device is asked."""
+    """Compare addresses on the host, without a device call."""
     return np.may_share_memory(array._host, other._host)
 
 
@@ -316,7 +316,7 @@ _FUNCTIONS = {
 
 
 class ElementwiseKernel:
-    """Evaluates the operation, whose expressions are Python as well, on arrays; or as C++, if STANDIN_COMPILES says so."""
+    """Evaluate the operation as Python code on arrays, or compile it as C++ if STANDIN_COMPILES is set."""
 
     def __init__(self, inputs, outputs, operation, name="kernel", preamble=""):
         self.inputs, self.outputs = ([each.split() for each in part.split(",")] for part in (inputs, outputs))

@@ -1,4 +1,4 @@
-"""CUDA kernels compiled for the host, and cuBLAS's batched product by its definition."""
+"""CUDA kernels compiled for the host, and a reference implementation of cuBLAS's batched matrix product."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ template <typename... A> void run(void (*kernel)(A...), void** args, unsigned gr
 
 
 class Library:
-    """Kernels by name, run one thread after the other."""
+    """Compiled kernels by name. CUDA threads run sequentially."""
 
     def __init__(self, library, names):
         self._library, self._names = library, list(names)
@@ -51,7 +51,7 @@ class Library:
             value = np.array(each.ctypes.data, np.uint64) if isinstance(each, np.ndarray) else np.asarray(each)
             kept.append(value)
         pointers = (ctypes.c_void_p * len(kept))(*(each.ctypes.data for each in kept))
-        together = name.startswith("softmax")  # threads that wait for each other cannot run one after the other
+        together = name.startswith("softmax")  # kernels with barriers need concurrent threads
         getattr(self._library, f"launch_{self._names.index(name)}")(pointers, grid, 1 if together else block)
 
 
@@ -65,7 +65,7 @@ def compiled(code, names):
 
 
 def _library(source, *options):
-    """The shared library of a program, which is kept for later processes."""
+    """Compile a program to a shared library, cached for later processes."""
     folder = Path(tempfile.gettempdir()) / f"flambeau-kernels-{hashlib.sha256(source.encode()).hexdigest()[:16]}"
     folder.mkdir(exist_ok=True)
     library = folder / "kernels.so"
@@ -96,7 +96,7 @@ _CPP = {"float32": "float", "float64": "double", "bool": "bool"}
 
 
 def elementwise(preamble, inputs, outputs, operation):
-    """An ElementwiseKernel as a function of contiguous arrays of one size, inputs and then outputs."""
+    """Compile an ElementwiseKernel to a function of contiguous arrays of equal size: first the inputs, then the outputs."""
     declared = [*inputs, *outputs]
     parameters = ", ".join(f"{_CPP[kind]}* _{name}" for kind, name in declared)
     reads = " ".join(f"const {_CPP[kind]} {name} = _{name}[_i];" for kind, name in inputs)
@@ -118,7 +118,7 @@ _TYPES = {0: np.float32, 2: np.float16, 14: ml_dtypes.bfloat16}
 
 
 def _matrices(pointer, kind, rows, columns, lead, step, batch):
-    """A batch of column-major matrices in memory."""
+    """Return a view of a batch of column-major matrices at an address."""
     dtype = np.dtype(_TYPES[kind])
     size = ((batch - 1) * step + (columns - 1) * lead + rows) * dtype.itemsize
     flat = np.frombuffer((ctypes.c_char * size).from_address(pointer), dtype)

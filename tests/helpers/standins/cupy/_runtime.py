@@ -1,4 +1,4 @@
-"""The stand-in's devices, streams, events and memory."""
+"""Devices, streams, events and memory of the stand-in for CuPy."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def current_stream(index=None):
 
 
 def is_captured(work):
-    """Whether work is for a graph, which does it at each launch, rather than for now."""
+    """Whether the current stream is capturing. In this case, `work` is recorded to run at each launch."""
     stream = current_stream()
     if stream.capturing:
         stream.tape.append(work)
@@ -119,7 +119,7 @@ def is_captured(work):
 
 
 def wait():
-    """The host waits for the device."""
+    """Synchronize the host with the device, which is an error during a capture."""
     if current_stream().capturing:
         raise CUDARuntimeError("cudaErrorStreamCaptureUnsupported: operation not permitted when stream is capturing")
     LOG.append("wait")
@@ -138,7 +138,7 @@ class MemoryPointer:
 
     @property
     def host(self):
-        """What is at this address, where it is a real one: of memory that another process lends."""
+        """Return the memory at this address, which is real if another process shares it."""
         return (ctypes.c_char * self.mem.size).from_address(self.mem.ptr)
 
 
@@ -188,7 +188,7 @@ def allocate(size):
 
 # --- page-locked memory ---
 
-PINNED: dict = {}  # sizes by address
+PINNED: dict = {}  # address -> size
 
 
 def alloc_pinned_memory(size):
@@ -225,7 +225,7 @@ def _set_device(index):
 
 
 def make_cuda():
-    """The module `cupy.cuda`."""
+    """Build the module `cupy.cuda`."""
     from . import _host
 
     def _gemm(*arguments):
@@ -261,7 +261,7 @@ def make_cuda():
         allocate=allocate,
     )
     module = types.ModuleType("cupy.cuda")
-    module.__path__ = []  # a package
+    module.__path__ = []  # makes it a package
     sys.modules["cupy.cuda.device"] = types.ModuleType("cupy.cuda.device")
     sys.modules["cupy.cuda.device"].Device = Device
     vars(module).update(
@@ -283,7 +283,7 @@ def make_cuda():
 
 @contextmanager
 def recorded():
-    """What is logged inside."""
+    """Yield a list, and extend it at the end with the log entries made inside of the block."""
     start = len(LOG)
     found: list = []
     yield found

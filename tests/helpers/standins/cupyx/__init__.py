@@ -1,4 +1,4 @@
-"""The stand-in's `cupyx`."""
+"""The module `cupyx` of the stand-in for CuPy."""
 
 import numpy as np
 from cupy import _check, _plain

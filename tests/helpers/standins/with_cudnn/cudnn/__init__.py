@@ -1,4 +1,4 @@
-"""A stand-in for the front end of cuDNN: graphs of one operation, computed on the host by flambeau itself."""
+"""A stand-in for the cuDNN frontend: graphs of one operation, computed on the host with flambeau's NumPy backend."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Tensor:
         return self
 
     def at(self, address):
-        """The array in memory."""
+        """Return the array that this tensor describes at a memory address."""
         dtype = _DTYPES[self.data_type]
         extent = 1 + sum((n - 1) * s for n, s in zip(self.dim, self.stride, strict=True))
         memory = (ctypes.c_char * (extent * dtype.itemsize)).from_address(address)
@@ -91,7 +91,7 @@ class pygraph:
 
     def check_support(self):
         if self.operation == "conv_fprop" and len(self.inputs["image"].dim) == 5:
-            raise cudnnGraphNotSupportedError("the stand-in has no engine for three dimensions of space")
+            raise cudnnGraphNotSupportedError("the stand-in for cuDNN does not support 3-d convolutions")
 
     def build_plans(self):
         assert self.built == ["validate", "operations", "plans"]

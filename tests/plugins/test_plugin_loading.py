@@ -1,4 +1,4 @@
-"""Plugins as they are found and loaded: what is wrong with one is said by name, and harms nothing else."""
+"""Plugin discovery and loading: errors name the plugin, and a broken plugin does not affect anything else."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def flambeau_backend(name):
 
 @pytest.fixture
 def plugin(tmp_path: Path) -> Callable[..., str]:
-    """Install a plugin `mine` made of this code, run flambeau on an argument list, and return what it said."""
+    """Return a function that installs code as the plugin `mine`, runs flambeau with arguments, and returns the output."""
 
     def install_and_run(code: str, *args: str, group: str = "flambeau.backends", check: bool = True, **variables: str) -> str:
         info = tmp_path / "flambeau_mine-2.5.dist-info"
@@ -216,7 +216,7 @@ def test_the_conformance_kit_finds_what_is_wrong(plugin: Callable[..., str]) -> 
 
 
 def test_the_list_says_when_the_conformance_kit_last_passed(plugin: Callable[..., str], tmp_path: Path) -> None:
-    whole = GOOD.replace("import numpy\n", "import array_api_compat.numpy as numpy\n")  # which follows the standard in all
+    whole = GOOD.replace("import numpy\n", "import array_api_compat.numpy as numpy\n")  # fully conforms to the array API standard
 
     def said() -> str:
         listed = plugin(whole, "-m", "flambeau", "backends")
@@ -323,7 +323,7 @@ def test_a_failure_always_says_something() -> None:
     said = attempt(Check("a check", fail_in_several_lines), "cpu").reason
     assert said.startswith(
         ("AssertionError: in fail_in_several_lines: assert", "AssertionError: assert 2 == 3")
-    )  # as pytest has it
+    )  # as formatted by pytest
 
 
 def test_a_check_that_needs_an_extra_is_skipped_and_says_so() -> None:
@@ -348,7 +348,7 @@ LAZILY_MADE_OF_PYTORCH = GOOD.replace("import numpy\n", "").replace(
 
 @pytest.mark.parametrize("code", [MADE_OF_PYTORCH, LAZILY_MADE_OF_PYTORCH], ids=["imports", "imports in the hook"])
 def test_one_made_of_pytorch_in_a_program_whose_torch_is_flambeau(plugin: Callable[..., str], tmp_path: Path, code: str) -> None:
-    """What the plugin imports as `torch` is the installed package; what the program does is flambeau, before and after."""
+    """`import torch` in the plugin gives the installed package, while in the program it gives flambeau."""
     tmp_path.joinpath("torch").mkdir()
     tmp_path.joinpath("torch", "__init__.py").write_text(
         "from numpy import *\nfrom numpy import ndarray, bool\nimport torch.part\n"
@@ -373,7 +373,7 @@ def test_a_mutable_one_has_to_be_a_mutable_backend(plugin: Callable[..., str]) -
 
 
 def test_methods_work_under_their_deprecated_names(plugin: Callable[..., str]) -> None:
-    """A backend that defines `compiled` gets the forwards that are compiled."""
+    """The deprecated hook `compiled` of a backend still receives the functions to compile."""
     old = GOOD.replace(
         "@hookimpl",
         "    def compiled(self, name, function):\n        return lambda *args: print(name) or function(*args)\n@hookimpl",

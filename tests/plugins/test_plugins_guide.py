@@ -1,4 +1,4 @@
-"""docs/plugins.md, followed word by word from an empty folder: what comes out is the template, and it works."""
+"""Following docs/plugins.md from an empty folder produces the template plugin, which works."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ KERNELS = re.findall(r"^\| `(\w+)` \| `([^`]*)`", GUIDE, re.MULTILINE)
 
 
 def write(path: Path, text: str, inside: bool) -> None:
-    """Write a block into a new file, at the end of one, or at the end of the class in it."""
+    """Write a code block to a new file, or append it to a file, or to the class at its end if `inside`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists():
         path.write_text(text, encoding="utf-8")
@@ -39,7 +39,7 @@ def write(path: Path, text: str, inside: bool) -> None:
 
 @pytest.fixture(scope="module")
 def shell(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
-    """A function that runs a line in the plugin's folder, in an environment of its own; nothing is fetched."""
+    """Return a function that runs a shell command in the plugin's folder, in a virtual environment without downloads."""
     for library in ("hatchling", "editables", "array_api_strict"):
         pytest.importorskip(library)
     home = tmp_path_factory.mktemp("guide")
@@ -65,7 +65,7 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
 
 @pytest.fixture(scope="module")
 def said(shell: Callable[..., str]) -> dict[str, str]:
-    """Take all steps; what each line of the console said."""
+    """Run all steps of the guide; return the output of each console command."""
     found = {}
     for path, inside, block in STEPS:
         if path:

@@ -1,4 +1,4 @@
-"""The core stands in layers: a file imports what is below it, inside functions too, and no two files import each other."""
+"""The core has layers: files import only from the same or lower layers, also inside functions, without import cycles."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 SOURCES = {"core": "flambeau", "backends": "flambeau_backends", "nnlib": "flambeau_nnlib", "vision": "flambeau_vision"}
 
-# From the ground up.  A layer is a package of the core, and the modules that PyTorch has at its top and that are of that layer.
+# Layers from bottom to top: the name, and its packages of the core and PyTorch's top-level modules that belong to it.
 LAYERS: list[tuple[str, set[str]]] = [
     ("engine: values", {"engine", "engine.values", "version", "torch_version"}),
     ("engine: devices", {"engine.devices", "backend"}),
@@ -55,7 +55,7 @@ def modules_of(folder: str) -> dict[str, Path]:
 
 
 def imports_of(name: str, path: Path, modules: dict[str, Path]) -> Iterator[tuple[str, int]]:
-    """The modules of the same source root that a module imports, wherever in it, but for what only type checkers read."""
+    """Yield the modules of the same source root that a module imports and the line, except under `TYPE_CHECKING`."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     ignored = {
         id(inner)
@@ -108,7 +108,7 @@ def test_imports_go_down() -> None:
 @pytest.mark.parametrize("folder", SOURCES)
 def test_no_circles(folder: str) -> None:
     modules = modules_of(folder)
-    # A package is imported before what is in it: that its modules are named in its `__init__` is no circle.
+    # Imports of a package by its own modules are no cycle, because the package is imported first.
     edges = {
         name: {target for target, _ in imports_of(name, path, modules) if not name.startswith(f"{target}.")}
         for name, path in modules.items()
@@ -120,7 +120,7 @@ def test_no_circles(folder: str) -> None:
 
 
 def test_what_stands_at_the_top_has_a_name_of_pytorch() -> None:
-    """The packages of the layers apart, and what is for authors of backends and layers."""
+    """Top-level modules of the core have names of PyTorch, except the layers and modules for authors of backends."""
     ours = {
         "array_api", "backend", "cli", "compat", "conformance", "engine", "extension", "layouts", "operations", "protocols",
         "registrations", "transforms",
@@ -142,7 +142,7 @@ def test_every_layer_says_what_it_is() -> None:
         assert ast.get_docstring(ast.parse((ROOT / "core/flambeau" / name / "__init__.py").read_text(encoding="utf-8")))
 
 
-# What others may import of the core: the namespace with PyTorch's modules, and what is there for authors.
+# Internal packages: other distributions may only import PyTorch's modules and the modules for authors.
 INNER = {"engine", "operations", "transforms", "layouts", "protocols", "cli", "compat"}
 
 

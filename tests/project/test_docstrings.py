@@ -1,4 +1,4 @@
-"""Public classes and functions say what each of their parameters is, and show an example."""
+"""Public classes and functions document each parameter and show an example."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ NAMESPACES = [
 
 
 def public_members(namespace: str) -> list[tuple[str, Any]]:
-    """The classes and functions that the libraries around the core define or, as functions of neural networks, offer."""
+    """Return the public classes and functions of a namespace that are defined outside of the core, or are in nn.functional."""
     module = importlib.import_module(namespace)
     members = [(name, getattr(module, name)) for name in module.__all__]
     return [
@@ -50,21 +50,21 @@ def public_members(namespace: str) -> list[tuple[str, Any]]:
 
 
 def parameters_of(member: Any) -> set[str]:
-    """The names of the parameters that a caller may give, without the catch-alls that take what is ignored.
+    """Return the names of the parameters of a callable, without catch-alls for ignored arguments.
 
-    An enum has members; nobody calls it to make one.
+    Enums have no parameters, because they are not called.
     """
     if inspect.isclass(member) and issubclass(member, Enum):
         return set()
     try:
         parameters = inspect.signature(member).parameters.values()
-    except ValueError:  # a class that is built in, such as an exception
+    except ValueError:  # a builtin class, such as an exception
         return set()
     return {each.name for each in parameters if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD) and each.name != "_"}
 
 
 def documented_parameters(docstring: str) -> set[str]:
-    """The names in the `Args:` section, where `a, b: ...` documents two."""
+    """Return the parameter names in the `Args:` section. An entry `a, b: ...` documents two parameters."""
     section = re.search(r"^Args:\n((?: +.*\n?|\n)*)", inspect.cleandoc(docstring) + "\n", re.MULTILINE)
     if section is None:
         return set()

@@ -1,4 +1,4 @@
-"""Run the examples of docstrings and documentation pages and compare what they print.
+"""Run the examples of docstrings and documentation pages and compare their output.
 
 Examples in docstrings assume ``import flambeau as torch`` and ``import flambeau.nn.functional as F``, as PyTorch's do.
 """
@@ -63,7 +63,7 @@ NAMES = [
 
 @pytest.mark.parametrize("name", sorted(NAMES))
 def test_operation(name: str) -> None:
-    """Operations are generated functions, which the module search does not see."""
+    """Test operations separately: they are generated functions, which doctest does not find in modules."""
     doc = attrgetter(name)(flambeau).__doc__ or ""
     assert doc.strip(), f"torch.{name} has no docstring"
     assert_examples_pass(doctest.DocTestParser().get_doctest(doc, dict(DOCSTRING_NAMES), name, None, None))
@@ -71,6 +71,6 @@ def test_operation(name: str) -> None:
 
 @pytest.mark.parametrize("path", sorted((Path(__file__).parents[2] / "docs").glob("*.md")), ids=lambda path: path.name)
 def test_documentation(path: Path) -> None:
-    """Run the page without the blocks that belong into a file ("In `path`:")."""
+    """Run the examples of a page, except code blocks that belong into a file ("In `path`:")."""
     text = re.sub(r"^In `[^`]+`:\n\n```python\n.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
     assert_examples_pass(doctest.DocTestParser().get_doctest(text, {}, path.name, str(path), 0))

@@ -1,4 +1,4 @@
-"""The programs in the users' documents run, block after block, and print what their comments say."""
+"""The programs in documents/ run block by block and print the results in their comments."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NEEDS_CUDA = ("torch.cuda.FloatTensor(1)", "net.cuda(index)")
 
 
 def blocks(name: str) -> list[str]:
-    """The document's programs, with its misspellings corrected and what it takes as given supplied."""
+    """Return the programs of a document, with misspellings corrected and omitted code inserted."""
     text = (HERE / "documents" / f"{name}.md").read_text(encoding="utf-8").expandtabs(4)
     for document, written, meant, _ in MISSPELLED:
         if document == name:
@@ -39,7 +39,7 @@ def blocks(name: str) -> list[str]:
 
 
 def run(name: str, folder: Path, prelude: str = "") -> str:
-    """Run a document's blocks in order as one program under the launcher; return what it prints."""
+    """Run a document's blocks as one program with `python -m flambeau`; return its output."""
     parts = [each for each in blocks(name) if flambeau.cuda.is_available() or not any(cuda in each for cuda in NEEDS_CUDA)]
     program = folder / f"{name}.py"
     marked = [f"print('--- block {index}')\n{part}" for index, part in enumerate(parts)]
@@ -99,7 +99,7 @@ def test_reference(tmp_path: Path) -> None:
 
 
 def _local_cifar10(folder: Path) -> str:
-    """A small CIFAR-10 archive in the data folder, and lines that make the data set expect it."""
+    """Write a small CIFAR-10 archive; return code that sets its checksum in the dataset."""
     import hashlib
 
     rng = np.random.default_rng(0)
@@ -129,7 +129,7 @@ def _local_cifar10(folder: Path) -> str:
 
 
 def _local_resnet18(folder: Path) -> str:
-    """Weights for ResNet-18 in the download cache, where the model looks before it downloads."""
+    """Return code that writes ResNet-18 weights to the download cache."""
     return (
         "import os, torch as _t, torchvision.models as _m\n"
         f"os.environ['TORCH_HOME'] = {str(folder / 'home')!r}\n"
@@ -142,5 +142,5 @@ def _local_resnet18(folder: Path) -> str:
 
 @pytest.mark.parametrize("entry", MISSPELLED, ids=lambda entry: entry[1][:30])
 def test_corrections_are_needed(entry: tuple[str, str, str, str]) -> None:
-    """A correction that no longer changes anything is to be deleted."""
+    """Every correction changes its document."""
     assert entry[1] != entry[2] and entry[3]

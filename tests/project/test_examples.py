@@ -1,4 +1,4 @@
-"""The examples run as users run them, in a short form, and learn something."""
+"""The examples run from the command line with few steps, and reduce the loss."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ SHORT = {
     "hogwild": ["--epochs", "3"],
     "detector": ["--epochs", "2", "--scenes", "80", "--plot", "boxes.png"],
 }
-ELSEWHERE = {"compare", "curves", "ddp_on_dask"}  # needs PyTorch; is imported by the others; is run by the tests of its backend
+# `compare` needs PyTorch, `curves` is a helper module, and the Dask plugin tests `ddp_on_dask`
+ELSEWHERE = {"compare", "curves", "ddp_on_dask"}
 
 
 def run(name: str, *arguments: str, folder: Path) -> str:
@@ -66,7 +67,7 @@ def test_digits_reach_their_accuracy(tmp_path: Path) -> None:
 
 def test_hogwild_learns_in_several_processes(tmp_path: Path) -> None:
     printed = run("hogwild", "--processes", "2", "--epochs", "4", folder=tmp_path)
-    steps = -(-1348 // 32)  # of an epoch: three quarters of the digits, in batches of 32
+    steps = -(-1348 // 32)  # steps per epoch: 1,348 digits in batches of 32
     assert f"{2 * 4 * steps} steps by 2 processes" in printed
     assert numbers(r"held-out accuracy ([\d.]+)", printed)[0] >= 85
 

@@ -1,4 +1,4 @@
-"""Names of helpers in the tests: a helper that asserts and returns nothing is called `assert_...`."""
+"""Test helpers that only assert and return nothing are named `assert_...`."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = [ROOT / "tests", *sorted(ROOT.glob("plugins/*/tests"))]
-NOT_TESTS = ("tests/ecosystem", "tests/helpers/standins")  # programs of other libraries, and a stand-in for one
+NOT_TESTS = ("tests/ecosystem", "tests/helpers/standins")  # not tests: programs for other libraries, and a stand-in for CuPy
 
 
 def nodes_of(function: ast.FunctionDef) -> Iterator[ast.AST]:
-    """Yield the nodes in a function's body, without those of functions and classes defined in it."""
+    """Yield the AST nodes of a function's body, except those of nested functions and classes."""
     pending: list[ast.AST] = [*function.body]
     while pending:
         node = pending.pop()
@@ -32,7 +32,7 @@ def asserts(node: ast.AST, helpers: set[str]) -> bool:
 
 
 def misnamed(source: str) -> list[str]:
-    """The functions of a module that assert, return nothing, and are neither tests, fixtures, hooks nor `assert_...`."""
+    """Return the helpers in a module that assert and return nothing, but are not named `assert_...`."""
     functions = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
     asserting: set[str] = set()
     while new := {

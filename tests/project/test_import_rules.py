@@ -1,4 +1,4 @@
-"""The house rules: who may import whom, what an import costs, and what is public."""
+"""Import rules: allowed imports between packages, the cost of `import flambeau`, and private names."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ PACKAGES = {
     "vision": ("flambeau_vision", {"flambeau", "flambeau_nnlib", "flambeau_vision", "numpy", "PIL", "tqdm", "scipy", "lmdb",
                                    "pycocotools", "av", "pillow_heif"}),
 }  # fmt: skip
-OPTIONAL = {"safetensors", "opt_einsum", "scipy", "tqdm", "zmq", "mpi4py"}  # only ever inside a function, where an extra serves
+# optional dependencies, imported only inside functions
+OPTIONAL = {"safetensors", "opt_einsum", "scipy", "tqdm", "zmq", "mpi4py"}
 FOR_TOOLS = {
     "numpy",
     "tensorboard",
@@ -34,17 +35,17 @@ FOR_TOOLS = {
     "matplotlib",
     "moviepy",
     "PIL",
-}  # inside functions of what measures and shows, in nnlib
+}  # imported only inside functions of benchmark and tensorboard modules in nnlib
 
-FORMATS = {  # what writes the formats of other libraries uses these, and is imported when a program asks for the format
+FORMATS = {  # exporters and the libraries they import; an exporter is imported only when its format is used
     "nnlib/flambeau_nnlib/compile/onnx": {"onnx", "onnxruntime", "numpy", "ml_dtypes"},
     "nnlib/flambeau_nnlib/compile/export/numpy_files": {"numpy"},
-    "nnlib/flambeau_nnlib/distributed/nccl.py": {"cupy"},  # which has the library that this engine is
+    "nnlib/flambeau_nnlib/distributed/nccl.py": {"cupy"},  # CuPy contains the NCCL bindings
 }
 
 
 def imported(path: Path) -> list[tuple[str, bool, int]]:
-    """Top-level packages that a file imports: the name, whether at module level, and the line."""
+    """Return the imports of a file: top-level package, whether at module level, and the line."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     guarded = {
         id(node)
@@ -65,7 +66,7 @@ def imported(path: Path) -> list[tuple[str, bool, int]]:
 
 
 def names_imported(node: ast.AST) -> list[str]:
-    """The modules that a statement imports, or a call of `import_module` or `__import__`."""
+    """Return the modules imported by an import statement, or by a call of `import_module` or `__import__`."""
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
     if isinstance(node, ast.ImportFrom):
@@ -134,7 +135,7 @@ def test_only_the_selected_backend_is_imported() -> None:
 
 
 def test_import_loads_little() -> None:
-    """What it takes beside NumPy, counted and not timed: files of flambeau, and modules of others that are slow to load."""
+    """`import flambeau` loads few modules besides NumPy. Modules are counted instead of timed."""
     code = (
         "import numpy, ml_dtypes, sys; before = set(sys.modules); import flambeau\n"
         "print(*sorted(name for name in set(sys.modules) - before if name.partition('.')[0] != 'pluggy'))"
@@ -185,7 +186,7 @@ def test_no_file_is_too_long(folder: str) -> None:
     assert not long
 
 
-# PyTorch has these names with their underscores. The pickles of DTensors name `_rebuilt`; `_kernels` is a compiled module.
+# Underscored names of PyTorch; `_rebuilt`, which is named in pickles of DTensor; and `_kernels`, a compiled module.
 UNDERSCORED = {
     "_EmptyStateDictLoadPlanner", "_IncompatibleKeys", "_InverseTransform", "_LRScheduler", "_LazyNormBase",
     "_LinAlgError", "_Loss", "_NormBase", "_NormPartial", "_Number", "_StorageInfo", "_StridedShard", "_WeightedLoss",
@@ -198,7 +199,7 @@ UNDERSCORED = {
 
 
 def underscored_imports(folder: Path) -> list[tuple[str, str]]:
-    """The names with a leading underscore that a file imports from another file, which are no modules: where, and the name."""
+    """Return `(place, name)` of each underscored name, other than modules, imported from another flambeau file."""
     found = []
     for path in sorted(folder.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -217,7 +218,7 @@ def underscored_imports(folder: Path) -> list[tuple[str, str]]:
 
 
 def test_underscored_names_stay_in_their_module() -> None:
-    """Modules import public names of each other; the exceptions are PyTorch's names, and all of them are in use."""
+    """Modules import only public names from each other, except the names in UNDERSCORED, which are all used."""
     imports = [each for folder in (*PACKAGES, "plugins") for each in underscored_imports(ROOT / folder)]
     assert [(place, name) for place, name in imports if name not in UNDERSCORED] == []
     assert {name for _, name in imports} == UNDERSCORED

@@ -1,6 +1,6 @@
-"""The steps of "Adding one" in docs/operations.md, and the commands for an operation, in a copy of the project.
+"""Follow "Adding one" in docs/operations.md in a copy of the project, and run its commands.
 
-`tests/guides` runs the tox commands.
+The tox commands are tested in `tests/guides`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ for shown in (torch.nn.functional.squareplus, torch.nn.Squareplus):
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the project in which steps 1 to 5 have been taken."""
+    """A copy of the project after steps 1 to 5 of the guide."""
     folder = guides.copy_project(tmp_path_factory.mktemp("project"))
     for path, block in STEPS:
         guides.add_block(folder / path, block)
@@ -61,7 +61,7 @@ def test_the_operation_works(project: Path) -> None:
     assert len(STEPS) == 7
     (project / "program.py").write_text(PROGRAM, encoding="utf-8")
     printed = guides.run("python program.py", project)
-    assert not printed, printed  # examples that fail are printed
+    assert not printed, printed  # failed examples would be printed
 
 
 def test_there_are_commands() -> None:

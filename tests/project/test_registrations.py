@@ -1,4 +1,4 @@
-"""`flambeau.registrations` lists what upper layers tell lower ones; no other module of the core registers it."""
+"""`flambeau.registrations` registers functions of upper layers with lower ones; no other core module does so."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.slow
 
 CORE = Path(__file__).parents[2] / "core/flambeau"
 
-# What else registers at import, and why.
+# Other files that register at import, and why.
 ELSEWHERE = {
     "registrations.py": "the list itself",
     "operations": "families of operations give Tensor their methods, next to the functions, as `op` does",
@@ -29,7 +29,7 @@ ELSEWHERE = {
 
 
 def registrations(path: Path) -> Iterator[tuple[int, str]]:
-    """Statements at module level that set an attribute of what the module imports, or give Tensor a method."""
+    """Yield the module-level statements that set an attribute of an imported object or add a method to Tensor."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     imported = {
         alias.asname or alias.name
@@ -47,7 +47,7 @@ def registrations(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def place_of(path: Path) -> str | None:
-    """The entry of `ELSEWHERE` that a file belongs to."""
+    """Return the entry of `ELSEWHERE` that contains a file, or None."""
     names = [path.relative_to(CORE).as_posix(), *(parent.as_posix() for parent in path.relative_to(CORE).parents)]
     return next((name for name in names if name in ELSEWHERE), None)
 

@@ -1,4 +1,4 @@
-"""The pages of the site whose code is part of an argument run here, too, and what the pages name is there."""
+"""Code on the pages in docs/inside runs, and files named on the pages exist."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PAGES = sorted(path for folder in ("start", "learn", "inside", "project") for pa
 
 @pytest.mark.parametrize("name", ["autograd", "views", "random"])
 def test_code_of_inside_pages(name: str) -> None:
-    """The pages assert what they claim."""
+    """Run the code of a page, which asserts its claims."""
     text = (ROOT / "docs/inside" / f"{name}.md").read_text(encoding="utf-8")
     scope: dict[str, object] = {}
     cells = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
@@ -39,7 +39,7 @@ def test_files_that_pages_name_exist() -> None:
 
 
 ROOTS = [ROOT, ROOT / "core" / "flambeau", ROOT / "nnlib" / "flambeau_nnlib"]
-OF_PLUGINS = {"tests/exceptions.txt", "tests/test_conformance.py"}  # in the repository of a plugin
+OF_PLUGINS = {"tests/exceptions.txt", "tests/test_conformance.py"}  # paths in a plugin's repository
 
 
 def test_paths_in_documents_exist() -> None:

@@ -1,4 +1,4 @@
-"""The stub files agree with what is defined, and everything exported exists."""
+"""Stub files match the defined names, and every exported name exists."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_stub_files_are_up_to_date() -> None:
-    """In a process of its own, in which no test has defined or replaced anything."""
+    """Runs in a subprocess, where no test has defined or patched names."""
     command = [sys.executable, "-m", "flambeau.cli.stubs", "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr + "(python -m flambeau.cli.stubs writes them)"

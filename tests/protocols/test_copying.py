@@ -1,4 +1,4 @@
-"""Copies and pickles of tensors, parameters and functions: what they keep of class, attributes, gradients and versions."""
+"""Copies and pickles of tensors, parameters and functions: preserved class, attributes, gradients and versions."""
 
 import copy
 import functools
@@ -12,7 +12,7 @@ from flambeau import nn
 
 
 class Tagged(torch.Tensor):
-    """A tensor with an attribute that it is made with."""
+    """A tensor subclass whose constructor sets an attribute."""
 
     def __new__(cls, values, tag=None):
         tensor = torch.as_tensor(values).as_subclass(cls)

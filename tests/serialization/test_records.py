@@ -1,4 +1,4 @@
-"""The records of files, one by one: `torch.PyTorchFileReader` and `torch.PyTorchFileWriter`."""
+"""`torch.PyTorchFileReader` and `torch.PyTorchFileWriter`, which read and write single records of a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`save` and `load`: what goes in comes out, sharing what it shared, and no file makes us run its code."""
+"""`save` and `load`: round trips, shared storages, and files that cannot run code."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def loaded(data, *args, **options):
 
 
 def altered(data, old, new):
-    """A file with other bytes in it, and no checksums."""
+    """Replace bytes in an archive, and set its checksums to zero."""
     data, directory = data.replace(old, new), b"PK\x01\x02"
     for start in (match.start() for match in re.finditer(re.escape(directory), data)):
         data = data[: start + 16] + bytes(4) + data[start + 20 :]
@@ -229,7 +229,8 @@ torch.save([torch.ones(2), Killer()], {str(path)!r})
     assert subprocess.run([sys.executable, "-c", code]).returncode == -signal.SIGKILL
     (left,) = os.listdir(tmp_path)
     assert re.fullmatch(r"model\.pt\.\d+\.\d+\.tmp", left)
-    others = {f"model.pt.{os.getpid()}.1.tmp", "other.pt.999999999.1.tmp"}  # of a live process, and for another path
+    # temporary files of a running process, and of another path
+    others = {f"model.pt.{os.getpid()}.1.tmp", "other.pt.999999999.1.tmp"}
     for name in others:
         (tmp_path / name).touch()
     torch.save(1, path)
@@ -396,7 +397,7 @@ def test_byte_order(dtype):
 
 
 class Evil:
-    """Whose pickle creates a file when it is loaded."""
+    """An object that creates a file when it is unpickled."""
 
     def __init__(self, path):
         self.path = path
@@ -411,7 +412,7 @@ class Point:
 
 
 def archive_of(opcodes):
-    """A checkpoint whose pickle is made of these opcodes."""
+    """Return a checkpoint with a pickle made of these opcodes."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr("archive/data.pkl", b"\x80\x02" + opcodes + b".")
@@ -443,7 +444,7 @@ def test_the_refusal_says_what_to_do():
 
 def test_safe_globals():
     data = saved([Point(1), torch.ones(1)])
-    before = torch.serialization.get_safe_globals()  # those of distributed tensors, once these are imported
+    before = torch.serialization.get_safe_globals()  # importing distributed tensors adds entries
     with torch.serialization.safe_globals([Point]):
         assert torch.serialization.get_safe_globals() == [*before, Point]
         assert loaded(data)[0].x == 1
@@ -513,7 +514,7 @@ def test_tensors_reach_no_memory_but_their_own(size, stride, offset):
 
 def test_a_file_cannot_ask_for_memory_outside_of_its_storage():
     data = saved(torch.arange(4.0))
-    place = b"K\x00K\x04\x85"  # offset and size in the pickle
+    place = b"K\x00K\x04\x85"  # pickled storage offset and size
     assert data.count(place) == 1
     with pytest.raises(RuntimeError, match=r"setStorage: .* are out of bounds for storage of size 16"):
         loaded(altered(data, place, b"K\x01K\x04\x85"))
@@ -674,7 +675,7 @@ def test_the_format_before_zip():
 
 
 def old_tar(pickled):
-    """A file as PyTorch 0.1 wrote it: a storage of 0 to 5, of which tensor 20 is 2 x 2 from element 1 on, and a view of it."""
+    """Return a file in PyTorch 0.1's tar format: a storage of 0 to 5, a 2 x 2 tensor at offset 1, and a view of it."""
     storages, tensors = io.BytesIO(), io.BytesIO()
     storages.write(pickle.dumps(1, 2) + b"\x80\x02K\nX\x03\x00\x00\x00cpuctorch\nFloatStorage\n\x87.")
     storages.write(struct.pack("<q6f", 6, *range(6)) + pickle.dumps([(11, 10, 2, 3)], 2))
@@ -790,7 +791,7 @@ def test_checksum_option_and_temporary_folder():
 
 def test_large_archives(monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr("flambeau.serialization.archive.ZIP64_LIMIT", 100)  # as if records were beyond 4 GB
+        patch.setattr("flambeau.serialization.archive.ZIP64_LIMIT", 100)  # forces the format for records beyond 4 GB
         data = saved([torch.arange(100), torch.ones(2)])
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         assert archive.testzip() is None

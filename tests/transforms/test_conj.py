@@ -1,4 +1,4 @@
-"""Conjugate views, and the negative views that their imaginary parts are."""
+"""Conjugate views, and negative views (their imaginary parts)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 import flambeau as torch
 
-VIEWS = {  # looks at a matrix, and NumPy's at its conjugate
+VIEWS = {  # (view of a conjugated matrix, the same on NumPy's conjugate)
     "all": (lambda c: c, lambda a: a),
     "a row": (lambda c: c[0], lambda a: a[0]),
     "the transpose": (lambda c: c.t(), lambda a: a.T),

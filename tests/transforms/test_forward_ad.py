@@ -1,4 +1,4 @@
-"""Forward mode: dual numbers, against the derivatives that reverse mode gives."""
+"""Forward-mode AD with dual tensors, compared with reverse mode."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_levels():
     with pytest.raises(RuntimeError, match="Dual level must be a positive number"):
         fw.exit_dual_level()
     fw.enter_dual_level()
-    assert fw.unpack_dual(kept).tangent is None  # of another level
+    assert fw.unpack_dual(kept).tangent is None  # `kept` belongs to an exited level
     fw.exit_dual_level()
 
 
@@ -81,7 +81,7 @@ def test_arithmetic():
         assert fw.unpack_dual(x.double()).tangent.dtype is torch.float64
         assert both(x @ x) == (14, 12)
         with torch.no_grad():
-            assert both(x * 2) == ([2, 4, 6], [2, 2, 2])  # no_grad is about the other mode
+            assert both(x * 2) == ([2, 4, 6], [2, 2, 2])  # no_grad only affects reverse mode
         with torch.inference_mode():
             assert both(x * 2) == ([2, 4, 6], None)
         with pytest.raises(RuntimeError, match="Invalid level given to _make_dual"):
@@ -113,7 +113,7 @@ def test_in_place():
         y.detach_()
         assert both(y) == ([2, 4, 6], None)
         y = x.clone()
-        y.unsqueeze_(0).t_()  # another look at the memory
+        y.unsqueeze_(0).t_()  # an in-place view change
         assert both(y) == ([[1], [2], [3]], [[1], [1], [1]])
         spread = fw.make_dual(torch.ones(4), torch.ones(1).expand(4))
         assert both(spread.as_strided((2,), (2,))) == ([1, 1], [1, 1])
@@ -153,7 +153,7 @@ def test_one_view_given_twice(look, operation):
     with fw.dual_level():
         seen = look(fw.make_dual(x, direction))
         assert torch.equal(fw.unpack_dual(seen + seen).tangent, 2 * look(direction))
-        assert torch.equal(fw.unpack_dual(seen).tangent, look(direction))  # as before
+        assert torch.equal(fw.unpack_dual(seen).tangent, look(direction))  # unchanged
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_tangents_are_laid_out_as_their_primals(function, by_columns):
     with fw.dual_level():
         result = function(fw.make_dual(x, direction))
         tangent = fw.unpack_dual(result).tangent
-        assert torch.equal(tangent, result)  # they are linear
+        assert torch.equal(tangent, result)  # linear functions
         order = [sorted(range(t.ndim), key=lambda dim: -t.stride(dim)) for t in (result, tangent)]
         assert order[0] == order[1]
         if result.is_contiguous():
@@ -271,7 +271,7 @@ def test_functions():
 
         @staticmethod
         def jvp(ctx, first, second):
-            assert second.tolist() == [0, 0]  # materialized
+            assert second.tolist() == [0, 0]  # a missing tangent is materialized as zeros
             return first * 2, None
 
     class Wrong(Two):

@@ -1,4 +1,4 @@
-"""`torch.func`: batches against loops, transforms against formulas, and any of them inside any other."""
+"""`torch.func`: vmap compared with loops, transforms compared with formulas, and nested transforms."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_out_dims():
     assert_close(doubled, 2 * x.t())
     assert_close(sums, x.sum(1))
     assert_close(vmap(lambda a: {"sum": a.sum()})(x)["sum"], x.sum(1))
-    assert_close(vmap(lambda a: torch.ones(2))(y), torch.ones(3, 2))  # what does not depend on the batch is repeated
+    assert_close(vmap(lambda a: torch.ones(2))(y), torch.ones(3, 2))  # results independent of the batch are expanded
     assert_close(vmap(lambda a: torch.ones(2), out_dims=None)(y), torch.ones(2))
 
 
@@ -167,7 +167,7 @@ def test_operations(name):
 
 @pytest.mark.parametrize("name", [name for name in OPERATIONS if name not in ("comparison", "types", "order", "unary")])
 def test_derivatives_of_operations(name):
-    """A batch of gradients is the gradients of a batch."""
+    """vmap of grad equals grad of vmap."""
     operation, batch = OPERATIONS[name], normal(4, 3, 4)
     one = grad(lambda a: operation(a).sum() * 0.01)
     expected = torch.stack([one(row) for row in batch])
@@ -220,7 +220,7 @@ def test_writes():
     assert_close(vmap(fill)(x), torch.stack([fill(row) for row in x]))
     given = x.clone()
     vmap(lambda a: a.mul_(2))(given)
-    assert_close(given, 2 * x)  # written where it is
+    assert_close(given, 2 * x)  # in-place writes modify the argument
 
     def shifted(a, i):
         b = a.clone()
@@ -317,7 +317,7 @@ def test_vjp_and_jvp():
     value, pull = vjp(torch.sin, y)
     assert_close(value, y.sin())
     assert_close(pull(y)[0], y * y.cos())
-    assert_close(pull(y)[0], y * y.cos())  # as often as wanted
+    assert_close(pull(y)[0], y * y.cos())  # may be called repeatedly
     assert_close(vjp(lambda a: (a, a * 2), y)[1]((y, y))[0], 3 * y)
     assert len(vjp(torch.mul, y, y)[1](y)) == 2
     value, pull, aux = vjp(lambda a: (a * 2, a * 3), y, has_aux=True)
@@ -399,7 +399,7 @@ HIGHER = {
 
 @pytest.mark.parametrize("name", HIGHER)
 def test_any_mode_over_any_mode(name):
-    """Derivatives on top of each other, each in either mode, against the tape alone."""
+    """Nested jacrev and jacfwd in every order, compared with `autograd.functional.jacobian`."""
     operation, point = HIGHER[name], torch.tensor([0.3, -0.7, 1.1], dtype=torch.float64)
     expected = operation
     for order in (1, 2, 3) if name in ("power", "own result") else (1, 2):
@@ -452,7 +452,7 @@ def test_with_the_tape_outside():
 
 
 def test_derivatives_inside_a_batch_of_the_tape():
-    """`autograd.grad` with a batch of weights, and vmap over it."""
+    """vmap over `autograd.grad` with a batch of output gradients."""
     w = normal(4).requires_grad_()
     out = w**2
     rows = vmap(lambda v: torch.autograd.grad(out, w, v, retain_graph=True)[0])(torch.eye(4))
@@ -482,7 +482,7 @@ def test_functional_call():
         functional_call(model, [{"scale": torch.tensor(2.0)}, {"second.bias": torch.ones(2)}], (x,), {"power": 2}),
         (model(x) - model.second.bias + 1) ** 2,
     )
-    assert all(model.state_dict()[name].equal(tensor) for name, tensor in state.items())  # as before
+    assert all(model.state_dict()[name].equal(tensor) for name, tensor in state.items())  # unchanged
     with pytest.raises(RuntimeError, match=r"Unexpected key\(s\): 'nothing'.\n\tMissing key\(s\): 'first.bias', 'first.weight'"):
         functional_call(model, {"nothing": torch.ones(1)}, (x,), strict=True)
     with pytest.raises(TypeError, match="3 is not an instance of torch.Tensor"):
@@ -520,7 +520,7 @@ def test_functional_call_of_tied_and_of_counting_modules():
         functional_call(model, {"a": 0 * one, "b": 5 * one}, one)
     state = {"count": 5 * one}
     functional_call(model, state, one)
-    assert state["count"].item() == 6 and model.count.item() == 3  # as often as it was called without a count
+    assert state["count"].item() == 6 and model.count.item() == 3  # counts only calls without a replaced buffer
 
 
 def test_gradients_per_sample():
@@ -581,7 +581,7 @@ def test_rearrange():
 
 
 def test_gradients_of_writes_to_memory():
-    """Where the tensor whose memory is written to is transposed, or begins further on, or its gradient is a part of another."""
+    """Gradients of writes through `as_strided` on transposed tensors, with offsets, and with sliced gradients."""
     weights = torch.arange(6.0).reshape(2, 3) + 1
     a = torch.ones(2, requires_grad=True)
     b = torch.zeros(2, 3)

@@ -1,4 +1,4 @@
-"""What functions may write to while `torch.func` transforms them."""
+"""In-place writes inside functions that `torch.func` transforms: allowed and rejected targets."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def out_of_sight(a, x):
     return a * x
 
 
-CAPTURED = {  # functions of a captured tensor and the argument
+CAPTURED = {  # functions that write to a captured tensor
     "by the argument": lambda a, x: a.mul_(x),
     "by a number": lambda a, x: a.mul_(2) * x,
     "by another": lambda a, x: a.add_(torch.ones(3)) * x,
@@ -58,7 +58,7 @@ def test_captured_tensors_are_not_written_to(transform, write):
     with pytest.raises(RuntimeError, match="would mutate a captured Tensor"):
         TRANSFORMS[transform](lambda x: CAPTURED[write](captured, x), torch.arange(1.0, 4.0))
     assert captured.tolist() == [-1, 2, 3] and captured.shape == (3,) and not captured.requires_grad
-    captured.mul_(2)  # afterwards it may be
+    captured.mul_(2)  # allowed after the transform
     assert captured.tolist() == [-2, 4, 6]
 
 
@@ -75,7 +75,7 @@ MADE_INSIDE = {
 @pytest.mark.parametrize("transform", TRANSFORMS)
 @pytest.mark.parametrize("write", MADE_INSIDE)
 def test_tensors_made_inside_are_written_to(transform, write):
-    """With the result that the same function has without a write."""
+    """Writes to tensors created inside of the function give the same result as an out-of-place version."""
     same = {
         "a copy": lambda a, x: a * 2 * x,
         "of the argument": lambda a, x: x * a,

@@ -1,4 +1,4 @@
-"""Activation checkpointing gives the gradients of the plain forward pass, and recomputes no more than it must."""
+"""Activation checkpointing has the same gradients as the plain forward, and recomputes no more than necessary."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def leaf(*shape, seed=0):
 
 
 def noisy_network(weights):
-    """A function that draws random numbers between its layers."""
+    """Return a network that draws random numbers between its layers."""
 
     def run(x):
         for weight in weights:
@@ -115,7 +115,7 @@ def test_arguments_of_every_kind():
 
 
 class Counted:
-    """x -> cos(exp(sin(x))), counting the calls."""
+    """Compute cos(exp(sin(x))), and count the calls."""
 
     def __init__(self):
         self.calls = 0
@@ -232,7 +232,7 @@ def test_autocast_is_as_it_was():
 
 
 class Fickle:
-    """Computes one thing first, and another afterwards."""
+    """A function that computes `first` in its first call and `second` in later calls."""
 
     def __init__(self, first, second):
         self.functions = [first, second, second, second]

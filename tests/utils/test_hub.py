@@ -1,4 +1,4 @@
-"""Downloads from a server on this machine, and entry points of repositories."""
+"""`torch.hub`: downloads from a local server, and entry points of repositories."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ def _private():
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """Serves `pages`, path -> bytes or status; remembers what was asked for."""
+    """A server of `pages` (path -> bytes or status code) that records the requested paths."""
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
         self.pages = {}
         self.asked = []
-        self.version = None  # its ETag
+        self.version = None  # ETag header
         self.has_ranges = True
-        self.ranges = []  # where those that were asked for start
-        self.breaks_after = None  # bytes
+        self.ranges = []  # start offsets of range requests
+        self.breaks_after = None  # number of bytes after which a response ends
         self.url = f"http://127.0.0.1:{self.server_port}"
 
 
@@ -67,7 +67,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(page) - start + 10 * self.path.endswith("truncated")))
         self.end_headers()
         end = None if self.server.breaks_after is None else start + self.server.breaks_after
-        with contextlib.suppress(ConnectionError):  # one who goes on elsewhere hangs up
+        with contextlib.suppress(ConnectionError):  # a client may close the connection after a redirect
             self.wfile.write(page[start:end])
         self.close_connection = True
 
@@ -134,7 +134,7 @@ def test_progress_without_tqdm(server, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(hub, "tqdm", None)
     server.pages["/file"] = b"x" * 200_000
     hub.download_url_to_file(f"{server.url}/file", tmp_path / "copy")
-    assert capsys.readouterr().err == ""  # no terminal
+    assert capsys.readouterr().err == ""  # no progress bar without a terminal
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     hub.download_url_to_file(f"{server.url}/file", tmp_path / "copy")
     assert capsys.readouterr().err.endswith("100.0%\n")
@@ -144,7 +144,7 @@ CONTENT = os.urandom(300_000)
 
 
 def assert_download_breaks(server, target, **options):
-    """Have a download end after 100,000 bytes."""
+    """Assert that a download fails after 100,000 bytes."""
     server.pages["/file"], server.breaks_after = CONTENT, 100_000
     with pytest.raises(RuntimeError, match="received 100000 of 300000 bytes"):
         hub.download_url_to_file(f"{server.url}/file", target, progress=False, **options)
@@ -167,7 +167,7 @@ def test_a_download_that_only_has_to_be_renamed(server, tmp_path):
     server.version, target = '"1"', tmp_path / "copy"
     assert_download_breaks(server, target)
     (partial,) = tmp_path.iterdir()
-    partial.write_bytes(CONTENT)  # killed just before
+    partial.write_bytes(CONTENT)  # as if killed before the rename
     hub.download_url_to_file(f"{server.url}/file", target, progress=False)
     assert target.read_bytes() == CONTENT and server.ranges == [300_000]
 
@@ -200,7 +200,7 @@ def test_two_downloads_of_one_file_do_not_mix(server, tmp_path):
     fcntl = pytest.importorskip("fcntl")
     (partial,) = tmp_path.iterdir()
     with partial.open("ab") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)  # another process is at work
+        fcntl.flock(file, fcntl.LOCK_EX)  # another process is downloading
         hub.download_url_to_file(f"{server.url}/file", target, progress=False)
     assert target.read_bytes() == CONTENT and partial.read_bytes() == CONTENT[:100_000] and server.ranges == []
 
@@ -285,7 +285,7 @@ def test_zipped_checkpoints(server, directory):
 
 @pytest.fixture
 def repository(server, monkeypatch):
-    """owner/models on our server, with the branch `main`."""
+    """Serve a repository owner/models with the branch `main`."""
     monkeypatch.setattr(hub, "GITHUB", server.url)
     monkeypatch.setattr(hub, "GITHUB_API", f"{server.url}/api")
     prefix = "owner-models-abc123/"

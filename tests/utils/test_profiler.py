@@ -1,4 +1,4 @@
-"""`torch.profiler` and `torch.autograd.profiler`: what was called, how often, for how long."""
+"""`torch.profiler` and `torch.autograd.profiler`: recorded operations, counts and times."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_schedule():
         for _ in range(6):
             torch.ones(1)
             seen.step()
-    assert ready == [4, 4]  # two steps, and what is called in each
+    assert ready == [4, 4]  # 4 events: two steps with one operation each
     assert plan(2) is ProfilerAction.WARMUP
     with pytest.raises(AssertionError):
         schedule(wait=-1, warmup=0, active=1)
@@ -125,7 +125,7 @@ def test_operators_of_libraries_and_their_ranges():
 
 
 def test_attention_is_computed_as_without_the_profile():
-    """Without, it is one operation, which keeps nothing as large as the scores."""
+    """Profiling does not change attention: it stays a single operation that does not store the scores."""
     query = torch.rand(2, 3, 5, 4, requires_grad=True)
     with torch.profiler.profile() as seen:
         torch.nn.functional.scaled_dot_product_attention(query, query, query).sum().backward()

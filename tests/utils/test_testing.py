@@ -1,4 +1,4 @@
-"""`torch.testing`: what counts as close, what the errors say, random tensors, and checks of text."""
+"""`torch.testing`: tolerances, error messages, random tensors and FileCheck."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def test_structures():
         "Additional keys in the actual mapping: ['a']"
     )
     assert message({"x": [1, (2, 3)]}, {"x": [1, (2, 4)]}).endswith("\n\nThe failure occurred for item ['x'][1][1]")
-    # what is wrong with the structure is said before what is wrong with a value
+    # structural mismatches are reported before value mismatches
     assert message([1, [2]], [0, [2, 3]]) == ("The length of the sequences mismatch: 1 != 2\n\nThe failure occurred for item [1]")
 
 

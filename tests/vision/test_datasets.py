@@ -1,4 +1,4 @@
-"""Datasets of the vision package, on small files of the published formats written here."""
+"""Vision datasets, read from small files in the published formats."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def first_pixel(image: Image.Image) -> int:
     return pixel[0] if isinstance(pixel, tuple) else pixel
 
 
-# The digits that are shipped
+# Digits, included in the package
 
 
 def test_uci_digits_are_scikit_learns():
@@ -69,7 +69,7 @@ def test_loader_over_digits():
     assert torch.equal(torch.cat([images for images, _ in batches]), digits.data.unsqueeze(1).float() / 255)
 
 
-# The base class
+# VisionDataset
 
 
 class Numbers(datasets.VisionDataset):
@@ -101,7 +101,7 @@ def test_printed_form():
     )
 
 
-# MNIST and its relatives
+# MNIST and datasets in its format
 
 
 def idx_bytes(array: np.ndarray) -> bytes:
@@ -140,7 +140,7 @@ def test_mnist_downloads_and_reads(tmp_path, mnist_mirror, train):
     image, target = mnist[1]
     assert np.array_equal(np.asarray(image), images[1]) and target == labels[1]
     assert f"Split: {'Train' if train else 'Test'}" in repr(mnist)
-    assert len(datasets.MNIST(tmp_path / "data", train=train)) == len(images)  # no download needed now
+    assert len(datasets.MNIST(tmp_path / "data", train=train)) == len(images)  # the files exist, so no download is needed
     assert torch.equal(mnist.train_data, mnist.data) and torch.equal(mnist.test_labels, mnist.targets)
 
 
@@ -213,7 +213,7 @@ def cifar_batch(count: int, key: str, seed: int) -> dict:
 
 @pytest.fixture
 def cifar_archive(tmp_path, monkeypatch):
-    """A tar file as published: pickles of protocol 2."""
+    """Write a CIFAR-10 archive as published, with pickles of protocol 2."""
     names = [*(f"data_batch_{number}" for number in range(1, 6)), "test_batch"]
     batches = {name: cifar_batch(4, "labels", seed) for seed, name in enumerate(names)}
     stored = {**batches, "batches.meta": {"label_names": [f"class {n}" for n in range(10)], "num_vis": 3072}}
@@ -316,12 +316,12 @@ def test_fake_data_repeats_itself_and_disturbs_nothing():
         fake[4]
 
 
-# The other published formats: each test writes a few samples as they are published, and reads them
+# Other published formats: each test writes a few samples and reads them
 
 
 @pytest.fixture
 def unchecked(monkeypatch):
-    """Checksums of files written here cannot be those of the published ones: only look whether files exist."""
+    """Disable checksums, because the files are not the published ones. Only check that files exist."""
     for name in ("celeba", "flowers102", "places365", "sbu", "semeion", "stl10", "svhn", "usps", "omniglot", "imagenet"):
         module = __import__(f"flambeau_vision.datasets.{name}", fromlist=["x"])
         monkeypatch.setattr(module, "check_integrity", lambda path, md5=None: Path(path).is_file())
@@ -339,7 +339,7 @@ def test_stl10(tmp_path, unchecked):
     (folder / "fold_indices.txt").write_text("0 2\n1 3\n" + "0\n" * 8)
     train = datasets.STL10(tmp_path)
     assert train.labels.tolist() == [0, 1, 2, 3] and train.classes == ["airplane", "bird"]
-    assert np.array_equal(np.asarray(train[1][0]), images[1].transpose(2, 1, 0))  # stored column by column
+    assert np.array_equal(np.asarray(train[1][0]), images[1].transpose(2, 1, 0))  # pixels are stored in column-major order
     assert datasets.STL10(tmp_path, folds=1).labels.tolist() == [1, 3]
     assert datasets.STL10(tmp_path, "train+unlabeled", folds=1).labels.tolist() == [1, 3, -1, -1, -1]
     assert len(datasets.STL10(tmp_path, "test")) == 2
@@ -417,7 +417,7 @@ def test_coco(tmp_path):
 def test_coco_masks(tmp_path):
     pytest.importorskip("pycocotools")
     polygon = [[1, 1, 5, 1, 5, 3, 1, 3]]
-    run_lengths = {"size": [4, 6], "counts": [0, 4, 16, 4]}  # by columns: the first and the last
+    run_lengths = {"size": [4, 6], "counts": [0, 4, 16, 4]}  # column-major: the first and the last column
     annotations = [
         {"id": 1, "image_id": 1, "segmentation": polygon},
         {"id": 2, "image_id": 1, "segmentation": run_lengths},

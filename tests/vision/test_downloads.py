@@ -1,4 +1,4 @@
-"""Downloading, checking and unpacking the files of datasets."""
+"""Downloads, checksums and archives of dataset files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from flambeau_vision.datasets import utils
 
 
 class Server(SimpleHTTPRequestHandler):
-    """Serves `content`; knows ranges; can break off and redirect."""
+    """A server of `content` that supports ranges, interrupted responses and redirects."""
 
     content = bytes(range(256)) * 1000
     requests: list[str | None]
@@ -76,7 +76,7 @@ def test_download_and_skip(tmp_path, server, capsys, monkeypatch):
     server.requests.clear()
     utils.download_url(server.url, tmp_path, md5=server.md5)
     assert (tmp_path / "file.bin").read_bytes() == server.content
-    assert "100%" in capsys.readouterr().err  # the progress bar, on a terminal alone
+    assert "100%" in capsys.readouterr().err  # the progress bar, shown only on a terminal
     utils.download_url(server.url, tmp_path, md5=server.md5)
     assert len(server.requests) == 1
 
@@ -85,7 +85,7 @@ def test_download_resumes(tmp_path, server):
     server.break_after = 100_000
     with pytest.raises(ContentTooShortError, match="stopped after 100000 of 256000 bytes"):
         utils.download_url(server.url, tmp_path, md5=server.md5)
-    assert not (tmp_path / "file.bin").exists()  # nothing half under the final name
+    assert not (tmp_path / "file.bin").exists()  # no partial file under the final name
     server.break_after = None
     utils.download_url(server.url, tmp_path, md5=server.md5)
     assert (tmp_path / "file.bin").read_bytes() == server.content

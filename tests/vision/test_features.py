@@ -1,4 +1,4 @@
-"""Features from the middle of networks: what the extractor returns is what the layer computes in the whole network."""
+"""Feature extraction: the extractor returns what the layers compute in the full network."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from flambeau_vision.models.feature_extraction import create_feature_extractor, 
 
 
 class Branches(nn.Module):
-    """A layer that is called twice, an operation that is no layer, and one that happens in evaluation alone."""
+    """A network with a layer called twice, a functional operation, and one used only in evaluation mode."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -45,7 +45,7 @@ def test_features_are_those_of_the_layers():
     assert list(features) == ["middle", "late"]
     for name, value in features.items():
         assert torch.allclose(value, kept[name], atol=1e-5)
-    assert "fc.weight" not in extractor.state_dict()  # what comes after the last of them is left out
+    assert "fc.weight" not in extractor.state_dict()  # layers after the last requested node are removed
 
 
 def test_each_mode_has_its_nodes():

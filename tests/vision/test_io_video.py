@@ -1,4 +1,4 @@
-"""Videos through PyAV: what is written is read again."""
+"""Videos written and read with PyAV."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from flambeau_vision import io
 
 
 def clip() -> torch.Tensor:
-    """Ten pictures that become brighter, of 32 x 48 pixels."""
+    """Return ten frames of 32 x 48 pixels with increasing brightness."""
     return (torch.arange(10) * 20 + 30).to(torch.uint8).reshape(10, 1, 1, 1).expand(10, 32, 48, 3).contiguous()
 
 

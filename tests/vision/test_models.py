@@ -1,4 +1,4 @@
-"""Models: the published numbers of weights and names of keys, shapes, and how weights are found and loaded."""
+"""Models: published parameter counts and state dict keys, output shapes, and loading of weights."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from flambeau_vision.models._utils import IntermediateLayerGetter
 
 pytestmark = pytest.mark.slow
 
-# Published numbers of parameters, for models that are quick to build.
+# Published parameter counts of models that are fast to build.
 PARAMETERS = {
     "densenet121": 7_978_856,
     "efficientnet_b0": 5_288_548,
@@ -100,7 +100,7 @@ def test_basic_block_by_hand():
         windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(2, 3))
         return np.einsum("nchwij,ocij->nohw", windows, weight)
 
-    scale = 1 / np.sqrt(1 + 1e-5)  # of a normalization that has seen nothing
+    scale = 1 / np.sqrt(1 + 1e-5)  # BatchNorm with initial running statistics
     hidden = np.maximum(convolve(x.numpy(), block.conv1.weight.detach().numpy()) * scale, 0)
     expected = np.maximum(convolve(hidden, block.conv2.weight.detach().numpy()) * scale + x.numpy(), 0)
     assert np.allclose(block(x).detach().numpy(), expected, atol=1e-4)
@@ -178,7 +178,7 @@ def test_embeddings_of_places_are_interpolated():
     assert torch.equal(old[:, 0], new[:, 0]) and torch.allclose(old[:, [1, 2, 3, 4]], new[:, [1, 4, 13, 16]], atol=1e-5)
 
 
-# Finding models and weights
+# Model and weight registries
 
 
 def test_listing_models():
@@ -223,7 +223,7 @@ def test_transforms_of_weights():
 
 @pytest.fixture
 def published(monkeypatch):
-    """Stands for the net: the weights asked for, and what to answer."""
+    """Replace downloads of weights; return the list of requests and the dict of answers."""
     asked: list[tuple] = []
     answers: dict[str, dict] = {}
 
@@ -394,7 +394,7 @@ class TinyBackbone(nn.Module):
 
 
 def squares(count: int, seed: int):
-    """Images with one rectangle each, red or green, and what a detector should say of them."""
+    """Return images with one red or green rectangle each, and their detection targets."""
     rng = np.random.default_rng(seed)
     images, targets = [], []
     for _ in range(count):
@@ -516,7 +516,7 @@ def test_scripted_detectors_give_losses_and_detections():
 def test_keys_of_faster_rcnn():
     model = models.detection.fasterrcnn_mobilenet_v3_large_320_fpn(weights_backbone=None)
     norms = sum(module.weight.numel() * 2 for module in model.modules() if isinstance(module, nn.BatchNorm2d))
-    assert count(model) - norms == 19_386_354  # the published count is with frozen normalizations
+    assert count(model) - norms == 19_386_354  # the published count excludes normalization parameters
     keys = {
         "backbone.body.0.0.weight",
         "backbone.fpn.inner_blocks.1.0.bias",
@@ -549,7 +549,7 @@ def test_swin(second):
     keys = ["features.0.2.bias", "features.1.1.attn.relative_position_index", "features.2.norm.weight", "head.bias"]
     added = ["features.3.0.attn.cpb_mlp.2.weight", "features.1.0.attn.logit_scale", "features.1.0.attn.relative_coords_table"]
     assert set(keys) <= set(state) and second == (set(added) <= set(state))
-    output = model(torch.randn(1, 3, 36, 50))  # windows do not fill the image
+    output = model(torch.randn(1, 3, 36, 50))  # the image size is not divisible by the window size
     assert output.shape == (1, 3)
     output.sum().backward()
     assert all(parameter.grad is not None for parameter in model.parameters())
@@ -560,14 +560,14 @@ def test_swin_attends_within_shifted_windows():
     image = torch.randn(1, 6, 6, 4)
 
     def reached(row: int, column: int) -> list[tuple[int, int]]:
-        """The pixels whose results change with one pixel."""
+        """Return the pixels whose results depend on the given pixel."""
         other = image.clone()
         other[0, row, column] += 1.0
         changed = (attention(other) - attention(image)).abs().amax(dim=(0, 3)) > 1e-6
         return [tuple(place) for place in changed.nonzero().tolist()]
 
-    assert reached(1, 1) == [(1, 1), (1, 2), (2, 1), (2, 2)]  # windows begin one pixel further
-    assert reached(0, 0) == [(0, 0)]  # what comes in from the other side is no neighbour
+    assert reached(1, 1) == [(1, 1), (1, 2), (2, 1), (2, 2)]  # windows are shifted by one pixel
+    assert reached(0, 0) == [(0, 0)]  # pixels wrapped around by the shift are masked
     assert reached(5, 3) == [(5, 3), (5, 4)]
 
 
@@ -579,7 +579,7 @@ def test_regnet_widths_follow_the_rule():
 
 
 def one_level(kind: type, **options) -> nn.Module:
-    """A detector of the R-CNN family on features of one level."""
+    """Return an R-CNN detector with a single feature level."""
     names = {"MaskRCNN": "mask", "KeypointRCNN": "keypoint"}
     pool = ops.MultiScaleRoIAlign(["0"], output_size=4, sampling_ratio=2)
     anchors = models.detection.anchor_utils.AnchorGenerator(((8, 16, 32),), ((0.5, 1.0, 2.0),))
@@ -662,7 +662,7 @@ def test_keypoints_are_the_peaks_of_their_pictures():
 
 def test_video_networks():
     resnet = models.video.resnet
-    shapes = {"r3d_18": (2, 512, 1, 1, 1), "mc3_18": (2, 512, 4, 1, 1)}  # the second keeps all pictures
+    shapes = {"r3d_18": (2, 512, 1, 1, 1), "mc3_18": (2, 512, 4, 1, 1)}  # mc3_18 keeps the number of frames
     videos = torch.rand(2, 3, 4, 16, 16)
     for name, shape in shapes.items():
         convolutions = [resnet.Conv3DSimple] + [resnet.Conv3DSimple if name == "r3d_18" else resnet.Conv3DNoTemporal] * 3
@@ -696,7 +696,7 @@ def test_videos_are_prepared_picture_by_picture():
     videos = torch.randint(0, 256, (2, 3, 3, 140, 190), dtype=torch.uint8)
     prepared = prepare(videos)
     assert prepared.shape == (2, 3, 3, 112, 112)
-    one_level = {"atol": 0.02, "rtol": 0}  # of a byte, by which the rounding of products may differ
+    one_level = {"atol": 0.02, "rtol": 0}  # one step of 8-bit values, by which rounding may differ
     torch.testing.assert_close(prepare(videos[1]), prepared[1], **one_level)
     torch.testing.assert_close(prepare(videos[:, 1:2])[:, :, 0], prepared[:, :, 1], **one_level)
     assert "resize_size=[128, 171]" in repr(prepare)
@@ -705,9 +705,9 @@ def test_videos_are_prepared_picture_by_picture():
 def test_fcos_points_learn_the_smallest_object_around_them():
     model = tiny_fcos()
     anchors = torch.tensor([[0.0, 0.0, 8.0, 8.0], [16.0, 16.0, 24.0, 24.0], [40.0, 40.0, 48.0, 48.0]])
-    boxes = torch.tensor([[0.0, 0.0, 40.0, 40.0], [14.0, 14.0, 26.0, 26.0]])  # both around the second point
+    boxes = torch.tensor([[0.0, 0.0, 40.0, 40.0], [14.0, 14.0, 26.0, 26.0]])  # both boxes contain the second anchor's centre
     assert model._match(boxes, anchors, [3]).tolist() == [-1, 1, -1]
-    assert model._match(boxes[:1], anchors, [3]).tolist() == [-1, 0, -1]  # the first is too far from the centre
+    assert model._match(boxes[:1], anchors, [3]).tolist() == [-1, 0, -1]  # the first anchor is too far from the box's centre
     assert model._match(boxes[:0], anchors, [3]).tolist() == [-1, -1, -1]
     with pytest.raises(ValueError, match="should be 1 instead of 2"):
         several = models.detection.anchor_utils.AnchorGenerator(((8, 16),), ((1.0,),))
@@ -724,7 +724,7 @@ def test_heads_of_ssd_for_other_classes():
         channels = detection._utils.retrieve_out_channels(model.backbone, (320, 320))
         places = model.anchor_generator.num_anchors_per_location()
         head = heads(channels, places, 3, *options)
-        assert model.head.classification_head(  # the old head and the new one, on the same features
+        assert model.head.classification_head(  # old and new head agree on the same features
             [torch.zeros(1, count, 2, 2) for count in channels]
         ).shape == (1, 4 * sum(places), 91)
         assert head([torch.zeros(1, count, 2, 2) for count in channels]).shape == (1, 4 * sum(places), 3)
@@ -751,7 +751,7 @@ def test_parts_that_programs_import():
 
 
 def settled(network):
-    """A network in evaluation mode whose normalizations do something."""
+    """Randomize the BatchNorm statistics and return the network in evaluation mode."""
     for layer in network.modules():
         if isinstance(layer, nn.BatchNorm2d):
             layer.running_mean.normal_()

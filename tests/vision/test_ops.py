@@ -1,4 +1,4 @@
-"""Operations of detectors, against loops over single values."""
+"""Detection operations, compared with loops over single values."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_box_convert_error():
 
 
 def overlap(a, b) -> tuple[float, float, float]:
-    """Intersection, union and hull of two boxes."""
+    """Return the areas of intersection, union and convex hull of two boxes."""
     width = max(min(a[2], b[2]) - max(a[0], b[0]), 0)
     height = max(min(a[3], b[3]) - max(a[1], b[1]), 0)
     areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in (a, b)]
@@ -222,7 +222,7 @@ def test_roi_pools(position_sensitive):
                 rows = slice(max(y1 + math.floor(i * high / 2), 0), max(y1 + math.ceil((i + 1) * high / 2), 0))
                 columns = slice(max(x1 + math.floor(j * wide / 2), 0), max(x1 + math.ceil((j + 1) * wide / 2), 0))
                 cells = features[int(batch)][:, rows, columns].reshape(8, -1)
-                if position_sensitive:  # no bin reaches the last row and column
+                if position_sensitive:  # bins do not include the last row and column
                     rows, columns = slice(rows.start, min(rows.stop, 9)), slice(columns.start, min(columns.stop, 11))
                     cells = features[int(batch)][:, rows, columns].reshape(8, -1)
                     expected = cells[[i * 2 + j, 4 + i * 2 + j]].mean(1) if cells.size else np.zeros(2)
@@ -267,7 +267,7 @@ def test_deformable_convolution_without_offsets_is_convolution(groups, stride, p
 def test_deformable_convolution_moves_points():
     x, weight = torch.randn(1, 2, 6, 7), torch.randn(3, 2, 3, 3)
     offset = torch.zeros(1, 18, 4, 5)
-    offset[:, 1::2] = 1.0  # all points one pixel to the right
+    offset[:, 1::2] = 1.0  # shifts all sampling points by one pixel to the right
     shifted = ops.deform_conv2d(x, offset, weight)[..., :-1]
     assert np.allclose(shifted.numpy(), nnF.conv2d(x, weight)[..., 1:].numpy(), atol=1e-4)
 
@@ -340,7 +340,7 @@ def test_drop_block(dims):
     assert dropped.mean().item() == pytest.approx(1, abs=1e-3) and 0.6 < kept.mean().item() < 0.85
     along = kept.flatten(0, -2).numpy()
     runs = [len(run) for row in along for run in "".join(str(int(1 - v)) for v in row).split("0") if run]
-    assert min(runs) >= 3  # nothing is dropped alone
+    assert min(runs) >= 3  # drops only whole blocks
     assert function(x, 0.3, 3, training=False) is x
     with pytest.raises(ValueError, match=f"should be {dims + 2} dimensional. Got 2"):
         function(torch.ones(2, 2), 0.3, 3)
@@ -378,7 +378,7 @@ def test_nms_agrees_with_its_definition_whatever_the_number_of_boxes():
     for count, threshold in ((1, 0.5), (40, 0.2), (299, 0.4), (1200, 0.1), (1200, 0.7)):
         corners = rng.random((count, 2)) * 60
         boxes = np.concatenate([corners, corners + rng.random((count, 2)) * 30], 1).astype(np.float32)
-        boxes[::7, 2:] = boxes[::7, :2]  # empty boxes overlap nothing
+        boxes[::7, 2:] = boxes[::7, :2]  # empty boxes have no overlap
         order = rng.permutation(count)
         scores = (order / count).astype(np.float32)
         overlaps = ops.box_iou(torch.from_numpy(boxes), torch.from_numpy(boxes)).numpy()
@@ -391,7 +391,7 @@ def test_nms_agrees_with_its_definition_whatever_the_number_of_boxes():
 
 def test_nms_by_category_equals_nms_of_each():
     rng = np.random.default_rng(1)
-    for count in (100, 1500):  # below and above the number from which categories are looked at one by one
+    for count in (100, 1500):  # below and above the threshold for processing categories one by one
         corners = torch.from_numpy(rng.random((count, 2)).astype(np.float32) * 20)
         boxes = torch.cat([corners, corners + 10], 1)
         scores = torch.from_numpy((rng.permutation(count) / count).astype(np.float32))
@@ -406,7 +406,7 @@ def test_nms_by_category_equals_nms_of_each():
 
 
 def test_nms_compares_with_the_threshold_exactly():
-    # 0.3 in single precision is above 0.3: an overlap of 3 / 10 is too much.
+    # float32 rounds an IoU of 3 / 10 up, so it exceeds the threshold 0.3.
     boxes = torch.tensor([[0.0, 0.0, 10.0, 1.0], [0.0, 0.0, 3.0, 1.0]])
     assert ops.nms(boxes, torch.tensor([0.9, 0.8]), 0.3).tolist() == [0]
     assert ops.nms(boxes, torch.tensor([0.9, 0.8]), 0.31).tolist() == [0, 1]

@@ -1,4 +1,4 @@
-"""Published datasets of optical flow, stereo pairs, objects and videos, read from small trees written here."""
+"""Datasets of optical flow, stereo pairs, objects and videos, read from small copies in the published layout."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def unchecked(monkeypatch):
-    """The checksums of the published files are not those of the ones written here."""
+    """Disable checksums, because the files are not the published ones."""
     for name in ("lfw", "fer2013", "utils"):
         module = __import__(f"flambeau_vision.datasets.{name}", fromlist=["x"])
         monkeypatch.setattr(module, "check_integrity", lambda path, md5=None: Path(path).is_file())
 
 
-# What all have in common
+# Common behaviour
 
 CHOICES = {
     "Cityscapes": {"split": "all", "mode": "fine"},
@@ -93,7 +93,7 @@ def test_flow_of_hd1k_stays_in_a_sequence(tmp_path):
 def test_flow_goes_both_ways(tmp_path):
     TREES["FlyingThings3D"](tmp_path)
     dataset = datasets.FlyingThings3D(tmp_path)
-    assert len(dataset) == 2 * 2 * 2  # scenes, pairs, ways
+    assert len(dataset) == 2 * 2 * 2  # scenes * pairs * directions
     for pair, flow in zip(dataset._image_list, dataset._flow_list, strict=True):
         first, second = (int(Path(path).stem) for path in pair)
         assert second - first == (1 if "into_future" in flow else -1) and int(Path(flow).stem) == first
@@ -192,7 +192,7 @@ def test_middlebury_goes_on(tmp_path, monkeypatch):
     zipped(archives / "Piano-perfect.zip", scene, names)
     monkeypatch.setattr(datasets.Middlebury2014Stereo, "_SITE", f"file://{tmp_path}/site/")
     monkeypatch.setattr(datasets.Middlebury2014Stereo, "splits", {"train": ["Piano"], "test": ["Hoops"]})
-    with pytest.raises(URLError):  # the other scene is not there
+    with pytest.raises(URLError):  # the scene of the test split is missing
         datasets.Middlebury2014Stereo(tmp_path / "data", download=True)
     assert [path.name for path in (tmp_path / "data/Middlebury2014/train").iterdir()] == ["Piano-perfect"]
     zipped(archives / "Piano-imperfect.zip", scene, [name.replace("-", "-im") for name in names])
@@ -306,7 +306,7 @@ def test_cityscapes_is_unpacked(tmp_path):
 
 @pytest.fixture
 def videos(tmp_path):
-    """Two videos of which each picture is as bright as its number, and the lists of what is done in them."""
+    """Write videos whose frame brightness encodes the frame number, and the split lists."""
     pytest.importorskip("av")
     for name, count in (("jump/a.avi", 20), ("run/b.avi", 12), ("run/c.avi", 8)):
         bright = (torch.arange(count) * 10 + 20).to(torch.uint8).reshape(count, 1, 1, 1).expand(count, 32, 48, 3)
@@ -407,7 +407,7 @@ def test_groups_among_processes():
         samplers.DistributedSampler(range(7), 2, 0, group_size=2)
 
 
-# Wrapping for the second transforms
+# wrap_dataset_for_transforms_v2
 
 
 def test_wrapped_cityscapes(tmp_path):

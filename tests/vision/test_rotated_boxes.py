@@ -1,4 +1,4 @@
-"""Rotated boxes: their formats, how they follow their images, and how they are cut off at the border."""
+"""Rotated boxes: formats, geometric transforms together with images, and clamping at the border."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ SIZE = (60, 80)
 
 
 def boxes(count: int = 20, seed: int = 0) -> np.ndarray:
-    """Boxes well inside of the canvas: centre, width, height and angle."""
+    """Return random boxes (cx, cy, w, h, angle) well inside of the canvas."""
     low, high = [30, 22, 2, 2, -180], [50, 38, 16, 12, 180]
     return np.random.default_rng(seed).uniform(low, high, (count, 5))
 
 
 def corners(cxcywhr: np.ndarray) -> np.ndarray:
-    """By a turn of an upright box about its centre, counterclockwise as one looks at the image: shape (N, 4, 2)."""
+    """Return the corners of rotated boxes, shape (N, 4, 2). Angles are counterclockwise in the image."""
     x, y, w, h, angle = cxcywhr.T
     signs = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)])
     places = signs[None] * np.stack([w, h], 1)[:, None] / 2
@@ -38,7 +38,7 @@ def as_corners(rotated: tv_tensors.BoundingBoxes) -> np.ndarray:
 
 
 def assert_same_rectangles(first: np.ndarray, second: np.ndarray) -> None:
-    """Whichever corner comes first, and in whichever direction they go."""
+    """Assert that corners describe the same rectangles, in any order."""
     by_place = [np.array(sorted(map(tuple, np.round(box, 6)))) for box in (*first, *second)]
     np.testing.assert_allclose(by_place[: len(first)], by_place[len(first) :], atol=1e-4)
 
@@ -82,7 +82,7 @@ def test_they_follow_their_image(form):
 
 @pytest.mark.parametrize("form", ["CXCYWHR", "XYXYXYXY"])
 def test_border(form):
-    values = (boxes(60, seed=1) - [40, 30, 0, 0, 0]) * [4, 3.5, 1, 1, 1] + [40, 30, 0, 0, 0]  # some reach across the border
+    values = (boxes(60, seed=1) - [40, 30, 0, 0, 0]) * [4, 3.5, 1, 1, 1] + [40, 30, 0, 0, 0]  # some boxes cross the border
     stored = ops.box_convert(torch.tensor(values), "cxcywhr", form.lower()).numpy()
     kept = as_corners(of(stored, form, clamping_mode=None)) == as_corners(
         F.clamp_bounding_boxes(of(stored, form, clamping_mode=None))

@@ -1,4 +1,4 @@
-"""Transforms of images. Pillow is the reference for tensors: both have to give the same picture."""
+"""Image transforms: transforms of tensors match those of PIL images."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_same_on_pil_and_tensor(name, image):
 
 @pytest.mark.parametrize("name", ["perspective", "hue", "affine bilinear", "resize bicubic"])
 def test_nearly_the_same_on_pil_and_tensor(name, image):
-    """Pillow keeps the hue and what is between two passes in 8 bits, and treats the border in its own way."""
+    """PIL and tensor results are close: Pillow rounds hues and intermediate passes to 8 bits and treats borders differently."""
     function = {
         "perspective": lambda img: F.perspective(
             img, [[0, 0], [23, 0], [23, 19], [0, 19]], [[2, 1], [20, 3], [22, 17], [1, 18]], NEAREST
@@ -98,7 +98,7 @@ def test_nearly_the_same_on_pil_and_tensor(name, image):
 @pytest.mark.parametrize("mode", ["bilinear", "bicubic", "lanczos"])
 @pytest.mark.parametrize("size", [(20, 70), (50, 24), (11, 9), (7, 24)])
 def test_samples_are_resized_in_whole_numbers_as_pillow_does(mode, size, image):
-    """Over one dimension after the other, with 8 bits between them."""
+    """v2.resize processes one dimension after the other and rounds to 8 bits in between, like Pillow."""
     got = v2.functional.resize(image, size, mode)
     wanted = F.pil_to_tensor(v2.functional.resize(F.to_pil_image(image), size, mode))
     difference = np.abs(got.numpy().astype(int) - wanted.numpy())
@@ -112,7 +112,7 @@ def test_samples_are_resized_in_whole_numbers_as_pillow_does(mode, size, image):
 
 
 def test_images_alone_are_resized_in_floats(image):
-    """By the older functions, which give other pixels."""
+    """v1 functions resize in floating point, with slightly different results than v2."""
     got, wanted = F.resize(image, (30, 13), "bicubic"), F.resize(image.float(), (30, 13), "bicubic")
     assert torch.equal(got, wanted.round().clamp(0, 255).byte())
     assert not torch.equal(v2.functional.resize(image, (30, 13), "bicubic"), got)
@@ -124,7 +124,7 @@ def test_what_resizing_makes_of_masks_and_booleans():
     assert v2.functional.resize(mask, (2, 3), "nearest-exact")[0, 0].tolist() == [0, 2, 4]
     assert v2.functional.resize(mask, (2, 3))[0, 0].tolist() == [0, 1, 3]
     assert F.resize(labels > 3, (2, 4), "bilinear")[0, 0].tolist() == [False, False, False, True]
-    assert F.resize(labels > 0, (2, 3), "bilinear")[0, 0].tolist() == [True, True, True]  # whatever is not 0
+    assert F.resize(labels > 0, (2, 3), "bilinear")[0, 0].tolist() == [True, True, True]  # nonzero results are True
 
 
 @pytest.mark.parametrize("name", ["hflip", "resize", "rotate", "brightness", "gaussian_blur", "autocontrast", "pad reflect"])
@@ -160,7 +160,7 @@ def test_hue_by_colorsys(image):
 
 
 def test_colours_of_v2_mix_bytes_without_rounding_between(image):
-    """What is mixed of equal parts stays what it is, and bytes become floats by the reciprocal of white."""
+    """v2 blends uint8 images without intermediate rounding, and converts to float by multiplying with 1 / 255."""
     greys = image[:1].expand(3, -1, -1)
     red, green, blue = (channel.astype(np.float64) for channel in greys.numpy())
     grey = np.floor(0.2989 * red + 0.587 * green + 0.114 * blue)
@@ -185,7 +185,7 @@ def test_empty_and_grey_images(shape):
 def test_elastic_transform_shifts():
     img = torch.arange(48.0).reshape(1, 6, 8)
     displacement = torch.zeros(1, 6, 8, 2)
-    displacement[..., 0] = 2 / 8  # one pixel to the right
+    displacement[..., 0] = 2 / 8  # shifts by one pixel to the right
     moved = F.elastic_transform(img, displacement)
     assert torch.allclose(moved[..., :-1], img[..., 1:])
     with pytest.raises(ValueError, match=r"displacement shape should be \(1, 6, 8, 2\), got"):
@@ -308,11 +308,11 @@ def test_linear_transformation(image):
         T.LinearTransformation(matrix[1:], mean)
 
 
-# Chance
+# Random transforms
 
 
 def drawn(function):
-    """What a transform with seed 3 should use: the function draws from the same generator."""
+    """Evaluate a function with seed 3 and reset the seed, to predict the random draws of a transform."""
     torch.manual_seed(3)
     expected = function()
     torch.manual_seed(3)
@@ -590,7 +590,7 @@ def test_colour_leaves_boxes_and_masks_alone():
 
 
 def test_one_draw_for_the_whole_sample():
-    """Image and mask are cut at the same place, time after time."""
+    """Image and mask are cropped at the same random position."""
     values = torch.arange(400.0).reshape(1, 20, 20)
     for _ in range(5):
         img, mask = v2.RandomCrop(7)(tv_tensors.Image(values), tv_tensors.Mask(values[0]))
@@ -669,7 +669,7 @@ def test_tensors_with_a_meaning():
         tv_tensors.BoundingBoxes(torch.zeros(2, 3), format="XYXY", canvas_size=(1, 1))
 
 
-# What torchvision 0.29.1 does with a ramp of 16 x 16 pixels after `manual_seed(seed)`: the sum of the pixels, and the next number.
+# Recorded from torchvision 0.29.1 for a 16 x 16 gradient image after `manual_seed(seed)`: sum of pixels, next random number.
 AUGMENTED = {
     ("v1", "AugMix", 1): (94212, 0.23659128),
     ("v1", "AugMix", 2): (96936, 0.03670013),
@@ -704,7 +704,7 @@ def test_augmentations_draw_the_numbers_of_torchvision(version, name, seed):
     torch.manual_seed(seed)
     augmented = getattr({"v1": T, "v2": v2}[version], name)()(ramp)
     total, number = AUGMENTED[version, name, seed]
-    assert abs(augmented.sum(dtype=torch.int64).item() - total) <= 40  # mixtures and geometry round a little differently
+    assert abs(augmented.sum(dtype=torch.int64).item() - total) <= 40  # blending and interpolation round slightly differently
     assert torch.rand(1).item() == pytest.approx(number, abs=1e-7)
 
 
@@ -722,7 +722,7 @@ def test_elastic_moves_are_relative_to_the_side_they_go_along():
     for transforms in (T, v2):
         torch.manual_seed(0)
         wide = transforms.ElasticTransform.get_params([40.0, 40.0], [0.0, 0.0], [10, 40])
-        # Without smoothing each move is uniform up to alpha over the side: 40 / 40 along x, 40 / 10 along y.
+        # Without smoothing, displacements are uniform up to alpha / size: 40 / 40 along x, 40 / 10 along y.
         assert 0.95 < wide[..., 0].abs().max() <= 1 and 3.8 < wide[..., 1].abs().max() <= 4
 
 
@@ -742,7 +742,7 @@ def test_dtypes_of_images_alone_are_converted():
 
 @pytest.mark.parametrize("shape", [(1, 4, 5), (2, 1, 3, 4), (0, 1, 2, 2), (1, 0, 3)])
 def test_images_that_are_grey_already(shape):
-    """The functions of v1 leave them one channel; those of v2 and PIL images get as many as are asked for."""
+    """Grayscale of grey images: v1 tensor functions keep one channel; v2 and PIL return the requested number."""
     grey = torch.from_numpy(np.random.default_rng(0).integers(0, 256, shape, dtype=np.uint8))
     tripled = torch.cat([grey] * 3, -3)
     for channels in (1, 3):

@@ -1,4 +1,4 @@
-"""Types of one's own in `transforms.v2`, and what its functions and transforms take besides images."""
+"""User-defined `tv_tensors` types in `transforms.v2`, and inputs other than images."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def test_kernels_of_own_types():
     image, heights = torch.arange(12).reshape(1, 2, 6), torch.arange(6).as_subclass(LowHeights)
     first, cut = v2.RandomCrop((2, 3))(heights, image)
     assert type(first) is LowHeights and first.tolist() == cut[0, 0].tolist()
-    flipped, same = v2.RandomHorizontalFlip(1.0)(image, heights)  # no kernel: passed through
+    flipped, same = v2.RandomHorizontalFlip(1.0)(image, heights)  # types without a kernel are passed through
     assert same is heights and flipped[0, 0].tolist() == [5, 4, 3, 2, 1, 0]
     with pytest.raises(TypeError, match="No kernel of hflip is registered for inputs of type LowHeights"):
         v2.functional.hflip(heights)
 
-    boxes = MoreBoxes([[0, 0, 2, 2]], format="XYXY", canvas_size=(4, 10))  # has the kernels of boxes
+    boxes = MoreBoxes([[0, 0, 2, 2]], format="XYXY", canvas_size=(4, 10))  # subclasses use the kernels of BoundingBoxes
     flipped = v2.functional.hflip(boxes)
     assert type(flipped) is MoreBoxes and flipped.tolist() == [[8, 0, 10, 2]]
 

@@ -1,4 +1,4 @@
-"""Grids, drawings and image files."""
+"""`flambeau_vision.utils`: image grids, drawings and image files."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_rotated_boxes_are_drawn():
     image = torch.zeros(3, 20, 30, dtype=torch.uint8)
     drawn = utils.draw_bounding_boxes(image, torch.tensor([[2, 3, 22, 3, 22, 12, 2, 12]]), colors="red")[0] == 255
     assert drawn[12, 2:23].all() and drawn[3:13, 22].all() and drawn[3:13, 2].all()
-    assert drawn[3, 3:6].all() and not drawn[3, 8:12].any() and drawn[3, 13:16].all()  # the upper side is dashed
+    assert drawn[3, 3:6].all() and not drawn[3, 8:12].any() and drawn[3, 13:16].all()  # the upper edge is dashed
     filled = utils.draw_bounding_boxes(image, torch.tensor([[15, 2, 22, 9, 15, 16, 8, 9]]), colors="red", fill=True)
     assert 50 < filled[0, 9, 15] < 200 and filled[0, 3, 9] == 0
 
@@ -93,7 +93,7 @@ def test_texts_have_a_background():
     background = (drawn[0] == 255) & ~outline
     rows, columns = torch.where(background)
     letters = ~background[rows.min() : rows.max() + 1, columns.min() : columns.max() + 1]
-    assert background.sum() > 50 and 10 < letters.sum() < background.sum()  # black on red
+    assert background.sum() > 50 and 10 < letters.sum() < background.sum()  # black text on a red background
     drawn = utils.draw_bounding_boxes(
         image, boxes, ["AB"], colors="red", fill_labels=True, label_colors="lime", label_background_colors=[(0, 0, 255)]
     )
@@ -137,7 +137,7 @@ def test_masks_are_drawn(floating):
     red, blue = (torch.tensor(colour).reshape(3, 1, 1) * white for colour in ([1.0, 0.0, 0.0], [0.0, 0.0, 1.0]))
     assert np.allclose(drawn[:, :2].numpy(), (0.75 * image[:, :2] + 0.25 * red).numpy(), atol=0.01 if floating else 1)
     assert np.allclose(drawn[:, 3:5].numpy(), (0.75 * image[:, 3:5] + 0.25 * blue).numpy(), atol=0.01 if floating else 1)
-    assert np.allclose(drawn[:, 2].numpy(), 0.75 * image[:, 2].numpy(), atol=0.01 if floating else 1)  # both: black
+    assert np.allclose(drawn[:, 2].numpy(), 0.75 * image[:, 2].numpy(), atol=0.01 if floating else 1)  # blend of two colors
     assert torch.equal(drawn[:, 5], image[:, 5])
 
 
@@ -158,7 +158,7 @@ def test_flow_colours():
     angles = torch.arange(8) * (2 * math.pi / 8)
     around = utils.flow_to_image(torch.stack([angles.cos(), angles.sin()])[:, None])
     colours = {tuple(colour) for colour in around[:, 0].T.tolist()}
-    assert len(colours) == 8 and around.min(0).values.max() < 100  # saturated, all different
+    assert len(colours) == 8 and around.min(0).values.max() < 100  # saturated, distinct colors
     assert utils.flow_to_image(torch.rand(5, 2, 3, 4)).shape == (5, 3, 3, 4)
     with pytest.raises(ValueError, match=r"\(2, H, W\) or \(N, 2, H, W\), got \(3, 4, 4\)"):
         utils.flow_to_image(torch.zeros(3, 4, 4))
@@ -196,7 +196,7 @@ def test_read_modes(mode, channels):
 def test_orientation_from_metadata(tmp_path):
     image = Image.fromarray(picture().permute(1, 2, 0).numpy())
     exif = Image.Exif()
-    exif[0x0112] = 6  # turned by a quarter
+    exif[0x0112] = 6  # EXIF orientation: rotated by 90 degrees
     image.save(tmp_path / "turned.png", exif=exif)
     assert io.read_image(tmp_path / "turned.png").shape == (3, 6, 8)
     assert io.read_image(tmp_path / "turned.png", apply_exif_orientation=True).shape == (3, 8, 6)
@@ -240,7 +240,7 @@ def test_image_backend():
         set_image_backend("magic")
 
 
-# The public names
+# Public names
 
 
 PUBLIC_MODULES = [
@@ -272,7 +272,7 @@ def test_public_names_exist_and_are_documented(name):
     "call", [lambda: io.decode_image(torch.zeros(3, dtype=torch.uint8)), lambda: functional.to_pil_image(torch.zeros(3, 2, 2))]
 )
 def test_pillow_is_asked_for_by_name(call, monkeypatch):
-    """Where Pillow is missing, the error says what to install."""
+    """Without Pillow, the error names the package to install."""
     from flambeau_vision import _extras
 
     def no_module(module):

@@ -1,7 +1,7 @@
-"""What the documents' programs need before Python, or any PyTorch, takes them.
+"""Corrections that the documents' programs need to run with any PyTorch.
 
-``MISSPELLED``: (document, as written, as meant, why).  ``GIVEN``: what a document leaves to the reader: (document, before which
-line, the lines that supply it).  Everything else runs as written.
+``MISSPELLED``: (document, as written, as meant, why).  ``GIVEN``: code that a document omits: (document, before which
+line, the lines that supply it).  All other code runs as written.
 """
 
 MISSPELLED = [

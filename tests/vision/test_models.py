@@ -351,7 +351,7 @@ def test_matching_by_hand():
 
 def test_balanced_draws():
     labels = torch.tensor([1, 0, 0, 2, -1, 0, 1, 0])
-    positive, negative = models.detection._utils.draw_balanced(labels, 4, 0.5)
+    positive, negative = models.detection._utils.sample_balanced(labels, 4, 0.5)
     assert len(positive) == len(negative) == 2
     assert set(positive.tolist()) <= {0, 3, 6} and set(negative.tolist()) <= {1, 2, 5, 7}
 

@@ -29,7 +29,7 @@ Colour = str | tuple[int, int, int]
 _DASH = 5  # length of dashes and gaps, in pixels
 
 
-def _stretch(image: Tensor, value_range: tuple[float, float] | None) -> Tensor:
+def _normalize_range(image: Tensor, value_range: tuple[float, float] | None) -> Tensor:
     """Map `value_range` linearly to `[0, 1]`; the default range is `(image.min(), image.max())`."""
     low, high = (image.min().item(), image.max().item()) if value_range is None else value_range
     return (image.clamp(low, high) - low) / max(high - low, 1e-5)
@@ -77,8 +77,8 @@ def make_grid(
     if normalize:
         if value_range is not None and not isinstance(value_range, tuple):
             raise TypeError("value_range has to be a tuple (min, max) if specified. min and max are numbers")
-        stretched = [_stretch(image, value_range) for image in tensor] if scale_each else None
-        tensor = torch.stack(stretched) if scale_each else _stretch(tensor, value_range)
+        stretched = [_normalize_range(image, value_range) for image in tensor] if scale_each else None
+        tensor = torch.stack(stretched) if scale_each else _normalize_range(tensor, value_range)
     count, channels, height, width = tensor.shape
     if count == 1:
         return tensor[0]
@@ -144,14 +144,14 @@ def _colours(colors: Any, count: int) -> list[tuple[int, ...]]:
     return [parse(color) if isinstance(color, str) else color for color in colors[:count]]
 
 
-def _drawing(image: Tensor) -> tuple[Any, Any]:
+def _open_canvas(image: Tensor) -> tuple[Any, Any]:
     """Return the image as a PIL image, and the module `PIL.ImageDraw`."""
     pixels = image if image.dtype == torch.uint8 else image.mul(255).round().clamp(0, 255).to(torch.uint8)
     canvas = to_pil_image(pixels.expand(3, -1, -1) if pixels.shape[0] == 1 else pixels)
     return canvas, pillow("ImageDraw")
 
 
-def _drawn(canvas: Any, image: Tensor) -> Tensor:
+def _canvas_to_tensor(canvas: Any, image: Tensor) -> Tensor:
     """Convert the drawing to a tensor with the dtype and device of `image`."""
     pixels = pil_to_tensor(canvas).to(image.device)
     return pixels if image.dtype == torch.uint8 else pixels.to(image.dtype) / 255
@@ -215,7 +215,7 @@ def draw_bounding_boxes(
         label_colors = "black" if fill_labels else outline_colors
     text_colors = _colours(label_colors, len(boxes))
     backgrounds = _colours(outline_colors if label_background_colors is None else label_background_colors, len(boxes))
-    canvas, image_draw = _drawing(image)
+    canvas, image_draw = _open_canvas(image)
     draw = image_draw.Draw(canvas, "RGBA" if fill else None)
     text_font = _load_font(font, font_size)
     for index, box in enumerate(boxes.to(torch.int64).tolist()):
@@ -228,7 +228,7 @@ def draw_bounding_boxes(
                 left, top, right, bottom = draw.textbbox(place, labels[index], font=text_font)
                 draw.rectangle((left - 1, top - 1, right + 1, bottom + 1), fill=tuple(backgrounds[index]))
             draw.text(place, labels[index], fill=tuple(text_colors[index]), font=text_font)
-    return _drawn(canvas, image)
+    return _canvas_to_tensor(canvas, image)
 
 
 def _draw_rotated(draw: Any, box: list[int], width: int, outline: tuple[int, ...], fill: tuple[int, ...] | None) -> None:
@@ -345,7 +345,7 @@ def draw_keypoints(
             "keypoints and visibility must have the same dimensionality for num_instances and K. "
             f"Got {tuple(visibility.shape) = } and {tuple(keypoints.shape) = }"
         )
-    canvas, image_draw = _drawing(image)
+    canvas, image_draw = _open_canvas(image)
     draw = image_draw.Draw(canvas)
     for points, visible_points in zip(keypoints.to(torch.int64).tolist(), visibility.tolist(), strict=True):
         for (x, y), visible in zip(points, visible_points, strict=True):
@@ -355,7 +355,7 @@ def draw_keypoints(
         for start, end in connectivity or ():
             if visible_points[start] and visible_points[end]:
                 draw.line((*points[start], *points[end]), width=width)
-    return _drawn(canvas, image)
+    return _canvas_to_tensor(canvas, image)
 
 
 def _colour_wheel() -> Tensor:

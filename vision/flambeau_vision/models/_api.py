@@ -106,7 +106,7 @@ class WeightsEnum(Enum):
         return self.value.meta
 
 
-def _resolve(
+def _resolve_weights(
     weights_class: type[WeightsEnum], other: type[WeightsEnum] | None, weights: Any, pretrained: bool | None
 ) -> WeightsEnum | None:
     """Return the member given by the arguments. `pretrained` and bool values of `weights` are deprecated."""
@@ -164,7 +164,7 @@ Example:
 """
 
 
-def _package_of(build: Callable) -> str:
+def _public_package(build: Callable) -> str:
     """Return the public package of a builder: its module if that is a package, otherwise the parent package."""
     import sys
 
@@ -178,7 +178,7 @@ def _document(builder: Callable, weights_class: type[WeightsEnum]) -> None:
     facts = {
         "model": builder.__name__,
         "weights": weights_class.__name__,
-        "package": _package_of(builder),
+        "package": _public_package(builder),
         "best": best,
         "num_params": best.meta["num_params"],
     }
@@ -187,11 +187,11 @@ def _document(builder: Callable, weights_class: type[WeightsEnum]) -> None:
 
 
 def register_model(
-    weights_class: type[WeightsEnum], loads: bool = False, name: str | None = None, other: type[WeightsEnum] | None = None
+    weights_class: type[WeightsEnum], loads_weights: bool = False, name: str | None = None, other: type[WeightsEnum] | None = None
 ) -> Callable:
     """Return a decorator that registers a model and adds the arguments `weights` and `progress` to its build function.
 
-    The public builder loads the weights into the model. With `loads=True`, the function is called with `weights` and
+    The public builder loads the weights into the model. With `loads_weights=True`, the function is called with `weights` and
     `progress` and loads them. The model is listed as `name`, by default the name of the function. It also accepts weights of
     the enum `other`.
     """
@@ -199,8 +199,8 @@ def register_model(
     def decorate(build: Callable[..., nn.Module]) -> Callable[..., nn.Module]:
         @wraps(build)
         def builder(weights: Any = None, progress: bool = True, *, pretrained: bool | None = None, **kwargs: Any) -> nn.Module:
-            weights = _resolve(weights_class, other, weights, pretrained)
-            if loads:
+            weights = _resolve_weights(weights_class, other, weights, pretrained)
+            if loads_weights:
                 return build(weights=weights, progress=progress, **kwargs)
             if weights is None:
                 return build(**kwargs)
@@ -236,7 +236,7 @@ def list_models(
         >>> models.list_models(include="resnet*", exclude="*1*")
         ['resnet34', 'resnet50']
     """
-    names = {name for name, build in _builders.items() if module in (None, _module_of(build))}
+    names = {name for name, build in _builders.items() if module in (None, _model_package(build))}
     if include:
         patterns = [include] if isinstance(include, str) else include
         names = {name for pattern in patterns for name in fnmatch.filter(names, pattern)}
@@ -246,11 +246,11 @@ def list_models(
     return sorted(names)
 
 
-def _module_of(build: Callable) -> ModuleType:
+def _model_package(build: Callable) -> ModuleType:
     """Return the package of a builder, such as `models`, `models.segmentation` or `models.detection`."""
     import sys
 
-    return sys.modules[_package_of(build)]
+    return sys.modules[_public_package(build)]
 
 
 def get_model_builder(name: str) -> Callable[..., nn.Module]:

@@ -176,8 +176,8 @@ class EfficientNet(nn.Module):
     @staticmethod
     def _make_stage(stage: Stage, probabilities: list[float], norm_layer: Layer) -> nn.Sequential:
         following = Stage(stage.expand_ratio, stage.kernel, 1, stage.out_channels, stage.out_channels, 1, stage.block)
-        kinds = [stage] + [following] * (stage.num_layers - 1)
-        return nn.Sequential(*(stage.block(kind, p, norm_layer) for kind, p in zip(kinds, probabilities, strict=True)))
+        stages = [stage] + [following] * (stage.num_layers - 1)
+        return nn.Sequential(*(stage.block(config, p, norm_layer) for config, p in zip(stages, probabilities, strict=True)))
 
     def _initialize_weights(self) -> None:
         for module in self.modules():

@@ -175,9 +175,9 @@ def _in_mode(model: nn.Module, mode: bool) -> nn.Module:
 def _warn_of_differences(train: list[str], evaluation: list[str], suppressed: bool) -> None:
     if train == evaluation or suppressed:
         return
-    if _is_part_of(train, evaluation):
+    if _is_subsequence(train, evaluation):
         what = "in train mode are a subsequence of those obtained in eval mode"
-    elif _is_part_of(evaluation, train):
+    elif _is_subsequence(evaluation, train):
         what = "in eval mode are a subsequence of those obtained in train mode"
     else:
         what = "in train mode are different to those obtained in eval mode"
@@ -188,10 +188,10 @@ def _warn_of_differences(train: list[str], evaluation: list[str], suppressed: bo
     )
 
 
-def _is_part_of(part: list[str], whole: list[str]) -> bool:
-    """Whether `part` is a subsequence of `whole`."""
-    rest = iter(whole)
-    return all(name in rest for name in part)
+def _is_subsequence(candidate: list[str], sequence: list[str]) -> bool:
+    """Whether `candidate` is a subsequence of `sequence`."""
+    rest = iter(sequence)
+    return all(name in rest for name in candidate)
 
 
 def create_feature_extractor(

@@ -39,7 +39,7 @@ class GoogLeNetOutputs(NamedTuple):
     aux_logits1: Tensor
 
 
-def to_tensorflow_colours(x: Tensor) -> Tensor:
+def to_tensorflow_normalization(x: Tensor) -> Tensor:
     """Convert from the ImageNet normalization to mean 0.5 and standard deviation 0.5, expected by weights from TensorFlow."""
     std = torch.tensor([0.229, 0.224, 0.225], dtype=x.dtype, device=x.device)
     mean = torch.tensor([0.485, 0.456, 0.406], dtype=x.dtype, device=x.device)
@@ -186,7 +186,7 @@ class GoogLeNet(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor | GoogLeNetOutputs:
         if self.transform_input:
-            x = to_tensorflow_colours(x)
+            x = to_tensorflow_normalization(x)
         x = self.maxpool1(self.conv1(x))
         x = self.maxpool2(self.conv3(self.conv2(x)))
         x = self.maxpool3(self.inception3b(self.inception3a(x)))
@@ -206,7 +206,7 @@ class GoogLeNet_Weights(WeightsEnum):
     DEFAULT = IMAGENET1K_V1
 
 
-@register_model(GoogLeNet_Weights, loads=True)
+@register_model(GoogLeNet_Weights, loads_weights=True)
 def googlenet(*, weights: GoogLeNet_Weights | None, progress: bool, **kwargs: Any) -> GoogLeNet:
     """Build GoogLeNet; further arguments are passed to `GoogLeNet`. With weights, the model has no auxiliary classifiers."""
     if weights is None:

@@ -12,7 +12,7 @@ from flambeau import nn
 
 from ._api import WeightsEnum, fix_argument, register_model
 from ._meta import imagenet
-from .googlenet import BasicConv2d, to_tensorflow_colours
+from .googlenet import BasicConv2d, to_tensorflow_normalization
 
 __all__ = ["Inception3", "InceptionOutputs", "Inception_V3_Weights", "inception_v3"]
 
@@ -254,7 +254,7 @@ class Inception3(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor | InceptionOutputs:
         if self.transform_input:
-            x = to_tensorflow_colours(x)
+            x = to_tensorflow_normalization(x)
         x = self.maxpool1(self.Conv2d_2b_3x3(self.Conv2d_2a_3x3(self.Conv2d_1a_3x3(x))))
         x = self.maxpool2(self.Conv2d_4a_3x3(self.Conv2d_3b_1x1(x)))
         x = self.Mixed_5d(self.Mixed_5c(self.Mixed_5b(x)))
@@ -271,7 +271,7 @@ class Inception_V3_Weights(WeightsEnum):
     DEFAULT = IMAGENET1K_V1
 
 
-@register_model(Inception_V3_Weights, loads=True)
+@register_model(Inception_V3_Weights, loads_weights=True)
 def inception_v3(*, weights: Inception_V3_Weights | None, progress: bool, **kwargs: Any) -> Inception3:
     """Build Inception v3; further arguments are passed to `Inception3`. The input must have at least 75 x 75 pixels."""
     if weights is None:

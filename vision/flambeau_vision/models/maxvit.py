@@ -96,8 +96,8 @@ class RelativePositionalMultiHeadAttention(nn.Module):
         return self.relative_position_bias_table[self.relative_position_index].permute(2, 0, 1)[None]
 
     def forward(self, x: Tensor) -> Tensor:
-        *places, pixels, channels = x.shape
-        heads = self.to_qkv(x).reshape(*places, pixels, 3, self.n_heads, channels // self.n_heads)
+        *batch, pixels, channels = x.shape
+        heads = self.to_qkv(x).reshape(*batch, pixels, 3, self.n_heads, channels // self.n_heads)
         queries, keys, values = heads.permute(3, 0, 1, 4, 2, 5)
         weights = queries @ (keys * self.scale_factor).transpose(-2, -1) + self.get_relative_positional_bias()
         mixed = F.softmax(weights, dim=-1) @ values

@@ -38,7 +38,7 @@ Tensor = torch.Tensor
 Layer = Callable[..., nn.Module]
 
 
-def _squares_of_four(x: Tensor) -> Tensor:
+def _concat_2x2(x: Tensor) -> Tensor:
     """Concatenate the features of each 2 x 2 pixels: `(..., H, W, C)` to `(..., ceil(H / 2), ceil(W / 2), 4 C)`."""
     height, width, _ = x.shape[-3:]
     x = F.pad(x, (0, 0, 0, width % 2, 0, height % 2))
@@ -55,7 +55,7 @@ class PatchMerging(nn.Module):
         self.norm = norm_layer(4 * dim)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.reduction(self.norm(_squares_of_four(x)))
+        return self.reduction(self.norm(_concat_2x2(x)))
 
 
 class PatchMergingV2(nn.Module):
@@ -68,10 +68,10 @@ class PatchMergingV2(nn.Module):
         self.norm = norm_layer(2 * dim)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.norm(self.reduction(_squares_of_four(x)))
+        return self.norm(self.reduction(_concat_2x2(x)))
 
 
-def _windows(x: Tensor, window: Sequence[int]) -> Tensor:
+def _split_windows(x: Tensor, window: Sequence[int]) -> Tensor:
     """Cut `(N, H, W, C)` into windows: `(N, windows, pixels, C)`."""
     count, height, width, channels = x.shape
     rows, columns = height // window[0], width // window[1]
@@ -79,16 +79,16 @@ def _windows(x: Tensor, window: Sequence[int]) -> Tensor:
     return parts.reshape(count, rows * columns, window[0] * window[1], channels)
 
 
-def _image(windows: Tensor, window: Sequence[int], height: int, width: int) -> Tensor:
-    """Undo `_windows`."""
+def _merge_windows(windows: Tensor, window: Sequence[int], height: int, width: int) -> Tensor:
+    """Undo `_split_windows`."""
     shape = (windows.shape[0], height // window[0], width // window[1], *window, windows.shape[-1])
     return windows.reshape(shape).permute(0, 1, 3, 2, 4, 5).reshape(-1, height, width, windows.shape[-1])
 
 
-def _regions(length: int, window: int, shift: int) -> Tensor:
+def _region_indices(length: int, window: int, shift: int) -> Tensor:
     """Return region indices along an axis rolled by `shift`; only equal indices were neighbours before the roll."""
-    places = torch.arange(length)
-    return (places >= length - window).long() + (places >= length - shift).long() if shift else torch.zeros_like(places)
+    index = torch.arange(length)
+    return (index >= length - window).long() + (index >= length - shift).long() if shift else torch.zeros_like(index)
 
 
 class ShiftedWindowAttention(nn.Module):
@@ -165,14 +165,14 @@ class ShiftedWindowAttention(nn.Module):
     def _similarity(self, queries: Tensor, keys: Tensor) -> Tensor:
         return (queries * queries.shape[-1] ** -0.5) @ keys.transpose(-2, -1)
 
-    def _attend(self, windows: Tensor, apart: Tensor | None) -> Tensor:
-        """Compute the attention in each window; pairs of pixels where `apart` is True are masked."""
-        *places, pixels, channels = windows.shape
-        heads = self._projected(windows).reshape(*places, pixels, 3, self.num_heads, channels // self.num_heads)
+    def _attend(self, windows: Tensor, masked: Tensor | None) -> Tensor:
+        """Compute the attention in each window; pairs of pixels where `masked` is True get no attention."""
+        *batch, pixels, channels = windows.shape
+        heads = self._projected(windows).reshape(*batch, pixels, 3, self.num_heads, channels // self.num_heads)
         queries, keys, values = heads.permute(3, 0, 1, 4, 2, 5)
         weights = self._similarity(queries, keys) + self.get_relative_position_bias()
-        if apart is not None:
-            weights = weights + apart[:, None].to(weights.dtype) * -100.0
+        if masked is not None:
+            weights = weights + masked[:, None].to(weights.dtype) * -100.0
         weights = F.dropout(F.softmax(weights, dim=-1), self.attention_dropout, self.training)
         mixed = (weights @ values).transpose(-3, -2).reshape(windows.shape)
         return F.dropout(self.proj(mixed), self.dropout, self.training)
@@ -183,13 +183,13 @@ class ShiftedWindowAttention(nn.Module):
         x = F.pad(x, (0, 0, 0, -width % window[1], 0, -height % window[0]))
         padded = x.shape[1:3]
         shift = [0 if side <= part else by for side, part, by in zip(padded, window, self.shift_size, strict=True)]
-        apart = None
+        masked = None
         if any(shift):
             x = x.roll((-shift[0], -shift[1]), (1, 2))
-            rows, columns = (_regions(*sides) for sides in zip(padded, window, shift, strict=True))
-            regions = _windows((3 * rows[:, None] + columns)[None, :, :, None], window)[0, :, :, 0]
-            apart = (regions[:, None] != regions[:, :, None]).to(x.device)
-        x = _image(self._attend(_windows(x, window), apart), window, *padded)
+            rows, columns = (_region_indices(*sides) for sides in zip(padded, window, shift, strict=True))
+            regions = _split_windows((3 * rows[:, None] + columns)[None, :, :, None], window)[0, :, :, 0]
+            masked = (regions[:, None] != regions[:, :, None]).to(x.device)
+        x = _merge_windows(self._attend(_split_windows(x, window), masked), window, *padded)
         if any(shift):
             x = x.roll(shift, (1, 2))
         return x[:, :height, :width].contiguous()
@@ -410,7 +410,7 @@ class Swin_V2_B_Weights(WeightsEnum):
     DEFAULT = IMAGENET1K_V1
 
 
-_SECOND = {"block": SwinTransformerBlockV2, "downsample_layer": PatchMergingV2}
+_V2_LAYERS = {"block": SwinTransformerBlockV2, "downsample_layer": PatchMergingV2}
 
 
 def _swin(width: int, third: int, heads: int, window: int, skipped: float, **kwargs: Any) -> SwinTransformer:
@@ -440,16 +440,16 @@ def swin_b(**kwargs: Any) -> SwinTransformer:
 @register_model(Swin_V2_T_Weights)
 def swin_v2_t(**kwargs: Any) -> SwinTransformer:
     """Build the tiny Swin transformer v2; further arguments are passed to `SwinTransformer`."""
-    return _swin(96, 6, 3, 8, 0.2, **{**_SECOND, **kwargs})
+    return _swin(96, 6, 3, 8, 0.2, **{**_V2_LAYERS, **kwargs})
 
 
 @register_model(Swin_V2_S_Weights)
 def swin_v2_s(**kwargs: Any) -> SwinTransformer:
     """Build the small Swin transformer v2; further arguments are passed to `SwinTransformer`."""
-    return _swin(96, 18, 3, 8, 0.3, **{**_SECOND, **kwargs})
+    return _swin(96, 18, 3, 8, 0.3, **{**_V2_LAYERS, **kwargs})
 
 
 @register_model(Swin_V2_B_Weights)
 def swin_v2_b(**kwargs: Any) -> SwinTransformer:
     """Build the base Swin transformer v2; further arguments are passed to `SwinTransformer`."""
-    return _swin(128, 18, 4, 8, 0.5, **{**_SECOND, **kwargs})
+    return _swin(128, 18, 4, 8, 0.5, **{**_V2_LAYERS, **kwargs})

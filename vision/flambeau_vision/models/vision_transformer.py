@@ -290,31 +290,31 @@ def _vit(shape: tuple[int, int, int, int, int], weights: WeightsEnum | None, pro
     return model
 
 
-@register_model(ViT_B_16_Weights, loads=True)
+@register_model(ViT_B_16_Weights, loads_weights=True)
 def vit_b_16(**kwargs: Any) -> VisionTransformer:
     """Build the base vision transformer with patches of 16 x 16; further arguments are passed to `VisionTransformer`."""
     return _vit((16, 12, 12, 768, 3072), **kwargs)
 
 
-@register_model(ViT_B_32_Weights, loads=True)
+@register_model(ViT_B_32_Weights, loads_weights=True)
 def vit_b_32(**kwargs: Any) -> VisionTransformer:
     """Build the base vision transformer with patches of 32 x 32; further arguments are passed to `VisionTransformer`."""
     return _vit((32, 12, 12, 768, 3072), **kwargs)
 
 
-@register_model(ViT_L_16_Weights, loads=True)
+@register_model(ViT_L_16_Weights, loads_weights=True)
 def vit_l_16(**kwargs: Any) -> VisionTransformer:
     """Build the large vision transformer with patches of 16 x 16; further arguments are passed to `VisionTransformer`."""
     return _vit((16, 24, 16, 1024, 4096), **kwargs)
 
 
-@register_model(ViT_L_32_Weights, loads=True)
+@register_model(ViT_L_32_Weights, loads_weights=True)
 def vit_l_32(**kwargs: Any) -> VisionTransformer:
     """Build the large vision transformer with patches of 32 x 32; further arguments are passed to `VisionTransformer`."""
     return _vit((32, 24, 16, 1024, 4096), **kwargs)
 
 
-@register_model(ViT_H_14_Weights, loads=True)
+@register_model(ViT_H_14_Weights, loads_weights=True)
 def vit_h_14(**kwargs: Any) -> VisionTransformer:
     """Build the huge vision transformer with patches of 14 x 14; further arguments are passed to `VisionTransformer`."""
     return _vit((14, 32, 16, 1280, 5120), **kwargs)
@@ -348,16 +348,16 @@ def interpolate_embeddings(
         <All keys matched successfully>
     """
     name = "encoder.pos_embedding"
-    class_place, places = model_state[name][:, :1], model_state[name][:, 1:]
-    old_side, new_side = math.isqrt(places.shape[1]), image_size // patch_size
-    if old_side**2 != places.shape[1]:
-        raise ValueError(f"the number of patches ({places.shape[1]}) is not a square: the images were not square")
+    class_position, positions = model_state[name][:, :1], model_state[name][:, 1:]
+    old_side, new_side = math.isqrt(positions.shape[1]), image_size // patch_size
+    if old_side**2 != positions.shape[1]:
+        raise ValueError(f"the number of patches ({positions.shape[1]}) is not a square: the images were not square")
     if old_side == new_side:
         return model_state
-    square = places.permute(0, 2, 1).reshape(1, -1, old_side, old_side)
+    square = positions.permute(0, 2, 1).reshape(1, -1, old_side, old_side)
     resized = nn.functional.interpolate(square, size=new_side, mode=interpolation_mode, align_corners=True)
     state = model_state.copy()
-    state[name] = torch.cat([class_place, resized.flatten(2).permute(0, 2, 1)], dim=1)
+    state[name] = torch.cat([class_position, resized.flatten(2).permute(0, 2, 1)], dim=1)
     if reset_heads:
         return OrderedDict((key, value) for key, value in state.items() if not key.startswith("heads"))
     return state

@@ -8,7 +8,7 @@ __all__ = ["rotated_iou"]
 
 Tensor = torch.Tensor
 
-_NEARLY = 1e-5  # tolerance relative to the box area: points on a side are inside
+_TOLERANCE = 1e-5  # tolerance relative to the box area: points on a side are inside
 
 
 def _cross(first: Tensor, second: Tensor) -> Tensor:
@@ -29,7 +29,7 @@ def _inside(points: Tensor, corners: Tensor) -> Tensor:
     sides = _sides(corners)
     beyond = _cross(sides[..., None, :, :], points[..., :, None, :] - corners[..., None, :, :])
     area = _area(corners)[..., None, None]
-    return (beyond * area.sign() >= -_NEARLY * area.abs()).all(-1)
+    return (beyond * area.sign() >= -_TOLERANCE * area.abs()).all(-1)
 
 
 def _crossings(first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
@@ -40,16 +40,16 @@ def _crossings(first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
     parallel = across == 0
     across = torch.where(parallel, 1.0, across)
     share_first, share_second = _cross(between, along_second) / across, _cross(between, along_first) / across
-    there = ~parallel & (share_first >= 0) & (share_first <= 1) & (share_second >= 0) & (share_second <= 1)
-    return (from_first + share_first[..., None] * along_first).flatten(-3, -2), there.flatten(-2)
+    valid = ~parallel & (share_first >= 0) & (share_first <= 1) & (share_second >= 0) & (share_second <= 1)
+    return (from_first + share_first[..., None] * along_first).flatten(-3, -2), valid.flatten(-2)
 
 
-def _hull_area(points: Tensor, there: Tensor) -> Tensor:
-    """Return the area of the convex polygon whose corners are the points where `there` is True, in any order."""
-    count = there.sum(-1, keepdim=True)
-    centre = (points * there[..., None]).sum(-2) / count.clamp(min=1)
-    points = torch.where(there[..., None], points - centre[..., None, :], 0.0)
-    angle = torch.where(there, torch.atan2(points[..., 1], points[..., 0]), float("inf"))
+def _hull_area(points: Tensor, valid: Tensor) -> Tensor:
+    """Return the area of the convex polygon whose corners are the points where `valid` is True, in any order."""
+    count = valid.sum(-1, keepdim=True)
+    centre = (points * valid[..., None]).sum(-2) / count.clamp(min=1)
+    points = torch.where(valid[..., None], points - centre[..., None, :], 0.0)
+    angle = torch.where(valid, torch.atan2(points[..., 1], points[..., 0]), float("inf"))
     angle, order = angle.sort(-1)
     points = points.gather(-2, order[..., None].expand_as(points))
     points = torch.where(angle.isinf()[..., None], points[..., :1, :], points)  # missing points are replaced by the first corner

@@ -8,8 +8,8 @@ from typing import Any
 import flambeau as torch
 from flambeau.overrides import handle_torch_function, has_torch_function
 
+from ._nms import batched_nms_indices, nms_indices
 from ._rotated import rotated_iou
-from ._suppression import suppress, suppress_by_category
 
 __all__ = [
     "batched_nms",
@@ -27,11 +27,11 @@ __all__ = [
 
 Tensor = torch.Tensor
 
-_UPRIGHT = ("xyxy", "xywh", "cxcywh")
+_AXIS_ALIGNED = ("xyxy", "xywh", "cxcywh")
 _ROTATED = ("xywhr", "cxcywhr", "xyxyxyxy")
 
 
-def _wide(boxes: Tensor) -> Tensor:
+def _upcast(boxes: Tensor) -> Tensor:
     """Convert to a dtype in which areas do not overflow: float32 for float16 and bfloat16, int64 for small integers."""
     if boxes.is_floating_point():
         return boxes if boxes.dtype in (torch.float32, torch.float64) else boxes.float()
@@ -57,7 +57,7 @@ def box_convert(boxes: Tensor, in_fmt: str, out_fmt: str) -> Tensor:
         >>> box_convert(torch.tensor([[1.0, 2.0, 5.0, 10.0]]), "xyxy", "cxcywh")
         tensor([[3., 6., 4., 8.]])
     """
-    if not {in_fmt, out_fmt} <= {*_UPRIGHT, *_ROTATED}:
+    if not {in_fmt, out_fmt} <= {*_AXIS_ALIGNED, *_ROTATED}:
         raise ValueError(f"Unsupported Bounding Box Conversions for given in_fmt {in_fmt} and out_fmt {out_fmt}")
     if in_fmt == out_fmt:
         return boxes.clone()
@@ -133,16 +133,16 @@ def box_area(boxes: Tensor, fmt: str = "xyxy") -> Tensor:
         >>> box_area(torch.tensor([[0.0, 0.0, 2.0, 3.0], [1.0, 1.0, 2.0, 2.0]]))
         tensor([6., 1.])
     """
-    if fmt not in _UPRIGHT:
+    if fmt not in _AXIS_ALIGNED:
         raise ValueError(f"Unsupported Bounding Box area for given format {fmt}")
-    x1, y1, x2, y2 = _wide(boxes).unbind(-1)
+    x1, y1, x2, y2 = _upcast(boxes).unbind(-1)
     return (x2 - x1) * (y2 - y1) if fmt == "xyxy" else x2 * y2
 
 
 # The following functions broadcast; the public functions call them with all pairs of boxes.
 
 
-def _hull_sides(boxes1: Tensor, boxes2: Tensor) -> Tensor:
+def _enclosing_size(boxes1: Tensor, boxes2: Tensor) -> Tensor:
     """Return width and height of the smallest box that contains both."""
     corner1 = torch.minimum(boxes1[..., :2], boxes2[..., :2])
     corner2 = torch.maximum(boxes1[..., 2:], boxes2[..., 2:])
@@ -164,7 +164,7 @@ def iou(boxes1: Tensor, boxes2: Tensor, eps: float = 0.0) -> Tensor:
 
 def giou(boxes1: Tensor, boxes2: Tensor, eps: float = 0.0) -> Tensor:
     intersection, union = _intersection_and_union(boxes1, boxes2)
-    sides = _hull_sides(boxes1, boxes2)
+    sides = _enclosing_size(boxes1, boxes2)
     hull = sides[..., 0] * sides[..., 1]
     return intersection / (union + eps) - (hull - union) / (hull + eps)
 
@@ -172,7 +172,7 @@ def giou(boxes1: Tensor, boxes2: Tensor, eps: float = 0.0) -> Tensor:
 def _normalized_distance(boxes1: Tensor, boxes2: Tensor, eps: float) -> Tensor:
     """Return the squared distance of the centres divided by the squared diagonal of the enclosing box."""
     between = (boxes1[..., :2] + boxes1[..., 2:] - boxes2[..., :2] - boxes2[..., 2:]) / 2
-    return (between**2).sum(-1) / ((_hull_sides(boxes1, boxes2) ** 2).sum(-1) + eps)
+    return (between**2).sum(-1) / ((_enclosing_size(boxes1, boxes2) ** 2).sum(-1) + eps)
 
 
 def diou(boxes1: Tensor, boxes2: Tensor, eps: float = 0.0, iou_eps: float = 0.0) -> Tensor:
@@ -192,7 +192,7 @@ def ciou(boxes1: Tensor, boxes2: Tensor, eps: float = 0.0, iou_eps: float = 0.0)
 
 
 def _pairs(boxes1: Tensor, boxes2: Tensor) -> tuple[Tensor, Tensor]:
-    return _wide(boxes1)[..., :, None, :], _wide(boxes2)[..., None, :, :]
+    return _upcast(boxes1)[..., :, None, :], _upcast(boxes2)[..., None, :, :]
 
 
 def box_iou(boxes1: Tensor, boxes2: Tensor, fmt: str = "xyxy") -> Tensor:
@@ -216,10 +216,10 @@ def box_iou(boxes1: Tensor, boxes2: Tensor, fmt: str = "xyxy") -> Tensor:
         tensor([[1.0000, 0.3333]])
     """
     if fmt in _ROTATED:
-        return rotated_iou(*(box_convert(_wide(boxes), fmt, "xyxyxyxy") for boxes in (boxes1, boxes2)))
-    if fmt not in _UPRIGHT:
+        return rotated_iou(*(box_convert(_upcast(boxes), fmt, "xyxyxyxy") for boxes in (boxes1, boxes2)))
+    if fmt not in _AXIS_ALIGNED:
         raise ValueError(
-            f"Unsupported format '{fmt}'. Supported axis-aligned formats: {_UPRIGHT}. Supported rotated formats: {_ROTATED}."
+            f"Unsupported format '{fmt}'. Supported axis-aligned formats: {_AXIS_ALIGNED}. Supported rotated formats: {_ROTATED}."
         )
     return iou(*_pairs(*(box_convert(boxes, fmt, "xyxy") for boxes in (boxes1, boxes2))))
 
@@ -289,7 +289,7 @@ def complete_box_iou(boxes1: Tensor, boxes2: Tensor, eps: float = 1e-7) -> Tenso
 
 
 def _as_array(boxes: Tensor) -> Any:
-    array = _wide(boxes.detach()).cpu().numpy()
+    array = _upcast(boxes.detach()).cpu().numpy()
     return array if array.dtype.kind == "f" else array.astype("float64")
 
 
@@ -324,7 +324,7 @@ def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
     if has_torch_function((boxes, scores)):  # one `__torch_function__` call for the whole operator, as in PyTorch
         return handle_torch_function(nms, (boxes, scores), boxes, scores, iou_threshold)
     order = _by_falling_score(scores)
-    best = suppress(_as_array(boxes).take(order, 0), iou_threshold)
+    best = nms_indices(_as_array(boxes).take(order, 0), iou_threshold)
     return torch.from_numpy(order[best]).to(boxes.device)
 
 
@@ -347,7 +347,7 @@ def batched_nms(boxes: Tensor, scores: Tensor, idxs: Tensor, iou_threshold: floa
         tensor([1, 2])
     """
     order = _by_falling_score(scores)
-    best = suppress_by_category(_as_array(boxes).take(order, 0), idxs.cpu().numpy()[order], iou_threshold)
+    best = batched_nms_indices(_as_array(boxes).take(order, 0), idxs.cpu().numpy()[order], iou_threshold)
     return torch.from_numpy(order[best]).to(boxes.device)
 
 

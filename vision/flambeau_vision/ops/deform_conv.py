@@ -70,9 +70,9 @@ def deform_conv2d(
             f"weight.size[3]={2 * points}"
         )
     out_height, out_width = offset.shape[-2:]
-    places = _kernel_places(weight, (out_height, out_width), _pair(stride), _pair(padding), _pair(dilation))
-    moved = offset.reshape(batch * offset_groups, points, 2, out_height, out_width) + places
-    grid = _normalized(moved, height, width).reshape(batch * offset_groups, points * out_height, out_width, 2)
+    positions = _kernel_positions(weight, (out_height, out_width), _pair(stride), _pair(padding), _pair(dilation))
+    moved = offset.reshape(batch * offset_groups, points, 2, out_height, out_width) + positions
+    grid = _to_grid(moved, height, width).reshape(batch * offset_groups, points * out_height, out_width, 2)
     grouped = input.reshape(batch * offset_groups, channels // offset_groups, height, width)
     columns = F.grid_sample(grouped, grid, mode="bilinear", padding_mode="zeros", align_corners=False)
     columns = columns.reshape(batch, offset_groups, -1, points, out_height * out_width)
@@ -85,7 +85,7 @@ def deform_conv2d(
     return result if bias is None else result + bias[:, None, None]
 
 
-def _kernel_places(weight: Tensor, size: tuple[int, int], stride: tuple, padding: tuple, dilation: tuple) -> Tensor:
+def _kernel_positions(weight: Tensor, size: tuple[int, int], stride: tuple, padding: tuple, dilation: tuple) -> Tensor:
     """Return `(y, x)` of the unshifted kernel points in the input: `(kh * kw, 2, OH, OW)`."""
     axes = []
     for axis in (0, 1):
@@ -98,9 +98,9 @@ def _kernel_places(weight: Tensor, size: tuple[int, int], stride: tuple, padding
     return torch.stack([y, x], dim=2).reshape(-1, 2, out_height, out_width)
 
 
-def _normalized(places: Tensor, height: int, width: int) -> Tensor:
+def _to_grid(positions: Tensor, height: int, width: int) -> Tensor:
     """Convert `(y, x)` in pixels in dimension 2 to `(x, y)` in `[-1, 1]` in the last dimension."""
-    y, x = places.unbind(2)
+    y, x = positions.unbind(2)
     return torch.stack([(2 * x + 1) / width - 1, (2 * y + 1) / height - 1], dim=-1)
 
 

@@ -93,11 +93,11 @@ def _drop_block(input: Tensor, p: float, block_size: int, inplace: bool, eps: fl
     sizes = input.shape[2:]
     block_size = min(block_size, *sizes)
     # Block positions are drawn where complete blocks fit, with the probability gamma that covers the fraction p.
-    places = [size - block_size + 1 for size in sizes]
+    positions = [size - block_size + 1 for size in sizes]
     gamma = p / block_size**dims
-    for size, place in zip(sizes, places, strict=True):
-        gamma *= size / place
-    noise = torch.empty((*input.shape[:2], *places), dtype=input.dtype, device=input.device).bernoulli_(gamma)
+    for size, count in zip(sizes, positions, strict=True):
+        gamma *= size / count
+    noise = torch.empty((*input.shape[:2], *positions), dtype=input.dtype, device=input.device).bernoulli_(gamma)
     half = block_size // 2
     noise = F.pad(noise, [half] * (2 * dims), value=0)
     max_pool = F.max_pool2d if dims == 2 else F.max_pool3d

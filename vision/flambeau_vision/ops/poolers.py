@@ -77,9 +77,9 @@ class MultiScaleRoIAlign(nn.Module):
         levels = self._levels(regions[:, 1:], scales)
         result = features[0].new_zeros(len(regions), features[0].shape[1], *self.output_size)
         for level, (feature, scale) in enumerate(zip(features, scales, strict=True)):
-            chosen = torch.where(levels == level)[0]
-            pooled = roi_align(feature, regions[chosen], self.output_size, scale, self.sampling_ratio)
-            result[chosen] = pooled.to(result.dtype)
+            indices = torch.where(levels == level)[0]
+            pooled = roi_align(feature, regions[indices], self.output_size, scale, self.sampling_ratio)
+            result[indices] = pooled.to(result.dtype)
         return result
 
     def __repr__(self) -> str:

@@ -42,7 +42,7 @@ def _with_index(boxes: Tensor | Sequence[Tensor]) -> Tensor:
     return torch.cat([F.pad(image_boxes.detach(), (1, 0), value=index) for index, image_boxes in enumerate(boxes)])
 
 
-def _pixels_of(regions: Tensor, spatial_scale: float) -> Tensor:
+def _round_to_pixels(regions: Tensor, spatial_scale: float) -> Tensor:
     """Scale the sides of regions to pixels of the features, rounding half away from zero."""
     sides = regions[:, 1:] * spatial_scale
     return sides.sign() * (sides.abs() + 0.5).floor()
@@ -186,7 +186,7 @@ def _by_bin(input: Tensor, height: int, width: int) -> Tensor:
     return input.reshape(input.shape[0], -1, height, width, *input.shape[2:])
 
 
-def _bin_shares(start: Tensor, length: Tensor, bins: int, size: int) -> Tensor:
+def _bin_weights(start: Tensor, length: Tensor, bins: int, size: int) -> Tensor:
     """Return the weights `(K, bins, size)` of the pixels along one axis in the mean of each bin."""
     bin_length = (length / bins)[:, None]
     index = torch.arange(bins, dtype=start.dtype, device=start.device)
@@ -228,9 +228,9 @@ def ps_roi_pool(input: Tensor, boxes: Tensor | Sequence[Tensor], output_size: Si
     maps = _by_bin(input, height, width)
     if len(regions) == 0:
         return input.new_zeros(0, maps.shape[1], height, width)
-    x1, y1, x2, y2 = _pixels_of(regions, spatial_scale).unbind(1)
-    rows = _bin_shares(y1, (y2 - y1).clamp(min=1), height, input.shape[2])
-    columns = _bin_shares(x1, (x2 - x1).clamp(min=1), width, input.shape[3])
+    x1, y1, x2, y2 = _round_to_pixels(regions, spatial_scale).unbind(1)
+    rows = _bin_weights(y1, (y2 - y1).clamp(min=1), height, input.shape[2])
+    columns = _bin_weights(x1, (x2 - x1).clamp(min=1), width, input.shape[3])
     return _resample_bins(maps, regions, rows, columns)
 
 
@@ -262,7 +262,7 @@ def roi_pool(input: Tensor, boxes: Tensor | Sequence[Tensor], output_size: Size,
     regions, size = _with_index(boxes), _pair(output_size)
     if len(regions) == 0:
         return input.new_zeros(0, input.shape[1], *size)
-    corners = _pixels_of(regions, spatial_scale).long().tolist()
+    corners = _round_to_pixels(regions, spatial_scale).long().tolist()
     images = regions[:, 0].long().tolist()
     pooled = [_pool_region(input[image], *box, size) for image, box in zip(images, corners, strict=True)]
     return torch.stack(pooled)

@@ -9,7 +9,7 @@ from flambeau import nn
 
 from . import functional as F
 
-__all__ = ["MaybeTransform", "Transform", "channel_fill", "fill_for", "uniform"]
+__all__ = ["RandomApplyTransform", "Transform", "channel_fill", "fill_for", "uniform"]
 
 
 class Transform(nn.Module):
@@ -30,22 +30,22 @@ class Transform(nn.Module):
         """Apply the transform to `inpt` with the parameters of `make_params`."""
         raise NotImplementedError(f"{type(self).__name__} has to define transform()")
 
-    def happens(self) -> bool:
+    def should_apply(self) -> bool:
         """Draw whether this call applies the transform."""
         return True
 
     def forward(self, img: Any) -> Any:
-        return self.transform(img, self.make_params([img])) if self.happens() else img
+        return self.transform(img, self.make_params([img])) if self.should_apply() else img
 
 
-class MaybeTransform(Transform):
+class RandomApplyTransform(Transform):
     """A transform that is applied with probability `p`."""
 
     def __init__(self, p: float = 0.5) -> None:
         super().__init__()
         self.p = p
 
-    def happens(self) -> bool:
+    def should_apply(self) -> bool:
         return torch.rand(1).item() < self.p
 
     def extra_repr(self) -> str:

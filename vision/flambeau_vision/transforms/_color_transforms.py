@@ -8,7 +8,7 @@ from typing import Any
 import flambeau as torch
 
 from . import functional as F
-from ._base import MaybeTransform, Transform, uniform
+from ._base import RandomApplyTransform, Transform, uniform
 
 __all__ = [
     "ColorJitter",
@@ -133,7 +133,7 @@ class Grayscale(Transform):
         return f"num_output_channels={self.num_output_channels}"
 
 
-class RandomGrayscale(MaybeTransform):
+class RandomGrayscale(RandomApplyTransform):
     """Convert to grey at random, keeping the number of channels.
 
     Args:
@@ -198,7 +198,7 @@ class GaussianBlur(Transform):
         return f"kernel_size={self.kernel_size}, sigma={self.sigma}"
 
 
-class RandomInvert(MaybeTransform):
+class RandomInvert(RandomApplyTransform):
     """Invert the image (its negative) at random.
 
     Args:
@@ -214,7 +214,7 @@ class RandomInvert(MaybeTransform):
         return self.functions.invert(inpt)
 
 
-class RandomPosterize(MaybeTransform):
+class RandomPosterize(RandomApplyTransform):
     """Keep only the highest bits of each value, at random; for PIL images and uint8 tensors.
 
     Args:
@@ -238,7 +238,7 @@ class RandomPosterize(MaybeTransform):
         return f"bits={self.bits},p={self.p}"
 
 
-class RandomSolarize(MaybeTransform):
+class RandomSolarize(RandomApplyTransform):
     """Invert all values at or above a threshold, at random.
 
     Args:
@@ -262,7 +262,7 @@ class RandomSolarize(MaybeTransform):
         return f"threshold={self.threshold},p={self.p}"
 
 
-class RandomAdjustSharpness(MaybeTransform):
+class RandomAdjustSharpness(RandomApplyTransform):
     """Blur or sharpen at random.
 
     Args:
@@ -286,7 +286,7 @@ class RandomAdjustSharpness(MaybeTransform):
         return f"sharpness_factor={self.sharpness_factor},p={self.p}"
 
 
-class RandomAutocontrast(MaybeTransform):
+class RandomAutocontrast(RandomApplyTransform):
     """Stretch each channel to the full value range, at random.
 
     Args:
@@ -302,7 +302,7 @@ class RandomAutocontrast(MaybeTransform):
         return self.functions.autocontrast(inpt)
 
 
-class RandomEqualize(MaybeTransform):
+class RandomEqualize(RandomApplyTransform):
     """Equalize the histogram of each channel at random; for PIL images and uint8 tensors.
 
     Args:
@@ -319,7 +319,7 @@ class RandomEqualize(MaybeTransform):
         return self.functions.equalize(inpt)
 
 
-class RandomErasing(MaybeTransform):
+class RandomErasing(RandomApplyTransform):
     """Overwrite a random rectangle of a tensor of shape `(..., C, H, W)` with probability `p`.
 
     Zhong, Zheng, Kang, Li and Yang, [Random Erasing Data Augmentation](https://arxiv.org/abs/1708.04896), 2017.

@@ -55,7 +55,7 @@ def affine_matrix(
 
     Angles are in degrees; positive ones turn clockwise, as the y axis points down.
     """
-    a, b, c, d = (scale * value for value in _turned_and_sheared(angle, shear))
+    a, b, c, d = (scale * value for value in _rotation_shear_matrix(angle, shear))
     (x, y), (right, down) = center, translate
     return [a, b, x + right + a * -x + b * -y, c, d, y + down + c * -x + d * -y]
 
@@ -64,13 +64,13 @@ def inverse_affine_matrix(
     center: Sequence[float], angle: float, translate: Sequence[float], scale: float, shear: Sequence[float]
 ) -> list[float]:
     """Return the inverse of `affine_matrix`, which maps output points to input points."""
-    a, b, c, d = _turned_and_sheared(angle, shear)
+    a, b, c, d = _rotation_shear_matrix(angle, shear)
     a, b, c, d = d / scale, -b / scale, -c / scale, a / scale
     (x, y), (right, down) = center, translate
     return [a, b, a * (-x - right) + b * (-y - down) + x, c, d, c * (-x - right) + d * (-y - down) + y]
 
 
-def _turned_and_sheared(angle: float, shear: Sequence[float]) -> tuple[float, float, float, float]:
+def _rotation_shear_matrix(angle: float, shear: Sequence[float]) -> tuple[float, float, float, float]:
     """Return the 2 x 2 matrix of a shear along y, a shear along x and a rotation; its determinant is 1."""
     rotation, shear_x, shear_y = math.radians(angle), math.radians(shear[0]), math.radians(shear[1])
     a = math.cos(rotation - shear_y) / math.cos(shear_y)

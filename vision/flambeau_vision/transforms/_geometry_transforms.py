@@ -10,7 +10,7 @@ from typing import Any
 import flambeau as torch
 
 from . import functional as F
-from ._base import MaybeTransform, Transform, channel_fill, fill_for, uniform
+from ._base import RandomApplyTransform, Transform, channel_fill, fill_for, uniform
 from ._geometry import InterpolationMode
 from .functional.geometry import four_sides
 
@@ -439,7 +439,7 @@ class TenCrop(Transform):
         return f"size={self.size}, vertical_flip={self.vertical_flip}"
 
 
-class RandomHorizontalFlip(MaybeTransform):
+class RandomHorizontalFlip(RandomApplyTransform):
     """Flip horizontally at random.
 
     Args:
@@ -455,7 +455,7 @@ class RandomHorizontalFlip(MaybeTransform):
         return self.functions.hflip(inpt)
 
 
-class RandomVerticalFlip(MaybeTransform):
+class RandomVerticalFlip(RandomApplyTransform):
     """Flip vertically at random.
 
     Args:
@@ -610,7 +610,7 @@ class RandomAffine(Transform):
         return shown if self.center is None else f"{shown}, center={self.center}"
 
 
-class RandomPerspective(MaybeTransform):
+class RandomPerspective(RandomApplyTransform):
     """Apply a random perspective transform that moves the corners inwards.
 
     Args:

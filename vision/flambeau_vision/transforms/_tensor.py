@@ -46,7 +46,7 @@ __all__ = [
     "perspective",
     "posterize",
     "resize",
-    "resize_in_whole_numbers",
+    "resize_v2",
     "rotate",
     "solarize",
     "to_grayscale",
@@ -68,7 +68,7 @@ def _as_batch(img: Tensor) -> Tensor:
     return batch if batch.is_floating_point() else batch.float()
 
 
-def _like(batch: Tensor, img: Tensor) -> Tensor:
+def _from_batch(batch: Tensor, img: Tensor) -> Tensor:
     """Undo `_as_batch`: restore the leading dimensions and the dtype of `img`, rounding for integer dtypes."""
     result = batch.reshape(*img.shape[:-2], *batch.shape[-2:])
     if result.dtype == img.dtype:
@@ -101,18 +101,16 @@ def crop(img: Tensor, top: int, left: int, height: int, width: int) -> Tensor:
     return F.pad(cropped, outside) if any(outside) else cropped
 
 
-_SMOOTH = (InterpolationMode.BILINEAR, InterpolationMode.BICUBIC)
+_SMOOTH_MODES = (InterpolationMode.BILINEAR, InterpolationMode.BICUBIC)
 
 
 def resize(img: Tensor, size: tuple[int, int], interpolation: InterpolationMode, antialias: bool | None) -> Tensor:
-    return _resize(_as_batch(img), img, size, interpolation, bool(antialias) and interpolation in _SMOOTH)
+    return _resize(_as_batch(img), img, size, interpolation, bool(antialias) and interpolation in _SMOOTH_MODES)
 
 
-def resize_in_whole_numbers(
-    img: Tensor, size: tuple[int, int], interpolation: InterpolationMode, antialias: bool | None
-) -> Tensor:
+def resize_v2(img: Tensor, size: tuple[int, int], interpolation: InterpolationMode, antialias: bool | None) -> Tensor:
     """Resize like `resize`, also with the Lanczos filter; uint8 on the CPU is computed in integer arithmetic."""
-    filters = (*_SMOOTH, InterpolationMode.LANCZOS)
+    filters = (*_SMOOTH_MODES, InterpolationMode.LANCZOS)
     if interpolation is InterpolationMode.LANCZOS and not antialias:
         raise ValueError("InterpolationMode.LANCZOS requires antialias=True")
     in_integers = img.dtype == torch.uint8 and img.device.type == "cpu" and interpolation in filters
@@ -121,9 +119,9 @@ def resize_in_whole_numbers(
 
 
 def _resize(batch: Tensor, img: Tensor, size: tuple[int, int], interpolation: InterpolationMode, antialias: bool) -> Tensor:
-    align_corners = False if antialias or interpolation in _SMOOTH else None
+    align_corners = False if antialias or interpolation in _SMOOTH_MODES else None
     mode = interpolation.value
-    return _like(F.interpolate(batch, size, mode=mode, align_corners=align_corners, antialias=antialias), img)
+    return _from_batch(F.interpolate(batch, size, mode=mode, align_corners=align_corners, antialias=antialias), img)
 
 
 # Padding
@@ -136,7 +134,7 @@ def pad(img: Tensor, padding: tuple[int, int, int, int], fill: Any, padding_mode
     if padding_mode == "constant":
         return _pad_constant(img, padding, 0 if fill is None else fill)
     mode = "replicate" if padding_mode == "edge" else padding_mode
-    return _like(F.pad(_as_batch(img), [left, right, top, bottom], mode=mode), img)
+    return _from_batch(F.pad(_as_batch(img), [left, right, top, bottom], mode=mode), img)
 
 
 def _pad_constant(img: Tensor, padding: tuple[int, int, int, int], fill: Any) -> Tensor:
@@ -160,16 +158,16 @@ def _channel_values(fill: Any, img: Tensor) -> Tensor:
     return values.reshape(-1, 1, 1)
 
 
-def _mirrored(before: int, size: int, after: int, device: Any) -> Tensor:
+def _symmetric_indices(before: int, size: int, after: int, device: Any) -> Tensor:
     """Return the indices of a symmetric padding: `0 .. size - 1`, mirrored at both ends with the end indices repeated."""
-    places = torch.arange(-before, size + after, device=device) % (2 * size)
-    return torch.where(places < size, places, 2 * size - 1 - places)
+    indices = torch.arange(-before, size + after, device=device) % (2 * size)
+    return torch.where(indices < size, indices, 2 * size - 1 - indices)
 
 
 def _pad_symmetric(img: Tensor, padding: tuple[int, int, int, int]) -> Tensor:
     left, top, right, bottom = padding
-    rows = _mirrored(top, img.shape[-2], bottom, img.device)
-    columns = _mirrored(left, img.shape[-1], right, img.device)
+    rows = _symmetric_indices(top, img.shape[-2], bottom, img.device)
+    columns = _symmetric_indices(left, img.shape[-1], right, img.device)
     return img[..., rows[:, None], columns]
 
 
@@ -184,7 +182,7 @@ def _pixels(height: int, width: int, start: tuple[float, float], like: Tensor) -
     return x, y
 
 
-def _like_of(img: Tensor) -> Tensor:
+def _coordinates_like(img: Tensor) -> Tensor:
     """Return a tensor with the dtype and device for computing pixel coordinates of `img`."""
     return img if img.is_floating_point() else img.new_empty(0, dtype=torch.float32)
 
@@ -209,7 +207,7 @@ def sample_grid(img: Tensor, grid: Tensor, interpolation: InterpolationMode, fil
             result = torch.where(inside < 0.5, background, result)
         else:
             result = result * inside + (1 - inside) * background
-    return _like(result, img)
+    return _from_batch(result, img)
 
 
 def _sample_affine(
@@ -218,7 +216,7 @@ def _sample_affine(
     # The matrix is scaled first, as in torchvision: at positions halfway between two pixels, rounding errors decide
     # which pixel is the nearest.
     _, height, width = get_dimensions(img)
-    like = _like_of(img)
+    like = _coordinates_like(img)
     rows = torch.tensor(matrix, dtype=like.dtype, device=like.device).reshape(2, 3)
     (a, b, c), (d, e, f) = rows[0] / (0.5 * width), rows[1] / (0.5 * height)
     x, y = _pixels(*size, (0.5 - size[1] / 2, 0.5 - size[0] / 2), like)
@@ -252,7 +250,7 @@ def rotate(img: Tensor, angle: float, interpolation: InterpolationMode, expand: 
 
 def perspective(img: Tensor, coefficients: list[float], interpolation: InterpolationMode, fill: Any) -> Tensor:
     _, height, width = get_dimensions(img)
-    like = _like_of(img)
+    like = _coordinates_like(img)
     numbers = torch.tensor([*coefficients, 1.0], dtype=like.dtype, device=like.device).reshape(3, 3)
     (a, b, c), (d, e, f), (g, h, i) = numbers[0] / (0.5 * width), numbers[1] / (0.5 * height), numbers[2]
     x, y = _pixels(height, width, (0.5, 0.5), like)
@@ -278,7 +276,7 @@ def gaussian_blur(img: Tensor, kernel_size: Sequence[int], sigma: Sequence[float
     kernel = (rows[:, None] * columns[None, :]).expand(channels, 1, -1, -1)
     half_x, half_y = kernel_size[0] // 2, kernel_size[1] // 2
     padded = F.pad(batch, [half_x, half_x, half_y, half_y], mode="reflect")
-    return _like(F.conv2d(padded, kernel, groups=channels), img)
+    return _from_batch(F.conv2d(padded, kernel, groups=channels), img)
 
 
 def _gaussian(size: int, sigma: float, like: Tensor) -> Tensor:

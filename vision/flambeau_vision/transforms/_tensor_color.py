@@ -15,17 +15,17 @@ __all__ = [
     "adjust_sharpness",
     "as_float",
     "autocontrast",
+    "average_neighbours",
     "check_channels",
     "check_factor",
     "convert_image_dtype",
     "equalize",
     "invert",
     "largest_value",
-    "neighbours_averaged",
     "posterize",
+    "shift_hue",
     "solarize",
     "to_grayscale",
-    "turn_hue",
 ]
 
 Tensor = torch.Tensor
@@ -125,18 +125,18 @@ def adjust_saturation(img: Tensor, factor: float) -> Tensor:
 
 
 def adjust_hue(img: Tensor, factor: float) -> Tensor:
-    return convert_image_dtype(turn_hue(convert_image_dtype(img, torch.float32), factor, by_products=False), img.dtype)
+    return convert_image_dtype(shift_hue(convert_image_dtype(img, torch.float32), factor, v2_rounding=False), img.dtype)
 
 
-def turn_hue(img: Tensor, factor: float, by_products: bool) -> Tensor:
-    """Add `factor` to the hue of a float32 image. `by_products` rounds like torchvision's v2, otherwise like v1."""
+def shift_hue(img: Tensor, factor: float, v2_rounding: bool) -> Tensor:
+    """Add `factor` to the hue of a float32 image. `v2_rounding` rounds like torchvision's v2, otherwise like v1."""
     if check_channels(img) == 1 or img.numel() == 0:
         return img
-    hue, saturation, value = _rgb_to_hsv(img, by_products)
-    return _hsv_to_rgb((hue + factor) % 1.0, saturation, value, by_products)
+    hue, saturation, value = _rgb_to_hsv(img, v2_rounding)
+    return _hsv_to_rgb((hue + factor) % 1.0, saturation, value, v2_rounding)
 
 
-def _rgb_to_hsv(img: Tensor, by_products: bool) -> tuple[Tensor, Tensor, Tensor]:
+def _rgb_to_hsv(img: Tensor, v2_rounding: bool) -> tuple[Tensor, Tensor, Tensor]:
     red, green, _ = img.unbind(-3)
     value = img.amax(-3)
     spread = value - img.amin(-3)
@@ -149,23 +149,23 @@ def _rgb_to_hsv(img: Tensor, by_products: bool) -> tuple[Tensor, Tensor, Tensor]
     from_green = 2.0 + below_red - below_blue
     from_blue = 4.0 + below_green - below_red
     sixths = torch.where(value == red, from_red, torch.where(value == green, from_green, from_blue))
-    turns = sixths * (1.0 / 6.0) if by_products else sixths / 6.0
+    turns = sixths * (1.0 / 6.0) if v2_rounding else sixths / 6.0
     return torch.fmod(turns + 1.0, 1.0), saturation, value
 
 
 # Indices into (value, lowest, falling, rising): rows are red, green and blue, columns the six parts of the hue circle.
-_COLOURS = ((0, 2, 1, 1, 3, 0), (3, 0, 0, 2, 1, 1), (1, 1, 3, 0, 0, 2))
+_HSV_CHANNELS = ((0, 2, 1, 1, 3, 0), (3, 0, 0, 2, 1, 1), (1, 1, 3, 0, 0, 2))
 
 
-def _hsv_to_rgb(hue: Tensor, saturation: Tensor, value: Tensor, by_products: bool) -> Tensor:
+def _hsv_to_rgb(hue: Tensor, saturation: Tensor, value: Tensor, v2_rounding: bool) -> Tensor:
     sixth = (hue * 6.0).floor()
     part = hue * 6.0 - sixth
     lowest = value * (1.0 - saturation)
     falling = value * (1.0 - saturation * part)
-    rise = saturation * part + (1.0 - saturation) if by_products else 1.0 - saturation * (1.0 - part)
+    rise = saturation * part + (1.0 - saturation) if v2_rounding else 1.0 - saturation * (1.0 - part)
     levels = torch.stack([value, *(level.clamp(0, 1) for level in (lowest, falling, value * rise))], dim=-3)
-    chosen = torch.tensor(_COLOURS, device=hue.device)[:, sixth.long() % 6]
-    return levels.gather(-3, chosen.movedim(0, -3))
+    indices = torch.tensor(_HSV_CHANNELS, device=hue.device)[:, sixth.long() % 6]
+    return levels.gather(-3, indices.movedim(0, -3))
 
 
 def adjust_gamma(img: Tensor, gamma: float, gain: float) -> Tensor:
@@ -179,17 +179,17 @@ def adjust_sharpness(img: Tensor, factor: float) -> Tensor:
     check_channels(img)
     if min(img.shape[-2:]) <= 2:
         return img
-    return _blend(img, _smooth(img), factor)
+    return _blend(img, _blur_inner(img), factor)
 
 
-def _smooth(img: Tensor) -> Tensor:
+def _blur_inner(img: Tensor) -> Tensor:
     """Average each pixel with its neighbours, except for the border pixels."""
     result = img.clone()
-    result[..., 1:-1, 1:-1] = neighbours_averaged(img).to(img.dtype)
+    result[..., 1:-1, 1:-1] = average_neighbours(img).to(img.dtype)
     return result
 
 
-def neighbours_averaged(img: Tensor) -> Tensor:
+def average_neighbours(img: Tensor) -> Tensor:
     """Return the 3 x 3 average of each inner pixel, whose own weight is 5, as floats; rounded for integer images."""
     channels = img.shape[-3]
     batch = as_float(img).reshape(-1, *img.shape[-3:])

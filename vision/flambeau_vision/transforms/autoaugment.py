@@ -171,20 +171,20 @@ def apply_operation(
     raise ValueError(f"The provided operator {name} is not recognized.")
 
 
-def _up_to(largest: float, bins: int) -> tuple[torch.Tensor, bool]:
+def _linear_magnitudes(largest: float, bins: int) -> tuple[torch.Tensor, bool]:
     return torch.linspace(0.0, largest, bins), True
 
 
 def _shears(largest: float, bins: int) -> Space:
-    return {"ShearX": _up_to(largest, bins), "ShearY": _up_to(largest, bins)}
+    return {"ShearX": _linear_magnitudes(largest, bins), "ShearY": _linear_magnitudes(largest, bins)}
 
 
 def _translations(largest_x: float, largest_y: float, bins: int) -> Space:
-    return {"TranslateX": _up_to(largest_x, bins), "TranslateY": _up_to(largest_y, bins)}
+    return {"TranslateX": _linear_magnitudes(largest_x, bins), "TranslateY": _linear_magnitudes(largest_y, bins)}
 
 
 def _colours(largest: float, bins: int) -> Space:
-    return {name: _up_to(largest, bins) for name in ("Brightness", "Color", "Contrast", "Sharpness")}
+    return {name: _linear_magnitudes(largest, bins) for name in ("Brightness", "Color", "Contrast", "Sharpness")}
 
 
 def _posterize(most_bits: int, dropped_bits: int, bins: int) -> tuple[torch.Tensor, bool]:
@@ -195,26 +195,26 @@ def _solarize(bins: int, white: float) -> tuple[torch.Tensor, bool]:
     return torch.linspace(white, 0.0, bins), False
 
 
-def _without_strength(*names: str) -> Space:
+def _without_magnitude(*names: str) -> Space:
     return {name: (torch.tensor(0.0), False) for name in names}
 
 
-def _auto_space(bins: int, size: Sequence[int], white: float) -> Space:
+def _augmentation_space(bins: int, size: Sequence[int], white: float) -> Space:
     """Return the operations of AutoAugment and RandAugment; `size` is `(height, width)`, `white` the value of white."""
     return {
         **_shears(0.3, bins),
         **_translations(150.0 / 331.0 * size[1], 150.0 / 331.0 * size[0], bins),
-        "Rotate": _up_to(30.0, bins),
+        "Rotate": _linear_magnitudes(30.0, bins),
         **_colours(0.9, bins),
         "Posterize": _posterize(8, 4, bins),
         "Solarize": _solarize(bins, white),
-        **_without_strength("AutoContrast", "Equalize"),
+        **_without_magnitude("AutoContrast", "Equalize"),
     }
 
 
 def policy_space(size: Sequence[int], white: float) -> Space:
     """Return the operations of `AutoAugment`; `size` is `(height, width)`, `white` the value of white."""
-    return {**_auto_space(10, size, white), **_without_strength("Invert")}
+    return {**_augmentation_space(10, size, white), **_without_magnitude("Invert")}
 
 
 class _Augment(Transform):
@@ -236,7 +236,7 @@ class _Augment(Transform):
         """Draw the operations and their magnitudes; `size` is `(height, width)`."""
         raise NotImplementedError(f"{type(self).__name__} has to define draw()")
 
-    def white_of(self, inpt: Any) -> float:
+    def white_value(self, inpt: Any) -> float:
         """Return the value of white in an image."""
         return 255.0
 
@@ -248,7 +248,7 @@ class _Augment(Transform):
         fill = channel_fill(inpt, self.fill)
         for name, magnitude in params["operations"]:
             if name == "Solarize":
-                magnitude *= self.white_of(inpt) / self.white
+                magnitude *= self.white_value(inpt) / self.white
             inpt = apply_operation(inpt, name, magnitude, self.interpolation, fill, self.functions)
         return inpt
 
@@ -336,7 +336,7 @@ class RandAugment(_Augment):
         self.num_magnitude_bins = num_magnitude_bins
 
     def draw(self, size: tuple[int, int]) -> list[tuple[str, float]]:
-        space = {**_without_strength("Identity"), **_auto_space(self.num_magnitude_bins, size, self.white)}
+        space = {**_without_magnitude("Identity"), **_augmentation_space(self.num_magnitude_bins, size, self.white)}
         operations = []
         for _ in range(self.num_ops):
             name, (magnitudes, signed) = list(space.items())[int(torch.randint(len(space), (1,)).item())]
@@ -379,14 +379,14 @@ class TrivialAugmentWide(_Augment):
     def draw(self, size: tuple[int, int]) -> list[tuple[str, float]]:
         bins = self.num_magnitude_bins
         space = {
-            **_without_strength("Identity"),
+            **_without_magnitude("Identity"),
             **_shears(0.99, bins),
             **_translations(32.0, 32.0, bins),
-            "Rotate": _up_to(135.0, bins),
+            "Rotate": _linear_magnitudes(135.0, bins),
             **_colours(0.99, bins),
             "Posterize": _posterize(8, 6, bins),
             "Solarize": _solarize(bins, self.white),
-            **_without_strength("AutoContrast", "Equalize"),
+            **_without_magnitude("AutoContrast", "Equalize"),
         }
         name, (magnitudes, signed) = list(space.items())[int(torch.randint(len(space), (1,)).item())]
         magnitude = magnitudes[torch.randint(len(magnitudes), (1,))].item() if magnitudes.ndim > 0 else 0.0
@@ -446,10 +446,10 @@ class AugMix(_Augment):
         return {
             **_shears(0.3, bins),
             **_translations(size[1] / 3.0, size[0] / 3.0, bins),
-            "Rotate": _up_to(30.0, bins),
+            "Rotate": _linear_magnitudes(30.0, bins),
             "Posterize": _posterize(4, 4, bins),
             "Solarize": _solarize(bins, self.white),
-            **_without_strength("AutoContrast", "Equalize"),
+            **_without_magnitude("AutoContrast", "Equalize"),
             **(_colours(0.9, bins) if self.all_ops else {}),
         }
 
@@ -466,8 +466,8 @@ class AugMix(_Augment):
     def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
         _, height, width = F.get_dimensions(flat_inputs[0])
         count = self.count_samples(flat_inputs[0])
-        keep, mix = self._draw_shares(count, 2).unbind(1)
-        weights = self._draw_shares(count, self.mixture_width) * mix[:, None]
+        keep, mix = self._draw_weights(count, 2).unbind(1)
+        weights = self._draw_weights(count, self.mixture_width) * mix[:, None]
         chains = [self.draw((height, width)) for _ in range(self.mixture_width)]
         return {"keep": keep, "weights": list(weights.unbind(1)), "chains": chains}
 
@@ -475,7 +475,7 @@ class AugMix(_Augment):
         """Return the number of samples in a batch that get separate mixing weights."""
         return inpt.shape[0] if isinstance(inpt, torch.Tensor) and inpt.ndim > 3 else 1
 
-    def _draw_shares(self, count: int, parts: int) -> torch.Tensor:
+    def _draw_weights(self, count: int, parts: int) -> torch.Tensor:
         """Draw positive weights of shape `(count, parts)`; each row sums to 1."""
         return torch.distributions.Dirichlet(torch.full((count, parts), float(self.alpha))).sample()
 

@@ -11,7 +11,7 @@ from ...transforms._presets import ObjectDetection
 from .._api import SITE, Weights, WeightsEnum, fix_argument
 from .._meta import COCO_CATEGORIES
 
-__all__ = ["choose_weights", "coco", "finish"]
+__all__ = ["coco", "load_weights", "resolve_weights"]
 
 
 def coco(file: str, num_params: int) -> Weights:
@@ -19,7 +19,7 @@ def coco(file: str, num_params: int) -> Weights:
     return Weights(f"{SITE}{file}.pth", ObjectDetection, {"categories": COCO_CATEGORIES, "num_params": num_params})
 
 
-def choose_weights(
+def resolve_weights(
     kwargs: dict[str, Any],
     weights: WeightsEnum | None,
     backbone_default: WeightsEnum,
@@ -30,22 +30,22 @@ def choose_weights(
 
     With detector weights, no backbone weights are loaded. Without any weights, all stages of the backbone are trained.
     """
-    chosen = type(backbone_default).verify(kwargs.pop("weights_backbone", backbone_default))
+    backbone_weights = type(backbone_default).verify(kwargs.pop("weights_backbone", backbone_default))
     if weights is not None:
-        chosen = None
+        backbone_weights = None
         fix_argument(kwargs, "num_classes", len(weights.meta["categories"]))
     kwargs.setdefault("num_classes", 91)
     trained = kwargs.pop("trainable_backbone_layers", None)
-    if weights is None and chosen is None:
+    if weights is None and backbone_weights is None:
         return None, largest
-    return chosen, usual if trained is None else trained
+    return backbone_weights, usual if trained is None else trained
 
 
-def finish(model: nn.Module, weights: WeightsEnum | None, progress: bool, exact_norm: bool = False) -> nn.Module:
-    """Load the weights. `exact_norm` sets the eps of `FrozenBatchNorm2d` layers to 0."""
+def load_weights(model: nn.Module, weights: WeightsEnum | None, progress: bool, zero_norm_eps: bool = False) -> nn.Module:
+    """Load the weights. `zero_norm_eps` sets the eps of `FrozenBatchNorm2d` layers to 0."""
     if weights is not None:
         model.load_state_dict(weights.get_state_dict(progress=progress, check_hash=True))
-        if exact_norm:
+        if zero_norm_eps:
             for module in model.modules():
                 if isinstance(module, FrozenBatchNorm2d):
                     module.eps = 0.0

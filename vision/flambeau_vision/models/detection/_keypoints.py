@@ -19,12 +19,12 @@ def resize_keypoints(keypoints: Tensor, original_size: Sequence[int], new_size: 
     return keypoints * torch.tensor([scale_x, scale_y, 1.0], dtype=keypoints.dtype, device=keypoints.device)
 
 
-def _cells(keypoints: Tensor, regions: Tensor, side: int) -> tuple[Tensor, Tensor]:
+def _heatmap_indices(keypoints: Tensor, regions: Tensor, side: int) -> tuple[Tensor, Tensor]:
     """Return the flat heatmap index of each keypoint in its region, and whether it is visible and inside of the region."""
     corner, end = regions[:, None, :2], regions[:, None, 2:]
-    places = keypoints[..., :2]
-    cells = ((places - corner) * (side / (end - corner))).floor().long()
-    cells = torch.where(places == end, torch.full_like(cells, side - 1), cells)
+    positions = keypoints[..., :2]
+    cells = ((positions - corner) * (side / (end - corner))).floor().long()
+    cells = torch.where(positions == end, torch.full_like(cells, side - 1), cells)
     valid = ((cells >= 0) & (cells < side)).all(dim=-1) & (keypoints[..., 2] > 0)
     return (cells[..., 1] * side + cells[..., 0]) * valid, valid
 
@@ -45,36 +45,36 @@ def keypointrcnn_loss(logits: Tensor, regions: list[Tensor], keypoints: list[Ten
     if height != width:
         raise ValueError(f"keypoint_logits height and width should be equal. Instead got H = {height} and W = {width}")
     parts = zip(keypoints, objects, regions, strict=True)
-    found = [_cells(of_objects[shown], image_regions, height) for of_objects, shown, image_regions in parts]
+    found = [_heatmap_indices(of_objects[shown], image_regions, height) for of_objects, shown, image_regions in parts]
     cells, valid = (torch.cat([part[index].flatten() for part in found]) for index in (0, 1))
     if not valid.any():
         return logits.sum() * 0
     return F.cross_entropy(logits.reshape(count * kinds, height * width)[valid], cells[valid])
 
 
-def heatmaps_to_keypoints(pictures: Tensor, boxes: Tensor) -> tuple[Tensor, Tensor]:
+def heatmaps_to_keypoints(heatmaps: Tensor, boxes: Tensor) -> tuple[Tensor, Tensor]:
     """Return the position with the highest score for each keypoint, and the score.
 
     Args:
-        pictures: a heatmap of scores for each box and keypoint, `(N, K, M, M)`.
+        heatmaps: a heatmap of scores for each box and keypoint, `(N, K, M, M)`.
         boxes: `(N, 4)`.
 
     Returns:
         `(N, K, 3)`: x, y and 1, in pixels of the image; and the scores `(N, K)`.
     """
-    places, scores = pictures.new_ones(*pictures.shape[:2], 3), pictures.new_zeros(pictures.shape[:2])
+    positions, scores = heatmaps.new_ones(*heatmaps.shape[:2], 3), heatmaps.new_zeros(heatmaps.shape[:2])
     sides = (boxes[:, 2:] - boxes[:, :2]).clamp(min=1)
-    for index, (picture, side, box) in enumerate(zip(pictures, sides, boxes, strict=True)):
+    for index, (heatmap, side, box) in enumerate(zip(heatmaps, sides, boxes, strict=True)):
         width, height = (int(length) for length in side.ceil().tolist())
-        scaled = F.interpolate(picture[:, None], size=(height, width), mode="bicubic", align_corners=False)
+        scaled = F.interpolate(heatmap[:, None], size=(height, width), mode="bicubic", align_corners=False)
         scores[index], cells = scaled.flatten(1).max(dim=1)
         cell = torch.stack([cells % width, cells // width], dim=1)
-        places[index, :, :2] = (cell + 0.5) * (side / side.ceil()) + box[:2]
-    return places, scores
+        positions[index, :, :2] = (cell + 0.5) * (side / side.ceil()) + box[:2]
+    return positions, scores
 
 
-def keypointrcnn_inference(pictures: Tensor, boxes: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+def keypointrcnn_inference(heatmaps: Tensor, boxes: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
     """Split heatmaps by image, apply `heatmaps_to_keypoints`, and return lists of positions and scores."""
-    parts = zip(pictures.split([len(part) for part in boxes]), boxes, strict=True)
-    places, scores = zip(*(heatmaps_to_keypoints(maps, image_boxes) for maps, image_boxes in parts), strict=True)
-    return list(places), list(scores)
+    parts = zip(heatmaps.split([len(part) for part in boxes]), boxes, strict=True)
+    positions, scores = zip(*(heatmaps_to_keypoints(maps, image_boxes) for maps, image_boxes in parts), strict=True)
+    return list(positions), list(scores)

@@ -36,23 +36,23 @@ def maskrcnn_loss(
     if targets.numel() == 0:
         return logits.sum() * 0
     classes = torch.cat([image_labels[shown] for image_labels, shown in zip(labels, objects, strict=True)])
-    places = torch.arange(len(classes), device=classes.device)
-    return F.binary_cross_entropy_with_logits(logits[places, classes], targets)
+    indices = torch.arange(len(classes), device=classes.device)
+    return F.binary_cross_entropy_with_logits(logits[indices, classes], targets)
 
 
 def maskrcnn_inference(logits: Tensor, labels: list[Tensor]) -> list[Tensor]:
     """Return the masks of the predicted classes for each image: `(detections, 1, M, M)`, from 0 to 1."""
     classes = torch.cat(labels)
-    chosen = logits.sigmoid()[torch.arange(len(logits), device=logits.device), classes][:, None]
-    return list(chosen.split([len(image_labels) for image_labels in labels]))
+    probabilities = logits.sigmoid()[torch.arange(len(logits), device=logits.device), classes][:, None]
+    return list(probabilities.split([len(image_labels) for image_labels in labels]))
 
 
-def _paste(picture: Tensor, box: Sequence[int], height: int, width: int) -> Tensor:
+def _paste(mask: Tensor, box: Sequence[int], height: int, width: int) -> Tensor:
     """Resize a mask to a box, including its last row and column, and paste it into an empty image."""
     left, top, right, bottom = box
     size = (max(bottom - top + 1, 1), max(right - left + 1, 1))
-    scaled = F.interpolate(picture[None, None], size=size, mode="bilinear", align_corners=False)[0, 0]
-    image = picture.new_zeros(height, width)
+    scaled = F.interpolate(mask[None, None], size=size, mode="bilinear", align_corners=False)[0, 0]
+    image = mask.new_zeros(height, width)
     first_row, end_row = max(top, 0), min(bottom + 1, height)
     first_column, end_column = max(left, 0), min(right + 1, width)
     if first_row < end_row and first_column < end_column:
@@ -61,11 +61,11 @@ def _paste(picture: Tensor, box: Sequence[int], height: int, width: int) -> Tens
     return image
 
 
-def paste_masks_in_image(pictures: Tensor, boxes: Tensor, image_size: Sequence[int], padding: int = 1) -> Tensor:
+def paste_masks_in_image(masks: Tensor, boxes: Tensor, image_size: Sequence[int], padding: int = 1) -> Tensor:
     """Paste the masks of boxes into masks of the image.
 
     Args:
-        pictures: `(detections, 1, M, M)`.
+        masks: `(detections, 1, M, M)`.
         boxes: `(detections, 4)`.
         image_size: height and width of the image.
         padding: zero pixels added around the masks and, in proportion, around the boxes, for smooth borders.
@@ -73,11 +73,11 @@ def paste_masks_in_image(pictures: Tensor, boxes: Tensor, image_size: Sequence[i
     Returns:
         a tensor `(detections, 1, height, width)`.
     """
-    side = pictures.shape[-1]
-    pictures = F.pad(pictures, (padding,) * 4)
+    side = masks.shape[-1]
+    masks = F.pad(masks, (padding,) * 4)
     centers, halves = (boxes[:, 2:] + boxes[:, :2]) * 0.5, (boxes[:, 2:] - boxes[:, :2]) * 0.5
     halves = halves * ((side + 2 * padding) / side)
     widened = torch.cat([centers - halves, centers + halves], dim=1).to(torch.int64).tolist()
     height, width = image_size
-    images = [_paste(picture[0], box, height, width) for picture, box in zip(pictures, widened, strict=True)]
-    return torch.stack(images)[:, None] if images else pictures.new_empty((0, 1, height, width))
+    images = [_paste(mask[0], box, height, width) for mask, box in zip(masks, widened, strict=True)]
+    return torch.stack(images)[:, None] if images else masks.new_empty((0, 1, height, width))

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 import flambeau as torch
 from flambeau import nn
 
-__all__ = ["BELOW", "BETWEEN", "BoxCoder", "Matcher", "SSDMatcher", "draw_balanced", "retrieve_out_channels"]
+__all__ = ["BELOW", "BETWEEN", "BoxCoder", "Matcher", "SSDMatcher", "retrieve_out_channels", "sample_balanced"]
 
 Tensor = torch.Tensor
 
 # Results of a matcher for anchors without a matched object: background (BELOW) or ignored (BETWEEN).
 BELOW, BETWEEN = -1, -2
 
-_LARGEST_GROWTH = math.log(1000.0 / 16)  # limit of the log of box size / anchor size, so that exp does not overflow
+_MAX_LOG_GROWTH = math.log(1000.0 / 16)  # limit of the log of box size / anchor size, so that exp does not overflow
 
 
 def _centres_and_sides(boxes: Tensor) -> tuple[Tensor, Tensor]:
@@ -49,7 +49,7 @@ class BoxCoder:
         anchor_centre, anchor_side = _centres_and_sides(anchors.to(deltas.dtype))
         move, grow = self._factors(deltas)
         centre = deltas[..., :2] / move * anchor_side + anchor_centre
-        side = torch.exp((deltas[..., 2:] / grow).clamp(max=_LARGEST_GROWTH)) * anchor_side
+        side = torch.exp((deltas[..., 2:] / grow).clamp(max=_MAX_LOG_GROWTH)) * anchor_side
         return torch.cat([centre - 0.5 * side, centre + 0.5 * side], dim=-1)
 
 
@@ -94,7 +94,7 @@ class SSDMatcher(Matcher):
         return matches
 
 
-def draw_balanced(labels: Tensor, count: int, positive_share: float) -> tuple[Tensor, Tensor]:
+def sample_balanced(labels: Tensor, count: int, positive_share: float) -> tuple[Tensor, Tensor]:
     """Sample up to `count` anchors for the losses, at most `positive_share` of them objects (label >= 1), the others background.
 
     Returns:

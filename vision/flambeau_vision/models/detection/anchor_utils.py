@@ -17,8 +17,8 @@ Tensor = torch.Tensor
 
 def _grid(height: int, width: int, device: torch.device) -> tuple[Tensor, Tensor]:
     """Return `(x, y)` of all grid positions, row by row."""
-    places = torch.arange(height * width, device=device)
-    return places % width, places // width
+    positions = torch.arange(height * width, device=device)
+    return positions % width, positions // width
 
 
 class AnchorGenerator(nn.Module):

@@ -15,7 +15,7 @@ from ...ops.poolers import MultiScaleRoIAlign
 from .._api import WeightsEnum, register_model
 from ..mobilenetv3 import MobileNet_V3_Large_Weights, mobilenet_v3_large
 from ..resnet import ResNet50_Weights, resnet50
-from ._build import choose_weights, coco, finish
+from ._build import coco, load_weights, resolve_weights
 from .anchor_utils import AnchorGenerator
 from .backbone_utils import mobilenet_extractor, resnet_extractor
 from .generalized_rcnn import GeneralizedRCNN
@@ -208,50 +208,50 @@ class FasterRCNN_MobileNet_V3_Large_320_FPN_Weights(WeightsEnum):
     DEFAULT = COCO_V1
 
 
-@register_model(FasterRCNN_ResNet50_FPN_Weights, loads=True)
+@register_model(FasterRCNN_ResNet50_FPN_Weights, loads_weights=True)
 def fasterrcnn_resnet50_fpn(*, weights: Any, progress: bool, **kwargs: Any) -> FasterRCNN:
     """Build Faster R-CNN on ResNet-50; further arguments are passed to `FasterRCNN`.
 
     `weights_backbone` are weights of the ResNet, and `trainable_backbone_layers` is the number of its trained stages, from
     0 to 5.
     """
-    chosen, trained = choose_weights(kwargs, weights, ResNet50_Weights.IMAGENET1K_V1, largest=5, usual=3)
-    norm = FrozenBatchNorm2d if weights is not None or chosen is not None else nn.BatchNorm2d
-    backbone = resnet_extractor(resnet50(weights=chosen, progress=progress, norm_layer=norm), trained)
-    return finish(FasterRCNN(backbone, **kwargs), weights, progress, exact_norm=True)
+    backbone_weights, trained = resolve_weights(kwargs, weights, ResNet50_Weights.IMAGENET1K_V1, largest=5, usual=3)
+    norm = FrozenBatchNorm2d if weights is not None or backbone_weights is not None else nn.BatchNorm2d
+    backbone = resnet_extractor(resnet50(weights=backbone_weights, progress=progress, norm_layer=norm), trained)
+    return load_weights(FasterRCNN(backbone, **kwargs), weights, progress, zero_norm_eps=True)
 
 
-@register_model(FasterRCNN_ResNet50_FPN_V2_Weights, loads=True)
+@register_model(FasterRCNN_ResNet50_FPN_V2_Weights, loads_weights=True)
 def fasterrcnn_resnet50_fpn_v2(*, weights: Any, progress: bool, **kwargs: Any) -> FasterRCNN:
     """Build Faster R-CNN on ResNet-50, with more convolutions; arguments are those of `fasterrcnn_resnet50_fpn`.
 
     Li, Xie, Chen, Dollár, He and Girshick, [Benchmarking Detection Transfer Learning with Vision
     Transformers](https://arxiv.org/abs/2111.11429), 2021.
     """
-    chosen, trained = choose_weights(kwargs, weights, ResNet50_Weights.IMAGENET1K_V1, largest=5, usual=3)
-    network = resnet50(weights=chosen, progress=progress)
+    backbone_weights, trained = resolve_weights(kwargs, weights, ResNet50_Weights.IMAGENET1K_V1, largest=5, usual=3)
+    network = resnet50(weights=backbone_weights, progress=progress)
     backbone = resnet_extractor(network, trained, norm_layer=nn.BatchNorm2d)
     head = FastRCNNConvFCHead((256, 7, 7), [256] * 4, [1024], norm_layer=nn.BatchNorm2d)
     parts = {"rpn_head": RPNHead(256, 3, conv_depth=2), "box_head": head, **kwargs}
-    return finish(FasterRCNN(backbone, **parts), weights, progress)
+    return load_weights(FasterRCNN(backbone, **parts), weights, progress)
 
 
 def _on_mobilenet(weights: Any, progress: bool, kwargs: dict[str, Any]) -> FasterRCNN:
-    chosen, trained = choose_weights(kwargs, weights, MobileNet_V3_Large_Weights.IMAGENET1K_V1, largest=6, usual=3)
-    norm = FrozenBatchNorm2d if weights is not None or chosen is not None else nn.BatchNorm2d
-    backbone = mobilenet_extractor(mobilenet_v3_large(weights=chosen, progress=progress, norm_layer=norm), trained)
+    backbone_weights, trained = resolve_weights(kwargs, weights, MobileNet_V3_Large_Weights.IMAGENET1K_V1, largest=6, usual=3)
+    norm = FrozenBatchNorm2d if weights is not None or backbone_weights is not None else nn.BatchNorm2d
+    backbone = mobilenet_extractor(mobilenet_v3_large(weights=backbone_weights, progress=progress, norm_layer=norm), trained)
     anchors = AnchorGenerator(((32, 64, 128, 256, 512),) * 3, ((0.5, 1.0, 2.0),) * 3)
     options = {"rpn_anchor_generator": anchors, "rpn_score_thresh": 0.05, **kwargs}
-    return finish(FasterRCNN(backbone, **options), weights, progress)
+    return load_weights(FasterRCNN(backbone, **options), weights, progress)
 
 
-@register_model(FasterRCNN_MobileNet_V3_Large_FPN_Weights, loads=True)
+@register_model(FasterRCNN_MobileNet_V3_Large_FPN_Weights, loads_weights=True)
 def fasterrcnn_mobilenet_v3_large_fpn(*, weights: Any, progress: bool, **kwargs: Any) -> FasterRCNN:
     """Build Faster R-CNN on MobileNet v3; arguments are those of `fasterrcnn_resnet50_fpn`, with 0 to 6 trained stages."""
     return _on_mobilenet(weights, progress, kwargs)
 
 
-@register_model(FasterRCNN_MobileNet_V3_Large_320_FPN_Weights, loads=True)
+@register_model(FasterRCNN_MobileNet_V3_Large_320_FPN_Weights, loads_weights=True)
 def fasterrcnn_mobilenet_v3_large_320_fpn(*, weights: Any, progress: bool, **kwargs: Any) -> FasterRCNN:
     """Build Faster R-CNN on MobileNet v3 for small images; arguments are those of `fasterrcnn_mobilenet_v3_large_fpn`."""
     small = {"min_size": 320, "max_size": 640, "rpn_pre_nms_top_n_test": 150, "rpn_post_nms_top_n_test": 150}

@@ -19,7 +19,7 @@ from ...ops.losses import generalized_box_iou_loss, sigmoid_focal_loss
 from ...ops.misc import FrozenBatchNorm2d
 from .._api import WeightsEnum, register_model
 from ..resnet import ResNet50_Weights, resnet50
-from ._build import choose_weights, coco, finish
+from ._build import coco, load_weights, resolve_weights
 from .anchor_utils import AnchorGenerator
 from .backbone_utils import resnet_extractor
 from .rpn import by_anchor
@@ -205,14 +205,14 @@ class FCOS(nn.Module):
         self, targets: list[Target], outputs: dict[str, Tensor], anchors: list[Tensor], per_level: list[int]
     ) -> dict[str, Tensor]:
         logits, losses, count = outputs["cls_logits"], [], 0
-        for index, (target, places) in enumerate(zip(targets, anchors, strict=True)):
-            matches = self._match(target["boxes"], places, per_level)
+        for index, (target, image_anchors) in enumerate(zip(targets, anchors, strict=True)):
+            matches = self._match(target["boxes"], image_anchors, per_level)
             positive = torch.where(matches >= 0)[0]
-            boxes, places = target["boxes"][matches[positive]], places[positive]
+            boxes, image_anchors = target["boxes"][matches[positive]], image_anchors[positive]
             one_hot = torch.zeros_like(logits[index])
             one_hot[positive, target["labels"][matches[positive]]] = 1.0
-            predicted = decode(outputs["bbox_regression"][index, positive], places)
-            distances = _distances(_centers_and_sizes(places)[0], boxes)
+            predicted = decode(outputs["bbox_regression"][index, positive], image_anchors)
+            distances = _distances(_centers_and_sizes(image_anchors)[0], boxes)
             pairs = distances[:, [0, 2]], distances[:, [1, 3]]  # left and right, top and bottom
             (across, along) = (pair.amin(dim=1) / pair.amax(dim=1) for pair in pairs)
             centerness = outputs["bbox_ctrness"][index, positive, 0]
@@ -231,15 +231,15 @@ class FCOS(nn.Module):
         """Return the detections of one image."""
         likely, central = outputs["cls_logits"].sigmoid(), outputs["bbox_ctrness"].sigmoid()
         classes = likely.shape[-1]
-        scores, places, start = [], [], 0
+        scores, indices, start = [], [], 0
         for level in (likely * central).sqrt().split(per_level):
             candidates = torch.where(level.flatten() > self.score_thresh)[0]
             best = level.flatten()[candidates].topk(min(self.topk_candidates, len(candidates)))
             scores.append(best.values)
-            places.append(candidates[best.indices] + start * classes)
+            indices.append(candidates[best.indices] + start * classes)
             start += len(level)
-        score, place = torch.cat(scores), torch.cat(places)
-        index, labels = place // classes, place % classes
+        score, index = torch.cat(scores), torch.cat(indices)
+        index, labels = index // classes, index % classes
         boxes = decode(outputs["bbox_regression"][index], anchors[index])
         boxes = box_ops.clip_boxes_to_image(boxes, image_shape)
         keep = box_ops.batched_nms(boxes, score, labels, self.nms_thresh)[: self.detections_per_img]
@@ -259,9 +259,9 @@ class FCOS(nn.Module):
         if self.training:
             return losses_or_detections(self, self._losses(targets, outputs, anchors, per_level), [])
         results = []
-        for index, (places, shape) in enumerate(zip(anchors, batch.image_sizes, strict=True)):
+        for index, (image_anchors, shape) in enumerate(zip(anchors, batch.image_sizes, strict=True)):
             of_image = {name: output[index] for name, output in outputs.items()}
-            results.append(self._results(of_image, places, per_level, shape))
+            results.append(self._results(of_image, image_anchors, per_level, shape))
         return losses_or_detections(self, {}, self.transform.postprocess(results, batch.image_sizes, sizes))
 
 
@@ -270,15 +270,15 @@ class FCOS_ResNet50_FPN_Weights(WeightsEnum):
     DEFAULT = COCO_V1
 
 
-@register_model(FCOS_ResNet50_FPN_Weights, loads=True)
+@register_model(FCOS_ResNet50_FPN_Weights, loads_weights=True)
 def fcos_resnet50_fpn(*, weights: Any, progress: bool, **kwargs: Any) -> FCOS:
     """Build FCOS on ResNet-50; further arguments are passed to `FCOS`.
 
     `weights_backbone` are weights of the ResNet, and `trainable_backbone_layers` is the number of its trained stages, from
     0 to 5.
     """
-    chosen, trained = choose_weights(kwargs, weights, ResNet50_Weights.IMAGENET1K_V1, largest=5, usual=3)
-    norm = FrozenBatchNorm2d if weights is not None or chosen is not None else nn.BatchNorm2d
-    network = resnet50(weights=chosen, progress=progress, norm_layer=norm)
+    backbone_weights, trained = resolve_weights(kwargs, weights, ResNet50_Weights.IMAGENET1K_V1, largest=5, usual=3)
+    norm = FrozenBatchNorm2d if weights is not None or backbone_weights is not None else nn.BatchNorm2d
+    network = resnet50(weights=backbone_weights, progress=progress, norm_layer=norm)
     backbone = resnet_extractor(network, trained, (2, 3, 4), LastLevelP6P7(256, 256))
-    return finish(FCOS(backbone, **kwargs), weights, progress)
+    return load_weights(FCOS(backbone, **kwargs), weights, progress)

@@ -15,7 +15,7 @@ from ...ops.poolers import MultiScaleRoIAlign
 from ...transforms._presets import ObjectDetection
 from .._api import SITE, Weights, WeightsEnum, fix_argument, register_model
 from ..resnet import ResNet50_Weights, resnet50
-from ._build import choose_weights, finish
+from ._build import load_weights, resolve_weights
 from .backbone_utils import resnet_extractor
 from .faster_rcnn import FasterRCNN
 
@@ -53,8 +53,8 @@ class KeypointRCNNPredictor(nn.Module):
         self.out_channels = num_keypoints
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        pictures = self.kps_score_lowres(x)
-        return F.interpolate(pictures, scale_factor=float(self.up_scale), mode="bilinear", align_corners=False)
+        heatmaps = self.kps_score_lowres(x)
+        return F.interpolate(heatmaps, scale_factor=float(self.up_scale), mode="bilinear", align_corners=False)
 
 
 class KeypointRCNN(FasterRCNN):
@@ -121,7 +121,7 @@ class KeypointRCNN_ResNet50_FPN_Weights(WeightsEnum):
     DEFAULT = COCO_V1
 
 
-@register_model(KeypointRCNN_ResNet50_FPN_Weights, loads=True)
+@register_model(KeypointRCNN_ResNet50_FPN_Weights, loads_weights=True)
 def keypointrcnn_resnet50_fpn(*, weights: Any, progress: bool, **kwargs: Any) -> KeypointRCNN:
     """Build Keypoint R-CNN on ResNet-50; further arguments are passed to `KeypointRCNN`.
 
@@ -131,8 +131,8 @@ def keypointrcnn_resnet50_fpn(*, weights: Any, progress: bool, **kwargs: Any) ->
     if weights is not None:
         fix_argument(kwargs, "num_keypoints", len(weights.meta["keypoint_names"]))
     kwargs.setdefault("num_classes", 2)
-    chosen, trained = choose_weights(kwargs, weights, ResNet50_Weights.IMAGENET1K_V1, largest=5, usual=3)
-    norm = FrozenBatchNorm2d if weights is not None or chosen is not None else nn.BatchNorm2d
-    backbone = resnet_extractor(resnet50(weights=chosen, progress=progress, norm_layer=norm), trained)
+    backbone_weights, trained = resolve_weights(kwargs, weights, ResNet50_Weights.IMAGENET1K_V1, largest=5, usual=3)
+    norm = FrozenBatchNorm2d if weights is not None or backbone_weights is not None else nn.BatchNorm2d
+    backbone = resnet_extractor(resnet50(weights=backbone_weights, progress=progress, norm_layer=norm), trained)
     exact = weights is KeypointRCNN_ResNet50_FPN_Weights.COCO_V1
-    return finish(KeypointRCNN(backbone, **kwargs), weights, progress, exact_norm=exact)
+    return load_weights(KeypointRCNN(backbone, **kwargs), weights, progress, zero_norm_eps=exact)

@@ -14,7 +14,7 @@ from ...ops.misc import Conv2dNormActivation, FrozenBatchNorm2d
 from ...ops.poolers import MultiScaleRoIAlign
 from .._api import WeightsEnum, register_model
 from ..resnet import ResNet50_Weights, resnet50
-from ._build import choose_weights, coco, finish
+from ._build import coco, load_weights, resolve_weights
 from .backbone_utils import resnet_extractor
 from .faster_rcnn import FasterRCNN, FastRCNNConvFCHead
 from .rpn import RPNHead
@@ -129,32 +129,32 @@ class MaskRCNN_ResNet50_FPN_V2_Weights(WeightsEnum):
     DEFAULT = COCO_V1
 
 
-@register_model(MaskRCNN_ResNet50_FPN_Weights, loads=True)
+@register_model(MaskRCNN_ResNet50_FPN_Weights, loads_weights=True)
 def maskrcnn_resnet50_fpn(*, weights: Any, progress: bool, **kwargs: Any) -> MaskRCNN:
     """Build Mask R-CNN on ResNet-50; further arguments are passed to `MaskRCNN`.
 
     `weights_backbone` are weights of the ResNet, and `trainable_backbone_layers` is the number of its trained stages, from
     0 to 5.
     """
-    chosen, trained = choose_weights(kwargs, weights, ResNet50_Weights.IMAGENET1K_V1, largest=5, usual=3)
-    norm = FrozenBatchNorm2d if weights is not None or chosen is not None else nn.BatchNorm2d
-    backbone = resnet_extractor(resnet50(weights=chosen, progress=progress, norm_layer=norm), trained)
-    return finish(MaskRCNN(backbone, **kwargs), weights, progress, exact_norm=True)
+    backbone_weights, trained = resolve_weights(kwargs, weights, ResNet50_Weights.IMAGENET1K_V1, largest=5, usual=3)
+    norm = FrozenBatchNorm2d if weights is not None or backbone_weights is not None else nn.BatchNorm2d
+    backbone = resnet_extractor(resnet50(weights=backbone_weights, progress=progress, norm_layer=norm), trained)
+    return load_weights(MaskRCNN(backbone, **kwargs), weights, progress, zero_norm_eps=True)
 
 
-@register_model(MaskRCNN_ResNet50_FPN_V2_Weights, loads=True)
+@register_model(MaskRCNN_ResNet50_FPN_V2_Weights, loads_weights=True)
 def maskrcnn_resnet50_fpn_v2(*, weights: Any, progress: bool, **kwargs: Any) -> MaskRCNN:
     """Build Mask R-CNN on ResNet-50, with more convolutions; arguments are those of `maskrcnn_resnet50_fpn`.
 
     Li, Xie, Chen, Dollár, He and Girshick, [Benchmarking Detection Transfer Learning with Vision
     Transformers](https://arxiv.org/abs/2111.11429), 2021.
     """
-    chosen, trained = choose_weights(kwargs, weights, ResNet50_Weights.IMAGENET1K_V1, largest=5, usual=3)
-    backbone = resnet_extractor(resnet50(weights=chosen, progress=progress), trained, norm_layer=nn.BatchNorm2d)
+    backbone_weights, trained = resolve_weights(kwargs, weights, ResNet50_Weights.IMAGENET1K_V1, largest=5, usual=3)
+    backbone = resnet_extractor(resnet50(weights=backbone_weights, progress=progress), trained, norm_layer=nn.BatchNorm2d)
     parts = {
         "rpn_head": RPNHead(256, 3, conv_depth=2),
         "box_head": FastRCNNConvFCHead((256, 7, 7), [256] * 4, [1024], norm_layer=nn.BatchNorm2d),
         "mask_head": MaskRCNNHeads(256, [256] * 4, 1, norm_layer=nn.BatchNorm2d),
         **kwargs,
     }
-    return finish(MaskRCNN(backbone, **parts), weights, progress)
+    return load_weights(MaskRCNN(backbone, **parts), weights, progress)

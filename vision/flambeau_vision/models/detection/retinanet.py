@@ -18,7 +18,7 @@ from ...ops.losses import generalized_box_iou_loss, sigmoid_focal_loss
 from ...ops.misc import Conv2dNormActivation, FrozenBatchNorm2d
 from .._api import WeightsEnum, register_model
 from ..resnet import ResNet50_Weights, resnet50
-from ._build import choose_weights, coco, finish
+from ._build import coco, load_weights, resolve_weights
 from ._utils import BETWEEN, BoxCoder, Matcher
 from .anchor_utils import AnchorGenerator
 from .backbone_utils import resnet_extractor
@@ -204,16 +204,16 @@ class RetinaNet(nn.Module):
         image_shape: tuple[int, int],
     ) -> Target:
         classes = logits.shape[-1]
-        scores, places, start = [], [], 0
+        scores, indices, start = [], [], 0
         for count in per_level:
             level = torch.sigmoid(logits[start : start + count]).flatten()
             candidates = torch.where(level > self.score_thresh)[0]
             best = level[candidates].topk(min(self.topk_candidates, len(candidates)))
             scores.append(best.values)
-            places.append(candidates[best.indices] + start * classes)
+            indices.append(candidates[best.indices] + start * classes)
             start += count
-        score, place = torch.cat(scores), torch.cat(places)
-        index, labels = place // classes, place % classes
+        score, index = torch.cat(scores), torch.cat(indices)
+        index, labels = index // classes, index % classes
         boxes = box_ops.clip_boxes_to_image(self.box_coder.decode(deltas[index], anchors[index]), image_shape)
         keep = box_ops.batched_nms(boxes, score, labels, self.nms_thresh)[: self.detections_per_img]
         return {"boxes": boxes[keep], "scores": score[keep], "labels": labels[keep]}
@@ -246,29 +246,29 @@ class RetinaNet_ResNet50_FPN_V2_Weights(WeightsEnum):
     DEFAULT = COCO_V1
 
 
-@register_model(RetinaNet_ResNet50_FPN_Weights, loads=True)
+@register_model(RetinaNet_ResNet50_FPN_Weights, loads_weights=True)
 def retinanet_resnet50_fpn(*, weights: Any, progress: bool, **kwargs: Any) -> RetinaNet:
     """Build RetinaNet on ResNet-50; further arguments are passed to `RetinaNet`.
 
     `weights_backbone` are weights of the ResNet, and `trainable_backbone_layers` is the number of its trained stages, from
     0 to 5.
     """
-    chosen, trained = choose_weights(kwargs, weights, ResNet50_Weights.IMAGENET1K_V1, largest=5, usual=3)
-    norm = FrozenBatchNorm2d if weights is not None or chosen is not None else nn.BatchNorm2d
-    network = resnet50(weights=chosen, progress=progress, norm_layer=norm)
+    backbone_weights, trained = resolve_weights(kwargs, weights, ResNet50_Weights.IMAGENET1K_V1, largest=5, usual=3)
+    norm = FrozenBatchNorm2d if weights is not None or backbone_weights is not None else nn.BatchNorm2d
+    network = resnet50(weights=backbone_weights, progress=progress, norm_layer=norm)
     backbone = resnet_extractor(network, trained, (2, 3, 4), LastLevelP6P7(256, 256))
-    return finish(RetinaNet(backbone, **kwargs), weights, progress, exact_norm=True)
+    return load_weights(RetinaNet(backbone, **kwargs), weights, progress, zero_norm_eps=True)
 
 
-@register_model(RetinaNet_ResNet50_FPN_V2_Weights, loads=True)
+@register_model(RetinaNet_ResNet50_FPN_V2_Weights, loads_weights=True)
 def retinanet_resnet50_fpn_v2(*, weights: Any, progress: bool, **kwargs: Any) -> RetinaNet:
     """Build RetinaNet on ResNet-50 with group normalization in its heads; arguments are those of `retinanet_resnet50_fpn`.
 
     Zhang, Chi, Yao, Lei and Li, [Bridging the Gap Between Anchor-based and Anchor-free
     Detection](https://arxiv.org/abs/1912.02424), 2019.
     """
-    chosen, trained = choose_weights(kwargs, weights, ResNet50_Weights.IMAGENET1K_V1, largest=5, usual=3)
-    network = resnet50(weights=chosen, progress=progress)
+    backbone_weights, trained = resolve_weights(kwargs, weights, ResNet50_Weights.IMAGENET1K_V1, largest=5, usual=3)
+    network = resnet50(weights=backbone_weights, progress=progress)
     backbone = resnet_extractor(network, trained, (2, 3, 4), LastLevelP6P7(2048, 256))
     head = RetinaNetHead(256, 9, kwargs["num_classes"], norm_layer=partial(nn.GroupNorm, 32))
-    return finish(RetinaNet(backbone, **{"head": head, "box_loss": "giou", **kwargs}), weights, progress)
+    return load_weights(RetinaNet(backbone, **{"head": head, "box_loss": "giou", **kwargs}), weights, progress)

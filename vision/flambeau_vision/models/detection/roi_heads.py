@@ -12,7 +12,7 @@ from flambeau import nn
 from ...ops import boxes as box_ops
 from ._keypoints import heatmaps_to_keypoints, keypointrcnn_inference, keypointrcnn_loss
 from ._masks import maskrcnn_inference, maskrcnn_loss, paste_masks_in_image
-from ._utils import BETWEEN, BoxCoder, Matcher, draw_balanced
+from ._utils import BETWEEN, BoxCoder, Matcher, sample_balanced
 
 __all__ = [
     "RoIHeads",
@@ -118,9 +118,9 @@ class RoIHeads(nn.Module):
             classes = target["labels"]
         labels = torch.where(matches >= 0, classes[matches.clamp(min=0)], torch.zeros_like(matches))
         labels = torch.where(matches == BETWEEN, torch.full_like(labels, -1), labels)
-        chosen = torch.cat(draw_balanced(labels, self.batch_size_per_image, self.positive_fraction)).sort().values
-        regions, labels = regions[chosen], labels[chosen]
-        objects = matches[chosen].clamp(min=0)
+        sampled = torch.cat(sample_balanced(labels, self.batch_size_per_image, self.positive_fraction)).sort().values
+        regions, labels = regions[sampled], labels[sampled]
+        objects = matches[sampled].clamp(min=0)
         return regions, labels, self.box_coder.encode(boxes[objects], regions), objects
 
     def _results(self, boxes: Tensor, scores: Tensor, image_shape: tuple[int, int]) -> dict[str, Tensor]:
@@ -161,7 +161,7 @@ class RoIHeads(nn.Module):
         self._add_masks_and_keypoints(features, image_shapes, results)
         return results, {}
 
-    def _pictures(self, kind: str, features: dict[str, Tensor], boxes: list[Tensor], shapes: list[tuple[int, int]]) -> Tensor:
+    def _run_heads(self, kind: str, features: dict[str, Tensor], boxes: list[Tensor], shapes: list[tuple[int, int]]) -> Tensor:
         """Predict the masks or heatmaps of regions; `kind` is `"mask"` or `"keypoint"`."""
         pool, head, predictor = (getattr(self, f"{kind}_{part}") for part in ("roi_pool", "head", "predictor"))
         return predictor(head(pool(features, boxes, shapes)))
@@ -178,16 +178,16 @@ class RoIHeads(nn.Module):
         if self.mask_predictor is None and self.keypoint_predictor is None:
             return losses
         shown = [torch.where(labels > 0)[0] for _, labels, _, _ in samples]
-        regions = [sample[0][places] for sample, places in zip(samples, shown, strict=True)]
-        objects = [sample[3][places] for sample, places in zip(samples, shown, strict=True)]
+        regions = [sample[0][indices] for sample, indices in zip(samples, shown, strict=True)]
+        objects = [sample[3][indices] for sample, indices in zip(samples, shown, strict=True)]
         if self.mask_predictor is not None:
-            pictures = self._pictures("mask", features, regions, image_shapes)
+            mask_logits = self._run_heads("mask", features, regions, image_shapes)
             masks, labels = ([target[name] for target in targets] for name in ("masks", "labels"))
-            losses["loss_mask"] = maskrcnn_loss(pictures, regions, masks, labels, objects)
+            losses["loss_mask"] = maskrcnn_loss(mask_logits, regions, masks, labels, objects)
         if self.keypoint_predictor is not None:
-            pictures = self._pictures("keypoint", features, regions, image_shapes)
+            heatmaps = self._run_heads("keypoint", features, regions, image_shapes)
             keypoints = [target["keypoints"] for target in targets]
-            losses["loss_keypoint"] = keypointrcnn_loss(pictures, regions, keypoints, objects)
+            losses["loss_keypoint"] = keypointrcnn_loss(heatmaps, regions, keypoints, objects)
         return losses
 
     def _add_masks_and_keypoints(
@@ -195,11 +195,11 @@ class RoIHeads(nn.Module):
     ) -> None:
         boxes = [result["boxes"] for result in results]
         if self.mask_predictor is not None:
-            pictures = self._pictures("mask", features, boxes, image_shapes)
-            chosen = maskrcnn_inference(pictures, [result["labels"] for result in results])
-            for result, masks in zip(results, chosen, strict=True):
+            mask_logits = self._run_heads("mask", features, boxes, image_shapes)
+            masks_per_image = maskrcnn_inference(mask_logits, [result["labels"] for result in results])
+            for result, masks in zip(results, masks_per_image, strict=True):
                 result["masks"] = masks
         if self.keypoint_predictor is not None:
-            pictures = self._pictures("keypoint", features, boxes, image_shapes)
-            for result, places, scores in zip(results, *keypointrcnn_inference(pictures, boxes), strict=True):
-                result["keypoints"], result["keypoints_scores"] = places, scores
+            heatmaps = self._run_heads("keypoint", features, boxes, image_shapes)
+            for result, keypoints, scores in zip(results, *keypointrcnn_inference(heatmaps, boxes), strict=True):
+                result["keypoints"], result["keypoints_scores"] = keypoints, scores

@@ -11,7 +11,7 @@ from flambeau import nn
 
 from ...ops import boxes as box_ops
 from ...ops.misc import Conv2dNormActivation
-from ._utils import BELOW, BETWEEN, BoxCoder, Matcher, draw_balanced
+from ._utils import BELOW, BETWEEN, BoxCoder, Matcher, sample_balanced
 from .anchor_utils import AnchorGenerator
 from .image_list import ImageList
 
@@ -112,8 +112,8 @@ class RegionProposalNetwork(nn.Module):
             candidates.append(best + start)
             levels.append(torch.full_like(best, level))
             start += count
-        chosen, level = torch.cat(candidates), torch.cat(levels)
-        boxes, scores = box_ops.clip_boxes_to_image(boxes[chosen], image_shape), torch.sigmoid(scores[chosen])
+        candidate, level = torch.cat(candidates), torch.cat(levels)
+        boxes, scores = box_ops.clip_boxes_to_image(boxes[candidate], image_shape), torch.sigmoid(scores[candidate])
         keep = box_ops.remove_small_boxes(boxes, self.min_size)
         keep = keep[scores[keep] >= self.score_thresh]
         best = box_ops.batched_nms(boxes[keep], scores[keep], level[keep], self.nms_thresh)
@@ -134,9 +134,9 @@ class RegionProposalNetwork(nn.Module):
         count = anchors[0].shape[0]
         positive, negative = [], []
         for index, (labels, _) in enumerate(labelled):
-            chosen = draw_balanced(labels, self.batch_size_per_image, self.positive_fraction)
-            positive.append(chosen[0] + index * count)
-            negative.append(chosen[1] + index * count)
+            sampled = sample_balanced(labels, self.batch_size_per_image, self.positive_fraction)
+            positive.append(sampled[0] + index * count)
+            negative.append(sampled[1] + index * count)
         positives = torch.cat(positive)
         sampled = torch.cat([positives, *negative])
         labels = torch.cat([labels for labels, _ in labelled])

@@ -14,7 +14,7 @@ from flambeau import nn
 from ...ops import boxes as box_ops
 from .._api import WeightsEnum, register_model
 from ..vgg import VGG16_Weights, vgg16
-from ._build import choose_weights, coco, finish
+from ._build import coco, load_weights, resolve_weights
 from ._utils import BoxCoder, SSDMatcher, retrieve_out_channels
 from .anchor_utils import DefaultBoxGenerator
 from .rpn import by_anchor
@@ -270,18 +270,18 @@ class SSD300_VGG16_Weights(WeightsEnum):
     DEFAULT = COCO_V1
 
 
-@register_model(SSD300_VGG16_Weights, loads=True)
+@register_model(SSD300_VGG16_Weights, loads_weights=True)
 def ssd300_vgg16(*, weights: Any, progress: bool, **kwargs: Any) -> SSD:
     """Build SSD on VGG-16, for images resized to 300 x 300; further arguments are passed to `SSD`.
 
     `weights_backbone` are weights of VGG, and `trainable_backbone_layers` is the number of its trained stages, from 0 to 5.
     """
-    chosen, trained = choose_weights(kwargs, weights, VGG16_Weights.IMAGENET1K_FEATURES, largest=5, usual=4)
-    backbone = _vgg_extractor(vgg16(weights=chosen, progress=progress), trained)
+    backbone_weights, trained = resolve_weights(kwargs, weights, VGG16_Weights.IMAGENET1K_FEATURES, largest=5, usual=4)
+    backbone = _vgg_extractor(vgg16(weights=backbone_weights, progress=progress), trained)
     boxes = DefaultBoxGenerator(
         [[2], [2, 3], [2, 3], [2, 3], [2], [2]],
         scales=[0.07, 0.15, 0.33, 0.51, 0.69, 0.87, 1.05],
         steps=[8, 16, 32, 64, 100, 300],
     )
     colours = {"image_mean": [0.48235, 0.45882, 0.40784], "image_std": [1.0 / 255.0] * 3}
-    return finish(SSD(backbone, boxes, (300, 300), **{**colours, **kwargs}), weights, progress)
+    return load_weights(SSD(backbone, boxes, (300, 300), **{**colours, **kwargs}), weights, progress)

@@ -14,7 +14,7 @@ from flambeau import nn
 from ...ops.misc import Conv2dNormActivation
 from .._api import WeightsEnum, register_model
 from ..mobilenetv3 import MobileNet_V3_Large_Weights, mobilenet_v3_large
-from ._build import choose_weights, coco, finish
+from ._build import coco, load_weights, resolve_weights
 from .anchor_utils import DefaultBoxGenerator
 from .ssd import SSD, SSDScoringHead
 
@@ -129,17 +129,19 @@ class SSDLite320_MobileNet_V3_Large_Weights(WeightsEnum):
     DEFAULT = COCO_V1
 
 
-@register_model(SSDLite320_MobileNet_V3_Large_Weights, loads=True)
+@register_model(SSDLite320_MobileNet_V3_Large_Weights, loads_weights=True)
 def ssdlite320_mobilenet_v3_large(*, weights: Any, progress: bool, norm_layer: Layer | None = None, **kwargs: Any) -> SSD:
     """Build SSDlite on MobileNet v3, for images resized to 320 x 320; further arguments are passed to `SSD`.
 
     `weights_backbone` are weights of the MobileNet, `trainable_backbone_layers` is the number of its trained stages, from 0 to
     6, and `norm_layer` creates normalizations. Without backbone weights, the last stage has half of the channels.
     """
-    chosen, trained = choose_weights(kwargs, weights, MobileNet_V3_Large_Weights.IMAGENET1K_V1, largest=6, usual=6)
+    backbone_weights, trained = resolve_weights(kwargs, weights, MobileNet_V3_Large_Weights.IMAGENET1K_V1, largest=6, usual=6)
     norm_layer = norm_layer or partial(nn.BatchNorm2d, eps=0.001, momentum=0.03)
-    network = mobilenet_v3_large(weights=chosen, progress=progress, norm_layer=norm_layer, reduced_tail=chosen is None)
-    if chosen is None:
+    network = mobilenet_v3_large(
+        weights=backbone_weights, progress=progress, norm_layer=norm_layer, reduced_tail=backbone_weights is None
+    )
+    if backbone_weights is None:
         _normal(network)
     backbone = _mobilenet_extractor(network, trained, norm_layer)
     boxes = DefaultBoxGenerator([[2, 3]] * 6, min_ratio=0.2, max_ratio=0.95)
@@ -152,4 +154,4 @@ def ssdlite320_mobilenet_v3_large(*, weights: Any, progress: bool, norm_layer: L
         "image_mean": [0.5, 0.5, 0.5],
         "image_std": [0.5, 0.5, 0.5],
     }
-    return finish(SSD(backbone, boxes, (320, 320), **{**defaults, "head": head, **kwargs}), weights, progress)
+    return load_weights(SSD(backbone, boxes, (320, 320), **{**defaults, "head": head, **kwargs}), weights, progress)

@@ -287,13 +287,13 @@ class RAFT(nn.Module):
         rows, columns = (torch.arange(float(side // 8), device=image1.device) for side in (height, width))
         rows, columns = torch.meshgrid(rows, columns, indexing="ij")
         start = torch.stack([columns, rows]).expand(count, -1, -1, -1)
-        places, flows = start, []
+        positions, flows = start, []
         for _ in range(num_flow_updates):
-            places = places.detach()
-            state, change = self.update_block(state, context, self.corr_block.index_pyramid(places), places - start)
-            places = places + change
+            positions = positions.detach()
+            state, change = self.update_block(state, context, self.corr_block.index_pyramid(positions), positions - start)
+            positions = positions + change
             mask = None if self.mask_predictor is None else self.mask_predictor(state)
-            flows.append(_upsample(places - start, mask))
+            flows.append(_upsample(positions - start, mask))
         return flows
 
 

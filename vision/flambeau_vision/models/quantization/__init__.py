@@ -201,10 +201,12 @@ class ShuffleNet_V2_X2_0_QuantizedWeights(WeightsEnum):
     DEFAULT = IMAGENET1K_FBGEMM_V1
 
 
-_KINDS = {kind.__bases__[1]: kind for kind in _Fusible.__subclasses__()}  # maps model classes to their quantizable subclass
+_QUANTIZABLE_CLASSES = {
+    kind.__bases__[1]: kind for kind in _Fusible.__subclasses__()
+}  # maps model classes to their quantizable subclass
 
 
-def _in_floats(build: Callable[..., nn.Module], weights_class: type[WeightsEnum]) -> Callable[..., nn.Module]:
+def _quantizable_builder(build: Callable[..., nn.Module], weights_class: type[WeightsEnum]) -> Callable[..., nn.Module]:
     """Return the public builder of a quantizable model from its floating-point builder."""
 
     def builder(*, weights: Any, progress: bool, quantize: bool = False, **kwargs: Any) -> nn.Module:
@@ -213,7 +215,7 @@ def _in_floats(build: Callable[..., nn.Module], weights_class: type[WeightsEnum]
         if isinstance(weights, weights_class):
             raise RuntimeError(f"{weights} are 8-bit weights; load {weights.meta['unquantized']} instead")
         model = build(weights=weights, progress=progress, **kwargs)
-        model.__class__ = _KINDS[type(model)]  # the subclass adds only a method, no state
+        model.__class__ = _QUANTIZABLE_CLASSES[type(model)]  # the subclass adds only a method, no state
         return model
 
     builder.__name__ = builder.__qualname__ = build.__name__
@@ -222,18 +224,18 @@ def _in_floats(build: Callable[..., nn.Module], weights_class: type[WeightsEnum]
         "`weights` must be floating-point weights."
     )
     unquantized = type(weights_class["DEFAULT"].meta["unquantized"])
-    return register_model(weights_class, loads=True, name=f"quantized_{build.__name__}", other=unquantized)(builder)
+    return register_model(weights_class, loads_weights=True, name=f"quantized_{build.__name__}", other=unquantized)(builder)
 
 
-googlenet = _in_floats(_googlenet.googlenet, GoogLeNet_QuantizedWeights)
-inception_v3 = _in_floats(_inception.inception_v3, Inception_V3_QuantizedWeights)
-mobilenet_v2 = _in_floats(_mobilenetv2.mobilenet_v2, MobileNet_V2_QuantizedWeights)
-mobilenet_v3_large = _in_floats(_mobilenetv3.mobilenet_v3_large, MobileNet_V3_Large_QuantizedWeights)
-resnet18 = _in_floats(_resnet.resnet18, ResNet18_QuantizedWeights)
-resnet50 = _in_floats(_resnet.resnet50, ResNet50_QuantizedWeights)
-resnext101_32x8d = _in_floats(_resnet.resnext101_32x8d, ResNeXt101_32X8D_QuantizedWeights)
-resnext101_64x4d = _in_floats(_resnet.resnext101_64x4d, ResNeXt101_64X4D_QuantizedWeights)
-shufflenet_v2_x0_5 = _in_floats(_shufflenetv2.shufflenet_v2_x0_5, ShuffleNet_V2_X0_5_QuantizedWeights)
-shufflenet_v2_x1_0 = _in_floats(_shufflenetv2.shufflenet_v2_x1_0, ShuffleNet_V2_X1_0_QuantizedWeights)
-shufflenet_v2_x1_5 = _in_floats(_shufflenetv2.shufflenet_v2_x1_5, ShuffleNet_V2_X1_5_QuantizedWeights)
-shufflenet_v2_x2_0 = _in_floats(_shufflenetv2.shufflenet_v2_x2_0, ShuffleNet_V2_X2_0_QuantizedWeights)
+googlenet = _quantizable_builder(_googlenet.googlenet, GoogLeNet_QuantizedWeights)
+inception_v3 = _quantizable_builder(_inception.inception_v3, Inception_V3_QuantizedWeights)
+mobilenet_v2 = _quantizable_builder(_mobilenetv2.mobilenet_v2, MobileNet_V2_QuantizedWeights)
+mobilenet_v3_large = _quantizable_builder(_mobilenetv3.mobilenet_v3_large, MobileNet_V3_Large_QuantizedWeights)
+resnet18 = _quantizable_builder(_resnet.resnet18, ResNet18_QuantizedWeights)
+resnet50 = _quantizable_builder(_resnet.resnet50, ResNet50_QuantizedWeights)
+resnext101_32x8d = _quantizable_builder(_resnet.resnext101_32x8d, ResNeXt101_32X8D_QuantizedWeights)
+resnext101_64x4d = _quantizable_builder(_resnet.resnext101_64x4d, ResNeXt101_64X4D_QuantizedWeights)
+shufflenet_v2_x0_5 = _quantizable_builder(_shufflenetv2.shufflenet_v2_x0_5, ShuffleNet_V2_X0_5_QuantizedWeights)
+shufflenet_v2_x1_0 = _quantizable_builder(_shufflenetv2.shufflenet_v2_x1_0, ShuffleNet_V2_X1_0_QuantizedWeights)
+shufflenet_v2_x1_5 = _quantizable_builder(_shufflenetv2.shufflenet_v2_x1_5, ShuffleNet_V2_X1_5_QuantizedWeights)
+shufflenet_v2_x2_0 = _quantizable_builder(_shufflenetv2.shufflenet_v2_x2_0, ShuffleNet_V2_X2_0_QuantizedWeights)

@@ -112,19 +112,19 @@ class DeepLabV3_MobileNet_V3_Large_Weights(WeightsEnum):
     DEFAULT = COCO_WITH_VOC_LABELS_V1
 
 
-@register_model(DeepLabV3_ResNet50_Weights, loads=True)
+@register_model(DeepLabV3_ResNet50_Weights, loads_weights=True)
 def deeplabv3_resnet50(**kwargs: Any) -> DeepLabV3:
     """Build DeepLab v3 on ResNet-50; further arguments are `num_classes`, `aux_loss` and `weights_backbone`."""
     return build(DeepLabV3, DeepLabHead, FCNHead, "resnet50", **kwargs)
 
 
-@register_model(DeepLabV3_ResNet101_Weights, loads=True)
+@register_model(DeepLabV3_ResNet101_Weights, loads_weights=True)
 def deeplabv3_resnet101(**kwargs: Any) -> DeepLabV3:
     """Build DeepLab v3 on ResNet-101; further arguments are `num_classes`, `aux_loss` and `weights_backbone`."""
     return build(DeepLabV3, DeepLabHead, FCNHead, "resnet101", **kwargs)
 
 
-@register_model(DeepLabV3_MobileNet_V3_Large_Weights, loads=True)
+@register_model(DeepLabV3_MobileNet_V3_Large_Weights, loads_weights=True)
 def deeplabv3_mobilenet_v3_large(**kwargs: Any) -> DeepLabV3:
     """Build DeepLab v3 on MobileNet v3; further arguments are `num_classes`, `aux_loss` and `weights_backbone`."""
     return build(DeepLabV3, DeepLabHead, FCNHead, "mobilenet_v3_large", **kwargs)

@@ -40,13 +40,13 @@ class FCN_ResNet101_Weights(WeightsEnum):
     DEFAULT = COCO_WITH_VOC_LABELS_V1
 
 
-@register_model(FCN_ResNet50_Weights, loads=True)
+@register_model(FCN_ResNet50_Weights, loads_weights=True)
 def fcn_resnet50(**kwargs: Any) -> FCN:
     """Build FCN on ResNet-50; further arguments are `num_classes`, `aux_loss` and `weights_backbone`."""
     return build(FCN, FCNHead, FCNHead, "resnet50", **kwargs)
 
 
-@register_model(FCN_ResNet101_Weights, loads=True)
+@register_model(FCN_ResNet101_Weights, loads_weights=True)
 def fcn_resnet101(**kwargs: Any) -> FCN:
     """Build FCN on ResNet-101; further arguments are `num_classes`, `aux_loss` and `weights_backbone`."""
     return build(FCN, FCNHead, FCNHead, "resnet101", **kwargs)

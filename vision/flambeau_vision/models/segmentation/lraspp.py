@@ -75,7 +75,7 @@ class LRASPP_MobileNet_V3_Large_Weights(WeightsEnum):
     DEFAULT = COCO_WITH_VOC_LABELS_V1
 
 
-@register_model(LRASPP_MobileNet_V3_Large_Weights, loads=True)
+@register_model(LRASPP_MobileNet_V3_Large_Weights, loads_weights=True)
 def lraspp_mobilenet_v3_large(
     *,
     weights: LRASPP_MobileNet_V3_Large_Weights | None,

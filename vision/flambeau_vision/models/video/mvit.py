@@ -55,19 +55,19 @@ class Pool(nn.Module):
         return (x if self.norm_act is None else self.norm_act(x)), sides
 
 
-def _distances(queries: int, keys: int) -> Tensor:
+def _relative_indices(queries: int, keys: int) -> Tensor:
     """Return the index of the relative position of each query and key along an axis, from 0 to `2 * max(queries, keys) - 2`."""
     query = torch.arange(queries)[:, None] * max(keys / queries, 1.0)
     key = (torch.arange(keys) + (1.0 - keys)) * max(queries / keys, 1.0)
     return (query - key).long()
 
 
-def _for_pairs(table: Tensor, queries: int, keys: int) -> Tensor:
+def _lookup_pairs(table: Tensor, queries: int, keys: int) -> Tensor:
     """Look up the embeddings of relative positions for all pairs: `(queries, keys, channels)`."""
     count = 2 * max(queries, keys) - 1
     if len(table) != count:
         table = F.interpolate(table.T[None], size=count, mode="linear")[0].T
-    return table[_distances(queries, keys).to(table.device)]
+    return table[_relative_indices(queries, keys).to(table.device)]
 
 
 class MultiscaleAttention(nn.Module):
@@ -119,10 +119,10 @@ class MultiscaleAttention(nn.Module):
         conv = nn.Conv3d(channels, channels, tuple(kernel), tuple(stride), tuple(padding), groups=channels, bias=False)
         return Pool(conv, norm_layer(channels))
 
-    def _relative(self, queries: Tensor, sides: Sides, key_sides: Sides) -> Tensor:
+    def _relative_position_bias(self, queries: Tensor, sides: Sides, key_sides: Sides) -> Tensor:
         """Compute the bias of relative positions in time and space for all queries and keys, except class tokens."""
         tables = (self.rel_pos_t, self.rel_pos_h, self.rel_pos_w)
-        time, rows, columns = (_for_pairs(*side) for side in zip(tables, sides, key_sides, strict=True))
+        time, rows, columns = (_lookup_pairs(*side) for side in zip(tables, sides, key_sides, strict=True))
         batch, heads, _, channels = queries.shape
         pixels = queries[:, :, 1:].reshape(batch, heads, *sides, channels)
         by_time = torch.einsum("bythwc,tkc->bythwk", pixels, time)[..., :, None, None]
@@ -142,7 +142,7 @@ class MultiscaleAttention(nn.Module):
             queries, sides = self.pool_q(queries, sides)
         weights = (self.head_dim**-0.5 * queries) @ keys.transpose(2, 3)
         if self.rel_pos_h is not None:
-            weights = weights + F.pad(self._relative(queries, sides, key_sides), (1, 0, 1, 0))
+            weights = weights + F.pad(self._relative_position_bias(queries, sides, key_sides), (1, 0, 1, 0))
         x = weights.softmax(dim=-1) @ values
         if self.residual_pool:
             kept = queries if self.residual_with_cls_embed else F.pad(queries[:, :, 1:], (0, 0, 1, 0))
@@ -228,8 +228,8 @@ class PositionalEncoding(nn.Module):
         x = torch.cat([self.class_token.expand(x.shape[0], 1, -1), x], dim=1)
         if self.spatial_pos is None:
             return x
-        places = (self.temporal_pos[:, None] + self.spatial_pos).flatten(0, 1)
-        return x + torch.cat([self.class_pos[None], places])
+        positions = (self.temporal_pos[:, None] + self.spatial_pos).flatten(0, 1)
+        return x + torch.cat([self.class_pos[None], positions])
 
 
 class MViT(nn.Module):
@@ -350,7 +350,7 @@ class MViT_V2_S_Weights(WeightsEnum):
 
 
 _STAGES = (0,) + (1,) * 2 + (2,) * 11 + (3,) * 2  # stage of each of the sixteen blocks
-_KEYS = (8,) + (4,) * 2 + (2,) * 11 + (1,) * 2  # spatial stride of the key and value pooling of each block
+_KEY_STRIDES = (8,) + (4,) * 2 + (2,) * 11 + (1,) * 2  # spatial stride of the key and value pooling of each block
 
 
 def _mvit(block_setting: list[MSBlockConfig], **kwargs: Any) -> MViT:
@@ -362,7 +362,7 @@ def _mvit(block_setting: list[MSBlockConfig], **kwargs: Any) -> MViT:
 def mvit_v1_b(**kwargs: Any) -> MViT:
     """Build the base MViT v1 for 16 frames of 224 x 224; further arguments are passed to `MViT`."""
     blocks = []
-    for index, (stage, keys) in enumerate(zip(_STAGES, _KEYS, strict=True)):
+    for index, (stage, keys) in enumerate(zip(_STAGES, _KEY_STRIDES, strict=True)):
         first = index > 0 and _STAGES[index - 1] != stage
         next_stage = _STAGES[min(index + 1, 15)]
         stride, kernel = ([1, 2, 2], [3, 3, 3]) if first else ([], [])
@@ -375,7 +375,7 @@ def mvit_v1_b(**kwargs: Any) -> MViT:
 def mvit_v2_s(**kwargs: Any) -> MViT:
     """Build the small MViT v2 for 16 frames of 224 x 224; further arguments are passed to `MViT`."""
     blocks = []
-    for index, (stage, keys) in enumerate(zip(_STAGES, _KEYS, strict=True)):
+    for index, (stage, keys) in enumerate(zip(_STAGES, _KEY_STRIDES, strict=True)):
         before = _STAGES[max(index - 1, 0)]
         by = 1 if before == stage else 2
         blocks.append(MSBlockConfig(2**stage, 96 * 2**before, 96 * 2**stage, [3, 3, 3], [3, 3, 3], [1, by, by], [1, keys, keys]))

@@ -29,7 +29,7 @@ Tensor = torch.Tensor
 Layer = Callable[..., nn.Module]
 
 
-def _windows(x: Tensor, window: Sequence[int]) -> Tensor:
+def _split_windows(x: Tensor, window: Sequence[int]) -> Tensor:
     """Cut `(N, T, H, W, C)` into windows: `(N, windows, pixels, C)`."""
     count, *sides, channels = x.shape
     counts = [side // part for side, part in zip(sides, window, strict=True)]
@@ -38,17 +38,17 @@ def _windows(x: Tensor, window: Sequence[int]) -> Tensor:
     return parts.reshape(count, counts[0] * counts[1] * counts[2], window[0] * window[1] * window[2], channels)
 
 
-def _video(windows: Tensor, window: Sequence[int], sides: Sequence[int]) -> Tensor:
-    """Undo `_windows`."""
+def _merge_windows(windows: Tensor, window: Sequence[int], sides: Sequence[int]) -> Tensor:
+    """Undo `_split_windows`."""
     counts = [side // part for side, part in zip(sides, window, strict=True)]
     parts = windows.reshape(windows.shape[0], *counts, *window, windows.shape[-1])
     return parts.permute(0, 1, 4, 2, 5, 3, 6, 7).reshape(windows.shape[0], *sides, windows.shape[-1])
 
 
-def _regions(length: int, window: int, shift: int) -> Tensor:
+def _region_indices(length: int, window: int, shift: int) -> Tensor:
     """Return region indices along an axis rolled by `shift`; only equal indices were neighbours before the roll."""
-    places = torch.arange(length)
-    return (places >= length - window).long() + (places >= length - shift).long() if shift else torch.zeros_like(places)
+    index = torch.arange(length)
+    return (index >= length - window).long() + (index >= length - shift).long() if shift else torch.zeros_like(index)
 
 
 class ShiftedWindowAttention3d(nn.Module):
@@ -98,9 +98,9 @@ class ShiftedWindowAttention3d(nn.Module):
         self.relative_position_bias_table = nn.Parameter(nn.init.trunc_normal_(table, std=0.02))
         sides = torch.meshgrid(*(torch.arange(side) for side in window_size), indexing="ij")
         index = torch.zeros((), dtype=torch.int64)
-        for places, side, span in zip(sides, window_size, spans, strict=True):
-            places = places.flatten()
-            index = index * span + (places[:, None] - places + side - 1)
+        for coordinates, side, span in zip(sides, window_size, spans, strict=True):
+            coordinates = coordinates.flatten()
+            index = index * span + (coordinates[:, None] - coordinates + side - 1)
         self.register_buffer("relative_position_index", index)
 
     def get_relative_position_bias(self, window_size: Sequence[int]) -> Tensor:
@@ -109,14 +109,14 @@ class ShiftedWindowAttention3d(nn.Module):
         index = self.relative_position_index[:pixels, :pixels].flatten()
         return self.relative_position_bias_table[index].reshape(pixels, pixels, -1).permute(2, 0, 1)[None]
 
-    def _attend(self, windows: Tensor, bias: Tensor, apart: Tensor | None) -> Tensor:
-        """Compute the attention in each window; pairs of pixels where `apart` is True are masked."""
-        *places, pixels, channels = windows.shape
-        heads = self.qkv(windows).reshape(*places, pixels, 3, self.num_heads, channels // self.num_heads)
+    def _attend(self, windows: Tensor, bias: Tensor, masked: Tensor | None) -> Tensor:
+        """Compute the attention in each window; pairs of pixels where `masked` is True get no attention."""
+        *batch, pixels, channels = windows.shape
+        heads = self.qkv(windows).reshape(*batch, pixels, 3, self.num_heads, channels // self.num_heads)
         queries, keys, values = heads.permute(3, 0, 1, 4, 2, 5)
         weights = (queries * queries.shape[-1] ** -0.5) @ keys.transpose(-2, -1) + bias
-        if apart is not None:
-            weights = weights + apart[:, None].to(weights.dtype) * -100.0
+        if masked is not None:
+            weights = weights + masked[:, None].to(weights.dtype) * -100.0
         weights = F.dropout(F.softmax(weights, dim=-1), self.attention_dropout, self.training)
         mixed = (weights @ values).transpose(-3, -2).reshape(windows.shape)
         return F.dropout(self.proj(mixed), self.dropout, self.training)
@@ -129,15 +129,15 @@ class ShiftedWindowAttention3d(nn.Module):
         missing = [-side % part for side, part in zip(sides, window, strict=True)]
         x = F.pad(x, (0, 0, 0, missing[2], 0, missing[1], 0, missing[0]))
         padded = x.shape[1:4]
-        apart = None
+        masked = None
         if any(shift):
             x = x.roll([-by for by in shift], (1, 2, 3))
-            times, rows, columns = (_regions(*side) for side in zip(padded, window, shift, strict=True))
+            times, rows, columns = (_region_indices(*side) for side in zip(padded, window, shift, strict=True))
             regions = 9 * times[:, None, None] + 3 * rows[:, None] + columns
-            regions = _windows(regions[None, ..., None], window)[0, :, :, 0]
-            apart = (regions[:, None] != regions[:, :, None]).to(x.device)
+            regions = _split_windows(regions[None, ..., None], window)[0, :, :, 0]
+            masked = (regions[:, None] != regions[:, :, None]).to(x.device)
         bias = self.get_relative_position_bias(window)
-        x = _video(self._attend(_windows(x, window), bias, apart), window, padded)
+        x = _merge_windows(self._attend(_split_windows(x, window), bias, masked), window, padded)
         if any(shift):
             x = x.roll(shift, (1, 2, 3))
         return x[:, : sides[0], : sides[1], : sides[2]].contiguous()

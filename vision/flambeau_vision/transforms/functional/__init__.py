@@ -40,7 +40,7 @@ from .geometry import (
     ten_crop,
     vflip,
 )
-from .kinds import get_dimensions, get_image_num_channels, get_image_size
+from .registry import get_dimensions, get_image_num_channels, get_image_size
 
 __all__ = [
     "InterpolationMode",

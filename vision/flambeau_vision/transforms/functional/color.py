@@ -7,9 +7,9 @@ from typing import Any
 
 import flambeau as torch
 
-from .conversion import through_tensor
+from .conversion import apply_via_tensor
 from .geometry import size_pair
-from .kinds import kernels_for
+from .registry import kernels_for
 
 Tensor = torch.Tensor
 
@@ -280,7 +280,7 @@ def gaussian_blur(img: Any, kernel_size: int | Sequence[int], sigma: float | Seq
     sigmas = [size * 0.15 + 0.35 for size in sizes] if sigma is None else list(_float_pair("sigma", sigma))
     if any(value <= 0.0 for value in sigmas):
         raise ValueError(f"sigma should have positive values. Got {sigmas}")
-    return through_tensor(img, lambda image: kernels_for(image).gaussian_blur(image, sizes, sigmas))
+    return apply_via_tensor(img, lambda image: kernels_for(image).gaussian_blur(image, sizes, sigmas))
 
 
 def _float_pair(name: str, value: float | Sequence[float]) -> tuple[float, float]:

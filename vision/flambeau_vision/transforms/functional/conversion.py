@@ -13,7 +13,7 @@ from .. import _tensor_color
 Tensor = torch.Tensor
 
 
-def _array_of(pic: Any) -> Any:
+def _pil_to_array(pic: Any) -> Any:
     """Return the pixels of a PIL image as an array of shape `(H, W, C)`."""
     import numpy as np
 
@@ -38,7 +38,7 @@ def pil_to_tensor(pic: Any) -> Tensor:
     """
     if not is_pil_image(pic):
         raise TypeError(f"pic should be PIL Image. Got {type(pic)}")
-    return torch.from_numpy(_array_of(pic)).permute(2, 0, 1).contiguous()
+    return torch.from_numpy(_pil_to_array(pic)).permute(2, 0, 1).contiguous()
 
 
 def to_tensor(pic: Any) -> Tensor:
@@ -67,7 +67,7 @@ def to_tensor(pic: Any) -> Tensor:
             raise ValueError(f"pic should be 2/3 dimensional. Got {pic.ndim} dimensions.")
         array = pic.reshape(*pic.shape[:2], -1)
     elif is_pil_image(pic):
-        array = _array_of(pic)
+        array = _pil_to_array(pic)
         if pic.mode == "1":
             array = array.astype(np.uint8) * 255
         elif array.dtype == np.uint16:
@@ -189,6 +189,6 @@ def normalize(tensor: Tensor, mean: Sequence[float], std: Sequence[float], inpla
     return (tensor.sub_(mean) if inplace else tensor.sub(mean)).div_(std)
 
 
-def through_tensor(img: Any, function: Any) -> Any:
+def apply_via_tensor(img: Any, function: Any) -> Any:
     """Apply a function of tensors to a tensor or, with conversions, to a PIL image."""
     return to_pil_image(function(pil_to_tensor(img)), mode=img.mode) if is_pil_image(img) else function(img)

@@ -9,8 +9,8 @@ import flambeau as torch
 
 from .. import _tensor
 from .._geometry import InterpolationMode, perspective_coefficients, resized_size
-from .conversion import through_tensor
-from .kinds import get_dimensions, kernels_for
+from .conversion import apply_via_tensor
+from .registry import get_dimensions, kernels_for
 
 Tensor = torch.Tensor
 
@@ -103,10 +103,10 @@ def resize(
         >>> resize(torch.rand(3, 20, 30), 10).shape, resize(torch.rand(3, 20, 30), (8, 8)).shape
         (torch.Size([3, 10, 15]), torch.Size([3, 8, 8]))
     """
-    return resize_by(_tensor.resize, img, size, interpolation, max_size, antialias)
+    return resize_with_kernel(_tensor.resize, img, size, interpolation, max_size, antialias)
 
 
-def resize_by(
+def resize_with_kernel(
     kernel: Callable[..., Tensor],
     img: Any,
     size: int | Sequence[int] | None,
@@ -423,4 +423,4 @@ def elastic_transform(
     if tuple(displacement.shape) != (1, height, width, 2):
         raise ValueError(f"Argument displacement shape should be {(1, height, width, 2)}, got {tuple(displacement.shape)}")
     mode = InterpolationMode.of(interpolation)
-    return through_tensor(img, lambda image: kernels_for(image).elastic_transform(image, displacement, mode, fill))
+    return apply_via_tensor(img, lambda image: kernels_for(image).elastic_transform(image, displacement, mode, fill))

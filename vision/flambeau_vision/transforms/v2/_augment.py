@@ -19,7 +19,7 @@ class _Augment(WithoutBoxes):
 
     white = 1.0
 
-    def white_of(self, inpt: Any) -> float:
+    def white_value(self, inpt: Any) -> float:
         return float(largest_value(inpt.dtype)) if isinstance(inpt, torch.Tensor) else 255.0
 
     def draw_sign(self, signed: bool) -> int:

@@ -9,7 +9,7 @@ import flambeau.nn.functional as F
 
 import flambeau as torch
 
-from ._samples import Transform, find_labels, leaves_of, map_sample
+from ._samples import Transform, find_labels, get_leaves, map_sample
 from ._typed import keep_type
 
 __all__ = ["CutMix", "MixUp"]
@@ -32,7 +32,7 @@ class _MixBatch(Transform):
     def forward(self, *inputs: Any) -> Any:
         sample = inputs if len(inputs) > 1 else inputs[0]
         labels = self.labels_getter(sample) if callable(self.labels_getter) else find_labels(sample)
-        images = [leaf for leaf in leaves_of(sample) if isinstance(leaf, torch.Tensor) and leaf.ndim >= 4]
+        images = [leaf for leaf in get_leaves(sample) if isinstance(leaf, torch.Tensor) and leaf.ndim >= 4]
         if not images:
             raise ValueError(f"{type(self).__name__}() expects a batch of images of shape (B, C, H, W)")
         params = self.make_params(images)

@@ -10,7 +10,7 @@ import flambeau as torch
 from ... import tv_tensors
 from ...ops.boxes import box_iou
 from . import functional as F
-from ._samples import Transform, labels_of, leaves_of, map_sample
+from ._samples import Transform, get_labels, get_leaves, map_sample
 from ._typed import keep_type
 
 __all__ = [
@@ -233,8 +233,8 @@ class SanitizeBoundingBoxes(Transform):
 
     def forward(self, *inputs: Any) -> Any:
         sample = inputs if len(inputs) > 1 else inputs[0]
-        labels = labels_of(sample, self.labels_getter)
-        boxes = next((leaf for leaf in leaves_of(sample) if isinstance(leaf, _BOXES)), None)
+        labels = get_labels(sample, self.labels_getter)
+        boxes = next((leaf for leaf in get_leaves(sample) if isinstance(leaf, _BOXES)), None)
         if boxes is None:
             raise ValueError("No bounding boxes were found in the sample")
         _, valid = F.sanitize_bounding_boxes(boxes, min_size=self.min_size, min_area=self.min_area)
@@ -271,8 +271,8 @@ class SanitizeKeyPoints(Transform):
 
     def forward(self, *inputs: Any) -> Any:
         sample = inputs if len(inputs) > 1 else inputs[0]
-        labels = labels_of(sample, self.labels_getter)
-        points = next((leaf for leaf in leaves_of(sample) if isinstance(leaf, tv_tensors.KeyPoints)), None)
+        labels = get_labels(sample, self.labels_getter)
+        points = next((leaf for leaf in get_leaves(sample) if isinstance(leaf, tv_tensors.KeyPoints)), None)
         if points is None:
             raise ValueError("No keypoints were found in the sample")
         for label in labels:

@@ -13,8 +13,8 @@ from typing import Any
 import flambeau as torch
 
 from .. import _tensor, _tensor_color
-from .._tensor_color import as_float, check_channels, check_factor, largest_value, neighbours_averaged, turn_hue
-from ..functional.kinds import kernels_for
+from .._tensor_color import as_float, average_neighbours, check_channels, check_factor, largest_value, shift_hue
+from ..functional.registry import kernels_for
 
 __all__ = [
     "adjust_brightness",
@@ -25,15 +25,15 @@ __all__ = [
     "adjust_sharpness",
     "autocontrast",
     "convert_image_dtype",
-    "for_tensors",
     "solarize",
     "to_grayscale",
+    "with_tensor_kernel",
 ]
 
 Tensor = torch.Tensor
 
 
-def for_tensors(kernel: Callable, function: Callable) -> Callable:
+def with_tensor_kernel(kernel: Callable, function: Callable) -> Callable:
     """Return `function` with `kernel` for image tensors."""
 
     @wraps(function)
@@ -43,7 +43,7 @@ def for_tensors(kernel: Callable, function: Callable) -> Callable:
     return call
 
 
-def _plus(img: Tensor, other: Tensor, share: float) -> Tensor:
+def _multiply_add(img: Tensor, other: Tensor, share: float) -> Tensor:
     """Return `img + share * other`; float32 on the CPU is rounded once, via float64, like the fused multiply-add of PyTorch."""
     if img.dtype != torch.float32 or img.device.type != "cpu":
         return img + share * other
@@ -57,19 +57,19 @@ def convert_image_dtype(img: Tensor, dtype: torch.dtype = torch.float32) -> Tens
     return _tensor_color.convert_image_dtype(img, dtype)
 
 
-def _limited(img: Tensor, dtype: torch.dtype) -> Tensor:
+def _clamp_to_dtype(img: Tensor, dtype: torch.dtype) -> Tensor:
     return img.clamp(0, largest_value(dtype)).to(dtype)
 
 
-def _mixed(img: Tensor, other: Tensor, share: float) -> Tensor:
+def _blend(img: Tensor, other: Tensor, share: float) -> Tensor:
     """Return `share * img + (1 - share) * other`, clamped to the range of the dtype."""
-    return _limited(_plus(as_float(img) * float(share), other, 1.0 - share), img.dtype)
+    return _clamp_to_dtype(_multiply_add(as_float(img) * float(share), other, 1.0 - share), img.dtype)
 
 
 def _luma(img: Tensor) -> Tensor:
     """Return the luma of an RGB image as one floating channel."""
     red, green, blue = as_float(img).unbind(-3)
-    return _plus(_plus(0.2989 * red, green, 0.587), blue, 0.114).unsqueeze(-3)
+    return _multiply_add(_multiply_add(0.2989 * red, green, 0.587), blue, 0.114).unsqueeze(-3)
 
 
 def _grey_levels(img: Tensor) -> Tensor:
@@ -95,18 +95,18 @@ def solarize(img: Tensor, threshold: float) -> Tensor:
 def adjust_brightness(img: Tensor, brightness_factor: float) -> Tensor:
     check_factor("brightness_factor", brightness_factor)
     check_channels(img)
-    return _limited(img * brightness_factor, img.dtype)  # with an int factor, uint8 products wrap around
+    return _clamp_to_dtype(img * brightness_factor, img.dtype)  # with an int factor, uint8 products wrap around
 
 
 def adjust_contrast(img: Tensor, contrast_factor: float) -> Tensor:
     check_factor("contrast_factor", contrast_factor)
     check_channels(img)
-    return _mixed(img, _grey_levels(img).mean(dim=(-3, -2, -1), keepdim=True), contrast_factor)
+    return _blend(img, _grey_levels(img).mean(dim=(-3, -2, -1), keepdim=True), contrast_factor)
 
 
 def adjust_saturation(img: Tensor, saturation_factor: float) -> Tensor:
     check_factor("saturation_factor", saturation_factor)
-    return img if check_channels(img) == 1 else _mixed(img, _grey_levels(img), saturation_factor)
+    return img if check_channels(img) == 1 else _blend(img, _grey_levels(img), saturation_factor)
 
 
 def adjust_sharpness(img: Tensor, sharpness_factor: float) -> Tensor:
@@ -116,14 +116,14 @@ def adjust_sharpness(img: Tensor, sharpness_factor: float) -> Tensor:
         return img
     result = as_float(img).clone()
     inner = result[..., 1:-1, 1:-1]
-    result[..., 1:-1, 1:-1] = _plus(inner, neighbours_averaged(img) - inner, 1.0 - sharpness_factor)
-    return _limited(result, img.dtype)
+    result[..., 1:-1, 1:-1] = _multiply_add(inner, average_neighbours(img) - inner, 1.0 - sharpness_factor)
+    return _clamp_to_dtype(result, img.dtype)
 
 
 def adjust_hue(img: Tensor, hue_factor: float) -> Tensor:
     if not -0.5 <= hue_factor <= 0.5:
         raise ValueError(f"hue_factor ({hue_factor}) is not in [-0.5, 0.5].")
-    turned = turn_hue(convert_image_dtype(img, torch.float32), hue_factor, by_products=True)
+    turned = shift_hue(convert_image_dtype(img, torch.float32), hue_factor, v2_rounding=True)
     return convert_image_dtype(turned, img.dtype)
 
 
@@ -143,4 +143,4 @@ def autocontrast(img: Tensor) -> Tensor:
     flat = low == high
     # Dividing by a product with the rounded reciprocal gives the same rounding as torchvision.
     scale = torch.where(flat, torch.ones_like(low), (high - low) * (1.0 / largest_value(img.dtype)))
-    return _limited((pixels - torch.where(flat, torch.zeros_like(low), low)) / scale, img.dtype)
+    return _clamp_to_dtype((pixels - torch.where(flat, torch.zeros_like(low), low)) / scale, img.dtype)

@@ -77,8 +77,8 @@ class RandomApply(_Container):
         self.p = p
 
     def forward(self, *inputs: Any) -> Any:
-        happens = torch.rand(1).item() < self.p
-        return _apply_in_turn(self.transforms if happens else (), inputs)
+        should_apply = torch.rand(1).item() < self.p
+        return _apply_in_turn(self.transforms if should_apply else (), inputs)
 
 
 class RandomChoice(_Container):

@@ -8,7 +8,7 @@ from typing import Any
 import flambeau as torch
 
 from ..._extras import is_pil_image
-from .._base import MaybeTransform, fill_for, uniform
+from .._base import RandomApplyTransform, fill_for, uniform
 from .._geometry import InterpolationMode
 from . import functional as F
 from ._samples import SampleTransform, Transform
@@ -46,7 +46,7 @@ class GaussianNoise(Transform):
         True
     """
 
-    kinds = ()
+    annotation_types = ()
 
     def __init__(self, mean: float = 0.0, sigma: float = 0.1, clip: bool = True) -> None:
         super().__init__()
@@ -76,7 +76,7 @@ class JPEG(Transform):
         torch.Size([3, 8, 8])
     """
 
-    kinds = ()
+    annotation_types = ()
 
     def __init__(self, quality: int | Sequence[int]) -> None:
         super().__init__()
@@ -105,7 +105,7 @@ class RGB(Transform):
         (torch.Size([3, 8, 8]), torch.Size([3, 8, 8]))
     """
 
-    kinds = ()
+    annotation_types = ()
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         if is_pil_image(inpt):
@@ -123,7 +123,7 @@ class RandomChannelPermutation(Transform):
         [1.0, 2.0, 3.0]
     """
 
-    kinds = ()
+    annotation_types = ()
 
     def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
         return {"permutation": torch.randperm(F.get_num_channels(flat_inputs[0])).tolist()}
@@ -150,7 +150,7 @@ class RandomPhotometricDistort(Transform):
         torch.Size([3, 8, 8])
     """
 
-    kinds = ()
+    annotation_types = ()
 
     def __init__(
         self,
@@ -168,15 +168,15 @@ class RandomPhotometricDistort(Transform):
         self.p = p
 
     def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
-        def happens(probability: float) -> bool:
+        def should_apply(probability: float) -> bool:
             return torch.rand(1).item() < probability
 
         params: dict[str, Any] = {}
         for name in ("brightness", "contrast", "saturation", "hue"):
-            params[name] = uniform(*getattr(self, name)) if happens(self.p) else None
-        params["contrast_first"] = happens(0.5)
+            params[name] = uniform(*getattr(self, name)) if should_apply(self.p) else None
+        params["contrast_first"] = should_apply(0.5)
         channels = F.get_num_channels(flat_inputs[0])
-        params["permutation"] = torch.randperm(channels).tolist() if happens(self.p) else None
+        params["permutation"] = torch.randperm(channels).tolist() if should_apply(self.p) else None
         return params
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
@@ -269,7 +269,7 @@ class RandomShortestSize(Transform):
         return F.resize(inpt, params["size"], self.interpolation, antialias=self.antialias)
 
 
-class RandomZoomOut(SampleTransform, MaybeTransform):
+class RandomZoomOut(SampleTransform, RandomApplyTransform):
     """Place the image at a random position of a larger canvas with probability `p`, so that objects become relatively smaller.
 
     Liu et al., [SSD: Single Shot MultiBox Detector](https://arxiv.org/abs/1512.02325), 2015.

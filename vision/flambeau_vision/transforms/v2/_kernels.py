@@ -12,8 +12,8 @@ from ... import tv_tensors
 from ...ops.boxes import box_convert
 from .. import _tensor
 from .._geometry import InterpolationMode, affine_matrix, rotated_size
-from ..functional.kinds import register_kernels
-from ._rotated import clamp_corners, corners_of, rectangle_around, stacked
+from ..functional.registry import register_kernels
+from ._rotated import boxes_to_corners, clamp_corners, corners_to_boxes, rectangle_around
 
 __all__ = ["clamp_boxes", "clamp_points", "convert_boxes", "is_rotated"]
 
@@ -87,24 +87,24 @@ def _move_rotated(boxes: Boxes, move: Callable[[Tensor, Tensor], tuple[Tensor, T
     form = boxes.format.value.lower()
     corners = box_convert(_plain(boxes), form, "xyxyxyxy")
     if len(corners):
-        x, y = corners_of(corners if corners.dtype == torch.float64 else corners.float())
+        x, y = boxes_to_corners(corners if corners.dtype == torch.float64 else corners.float())
         if move is not None:
             x, y = rectangle_around(*move(x, y))
         if boxes.clamping_mode is not None:
             x, y = clamp_corners(x, y, canvas_size, boxes.clamping_mode)
-        corners = stacked(x, y).to(corners.dtype)
+        corners = corners_to_boxes(x, y).to(corners.dtype)
     return tv_tensors.wrap(box_convert(corners, "xyxyxyxy", form), like=boxes, canvas_size=canvas_size)
 
 
-def _mirrored(boxes: Boxes, across: bool) -> Boxes:
+def _flip_rotated(boxes: Boxes, across: bool) -> Boxes:
     """Flip rotated boxes, horizontally if `across`; corners are swapped so that the angle keeps its meaning."""
     height, width = boxes.canvas_size
     plain = _plain(boxes)
     if boxes.format.value == "XYXYXYXY":
-        x, y = corners_of(plain)
+        x, y = boxes_to_corners(plain)
         x, y = (width - x, y) if across else (x, height - y)
-        places = [1, 0, 3, 2]
-        return tv_tensors.wrap(stacked(x[:, places], y[:, places]), like=boxes)
+        order = [1, 0, 3, 2]
+        return tv_tensors.wrap(corners_to_boxes(x[:, order], y[:, order]), like=boxes)
     x, y, w, h, r = plain.unbind(1)
     if boxes.format.value == "XYWHR":  # start from the other end of the upper side
         x, y = x + w * torch.cos(r * math.pi / 180), y - w * torch.sin(r * math.pi / 180)
@@ -126,12 +126,12 @@ def _move_points(
 ) -> tv_tensors.KeyPoints:
     """Apply `move(x, y)` to points; results outside of the canvas are kept."""
     plain = _plain(points)
-    places = plain if plain.is_floating_point() else plain.float()
-    moved = torch.stack(move(places[..., 0], places[..., 1]), dim=-1).to(plain.dtype)
+    order = plain if plain.is_floating_point() else plain.float()
+    moved = torch.stack(move(order[..., 0], order[..., 1]), dim=-1).to(plain.dtype)
     return tv_tensors.wrap(moved, like=points, canvas_size=canvas_size or points.canvas_size)
 
 
-class _Colourless:
+class _NoColourKernels:
     """Colour kernels of boxes, points and masks, which return their input."""
 
     def _unchanged(self, inpt: Tensor, *args: Any) -> Tensor:
@@ -142,7 +142,7 @@ class _Colourless:
     erase = to_grayscale = _unchanged
 
 
-class _BoxKernels(_Colourless):
+class _BoxKernels(_NoColourKernels):
     move = staticmethod(_move)
     name = "bounding boxes"
 
@@ -151,12 +151,12 @@ class _BoxKernels(_Colourless):
 
     def hflip(self, boxes: Boxes) -> Boxes:
         if is_rotated(boxes):
-            return _mirrored(boxes, across=True)
+            return _flip_rotated(boxes, across=True)
         return self.move(boxes, lambda x, y: (boxes.canvas_size[1] - x, y), clamp=False)
 
     def vflip(self, boxes: Boxes) -> Boxes:
         if is_rotated(boxes):
-            return _mirrored(boxes, across=False)
+            return _flip_rotated(boxes, across=False)
         return self.move(boxes, lambda x, y: (x, boxes.canvas_size[0] - y), clamp=False)
 
     def crop(self, boxes: Boxes, top: int, left: int, height: int, width: int) -> Boxes:
@@ -249,7 +249,7 @@ class _PointKernels(_BoxKernels):
         )
 
 
-class _MaskKernels(_Colourless):
+class _MaskKernels(_NoColourKernels):
     """Kernels of masks: those of images with nearest interpolation, since the values are class indices."""
 
     get_dimensions = staticmethod(_tensor.get_dimensions)

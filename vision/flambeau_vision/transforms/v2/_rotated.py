@@ -6,18 +6,18 @@ import math
 
 import flambeau as torch
 
-__all__ = ["clamp_corners", "corners_of", "rectangle_around", "stacked"]
+__all__ = ["boxes_to_corners", "clamp_corners", "corners_to_boxes", "rectangle_around"]
 
 Tensor = torch.Tensor
 Corners = tuple[Tensor, Tensor]
 
 
-def corners_of(boxes: Tensor) -> Corners:
+def boxes_to_corners(boxes: Tensor) -> Corners:
     """Return `x` and `y` of the corners of boxes in the format `XYXYXYXY`."""
     return boxes[..., 0::2], boxes[..., 1::2]
 
 
-def stacked(x: Tensor, y: Tensor) -> Tensor:
+def corners_to_boxes(x: Tensor, y: Tensor) -> Tensor:
     """Return boxes in the format `XYXYXYXY` from the `x` and `y` of their corners."""
     return torch.stack([x, y], dim=-1).flatten(-2)
 
@@ -55,9 +55,9 @@ def clamp_corners(x: Tensor, y: Tensor, canvas_size: tuple[int, int], mode: str)
     before = x, y
     for _ in range(4):
         first = _leftmost(x, y)
-        (x, y), before = _from(first, x, y), _from(first, *before)
+        (x, y), before = _roll_corners(first, x, y), _roll_corners(first, *before)
         x, y = _cut_left(x, y, before, height, width, mode)
-        (x, y), before = _from(first, x, y), _from(first, *before)
+        (x, y), before = _roll_corners(first, x, y), _roll_corners(first, *before)
         (x, y), before = (y, width - x), (before[1], width - before[0])  # rotate by 90 degrees
         height, width = width, height
     return x, y
@@ -65,11 +65,11 @@ def clamp_corners(x: Tensor, y: Tensor, canvas_size: tuple[int, int], mode: str)
 
 def _leftmost(x: Tensor, y: Tensor) -> Tensor:
     """Return the index of the leftmost corner; of two equal ones, the upper."""
-    place = y / y.abs().amax(1, keepdim=True) + x / x.abs().amax(1, keepdim=True) * 100
-    return place.min(dim=1)[1]
+    intercept = y / y.abs().amax(1, keepdim=True) + x / x.abs().amax(1, keepdim=True) * 100
+    return intercept.min(dim=1)[1]
 
 
-def _from(first: Tensor, x: Tensor, y: Tensor) -> Corners:
+def _roll_corners(first: Tensor, x: Tensor, y: Tensor) -> Corners:
     """Rotate the order of the corners, so that corner `first` comes first."""
     order = (first[:, None] + torch.arange(4, device=x.device)) % 4
     return x.gather(1, order), y.gather(1, order)
@@ -83,10 +83,10 @@ def _lines(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
 
 def _cut_left(x: Tensor, y: Tensor, before: Corners, height: int, width: int, mode: str) -> Corners:
     """Cut boxes at the left border (x = 0): shift their sides in parallel and intersect them again."""
-    slope, place = _lines(x, y)
-    place = _moved_sides(slope, place, _lines(*before)[1], height, width, mode)
-    meet_x = -(place - place.roll(1, 1)) / (slope - slope.roll(1, 1))
-    meet_y = slope * meet_x + place
+    slope, intercept = _lines(x, y)
+    intercept = _moved_sides(slope, intercept, _lines(*before)[1], height, width, mode)
+    meet_x = -(intercept - intercept.roll(1, 1)) / (slope - slope.roll(1, 1))
+    meet_y = slope * meet_x + intercept
     cut = (x[:, 0] < 0) & ~(meet_x.isnan() | meet_y.isnan()).any(1)
     level = y[:, 0].isclose(y[:, 1]) | y[:, 2].isclose(y[:, 3])
     outside = (x <= 0).all(1) | y[:, 0].isclose(y[:, 3]) | y[:, 1].isclose(y[:, 2])
@@ -99,10 +99,10 @@ def _cut_left(x: Tensor, y: Tensor, before: Corners, height: int, width: int, mo
     return torch.where(outside, 0.0, new_x), torch.where(outside, 0.0, new_y)
 
 
-def _moved_sides(slope: Tensor, place: Tensor, before: Tensor, height: int, width: int, mode: str) -> Tensor:
+def _moved_sides(slope: Tensor, intercept: Tensor, before: Tensor, height: int, width: int, mode: str) -> Tensor:
     """Return the y at x = 0 of the shifted sides of a box cut at the left border, limited to the original box."""
     a1, a2, a3, a4 = slope.unbind(1)
-    b1, b2, b3, b4 = place.unbind(1)
+    b1, b2, b3, b4 = intercept.unbind(1)
     least1, least2, most3, most4 = before.unbind(1)
     top, bottom = b2.clamp(b1, b3).clamp(0, height), b3.clamp(b2, b4).clamp(0, height)
     if mode == "hard":  # the first corner is moved onto the border

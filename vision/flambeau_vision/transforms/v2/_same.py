@@ -45,7 +45,7 @@ __all__ = [
 class _ImagesOnly(SampleTransform):
     """Base of transforms that return boxes, points and masks unchanged."""
 
-    kinds = ()
+    annotation_types = ()
 
 
 # These are class statements rather than calls of `type`, so that type checkers accept the names as types.

@@ -12,19 +12,19 @@ from ... import tv_tensors
 from ..._extras import is_pil_image
 from .. import _base
 from . import functional
-from ._typed import FOLLOWERS, MissingKernel, is_own_type, keep_type
+from ._typed import ANNOTATIONS, MissingKernel, is_user_type, keep_type
 
 __all__ = [
     "SampleTransform",
     "Transform",
     "WithoutBoxes",
     "find_labels",
-    "labels_of",
-    "leaves_of",
+    "get_labels",
+    "get_leaves",
     "map_sample",
 ]
 
-_SHOWN = (bool, int, float, str, tuple, list, Enum)  # types of attributes that `repr` shows
+_REPR_TYPES = (bool, int, float, str, tuple, list, Enum)  # types of attributes that `repr` shows
 _IMAGES = (tv_tensors.Image, tv_tensors.Video)
 
 
@@ -38,7 +38,7 @@ def map_sample(function: Callable[[Any], Any], sample: Any) -> Any:
     return function(sample)
 
 
-def leaves_of(sample: Any) -> list[Any]:
+def get_leaves(sample: Any) -> list[Any]:
     """Return all leaves of nested dicts, lists and tuples."""
     leaves: list[Any] = []
     map_sample(leaves.append, sample)
@@ -57,7 +57,7 @@ def find_labels(sample: Any) -> Any:
     raise ValueError("Could not infer where the labels are in the sample. Try passing a callable as labels_getter.")
 
 
-def labels_of(sample: Any, getter: Callable | str | None) -> tuple[Any, ...]:
+def get_labels(sample: Any, getter: Callable | str | None) -> tuple[Any, ...]:
     """Return the labels of a sample, found by a user-defined `getter` or by `find_labels`; `()` if `getter` is None."""
     if getter is None:
         return ()
@@ -69,15 +69,18 @@ def _is_image(leaf: Any) -> bool:
     return isinstance(leaf, _IMAGES) or is_pil_image(leaf)
 
 
-def _transformable(leaves: list[Any], kinds: tuple[type, ...]) -> list[bool]:
-    """Return a bool per leaf: True for images, `kinds`, user-defined types and, without other images, the first plain tensor."""
+def _transformable(leaves: list[Any], annotation_types: tuple[type, ...]) -> list[bool]:
+    """Return a mask of the leaves to transform: images, annotations, user-defined types.
+
+    If no leaf has an image type, the first plain tensor is the image.
+    """
     plain_may_be_image = not any(_is_image(leaf) for leaf in leaves)
-    chosen = []
+    selected = []
     for leaf in leaves:
         plain = type(leaf) is torch.Tensor and plain_may_be_image
         plain_may_be_image = plain_may_be_image and not plain
-        chosen.append(plain or _is_image(leaf) or isinstance(leaf, kinds) or is_own_type(leaf))
-    return chosen
+        selected.append(plain or _is_image(leaf) or isinstance(leaf, annotation_types) or is_user_type(leaf))
+    return selected
 
 
 class SampleTransform:
@@ -91,27 +94,27 @@ class SampleTransform:
     functions = functional
 
     #: The types that are transformed in addition to images.
-    kinds: tuple[type, ...] = FOLLOWERS
+    annotation_types: tuple[type, ...] = ANNOTATIONS
 
     def check_inputs(self, flat_inputs: list[Any]) -> None:
         """Raise an error if the transform does not support these parts; called before parameters are drawn."""
 
     def forward(self, *inputs: Any) -> Any:
         sample = inputs if len(inputs) > 1 else inputs[0]
-        leaves = [sample] if type(sample) is torch.Tensor else leaves_of(sample)
+        leaves = [sample] if type(sample) is torch.Tensor else get_leaves(sample)
         self.check_inputs(leaves)
-        if not self.happens():
+        if not self.should_apply():
             return sample
         if type(sample) is torch.Tensor:  # fast path for a single image
             return self.transform(sample, self.make_params(leaves))
-        chosen = _transformable(leaves, self.kinds)
-        flat_inputs = [leaf for leaf, yes in zip(leaves, chosen, strict=True) if yes]
+        selected = _transformable(leaves, self.annotation_types)
+        flat_inputs = [leaf for leaf, yes in zip(leaves, selected, strict=True) if yes]
         if not flat_inputs:
             return sample
-        flat_inputs.sort(key=lambda leaf: isinstance(leaf, FOLLOWERS) or is_own_type(leaf))  # images first
+        flat_inputs.sort(key=lambda leaf: isinstance(leaf, ANNOTATIONS) or is_user_type(leaf))  # images first
         params = self.make_params(flat_inputs)
-        is_chosen = iter(chosen)
-        return map_sample(lambda leaf: self._transformed(leaf, params) if next(is_chosen) else leaf, sample)
+        is_selected = iter(selected)
+        return map_sample(lambda leaf: self._transformed(leaf, params) if next(is_selected) else leaf, sample)
 
     def _transformed(self, leaf: Any, params: dict[str, Any]) -> Any:
         try:
@@ -125,7 +128,7 @@ class WithoutBoxes(SampleTransform):
 
     def check_inputs(self, flat_inputs: list[Any]) -> None:
         for part in flat_inputs:
-            if isinstance(part, self.kinds):
+            if isinstance(part, self.annotation_types):
                 raise TypeError(f"Inputs of type {type(part).__name__} are not supported by {type(self).__name__}()")
 
 
@@ -149,4 +152,4 @@ class Transform(SampleTransform, _base.Transform):
 
     def extra_repr(self) -> str:
         shown = {name: value for name, value in vars(self).items() if not name.startswith("_") and name != "training"}
-        return ", ".join(f"{name}={value}" for name, value in shown.items() if isinstance(value, _SHOWN))
+        return ", ".join(f"{name}={value}" for name, value in shown.items() if isinstance(value, _REPR_TYPES))

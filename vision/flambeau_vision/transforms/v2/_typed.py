@@ -10,19 +10,19 @@ import flambeau as torch
 
 from ... import tv_tensors
 
-__all__ = ["FOLLOWERS", "MissingKernel", "is_own_type", "keep_type", "register_kernel_of", "typed"]
+__all__ = ["ANNOTATIONS", "MissingKernel", "is_user_type", "keep_type", "register_user_kernel", "typed"]
 
-FOLLOWERS = (tv_tensors.BoundingBoxes, tv_tensors.KeyPoints, tv_tensors.Mask)
-_BUILT_IN = (tv_tensors.Image, tv_tensors.Video, *FOLLOWERS)
+ANNOTATIONS = (tv_tensors.BoundingBoxes, tv_tensors.KeyPoints, tv_tensors.Mask)
+_BUILT_IN = (tv_tensors.Image, tv_tensors.Video, *ANNOTATIONS)
 
-_own_kernels: dict[Callable, dict[type, Callable]] = {}  # [function][type]
+_user_kernels: dict[Callable, dict[type, Callable]] = {}  # [function][type]
 
 
 class MissingKernel(TypeError):
     """A function has no kernel for a user-defined subclass of `TVTensor`."""
 
 
-def is_own_type(inpt: Any) -> bool:
+def is_user_type(inpt: Any) -> bool:
     """Whether `inpt` is a user-defined `TVTensor`, not derived from `Image`, `Video`, `BoundingBoxes`, `KeyPoints` or `Mask`."""
     return isinstance(inpt, tv_tensors.TVTensor) and not isinstance(inpt, _BUILT_IN)
 
@@ -43,28 +43,28 @@ def typed(function: Callable) -> Callable:
     @wraps(function)
     def call(inpt: Any, *args: Any, **kwargs: Any) -> Any:
         if isinstance(inpt, tv_tensors.TVTensor) and type(inpt) not in _BUILT_IN:
-            kernel = _own_kernel(call, inpt)
+            kernel = _find_user_kernel(call, inpt)
             if kernel is not None:
                 return kernel(inpt, *args, **kwargs)
         return keep_type(inpt, function(inpt, *args, **kwargs))
 
-    _own_kernels[call] = {}
+    _user_kernels[call] = {}
     return call
 
 
-def _own_kernel(function: Callable, inpt: Any) -> Callable | None:
+def _find_user_kernel(function: Callable, inpt: Any) -> Callable | None:
     """Return the kernel registered for the type of `inpt`, or None if it inherits the kernels of a built-in type."""
     for kind in type(inpt).__mro__:
-        if kind in _own_kernels[function]:
-            return _own_kernels[function][kind]
+        if kind in _user_kernels[function]:
+            return _user_kernels[function][kind]
         if kind in _BUILT_IN:
             return None
     raise MissingKernel(f"No kernel of {function.__name__} is registered for inputs of type {type(inpt).__name__}")
 
 
-def register_kernel_of(function: Any, tv_tensor_cls: Any) -> Callable[[Callable], Callable]:
+def register_user_kernel(function: Any, tv_tensor_cls: Any) -> Callable[[Callable], Callable]:
     """Return a decorator that registers a kernel of `function` for `tv_tensor_cls`."""
-    if not callable(function) or function not in _own_kernels:
+    if not callable(function) or function not in _user_kernels:
         raise ValueError(
             "Kernels can only be registered on functionals from the flambeau_vision.transforms.v2.functional namespace, "
             f"but got {function}."
@@ -75,11 +75,11 @@ def register_kernel_of(function: Any, tv_tensor_cls: Any) -> Callable[[Callable]
         )
     if tv_tensor_cls in (*_BUILT_IN, tv_tensors.TVTensor):
         raise ValueError(f"Kernels cannot be registered for the builtin tv_tensor classes, but got {tv_tensor_cls}")
-    if tv_tensor_cls in _own_kernels[function]:
+    if tv_tensor_cls in _user_kernels[function]:
         raise ValueError(f"Functional {function} already has a kernel registered for type {tv_tensor_cls}.")
 
     def decorator(kernel: Callable) -> Callable:
-        _own_kernels[function][tv_tensor_cls] = kernel
+        _user_kernels[function][tv_tensor_cls] = kernel
         return kernel
 
     return decorator

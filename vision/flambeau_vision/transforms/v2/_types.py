@@ -50,7 +50,7 @@ class ConvertImageDtype(Transform):
         tensor([[[0.0000, 0.2000, 1.0000]]])
     """
 
-    kinds = ()
+    annotation_types = ()
 
     def __init__(self, dtype: torch.dtype = torch.float32) -> None:
         super().__init__()
@@ -80,7 +80,7 @@ class UniformTemporalSubsample(Transform):
         tensor([0, 2, 4])
     """
 
-    kinds = ()
+    annotation_types = ()
 
     def __init__(self, num_samples: int) -> None:
         super().__init__()
@@ -126,7 +126,7 @@ class PILToTensor(Transform):
         tensor([[51, 51]], dtype=torch.uint8)
     """
 
-    kinds = ()
+    annotation_types = ()
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         return F.pil_to_tensor(inpt) if is_pil_image(inpt) else inpt
@@ -155,7 +155,7 @@ class ToDtype(Transform):
         if isinstance(self.dtype, dict):
             dtype = self.dtype.get(type(inpt), self.dtype.get("others"))
         else:
-            dtype = None if isinstance(inpt, self.kinds) else self.dtype
+            dtype = None if isinstance(inpt, self.annotation_types) else self.dtype
         return inpt if dtype is None or is_pil_image(inpt) else F.to_dtype(inpt, dtype, self.scale)
 
     def extra_repr(self) -> str:
@@ -177,7 +177,7 @@ class ToImage(Transform):
         ('Image', torch.Size([3, 1, 2]), torch.uint8)
     """
 
-    kinds = ()
+    annotation_types = ()
 
     def forward(self, *inputs: Any) -> Any:
         # Only this transform treats arrays as images.
@@ -201,7 +201,7 @@ class ToPILImage(Transform):
         ('RGB', (5, 4))
     """
 
-    kinds = ()
+    annotation_types = ()
 
     def __init__(self, mode: str | None = None) -> None:
         super().__init__()
@@ -241,7 +241,7 @@ class ToTensor(Transform):
         tensor([[0.2000, 0.2000]])
     """
 
-    kinds = ()
+    annotation_types = ()
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         if not is_pil_image(inpt):

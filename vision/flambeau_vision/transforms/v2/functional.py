@@ -21,14 +21,14 @@ from ..functional import (
     pil_to_tensor,
     to_pil_image,
 )
-from ..functional.geometry import resize_by
-from ..functional.kinds import kernels_for, register_kernels
+from ..functional.geometry import resize_with_kernel
+from ..functional.registry import kernels_for, register_kernels
 from . import _color
-from ._by_kind import function_of_kind
-from ._color import for_tensors
+from ._color import with_tensor_kernel
+from ._functions_by_type import function_for_type
 from ._kernels import clamp_boxes, clamp_points, convert_boxes, is_rotated
-from ._typed import FOLLOWERS as _FOLLOWERS
-from ._typed import register_kernel_of, typed
+from ._typed import ANNOTATIONS as _ANNOTATIONS
+from ._typed import register_user_kernel, typed
 
 __all__ = [
     "InterpolationMode",
@@ -93,7 +93,7 @@ __all__ = [
 ]
 
 get_num_channels = get_image_num_channels
-convert_image_dtype = typed(for_tensors(_color.convert_image_dtype, F.convert_image_dtype))
+convert_image_dtype = typed(with_tensor_kernel(_color.convert_image_dtype, F.convert_image_dtype))
 five_crop, ten_crop = typed(F.five_crop), typed(F.ten_crop)
 
 hflip = horizontal_flip = typed(F.hflip)
@@ -104,17 +104,17 @@ affine = typed(F.affine)
 elastic = elastic_transform = typed(F.elastic_transform)
 normalize = typed(F.normalize)
 gaussian_blur = typed(F.gaussian_blur)
-adjust_brightness = typed(for_tensors(_color.adjust_brightness, F.adjust_brightness))
-adjust_contrast = typed(for_tensors(_color.adjust_contrast, F.adjust_contrast))
-adjust_gamma = typed(for_tensors(_color.adjust_gamma, F.adjust_gamma))
-adjust_hue = typed(for_tensors(_color.adjust_hue, F.adjust_hue))
-adjust_saturation = typed(for_tensors(_color.adjust_saturation, F.adjust_saturation))
-adjust_sharpness = typed(for_tensors(_color.adjust_sharpness, F.adjust_sharpness))
-autocontrast = typed(for_tensors(_color.autocontrast, F.autocontrast))
+adjust_brightness = typed(with_tensor_kernel(_color.adjust_brightness, F.adjust_brightness))
+adjust_contrast = typed(with_tensor_kernel(_color.adjust_contrast, F.adjust_contrast))
+adjust_gamma = typed(with_tensor_kernel(_color.adjust_gamma, F.adjust_gamma))
+adjust_hue = typed(with_tensor_kernel(_color.adjust_hue, F.adjust_hue))
+adjust_saturation = typed(with_tensor_kernel(_color.adjust_saturation, F.adjust_saturation))
+adjust_sharpness = typed(with_tensor_kernel(_color.adjust_sharpness, F.adjust_sharpness))
+autocontrast = typed(with_tensor_kernel(_color.autocontrast, F.autocontrast))
 invert = typed(F.invert)
-solarize = typed(for_tensors(_color.solarize, F.solarize))
-rgb_to_grayscale = typed(for_tensors(_color.to_grayscale, F.rgb_to_grayscale))
-to_grayscale = typed(for_tensors(_color.to_grayscale, F.to_grayscale))
+solarize = typed(with_tensor_kernel(_color.solarize, F.solarize))
+rgb_to_grayscale = typed(with_tensor_kernel(_color.to_grayscale, F.rgb_to_grayscale))
+to_grayscale = typed(with_tensor_kernel(_color.to_grayscale, F.to_grayscale))
 
 
 @typed
@@ -221,7 +221,7 @@ def resize(
         >>> resize(torch.tensor([[[0, 100, 200, 100]]], dtype=torch.uint8), (1, 2), "lanczos")
         tensor([[[ 68, 153]]], dtype=torch.uint8)
     """
-    return resize_by(_tensor.resize_in_whole_numbers, inpt, size, interpolation, max_size, antialias)
+    return resize_with_kernel(_tensor.resize_v2, inpt, size, interpolation, max_size, antialias)
 
 
 @typed
@@ -249,7 +249,7 @@ def erase(inpt: Any, i: int, j: int, h: int, w: int, v: torch.Tensor, inplace: b
 
 def _is_floating_image(inpt: Any) -> bool:
     is_tensor = isinstance(inpt, torch.Tensor) and inpt.is_floating_point()
-    return is_tensor and not isinstance(inpt, _FOLLOWERS)
+    return is_tensor and not isinstance(inpt, _ANNOTATIONS)
 
 
 @typed
@@ -300,7 +300,7 @@ def register_kernel(functional: Callable | str, tv_tensor_cls: type) -> Callable
         if functional not in __all__:
             raise ValueError(f"Could not find functional with name '{functional}' in {__name__}.")
         functional = globals()[functional]
-    return register_kernel_of(functional, tv_tensor_cls)
+    return register_user_kernel(functional, tv_tensor_cls)
 
 
 def get_num_frames(inpt: torch.Tensor) -> int:
@@ -363,14 +363,14 @@ def to_pure_tensor(inpt: torch.Tensor) -> torch.Tensor:
 @typed
 def to_dtype(inpt: torch.Tensor, dtype: torch.dtype = torch.float32, scale: bool = False) -> torch.Tensor:
     """Convert the dtype; `scale` also scales images: floats range from 0 to 1, integers from 0 to their maximum."""
-    is_image = not isinstance(inpt, _FOLLOWERS)
+    is_image = not isinstance(inpt, _ANNOTATIONS)
     return _color.convert_image_dtype(inpt, dtype) if scale and is_image else inpt.to(dtype)
 
 
 @typed
 def permute_channels(inpt: Any, permutation: list[int]) -> Any:
     """Permute the channels of an image; boxes, points and masks are returned unchanged."""
-    if isinstance(inpt, _FOLLOWERS):
+    if isinstance(inpt, _ANNOTATIONS):
         return inpt
     if is_pil_image(inpt):
         return to_pil_image(pil_to_tensor(inpt)[permutation], mode=inpt.mode)
@@ -380,10 +380,10 @@ def permute_channels(inpt: Any, permutation: list[int]) -> Any:
 @typed
 def uniform_temporal_subsample(inpt: torch.Tensor, num_samples: int) -> torch.Tensor:
     """Select `num_samples` frames of a video `(..., T, C, H, W)` at equal distances, including the first and the last."""
-    if not isinstance(inpt, torch.Tensor) or isinstance(inpt, (tv_tensors.Image, *_FOLLOWERS)):
+    if not isinstance(inpt, torch.Tensor) or isinstance(inpt, (tv_tensors.Image, *_ANNOTATIONS)):
         return inpt
-    places = torch.linspace(0, inpt.shape[-4] - 1, num_samples, device=inpt.device).long()
-    return torch.index_select(inpt, -4, places)
+    indices = torch.linspace(0, inpt.shape[-4] - 1, num_samples, device=inpt.device).long()
+    return torch.index_select(inpt, -4, indices)
 
 
 @typed
@@ -393,7 +393,7 @@ def gaussian_noise(inpt: torch.Tensor, mean: float = 0.0, sigma: float = 0.1, cl
     Raises:
         ValueError: if the image is neither floating-point nor uint8, or `sigma` is negative.
     """
-    if isinstance(inpt, _FOLLOWERS):
+    if isinstance(inpt, _ANNOTATIONS):
         return inpt
     if is_pil_image(inpt):
         raise ValueError("Gaussian Noise is not implemented for PIL images.")
@@ -420,16 +420,16 @@ def jpeg(image: Any, quality: int) -> Any:
     Raises:
         RuntimeError: a tensor is not uint8.
     """
-    if isinstance(image, _FOLLOWERS):
+    if isinstance(image, _ANNOTATIONS):
         return image
     if is_pil_image(image):
         packed = io.BytesIO()
         image.save(packed, format="JPEG", quality=quality)
         return pillow().open(packed).copy()
-    pictures = to_pure_tensor(image).reshape(-1, *image.shape[-3:])
-    if not len(pictures):
+    images = to_pure_tensor(image).reshape(-1, *image.shape[-3:])
+    if not len(images):
         return image.clone()
-    return torch.stack([decode_image(encode_jpeg(picture, quality)) for picture in pictures]).reshape(image.shape)
+    return torch.stack([decode_image(encode_jpeg(single, quality)) for single in images]).reshape(image.shape)
 
 
 def convert_bounding_box_format(
@@ -564,7 +564,7 @@ def sanitize_bounding_boxes(
 
 def __getattr__(name: str) -> Any:
     # functions of a type, such as `resize_mask` and `crop_bounding_boxes`
-    function = function_of_kind(name, globals())
+    function = function_for_type(name, globals())
     if function is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = function

@@ -13,22 +13,22 @@ import flambeau as torch
 
 from ... import tv_tensors
 
-__all__ = ["function_of_kind"]
+__all__ = ["function_for_type"]
 
 _KINDS = ("image", "video", "mask", "bounding_boxes", "keypoints")
 # Parameters without effect on the type; only `resize_mask` keeps `interpolation`, for `NEAREST_EXACT`.
-_OF_PIXELS = {"mask": ("interpolation", "antialias"), "bounding_boxes": ("interpolation", "antialias", "fill")}
-_OF_PIXELS["keypoints"] = _OF_PIXELS["bounding_boxes"]
+_PIXEL_PARAMETERS = {"mask": ("interpolation", "antialias"), "bounding_boxes": ("interpolation", "antialias", "fill")}
+_PIXEL_PARAMETERS["keypoints"] = _PIXEL_PARAMETERS["bounding_boxes"]
 _GEOMETRY = (
     *("affine", "center_crop", "crop", "elastic", "horizontal_flip", "pad", "perspective", "resize", "resized_crop", "rotate"),
     "vertical_flip",
 )
 _CHANGES_CANVAS = ("center_crop", "crop", "pad", "resize", "resized_crop", "rotate")
-_NEEDS_NO_CANVAS = ("crop", "resized_crop")  # the crop is the new canvas
+_CROPS = ("crop", "resized_crop")  # the crop is the new canvas
 _TENSORS = {"mask": tv_tensors.Mask, "video": tv_tensors.Video}
 
 
-def function_of_kind(name: str, functions: dict[str, Any]) -> Callable | None:
+def function_for_type(name: str, functions: dict[str, Any]) -> Callable | None:
     """Return the function named `<function>_<kind>`, such as `resize_mask`, or None if it does not exist.
 
     Args:
@@ -46,16 +46,16 @@ def function_of_kind(name: str, functions: dict[str, Any]) -> Callable | None:
         return function
 
     changing = (*_CHANGES_CANVAS, "affine") if kind == "keypoints" else _CHANGES_CANVAS
-    takes = Signature(_parameters(base, kind, function))
+    call_signature = Signature(_parameters(base, kind, function))
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        given = takes.bind(*args, **kwargs)
+        given = call_signature.bind(*args, **kwargs)
         given.apply_defaults()
         (_, tensor), *rest = given.arguments.items()
         options = dict(rest)
         if kind in ("bounding_boxes", "keypoints"):
-            followers = _typed(kind, tensor, options)
-            result = function(followers, **options)
+            annotation = _typed(kind, tensor, options)
+            result = function(annotation, **options)
             plain = result.as_subclass(torch.Tensor)
             return (plain, result.canvas_size) if base in changing else plain
         result = function(tensor.as_subclass(_TENSORS.get(kind, torch.Tensor)), **options)
@@ -63,7 +63,7 @@ def function_of_kind(name: str, functions: dict[str, Any]) -> Callable | None:
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"`{base}` of a plain tensor that holds {kind.replace('_', ' ')}."
-    call.__signature__ = takes  # type: ignore[attr-defined]
+    call.__signature__ = call_signature  # type: ignore[attr-defined]
     return call
 
 
@@ -82,7 +82,7 @@ def _typed(kind: str, tensor: Any, options: dict[str, Any]) -> Any:
 
 def _parameters(base: str, kind: str, function: Callable) -> list[Parameter]:
     """Return the parameters for plain tensors: without pixel options, and with the metadata of boxes or points."""
-    left_out = () if (base, kind) == ("resize", "mask") else _OF_PIXELS.get(kind, ())
+    left_out = () if (base, kind) == ("resize", "mask") else _PIXEL_PARAMETERS.get(kind, ())
     if kind == "mask":
         left_out = (*left_out, "antialias")
     rest = [parameter for name, parameter in signature(function).parameters.items() if name not in left_out][1:]
@@ -92,10 +92,10 @@ def _parameters(base: str, kind: str, function: Callable) -> list[Parameter]:
     if kind == "keypoints":
         if base == "resize":
             return [first, rest[0], canvas, *rest[1:]]
-        return [first, *rest] if base in _NEEDS_NO_CANVAS else [first, canvas, *rest]
+        return [first, *rest] if base in _CROPS else [first, canvas, *rest]
     if kind == "bounding_boxes":
         if base == "resize":
             return [first, canvas, *rest, form.replace(default=tv_tensors.BoundingBoxFormat.XYXY), mode]
-        needed = [first, form] if base in _NEEDS_NO_CANVAS else [first, form, canvas]
+        needed = [first, form] if base in _CROPS else [first, form, canvas]
         return [*needed, *rest] if base.endswith("flip") else [*needed, *rest, mode]
     return [first, *rest]

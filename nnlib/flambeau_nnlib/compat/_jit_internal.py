@@ -11,7 +11,7 @@ from typing import Any, Dict, Final, List, Optional, Tuple, Union  # noqa: F401,
 import flambeau as torch
 from flambeau.futures import Future  # noqa: F401
 
-from ..compile.jit._marks import export, ignore, is_scripting, unused  # noqa: F401
+from ..compile.jit._decorators import export, ignore, is_scripting, unused  # noqa: F401
 
 __all__: list[str] = []
 

@@ -13,7 +13,7 @@ from ...compile.compiler.compiling import CompiledFunction
 
 __all__ = ["ExplainOutput", "GraphCompileReason", "explain"]
 
-_CALLS = 3  # the first calls may be warm-up calls
+_CALLS = 3  # captures need up to two warm-up calls
 
 
 @dataclasses.dataclass
@@ -83,7 +83,7 @@ def explain(f: Callable[..., Any], *extra_args: Any, **extra_kwargs: Any) -> Any
         name = getattr(f, "__name__", type(f).__name__)
         compiled = CompiledFunction(f.forward if isinstance(f, nn.Module) else f, name)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the warning that the call runs eagerly is part of the report
+            warnings.simplefilter("ignore")  # the report contains the reason, so the warning is not needed
             for _ in range(_CALLS):
                 compiled(*args, **kwargs)
                 if compiled.programs or compiled.reason is not None:

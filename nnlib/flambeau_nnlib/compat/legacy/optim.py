@@ -174,21 +174,21 @@ def cg(opfunc: Closure, x: Tensor, config: dict[str, Any], state: dict[str, Any]
             x.copy_(start)
             if has_failed or evaluations > max_eval:
                 break
-            gradient = new_gradient  # as in `minimize`: the gradient of the last evaluated point
+            gradient = new_gradient  # like `minimize`, continue with the gradient of the last evaluated point
             direction = -gradient
             slope = -float(direction.dot(direction))
             step, has_failed = 1 / (1 - slope), True
             continue
         loss = new_loss
         losses.append(loss)
-        # Polak-Ribiere direction, or steepest descent if that is not a descent direction
+        # Use the Polak-Ribiere direction, or steepest descent if that is not a descent direction.
         factor = (new_gradient.dot(new_gradient) - new_gradient.dot(gradient)) / gradient.dot(gradient)
         gradient, direction, old_slope = new_gradient, direction * factor - new_gradient, slope
         slope = float(gradient.dot(direction))
         if slope > 0:
             direction = -gradient
             slope = -float(direction.dot(direction))
-        if slope == 0:  # the gradient is zero: `x` is a stationary point
+        if slope == 0:  # the gradient is zero, so `x` is a stationary point
             break
         step, has_failed = length * min(ratio, old_slope / slope), False
     return x, losses, evaluations
@@ -219,8 +219,8 @@ def _search_line(
     rho, sig = config.get("rho", 0.01), config.get("sig", 0.5)
     inwards, outwards = config.get("int", 0.1), config.get("ext", 3.0)
     loss0, slope0 = start
-    before, slope_before, distance = loss0, slope0, -length  # of the previous point, relative to the latest one
-    limit = math.inf  # upper bound of the minimum
+    before, slope_before, distance = loss0, slope0, -length  # loss, slope and relative position of the previous point
+    limit = math.inf  # an upper bound for the position of the minimum
 
     def move(by: float) -> tuple[float, Tensor, float]:
         x.add_(direction, alpha=by)
@@ -234,9 +234,9 @@ def _search_line(
     while True:
         while is_too_far() and left > 0:
             limit = length
-            if loss > loss0:  # minimum of a quadratic interpolation
+            if loss > loss0:  # minimize the quadratic through both points
                 by = distance - 0.5 * slope_before * distance**2 / (slope_before * distance + loss - before)
-            else:  # minimum of a cubic interpolation
+            else:  # minimize the cubic through both points
                 a, b = _cubic(loss, slope, before, slope_before, distance)
                 by = (_root(b * b - a * slope * distance**2) - b) / a if a else math.nan
             by = by if math.isfinite(by) else distance / 2

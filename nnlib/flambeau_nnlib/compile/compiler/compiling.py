@@ -40,7 +40,7 @@ __all__ = ["CompiledFunction", "OptimizedModule", "compile"]
 RECOMPILE_LIMIT = 8
 _MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
 _MODES_WITH_GRAPHS = ("reduce-overhead", "max-autotune")
-_ATTEMPTS = 4  # calls that may change Python state before the function permanently runs eagerly
+_ATTEMPTS = 4  # the number of calls that may change Python state before the function always runs eagerly
 _CHANGES_STATE = "each call changes Python objects, which a replay would not repeat"
 
 
@@ -103,7 +103,7 @@ class CompiledFunction:
             if entry.captured.holds(tensors) and entry.dependencies.is_unchanged():
                 try:
                     return self._replay(entry, tensors, args, kwargs)
-                except CheckFailed:  # a guard on a value failed
+                except CheckFailed:  # a guard failed: a tensor value changed
                     continue
         return self._capture(signature, args, kwargs)
 
@@ -127,7 +127,7 @@ class CompiledFunction:
             entry.verified = True
             if self.device_graphs:
                 self._use_device_graphs(entry.captured)
-        elif not entry.captured.separate():  # `separate()` disables fused loops; the next replay is compared again
+        elif not entry.captured.separate():  # replays without fused loops are compared with the function again
             self._give_up(f"a replay differed from the function in {difference}; it may depend on state that is not tracked")
         return result
 
@@ -192,7 +192,7 @@ class CompiledFunction:
             if refused.missed is not None and self._backend is None:
                 self._backend = refused.missed
                 return result
-        except NotCapturable as error:  # capture failed before the function was called
+        except NotCapturable as error:  # the function has not been called yet
             self._give_up(str(error))
             return self.function(*args, **kwargs)
         if not dependencies.is_unchanged():

@@ -46,8 +46,8 @@ class Dependencies:
         self.numbers: list[tuple[dict[Any, Any], Any]] = []
         self.codes: set[CodeType] = set()
         self._containers: list[Any] = []
-        self._copies: list[Any] = []  # snapshots of the containers
-        self._empty: list[Any] = []  # empty containers, such as most hooks of modules
+        self._copies: list[Any] = []  # copies of the containers, to detect changes
+        self._empty: list[Any] = []  # containers that are empty, such as most hooks of modules
         self._groups: list[tuple[dict[Any, Any], dict[Any, Any]]] = []
         self._names: list[tuple[Any, str, Any]] = []
         self._cells: list[tuple[Any, Any]] = []
@@ -62,11 +62,11 @@ class Dependencies:
             if any(self._empty) or self._containers != self._copies:
                 return False
             for group, copy in self._groups:
-                if group != copy:  # a change of the learning rate is allowed
+                if group != copy:  # only the learning rate may have changed
                     if type(group.get("lr")) is not float or group != {**copy, "lr": group["lr"]}:
                         return False
                     copy["lr"] = group["lr"]
-        except Exception:  # such as a comparison of arrays
+        except Exception:  # comparing arrays raises an error, for example
             return False
         for names, name, value in self._names:
             found = names.get(name, _ABSENT)
@@ -102,7 +102,7 @@ class Dependencies:
         """Return the objects directly reachable from a value, after recording its current state."""
         if isinstance(value, MethodType):
             return (value.__self__, value.__func__)
-        if isinstance(value, BuiltinFunctionType):  # a method of a container, such as `append` of a list, may modify it
+        if isinstance(value, BuiltinFunctionType):  # a bound method such as `list.append` may modify its owner
             owner = value.__self__
             return () if owner is None or isinstance(owner, ModuleType) else (owner,)
         if isinstance(value, functools.partial):
@@ -114,7 +114,7 @@ class Dependencies:
         if isinstance(value, property):
             return (value.fget, value.fset)
         if isinstance(value, tuple):
-            return tuple.__iter__(value)  # a subclass may override length and iteration
+            return tuple.__iter__(value)  # bypasses overridden iteration of tuple subclasses
         if isinstance(value, _CONTAINERS):
             if not value:
                 self._empty.append(value)
@@ -132,7 +132,7 @@ class Dependencies:
     def _within_function(self, function: FunctionType) -> Iterator[Any]:
         if is_own_file(function.__code__.co_filename):
             wrapped = getattr(function, "__wrapped__", None)
-            if wrapped is not None:  # by a decorator
+            if wrapped is not None:  # `wrapped` is the function inside a decorator
                 yield wrapped
             return
         self._note_code(function.__code__, function.__globals__)
@@ -197,7 +197,7 @@ def _globals_of(code: CodeType) -> list[str]:
 def _contents(cell: Any) -> Any:
     try:
         return cell.cell_contents
-    except ValueError:  # an empty cell
+    except ValueError:  # a closure cell that is still empty
         return _ABSENT
 
 

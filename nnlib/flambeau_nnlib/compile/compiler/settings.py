@@ -246,7 +246,7 @@ class set_stance:
 
     def __call__(self, fn: Callable[..., Any]) -> Callable[..., Any]:
         global _stance
-        _stance = self._previous  # as a decorator, it only applies to the function
+        _stance = self._previous  # a decorator applies the stance only during calls of the function
         stance = self.stance
 
         @functools.wraps(fn)

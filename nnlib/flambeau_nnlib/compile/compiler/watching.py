@@ -32,7 +32,7 @@ class Watch:
 
     def __enter__(self) -> Watch:
         self._previous, self._collects = sys.getprofile(), gc.isenabled()
-        gc.disable()  # `gc.callbacks` do not belong to the program
+        gc.disable()  # functions in `gc.callbacks` must not be recorded
         sys.setprofile(self._profile)
         return self
 

@@ -84,7 +84,7 @@ def export(
     while True:
         try:
             return _Exporter(mod, args, kwargs, dynamic, preserve_module_call_signature).export()
-        except Specialized as specialized:  # `Dim.AUTO`: fix this size and trace again
+        except Specialized as specialized:  # a `Dim.AUTO` size must be constant: fix it and trace again
             dynamic = _without(dynamic, specialized.symbol)
 
 

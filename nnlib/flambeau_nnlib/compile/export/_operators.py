@@ -59,7 +59,7 @@ def _public_path(func: Any) -> str:
     if path is not None:
         return path.removeprefix("torch.").removesuffix(".__get__")
     owner = getattr(func, "__self__", None)
-    if isinstance(owner, property):  # the setter of a property
+    if isinstance(owner, property):  # `func` sets a property, such as `Tensor.grad`
         attribute = next((name for name, value in vars(Tensor).items() if getattr(value, "original", value) is owner), "?")
         return f"Tensor.{attribute}.{func.__name__}"
     if public_module(getattr(func, "__module__", None) or "").startswith("torchvision."):
@@ -91,7 +91,7 @@ def to_operator_call(name: str, func: Callable[..., Any], args: tuple[Any, ...],
         return Call(
             getattr(torch.ops.torchvision, short).default, *ordered(schema, named_arguments(schema, func, args, kwargs) or {})
         )
-    if isinstance(getattr(torch, short, None), torch.dtype):  # such as `x.float()`
+    if isinstance(getattr(torch, short, None), torch.dtype):  # conversion methods such as `x.float()`
         return aten("to", [args[0], getattr(torch, short)], None, "dtype")
     if short in PROPERTIES and not kwargs and len(args) == 1:
         return aten(PROPERTIES[short], list(args))
@@ -249,7 +249,7 @@ _INTERNAL: dict[str, Callable[..., Call]] = {
 
 
 def _unfold(space: str, *args: Any, **kwargs: Any) -> Call | None:
-    return None if space else aten("unfold", list(args[:4]))  # drop the backend argument
+    return None if space else aten("unfold", list(args[:4]))  # the last argument, a backend, is not an operator argument
 
 
 def _unbound_write(space: str, *args: Any) -> Call:

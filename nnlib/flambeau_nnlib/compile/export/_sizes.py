@@ -50,7 +50,7 @@ class Symbol:
         self.name, self.dim, self.hint, self.probe = name, dim, hint, probe
         self.range = Constraint(dim.min, dim.max) if isinstance(dim, Dim) else Constraint()
         self.places: list[tuple[str, int]] = []  # the names of inputs, and the dimensions, that have this size
-        self.keys: set[tuple[int, int]] = set()  # the same with the `id` of each input
+        self.keys: set[tuple[int, int]] = set()  # the same places, with the `id` of the input instead of its name
 
     @property
     def label(self) -> str:
@@ -173,7 +173,7 @@ class SizeGuards:
         assumed = symbol.range.narrowed(lower=2 if symbol.hint >= 2 else 0)
         if function in (operator.eq, operator.ne):
             if constant % factor or -constant // factor not in assumed:
-                return True  # equality is impossible
+                return True  # the size can never equal this value
             if answer is (function is operator.eq):
                 self._fix(self.form(symbol), symbol.hint, where)
             return False

@@ -35,7 +35,7 @@ __all__ = ["Recording", "TensorSpec", "user_frames"]
 
 _OURS = tuple(
     str(Path(module.__file__ or "").parent) for module in (torch, sys.modules[__package__.partition(".")[0]])
-)  # folders of flambeau's own source files
+)  # the folders with flambeau's source files
 
 
 class TensorSpec:
@@ -50,7 +50,7 @@ class TensorSpec:
         self.shape: Any = torch.Size(shape)  # a `Size` that may contain symbolic numbers
         self.dtype, self.device, self.requires_grad = dtype, device, requires_grad
         self.ndim = len(self.shape)
-        self.is_number = False  # whether it is known to be a scalar; used by graphs of other formats
+        self.is_number = False  # whether the value is known to be a scalar
 
     def dim(self) -> int:
         """The number of dimensions."""
@@ -209,7 +209,7 @@ class Recording(TorchFunctionMode):
 
         form = self.sizes.combine(function, args)
         if not form.is_variable:
-            return value  # a constant, such as n - n
+            return value  # the result is a constant, such as n - n
         form.recording, form.make = self, make
         kind = SymBool if isinstance(value, bool) else SymInt if isinstance(value, int) else SymFloat
         return kind(self, value, form)
@@ -309,7 +309,7 @@ class Recording(TorchFunctionMode):
     def _create_tensor(self, name: str, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """Run a call without tensor arguments; record it only if it creates tensors."""
         result = func(*args, **kwargs)
-        if name in ("fft.fftfreq", "fft.rfftfreq"):  # recorded as constants, not as operators
+        if name in ("fft.fftfreq", "fft.rfftfreq"):  # not an operator: the result is recorded as a constant
             return result
         if any(isinstance(leaf, Tensor) for leaf in pytree.tree_leaves(result)):
             return self.emit(to_operator_call(name, func, args, kwargs))

@@ -123,7 +123,7 @@ def _attention(
     elif mask is not None:
         scores = aten.add.Tensor(scores, mask)
     weights = aten.softmax.int(scores, -1)
-    if mask is not None:  # queries with every key masked return zeros
+    if mask is not None:  # a query whose keys are all masked returns zeros
         nothing = aten.all.dim(aten.eq.Scalar(scores, float("-inf")), -1, True)
         weights = aten.masked_fill.Scalar(weights, nothing, 0.0)
     return aten.matmul.default(_dropout(weights, dropout_p, True) if dropout_p else weights, value)

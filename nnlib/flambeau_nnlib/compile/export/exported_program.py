@@ -99,7 +99,7 @@ class ExportedProgram:
         self._graph_module.recompile()
         self._graph_signature, self._state_dict, self._range_constraints = graph_signature, state_dict, range_constraints
         self._module_call_graph, self._example_inputs, self._constants = module_call_graph, example_inputs, constants or {}
-        self._size_labels: dict[str, str] = {}  # the user's names of dynamic sizes
+        self._size_labels: dict[str, str] = {}  # maps each symbol to the user's name of the dynamic size
 
     # --- parts ---
 
@@ -381,7 +381,7 @@ def _unlift(program: ExportedProgram, check_guards: bool) -> GraphModule:
         if output.kind is OutputKind.USER_OUTPUT:
             outputs.append(copies[value] if isinstance(value, Node) else value)
         else:
-            assert output.target is not None  # mutated tensors have a name
+            assert output.target is not None  # an output that mutates a tensor has the tensor's name as target
             graph.call_function(torch.ops.aten.copy_.default, (by_target[output.target], copies[value]))
     graph.output(tuple(outputs))
     graph._codegen = ModuleCodeGen(PyTreeInfo(parameters_of_call(call), call.in_spec, call.out_spec))

@@ -299,7 +299,7 @@ class _Writer:
         descriptions = node.meta.get("desc") if self.options.expanded_def else None
         try:
             return self.codegen.generate_output(node.args[0], descs=descriptions, repr_fn=self.value)
-        except TypeError:  # an override without the keyword arguments
+        except TypeError:  # an override of `generate_output` without keyword arguments
             return self.codegen.generate_output(node.args[0])
 
     def function_call(self, node: Node, assigned: str) -> str:

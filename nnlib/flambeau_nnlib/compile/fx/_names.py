@@ -79,7 +79,7 @@ def qualified_name(function: Callable[..., Any]) -> str:
         RuntimeError: the function is a lambda, or its module cannot be found.
     """
     name: str | None = getattr(function, "__name__", None)
-    if name is None:  # such as a `functools.partial`
+    if name is None:  # objects such as `functools.partial` have no name
         raise AttributeError(f"{type(function).__name__!r} object has no attribute '__name__'")
     if getattr(builtins, name, None) is function:
         return name

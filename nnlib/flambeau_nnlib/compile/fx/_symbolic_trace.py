@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["PH", "PHBase", "PHWithMeta", "ProxyableClassMeta", "Tracer", "is_fx_tracing", "wrap"]
 
 _tracing = False
-wrap.__module__ = __name__  # the module name in generated code, as in PyTorch
+wrap.__module__ = __name__  # generated code refers to `wrap` by PyTorch's module name
 _proxyable_classes: dict[type, None] = {}
 _VARIADIC = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 
@@ -292,7 +292,7 @@ class Tracer(TracerBase):
             codegen.pytree_info = codegen.pytree_info._replace(out_spec=out_spec)
             return leaves
 
-        on_leaves.__annotations__ = {}  # annotations are taken from the generated code
+        on_leaves.__annotations__ = {}  # annotations come from the generated code instead
         return on_leaves
 
     def _input(self, name: str, given: Any = PH, default: tuple[Any, ...] = ()) -> Proxy:
@@ -428,7 +428,7 @@ def _annotations(function: Any) -> dict[str, Any]:
     if any(isinstance(annotation, str) for annotation in found.values()):
         try:
             found = inspect.get_annotations(function, eval_str=True)
-        except Exception:  # evaluation of user annotations can raise anything
+        except Exception:  # evaluating the user's annotations can raise anything
             found = {name: annotation for name, annotation in found.items() if not isinstance(annotation, str)}
     return {name: annotation for name, annotation in found.items() if annotation is not Any}
 

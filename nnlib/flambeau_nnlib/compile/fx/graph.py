@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from .graph_module import GraphModule
 
 __all__ = ["CodeGen", "Graph", "PythonCode", "inplace_methods", "magic_methods", "reflectable_magic_methods"]
-_ = (_PyTreeCodeGen, _PyTreeInfo)  # re-exported under PyTorch's private names
+_ = (_PyTreeCodeGen, _PyTreeInfo)  # importable under PyTorch's private names
 
 
 class _NodeList:

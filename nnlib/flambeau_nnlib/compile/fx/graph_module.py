@@ -48,7 +48,7 @@ def _forward_from_src(src: str, names: dict[str, Any], co_fields: dict[str, Any]
     _sources[file] = src
     namespace = names.copy()
     linecache.lazycache(file, {**namespace, "__file__": file, "__name__": file, "__loader__": _Sources()})
-    exec(compile(src, file, "exec", dont_inherit=True), namespace)  # generated, or from a pickle
+    exec(compile(src, file, "exec", dont_inherit=True), namespace)  # `src` is generated code, or comes from a pickle
     return namespace.pop("forward")
 
 
@@ -86,7 +86,7 @@ def _copy_attr(from_module: nn.Module, to_module: nn.Module, target: str) -> Non
     *prefix, name = target.split(".")
     for item in prefix:
         source, destination = getattr(from_module, item), getattr(to_module, item, None)
-        if source is destination:  # the parents are shared already
+        if source is destination:  # both modules share this submodule, so nothing needs to be copied
             return
         if destination is None:
             destination = nn.Module()
@@ -220,7 +220,7 @@ class GraphModule(nn.Module):
         targets = [node.target for node in graph.nodes if node.op in ("get_attr", "call_module")]
         if isinstance(root, nn.Module):
             self.training = getattr(root, "training", self.training)
-            if isinstance(root, _CodeOnlyModule):  # also copy members that the graph does not use
+            if isinstance(root, _CodeOnlyModule):  # an unpickled module keeps members that its graph does not use
                 members = (root.named_children(), root.named_buffers(), root.named_parameters())
                 targets = [name for name, _ in itertools.chain(*members)] + targets
             for target in targets:

@@ -93,7 +93,8 @@ class Node:
     (x,)
     """
 
-    __slots__ = ("__dict__", "__weakref__", "graph", "meta", "op", "type", "users")  # so the class has them too
+    # The class itself must also have these attributes, as in PyTorch.
+    __slots__ = ("__dict__", "__weakref__", "graph", "meta", "op", "type", "users")
 
     def __init__(
         self,

@@ -15,7 +15,7 @@ from typing import Any
 
 import flambeau as torch
 
-from ._call_form import as_written, current_instruction, frame_above, is_operator
+from ._call_syntax import as_written, current_instruction, frame_above, is_operator
 from ._codegen import magic_methods, reflectable_magic_methods
 from .graph import Graph
 from .node import Argument, Node, Target, base_types, map_aggregate, map_arg

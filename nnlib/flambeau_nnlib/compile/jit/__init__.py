@@ -13,10 +13,7 @@ from flambeau.extension import private_names
 
 from . import _saving
 from ._async import Future, fork, wait
-from ._freeze import freeze, optimize_for_inference
-from ._freeze import run_frozen_optimizations as run_frozen_optimizations
-from ._loading import load
-from ._marks import (
+from ._decorators import (
     Attribute,
     Final,
     annotate,
@@ -32,6 +29,9 @@ from ._marks import (
     strict_fusion,
     unused,
 )
+from ._freeze import freeze, optimize_for_inference
+from ._freeze import run_frozen_optimizations as run_frozen_optimizations
+from ._loading import load
 from ._saving import save
 from ._script import (
     CompilationUnit,

@@ -177,7 +177,7 @@ def _constant(node: ast.expr) -> Any:
         text = ast.unparse(node)
         if text in ("inf", "-inf", "nan"):
             return float(text)
-        return None  # such as a device; the code does not use it
+        return None  # a constant that is not a literal, such as a device, is not read from the class
 
 
 class _LateFunction:
@@ -233,7 +233,7 @@ class LoadedModule(RecursiveScriptModule, ScriptObject):
     def __new__(cls, *args: Any) -> LoadedModule:
         module = object.__new__(cls)
         nn.Module.__init__(module)
-        if "training" not in cls._declared:  # frozen
+        if "training" not in cls._declared:  # a frozen module has no `training` attribute
             del module.__dict__["training"]
         return module
 

@@ -61,7 +61,7 @@ def compile_function(function: ast.FunctionDef, constants: list[Any], resolve: R
     translator = _Translator(function, constants, resolve, file)
     module = ast.fix_missing_locations(ast.Module(body=[translator.definition()], type_ignores=[]))
     names: dict[str, Any] = {"__builtins__": {}, **translator.globals}
-    exec(compile(module, file, "exec", dont_inherit=True), names)  # only code built by the translator is executed
+    exec(compile(module, file, "exec", dont_inherit=True), names)  # `module` consists only of syntax built by the translator
     return names[function.name]
 
 

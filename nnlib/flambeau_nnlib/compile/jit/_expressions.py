@@ -77,7 +77,7 @@ def annotations_of(cls: type) -> dict[str, Any]:
             try:
                 names = vars(sys.modules[base.__module__])
                 found[name] = eval(annotation, dict(names)) if isinstance(annotation, str) else annotation
-            except Exception:  # such as a missing import: ignore the annotation
+            except Exception:  # an annotation that cannot be evaluated is ignored
                 continue
     return found
 
@@ -665,7 +665,7 @@ class Expressions:
             return None
         try:
             returned = typing.get_type_hints(getattr(cls, method)).get("return")
-        except NameError:  # a class that is local to a function
+        except NameError:  # the annotation names a class that is local to a function
             return None
         return returned if is_script_class(returned) else None
 

@@ -21,7 +21,7 @@ from ._types import ModuleDescription, NoType, literal
 
 __all__ = ["FrozenProgram"]
 
-Attribute = tuple[int, str]  # (id of the owner, name)
+Attribute = tuple[int, str]  # the `id` of the owner, and the name of the attribute
 
 
 class _MutableAttributeFound(Exception):
@@ -218,8 +218,8 @@ class _Method(ast.NodeTransformer):
         self.program, self.definition, self.self_type = program, definition, self_type
         self.self_name = definition.args.args[0].arg
         self.modules: dict[str, tuple[nn.Module, str]] = {self.self_name: (owner, self.self_name)}
-        self.aliases: dict[str, tuple[nn.Module, str]] = {}  # the attributes that local names refer to
-        self.literals: dict[str, ast.Constant] = {}  # the constants that local names refer to
+        self.aliases: dict[str, tuple[nn.Module, str]] = {}  # maps local names to the attributes that they refer to
+        self.literals: dict[str, ast.Constant] = {}  # maps local names to the constants that they refer to
         stores = [node.id for node in ast.walk(definition) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
         self.once = {name for name in stores if stores.count(name) == 1}
 
@@ -297,7 +297,7 @@ class _Method(ast.NodeTransformer):
         if isinstance(node.func, ast.Name) and node.func.id == "getattr":
             return self.attribute(node)
         if isinstance(node.func, ast.Name) and node.func.id in ("annotate", "unchecked_cast", "isinstance", "uninitialized"):
-            places = (0,) if node.func.id == "isinstance" else (1,)  # the other arguments are types
+            places = (0,) if node.func.id == "isinstance" else (1,)  # only this argument is a value; the others are types
             node.args = [self.visit(part) if place in places else part for place, part in enumerate(node.args)]
             return node
         arguments = node.args

@@ -25,7 +25,7 @@ _NUMBERED: dict[str, dict[str, Any]] = {
     "padding_mode": {"'zeros'": 0, "'border'": 1, "'reflection'": 2},
     "align_corners": {"None": False, "False": False, "True": True},
 }
-_OF_PAIRS = ("aten::col2im", "aten::im2col")  # operators that accept only lists of two sizes
+_OF_PAIRS = ("aten::col2im", "aten::im2col")  # these operators accept only lists of two sizes
 # Functions whose operator has another name, or takes a list where the function also accepts separate numbers.
 TOP = {"concat": "cat", "true_divide": "div", "absolute": "abs"}
 LISTS = frozenset({"view", "reshape", "permute", "expand", "repeat", "flip", "new_zeros", "new_ones", "new_empty", "tile",

@@ -105,7 +105,7 @@ class _Builder:
         self.known: dict[tuple[str, str], Value] = {}
         self.heads: list[Node] = []
         self.got: list[dict[tuple[Any, str], Value]] = [{}]
-        self.modules_of: dict[int, nn.Module] = {}  # by the `id` of values that are modules
+        self.modules_of: dict[int, nn.Module] = {}  # maps the `id` of a value to the module that it represents
 
     # --- nodes ---
 
@@ -197,7 +197,7 @@ class _Builder:
                 continue
             raising = [_raises(statements) for statements in bodies]
             if any(value is None for value in values) and not any(raising):
-                continue  # assigned in one of the branches only
+                continue  # the variable is assigned in one branch only
             present = next(value for value in values if value is not None)
             for (block, _, _), value in zip(ends, values, strict=True):
                 block.returnNode().add_input(value or self.constant(None, "NoneType"))
@@ -466,7 +466,7 @@ class _Builder:
         operator = kind.rpartition("::")[2]
         of_tensors = any(value.type().text == "Tensor" for value in inputs)
         if operator in ("add", "sub") and len(inputs) == 2 and of_tensors:
-            inputs = [*inputs, self.constant(1, "int")]  # alpha, the factor of the second term
+            inputs = [*inputs, self.constant(1, "int")]  # `add` and `sub` take a third argument, alpha
         text = _RESULTS.get(operator) or _declared_result(operator)
         if operator == "size" and len(inputs) > 1:
             text = "int"

@@ -61,7 +61,7 @@ def _schema_operator(name: str) -> Callable[..., Any]:
     def compute(*args: Any, **kwargs: Any) -> Any:
         if of_python is not None and args and not takes_lists and not any(isinstance(each, torch.Tensor) for each in args[:2]):
             return of_python(*args)
-        for by_position in (False, True):  # whether keyword-only arguments may be positional
+        for by_position in (False, True):  # second attempt: keyword-only arguments given by position
             for schema in declared:
                 values = _bind_arguments(schema, args, kwargs, by_position)
                 if values is not None:
@@ -274,7 +274,7 @@ _PYTHON_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "floordiv": operator.floordiv,
     "floor_divide": operator.floordiv,
     "remainder": operator.mod,
-    "pow": lambda base, exponent: operator.pow(float(base), exponent),  # returns a float even for two integers
+    "pow": lambda base, exponent: operator.pow(float(base), exponent),  # TorchScript returns a float, even for two integers
     "round": lambda value: float(round(value)),
 }
 
@@ -347,7 +347,7 @@ def _is_pure(name: str, namespace: str = "aten") -> bool:
     plain = name.removesuffix("_")
     if not name.isidentifier():
         return False
-    if isinstance(getattr(torch, name, None), MethodType):  # compiled functions are methods of `torch`
+    if isinstance(getattr(torch, name, None), MethodType):  # functions compiled by PyTorch are bound methods in `torch`
         return namespace_of(name) == namespace
     known = facts_of(name) is not None or facts_of(plain) is not None or name in ATEN or plain in ATEN
     return (known and namespace_of(name) == namespace and function_of(name) is not None) or _python_function(name) is not None

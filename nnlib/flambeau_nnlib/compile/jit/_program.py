@@ -25,7 +25,7 @@ from ._types import ModuleDescription, NoType, class_path, is_named_tuple, liter
 
 __all__ = ["Program"]
 
-_CLASS = "\x00"  # placeholder for the path of the current class, which is chosen last
+_CLASS = "\x00"  # placeholder for the path of the current class, which is determined last
 
 
 class PlaceholderModule(nn.Module):
@@ -56,7 +56,7 @@ class Program:
         self._adopted: dict[int, Callable[[str], str]] = {}
         self._kept: list[Any] = []
         self._in_trace: set[int] = set()
-        self.notes: dict[tuple[int, str], dict[str, Any]] = {}  # metadata of values from traces
+        self.notes: dict[tuple[int, str], dict[str, Any]] = {}  # maps (id of a module, method) to metadata from traces
         if isinstance(root, torch.jit.ScriptFunction):
             function, root = root, PlaceholderModule()
             self._methods[id(root)] = {"forward": self._text_of_function(function, f"self: {_CLASS}", owner=root)}
@@ -172,7 +172,7 @@ class Program:
                 else:
                     attributes[name] = (value, kind)
             except NoType:
-                continue  # compilation of code that uses the attribute raises an error
+                continue  # the attribute has no TorchScript type; only code that uses it raises an error
 
     def _class(self, path: str, text: str) -> str:
         """Return the path of a class with this code; add the class if necessary."""

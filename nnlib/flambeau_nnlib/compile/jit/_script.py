@@ -19,7 +19,7 @@ import flambeau as torch
 from flambeau import nn
 
 from ...nn.modules.module import MEMBER_KINDS
-from ._marks import enters_script
+from ._decorators import enters_script
 from ._recording import current_recording
 
 __all__ = [
@@ -52,7 +52,7 @@ class Error(RuntimeError):
     RuntimeError: AssertionError: negative
     """
 
-    __module__ = __package__  # the public location
+    __module__ = __package__  # the public module
 
 
 @contextmanager
@@ -168,7 +168,7 @@ class ScriptFunction(_WithGraph):
         functools.update_wrapper(self, function)
         self.function = function
         self._run = _with_floats(function)
-        self.examples: tuple[tuple[Any, ...], dict[str, Any]] | None = None  # the examples of a traced function
+        self.examples: tuple[tuple[Any, ...], dict[str, Any]] | None = None  # the example inputs, if the function was traced
         self.name = getattr(function, "__name__", "forward")
         self.qualified_name = f"__torch__.{getattr(function, '__module__', '')}.{self.name}"
 
@@ -330,7 +330,7 @@ def scripted(
         new: Any = cls.__new__(cls)
         memo[id(module)] = new
         new.__setstate__(module.__getstate__())
-        for members in MEMBER_KINDS:  # separate containers, also for classes that override `__getstate__` with `__dict__`
+        for members in MEMBER_KINDS:  # the copy gets its own dictionaries, even if `__getstate__` returns `__dict__`
             nn.Module.__setattr__(new, members, dict(getattr(module, members)))
         for name, child in module._modules.items():
             if child is not None:

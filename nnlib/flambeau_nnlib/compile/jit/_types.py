@@ -164,7 +164,7 @@ def literal(value: Any) -> str:
     if value is None or isinstance(value, (bool, int)):
         return repr(value)
     if isinstance(value, float):
-        return repr(value)  # also inf and nan
+        return repr(value)  # `inf` and `nan` are valid TorchScript literals
     if isinstance(value, complex):
         return f"complex({value.real!r}, {value.imag!r})"
     if isinstance(value, str):

@@ -259,7 +259,7 @@ def export(
     if opset < OLDEST_OPSET:
         raise ValueError(f"Unsupported ONNX opset version: {opset}")
     args = (args,) if isinstance(args, torch.Tensor) else tuple(args)
-    if not args and kwargs is None and hasattr(model, "example_arguments"):  # an `ExportableModule`
+    if not args and kwargs is None and hasattr(model, "example_arguments"):  # the model is an `ExportableModule`
         exportable: Any = model
         args, kwargs = exportable.example_arguments()
         args = tuple(args)
@@ -309,7 +309,7 @@ def _convert_version(model: Any, opset: int) -> Any:
 
     try:
         return version_converter.convert_version(model, opset)
-    except Exception as error:  # exceptions from C++ code
+    except Exception as error:  # the converter is C++ code that can raise anything
         raise OnnxExporterError(f"the model cannot be converted to opset version {opset}: {error}") from error
 
 

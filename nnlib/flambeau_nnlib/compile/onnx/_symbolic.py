@@ -99,7 +99,7 @@ def _all_arguments(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
     """Return all arguments in order, including defaults. Integers for float parameters become floats."""
     try:
         parameters = [(each.name, each.default_value, str(each.type)) for each in operator._schema.arguments]
-    except (AttributeError, RuntimeError):  # a built-in operator, with the signature of its function
+    except (AttributeError, RuntimeError):  # built-in operators have no schema: use the function's signature
         signature = inspect.signature(getattr(operator, "op", operator))
         parameters = [(each.name, each.default, str(each.annotation)) for each in signature.parameters.values()]
         parameters = [(name, default, kind) for name, default, kind in parameters if name != "out"]

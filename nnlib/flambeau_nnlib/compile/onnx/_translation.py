@@ -74,7 +74,7 @@ class _Translator:
         self.builder = Builder(opset)
         self.input_names, self.output_names = input_names, output_names
         self.values: dict[Node, Any] = {}
-        self.labels: dict[str, str] = {}  # names of dynamic sizes, by symbol
+        self.labels: dict[str, str] = {}  # maps symbols to the names of dynamic sizes
 
     def model(self) -> onnx.ModelProto:
         """Return the complete model."""

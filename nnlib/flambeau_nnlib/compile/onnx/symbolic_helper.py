@@ -39,7 +39,7 @@ def _parsed(value: Any, kind: str) -> Any:
         return None
     if isinstance(value, (list, tuple)):
         return [_parsed(each, kind.removesuffix("s")) for each in value]
-    if hasattr(value, "debugName"):  # a graph value
+    if hasattr(value, "debugName"):  # the argument is a value of the graph
         if value.array is None:
             raise ValueError(f"expected a constant of kind {kind!r}, but {value.debugName()} is computed")
         import flambeau as torch

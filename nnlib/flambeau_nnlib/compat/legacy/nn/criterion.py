@@ -85,7 +85,7 @@ class ClassSimplexCriterion(MSECriterion):
     def __init__(self, nClasses: int) -> None:
         super().__init__()
         self.nClasses = nClasses
-        self.simplex = torch.zeros(nClasses, nClasses)  # one dimension more than a simplex requires, which helps training
+        self.simplex = torch.zeros(nClasses, nClasses)  # one dimension more than a simplex requires, because it helps training
         size = nClasses - 1
         for k in range(size):
             corner = self.simplex[k, :k]

@@ -94,7 +94,7 @@ class _ConvolutionMap(Module):
             for parameter in self.parameters()[0]:
                 parameter.uniform_(-stdv * math.sqrt(3), stdv * math.sqrt(3))
             return
-        kernels = self._pairs[:, 1].bincount(minlength=self.nOutputPlane)  # the number of kernels of each output
+        kernels = self._pairs[:, 1].bincount(minlength=self.nOutputPlane)  # the number of kernels for each output channel
         bounds = (kernels * self.weight[0].numel()).float().rsqrt()
         self.weight.uniform_(-1, 1).mul_(bounds[self._pairs[:, 1], None, None])
         self.bias.uniform_(-1, 1).mul_(bounds)
@@ -217,7 +217,7 @@ class SpatialDivisiveNormalization(_LocalMeans):
 
     def compute(self, input: Tensor) -> Tensor:
         squares, ones = self._means(input**2)
-        is_zero = squares <= 0  # where the square root has no derivative
+        is_zero = squares <= 0  # the square root has no derivative at zero
         deviations = torch.where(is_zero, 0.0, torch.where(is_zero, 1.0, squares).sqrt())
         return input / F.threshold(deviations / ones, self.threshold, self.thresval)
 

@@ -82,7 +82,7 @@ class Module:
 
     compute: Callable[..., Any]
     """Return the output, as a differentiable function of the input and the parameters. Signatures differ between layers."""
-    weight: Any  # only of layers that have one; None if removed
+    weight: Any  # exists only in layers with a weight; None if it was removed
     bias: Any
 
     def updateOutput(self, input: Table) -> Table:
@@ -165,7 +165,7 @@ class Module:
 
     def flattenParameters(self) -> tuple[Tensor, Tensor]:
         """Return all parameters, and all gradients, as a flat vector each; the modules' tensors become views of them."""
-        owners: dict[int, list[tuple[Module, str]]] = {}  # keeps shared parameters shared
+        owners: dict[int, list[tuple[Module, str]]] = {}  # maps tensors to their owners, so that shared parameters stay shared
         for module in self.listModules():
             for name in module._parameter_names:
                 owners.setdefault(getattr(module, name).data_ptr(), []).append((module, name))

@@ -281,7 +281,7 @@ def scaled_dot_product_attention(query, key, value, mask=None, dropout_p=0.0, is
     elif mask is not None:
         scores = scores + mask
     largest = scores.max(-1, keepdims=True)
-    all_masked = largest == -np.inf  # queries with every key masked return zeros
+    all_masked = largest == -np.inf  # a query whose keys are all masked returns zeros
     powers = np.exp(scores - np.where(all_masked, 0, largest))
     return np.where(all_masked, 0, powers / np.where(all_masked, 1, powers.sum(-1, keepdims=True))).astype(query.dtype) @ value
 

@@ -210,7 +210,7 @@ class _Writer:
             if not node.users:
                 continue
             known = node.meta.get("val")
-            if re.fullmatch(r"[\w.]+|weights\[\"[^\"]+\"\]", expression):  # no assignment needed
+            if re.fullmatch(r"[\w.]+|weights\[\"[^\"]+\"\]", expression):  # reuse the name
                 names[node] = Code(expression, known if isinstance(known, TensorSpec) else None)
                 continue
             where = _origin(node)

@@ -23,7 +23,7 @@ class _Partition:
         self.copies: dict[Node, Node] = {}
         self.inputs: dict[Node, None] = {}
         self.outputs: dict[Node, None] = {}
-        self.needs: dict[str, None] = {}  # partitions that must run before this one
+        self.needs: dict[str, None] = {}  # names of the partitions that must run before this one
         self.targets: dict[str, Any] = {}
 
 

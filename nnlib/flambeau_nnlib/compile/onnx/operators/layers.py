@@ -118,7 +118,7 @@ def adaptive_avg_pool(b: Builder, x: Value, size: Any) -> Value:
     if all(known % each == 0 for each, known in zip(size, inputs, strict=True)):
         windows = [known // each for each, known in zip(size, inputs, strict=True)]
         return b.op("AveragePool", x, kernel_shape=windows, strides=windows)
-    for place, (each, known) in enumerate(zip(size, inputs, strict=True)):  # matrix products with averaging weights
+    for place, (each, known) in enumerate(zip(size, inputs, strict=True)):  # pooling as matrix products with averaging weights
         shares = np.zeros((known, each), dtype=np.float32)
         for window in range(each):
             first, last = window * known // each, -(-(window + 1) * known // each)
@@ -250,7 +250,7 @@ def attention(
     elif mask is not None:
         scores = b.op("Add", scores, mask, like=like)
     weights = b.op("Softmax", scores, axis=-1, like=like)
-    if mask is not None:  # queries with every key masked return zeros
+    if mask is not None:  # a query whose keys are all masked returns zeros
         best = reduce(b, "ReduceMax", scores, -1, True, like=like)
         empty = b.op("Equal", best, nothing, like=TensorSpec((), torch.bool, _CPU))
         weights = b.op("Where", empty, b.constant(0, dtype), weights, like=like)
@@ -319,7 +319,8 @@ def grid_sampler(b: Builder, x: Value, grid: Value, mode: int, padding: int, ali
 
 # --- recurrent layers ---
 
-_ORDERS = {"LSTM": (0, 3, 1, 2), "GRU": (1, 0, 2), "RNN": (0,)}  # indices of PyTorch's gates in the order of ONNX
+# The order of the gates in ONNX, as indices of PyTorch's gates.
+_ORDERS = {"LSTM": (0, 3, 1, 2), "GRU": (1, 0, 2), "RNN": (0,)}
 
 
 def _rearranged(kind: str, weight: Value) -> Any:

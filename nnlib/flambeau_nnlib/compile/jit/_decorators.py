@@ -18,7 +18,7 @@ __all__ = [
 ]  # fmt: skip
 
 Final = typing.Final
-Attribute = collections.namedtuple("Attribute", ["value", "type"])  # as in PyTorch
+Attribute = collections.namedtuple("Attribute", ["value", "type"])  # a named tuple, as in PyTorch
 Attribute.__doc__ = """An attribute of a `ScriptModule` with its declared type.
 
 Args:
@@ -58,7 +58,7 @@ def is_scripting() -> bool:
     """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        if frame.f_code in _SCRIPTED:  # methods of scripted or traced objects; traced code behaves like unscripted code
+        if frame.f_code in _SCRIPTED:  # the frame runs a scripted or traced object; traced code counts as unscripted
             return not frame.f_locals["self"]._traced
         if frame.f_code in _IGNORED:
             return False

@@ -119,7 +119,7 @@ def assert_wrong_key_is_refused(rank: int, url: str) -> None:
     import zmq
 
     join(rank, url, 2, 2)
-    far = dist.default_group()._job._mailbox._far
+    far = dist.default_group()._job._mailbox._remote
     if rank == 1:
         public, secret = zmq.curve_keypair()
         with zmq.Context() as context, context.socket(zmq.PUSH) as stranger:

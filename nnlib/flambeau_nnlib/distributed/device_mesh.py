@@ -40,10 +40,10 @@ class DeviceMesh:
 
     def __init__(self, device_type: str, mesh: Any = None, *, mesh_dim_names: Sequence[str] | None = None) -> None:
         self.mesh: Tensor = torch.as_tensor(mesh, dtype=torch.int64, device="cpu")  # not the default device
-        self._named(device_type, mesh_dim_names)
-        self._groups = [self._lines(dim) for dim in range(self.mesh.ndim)]
+        self._set_names(device_type, mesh_dim_names)
+        self._groups = [self._create_groups(dim) for dim in range(self.mesh.ndim)]
 
-    def _named(self, device_type: str, names: Sequence[str] | None) -> None:
+    def _set_names(self, device_type: str, names: Sequence[str] | None) -> None:
         self.device_type, self.mesh_dim_names = device_type, None if names is None else tuple(names)
         self._flat: dict[str, DeviceMesh] = {}
 
@@ -52,7 +52,7 @@ class DeviceMesh:
         """Return a mesh of existing process groups."""
         made: DeviceMesh = object.__new__(cls)
         made.mesh, made._groups = mesh, groups
-        made._named(device_type, names)
+        made._set_names(device_type, names)
         return made
 
     @classmethod
@@ -70,7 +70,7 @@ class DeviceMesh:
             raise ValueError(f"Invalid mesh {mesh} for ProcessGroup with ranks {ranks.tolist()}")
         return cls._of(device_type, ranks, [group_of(single)], mesh_dim_names)
 
-    def _lines(self, dim: int) -> Any:
+    def _create_groups(self, dim: int) -> Any:
         """Create a group for every line along a dimension; return the group that contains this process."""
         lines = self.mesh.movedim(dim, -1).reshape(-1, self.mesh.size(dim)).tolist()
         if lines == [default_group().ranks]:
@@ -97,7 +97,7 @@ class DeviceMesh:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.mesh = state["mesh"]
-        self._named(state["device_type"], state["mesh_dim_names"])
+        self._set_names(state["device_type"], state["mesh_dim_names"])
         known = [mesh for mesh in _meshes.values() if mesh == self]
         self._groups = known[-1]._groups if known else [None] * self.mesh.ndim
 

@@ -10,7 +10,7 @@ from datetime import timedelta
 
 from .agent_store import TorchrunStore
 from .engine import Communicator
-from .messages import Letters, Messages
+from .messages import MessageCollectives, PointToPoint
 from .shared import SharedMemory
 from .store import PrefixStore, Store, TCPStore
 from .transport import Mailbox
@@ -43,14 +43,14 @@ class GlooJob:
         self._watch = Watch(store, rank, world_size, towards, timeout)
         watched = WatchedStore(self._watch, store)
         self._mailbox = Mailbox(watched, self._watch, towards)
-        _meet(watched, rank, world_size)
+        _wait_for_all(watched, rank, world_size)
         atexit.register(self._leave_at_exit)
 
     def communicator(self, ranks: Sequence[int], name: str, timeout: timedelta) -> Communicator:
         """Create a communicator of these ranks."""
         rank = ranks.index(self.rank)
         if not self._watch.one_host(ranks):
-            return Messages(self._mailbox, ranks, rank, name, timeout)
+            return MessageCollectives(self._mailbox, ranks, rank, name, timeout)
         return OneHost(self._watch, self._store, self._mailbox, ranks, rank, name, timeout)
 
     def leave(self) -> None:
@@ -83,8 +83,8 @@ class OneHost(SharedMemory):
         except OSError:  # the process that owns the shared memory has ended
             watch.explain(ranks, since)
             raise
-        self._letters = Letters(mailbox, ranks, rank, name, timeout)
-        self.send, self.receive = self._letters.send, self._letters.receive
+        self._point_to_point = PointToPoint(mailbox, ranks, rank, name, timeout)
+        self.send, self.receive = self._point_to_point.send, self._point_to_point.receive
 
 
 def _master_of(store: Store) -> str | None:
@@ -94,7 +94,7 @@ def _master_of(store: Store) -> str | None:
     return store.host if isinstance(store, (TCPStore, TorchrunStore)) else None
 
 
-def _meet(store: Store, rank: int, world_size: int) -> None:
+def _wait_for_all(store: Store, rank: int, world_size: int) -> None:
     """Wait in rank 0, whose process may serve the store, until all processes have read what they need from it."""
     if store.add("met", 1) == world_size:
         store.set("all met", "")

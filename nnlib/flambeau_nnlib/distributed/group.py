@@ -74,7 +74,7 @@ class Work:
         return self._source()
 
 
-class Lane:
+class SerialExecutor:
     """Run submitted calls in order on a daemon thread that exits when idle.
 
     A daemon thread does not keep the program from ending, unlike the threads of executors. This matters because a call
@@ -133,8 +133,10 @@ class ProcessGroup:
         self.timeout, self.store, self.device_type = timeout, store, device_type
         self._job, self._backend, self._rank = job, backend, self.ranks.index(job.rank)
         self._communicator: Communicator = job.communicator(self.ranks, name, timeout)
-        self._lane = Lane(f"flambeau group {name}")
-        self._receivers: defaultdict[tuple[int | None, int], Lane] = defaultdict(lambda: Lane(f"flambeau receive {name}"))
+        self._executor = SerialExecutor(f"flambeau group {name}")
+        self._receivers: defaultdict[tuple[int | None, int], SerialExecutor] = defaultdict(
+            lambda: SerialExecutor(f"flambeau receive {name}")
+        )
         self._turn, self._receiving, self._last = threading.RLock(), threading.Lock(), _done(None)
         atexit.register(self._finish_at_exit)
 
@@ -153,13 +155,13 @@ class ProcessGroup:
     def close(self) -> None:
         """Finish all started operations and release the communicator."""
         atexit.unregister(self._finish_at_exit)
-        self._lane.finish()
+        self._executor.finish()
         self._communicator.close()
 
     def _finish_at_exit(self) -> None:
         """Finish all started operations at the end of a program, unless an exception ended it."""
         if not hasattr(sys, "last_value"):
-            self._lane.finish()
+            self._executor.finish()
 
     def run(self, collective: Callable[[Communicator], Any], async_op: bool, description: str = "") -> Work:
         """Run `collective` after all earlier ones. Return when it is done, or immediately if `async_op`."""
@@ -172,7 +174,7 @@ class ProcessGroup:
 
         with self._turn:
             if async_op or not self._last.done():
-                self._last = self._lane.submit(run)
+                self._last = self._executor.submit(run)
                 work = Work(self._last)
             else:
                 return Work(_done(run()))

@@ -14,12 +14,12 @@ from .errors import DistBackendError
 from .reduction import ReduceOp, arrays
 from .transport import Mailbox
 
-__all__ = ["Letters", "Messages"]
+__all__ = ["MessageCollectives", "PointToPoint"]
 
 PIECE = 1 << 20  # bytes of a tensor that are reduced at a time, while the next bytes are sent
 
 
-class Letters:
+class PointToPoint:
     """Point-to-point messages of a group.
 
     Args:
@@ -51,7 +51,7 @@ class Letters:
         return f"group {self._name}, message {tag} from {sender}".encode()
 
 
-class Messages(Letters):
+class MessageCollectives(PointToPoint):
     """Collectives of a group of processes on several hosts."""
 
     def __init__(self, mailbox: Mailbox, ranks: Sequence[int], rank: int, name: str, timeout: timedelta) -> None:
@@ -81,13 +81,13 @@ class Messages(Letters):
             )
         return data
 
-    def _swap(self, parts: Sequence[Any]) -> list[Any]:
+    def _exchange(self, parts: Sequence[Any]) -> list[Any]:
         """Send `parts[i]` to rank i; return the data received from each rank."""
-        for rank in self._from_here():
+        for rank in self._ranks_from_self():
             self._post(rank, parts[rank])
         return [self._await(rank) for rank in range(self.size)]
 
-    def _from_here(self) -> list[int]:
+    def _ranks_from_self(self) -> list[int]:
         """Return the ranks in cyclic order, starting with this one."""
         return [(self.rank + step) % self.size for step in range(self.size)]
 
@@ -96,16 +96,16 @@ class Messages(Letters):
         before, self._timeout = self._timeout, timeout or self._timeout
         try:
             self._begin(b"barrier")
-            self._swap([b""] * self.size)
+            self._exchange([b""] * self.size)
         finally:
             self._timeout = before
 
     def broadcast(self, tensor: Tensor, root: int) -> None:
         """Overwrite the tensor of every rank with the root's tensor."""
         self._begin(_call("broadcast", tensor, f" from rank {root}"))
-        for piece in _pieces(tensor):
+        for piece in _split(tensor):
             if self.rank == root:
-                for rank in self._from_here()[1:]:
+                for rank in self._ranks_from_self()[1:]:
                     self._post(rank, as_bytes(piece))
             else:
                 _fill(piece, self._await(root))
@@ -113,10 +113,10 @@ class Messages(Letters):
     def all_reduce(self, tensor: Tensor, op: ReduceOp) -> None:
         """Reduce the tensors of all ranks in place: each rank reduces one part and sends the result to all."""
         self._begin(_call("all_reduce", tensor, f" {op.name}"))
-        pieces = [piece.tensor_split(self.size) for piece in _pieces(tensor)]
+        pieces = [piece.tensor_split(self.size) for piece in _split(tensor)]
         for step in range(len(pieces) + 1):
             if step < len(pieces):
-                for rank in self._from_here()[1:]:
+                for rank in self._ranks_from_self()[1:]:
                     self._post(rank, as_bytes(pieces[step][rank]))
             if step > 0:
                 self._collect(pieces[step - 1], op)
@@ -124,21 +124,21 @@ class Messages(Letters):
     def _collect(self, parts: Sequence[Tensor], op: ReduceOp) -> None:
         """Reduce this rank's part, send the result to all ranks, and receive the other parts."""
         self._reduce_into(parts[self.rank], op)
-        for rank in self._from_here()[1:]:
+        for rank in self._ranks_from_self()[1:]:
             self._post(rank, as_bytes(parts[self.rank]), "result")
-        for rank in self._from_here()[1:]:
+        for rank in self._ranks_from_self()[1:]:
             _fill(parts[rank], self._await(rank, "result"))
 
     def _reduce_into(self, mine: Tensor, op: ReduceOp) -> None:
         """Reduce the data received from all ranks into `mine`, in rank order."""
-        found = {rank: arrays(from_bytes(self._await(rank), mine)) for rank in self._from_here()[1:]}
+        found = {rank: arrays(from_bytes(self._await(rank), mine)) for rank in self._ranks_from_self()[1:]}
         found[self.rank] = arrays(mine.clone())
         op.into(arrays(mine), [found[rank] for rank in range(self.size)])
 
     def reduce(self, tensor: Tensor, op: ReduceOp, root: int) -> None:
         """Reduce the tensors of all ranks into the root's tensor."""
         self._begin(_call("reduce", tensor, f" {op.name} to rank {root}"))
-        for piece in _pieces(tensor):
+        for piece in _split(tensor):
             if self.rank == root:
                 self._reduce_into(piece, op)
             else:
@@ -148,11 +148,11 @@ class Messages(Letters):
         """Fill the outputs with the tensors of all ranks."""
         self._begin(_call("all_gather", tensor))
         outputs[self.rank].copy_(tensor)
-        for piece in _pieces(tensor):
-            for rank in self._from_here()[1:]:
+        for piece in _split(tensor):
+            for rank in self._ranks_from_self()[1:]:
                 self._post(rank, as_bytes(piece))
-        for rank in self._from_here()[1:]:
-            for piece in _pieces(outputs[rank]):
+        for rank in self._ranks_from_self()[1:]:
+            for piece in _split(outputs[rank]):
                 _fill(piece, self._await(rank))
 
     def gather(self, outputs: Sequence[Tensor], tensor: Tensor, root: int) -> None:
@@ -172,22 +172,22 @@ class Messages(Letters):
     def reduce_scatter(self, output: Tensor, inputs: Sequence[Tensor], op: ReduceOp) -> None:
         """Reduce `inputs[i]` over all ranks into the output of rank i."""
         self._begin(_call("reduce_scatter", output, f" {op.name}"))
-        sources = [_pieces(part) for part in inputs]
-        for step, target in enumerate(_pieces(output)):
-            for rank in self._from_here()[1:]:
+        sources = [_split(part) for part in inputs]
+        for step, target in enumerate(_split(output)):
+            for rank in self._ranks_from_self()[1:]:
                 self._post(rank, as_bytes(sources[rank][step]))
             target.copy_(sources[self.rank][step])
-        for target in _pieces(output):
+        for target in _split(output):
             self._reduce_into(target, op)
 
     def all_to_all(self, outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> None:
         """Send `inputs[i]` to rank i, and fill `outputs[i]` with the data from rank i."""
         self._begin(b"all_to_all")
-        for output, data in zip(outputs, self._swap([as_bytes(part) for part in inputs]), strict=True):
+        for output, data in zip(outputs, self._exchange([as_bytes(part) for part in inputs]), strict=True):
             _fill(output, data)
 
 
-def _pieces(tensor: Tensor) -> Sequence[Tensor]:
+def _split(tensor: Tensor) -> Sequence[Tensor]:
     return tensor.split(max(1, PIECE // tensor.element_size())) if tensor.numel() else [tensor]
 
 

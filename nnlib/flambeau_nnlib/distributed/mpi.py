@@ -35,9 +35,9 @@ from .watch import Watch
 __all__ = ["ENGINE", "Mpi"]
 
 GRACE = 2.5  # seconds in which an ending process still takes part in collectives
-LOOK = 0.05  # seconds between checks for processes that have ended
+CHECK_INTERVAL = 0.05  # seconds between checks for processes that have ended
 SPINS = 20_000  # polls of a collective before yielding the processor, if there is a processor for each process
-PATIENCE = 0.5  # seconds after which a process sleeps between polls
+SPIN_TIME = 0.5  # seconds after which a process sleeps between polls
 
 _OPERATIONS = {
     "SUM": "SUM",
@@ -50,7 +50,7 @@ _OPERATIONS = {
     "BOR": "BOR",
     "BXOR": "BXOR",
 }
-_OF_BOOLS = {"SUM": "LOR", "MAX": "LOR", "BOR": "LOR", "PRODUCT": "LAND", "MIN": "LAND", "BAND": "LAND", "BXOR": "LXOR"}
+_BOOL_OPERATIONS = {"SUM": "LOR", "MAX": "LOR", "BOR": "LOR", "PRODUCT": "LAND", "MIN": "LAND", "BAND": "LAND", "BXOR": "LXOR"}
 
 
 class Mpi:
@@ -83,7 +83,7 @@ class MpiJob:
     def __init__(self, library: Any, timeout: timedelta) -> None:
         self._library, self._world = library, library.COMM_WORLD.Dup()
         self.rank, self.world_size = self._world.rank, self._world.size
-        _forget_names_of_memory(self._world)
+        _unlink_shared_memory(self._world)
         names = self._world.allgather(socket.gethostname())
         other = next((name for name in names if name != names[0]), None)
         secret = self._world.bcast(os.environ.get(VARIABLE) or secrets.token_hex(32))
@@ -106,7 +106,7 @@ class MpiJob:
         atexit.unregister(self._leave_at_exit)
         self._watch.leave()
         self._store.close()
-        if self._watch.quiet:
+        if self._watch.all_alive:
             with suppress(self._library.Exception):
                 self._world.Free()
 
@@ -116,17 +116,17 @@ class MpiJob:
         """
         failed = hasattr(sys, "last_value")
         if failed:
-            self._watch.vanish()
+            self._watch.disconnect()
         else:
             self._watch.leave()
-        if failed or not self._watch.quiet:
+        if failed or not self._watch.all_alive:
             sys.stdout.flush()
             sys.stderr.flush()
             time.sleep(GRACE + 0.5)  # lets the other processes report the failure before mpiexec ends them
             os._exit(1)
 
 
-def _forget_names_of_memory(world: Any) -> None:
+def _unlink_shared_memory(world: Any) -> None:
     """Unlink MPICH's shared memory files once all processes have mapped them, so the last process to end frees them."""
     world.Barrier()
     with suppress(OSError), open("/proc/self/maps", encoding="utf-8") as file:
@@ -162,7 +162,7 @@ class MpiCommunicator:
                 now = time.monotonic()
                 if not looked:
                     began = looked = now
-                elif now - looked > LOOK:
+                elif now - looked > CHECK_INTERVAL:
                     try:
                         self._check()
                         if now - began > limit.total_seconds():
@@ -171,7 +171,7 @@ class MpiCommunicator:
                         self._lost.append(requests)  # with its buffers: MPI may still write to them
                         raise
                     looked = now
-                elif now - began > PATIENCE:
+                elif now - began > SPIN_TIME:
                     time.sleep(1e-3)
 
     def _bytes(self, tensor: Tensor) -> list[Any]:
@@ -183,25 +183,25 @@ class MpiCommunicator:
 
     def all_reduce(self, tensor: Tensor, op: ReduceOp) -> None:
         """Reduce the tensors of all ranks in place."""
-        known = _known(tensor)
-        self._finish(self._group.Iallreduce(self._library.IN_PLACE, arrays(known), self._operation(tensor, op)))
+        reducible = _reducible(tensor)
+        self._finish(self._group.Iallreduce(self._library.IN_PLACE, arrays(reducible), self._operation(tensor, op)))
         if tensor.numel():
-            op.finish(arrays(known), self.size)
-        if known is not tensor:
-            tensor.copy_(known)
+            op.finish(arrays(reducible), self.size)
+        if reducible is not tensor:
+            tensor.copy_(reducible)
 
     def reduce(self, tensor: Tensor, op: ReduceOp, root: int) -> None:
         """Reduce the tensors of all ranks into the root's tensor."""
-        known, here = _known(tensor), self.rank == root
-        sent, received = (self._library.IN_PLACE, arrays(known)) if here else (arrays(known), None)
+        reducible, here = _reducible(tensor), self.rank == root
+        sent, received = (self._library.IN_PLACE, arrays(reducible)) if here else (arrays(reducible), None)
         self._finish(self._group.Ireduce(sent, received, self._operation(tensor, op), root))
         if here:
-            op.finish(arrays(known), self.size)
-            if known is not tensor:
-                tensor.copy_(known)
+            op.finish(arrays(reducible), self.size)
+            if reducible is not tensor:
+                tensor.copy_(reducible)
 
     def _operation(self, tensor: Tensor, op: ReduceOp) -> Any:
-        name = _OF_BOOLS.get(op.name) if tensor.dtype == torch.bool else _OPERATIONS.get(op.name)
+        name = _BOOL_OPERATIONS.get(op.name) if tensor.dtype == torch.bool else _OPERATIONS.get(op.name)
         if name is None:
             raise RuntimeError(f"Cannot use ReduceOp.{op.name} with {tensor.dtype} on the backend 'mpi'")
         return getattr(self._library, name)
@@ -262,7 +262,7 @@ class MpiCommunicator:
         return int(status.Get_source())
 
 
-def _known(tensor: Tensor) -> Tensor:
+def _reducible(tensor: Tensor) -> Tensor:
     """Convert float16 and bfloat16 tensors to float32, which MPI can reduce; return other tensors unchanged."""
     return tensor.float() if tensor.is_floating_point() and tensor.element_size() < 4 else tensor
 

@@ -26,10 +26,10 @@ def job_secret() -> bytes:
     read; the file is created when first needed. That suffices on one host, and on hosts that share home directories.
     """
     given = os.environ.get(VARIABLE)
-    return hashlib.sha256(given.encode() if given else _of_this_user()).digest()
+    return hashlib.sha256(given.encode() if given else _user_secret()).digest()
 
 
-def _of_this_user() -> bytes:
+def _user_secret() -> bytes:
     errors = []
     for folder in _folders():
         try:

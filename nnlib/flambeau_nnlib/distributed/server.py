@@ -22,11 +22,12 @@ __all__ = ["Server", "connect", "host_identity", "own_address"]
 
 Address = tuple[str, int] | str
 
-_open: weakref.WeakSet[Any] = weakref.WeakSet()  # closed in forked children, so that peers notice when this process ends
+# Closed in forked children, so that peers notice when this process ends.
+_open_connections: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 def _close_in_child() -> None:
-    for connection in list(_open):
+    for connection in list(_open_connections):
         with suppress(OSError):
             connection.close()
 
@@ -76,7 +77,7 @@ class Server:
             host, port = address
             local = host == "localhost" or host.startswith("127.")
             self._listener = Listener(("127.0.0.1" if local else "0.0.0.0", port), backlog=128)
-        _open.add(self._listener)
+        _open_connections.add(self._listener)
         found = self._listener.address
         self.address: Address = found.decode() if isinstance(found, bytes) else found
         self._thread = threading.Thread(target=self._accept, daemon=True)
@@ -93,14 +94,14 @@ class Server:
             if self._closing:
                 connection.close()
                 return
-            _open.add(connection)
+            _open_connections.add(connection)
             threading.Thread(target=self._serve_until_gone, args=(connection,), daemon=True).start()
 
     def _serve_until_gone(self, connection: Connection) -> None:
         with connection, suppress(EOFError, OSError, AuthenticationError):
             deliver_challenge(connection, self._secret)
             answer_challenge(connection, self._secret)
-            _watch_the_line(connection)
+            _set_keepalive(connection)
             self._serve(connection)
 
     def close(self) -> None:
@@ -135,19 +136,19 @@ def connect(address: Address, timeout: timedelta) -> Connection:
                 raise OSError(str(error)) from error
             time.sleep(0.02)
         else:
-            _open.add(connection)
-            _watch_the_line(connection)
+            _open_connections.add(connection)
+            _set_keepalive(connection)
             return connection
 
 
-def _watch_the_line(connection: Connection) -> None:
+def _set_keepalive(connection: Connection) -> None:
     """Set TCP options by which the system notices within seconds that the other host has vanished."""
-    line = socket.socket(fileno=os.dup(connection.fileno()))
-    with line:
-        if line.family == socket.AF_UNIX:
+    tcp_socket = socket.socket(fileno=os.dup(connection.fileno()))
+    with tcp_socket:
+        if tcp_socket.family == socket.AF_UNIX:
             return
-        line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        line.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        tcp_socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        tcp_socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         for option, value in (("TCP_KEEPIDLE", 1), ("TCP_KEEPINTVL", 1), ("TCP_KEEPCNT", 2), ("TCP_USER_TIMEOUT", 3000)):
             if hasattr(socket, option):
-                line.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
+                tcp_socket.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)

@@ -30,19 +30,19 @@ from flambeau import Tensor
 
 from .direct import Direct
 from .errors import DistBackendError
-from .neighbours import Bell, allow_reads, can_read
+from .linux import Futex, allow_reads, can_read
 from .reduction import ReduceOp, arrays
 from .store import Store
 
 __all__ = ["SharedMemory"]
 
 CHUNK = 1 << 19  # bytes of a tensor that are copied in one step
-CROWDED = 1 << 22  # the same if there are more processes than processors: waits are slow, so fewer steps
+CROWDED_CHUNK = 1 << 22  # the same if there are more processes than processors: waits are slow, so fewer steps
 DIRECT = 1 << 14  # bytes up to which every process reduces the entire tensor
-LINE = 1024  # bytes of a process's counter and notes
+HEADER = 1024  # bytes of a process's counter and notes
 NOTE = 160  # bytes of a note, which describes a collective
 LARGE = 1 << 23  # bytes from which processes read each other's memory directly; slower per page, so not for small tensors
-LOOK = 0.05  # seconds between checks for processes that have ended
+CHECK_INTERVAL = 0.05  # seconds between checks for processes that have ended
 SPINS = 1000  # polls of a counter before yielding the processor
 YIELDS = 400  # yields before sleeping, where futexes are missing
 
@@ -59,22 +59,22 @@ class SharedMemory:
 
     def __init__(self, store: Store, rank: int, size: int, check: Callable[[], None], timeout: timedelta) -> None:
         self.rank, self.size, self._check, self._timeout = rank, size, check, timeout
-        self._chunk = CHUNK if size <= (os.cpu_count() or 1) else CROWDED
+        self._chunk = CHUNK if size <= (os.cpu_count() or 1) else CROWDED_CHUNK
         self._half = 2 * self._chunk  # twice the chunk: room for the reduced parts
         memory, descriptor, path = _open(
-            store, rank, size, -(-size * LINE // mmap.PAGESIZE) * mmap.PAGESIZE + 2 * size * self._half
+            store, rank, size, -(-size * HEADER // mmap.PAGESIZE) * mmap.PAGESIZE + 2 * size * self._half
         )
         self._memory, self._bytes = memory, memoryview(memory)
-        self._counters = self._bytes[: size * LINE].cast("q")
+        self._counters = self._bytes[: size * HEADER].cast("q")
         self._data = torch.frombuffer(memory, dtype=torch.uint8)[len(memory) - 2 * size * self._half :]
         self._typed: dict[torch.dtype, list[list[Any]]] = {}
         self._epoch = 0
-        self._fence = threading.Lock()  # acquiring it is a memory barrier
+        self._memory_barrier = threading.Lock()  # acquiring it is a memory barrier
         self._others = [other for other in range(size) if other != rank]
         self._main = threading.main_thread()
         self._word = ctypes.addressof(ctypes.c_char.from_buffer(memory))
-        self._bell = Bell(LOOK)
-        self._meet(b"start")  # all ranks have mapped the memory: its file can be removed
+        self._futex = Futex(CHECK_INTERVAL)
+        self._synchronize(b"start")  # all ranks have mapped the memory: its file can be removed
         os.close(descriptor)
         if rank == 0 and not path.startswith("/proc/"):
             os.unlink(path)
@@ -84,10 +84,10 @@ class SharedMemory:
         """Return `Direct` if every process may read the memory of every other one, else None."""
         allow_reads()
         known = array("Q", [0x666C616D62656175, self.rank])
-        processes = self._meet(b"start", os.getpid())
-        places = self._meet(b"start", known.buffer_info()[0])
+        processes = self._synchronize(b"start", os.getpid())
+        places = self._synchronize(b"start", known.buffer_info()[0])
         tries = (can_read(processes[other], places[other], array("Q", [known[0], other]).tobytes()) for other in self._others)
-        return Direct(processes, self.rank, self._meet) if all(self._meet(b"start", int(all(tries)))) else None
+        return Direct(processes, self.rank, self._synchronize) if all(self._synchronize(b"start", int(all(tries)))) else None
 
     def close(self) -> None:
         """Unmap the memory, unless tensors still use it."""
@@ -107,36 +107,36 @@ class SharedMemory:
 
     # --- synchronization ---
 
-    def _meet(self, call: bytes, value: int = 0) -> list[int]:
+    def _synchronize(self, call: bytes, value: int = 0) -> list[int]:
         """Wait for all ranks, check that they call the same collective, and start the next step; return each rank's `value`."""
         half = self._epoch & 1
         note = call[:NOTE].ljust(NOTE)
-        place = self.rank * LINE
+        place = self.rank * HEADER
         self._counters[place // 8 + 8 + half] = value
         start = 128 + half * NOTE
         self._bytes[place + start : place + start + NOTE] = note
         self._epoch += 1
-        with self._fence:
+        with self._memory_barrier:
             self._counters[place // 8] = self._epoch
-        if self._bell.works:
-            self._bell.ring(self._word + place)
+        if self._futex.works:
+            self._futex.wake(self._word + place)
         for other in self._others:
-            if self._counters[other * LINE // 8] < self._epoch:
+            if self._counters[other * HEADER // 8] < self._epoch:
                 self._wait(other, call)
-        with self._fence:
+        with self._memory_barrier:
             for other in self._others:
-                if self._bytes[other * LINE + start : other * LINE + start + NOTE] != note:
-                    self._explain(start, note)
-        return [self._counters[rank * LINE // 8 + 8 + half] for rank in range(self.size)]
+                if self._bytes[other * HEADER + start : other * HEADER + start + NOTE] != note:
+                    self._raise_mismatch(start, note)
+        return [self._counters[rank * HEADER // 8 + 8 + half] for rank in range(self.size)]
 
     def _wait(self, other: int, call: bytes) -> None:
         """Wait until another process has reached this step: first by polling, then yielding the processor, then sleeping."""
-        counters, place, epoch = self._counters, other * LINE // 8, self._epoch
+        counters, place, epoch = self._counters, other * HEADER // 8, self._epoch
         crowded = self.size > (os.cpu_count() or 1) or threading.current_thread() is not self._main
-        for _ in range(0 if crowded and self._bell.works else SPINS):
+        for _ in range(0 if crowded and self._futex.works else SPINS):
             if counters[place] >= epoch:
                 return
-        if not self._bell.works and not crowded:
+        if not self._futex.works and not crowded:
             for _ in range(YIELDS):
                 if counters[place] >= epoch:
                     return
@@ -144,13 +144,13 @@ class SharedMemory:
         began = looked = time.monotonic()
         pause = 2e-5
         while (count := counters[place]) < epoch:
-            if self._bell.works:
-                self._bell.wait(self._word + 8 * place, count)
+            if self._futex.works:
+                self._futex.wait(self._word + 8 * place, count)
             else:
                 time.sleep(pause)
                 pause = min(1.2 * pause, 1e-3)
             now = time.monotonic()
-            if now - looked > LOOK:
+            if now - looked > CHECK_INTERVAL:
                 self._check()
                 looked = now
                 if now - began > self._timeout.total_seconds():
@@ -159,9 +159,9 @@ class SharedMemory:
                         f"in {call.decode()}"
                     )
 
-    def _explain(self, start: int, note: bytes) -> None:
+    def _raise_mismatch(self, start: int, note: bytes) -> None:
         def text(rank: int) -> str:
-            return bytes(self._bytes[rank * LINE + start : rank * LINE + start + NOTE]).decode(errors="replace").strip()
+            return bytes(self._bytes[rank * HEADER + start : rank * HEADER + start + NOTE]).decode(errors="replace").strip()
 
         calls = "; ".join(f"rank {rank} calls {text(rank)}" for rank in range(self.size))
         raise DistBackendError(f"rank {self.rank} of the group: the ranks do not call the same collective: {calls}")
@@ -172,7 +172,7 @@ class SharedMemory:
         """Wait until all ranks have called `barrier`."""
         before, self._timeout = self._timeout, timeout or self._timeout
         try:
-            self._meet(b"barrier")
+            self._synchronize(b"barrier")
         finally:
             self._timeout = before
 
@@ -186,7 +186,7 @@ class SharedMemory:
             half, count = slots[self._epoch & 1], part.stop - part.start
             if self.rank == root:
                 half[root][:count] = mine[part]
-            self._meet(call)
+            self._synchronize(call)
             if self.rank != root:
                 mine[part] = half[root][:count]
 
@@ -211,7 +211,7 @@ class SharedMemory:
             half, count = slots[self._epoch & 1], part.stop - part.start
             target = mine[part]
             half[self.rank][:count] = target
-            self._meet(call)
+            self._synchronize(call)
             if self.size == 2:  # a + b and b + a are bitwise equal
                 op.combine(target, half[1 - self.rank][:count])
                 op.finish(target, 2)
@@ -226,7 +226,7 @@ class SharedMemory:
             half = slots[self._epoch & 1]
             if part is not None:
                 half[self.rank][: part.stop - part.start] = mine[part]
-            self._meet(call)
+            self._synchronize(call)
             if part is not None:
                 low, high = _share(part, self.rank, self.size)
                 results = slots[self._epoch & 1][self.rank][room : room + high - low]
@@ -253,7 +253,7 @@ class SharedMemory:
         for part in _chunks(tensor, self._half):
             half, count = slots[self._epoch & 1], part.stop - part.start
             half[self.rank][:count] = mine[part]
-            self._meet(call)
+            self._synchronize(call)
             for rank, target in enumerate(targets):
                 target[part] = mine[part] if rank == self.rank else half[rank][:count]
 
@@ -265,7 +265,7 @@ class SharedMemory:
             half, count = slots[self._epoch & 1], part.stop - part.start
             for rank, source in enumerate(sources):
                 half[root][rank * room : rank * room + count] = source[part]
-            self._meet(call)
+            self._synchronize(call)
             mine[part] = half[root][self.rank * room : self.rank * room + count]
 
     def reduce_scatter(self, output: Tensor, inputs: Sequence[Tensor], op: ReduceOp) -> None:
@@ -279,7 +279,7 @@ class SharedMemory:
             for rank, source in enumerate(sources):
                 if rank != self.rank:
                     half[self.rank][rank * room : rank * room + count] = source[part]
-            self._meet(call)
+            self._synchronize(call)
             place = self.rank * room
             op.into(
                 mine[part],
@@ -291,13 +291,13 @@ class SharedMemory:
         call, slots = f"all_to_all of {inputs[0].dtype}".encode(), self._slots(inputs[0].dtype)
         targets, sources = [arrays(part) for part in outputs], [arrays(part) for part in inputs]
         room = self._room(inputs[0])
-        longest = max(self._meet(call, max(len(source) for source in sources)))
+        longest = max(self._synchronize(call, max(len(source) for source in sources)))
         for start in range(0, longest, room):
             half = slots[self._epoch & 1]
             for rank, source in enumerate(sources):
                 sent = source[start : start + room]
                 half[self.rank][rank * room : rank * room + len(sent)] = sent
-            self._meet(call)
+            self._synchronize(call)
             place = self.rank * room
             for slot, target in zip(half, targets, strict=True):
                 received = target[start : start + room]

@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 default_timeout = timedelta(minutes=30)
-AGAIN = timedelta(seconds=5)  # timeout of reconnections to a served store
+RECONNECT_TIMEOUT = timedelta(seconds=5)  # timeout of reconnections to a served store
 
 
 class Store:
@@ -238,7 +238,7 @@ class TCPStore(Store):
             else:
                 connection.send_bytes(encode([b"answer", answer]))
 
-    def _ask(self, request: bytes, *fields: bytes) -> bytes:
+    def _request(self, request: bytes, *fields: bytes) -> bytes:
         """Send a request to the master, and return its answer. Each thread has a separate connection."""
         if self._table is not None:
             return _REQUESTS[request](self._table, *fields)
@@ -254,36 +254,36 @@ class TCPStore(Store):
         return answer
 
     def _connect(self) -> Connection:
-        timeout, self._reach = self._reach, min(self.timeout, AGAIN)
+        timeout, self._reach = self._reach, min(self.timeout, RECONNECT_TIMEOUT)
         try:
             return connect((self.host, self.port), timeout)
         except (OSError, AuthenticationError) as error:
             raise DistNetworkError(f"cannot reach the store at {self.host}:{self.port}: {error}") from error
 
     def check(self, keys: Sequence[str]) -> bool:
-        return self._ask(b"check", *(key.encode() for key in keys)) == b"1"
+        return self._request(b"check", *(key.encode() for key in keys)) == b"1"
 
     def num_keys(self) -> int:
-        return int(self._ask(b"num_keys"))
+        return int(self._request(b"num_keys"))
 
     def set(self, key: str, value: str | bytes) -> None:
-        self._ask(b"set", key.encode(), as_bytes(value))
+        self._request(b"set", key.encode(), as_bytes(value))
 
     def get(self, key: str) -> bytes:
         self.wait([key])
-        return self._ask(b"get", key.encode())
+        return self._request(b"get", key.encode())
 
     def add(self, key: str, amount: int) -> int:
-        return int(self._ask(b"add", key.encode(), b"%d" % amount))
+        return int(self._request(b"add", key.encode(), b"%d" % amount))
 
     def append(self, key: str, value: str | bytes) -> None:
-        self._ask(b"append", key.encode(), as_bytes(value))
+        self._request(b"append", key.encode(), as_bytes(value))
 
     def compare_set(self, key: str, expected: str | bytes, desired: str | bytes) -> bytes:
-        return self._ask(b"compare_set", key.encode(), as_bytes(expected), as_bytes(desired))
+        return self._request(b"compare_set", key.encode(), as_bytes(expected), as_bytes(desired))
 
     def delete_key(self, key: str) -> bool:
-        return self._ask(b"delete_key", key.encode()) == b"1"
+        return self._request(b"delete_key", key.encode()) == b"1"
 
 
 def _set(table: HashStore, key: bytes, value: bytes) -> bytes:

@@ -22,8 +22,8 @@ from .watch import Watch
 
 __all__ = ["Mailbox"]
 
-REACH = timedelta(seconds=1)  # timeout of connections to a running process
-LOOK = 0.2  # seconds between checks for processes that have ended
+CONNECT_TIMEOUT = timedelta(seconds=1)  # timeout of connections to a running process
+CHECK_INTERVAL = 0.2  # seconds between checks for processes that have ended
 
 
 class Mailbox:
@@ -44,26 +44,28 @@ class Mailbox:
         self._peers: dict[int, Connection] = {}
         self._lock = threading.Lock()
         self._server = Server(None, self._read)
-        self._far: Any = None
+        self._remote: Any = None
         world = range(len(watch.hosts))
         if not watch.one_host(world):
-            from .between_hosts import FarMail
+            from .zeromq import RemoteMessenger
 
-            self._far = FarMail(self._put)
-            store.set(f"far/{watch.rank}", f"tcp://{own_address(towards)}:{self._far.port}")
+            self._remote = RemoteMessenger(self._put)
+            store.set(f"far/{watch.rank}", f"tcp://{own_address(towards)}:{self._remote.port}")
         store.set(f"mailbox/{watch.rank}", str(self._server.address))
-        self._near = {rank: store.get(f"mailbox/{rank}").decode() for rank in world if watch.one_host([rank, watch.rank])}
+        self._local_addresses = {
+            rank: store.get(f"mailbox/{rank}").decode() for rank in world if watch.one_host([rank, watch.rank])
+        }
         for rank in world:
-            if rank not in self._near:
-                self._far.reach(rank, store.get(f"far/{rank}").decode())
+            if rank not in self._local_addresses:
+                self._remote.reach(rank, store.get(f"far/{rank}").decode())
 
     def close(self) -> None:
         """Close all connections."""
         self._server.close()
         for connection in self._peers.values():
             connection.close()
-        if self._far is not None:
-            self._far.close()
+        if self._remote is not None:
+            self._remote.close()
 
     def _read(self, connection: Connection) -> None:
         while True:
@@ -78,12 +80,14 @@ class Mailbox:
         """Send a message (key, call description, bytes) to a process, possibly this one."""
         if rank == self._watch.rank:
             self._put(key, call, bytes(data))
-        elif rank not in self._near:
-            self._far.send(rank, key, call, data)
+        elif rank not in self._local_addresses:
+            self._remote.send(rank, key, call, data)
         else:
             with self._lock:
                 try:
-                    connection = self._peers.get(rank) or self._peers.setdefault(rank, connect(self._near[rank], REACH))
+                    connection = self._peers.get(rank) or self._peers.setdefault(
+                        rank, connect(self._local_addresses[rank], CONNECT_TIMEOUT)
+                    )
                     connection.send_bytes(key)
                     connection.send_bytes(call)
                     connection.send_bytes(data)
@@ -106,7 +110,7 @@ class Mailbox:
 
         end = time.monotonic() + timeout.total_seconds()
         with self._arrived:
-            while not self._arrived.wait_for(lambda: first() is not None, min(LOOK, max(0.0, end - time.monotonic()))):
+            while not self._arrived.wait_for(lambda: first() is not None, min(CHECK_INTERVAL, max(0.0, end - time.monotonic()))):
                 self._watch.check(since=since)
                 self._check(senders)
                 if time.monotonic() >= end:
@@ -124,12 +128,12 @@ class Mailbox:
 
     def _check(self, senders: Sequence[int]) -> None:
         """Raise DistBackendError if every sender other than this process has ended."""
-        errors = [error for sender in senders if (error := _error_of(self._watch.check, sender)) is not None]
+        errors = [error for sender in senders if (error := _find_error(self._watch.check, sender)) is not None]
         if len(errors) == len([sender for sender in senders if sender != self._watch.rank]) and errors:
             raise errors[-1]
 
 
-def _error_of(check: Callable[[Sequence[int]], None], rank: int) -> DistBackendError | None:
+def _find_error(check: Callable[[Sequence[int]], None], rank: int) -> DistBackendError | None:
     try:
         check([rank])
     except DistBackendError as error:

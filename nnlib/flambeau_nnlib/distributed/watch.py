@@ -19,8 +19,8 @@ from .wire import decode, encode
 __all__ = ["Watch", "WatchedStore"]
 
 DIED = "has ended without leaving the job"
-REACH = timedelta(seconds=5)  # timeout of the connection to rank 0, which runs once its address is known
-NEWS = 1.0  # seconds within which the end of a process becomes known
+CONNECT_TIMEOUT = timedelta(seconds=5)  # timeout of the connection to rank 0, which runs once its address is known
+REPORT_DELAY = 1.0  # seconds within which the end of a process becomes known
 
 
 class Watch:
@@ -43,18 +43,18 @@ class Watch:
         self._left: set[int] = set()
         self._lock = threading.Lock()
         self._server: Server | None = None
-        store.set(f"where/{rank}", encode(part.encode() for part in (host_identity(), _name_of_this_process())))
+        store.set(f"where/{rank}", encode(part.encode() for part in (host_identity(), _process_name())))
         places = [decode(store.get(f"where/{other}")) for other in range(world_size)]
         self.hosts = [host.decode() for host, _ in places]
         self._names = [name.decode() for _, name in places]
         if world_size > 1:
-            self._meet(store, towards, timeout)
+            self._connect(store, towards, timeout)
 
     def one_host(self, ranks: Sequence[int]) -> bool:
         """Whether all these processes can share memory."""
         return len({self.hosts[rank] for rank in ranks}) == 1
 
-    def _meet(self, store: Store, towards: str | None, timeout: timedelta) -> None:
+    def _connect(self, store: Store, towards: str | None, timeout: timedelta) -> None:
         if self.rank == 0:
             alone = self.one_host(range(len(self.hosts)))
             self._server = Server(None if alone else ("", 0), self._listen)
@@ -64,14 +64,14 @@ class Watch:
         where = store.get("watch").decode()
         host, _, port = where.rpartition(" ")
         try:
-            connection = connect((host, int(port)) if host else where, min(timeout, REACH))
+            connection = connect((host, int(port)) if host else where, min(timeout, CONNECT_TIMEOUT))
         except OSError as error:
             raise DistNetworkError(
                 f"rank {self.rank}: rank 0 ({self._names[0]}) cannot be reached at {where!r}: {error}"
             ) from error
         self._connections[0] = connection
         connection.send_bytes(b"%d" % self.rank)
-        threading.Thread(target=self._hear, args=(connection,), daemon=True).start()
+        threading.Thread(target=self._receive_reports, args=(connection,), daemon=True).start()
 
     def _listen(self, connection: Connection) -> None:
         """In rank 0: wait until another process ends, and report it to all others."""
@@ -84,9 +84,9 @@ class Watch:
             while connection.recv_bytes() != b"leave":
                 pass
             self._left.add(rank)
-        self._note(rank, "has left the job" if rank in self._left else DIED)
+        self._record(rank, "has left the job" if rank in self._left else DIED)
 
-    def _note(self, rank: int, what: str) -> None:
+    def _record(self, rank: int, what: str) -> None:
         with self._lock:
             self._ended.setdefault(rank, (time.monotonic(), what))
             self._connections.pop(rank, None)
@@ -94,7 +94,7 @@ class Watch:
                 with suppress(OSError):
                     connection.send_bytes(encode([b"%d" % rank, what.encode()]))
 
-    def _hear(self, connection: Connection) -> None:
+    def _receive_reports(self, connection: Connection) -> None:
         """In ranks above 0: record the ended processes that rank 0 reports, until rank 0 ends."""
         with suppress(EOFError, OSError):
             while True:
@@ -122,18 +122,18 @@ class Watch:
             raise DistBackendError(f"rank {self.rank}: rank {rank} ({self._names[rank]}) {what}")
 
     @property
-    def quiet(self) -> bool:
+    def all_alive(self) -> bool:
         """Whether no process has died so far."""
         return all(what != DIED for _, what in list(self._ended.values()))
 
     def explain(self, ranks: Sequence[int] = (), since: float = 0.0) -> None:
         """Wait briefly for news of ended processes after a failed connection; raise like `check`, with a clearer error."""
-        end = time.monotonic() + NEWS + self._grace
+        end = time.monotonic() + REPORT_DELAY + self._grace
         while time.monotonic() < end:
             self.check(ranks, since)
             time.sleep(0.05)
 
-    def vanish(self) -> None:
+    def disconnect(self) -> None:
         """Close the connections now, so that other processes see the end of this one before it exits."""
         for connection in list(self._connections.values()):
             with suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as line:
@@ -142,7 +142,7 @@ class Watch:
     def leave(self) -> None:
         """Report to the other processes that this one leaves, and close the connections."""
         if self.rank == 0:
-            self._note(0, "has left the job")
+            self._record(0, "has left the job")
         for connection in list(self._connections.values()):
             with suppress(OSError):
                 connection.send_bytes(b"leave") if self.rank else None
@@ -174,5 +174,5 @@ class WatchedStore(PrefixStore):
         return super().get(key)
 
 
-def _name_of_this_process() -> str:
+def _process_name() -> str:
     return f"host {socket.gethostname()}, process {os.getpid()}"

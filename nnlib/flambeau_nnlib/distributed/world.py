@@ -167,19 +167,19 @@ def group_of(group: Any) -> ProcessGroup | None:
     return default_group() if group is None else group
 
 
-_handlers: dict[str, Callable[..., Iterator[Any]]] = {}
+_rendezvous_handlers: dict[str, Callable[..., Iterator[Any]]] = {}
 _groups: dict[str, ProcessGroup] = {}
 _pg_map: dict[ProcessGroup, tuple[str, Store | None]] = {}  # backend and store of each group
-_made = 0  # number of groups created so far, equal in all processes
-_opened: Store | None = None  # the job's store, if this process opened it
+_group_count = 0  # number of groups created so far, equal in all processes
+_opened_store: Store | None = None  # the job's store, if this process opened it
 _job: Job | None = None
 
 
 def register_rendezvous_handler(scheme: str, handler: Callable[..., Iterator[Any]]) -> None:
     """Register `handler(url)` for `init_method="scheme://..."`. It yields a store, the rank and the world size."""
-    if scheme in _handlers:
+    if scheme in _rendezvous_handlers:
         raise RuntimeError(f"Rendezvous handler for {scheme}:// already registered")
-    _handlers[scheme] = handler
+    _rendezvous_handlers[scheme] = handler
 
 
 def rendezvous(url: str, rank: int = -1, world_size: int = -1, **kwargs: Any) -> Iterator[tuple[Store, int, int]]:
@@ -189,14 +189,14 @@ def rendezvous(url: str, rank: int = -1, world_size: int = -1, **kwargs: Any) ->
     address.
     """
     parts = urlparse(url)
-    if parts.scheme not in _handlers:
+    if parts.scheme not in _rendezvous_handlers:
         raise RuntimeError(f"No rendezvous handler for {parts.scheme}://")
     query = {key: int(values[0]) for key, values in parse_qs(parts.query).items() if key in ("rank", "world_size")}
     rank, world_size = query.get("rank", rank), query.get("world_size", world_size)
-    return _handlers[parts.scheme](parts, rank, world_size, **kwargs)
+    return _rendezvous_handlers[parts.scheme](parts, rank, world_size, **kwargs)
 
 
-def _from_environment(
+def _rendezvous_env(
     parts: Any, rank: int, world_size: int, timeout: timedelta = default_timeout
 ) -> Iterator[tuple[Store, int, int]]:
     def value(name: str) -> str:
@@ -218,12 +218,16 @@ def _from_environment(
         yield TCPStore(address, port, world_size, rank == 0, timeout), rank, world_size
 
 
-def _by_address(parts: Any, rank: int, world_size: int, timeout: timedelta = default_timeout) -> Iterator[tuple[Store, int, int]]:
+def _rendezvous_tcp(
+    parts: Any, rank: int, world_size: int, timeout: timedelta = default_timeout
+) -> Iterator[tuple[Store, int, int]]:
     _check_specified("tcp://", rank, world_size)
     yield TCPStore(parts.hostname, parts.port, world_size, rank == 0, timeout), rank, world_size
 
 
-def _by_file(parts: Any, rank: int, world_size: int, timeout: timedelta = default_timeout) -> Iterator[tuple[Store, int, int]]:
+def _rendezvous_file(
+    parts: Any, rank: int, world_size: int, timeout: timedelta = default_timeout
+) -> Iterator[tuple[Store, int, int]]:
     _check_specified("file://", rank, world_size)
     yield FileStore(parts.path, world_size), rank, world_size
 
@@ -234,7 +238,7 @@ def _check_specified(scheme: str, rank: int, world_size: int) -> None:
             raise ValueError(f"Error initializing torch.distributed using {scheme} rendezvous: {name} parameter missing")
 
 
-_handlers.update(env=_from_environment, tcp=_by_address, file=_by_file)
+_rendezvous_handlers.update(env=_rendezvous_env, tcp=_rendezvous_tcp, file=_rendezvous_file)
 
 
 def init_process_group(
@@ -267,22 +271,22 @@ def init_process_group(
     name = Backend((backend or Backend.GLOO).rpartition(":")[2])
     engine = find_engine(name)
     timeout = timeout or default_timeout
-    global _opened, _job
+    global _opened_store, _job
     if not engine.needs_store:
         store = None
     elif store is None:
         store, rank, world_size = next(rendezvous(init_method or "env://", rank, world_size, timeout=timeout))
-        _opened = store
+        _opened_store = store
     elif rank < 0 or world_size < 1:
         raise ValueError("rank must be non-negative and world_size positive if using store")
     if store is not None:
         store.set_timeout(timeout)
-    prefixed = None if store is None else PrefixStore(f"default{_restart()}", store)
+    prefixed = None if store is None else PrefixStore(f"default{_restart_count()}", store)
     _job = engine.join(prefixed, rank, world_size, timeout)
     GroupMember.WORLD = _groups["0"] = _group(engine, _job, store, range(_job.world_size), "0", timeout, name)
 
 
-def _restart() -> str:
+def _restart_count() -> str:
     """Return the launcher's restart count. It is part of the keys because the store may outlive a restart."""
     return os.environ.get("TORCHELASTIC_RESTART_COUNT", "")
 
@@ -297,7 +301,7 @@ def _group(
 
 def destroy_process_group(group: ProcessGroup | None = None) -> None:
     """Leave a group, or the job if the group is the default group."""
-    global _made, _opened, _job
+    global _group_count, _opened_store, _job
     process_group = group_of(group)
     if process_group is None:
         return
@@ -310,9 +314,9 @@ def destroy_process_group(group: ProcessGroup | None = None) -> None:
         process_group._job.leave()
         _groups.clear()
         _pg_map.clear()
-        if _opened is not None:
-            _opened.close()
-        GroupMember.WORLD, _made, _opened, _job = None, 0, None, None
+        if _opened_store is not None:
+            _opened_store.close()
+        GroupMember.WORLD, _group_count, _opened_store, _job = None, 0, None, None
 
 
 # --- groups -----------------------------------------------------------------------------------------------------------
@@ -339,18 +343,20 @@ def new_group(
     Raises:
         ValueError: a rank does not exist or is given twice.
     """
-    global _made
+    global _group_count
     world = default_group()
-    chosen = list(range(world.size())) if ranks is None else (sorted(ranks) if sort_ranks else list(ranks))
-    if len(set(chosen)) != len(chosen) or any(not 0 <= rank < world.size() for rank in chosen):
+    group_ranks = list(range(world.size())) if ranks is None else (sorted(ranks) if sort_ranks else list(ranks))
+    if len(set(group_ranks)) != len(group_ranks) or any(not 0 <= rank < world.size() for rank in group_ranks):
         raise ValueError(
-            f"The new group's ranks {chosen} must be distinct and within the world size {world.size()} set by init_process_group"
+            f"The new group's ranks {group_ranks} must be distinct and within the world size {world.size()} set by "
+            "init_process_group"
         )
-    _made += 1
+    _group_count += 1
     group: Any = GroupMember.NON_GROUP_MEMBER
-    if world.rank() in chosen:
-        name, engine = f"{_made} of {chosen}" if use_local_synchronization else str(_made), find_engine(world.name())
-        group = _group(engine, world._job, world.store, chosen, name, timeout or world.timeout, world.name())
+    if world.rank() in group_ranks:
+        name = f"{_group_count} of {group_ranks}" if use_local_synchronization else str(_group_count)
+        engine = find_engine(world.name())
+        group = _group(engine, world._job, world.store, group_ranks, name, timeout or world.timeout, world.name())
         group.group_desc = group_desc or name
         _groups[name] = group
     if not use_local_synchronization:  # keeps the process that serves the store alive until all processes have connected

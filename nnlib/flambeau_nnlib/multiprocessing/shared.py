@@ -17,7 +17,7 @@ from typing import Any
 import flambeau as torch
 from flambeau.extension import relocate
 
-from . import keeper
+from . import memory_cleaner
 
 __all__ = [
     "SharedBlock",
@@ -67,7 +67,7 @@ def set_sharing_strategy(new_strategy: str) -> None:
     if new_strategy not in _STRATEGIES:
         raise AssertionError(f"invalid sharing strategy {new_strategy!r}, expected one of {_STRATEGIES}")
     if new_strategy == "file_system":
-        keeper.connect()  # before other processes start, so that all use the same helper
+        memory_cleaner.connect()  # before other processes start, so that all use the same helper
     _strategy = new_strategy
 
 
@@ -124,7 +124,7 @@ class SharedBlock:
             os.truncate(descriptor, size)
             return cls(descriptor, None)
         path = _new_path()
-        keeper.tell(keeper.OWN, str(path))
+        memory_cleaner.report(memory_cleaner.OWN, str(path))
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         # Raises if memory is missing; otherwise the first write to it would kill the process with SIGBUS.
         os.posix_fallocate(descriptor, 0, size) if hasattr(os, "posix_fallocate") else os.truncate(descriptor, size)
@@ -156,9 +156,9 @@ class SharedBlock:
             _remove(received)
             return known
         path = _new_path()
-        keeper.tell(keeper.OWN, str(path))
+        memory_cleaner.report(memory_cleaner.OWN, str(path))
         received.rename(path)
-        keeper.tell(keeper.GONE, str(received))
+        memory_cleaner.report(memory_cleaner.GONE, str(received))
         return cls(descriptor, path)
 
 
@@ -199,7 +199,7 @@ def _new_path() -> Path:
 
 def _remove(path: Path) -> None:
     path.unlink(missing_ok=True)
-    keeper.tell(keeper.GONE, str(path))
+    memory_cleaner.report(memory_cleaner.GONE, str(path))
 
 
 def _release(descriptor: int | None, path: Path | None) -> None:
@@ -215,7 +215,7 @@ def _reduce_block(block: SharedBlock) -> tuple[Any, ...]:
         return _open_descriptor, (reduction.DupFd(block.descriptor),)
     # Every message uses a new hard link to the file, so that it can be opened even after the sender has ended.
     path = _new_path()
-    keeper.tell(keeper.SENT, str(path))
+    memory_cleaner.report(memory_cleaner.SENT, str(path))
     os.link(block.path, path)
     return SharedBlock.of_path, (path,)
 

@@ -8,7 +8,7 @@ import flambeau as torch
 from flambeau import Tensor
 
 from . import check
-from .first_order import FirstOrder, Scalar, descent, scalar_state, tick
+from .first_order import FirstOrder, Scalar, count_step, descent, scalar_state
 from .optimizer import Group, Params, State
 
 __all__ = ["Adafactor", "adafactor"]
@@ -35,7 +35,7 @@ def adafactor(
     """
     grads = descent(params, grads, maximize)
     for param, grad, state in zip(params, grads, states, strict=True):
-        t = tick(state)
+        t = count_step(state)
         eps1 = torch.finfo(param.dtype).eps if eps[0] is None else eps[0]
         step_size = _rms(param).clamp(min=eps[1]) * min(lr, t**-0.5)
         if weight_decay != 0:

@@ -8,7 +8,7 @@ import flambeau as torch
 from flambeau import Tensor
 
 from . import check
-from .first_order import FirstOrder, Scalar, addcdiv_, descent, real_views, scalar_state, tick
+from .first_order import FirstOrder, Scalar, addcdiv_, count_step, descent, real_views, scalar_state
 from .optimizer import Group, Params, State
 
 __all__ = ["Adagrad", "adagrad"]
@@ -34,19 +34,19 @@ def adagrad(
     if any(grad.is_sparse for grad in grads):
         for param, grad, state in zip(params, grads, states, strict=True):
             if grad.is_sparse:
-                _step_of_rows(param, grad.coalesce(), state, lr, lr_decay, eps)
+                _sparse_step(param, grad.coalesce(), state, lr, lr_decay, eps)
             else:
                 adagrad([param], [grad], [state], lr=lr, lr_decay=lr_decay, eps=eps)
         return
     for param, grad, state in real_views(params, grads, states):
-        t = tick(state)
+        t = count_step(state)
         total = state["sum"].addcmul_(grad, grad)
         addcdiv_(param, grad, total.sqrt() + eps, -lr / (1 + (t - 1) * lr_decay))
 
 
-def _step_of_rows(param: Tensor, grad: Tensor, state: State, lr: Scalar, lr_decay: float, eps: float) -> None:
+def _sparse_step(param: Tensor, grad: Tensor, state: State, lr: Scalar, lr_decay: float, eps: float) -> None:
     """Update the elements that a sparse gradient contains."""
-    t, places, values = tick(state), tuple(grad.indices()), grad.values()
+    t, places, values = count_step(state), tuple(grad.indices()), grad.values()
     total = state["sum"][places] + values * values
     state["sum"][places] = total
     param[places] -= lr / (1 + (t - 1) * lr_decay) * values / (total.sqrt() + eps)

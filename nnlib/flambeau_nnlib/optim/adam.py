@@ -9,7 +9,7 @@ from flambeau import Tensor
 from flambeau.extension import fused_step
 
 from . import check
-from .first_order import FirstOrder, Scalar, addcdiv_, can_fuse, descent, real_views, scalar_state, tick
+from .first_order import FirstOrder, Scalar, addcdiv_, can_fuse, count_step, descent, real_views, scalar_state
 from .optimizer import Group, Params, State
 
 __all__ = ["Adam", "adam"]
@@ -40,7 +40,7 @@ def adam(
     options = {"lr": lr, "beta1": beta1, "beta2": beta2, "eps": eps, "weight_decay": weight_decay}
     fuses = can_fuse("adam_step", params, capturable, options)
     for param, grad, state in real_views(params, grads, states):
-        t = tick(state, capturable)
+        t = count_step(state, capturable)
         mean, variance = state["exp_avg"], state["exp_avg_sq"]
         largest = state["max_exp_avg_sq"] if amsgrad else None
         if fuses and fused_step(

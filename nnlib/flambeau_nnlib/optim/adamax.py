@@ -8,7 +8,7 @@ import flambeau as torch
 from flambeau import Tensor
 
 from . import check
-from .first_order import FirstOrder, Scalar, addcdiv_, descent, real_views, scalar_state, tick
+from .first_order import FirstOrder, Scalar, addcdiv_, count_step, descent, real_views, scalar_state
 from .optimizer import Group, Params, State
 
 __all__ = ["Adamax", "adamax"]
@@ -35,7 +35,7 @@ def adamax(
     beta1, beta2 = betas
     grads = descent(params, grads, maximize, weight_decay)
     for param, grad, state in real_views(params, grads, states):
-        t = tick(state, capturable)
+        t = count_step(state, capturable)
         mean, norm = state["exp_avg"], state["exp_inf"]
         mean.lerp_(grad, 1 - beta1)
         norm.copy_(torch.maximum(norm * beta2, grad.abs() + eps))

@@ -9,7 +9,7 @@ from flambeau import Tensor
 from flambeau.extension import step_count
 
 from . import check
-from .first_order import FirstOrder, Scalar, add_, descent, real_views, scalar_state, tick
+from .first_order import FirstOrder, Scalar, add_, count_step, descent, real_views, scalar_state
 from .optimizer import Group, Params, State
 
 __all__ = ["ASGD", "asgd"]
@@ -36,7 +36,7 @@ def asgd(
     """
     grads = descent(params, grads, maximize, weight_decay)
     for param, grad, state in real_views(params, grads, states):
-        t = tick(state, capturable)
+        t = count_step(state, capturable)
         eta, mu, average = state["eta"], state["mu"], state["ax"]
         step_size, weight = (eta, mu) if capturable else (step_count(eta), step_count(mu))
         param.mul_(1 - lambd * step_size)

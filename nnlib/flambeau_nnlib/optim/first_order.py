@@ -21,7 +21,7 @@ from .optimizer import Group, Optimizer, State
 Scalar = float | Tensor
 """A number, or a 0-d tensor if autograd or a device graph needs it."""
 
-LATE_OPTIONS = {
+LEGACY_DEFAULTS = {
     "amsgrad": False,
     "capturable": False,
     "centered": False,
@@ -86,7 +86,7 @@ class FirstOrder(Optimizer):
         if has_sparse and not self.takes_sparse:
             check.no_sparse(type(self).__name__)
         self._check(params, group)
-        states, options = self._states(params, group), _plain(group, params[0])
+        states, options = self._states(params, group), _as_numbers(group, params[0])
         launches = params[0].device.type != "cpu" and has_step(self.kernel, params[0])  # one fused kernel per parameter
         joins = self.flattens and is_mutable(params[0])  # writing to a slice of an immutable array copies it
         if group.get("differentiable") or group.get("capturable") or launches or has_sparse or not joins:
@@ -121,8 +121,8 @@ class FirstOrder(Optimizer):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         for group in self.param_groups:
-            for name in LATE_OPTIONS.keys() & self.defaults.keys():
-                group.setdefault(name, LATE_OPTIONS[name])
+            for name in LEGACY_DEFAULTS.keys() & self.defaults.keys():
+                group.setdefault(name, LEGACY_DEFAULTS[name])
             for param in group["params"]:
                 saved = self.state.get(param, {})
                 for name in self.scalars:
@@ -130,7 +130,7 @@ class FirstOrder(Optimizer):
                         saved[name] = scalar_state(saved[name], param, group)
 
 
-def _plain(group: Group, like: Tensor) -> Group:
+def _as_numbers(group: Group, like: Tensor) -> Group:
     """Return the options of a group, with tensors converted to numbers unless autograd or a device graph needs them."""
 
     def plain(value: Scalar) -> Scalar:
@@ -200,7 +200,7 @@ def real_view(x: Tensor) -> Tensor:
     return torch.view_as_real(x) if x.is_complex() else x
 
 
-def tick(state: State, capturable: bool = False) -> Scalar:
+def count_step(state: State, capturable: bool = False) -> Scalar:
     """Increment the step count and return it; with `capturable` as a tensor, which avoids synchronization with the device."""
     step: Tensor = state["step"].add_(1)
     return step if capturable else step_count(step)

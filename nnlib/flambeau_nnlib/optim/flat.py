@@ -16,13 +16,13 @@ from flambeau import Tensor
 
 from .optimizer import Group, State
 
-FEWEST = 4
+MIN_PARAMETERS = 4
 """Minimum number of parameters for which concatenation is faster."""
 
-LARGEST, LONGEST = 1 << 12, 1 << 16
+MAX_PARAMETER, MAX_VECTOR = 1 << 12, 1 << 16
 """Maximum number of elements of a parameter and of a vector, such that they fit CPU caches."""
 
-ON_DEVICES = 1 << 8
+DEVICE_FACTOR = 1 << 8
 """Factor of these limits on other devices, where calls cost more."""
 
 Rule = Callable[..., None]
@@ -64,7 +64,7 @@ class Flattener:
             kind = (param.device, param.dtype, *states[i], *counts)
             filled[kind] += param.numel()
             indices_by_kind[kind, filled[kind] // longest].append(i)
-        joined = [indices for indices in indices_by_kind.values() if len(indices) >= FEWEST]
+        joined = [indices for indices in indices_by_kind.values() if len(indices) >= MIN_PARAMETERS]
         self.unjoined = sorted({*range(len(self.params))}.difference(*joined))
         self.bundles = [Bundle(indices, self.params, states, self.scalars) for indices in joined]
         self.joined = True
@@ -79,13 +79,13 @@ class Flattener:
         owners = Counter(param.untyped_storage().data_ptr() for param in self.params)
         for i, (param, state) in enumerate(zip(self.params, states, strict=True)):
             on_cpu = param.device.type == "cpu"
-            scale = 1 if on_cpu else ON_DEVICES
-            small = param.is_floating_point() and param.numel() <= LARGEST * scale
+            scale = 1 if on_cpu else DEVICE_FACTOR
+            small = param.is_floating_point() and param.numel() <= MAX_PARAMETER * scale
             alone = owners[param.untyped_storage().data_ptr()] == 1
             if small and alone and self._is_plain(param, state):
                 shared = on_cpu and any(x.is_shared() for x in (param, *state.values()))
                 if not shared:
-                    yield i, LONGEST * scale
+                    yield i, MAX_VECTOR * scale
 
     def _is_plain(self, param: Tensor, state: State) -> bool:
         """Whether the state has only scalars and tensors like the parameter, as created by the optimizer."""

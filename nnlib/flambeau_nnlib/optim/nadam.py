@@ -9,7 +9,7 @@ from flambeau import Tensor
 from flambeau.extension import step_count
 
 from . import check
-from .first_order import FirstOrder, Scalar, addcdiv_, descent, real_views, scalar_state, tick
+from .first_order import FirstOrder, Scalar, addcdiv_, count_step, descent, real_views, scalar_state
 from .optimizer import Group, Params, State
 
 __all__ = ["NAdam", "nadam"]
@@ -38,7 +38,7 @@ def nadam(
     beta1, beta2 = betas
     grads = descent(params, grads, maximize, weight_decay, lr if decoupled_weight_decay else None)
     for param, grad, state in real_views(params, grads, states):
-        t = tick(state, capturable)
+        t = count_step(state, capturable)
         mu = beta1 * (1 - 0.5 * 0.96 ** (t * momentum_decay))
         next_mu = beta1 * (1 - 0.5 * 0.96 ** ((t + 1) * momentum_decay))
         product = state["mu_product"].mul_(mu)

@@ -8,7 +8,7 @@ import flambeau as torch
 from flambeau import Tensor
 
 from . import check
-from .first_order import FirstOrder, Scalar, add_, addcdiv_, descent, real_views, scalar_state, tick
+from .first_order import FirstOrder, Scalar, add_, addcdiv_, count_step, descent, real_views, scalar_state
 from .optimizer import Group, Params, State
 
 __all__ = ["RAdam", "radam"]
@@ -37,7 +37,7 @@ def radam(
     longest = 2 / (1 - beta2) - 1  # length of a simple moving average equivalent to the running mean
     grads = descent(params, grads, maximize, weight_decay, lr if decoupled_weight_decay else None)
     for param, grad, state in real_views(params, grads, states):
-        t = tick(state, capturable)
+        t = count_step(state, capturable)
         mean, variance = state["exp_avg"], state["exp_avg_sq"]
         mean.lerp_(grad, 1 - beta1)
         variance.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)

@@ -102,7 +102,7 @@ class DefaultSavePlanner(SavePlanner):
 
     def create_global_plan(self, all_plans: list[SavePlan]) -> tuple[list[SavePlan], Metadata]:
         """Assign each chunk to one process, and build the metadata of the checkpoint."""
-        plans = self._once(all_plans)
+        plans = self._deduplicate(all_plans)
         entries: dict[str, Any] = {}
         kept = []
         for plan in plans:
@@ -122,7 +122,7 @@ class DefaultSavePlanner(SavePlanner):
         mappings = {name: path for plan in all_plans for name, path in (plan.planner_data or {}).items()}
         return kept, Metadata(entries, mappings or None)
 
-    def _once(self, plans: list[SavePlan]) -> list[SavePlan]:
+    def _deduplicate(self, plans: list[SavePlan]) -> list[SavePlan]:
         """Return the plans with each chunk in only one of them."""
         holders: dict[MetadataIndex, list[int]] = {}
         sizes: dict[MetadataIndex, int] = {}

@@ -186,7 +186,7 @@ class FileSystemWriter(StorageWriter):
         return self.fs.concat_path(self.path, name)
 
     def prepare_local_plan(self, plan: SavePlan) -> SavePlan:
-        """Create the folder."""
+        """Create the folder of the checkpoint. RuntimeError if one exists and `overwrite` is False."""
         self.fs.mkdir(self.path)
         if not self.overwrite and self.fs.exists(self._file(METADATA)):
             raise RuntimeError(f"Checkpoint already exists and self.overwrite={self.overwrite}.")
@@ -257,7 +257,7 @@ class FileSystemWriter(StorageWriter):
 
     @property
     def checkpoint_id(self) -> Id:
-        """Return the folder."""
+        """Return the folder of the checkpoint."""
         return self.path
 
     @classmethod
@@ -334,7 +334,7 @@ class FileSystemReader(StorageReader):
 
     @property
     def checkpoint_id(self) -> Id:
-        """Return the folder."""
+        """Return the folder of the checkpoint."""
         return self.path
 
     @classmethod

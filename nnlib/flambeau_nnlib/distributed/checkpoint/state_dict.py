@@ -66,7 +66,7 @@ class StateDictOptions:
     dsd_fqn_modifiers: str = "_fqn_modifiers"
 
 
-def _plain(name: str) -> str:
+def _strip_wrappers(name: str) -> str:
     """Remove the prefixes of wrappers from a name."""
     for wrapper in _WRAPPERS:
         name = name.replace(wrapper, "")
@@ -88,10 +88,10 @@ def _entries(model: Module) -> dict[str, Tensor]:
     model = _unwrapped(model)
     every = {**dict(model.named_parameters(remove_duplicate=False)), **dict(model.named_buffers(remove_duplicate=False))}
     saved = set(Module.state_dict(model))
-    return {_plain(name): tensor for name, tensor in every.items() if name in saved}
+    return {_strip_wrappers(name): tensor for name, tensor in every.items() if name in saved}
 
 
-def _given(value: Any, options: StateDictOptions) -> Any:
+def _convert(value: Any, options: StateDictOptions) -> Any:
     if not isinstance(value, Tensor):
         return value
     value = value.detach()
@@ -100,7 +100,7 @@ def _given(value: Any, options: StateDictOptions) -> Any:
     return value.cpu() if options.cpu_offload else value
 
 
-def _only_first(options: StateDictOptions) -> bool:
+def _is_omitted(options: StateDictOptions) -> bool:
     """Whether this process gets an empty state dict because only rank 0 gets a full one."""
     return options.full_state_dict and options.cpu_offload and is_initialized() and get_rank() != 0
 
@@ -117,23 +117,23 @@ def get_model_state_dict(
     """
     options = options or StateDictOptions()
     inner = _unwrapped(model)
-    state = {_plain(name): value for name, value in Module.state_dict(inner).items()}
-    frozen = {_plain(name) for name, parameter in inner.named_parameters() if not parameter.requires_grad}
+    state = {_strip_wrappers(name): value for name, value in Module.state_dict(inner).items()}
+    frozen = {_strip_wrappers(name) for name, parameter in inner.named_parameters() if not parameter.requires_grad}
     if options.ignore_frozen_params:
         state = {name: value for name, value in state.items() if name not in frozen}
     if submodules is not None:
-        prefixes = [f"{_plain(name)}." for name, module in inner.named_modules() if module in submodules]
+        prefixes = [f"{_strip_wrappers(name)}." for name, module in inner.named_modules() if module in submodules]
         chosen = {}
         for name, value in state.items():
             prefix = next((prefix for prefix in prefixes if name.startswith(prefix)), None)
             if prefix is not None:
                 chosen[name if options.keep_submodule_prefixes else name.removeprefix(prefix)] = value
         state = chosen
-    found: dict[str, ValueType] = {name: _given(value, options) for name, value in state.items()}
-    return {} if _only_first(options) else found
+    found: dict[str, ValueType] = {name: _convert(value, options) for name, value in state.items()}
+    return {} if _is_omitted(options) else found
 
 
-def _held(value: Any, held: Any) -> Any:
+def _shard_like(value: Any, held: Any) -> Any:
     """Shard a full tensor like `held`, the tensor of this process; return other values unchanged."""
     whole = isinstance(held, DTensor) and isinstance(value, Tensor) and not isinstance(value, DTensor)
     if whole and value.shape == held.shape:
@@ -141,7 +141,7 @@ def _held(value: Any, held: Any) -> Any:
     return value
 
 
-def _from_first(state: Any, options: StateDictOptions) -> Any:
+def _broadcast_from_rank0(state: Any, options: StateDictOptions) -> Any:
     if not (options.broadcast_from_rank0 and is_initialized()):
         return state
     if not options.full_state_dict:
@@ -167,13 +167,13 @@ def set_model_state_dict(
     options = options or StateDictOptions()
     inner = _unwrapped(model)
     if model_state_dict and all(isinstance(key, Module) for key in model_state_dict):
-        paths: dict[Any, str] = {module: f"{_plain(name)}." for name, module in inner.named_modules()}
+        paths: dict[Any, str] = {module: f"{_strip_wrappers(name)}." for name, module in inner.named_modules()}
         parts: Any = model_state_dict
         model_state_dict = {f"{paths[module]}{name}": value for module, part in parts.items() for name, value in part.items()}
-    state = _from_first(model_state_dict, options)
+    state = _broadcast_from_rank0(model_state_dict, options)
     own = _entries(inner)
-    names = {_plain(name): name for name in Module.state_dict(inner)}
-    given = {names.get(name, name): _held(value, own.get(name)) for name, value in state.items()}
+    names = {_strip_wrappers(name): name for name in Module.state_dict(inner)}
+    given = {names.get(name, name): _shard_like(value, own.get(name)) for name, value in state.items()}
     without_data = any(isinstance(tensor, Tensor) and tensor.is_meta for tensor in own.values())
     return Module.load_state_dict(inner, given, strict=options.strict, assign=without_data)
 
@@ -185,8 +185,8 @@ def _optimizers(optimizers: Optimizer | Iterable[Optimizer]) -> list[Optimizer]:
     return [optimizers] if isinstance(optimizers, Optimizer) else list(optimizers)
 
 
-def _names(model: Module, optimizer: Optimizer) -> Iterator[tuple[str, Tensor]]:
-    names = {parameter: _plain(name) for name, parameter in _unwrapped(model).named_parameters()}
+def _named_parameters(model: Module, optimizer: Optimizer) -> Iterator[tuple[str, Tensor]]:
+    names = {parameter: _strip_wrappers(name) for name, parameter in _unwrapped(model).named_parameters()}
     for group in optimizer.param_groups:
         for parameter in group["params"]:
             yield names[parameter], parameter
@@ -214,16 +214,16 @@ def get_optimizer_state_dict(
     groups: list[Any] = []
     for optimizer in _optimizers(optimizers):
         _init_optim_state(optimizer)
-        named = list(_names(inner, optimizer))
+        named = list(_named_parameters(inner, optimizer))
         for name, parameter in named:
             if chosen is None or parameter in chosen:
                 kept = optimizer.state.get(parameter, {})
-                states[name] = {key: _given(value, options) for key, value in kept.items()}
+                states[name] = {key: _convert(value, options) for key, value in kept.items()}
         by_parameter = {parameter: name for name, parameter in named if chosen is None or parameter in chosen}
         for group in optimizer.param_groups:
             names = [by_parameter[parameter] for parameter in group["params"] if parameter in by_parameter]
             groups.append({**{key: value for key, value in group.items() if key != "params"}, "params": names})
-    if _only_first(options):
+    if _is_omitted(options):
         return {}
     if not options.flatten_optimizer_state_dict:
         return {"state": states, "param_groups": groups}
@@ -279,17 +279,17 @@ def set_optimizer_state_dict(
         options: see `StateDictOptions`.
     """
     options = options or StateDictOptions()
-    state: Any = _from_first(optim_state_dict, options)
+    state: Any = _broadcast_from_rank0(optim_state_dict, options)
     if state and "state" not in state:
-        state = _nested(state)
+        state = _unflatten(state)
     of_name = {name: group for group in state.get("param_groups", ()) for name in group["params"]}
     for optimizer in _optimizers(optimizers):
-        named = list(_names(model, optimizer))
+        named = list(_named_parameters(model, optimizer))
         numbers = {parameter: number for number, (_, parameter) in enumerate(named)}
         states = {}
         for name, parameter in named:
             if state.get("state", {}).get(name):
-                states[numbers[parameter]] = {key: _held(value, parameter) for key, value in state["state"][name].items()}
+                states[numbers[parameter]] = {key: _shard_like(value, parameter) for key, value in state["state"][name].items()}
         groups = []
         for group in optimizer.param_groups:
             first = next((name for name, parameter in named if parameter is group["params"][0]), "")
@@ -298,7 +298,7 @@ def set_optimizer_state_dict(
         optimizer.load_state_dict({"state": states, "param_groups": groups})
 
 
-def _nested(flat: dict[str, Any]) -> dict[str, Any]:
+def _unflatten(flat: dict[str, Any]) -> dict[str, Any]:
     """Convert a flat optimizer state to the nested form, with one parameter group per parameter."""
     states: dict[str, Any] = {}
     groups: dict[str, Any] = {}

@@ -9,7 +9,7 @@ from .default_planner import DefaultLoadPlanner, _EmptyStateDictLoadPlanner
 from .filesystem import FileSystemReader
 from .metadata import STATE_DICT_TYPE
 from .planner import LoadPlanner
-from .state_dict_saver import has_state, stated
+from .state_dict_saver import collect_state_dicts, has_state
 from .storage import Id, StorageReader
 from .team import Team
 
@@ -42,7 +42,7 @@ def load(
         CheckpointException: loading failed in a process, for example because an entry is missing or has a different
             shape.
     """
-    state = stated(state_dict)
+    state = collect_state_dicts(state_dict)
     load_entries(state, checkpoint_id, storage_reader, planner, Team(process_group, alone=no_dist))
     for key, value in state_dict.items():
         if has_state(value):

@@ -31,7 +31,7 @@ class AsyncCheckpointerType(Enum):
     PROCESS = "process"
 
 
-def stated(state_dict: STATE_DICT_TYPE) -> STATE_DICT_TYPE:
+def collect_state_dicts(state_dict: STATE_DICT_TYPE) -> STATE_DICT_TYPE:
     """Replace modules, optimizers and other `Stateful` values by their state dicts."""
     return {key: value.state_dict() if has_state(value) else value for key, value in state_dict.items()}
 
@@ -71,7 +71,7 @@ def save(
         CheckpointException: saving failed in at least one process.
     """
     team = Team(process_group, alone=no_dist)
-    return save_entries(stated(state_dict), checkpoint_id, storage_writer, planner, team)
+    return save_entries(collect_state_dicts(state_dict), checkpoint_id, storage_writer, planner, team)
 
 
 def save_entries(
@@ -137,7 +137,7 @@ def async_save(
     """
     team = Team(_own_group(process_group), alone=no_dist)
     with torch.no_grad():
-        copied = tree_map(_copy, stated(state_dict))
+        copied = tree_map(_copy, collect_state_dicts(state_dict))
     return _threads.submit(save_entries, copied, checkpoint_id, storage_writer, planner, team)
 
 

@@ -112,7 +112,7 @@ class FullyShardedDataParallel(Module):
                     param_init_fn(part)
         mesh = device_mesh or _mesh(process_group, self.sharding_strategy, module)
         if sync_module_states:
-            _same_as_first(module, mesh)
+            _broadcast_tensors(module, mesh)
         if auto_wrap_policy is not None:
             options = {"sharding_strategy": sharding_strategy, "cpu_offload": cpu_offload, "mixed_precision": mixed_precision}
 
@@ -213,7 +213,7 @@ class FullyShardedDataParallel(Module):
                     if parameter not in seen:
                         seen[parameter] = Parameter(parameter.detach().full_tensor().clone(), parameter.requires_grad)
                         if with_grads and parameter.grad is not None:
-                            seen[parameter].grad = _whole(parameter.grad)
+                            seen[parameter].grad = _full_tensor(parameter.grad)
                     held.append((part, name, parameter, seen[parameter]))
                     part._parameters[name] = seen[parameter]
         try:
@@ -233,7 +233,7 @@ class FullyShardedDataParallel(Module):
         gradients = [parameter.grad for parameter in self.parameters() if parameter.grad is not None]
         if not gradients:
             return torch.zeros(())
-        norms = torch.stack([_whole(torch.linalg.vector_norm(gradient, norm_type)) for gradient in gradients])
+        norms = torch.stack([_full_tensor(torch.linalg.vector_norm(gradient, norm_type)) for gradient in gradients])
         total: Tensor = torch.linalg.vector_norm(norms, norm_type)
         for gradient in gradients:
             gradient.mul_(torch.clamp(max_norm / (total + 1e-6), max=1.0))
@@ -291,14 +291,14 @@ class FullyShardedDataParallel(Module):
         """Return the parameters and buffers under the names of the unwrapped module, in the form set by `state_dict_type`."""
         inner = super().state_dict(*args, **kwargs)
         named = {key.replace(FSDP_PREFIX, ""): value for key, value in inner.items()}
-        found = {key: self._given(value) for key, value in named.items()}
+        found = {key: self._convert(value) for key, value in named.items()}
         inner.clear()
         config = self._settings.state_dict_config
         if not (getattr(config, "rank0_only", False) and get_rank() != 0):
             inner.update(found)
         return inner
 
-    def _given(self, value: Any) -> Any:
+    def _convert(self, value: Any) -> Any:
         kind, config = self._settings.state_dict_type, self._settings.state_dict_config
         if isinstance(value, DTensor):
             value = value.detach()
@@ -312,14 +312,14 @@ class FullyShardedDataParallel(Module):
         """Load a result of `state_dict`, of full tensors or of shards."""
         own = dict(super().state_dict())
         names = {key.replace(FSDP_PREFIX, ""): key for key in own}
-        given = {names.get(key, key): _as_held(value, own.get(names.get(key, key))) for key, value in state_dict.items()}
+        given = {names.get(key, key): _shard_like(value, own.get(names.get(key, key))) for key, value in state_dict.items()}
         return super().load_state_dict(given, strict, assign)
 
     @staticmethod
     def optim_state_dict(model: Module, optim: Any, optim_state_dict: Any = None, group: Any = None) -> dict[str, Any]:
         """Return the state of an optimizer keyed by parameter names: full tensors, unless `state_dict_type` is another."""
         state = optim.state_dict() if optim_state_dict is None else optim_state_dict
-        names = _names(model, optim)
+        names = _parameter_names(model, optim)
         settings = FullyShardedDataParallel.get_state_dict_type(model)
         whole = settings.state_dict_type is StateDictType.FULL_STATE_DICT
 
@@ -343,13 +343,13 @@ class FullyShardedDataParallel(Module):
         """Convert a result of `optim_state_dict` to the argument of `optim.load_state_dict`; the number of processes
         may differ.
         """
-        names = _names(model, optim)
+        names = _parameter_names(model, optim)
         numbers = {name: number for number, name in enumerate(names)}
         parameters = [parameter for one in optim.param_groups for parameter in one["params"]]
         state = {}
         for name, kept in optim_state_dict["state"].items():
             parameter = parameters[numbers[name]]
-            state[numbers[name]] = {key: _as_held(value, parameter) for key, value in kept.items()}
+            state[numbers[name]] = {key: _shard_like(value, parameter) for key, value in kept.items()}
         groups = [{**one, "params": [numbers[name] for name in one["params"]]} for one in optim_state_dict["param_groups"]]
         loaded = {"state": state, "param_groups": groups}
         if load_directly:
@@ -372,11 +372,11 @@ class FullyShardedDataParallel(Module):
             return FullyShardedDataParallel.optim_state_dict(model, optim)
 
 
-def _whole(tensor: Any) -> Tensor:
+def _full_tensor(tensor: Any) -> Tensor:
     return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
 
 
-def _as_held(value: Any, held: Any) -> Any:
+def _shard_like(value: Any, held: Any) -> Any:
     """Convert a tensor to the sharding of `held`, the tensor of this process."""
     if isinstance(held, DTensor) and isinstance(value, Tensor) and not isinstance(value, DTensor) and value.ndim == held.ndim:
         if value.shape != held.shape:  # `value` is this process's shard
@@ -385,7 +385,7 @@ def _as_held(value: Any, held: Any) -> Any:
     return value
 
 
-def _names(model: Module, optimizer: Any) -> list[str]:
+def _parameter_names(model: Module, optimizer: Any) -> list[str]:
     """Return the names of an optimizer's parameters, in the order of the optimizer."""
     names = {parameter: name.replace(FSDP_PREFIX, "") for name, parameter in model.named_parameters()}
     return [names[parameter] for group in optimizer.param_groups for parameter in group["params"]]
@@ -411,7 +411,7 @@ def _mesh(process_group: Any, strategy: ShardingStrategy, module: Module) -> Dev
 
 
 @torch.no_grad()
-def _same_as_first(module: Module, mesh: DeviceMesh) -> None:
+def _broadcast_tensors(module: Module, mesh: DeviceMesh) -> None:
     tensors: Sequence[Tensor] = [*module.parameters(), *module.buffers()]
     for group in mesh.get_all_groups():
         for tensor in tensors:

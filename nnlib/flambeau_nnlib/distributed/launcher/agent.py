@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Agent", "CommandWorker", "FunctionWorker", "Worker"]
 
-SHUTDOWN = 30  # seconds that processes have to exit
+SHUTDOWN_TIMEOUT = 30  # seconds that processes have to exit
 
 
 class Worker(Protocol):
@@ -140,7 +140,7 @@ class Agent:
     def run(self) -> dict[int, Any]:
         """Run the processes until they end; return their results by global rank."""
         config = self._config
-        store, address = self._meeting_point()
+        store, address = self._connect_store()
         before = {
             number: signal.signal(number, _interrupt)
             for name in config.signals_to_handle.split(",")
@@ -148,8 +148,8 @@ class Agent:
         }
         try:
             for attempt in range(config.max_restarts + 1):
-                place, nodes, first_rank, world_size = self._meet(store, attempt)
-                self._start_all(store, address, attempt, place, nodes, first_rank, world_size)
+                node_rank, nodes, first_rank, world_size = self._rendezvous(store, attempt)
+                self._start_all(store, address, attempt, node_rank, nodes, first_rank, world_size)
                 failures = self._watch(store, attempt, nodes, first_rank)
                 if failures is None:
                     self._wait_for_other_hosts(store, attempt, nodes)
@@ -160,17 +160,17 @@ class Agent:
                 self._name, failures or {first_rank: ProcessFailure(0, 0, 1, "", "a process of another host failed")}
             )
         except Interrupted as interruption:
-            self._end(interruption.number)
+            self._end_processes(interruption.number)
             raise
         finally:
-            self._end(signal.SIGTERM)
+            self._end_processes(signal.SIGTERM)
             store.close()
             for number, handler in before.items():
                 signal.signal(number, handler)
 
     # --- hosts ---
 
-    def _meeting_point(self) -> tuple[TCPStore, str]:
+    def _connect_store(self) -> tuple[TCPStore, str]:
         """Return the job's store, which the agent of the first host serves, and its address."""
         config = self._config
         timeout = timedelta(seconds=float(config.rdzv_configs.get("timeout", 900)))
@@ -187,25 +187,25 @@ class Agent:
                     raise
         return TCPStore(host, int(port or 29400), timeout=timeout, wait_for_workers=False), host
 
-    def _meet(self, store: Store, attempt: int) -> tuple[int, int, int, int]:
+    def _rendezvous(self, store: Store, attempt: int) -> tuple[int, int, int, int]:
         """Return this host's index, the number of hosts, the global rank of this host's first process, and the world size."""
         config = self._config
         prefix = f"agents/{config.run_id}/{attempt}"
         if config.rdzv_backend == "static":
-            place, nodes = int(config.rdzv_configs.get("rank", 0)), config.max_nodes
+            node_rank, nodes = int(config.rdzv_configs.get("rank", 0)), config.max_nodes
         else:
-            place, nodes = self._count_in(store, prefix)
-        store.set(f"{prefix}/processes/{place}", str(config.nproc_per_node))
+            node_rank, nodes = self._register_host(store, prefix)
+        store.set(f"{prefix}/processes/{node_rank}", str(config.nproc_per_node))
         counts = [int(store.get(f"{prefix}/processes/{other}")) for other in range(nodes)]
-        return place, nodes, sum(counts[:place]), sum(counts)
+        return node_rank, nodes, sum(counts[:node_rank]), sum(counts)
 
-    def _count_in(self, store: Store, prefix: str) -> tuple[int, int]:
+    def _register_host(self, store: Store, prefix: str) -> tuple[int, int]:
         """Register this host. Host 0 closes the registration when `max_nodes` hosts are present, or `min_nodes` and a
         timeout is over.
         """
         config = self._config
-        place = store.add(f"{prefix}/hosts", 1) - 1
-        if place == 0:
+        node_rank = store.add(f"{prefix}/hosts", 1) - 1
+        if node_rank == 0:
             end = None
             while (count := store.add(f"{prefix}/hosts", 0)) < config.max_nodes:
                 if count >= config.min_nodes:
@@ -215,9 +215,9 @@ class Agent:
                 time.sleep(0.05)
             store.set(f"{prefix}/closed", str(min(count, config.max_nodes)))
         nodes = int(store.get(f"{prefix}/closed"))
-        if place >= nodes:
+        if node_rank >= nodes:
             raise RuntimeError(f"the job {config.run_id!r} already has {nodes} hosts: a further host can join at a restart only")
-        return place, nodes
+        return node_rank, nodes
 
     def _wait_for_other_hosts(self, store: TCPStore, attempt: int, nodes: int) -> None:
         """Keep the process that serves the store alive until all hosts are done."""
@@ -230,7 +230,7 @@ class Agent:
     # --- processes ---
 
     def _start_all(
-        self, store: TCPStore, address: str, attempt: int, place: int, nodes: int, first_rank: int, world_size: int
+        self, store: TCPStore, address: str, attempt: int, node_rank: int, nodes: int, first_rank: int, world_size: int
     ) -> None:
         config = self._config
         assert config.logs_specs is not None
@@ -242,7 +242,7 @@ class Agent:
                 "WORLD_SIZE": world_size,
                 "LOCAL_RANK": local,
                 "LOCAL_WORLD_SIZE": config.nproc_per_node,
-                "GROUP_RANK": place,
+                "GROUP_RANK": node_rank,
                 "GROUP_WORLD_SIZE": nodes,
                 "ROLE_RANK": first_rank + local,
                 "ROLE_WORLD_SIZE": world_size,
@@ -276,21 +276,21 @@ class Agent:
             if failures:
                 with suppress(DistNetworkError, DistStoreError):
                     store.set(failed, "1")
-                self._end(signal.SIGTERM)
+                self._end_processes(signal.SIGTERM)
                 return failures
             if all(code == 0 for code in codes.values()):
                 return None
             if nodes > 1 and store.check([failed]):
-                self._end(signal.SIGTERM)
+                self._end_processes(signal.SIGTERM)
                 return {}
             time.sleep(self._config.monitor_interval)
 
-    def _end(self, number: int) -> None:
+    def _end_processes(self, number: int) -> None:
         """Send a signal to all running processes, and SIGKILL after a timeout."""
         running = [worker for worker in self._workers.values() if worker.exitcode() is None]
         for worker in running:
             worker.signal(number)
-        patience = SHUTDOWN if self._config.shutdown_timeout is None else self._config.shutdown_timeout
+        patience = SHUTDOWN_TIMEOUT if self._config.shutdown_timeout is None else self._config.shutdown_timeout
         end = time.monotonic() + patience
         while any(worker.exitcode() is None for worker in running):
             if time.monotonic() > end:

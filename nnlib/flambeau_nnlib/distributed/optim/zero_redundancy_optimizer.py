@@ -45,24 +45,24 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         self.rank = torch.distributed.get_rank(process_group)
         self.world_size = torch.distributed.get_world_size(process_group)
         self._optimizer_class, self._given_defaults = optimizer_class, defaults
-        self._everything: dict[str, Any] | None = None
+        self._consolidated: dict[str, Any] | None = None
         Joinable.__init__(self)
         groups = list(params)
         full = optimizer_class(groups, **defaults)  # checks the groups and adds default options
         Optimizer.__init__(self, groups, full.defaults)
-        self._build()
+        self._create_optimizer()
 
-    def _build(self) -> None:
+    def _create_optimizer(self) -> None:
         """Assign the parameters to processes, and create the optimizer of this process's parameters."""
-        self._owners = self._shared_out()
+        self._owners = self._assign_ranks()
         mine = [
-            {**{key: value for key, value in group.items() if key != "params"}, "params": self._of(group, self.rank)}
+            {**{key: value for key, value in group.items() if key != "params"}, "params": self._parameters_of(group, self.rank)}
             for group in self.param_groups
         ]
         self.optim = self._optimizer_class([group for group in mine if group["params"]], **self._given_defaults)
-        self._places = [place for place, group in enumerate(mine) if group["params"]]
+        self._group_indices = [place for place, group in enumerate(mine) if group["params"]]
 
-    def _shared_out(self) -> dict[Tensor, int]:
+    def _assign_ranks(self) -> dict[Tensor, int]:
         """Return the rank that updates each parameter. In each group, the largest parameters go first, to the rank with
         the fewest elements.
         """
@@ -74,7 +74,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
                 loads[owner] += parameter.numel()
         return owners
 
-    def _of(self, group: dict[str, Any], rank: int) -> list[Tensor]:
+    def _parameters_of(self, group: dict[str, Any], rank: int) -> list[Tensor]:
         return [parameter for parameter in group["params"] if self._owners[parameter] == rank]
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
@@ -82,7 +82,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         Optimizer.add_param_group(self, param_group)
         if hasattr(self, "optim"):
             before = self.optim.state
-            self._build()
+            self._create_optimizer()
             for parameter, state in before.items():
                 if self._owners[parameter] == self.rank:
                     self.optim.state[parameter] = state
@@ -99,7 +99,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         from ..algorithms.join import Join
 
         Join.notify_join_context(self)
-        mine = [self.param_groups[place] for place in self._places]
+        mine = [self.param_groups[place] for place in self._group_indices]
         self._options(mine, self.optim.param_groups)
         loss = None
         if self.optim.param_groups:
@@ -108,11 +108,11 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
             with torch.enable_grad():
                 loss = closure()
         self._options(self.optim.param_groups, mine)
-        self._send_shares()
+        self._broadcast_parameters()
         return loss
 
     @torch.no_grad()
-    def _send_shares(self) -> None:
+    def _broadcast_parameters(self) -> None:
         """Broadcast the parameters that each rank updated: one broadcast per rank, dtype and device."""
         rows: dict[Any, list[Tensor]] = {}
         for parameter, owner in self._owners.items():
@@ -128,7 +128,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
 
     def consolidate_state_dict(self, to: int = 0) -> None:
         """Gather the states of all processes in rank `to`, where `state_dict` then returns them. All ranks must call this."""
-        owned = [self._number(parameter) for parameter in self._owners if self._owners[parameter] == self.rank]
+        owned = [self._index(parameter) for parameter in self._owners if self._owners[parameter] == self.rank]
         parameters = [parameter for group in self.param_groups for parameter in group["params"]]
         mine = {number: self.optim.state.get(parameters[number], {}) for number in owned}
         here = self.rank == to
@@ -136,9 +136,9 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         torch.distributed.gather_object(mine, collected, group=self.process_group, group_dst=to)
         if here and collected is not None:
             state = {number: kept for part in collected for number, kept in part.items() if kept}
-            self._everything = {"state": dict(sorted(state.items()))}
+            self._consolidated = {"state": dict(sorted(state.items()))}
 
-    def _number(self, parameter: Tensor) -> int:
+    def _index(self, parameter: Tensor) -> int:
         return next(n for n, p in enumerate(p for group in self.param_groups for p in group["params"]) if p is parameter)
 
     def state_dict(self) -> dict[str, Any]:
@@ -147,7 +147,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         Raises:
             RuntimeError: `consolidate_state_dict` has not been called with this rank.
         """
-        if self._everything is None:
+        if self._consolidated is None:
             raise RuntimeError(
                 f"Optimizer state has not been consolidated on this rank. Please call `consolidate_state_dict(to={self.rank})` "
                 "on all ranks beforehand if you meant to save the global state."
@@ -157,11 +157,11 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
             numbers = list(range(start, start + len(group["params"])))
             groups.append({**{key: value for key, value in group.items() if key != "params"}, "params": numbers})
             start += len(numbers)
-        return {"state": self._everything["state"], "param_groups": groups}
+        return {"state": self._consolidated["state"], "param_groups": groups}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Load this process's states from a result of `state_dict`; the number of processes may differ."""
-        self._everything = None
+        self._consolidated = None
         parameters = [parameter for group in self.param_groups for parameter in group["params"]]
         self._options(state_dict["param_groups"], self.param_groups)
         for number, state in state_dict["state"].items():
@@ -177,7 +177,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
 
     def join_hook(self, **kwargs: Any) -> JoinHook:
         """Return a hook that runs a step when this process's inputs are exhausted."""
-        return _Shadow(self)
+        return _ZeroJoinHook(self)
 
     @property
     def join_device(self) -> torch.device:
@@ -191,7 +191,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         return self.process_group
 
 
-class _Shadow(JoinHook):
+class _ZeroJoinHook(JoinHook):
     def __init__(self, optimizer: ZeroRedundancyOptimizer) -> None:
         self._optimizer = optimizer
         optimizer.optim.zero_grad()

@@ -348,7 +348,7 @@ def _part(tensor: Tensor, placement: Placement, mesh: DeviceMesh, mesh_dim: int,
     whole = tensor.clone(memory_format=torch.contiguous_format)
     if not known:
         collectives.broadcast(whole, group=group, group_src=source)
-    return placement.of_whole(whole, rank, count) if isinstance(placement, Partial) else whole
+    return placement.partial_of(whole, rank, count) if isinstance(placement, Partial) else whole
 
 
 def distribute_module(

@@ -34,7 +34,7 @@ class Plan(NamedTuple):
 
 
 _plans: dict[Any, Plan] = {}
-MOST_PLANS = 10_000
+MAX_PLANS = 10_000
 
 
 @contextmanager
@@ -56,8 +56,8 @@ def dispatch(cls: type, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     name = func._packet.__name__
     if name in _RANDOM:
         return _draw(func, args, kwargs)
-    if name in _ALONG and _is_split_along(args[0], args[1]):
-        return _ALONG[name](args[0], args[1])
+    if name in _SHARDED_DIM and _is_sharded(args[0], args[1]):
+        return _SHARDED_DIM[name](args[0], args[1])
     leaves, structure = tree_flatten((args, kwargs))
     places = [index for index, leaf in enumerate(leaves) if isinstance(leaf, Tensor)]
     mesh = next(leaves[index]._spec.mesh for index in places if isinstance(leaves[index], cls))
@@ -120,7 +120,7 @@ def _planned(func: Any, name: str, leaves: list[Any], structure: Any, places: li
     except TypeError:  # an unhashable argument, such as a slice
         return _plan(func, name, leaves, structure, places, in_place)
     if plan is None:
-        if len(_plans) >= MOST_PLANS:
+        if len(_plans) >= MAX_PLANS:
             _plans.clear()
         plan = _plans[key] = _plan(func, name, leaves, structure, places, in_place)
     return plan
@@ -129,7 +129,7 @@ def _planned(func: Any, name: str, leaves: list[Any], structure: Any, places: li
 def _plan(func: Any, name: str, leaves: list[Any], structure: Any, places: list[int], in_place: bool) -> Plan:
     specs: list[DTensorSpec] = [leaves[index] for index in places]
     args, kwargs = tree_unflatten(leaves, structure)
-    outputs = _whole_results(func, leaves, structure, specs[0], in_place)
+    outputs = _result_metadata(func, leaves, structure, specs[0], in_place)
     if outputs is None:
         return Plan([spec.with_placements([Replicate()] * spec.mesh.ndim) for spec in specs], None)
     mesh = specs[0].mesh
@@ -138,7 +138,7 @@ def _plan(func: Any, name: str, leaves: list[Any], structure: Any, places: list[
     plain = name[:-1] if in_place else name
     for mesh_dim in range(mesh.ndim):
         shapes, strides = [tuple(meta.shape) for meta in outputs], [tuple(meta.stride) for meta in outputs]
-        call = Call(plain, specs, args, kwargs, shapes, strides, _counter(specs[0], mesh_dim))
+        call = Call(plain, specs, args, kwargs, shapes, strides, _part_counter(specs[0], mesh_dim))
         current = [spec.placements[mesh_dim] for spec in specs]
         strategy = _cheapest(_as_strided(_strategies(func, call), current), specs, current, mesh.size(mesh_dim), in_place, call)
         for placements, placement in zip(wanted, strategy.inputs, strict=True):
@@ -148,7 +148,7 @@ def _plan(func: Any, name: str, leaves: list[Any], structure: Any, places: list[
     return Plan(inputs, [DTensorSpec(mesh, tuple(found), meta) for meta in outputs])
 
 
-def _whole_results(func: Any, leaves: list[Any], structure: Any, spec: DTensorSpec, in_place: bool) -> list[TensorMeta] | None:
+def _result_metadata(func: Any, leaves: list[Any], structure: Any, spec: DTensorSpec, in_place: bool) -> list[TensorMeta] | None:
     """Return shapes, strides and dtypes of the global results, from a run on the device `meta`."""
     if in_place:
         return [spec.tensor_meta]
@@ -164,7 +164,7 @@ def _without_elements(spec: DTensorSpec) -> Tensor:
     return torch.empty_strided(spec.shape, spec.stride, dtype=spec.tensor_meta.dtype, device="meta")
 
 
-def _counter(spec: DTensorSpec, mesh_dim: int) -> Callable[[int], int]:
+def _part_counter(spec: DTensorSpec, mesh_dim: int) -> Callable[[int], int]:
     """Return a function that gives the number of parts of a tensor dimension if mesh dimension `mesh_dim` shards it in
     addition.
     """
@@ -231,12 +231,12 @@ def _compute(func: Any, name: str, args: Any, kwargs: Any, plan: Plan) -> Any:
     if name in _view_strategies.SHAPED and plan.outputs is not None:
         spec = plan.outputs[0]
         args = (args[0], local_shape(spec.shape, spec.mesh, spec.placements), *args[2:])
-    elif name in _OF_PARTS and any(placement.is_shard(_OF_PARTS[name][0]) for placement in plan.inputs[0].placements):
-        return _OF_PARTS[name][1](plan.inputs[0], *args, **kwargs)
+    elif name in _SHARDED and any(placement.is_shard(_SHARDED[name][0]) for placement in plan.inputs[0].placements):
+        return _SHARDED[name][1](plan.inputs[0], *args, **kwargs)
     return func(*args, **kwargs)
 
 
-def _rows_of(spec: DTensorSpec, weight: Tensor, indices: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+def _sharded_embedding(spec: DTensorSpec, weight: Tensor, indices: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """Look up the rows of this process's shard, and zeros for other indices. The sum over the processes is the embedding."""
     start = local_shape_and_offset(spec.shape, spec.mesh, spec.placements)[1][0]
     here = (indices >= start) & (indices < start + weight.size(0))
@@ -246,7 +246,7 @@ def _rows_of(spec: DTensorSpec, weight: Tensor, indices: Tensor, *args: Any, **k
     return rows.where(here.unsqueeze(-1), 0)
 
 
-def _likelihoods_of(
+def _sharded_nll_loss(
     spec: DTensorSpec, input: Tensor, target: Tensor, weight: Any = None, reduction: str = "mean", ignore_index: int = -100
 ) -> Tensor:
     """Return the terms of `nll_loss` for this process's classes. The sum over the processes is the loss."""
@@ -262,16 +262,16 @@ def _likelihoods_of(
     return losses.sum() / weights.sum() if reduction == "mean" else losses.sum()
 
 
-_OF_PARTS: dict[str, tuple[int, Callable[..., Tensor]]] = {
-    "embedding": (0, _rows_of),
-    "nll_loss": (1, _likelihoods_of),
+_SHARDED: dict[str, tuple[int, Callable[..., Tensor]]] = {
+    "embedding": (0, _sharded_embedding),
+    "nll_loss": (1, _sharded_nll_loss),
 }  # sharded dimension of the first argument, and function of the local shard
 
 
 # --- softmax along a sharded dimension: only row maxima and sums are exchanged ------------------------------
 
 
-def _is_split_along(tensor: Any, dim: Any) -> bool:
+def _is_sharded(tensor: Any, dim: Any) -> bool:
     dim = dim % max(1, tensor.ndim)
     return any(isinstance(placement, Shard) and placement.dim == dim for placement in tensor.placements)
 
@@ -286,7 +286,7 @@ def _log_softmax(input: Any, dim: int) -> Any:
     return shifted - shifted.exp().sum(dim, keepdim=True).log()
 
 
-_ALONG = {"softmax": _softmax, "log_softmax": _log_softmax}
+_SHARDED_DIM = {"softmax": _softmax, "log_softmax": _log_softmax}
 
 
 # --- random numbers --------------------------------------------------------------------------------------------------

@@ -40,7 +40,7 @@ class DTensorSpec:
 
     @property
     def device_mesh(self) -> DeviceMesh:
-        """Return the mesh."""
+        """Return the device mesh of the tensor."""
         return self.mesh
 
     @property

@@ -87,7 +87,7 @@ def _move(local: Tensor, source: Placement, goal: Placement, mesh: DeviceMesh, m
             local = _all_gather(local, source.dim, outside[source.dim], group, count)
         elif isinstance(source, Partial):
             local = _all_reduce(local, source, group)
-        return goal.of_whole(local, rank, count)
+        return goal.partial_of(local, rank, count)
     if isinstance(source, Partial):
         return (
             _reduce_scatter(local, source, goal.dim, group, rank, count)

@@ -86,7 +86,7 @@ def rule_of(name: str) -> Rule | None:
 def _rule_of_kind(facts: Facts) -> Rule | None:
     if facts.kind is Kind.POINTWISE:
         return {Linearity.FIRST: quotients, Linearity.EACH: products, Linearity.JOINT: sums}.get(facts.linearity, pointwise)
-    return _OF_KIND.get(facts.kind)
+    return _RULES_BY_KIND.get(facts.kind)
 
 
 def rule(*names: str) -> Callable[[Rule], Rule]:
@@ -103,7 +103,9 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
 
 
 def pointwise(call: Call) -> list[Strategy]:
-    """Shard any dimension of the result, and the corresponding dimensions of the arguments."""
+    """Rule for elementwise operations: any dimension of the result may be sharded, with the corresponding dimensions of
+    the arguments.
+    """
     ndim = len(call.shapes[0])
     return [_aligned(call, dim, ndim) for dim in range(ndim)]
 
@@ -128,7 +130,7 @@ def conversions(call: Call) -> list[Strategy]:
 
 
 def same_partial(call: Call) -> list[Strategy]:
-    """Keep `Partial` placements, for operations that only move elements."""
+    """Rule for operations that only move elements: `Partial` placements are kept."""
     return [Strategy((placement,) * len(call.tensors), placement) for placement in partials(call)]
 
 
@@ -171,18 +173,20 @@ def quotients(call: Call) -> list[Strategy]:
 # --- reductions ------------------------------------------------------------------------------------------------------
 
 
-def _kept(dim: int, reduced: Sequence[int], keepdim: bool) -> int:
+def _position_after(dim: int, reduced: Sequence[int], keepdim: bool) -> int:
     """Return the position of a dimension after the reduction of others."""
     return dim if keepdim else dim - sum(other < dim for other in reduced)
 
 
 def reduction(call: Call, dims: Any, keepdim: bool, partial: Placement | None, even: bool = False) -> list[Strategy]:
-    """Shard dimensions that are not reduced. Shard reduced ones also if partial results can be combined by `partial`."""
+    """Return strategies of a reduction: dimensions that stay may be sharded, and reduced ones if `partial` combines
+    partial results.
+    """
     reduced, options = call.dims(dims), []
     for dim, length in enumerate(call.tensors[0].shape):
         parts = call.count(dim)
         if dim not in reduced:
-            options.append(Strategy((Shard(dim),), Shard(_kept(dim, reduced, keepdim))))
+            options.append(Strategy((Shard(dim),), Shard(_position_after(dim, reduced, keepdim))))
         elif partial is not None and (call.even(dim) if even else length and -(-length // parts) * (parts - 1) < length):
             options.append(Strategy((Shard(dim),), partial))
     return options
@@ -210,7 +214,7 @@ def norms(call: Call) -> list[Strategy]:
 
 
 def along_dimensions(call: Call) -> list[Strategy]:
-    """Shard the dimensions along which the operation does not work."""
+    """Rule for operations along dimensions: all other dimensions may be sharded."""
     name = "dims" if call.takes("dims") else "dim"
     rank = len(call.tensors[0].shape)
     if len(call.tensors) != 1 or not call.takes(name) or any(len(shape) != rank for shape in call.shapes):
@@ -220,7 +224,7 @@ def along_dimensions(call: Call) -> list[Strategy]:
 
 
 @rule("tril", "triu")
-def of_matrices(call: Call) -> list[Strategy]:
+def triangles(call: Call) -> list[Strategy]:
     return [*_batch_dims(len(call.tensors[0].shape) - 2, 1), Strategy((P,), P)]
 
 
@@ -293,7 +297,7 @@ def attention(call: Call) -> list[Strategy]:
 
 @rule("layer_norm")
 def normalizations(call: Call) -> list[Strategy]:
-    """Shard the dimensions that are not normalized over."""
+    """Rule for layer normalization: dimensions that are not normalized over may be sharded."""
     rank = len(call.tensors[0].shape)
     used = call.dims(call.args[5], rank)
     rest = (R,) * (len(call.tensors) - 1)
@@ -331,7 +335,9 @@ def losses(call: Call) -> list[Strategy]:
 
 @rule("nll_loss")
 def likelihoods(call: Call) -> list[Strategy]:
-    """Shard classes. Shard examples unless the reduction is "mean", which divides by the number of examples in all processes."""
+    """Rule for `nll_loss`: classes may be sharded. Examples also, unless the reduction is "mean", which divides by the
+    number of examples in all processes.
+    """
     if len(call.tensors[0].shape) < 2:
         return []
     rest = (R,) * (len(call.tensors) - 2)
@@ -343,7 +349,7 @@ def likelihoods(call: Call) -> list[Strategy]:
 
 @rule("convolution", "convolution_transposed")
 def convolutions(call: Call) -> list[Strategy]:
-    """Shard the batch dimension."""
+    """Rule for convolutions: the batch dimension may be sharded."""
     return [Strategy((Shard(0), *(R,) * (len(call.tensors) - 1)), Shard(0))]
 
 
@@ -354,12 +360,12 @@ def convolution_gradients(call: Call) -> list[Strategy]:
 
 @rule("max_pool_indices", *(name.format(dims) for dims in "123" for name in ("max_pool{}d", "avg_pool{}d_windows")))
 def poolings(call: Call) -> list[Strategy]:
-    """Shard the batch and channel dimensions."""
+    """Rule for pooling: the batch and channel dimensions may be sharded."""
     return [Strategy((Shard(dim),), Shard(dim)) for dim in (0, 1)]
 
 
 def views(call: Call) -> list[Strategy]:
-    """Shard dimensions that the result has with the same length and stride; keep `Partial` placements."""
+    """Rule for views: dimensions that the result has with the same length and stride may be sharded; `Partial` is kept."""
     old, new = call.tensors[0], call.shapes[0]
     if len(call.tensors) != 1 or call.takes("stride") or any(shape != new for shape in call.shapes):
         return []
@@ -380,7 +386,7 @@ def moved(call: Call, places: dict[int, int]) -> list[Strategy]:
     return [*(Strategy((Shard(old),), Shard(new)) for old, new in places.items()), *same_partial(call)]
 
 
-_OF_KIND: dict[Kind, Rule] = {
+_RULES_BY_KIND: dict[Kind, Rule] = {
     Kind.CONVERSION: conversions,
     Kind.LIKE: pointwise,
     Kind.MOVEMENT: along_dimensions,

@@ -96,7 +96,9 @@ def padded(call: Call) -> list[Strategy]:
 
 @rule(*_NEW)
 def new(call: Call) -> list[Strategy]:
-    """Give a result of the argument's shape the same sharding; replicate a result of another shape."""
+    """Rule for `new_zeros` and similar: a result of the argument's shape is sharded like it, one of another shape is
+    replicated.
+    """
     dims = range(len(call.tensors[0].shape))
     same = tuple(call.tensors[0].shape) == tuple(call.shapes[0])
     options = [Strategy((Shard(dim),), Shard(dim) if same else R) for dim in dims]

@@ -109,7 +109,7 @@ class Partial(Placement):
         """Convert the result of the collective reduction to the global tensor."""
         return reduced
 
-    def of_whole(self, tensor: Tensor, rank: int, size: int) -> Tensor:
+    def partial_of(self, tensor: Tensor, rank: int, size: int) -> Tensor:
         """Return a rank's partial tensor, such that the reduction over all ranks is `tensor`."""
         if self.reduce_op == "sum":
             return tensor if rank == 0 else torch.zeros_like(tensor)
@@ -135,7 +135,7 @@ class _NormPartial(Partial):
     def after(self, reduced: Tensor) -> Tensor:
         return reduced if self.norm_type in (0, float("inf"), float("-inf")) else reduced ** (1 / self.norm_type)
 
-    def of_whole(self, tensor: Tensor, rank: int, size: int) -> Tensor:
+    def partial_of(self, tensor: Tensor, rank: int, size: int) -> Tensor:
         return tensor if rank == 0 or abs(self.norm_type) == float("inf") else torch.zeros_like(tensor)
 
     def __repr__(self) -> str:

@@ -59,7 +59,7 @@ class LRScheduler:
         self.optimizer = optimizer
         for i, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
-                group.setdefault("initial_lr", _copied(group["lr"]))
+                group.setdefault("initial_lr", _copy(group["lr"]))
             elif "initial_lr" not in group:
                 raise KeyError(
                     f"param 'initial_lr' is not specified in param_groups[{i}] when resuming scheduler with "
@@ -73,7 +73,7 @@ class LRScheduler:
 
     def _initial_step(self) -> None:
         self._step_count = 0
-        with _raised(self, "_is_initial"):
+        with _flag_set(self, "_is_initial"):
             self.step()
 
     def get_lr(self) -> Rates:
@@ -127,7 +127,7 @@ class LRScheduler:
             )
 
     def _update_lr(self, epoch: int | None = None) -> None:
-        with _raised(self, "_get_lr_called_within_step"):
+        with _flag_set(self, "_get_lr_called_within_step"):
             if epoch is None:
                 self.last_epoch += 1
                 rates = self.get_lr()
@@ -160,7 +160,7 @@ def check_optimizer(optimizer: Any) -> None:
 
 def values(optimizer: Optimizer, key: str) -> list[Any]:
     """Return the value of an option for every parameter group."""
-    return [_copied(group[key]) for group in optimizer.param_groups]
+    return [_copy(group[key]) for group in optimizer.param_groups]
 
 
 def set_value(group: Group, key: str, value: float | Tensor) -> None:
@@ -181,15 +181,15 @@ def per_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
             f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, "
             f"param_groups has {groups}."
         )
-    return [_copied(v) for v in value]
+    return [_copy(v) for v in value]
 
 
-def _copied(value: Any) -> Any:
+def _copy(value: Any) -> Any:
     return value.clone() if isinstance(value, Tensor) else value
 
 
 @contextmanager
-def _raised(scheduler: LRScheduler, flag: str) -> Iterator[None]:
+def _flag_set(scheduler: LRScheduler, flag: str) -> Iterator[None]:
     setattr(scheduler, flag, True)
     try:
         yield

@@ -17,7 +17,7 @@ from ...device_mesh import DeviceMesh, init_device_mesh
 from ...group import ProcessGroup
 from ...tensor import Shard
 from ...world import default_group, get_world_size, new_group
-from .group import ParameterGroup, Place, place_of
+from .group import ParameterGroup, ParameterLocation, shard_parameter
 from .policies import CPUOffloadPolicy, DataParallelMeshDims, MixedPrecisionPolicy, OffloadPolicy
 
 __all__ = [
@@ -65,11 +65,11 @@ class _State:
         if policy.param_dtype is not None and policy.cast_forward_inputs:
             inputs, named = tree_map(_casting(policy.param_dtype), (inputs, named))
         group.unshard()
-        for ahead in group.ahead_in_forward:
+        for ahead in group.forward_prefetch:
             ahead.prefetch()
         context = ExitStack()
-        if group.forgets and torch.is_grad_enabled():
-            context.enter_context(torch.autograd.graph.saved_tensors_hooks(*_forgetting(group)))
+        if group.reshards_after_forward and torch.is_grad_enabled():
+            context.enter_context(torch.autograd.graph.saved_tensors_hooks(*_saved_tensors_hooks(group)))
         self.contexts.append(context)
         return inputs, named
 
@@ -90,12 +90,12 @@ def _casting(dtype: Any) -> Callable[[Any], Any]:
     return lambda value: value.to(dtype) if isinstance(value, Tensor) and value.is_floating_point() else value
 
 
-def _forgetting(group: ParameterGroup) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+def _saved_tensors_hooks(group: ParameterGroup) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
     """Return saved-tensor hooks by which the graph does not store full parameters: the backward pass gathers them again."""
-    wholes = group.wholes or []
-    numbers = {_identity(whole): number for number, whole in enumerate(wholes)}
+    full_parameters = group.full_parameters or []
+    numbers = {_identity(whole): number for number, whole in enumerate(full_parameters)}
     with torch.no_grad():
-        from_few = group.keep_few(wholes) if group.few is not None and wholes else None
+        gather_shards = group.keep_shards(full_parameters) if group.reshard_group is not None and full_parameters else None
     again: list[Any] = []
 
     def pack(tensor: Any) -> Any:
@@ -106,8 +106,8 @@ def _forgetting(group: ParameterGroup) -> tuple[Callable[[Any], Any], Callable[[
             return saved
         if not again:
             with torch.no_grad():
-                parts = [place.get() for place in group.places] if group.parts is None else group.parts
-                again.extend(group.gather(parts) if from_few is None else from_few())
+                parts = [location.get() for location in group.locations] if group.parts is None else group.parts
+                again.extend(group.gather(parts) if gather_shards is None else gather_shards())
             group.prefetch_for_backward()
         return again[saved]
 
@@ -175,14 +175,14 @@ class FSDPModule:
         """Start gathering the parameters of these modules before this module's forward pass, to overlap communication
         and computation.
         """
-        _state_of(self).group.ahead_in_forward = [_state_of(module).group for module in _all_sharded(modules)]
+        _state_of(self).group.forward_prefetch = [_state_of(module).group for module in _all_sharded(modules)]
 
     def set_modules_to_backward_prefetch(self, modules: Sequence[Any]) -> None:
         """Start gathering the parameters of these modules before this module's backward pass.
 
         The default is the module whose forward pass ended before this one's.
         """
-        _state_of(self).group.ahead_in_backward = [_state_of(module).group for module in _all_sharded(modules)]
+        _state_of(self).group.backward_prefetch = [_state_of(module).group for module in _all_sharded(modules)]
 
     def set_unshard_in_backward(self, unshard_in_backward: bool) -> None:
         """Accepted for compatibility: the graph determines which parameters are gathered in the backward pass."""
@@ -260,9 +260,9 @@ def fully_shard(
         if isinstance(one, FSDPModule):
             raise ValueError(f"Expects no module that fully_shard has already been applied to, but got {type(one).__name__}")
     shard_mesh, replicate_mesh = _meshes(mesh, dp_mesh_dims, modules)
-    places = _places(modules, shard_mesh, replicate_mesh, shard_placement_fn, ignored_params or set())
-    reshard, few = _few(reshard_after_forward, shard_mesh)
-    group = ParameterGroup(places, shard_mesh, replicate_mesh, mp_policy, offload_policy, reshard, few)
+    locations = _shard_parameters(modules, shard_mesh, replicate_mesh, shard_placement_fn, ignored_params or set())
+    reshard, reshard_group = _reshard_group(reshard_after_forward, shard_mesh)
+    group = ParameterGroup(locations, shard_mesh, replicate_mesh, mp_policy, offload_policy, reshard, reshard_group)
     state = _State(group)
     for one in modules:
         cls = type(one)
@@ -301,7 +301,7 @@ def _meshes(
     return mesh[shard], mesh[replicate]
 
 
-def _few(reshard: bool | int | None, mesh: DeviceMesh) -> tuple[bool | None, ProcessGroup | None]:
+def _reshard_group(reshard: bool | int | None, mesh: DeviceMesh) -> tuple[bool | None, ProcessGroup | None]:
     """Return whether to reshard after the forward pass, and the group to reshard over if it is not the entire mesh."""
     if reshard is None or isinstance(reshard, bool):
         return reshard, None
@@ -316,13 +316,13 @@ def _few(reshard: bool | int | None, mesh: DeviceMesh) -> tuple[bool | None, Pro
         return reshard != 1, None
     ranks = mesh.get_group().ranks
     first = mesh.get_local_rank() // reshard * reshard
-    return True, _group_of_few(tuple(ranks[first : first + reshard]))
+    return True, _subgroup(tuple(ranks[first : first + reshard]))
 
 
 _groups_of_world: WeakKeyDictionary[ProcessGroup, dict[tuple[int, ...], ProcessGroup]] = WeakKeyDictionary()
 
 
-def _group_of_few(ranks: tuple[int, ...]) -> ProcessGroup:
+def _subgroup(ranks: tuple[int, ...]) -> ProcessGroup:
     """Return the process group of these ranks, shared by all modules."""
     groups = _groups_of_world.setdefault(default_group(), {})
     if ranks not in groups:
@@ -330,13 +330,13 @@ def _group_of_few(ranks: tuple[int, ...]) -> ProcessGroup:
     return groups[ranks]
 
 
-def _places(
+def _shard_parameters(
     modules: Sequence[Module],
     shard_mesh: DeviceMesh,
     replicate_mesh: DeviceMesh | None,
     placement_of: Callable[[Parameter], Any] | None,
     ignored: set[Parameter],
-) -> list[Place]:
+) -> list[ParameterLocation]:
     """Shard the parameters of modules, except those of submodules that are already sharded."""
     owners: dict[Any, list[tuple[Module, str]]] = {}
     for module in modules:
@@ -344,14 +344,14 @@ def _places(
             for name, parameter in submodule._parameters.items():
                 if parameter is not None and parameter not in ignored:
                     owners.setdefault(parameter, []).append((submodule, name))
-    places = []
+    locations = []
     for parameter, several in owners.items():
         placement = placement_of(parameter) if placement_of is not None else None
         dim = placement.dim % parameter.ndim if isinstance(placement, Shard) else 0
         if not parameter.ndim:
             raise ValueError("fully_shard doesn't support scalar parameters. Change it to a 1D tensor with numel equal to 1.")
-        places.append(place_of(parameter, several, shard_mesh, replicate_mesh, dim))
-    return places
+        locations.append(shard_parameter(parameter, several, shard_mesh, replicate_mesh, dim))
+    return locations
 
 
 def _own_modules(module: Module) -> Iterator[Module]:

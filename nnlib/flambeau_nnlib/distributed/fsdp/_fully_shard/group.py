@@ -24,7 +24,7 @@ from .policies import CPUOffloadPolicy, MixedPrecisionPolicy, OffloadPolicy
 __all__ = ["ParameterGroup"]
 
 
-class Place(NamedTuple):
+class ParameterLocation(NamedTuple):
     """The location of a parameter: a module and a name, and further pairs if modules share the parameter."""
 
     owners: tuple[tuple[Module, str], ...]
@@ -53,9 +53,11 @@ class _Gather(Function):
     def forward(ctx: Any, group: ParameterGroup, *parts: Any) -> Any:
         ctx.group, ctx.needed = group, [part.requires_grad for part in parts]
         ctx.set_materialize_grads(False)
-        wholes = group.gather(parts)
-        ctx.mark_non_differentiable(*(whole for whole, part in zip(wholes, parts, strict=True) if not part.requires_grad))
-        return tuple(wholes)
+        full_parameters = group.gather(parts)
+        ctx.mark_non_differentiable(
+            *(whole for whole, part in zip(full_parameters, parts, strict=True) if not part.requires_grad)
+        )
+        return tuple(full_parameters)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
@@ -68,34 +70,34 @@ class ParameterGroup:
     """Parameters of one module that `fully_shard` handles together, without those of submodules sharded separately.
 
     Args:
-        places: locations of the parameters.
+        locations: locations of the parameters.
         shard_mesh, replicate_mesh: meshes to shard over and to replicate over.
         policy, offload: see `fully_shard`.
         reshard_after_forward: whether full parameters are freed between forward and backward pass; None: unless this is
             the outermost module.
-        few: group that keeps shards of the full parameters between forward and backward pass, instead of all processes.
+        reshard_group: group that keeps shards of the full parameters between forward and backward pass, instead of all processes.
     """
 
     def __init__(
         self,
-        places: Sequence[Place],
+        locations: Sequence[ParameterLocation],
         shard_mesh: DeviceMesh,
         replicate_mesh: DeviceMesh | None,
         policy: MixedPrecisionPolicy,
         offload: OffloadPolicy,
         reshard_after_forward: bool | None,
-        few: ProcessGroup | None = None,
+        reshard_group: ProcessGroup | None = None,
     ) -> None:
-        self.places, self.shard_mesh, self.replicate_mesh = list(places), shard_mesh, replicate_mesh
+        self.locations, self.shard_mesh, self.replicate_mesh = list(locations), shard_mesh, replicate_mesh
         self.policy, self.offload, self.reshard_after_forward = policy, offload, reshard_after_forward
-        self.few = few
+        self.reshard_group = reshard_group
         self.outermost: bool | None = None  # set in the first forward pass
         self.before: ParameterGroup | None = None  # previous group in the forward pass, hence next in the backward pass
-        self.ahead_in_forward: list[ParameterGroup] = []  # groups to gather during this group's forward pass
-        self.ahead_in_backward: list[ParameterGroup] | None = None  # `before`, if not given
-        self._started: Started | None = None
+        self.forward_prefetch: list[ParameterGroup] = []  # groups to gather during this group's forward pass
+        self.backward_prefetch: list[ParameterGroup] | None = None  # `before`, if not given
+        self._started: StartedGather | None = None
         self.parts: list[Any] | None = None  # the sharded parameters, while the full ones are set
-        self.wholes: list[Any] | None = None
+        self.full_parameters: list[Any] | None = None
         self.kept = False  # whether `FSDPModule.unshard` was called: keep full parameters after forward
         self.syncs = self.all_reduces = True  # whether to reduce gradients, and over replicas
         self.unsynced: dict[int, Tensor] = {}  # full gradients not reduced yet
@@ -104,37 +106,37 @@ class ParameterGroup:
         self.all_reduce_hook: Callable[[Tensor], None] | None = None
 
     @property
-    def forgets(self) -> bool:
+    def reshards_after_forward(self) -> bool:
         """Whether full parameters are freed between the forward and the backward pass."""
         return not self.outermost if self.reshard_after_forward is None else self.reshard_after_forward
 
     def prefetch_for_backward(self) -> None:
         """Start gathering the parameters that the backward pass needs next."""
         default = [] if self.before is None else [self.before]
-        for group in default if self.ahead_in_backward is None else self.ahead_in_backward:
-            if group.forgets and group.few is None:
+        for group in default if self.backward_prefetch is None else self.backward_prefetch:
+            if group.reshards_after_forward and group.reshard_group is None:
                 group.prefetch()
 
     # --- full parameters ---
 
     def unshard(self) -> None:
         """Replace the shards by full parameters; gradients flow back to the shards."""
-        if self.parts is not None or not self.places:
+        if self.parts is not None or not self.locations:
             return
-        self.parts = [place.get() for place in self.places]
-        self.wholes = list(_Gather.apply(self, *self.parts))
-        for place, whole in zip(self.places, self.wholes, strict=True):
+        self.parts = [location.get() for location in self.locations]
+        self.full_parameters = list(_Gather.apply(self, *self.parts))
+        for location, whole in zip(self.locations, self.full_parameters, strict=True):
             whole._is_param = True  # makes `isinstance(whole, Parameter)` true for a non-leaf tensor
-            place.put(whole)
+            location.put(whole)
 
     def reshard(self) -> None:
         """Replace the full parameters by the shards."""
         self.kept = False
         if self.parts is None:
             return
-        for place, part in zip(self.places, self.parts, strict=True):
-            place.put(part)
-        self.parts = self.wholes = None
+        for location, part in zip(self.locations, self.parts, strict=True):
+            location.put(part)
+        self.parts = self.full_parameters = None
 
     # --- communication ---
 
@@ -145,16 +147,16 @@ class ParameterGroup:
         dtype = self.policy.param_dtype
         return local.to(dtype) if dtype is not None and local.is_floating_point() else local
 
-    def _length(self, part: Any, place: Place) -> int:
+    def _length(self, part: Any, location: ParameterLocation) -> int:
         """Return the size of the sharded dimension of the full parameter."""
-        whole = place.inner.shape if place.inner is not None else part.shape
-        if place.inner is not None:
-            whole = local_shape(whole, place.inner.mesh, place.inner.placements)
-        return int(whole[place.dim])
+        whole = location.inner.shape if location.inner is not None else part.shape
+        if location.inner is not None:
+            whole = local_shape(whole, location.inner.mesh, location.inner.placements)
+        return int(whole[location.dim])
 
-    def _rows(self, tensor: Tensor, place: Place, length: int) -> Tensor:
+    def _rows(self, tensor: Tensor, location: ParameterLocation, length: int) -> Tensor:
         """Move the sharded dimension to the front and pad it to `length`, so that all processes have equal shapes."""
-        return padded(tensor.movedim(place.dim, 0), 0, length).contiguous()
+        return padded(tensor.movedim(location.dim, 0), 0, length).contiguous()
 
     def gather(self, parts: Sequence[Any]) -> list[Any]:
         """Return the full parameters: one all-gather per dtype, which `prefetch` may have started."""
@@ -165,73 +167,73 @@ class ParameterGroup:
 
     def prefetch(self) -> None:
         """Start gathering the full parameters, which are needed next."""
-        if self._started is None and self.parts is None and self.places:
+        if self._started is None and self.parts is None and self.locations:
             with torch.no_grad():
-                self._started = self._start([place.get() for place in self.places], async_op=True)
+                self._started = self._start([location.get() for location in self.locations], async_op=True)
 
-    def _start(self, parts: Sequence[Any], async_op: bool = False) -> Started:
+    def _start(self, parts: Sequence[Any], async_op: bool = False) -> StartedGather:
         count, locals_ = self.shard_mesh.size(), [self._local(part) for part in parts]
-        lengths = [self._length(part, place) for part, place in zip(parts, self.places, strict=True)]
+        lengths = [self._length(part, location) for part, location in zip(parts, self.locations, strict=True)]
         rows = [
-            self._rows(local, place, -(-length // count))
-            for local, place, length in zip(locals_, self.places, lengths, strict=True)
+            self._rows(local, location, -(-length // count))
+            for local, location, length in zip(locals_, self.locations, lengths, strict=True)
         ]
-        return Started(_state_of(parts), _exchanges(rows, self.shard_mesh.get_group(), count, async_op))
+        return StartedGather(_state_of(parts), _exchanges(rows, self.shard_mesh.get_group(), count, async_op))
 
-    def _finish(self, started: Started, parts: Sequence[Any]) -> list[Any]:
-        lengths = [self._length(part, place) for part, place in zip(parts, self.places, strict=True)]
-        return self._wholes(started.exchanges, lengths)
+    def _finish(self, started: StartedGather, parts: Sequence[Any]) -> list[Any]:
+        lengths = [self._length(part, location) for part, location in zip(parts, self.locations, strict=True)]
+        return self._full_parameters(started.exchanges, lengths)
 
-    def _wholes(self, exchanges: Sequence[Exchange], lengths: Sequence[int]) -> list[Any]:
-        wholes: list[Any] = [None] * len(lengths)
+    def _full_parameters(self, exchanges: Sequence[GatherExchange], lengths: Sequence[int]) -> list[Any]:
+        full_parameters: list[Any] = [None] * len(lengths)
         for exchange in exchanges:
             for index, rows in exchange.wait():
-                place = self.places[index]
-                tensor = rows[: lengths[index]].movedim(0, place.dim).contiguous()
-                wholes[index] = tensor if place.inner is None else _on_mesh(tensor, place.inner)
-        return wholes
+                location = self.locations[index]
+                tensor = rows[: lengths[index]].movedim(0, location.dim).contiguous()
+                full_parameters[index] = tensor if location.inner is None else _on_mesh(tensor, location.inner)
+        return full_parameters
 
-    def keep_few(self, wholes: Sequence[Any]) -> Callable[[], list[Any]]:
-        """Keep this process's shards within the group `few`; return a function that gathers the full parameters from them."""
-        assert self.few is not None
-        count, rank = self.few.size(), self.few.rank()
-        locals_ = [whole._local_tensor if isinstance(whole, DTensor) else whole for whole in wholes]
-        lengths = [local.size(place.dim) for local, place in zip(locals_, self.places, strict=True)]
+    def keep_shards(self, full_parameters: Sequence[Any]) -> Callable[[], list[Any]]:
+        """Keep this process's shards in `reshard_group`; return a function that gathers the full parameters from them."""
+        assert self.reshard_group is not None
+        count, rank = self.reshard_group.size(), self.reshard_group.rank()
+        locals_ = [whole._local_tensor if isinstance(whole, DTensor) else whole for whole in full_parameters]
+        lengths = [local.size(location.dim) for local, location in zip(locals_, self.locations, strict=True)]
         rows = [
-            self._rows(local, place, -(-length // count) * count).chunk(count)[rank].clone()
-            for local, place, length in zip(locals_, self.places, lengths, strict=True)
+            self._rows(local, location, -(-length // count) * count).chunk(count)[rank].clone()
+            for local, location, length in zip(locals_, self.locations, lengths, strict=True)
         ]
-        return lambda: self._wholes(_exchanges(rows, self.few, count), lengths)
+        return lambda: self._full_parameters(_exchanges(rows, self.reshard_group, count), lengths)
 
     def reduce(self, gradients: Sequence[Any]) -> None:
         """Reduce the gradients of the full parameters; the shards get their gradients at the end of the backward pass."""
-        self.wholes = None
+        self.full_parameters = None
         locals_: dict[int, Tensor] = {}
         for index, gradient in enumerate(gradients):
             if gradient is None and index not in self.unsynced:
                 continue
             local = self.unsynced.pop(index, None)
             if gradient is not None:
-                own = self._local_gradient(gradient, self.places[index])
+                own = self._local_gradient(gradient, self.locations[index])
                 local = own if local is None else local + own
             assert local is not None
             locals_[index] = local
-        parts = self.parts or [place.get() for place in self.places]
+        parts = self.parts or [location.get() for location in self.locations]
         if self.kept:
             self.reshard()
         if not self.syncs:
             self.unsynced.update(locals_)
             return
         sums = self._start_sums({index: self._as_sent(local) for index, local in locals_.items()})
-        torch.autograd.Variable._execution_engine.queue_callback(lambda: self._give(sums, parts))
+        torch.autograd.Variable._execution_engine.queue_callback(lambda: self._accumulate_gradients(sums, parts))
 
     @torch.no_grad()
-    def _give(self, sums: Sequence[GradientSum], parts: Sequence[Any]) -> None:
+    def _accumulate_gradients(self, sums: Sequence[GradientSum], parts: Sequence[Any]) -> None:
         """Wait for the reductions, and accumulate the gradients of the shards, including hooks, as a backward pass does."""
         reduced = {}
         for gradient_sum in sums:
             for index, rows in gradient_sum.wait():
-                reduced[index] = rows.movedim(0, self.places[index].dim).contiguous()
+                reduced[index] = rows.movedim(0, self.locations[index].dim).contiguous()
         found = {}
         for index, local in self._over_replicas(reduced).items():
             part = parts[index]
@@ -240,10 +242,10 @@ class ParameterGroup:
         if found:
             torch.autograd.backward([parts[index] for index in found], list(found.values()))
 
-    def _local_gradient(self, gradient: Any, place: Place) -> Tensor:
-        if place.inner is None or not isinstance(gradient, DTensor):
+    def _local_gradient(self, gradient: Any, location: ParameterLocation) -> Tensor:
+        if location.inner is None or not isinstance(gradient, DTensor):
             return gradient  # type: ignore[no-any-return]
-        target = gradient._spec.with_placements(gradient_placements(place.inner.placements))
+        target = gradient._spec.with_placements(gradient_placements(location.inner.placements))
         return redistribute_local_tensor(gradient._local_tensor, gradient._spec, target)
 
     def _as_sent(self, gradient: Tensor) -> Tensor:
@@ -257,8 +259,8 @@ class ParameterGroup:
         for indices in _by_dtype(gradients).values():
             rows, sizes = [], []
             for index in indices:
-                length = gradients[index].size(self.places[index].dim)
-                rows.append(self._rows(gradients[index], self.places[index], -(-length // count) * count))
+                length = gradients[index].size(self.locations[index].dim)
+                rows.append(self._rows(gradients[index], self.locations[index], -(-length // count) * count))
                 sizes.append(Shard.local_shard_size_and_offset(length, count, rank)[0])
             sent = torch.cat([row.reshape(count, -1) for row in rows], 1)
             own = sent.new_empty(sent.size(1))
@@ -284,7 +286,7 @@ class ParameterGroup:
         return reduced
 
 
-class Exchange(NamedTuple):
+class GatherExchange(NamedTuple):
     """An all-gather of rows of several parameters."""
 
     indices: list[int]  # of the parameters
@@ -319,13 +321,13 @@ class GradientSum(NamedTuple):
             yield index, piece.reshape(shape)[:size]
 
 
-class Started(NamedTuple):
+class StartedGather(NamedTuple):
     """All-gathers in progress. `of` identifies the parameters' values: if an optimizer has changed them, they are
     gathered again.
     """
 
     of: Any
-    exchanges: list[Exchange]
+    exchanges: list[GatherExchange]
 
 
 def _state_of(parts: Sequence[Any]) -> Any:
@@ -333,14 +335,14 @@ def _state_of(parts: Sequence[Any]) -> Any:
     return [(local.data_ptr(), part._version, local._version) for part, local in zip(parts, locals_, strict=True)]
 
 
-def _exchanges(rows: Sequence[Tensor], group: Any, count: int, async_op: bool = False) -> list[Exchange]:
+def _exchanges(rows: Sequence[Tensor], group: Any, count: int, async_op: bool = False) -> list[GatherExchange]:
     """Gather rows from all processes of a group: one all-gather per dtype."""
     exchanges = []
     for indices in _by_dtype(rows).values():
         row = torch.cat([rows[index].reshape(-1) for index in indices])
         gathered = row.new_empty((count, row.numel()))
         work = collectives.all_gather_into_tensor(gathered, row, group, async_op)
-        exchanges.append(Exchange(indices, [rows[index].shape for index in indices], gathered, work))
+        exchanges.append(GatherExchange(indices, [rows[index].shape for index in indices], gathered, work))
     return exchanges
 
 
@@ -357,13 +359,13 @@ def _on_mesh(tensor: Tensor, spec: DTensorSpec) -> Any:
     return DTensor(tensor, DTensorSpec(spec.mesh, spec.placements, meta), requires_grad=False)
 
 
-def place_of(
+def shard_parameter(
     parameter: Parameter,
     owners: Sequence[tuple[Module, str]],
     shard_mesh: DeviceMesh,
     replicate_mesh: DeviceMesh | None,
     dim: int,
-) -> Place:
+) -> ParameterLocation:
     """Shard a parameter, set the shard on its modules, and return its location."""
     data = parameter.detach()
     inner = data._spec if isinstance(data, DTensor) else None
@@ -378,9 +380,9 @@ def place_of(
     for name, value in vars(parameter).items():
         if name not in ("_local_tensor", "_spec", "_is_param"):
             setattr(sharded, name, value)
-    place = Place(tuple(owners), dim, inner)
-    place.put(sharded)
-    return place
+    location = ParameterLocation(tuple(owners), dim, inner)
+    location.put(sharded)
+    return location
 
 
 def _layout(

@@ -45,7 +45,7 @@ def _as_dtensor(value: Any, mesh: DeviceMesh, layout: Placement) -> DTensor:
     return value if isinstance(value, DTensor) else DTensor.from_local(value, mesh, (layout,))
 
 
-def _prepared(value: Any, mesh: DeviceMesh, layout: Placement | None, desired: Placement | None, local: bool) -> Any:
+def _redistributed(value: Any, mesh: DeviceMesh, layout: Placement | None, desired: Placement | None, local: bool) -> Any:
     """Redistribute a local tensor of placement `layout` to `desired`; return values without a layout unchanged."""
     if layout is None:
         return value
@@ -57,7 +57,7 @@ def _prepared(value: Any, mesh: DeviceMesh, layout: Placement | None, desired: P
     return placed.to_local() if local else placed
 
 
-class _Split(ParallelStyle):
+class _ShardedLayer(ParallelStyle):
     """Base class of styles that shard a layer's weight."""
 
     desired_input: Placement = Replicate()
@@ -89,7 +89,7 @@ class _Split(ParallelStyle):
         return distribute_module(module, device_mesh, partition, before, after)
 
 
-class ColwiseParallel(_Split):
+class ColwiseParallel(_ShardedLayer):
     """Shard a `Linear` by output features, or an `Embedding` by embedding dimensions.
 
     Args:
@@ -111,7 +111,7 @@ class ColwiseParallel(_Split):
         return {"weight": Shard(0), "bias": Shard(0)} if isinstance(module, Linear) else {"weight": Shard(1)}
 
 
-class RowwiseParallel(_Split):
+class RowwiseParallel(_ShardedLayer):
     """Shard a `Linear` by input features, or an `Embedding` by rows.
 
     Args:
@@ -163,7 +163,7 @@ class SequenceParallel(ParallelStyle):
         return distribute_module(module, device_mesh, partition, before, after)
 
 
-def _several(layouts: Layouts | None) -> tuple[Placement | None, ...] | None:
+def _as_tuple(layouts: Layouts | None) -> tuple[Placement | None, ...] | None:
     return (layouts,) if isinstance(layouts, Placement) else layouts
 
 
@@ -189,7 +189,7 @@ class PrepareModuleInput(ParallelStyle):
         desired_input_kwarg_layouts: dict[str, Placement] | None = None,
         use_local_output: bool = False,
     ) -> None:
-        self.input_layouts, self.desired_input_layouts = _several(input_layouts), _several(desired_input_layouts)
+        self.input_layouts, self.desired_input_layouts = _as_tuple(input_layouts), _as_tuple(desired_input_layouts)
         self.input_kwarg_layouts = input_kwarg_layouts or {}
         self.desired_input_kwarg_layouts = desired_input_kwarg_layouts or {}
         self.use_local_output = use_local_output
@@ -213,12 +213,12 @@ class PrepareModuleInput(ParallelStyle):
         if len(inputs) != len(self.input_layouts):
             raise ValueError("module inputs and input_layouts should have same length!")
         layouts = zip(inputs, self.input_layouts, self.desired_input_layouts, strict=True)
-        return tuple(_prepared(value, mesh, layout, desired, self.use_local_output) for value, layout, desired in layouts)
+        return tuple(_redistributed(value, mesh, layout, desired, self.use_local_output) for value, layout, desired in layouts)
 
     def _named(self, inputs: dict[str, Any], mesh: DeviceMesh) -> dict[str, Any]:
         layouts, desired = self.input_kwarg_layouts, self.desired_input_kwarg_layouts
         return {
-            name: _prepared(value, mesh, layouts.get(name), desired.get(name), self.use_local_output)
+            name: _redistributed(value, mesh, layouts.get(name), desired.get(name), self.use_local_output)
             for name, value in inputs.items()
         }
 
@@ -236,8 +236,8 @@ class PrepareModuleOutput(ParallelStyle):
     """
 
     def __init__(self, *, output_layouts: Layouts, desired_output_layouts: Layouts, use_local_output: bool = True) -> None:
-        self.output_layouts = _several(output_layouts) or ()
-        self.desired_output_layouts = _several(desired_output_layouts) or ()
+        self.output_layouts = _as_tuple(output_layouts) or ()
+        self.desired_output_layouts = _as_tuple(desired_output_layouts) or ()
         self.use_local_output = use_local_output
         if len(self.output_layouts) != len(self.desired_output_layouts):
             raise AssertionError("output_layouts and desired_output_layouts should have same length!")
@@ -249,7 +249,7 @@ class PrepareModuleOutput(ParallelStyle):
                 raise ValueError("module outputs and output_layouts should have same length!")
             layouts = zip(several, self.output_layouts, self.desired_output_layouts, strict=True)
             prepared = [
-                _prepared(value, device_mesh, layout, desired, self.use_local_output) for value, layout, desired in layouts
+                _redistributed(value, device_mesh, layout, desired, self.use_local_output) for value, layout, desired in layouts
             ]
             return prepared[0] if len(prepared) == 1 else tuple(prepared)
 

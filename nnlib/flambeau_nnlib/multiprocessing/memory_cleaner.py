@@ -22,7 +22,7 @@ from contextlib import suppress
 from multiprocessing import spawn, util
 from pathlib import Path
 
-__all__ = ["connect", "tell"]
+__all__ = ["connect", "report"]
 
 # Messages: the first character of a line, before a file name
 OWN = "+"  # the sender owns the file
@@ -36,7 +36,7 @@ _connection: socket.socket | None = None
 _lock = threading.RLock()  # reentrant: the garbage collector may release a block while a line is written
 
 
-def tell(what: str, name: str = "") -> None:
+def report(what: str, name: str = "") -> None:
     """Report a file to the helper; see `OWN`, `SENT` and `GONE`."""
     connection = connect()
     with _lock:
@@ -48,24 +48,24 @@ def connect() -> socket.socket:
     global _connection
     with _lock:
         if _connection is None:
-            _connection = _connected(os.environ.get(_ADDRESS)) or _started()
+            _connection = _try_connect(os.environ.get(_ADDRESS)) or _start()
         return _connection
 
 
-def _connected(address: str | None) -> socket.socket | None:
+def _try_connect(address: str | None) -> socket.socket | None:
     if not address:
         return None
     connection = socket.socket(socket.AF_UNIX)
     try:
         connection.connect(address)
-    except OSError:  # the address of a helper that has ended
+    except OSError:  # the helper at this address has ended
         connection.close()
         return None
     return connection
 
 
-def _started() -> socket.socket:
-    address = str(Path(tempfile.mkdtemp(prefix="flambeau-keeper-"), "socket"))
+def _start() -> socket.socket:
+    address = str(Path(tempfile.mkdtemp(prefix="flambeau-cleaner-"), "socket"))
     with socket.socket(socket.AF_UNIX) as listener, open(os.devnull, "r+b") as nothing:
         listener.bind(address)
         listener.listen()
@@ -75,26 +75,26 @@ def _started() -> socket.socket:
             *((os.POSIX_SPAWN_DUP2, nothing.fileno(), n) for n in (1, 2)),
         ]
         os.posix_spawn(program, [program, "-I", "-S", __file__, address], os.environ, file_actions=redirections)
-        connection = _connected(address)
+        connection = _try_connect(address)
     assert connection is not None
     os.environ[_ADDRESS] = address
     return connection
 
 
-def _say_goodbye() -> None:
+def _report_exit() -> None:
     if _connection is not None:
         with suppress(OSError):
-            tell(END)
+            report(END)
         _disconnect()
 
 
-def _at_end(say_goodbye: Callable[[], None]) -> None:
+def _register_at_exit(report_exit: Callable[[], None]) -> None:
     """Register a function to call at normal exit, after the threads of queues have sent their last messages."""
-    util.Finalize(None, say_goodbye, exitpriority=-30)
+    util.Finalize(None, report_exit, exitpriority=-30)
 
 
-_at_end(_say_goodbye)
-util.register_after_fork(_say_goodbye, _at_end)  # child processes of `multiprocessing` clear the registered finalizers
+_register_at_exit(_report_exit)
+util.register_after_fork(_report_exit, _register_at_exit)  # child processes of `multiprocessing` clear the registered finalizers
 
 
 def _disconnect() -> None:
@@ -122,7 +122,7 @@ class _Client:
         self.line = b""
 
 
-class _Keeper:
+class _Cleaner:
     def __init__(self, listener: socket.socket) -> None:
         self.selector = selectors.DefaultSelector()
         self.selector.register(listener, selectors.EVENT_READ)
@@ -186,11 +186,11 @@ def main(address: str) -> None:
     """Serve the listening socket at standard input, bound to `address`."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # meant for the processes that the helper serves
         signal.signal(number, signal.SIG_IGN)
-    keeper = _Keeper(socket.socket(fileno=0))
+    cleaner = _Cleaner(socket.socket(fileno=0))
     try:
-        keeper.run()
+        cleaner.run()
     finally:
-        unlink(keeper.unreceived)
+        unlink(cleaner.unreceived)
         shutil.rmtree(os.path.dirname(address), ignore_errors=True)
 
 

@@ -1,6 +1,6 @@
 """Linux system calls between processes of one host: futexes on shared memory, and reading another process's memory.
 
-On other systems, or where a sandbox forbids the calls, `Bell.works` and `can_read` are False and callers use slower
+On other systems, or where a sandbox forbids the calls, `Futex.works` and `can_read` are False and callers use slower
 ways.
 """
 
@@ -12,7 +12,7 @@ import platform
 import sys
 from typing import Any
 
-__all__ = ["Bell", "allow_reads", "can_read", "read"]
+__all__ = ["Futex", "allow_reads", "can_read", "read"]
 
 _FUTEX = {"x86_64": 202, "aarch64": 98, "riscv64": 98}  # system call number, which the C library does not export
 _WAIT, _WAKE, _ALL = 0, 1, 2**31 - 1
@@ -44,7 +44,7 @@ class _Range(ctypes.Structure):
     _fields_ = (("address", ctypes.c_void_p), ("length", ctypes.c_size_t))
 
 
-class Bell:
+class Futex:
     """A futex: sleep until a word of shared memory changes, for at most `seconds` at a time."""
 
     def __init__(self, seconds: float) -> None:
@@ -53,10 +53,10 @@ class Bell:
         self._limit = ctypes.byref(_Seconds(int(seconds), int(seconds % 1 * 1e9)))
 
     def wait(self, address: int, value: int) -> None:
-        """Sleep while the 32-bit word at `address` equals `value`, until `ring` or the time limit."""
+        """Sleep while the 32-bit word at `address` equals `value`, until `wake` or the time limit."""
         _LIBRARY.syscall(self._number, address, _WAIT, value & 0x7FFFFFFF, self._limit)
 
-    def ring(self, address: int) -> None:
+    def wake(self, address: int) -> None:
         """Wake all processes that wait at `address`."""
         _LIBRARY.syscall(self._number, address, _WAKE, _ALL, None)
 

@@ -15,7 +15,7 @@ from typing import Any
 from .errors import DistBackendError
 from .secret import job_secret
 
-__all__ = ["FarMail"]
+__all__ = ["RemoteMessenger"]
 
 
 def _zmq() -> Any:
@@ -32,7 +32,7 @@ def _zmq() -> Any:
     return zmq
 
 
-class FarMail:
+class RemoteMessenger:
     """Send and receive messages between this process and processes on other hosts.
 
     Args:
@@ -50,9 +50,9 @@ class FarMail:
         self._guard.configure_curve_callback(domain="*", credentials_provider=self)
         self._lines: dict[int, Any] = {}
         self._lock = threading.Lock()
-        self._door = self._socket(zmq.PULL)
-        self._door.curve_server = True
-        self.port = self._door.bind_to_random_port("tcp://*")
+        self._receiver = self._socket(zmq.PULL)
+        self._receiver.curve_server = True
+        self.port = self._receiver.bind_to_random_port("tcp://*")
         self._closing = False
         atexit.register(self.close)  # sends the messages that are still queued
         self._thread = threading.Thread(target=self._read, daemon=True)
@@ -71,8 +71,8 @@ class FarMail:
 
     def _read(self) -> None:
         while not self._closing:
-            if self._door.poll(200):
-                key, call, data = self._door.recv_multipart(copy=False)
+            if self._receiver.poll(200):
+                key, call, data = self._receiver.recv_multipart(copy=False)
                 self._put(key.bytes, call.bytes, data.buffer)
 
     def reach(self, rank: int, address: str) -> None:
@@ -98,7 +98,7 @@ class FarMail:
         self._closing = True
         atexit.unregister(self.close)
         self._thread.join()
-        self._door.close(linger=0)
+        self._receiver.close(linger=0)
         for line in self._lines.values():
             line.close()
         self._guard.stop()

@@ -118,7 +118,7 @@ class _Rewriter:
         called.meta.update(like.meta)
         return called
 
-    # --- values as they are at present ---
+    # --- current values ---
 
     def _read(self, node: Node) -> Node:
         value = self.values[node]

@@ -162,7 +162,7 @@ def _form(name: str, overload_name: str) -> Any:
     return getattr(packet, overload_name or "default", packet.default)
 
 
-# --- functions whose operator has other arguments ---
+# --- functions whose signature differs from their operator's ---
 
 
 def _to(space: str, self: Tensor, *args: Any, **kwargs: Any) -> Call | None:

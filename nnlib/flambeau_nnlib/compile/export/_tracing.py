@@ -53,7 +53,7 @@ class TensorSpec:
         self.is_number = False  # whether the value is known to be a scalar
 
     def dim(self) -> int:
-        """The number of dimensions."""
+        """Return the number of dimensions."""
         return self.ndim
 
     def size(self, dim: int | None = None) -> Any:
@@ -61,7 +61,7 @@ class TensorSpec:
         return self.shape if dim is None else self.shape[dim]
 
     def numel(self) -> Any:
-        """The number of elements."""
+        """Return the number of elements."""
         return self.shape.numel()
 
     def __repr__(self) -> str:

@@ -409,7 +409,7 @@ class ParameterProxy(Proxy):
         return self.param.shape
 
     def size(self) -> torch.Size:
-        """The shape of the parameter."""
+        """Return the shape of the parameter."""
         size: torch.Size = self.param.size()
         return size
 

@@ -165,7 +165,7 @@ class _Printer:
         return f"{space}.{name}({', '.join(written)})"
 
     def argument(self, value: Any, kind: str) -> str:
-        """The code of an argument of an operator, whose schema has this type."""
+        """Return the code of an operator's argument, given its type in the schema."""
         text = self.text(value)
         if kind == "Tensor?[]":
             return f"annotate(List[Optional[Tensor]], {text})"

@@ -196,7 +196,7 @@ class Builder:
         """Return all sizes of a value."""
         return [self.size(value, dim) for dim in range(value.rank)]
 
-    # --- graphs inside nodes ---
+    # --- subgraphs ---
 
     @contextmanager
     def subgraph(self) -> Iterator[list[onnx.NodeProto]]:

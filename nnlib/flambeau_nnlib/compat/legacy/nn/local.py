@@ -154,7 +154,7 @@ class SpatialFullConvolutionMap(_ConvolutionMap):
         return F.conv_transpose2d(input, self._dense(weight, 1), bias, self.stride)
 
 
-# --- normalisation ---
+# --- normalization ---
 
 
 class _LocalMeans(Module):

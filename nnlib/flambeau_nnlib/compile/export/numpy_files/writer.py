@@ -188,7 +188,7 @@ class _Writer:
             self.weights[match.group(1)] = self.program.tensor_named(match.group(1))
         return head + body + "\n"
 
-    # --- graphs as lines ---
+    # --- translation of graphs ---
 
     def _variable(self, node: Node) -> str:
         name = str(node.target) if node.op == "placeholder" else node.name

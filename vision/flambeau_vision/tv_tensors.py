@@ -87,8 +87,8 @@ class set_return_type:
 
 
 class TVTensor(torch.Tensor):
-    """Base class of the tensor types in this module. Operations return plain tensors unless `set_return_type` is called;
-    `clone`, `to`, `detach` and similar methods keep the type.
+    """Base class of the tensor types in this module. Operations return plain tensors, unless
+    `set_return_type("TVTensor")` is active; `clone`, `to`, `detach` and similar methods keep the type.
     """
 
     @classmethod

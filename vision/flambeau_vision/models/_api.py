@@ -97,7 +97,7 @@ class WeightsEnum(Enum):
 
     @property
     def transforms(self) -> Callable[[], Callable]:
-        """Function without arguments that returns the preprocessing transform of the model."""
+        """Function that returns the preprocessing transform of the model; called without arguments."""
         return self.value.transforms
 
     @property

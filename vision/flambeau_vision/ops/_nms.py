@@ -145,9 +145,9 @@ def _iou_above(rows: Any, columns: Any, limit: Any) -> Any:
     np.maximum(width, 0, out=width)
     if limit < 0:  # otherwise a negative product is below the limit as well
         np.maximum(height, 0, out=height)
-    width *= height  # the intersection
+    width *= height  # `width` becomes the intersection
     np.add(area, columns[4], height)
-    height -= width  # the union
+    height -= width  # `height` becomes the union
     width /= height
     return width > limit
 

@@ -38,7 +38,7 @@ class InterpolationMode(Enum):
 
     @classmethod
     def of(cls, mode: InterpolationMode | int | str) -> InterpolationMode:
-        """Return the mode given by a mode, its name or its number in Pillow."""
+        """Convert a mode, its name or its number in Pillow to an `InterpolationMode`."""
         if isinstance(mode, str):
             return cls(mode)
         if isinstance(mode, int):

@@ -13,7 +13,7 @@ from ._geometry import InterpolationMode
 
 __all__ = ["ImageClassification", "ObjectDetection", "OpticalFlow", "SemanticSegmentation", "VideoClassification"]
 
-_MEAN, _STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # per channel, of ImageNet
+_MEAN, _STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # channel means and standard deviations of ImageNet
 
 
 def _as_float(img: Any) -> torch.Tensor:

@@ -111,7 +111,7 @@ class SampleTransform:
         flat_inputs = [leaf for leaf, yes in zip(leaves, selected, strict=True) if yes]
         if not flat_inputs:
             return sample
-        flat_inputs.sort(key=lambda leaf: isinstance(leaf, ANNOTATIONS) or is_user_type(leaf))  # images first
+        flat_inputs.sort(key=lambda leaf: isinstance(leaf, ANNOTATIONS) or is_user_type(leaf))  # sort images first
         params = self.make_params(flat_inputs)
         is_selected = iter(selected)
         return map_sample(lambda leaf: self._transformed(leaf, params) if next(is_selected) else leaf, sample)

@@ -8,7 +8,7 @@ from importlib import import_module
 
 from .. import backend as backends
 from ..backend import Backend
-from ..conformance.record import last_runs, said_of
+from ..conformance.record import last_runs, run_summaries
 from ..engine.calls.resolve import is_on_host
 from ..engine.calls.tables import OPS
 from ..engine.devices.devices import CPU_DEVICES
@@ -52,7 +52,7 @@ def facts(name: str) -> Iterator[tuple[str, str]]:
     if lacking:
         yield "lacking", ", ".join(lacking)
     yield "on the CPU", ", ".join(on_host(backend)) or "nothing"
-    runs = list(said_of(last_runs(name)))
+    runs = list(run_summaries(last_runs(name)))
     yield "conformance", "; ".join(runs) or f"not run yet: python -m flambeau conformance {name}"
 
 

@@ -107,7 +107,7 @@ class Checker:
                 self.np.testing.assert_array_equal(self._to_numpy(tensor), array, "an input was changed")
         locked = self._tensors(arrays)
         for tensor in locked:
-            _lock(tensor)
+            _make_read_only(tensor)
         self._assert_same(sample, self._results(sample.call(torch, *locked)), expected, "read-only")
 
     def forms(self, sample: Sample) -> None:
@@ -122,7 +122,9 @@ class Checker:
     def gradients(self, sample: Sample) -> None:
         """Check that gradients agree with finite differences."""
         tensors = self.differentiable(sample)
-        torch.autograd.gradcheck(_of_floats(sample), tensors, nondet_tol=self.alike, fast_mode=self.quick or not self.on_cpu)
+        torch.autograd.gradcheck(
+            _differentiable_call(sample), tensors, nondet_tol=self.alike, fast_mode=self.quick or not self.on_cpu
+        )
 
     def gradients_as_on_the_cpu(self, sample: Sample) -> None:
         """Check that gradients in float32 agree with the CPU's in float64, for devices without float64."""
@@ -136,7 +138,7 @@ class Checker:
         with torch.device(place or torch.get_default_device()):
             tensors = [torch.tensor(array) for array in arrays]
             leaves = [t.requires_grad_() for t, i in zip(tensors, sample.inputs, strict=True) if is_varied(i)]
-            results = [result for result in results_of(_of_floats(sample)(*tensors)) if result.requires_grad]
+            results = [result for result in results_of(_differentiable_call(sample)(*tensors)) if result.requires_grad]
             weights = self.np.random.default_rng(1)
             grads = [
                 torch.tensor(weights.uniform(-1, 1, result.shape), dtype=result.dtype, device=result.device) for result in results
@@ -148,7 +150,7 @@ class Checker:
         """Check that second derivatives agree with finite differences."""
         tensors = self.differentiable(sample)
         torch.autograd.gradgradcheck(
-            _of_floats(sample),
+            _differentiable_call(sample),
             tensors,
             [tensor.clone() for tensor in self._like_results(sample, tensors)],
             nondet_tol=self.alike,
@@ -158,7 +160,7 @@ class Checker:
     def forward_mode(self, sample: Sample) -> None:
         """Check that forward-mode derivatives agree with finite differences."""
         torch.autograd.gradcheck(
-            _of_floats(sample),
+            _differentiable_call(sample),
             self.differentiable(sample),
             check_forward_ad=True,
             check_backward_ad=False,
@@ -278,9 +280,9 @@ class Checker:
         if sample.inplace and beside is not None and not sample.name.startswith("Tensor."):
             yield "function in place", lambda x, *args, **kwargs: _in_place(beside, function, x, expected, args, kwargs)
         if takes_out(function) and not sample.name.endswith("_"):
-            yield "out=", lambda *args, **kwargs: self._into(function, args, kwargs)
+            yield "out=", lambda *args, **kwargs: self._call_with_out(function, args, kwargs)
 
-    def _into(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    def _call_with_out(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         outs = [
             torch.empty(result.shape, dtype=result.dtype, device=self.device) for result in results_of(function(*args, **kwargs))
         ]
@@ -297,7 +299,7 @@ class Checker:
         return tuple(tensors)
 
     def _like_results(self, sample: Sample, tensors: Sequence[Any]) -> list[Any]:
-        results = results_of(_of_floats(sample)(*tensors))
+        results = results_of(_differentiable_call(sample)(*tensors))
         rng = self.np.random.default_rng(1)
         return [
             torch.tensor(rng.uniform(-1, 1, result.shape), dtype=result.dtype, device=self.device).requires_grad_()
@@ -350,7 +352,7 @@ def result_dtype(rule: str, dtype: str) -> str:
     return rule
 
 
-def _of_floats(sample: Sample) -> Callable[..., Any]:
+def _differentiable_call(sample: Sample) -> Callable[..., Any]:
     """Return the sample's call, restricted to results that are differentiable."""
 
     def call(*tensors: Any) -> Any:
@@ -385,7 +387,7 @@ def _strided(tensor: Any) -> Any:
     return torch.stack([tensor, tensor], -1)[..., 0]
 
 
-def _lock(tensor: Any) -> None:
+def _make_read_only(tensor: Any) -> None:
     """Make the tensor's memory read-only, if its array has a flag for that."""
     flags = getattr(tensor._array, "flags", None)
     if flags is not None and hasattr(flags, "writeable"):

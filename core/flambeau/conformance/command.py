@@ -33,7 +33,7 @@ def main(arguments: Sequence[str]) -> int:
     except OSError as error:
         parser.error(f"cannot write results to {folder()}: {error}")
     report.begin()
-    positions = _earlier(families, journal, report)
+    positions = _report_earlier(families, journal, report)
     waiting = [family for family in families if family not in journal.seconds]
     try:
         for family, event in results_of(waiting, Options(given.backend, given.jobs, given.limit, given.quick), positions):
@@ -56,7 +56,7 @@ def main(arguments: Sequence[str]) -> int:
     return report.end()
 
 
-def _earlier(families: Sequence[str], journal: Journal, report: Report) -> dict[str, int]:
+def _report_earlier(families: Sequence[str], journal: Journal, report: Report) -> dict[str, int]:
     """Report the results of an earlier run; return their number in each family."""
     for family in families:
         for result in journal.done.get(family, ()):

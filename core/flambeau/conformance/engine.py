@@ -38,7 +38,7 @@ def _writes_are_differentiated() -> None:
     assert y.tolist() == [7, 12, 19] and x.grad.tolist() == [1, 6, 6]
 
 
-def _writes_to_what_is_needed_are_found() -> None:
+def _writes_to_saved_tensors_are_detected() -> None:
     x = _leaf(1, 2)
     y = x * 1
     z = (y * y).sum()
@@ -51,7 +51,7 @@ def _writes_to_what_is_needed_are_found() -> None:
         raise AssertionError("no RuntimeError was raised")
 
 
-def _derivatives_of_derivatives() -> None:
+def _second_derivatives() -> None:
     x = _leaf(1, 2)
     (first,) = torch.autograd.grad((x**3).sum(), x, create_graph=True)
     (second,) = torch.autograd.grad(first.sum(), x)
@@ -67,7 +67,7 @@ def _hooks_change_gradients() -> None:
     assert x.grad.tolist() == [20, 20] and y.grad.tolist() == [10, 10]
 
 
-def _functions_of_the_users_own() -> None:
+def _custom_functions() -> None:
     class Square(torch.autograd.Function):
         @staticmethod
         def forward(ctx: Any, x: Any) -> Any:
@@ -84,7 +84,7 @@ def _functions_of_the_users_own() -> None:
     assert x.grad.tolist() == [2, 4]
 
 
-def _gradients_of_indices() -> None:
+def _gradients_of_indexing() -> None:
     x = _leaf(1, 2, 3)
     (x[torch.tensor([0, 0, 2])] * x[x > 1][0]).sum().backward()
     assert x.grad.tolist() == [4, 5, 2]
@@ -103,7 +103,7 @@ def _batches() -> None:
 # --- tensors ------------------------------------------------------------------------------------------------------
 
 
-def _writes_are_seen_by_all_that_share_memory() -> None:
+def _writes_are_visible_in_views() -> None:
     base = torch.zeros(3, 4)
     row, column, transposed, same, block = base[1], base[:, 2], base.t(), base.detach(), base[:2, :2].unsqueeze(0)
     first, second = base.split(2)
@@ -127,7 +127,7 @@ def _overlapping_writes_are_refused() -> None:
         raise AssertionError("no RuntimeError was raised")
 
 
-def _bits_of_another_dtype() -> None:
+def _views_of_another_dtype() -> None:
     x = torch.tensor([1.0, -2.0])
     bits = x.view(torch.int32)
     assert bits.tolist() == [0x3F800000, -0x40000000] and x.view(torch.uint8).shape == (8,)
@@ -135,7 +135,7 @@ def _bits_of_another_dtype() -> None:
     assert x.tolist() == [3, -2]
 
 
-def _indices_of_every_sort() -> None:
+def _indexing() -> None:
     x = torch.arange(12).reshape(3, 4)
     assert x[True].shape == (1, 3, 4) and x[:, False].shape == (3, 0, 4)
     assert x[[2, 0], 1:3].tolist() == [[9, 10], [1, 2]] and x[x % 5 == 0].tolist() == [0, 5, 10]
@@ -161,7 +161,7 @@ def _copies_and_files() -> None:
         assert torch.equal(other.state_dict()[name], value), name
 
 
-def _views_in_copies_and_files() -> None:
+def _views_are_preserved_in_copies_and_files() -> None:
     base = torch.arange(6.0)
     views = [base, base[2:], base.view(2, 3).t()]
     file = io.BytesIO()
@@ -174,7 +174,7 @@ def _views_in_copies_and_files() -> None:
     assert base.data_ptr() == views[2].data_ptr() != base.clone().data_ptr(), "data_ptr() does not identify memory"
 
 
-def _storages_are_the_memory_of_tensors() -> None:
+def _storages_share_memory_with_tensors() -> None:
     x = torch.zeros(2)
     storage = x.untyped_storage()
     assert storage is x[1:].untyped_storage() and storage.nbytes() == 8 and x.storage().tolist() == [0, 0]
@@ -235,11 +235,11 @@ def _named(*checks: Callable[[], None]) -> dict[str, Callable[[], None]]:
 
 
 AUTOGRAD = _named(
-    _gradients_accumulate, _writes_are_differentiated, _writes_to_what_is_needed_are_found, _derivatives_of_derivatives,
-    _hooks_change_gradients, _functions_of_the_users_own, _gradients_of_indices, _forward_mode, _batches,
+    _gradients_accumulate, _writes_are_differentiated, _writes_to_saved_tensors_are_detected, _second_derivatives,
+    _hooks_change_gradients, _custom_functions, _gradients_of_indexing, _forward_mode, _batches,
 )  # fmt: skip
 TENSORS = _named(
-    _writes_are_seen_by_all_that_share_memory, _overlapping_writes_are_refused, _bits_of_another_dtype, _indices_of_every_sort,
-    _copies_and_files, _views_in_copies_and_files, _storages_are_the_memory_of_tensors, _random_numbers, _linear_algebra,
+    _writes_are_visible_in_views, _overlapping_writes_are_refused, _views_of_another_dtype, _indexing, _copies_and_files,
+    _views_are_preserved_in_copies_and_files, _storages_share_memory_with_tensors, _random_numbers, _linear_algebra,
     _to_the_cpu_and_back,
 )  # fmt: skip

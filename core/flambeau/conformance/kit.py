@@ -119,11 +119,11 @@ def attempt(check: Check, device: str) -> Result:
     except Exception as error:
         if "pip install flambeau[" in str(error):  # an optional dependency is not installed
             return Result(check.name, "skipped", str(error))
-        return Result(check.name, "failed", _said(error), traceback.format_exc())
+        return Result(check.name, "failed", _describe_error(error), traceback.format_exc())
     return Result(check.name, "passed")
 
 
-def _said(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     """Return the type and message of an error on one line; without a message, the failing code."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     if not lines:

@@ -13,7 +13,7 @@ from .. import version
 from ..backend import Backend
 from .kit import FAMILIES, Family, Result
 
-__all__ = ["Journal", "folder", "last_runs", "note", "said_of"]
+__all__ = ["Journal", "folder", "last_runs", "note", "run_summaries"]
 
 
 def folder() -> Path:
@@ -124,7 +124,7 @@ def last_runs(name: str) -> dict[str, Any]:
     return known if isinstance(known, dict) else {}
 
 
-def said_of(runs: dict[str, Any]) -> Iterator[str]:
+def run_summaries(runs: dict[str, Any]) -> Iterator[str]:
     """Yield sentences on the last runs of a backend: full runs, then quick ones."""
     for kind in ("full", "quick"):
         last, passed = runs.get(kind, {}).get("last"), runs.get(kind, {}).get("passed")

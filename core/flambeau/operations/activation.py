@@ -51,7 +51,7 @@ def _activation(
     )
 
 
-def _needs_floats(name: str, input: Tensor) -> None:
+def _require_floating(name: str, input: Tensor) -> None:
     if input._key.dtype.category != dtypes.FLOATING:
         raise NotImplementedError(f"\"{name}\" not implemented for '{input.dtype.legacy_name}'")
 
@@ -84,7 +84,7 @@ relu = op(
     "relu", lambda xp, input: xp.maximum(input, xp.zeros((), dtype=input.dtype)),
     kind=Kind.POINTWISE, keeps_zero=True, rounds_once=True, inplace=True, out=False,
     dtypes="real numbers", check=refusing(dtypes.BOOL, "Boolean inputs not supported for relu"),
-    doc="""The rectified linear unit: the element where it is positive, else 0.
+    doc="""Return the element where it is positive, else 0: the rectified linear unit.
 
     Args:
         input: a tensor of any shape.
@@ -100,7 +100,7 @@ relu = op(
 tanh = op(
     "tanh", lambda xp, input: xp.tanh(input),
     kind=Kind.POINTWISE, keeps_zero=True, rounds_once=True, promote="float", inplace=True,
-    doc="The hyperbolic tangent.",
+    doc="Return the hyperbolic tangent.",
     input=lambda F, g, out: g * F.conj(1 - out * out),
 )  # fmt: skip
 
@@ -152,7 +152,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01) -> Tensor:
         >>> torch.nn.functional.leaky_relu(torch.tensor([-1.0, 2.0]), 0.1)
         tensor([-0.1000,  2.0000])
     """
-    _needs_floats("leaky_relu_cpu", input)
+    _require_floating("leaky_relu_cpu", input)
     return _leaky_relu(input, as_number("leaky_relu", "negative_slope", negative_slope))
 
 
@@ -251,10 +251,10 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, trainin
     wide = dtypes.float64 if dtypes.float64 in drawn._key.backend.dtypes else computed_in
     slopes = drawn.new_empty(count, dtype=wide).uniform_(lower, upper, generator=generator)
     drawn[negative] = slopes.to(drawn.dtype)
-    return _scaled_where_drawn(input, drawn)
+    return _rrelu_with_noise(input, drawn)
 
 
-_scaled_where_drawn = op(
+_rrelu_with_noise = op(
     "rrelu_with_noise", lambda xp, input, noise: input * noise,
     kind=Kind.POINTWISE, public=False, method=False, out=False,
     input=lambda F, g, input, noise: F.tied(g * noise, input),
@@ -296,7 +296,7 @@ def elu(input: Tensor, alpha: float = 1.0) -> Tensor:
         >>> F.elu(torch.tensor([-1.0, 2.0]))
         tensor([-0.6321,  2.0000])
     """
-    _needs_floats("elu_cpu", input)
+    _require_floating("elu_cpu", input)
     return _elu(input, as_number("elu", "alpha", alpha), 1.0, 1.0)
 
 
@@ -313,7 +313,7 @@ def selu(input: Tensor) -> Tensor:
         >>> torch.selu(torch.tensor([-1.0, 2.0]))
         tensor([-1.1113,  2.1014])
     """
-    _needs_floats("elu_cpu", input)
+    _require_floating("elu_cpu", input)
     return _elu(input, _SELU_ALPHA, _SELU_SCALE, 1.0)
 
 
@@ -334,7 +334,7 @@ def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
     alpha = as_number("celu", "alpha", alpha)
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
-    _needs_floats("elu_cpu", input)
+    _require_floating("elu_cpu", input)
     return _elu(input, alpha, 1.0, 1.0 / alpha)
 
 
@@ -362,7 +362,7 @@ _hardtanh = _activation(
 
 @declare(kind=Kind.POINTWISE)
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
-    """Each element clamped to `[min_val, max_val]`.
+    """Clamp each element to `[min_val, max_val]`.
 
     Args:
         input: a tensor of any shape.
@@ -390,7 +390,7 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tens
 
 @declare(kind=Kind.POINTWISE, keeps_zero=True)
 def relu6(input: Tensor) -> Tensor:
-    """Each element clamped to `[0, 6]`."""
+    """Clamp each element to `[0, 6]`."""
     return hardtanh(input, 0, 6)
 
 
@@ -415,14 +415,14 @@ _hardswish = _activation(
 @declare(kind=Kind.POINTWISE, rounds_once=True)
 def hardsigmoid(input: Tensor) -> Tensor:
     """`x / 6 + 1 / 2`, clamped to `[0, 1]`."""
-    _needs_floats("hardsigmoid", input)
+    _require_floating("hardsigmoid", input)
     return _hardsigmoid(input)
 
 
 @declare(kind=Kind.POINTWISE, keeps_zero=True, rounds_once=True)
 def hardswish(input: Tensor) -> Tensor:
     """`x * hardsigmoid(x)` (Howard et al. 2019, "Searching for MobileNetV3")."""
-    _needs_floats("hardswish", input)
+    _require_floating("hardswish", input)
     return _hardswish(input)
 
 
@@ -519,7 +519,7 @@ def silu(input: Tensor) -> Tensor:
     return _silu(input)
 
 
-def _softplus_of(xp: Any, input: Any) -> Any:
+def _stable_softplus(xp: Any, input: Any) -> Any:
     """`log(1 + exp(x))` without overflow."""
     return xp.maximum(input, _zero(xp, input)) + xp.log1p(xp.exp(-xp.abs(input)))
 
@@ -531,14 +531,14 @@ def mish_backward(F: Any, g: Any, input: Any) -> Any:
 
 
 _mish = _activation(
-    "mish", lambda xp, input: input * xp.tanh(_softplus_of(xp, input)), lambda F, g, input: mish_backward(F, g, input)
+    "mish", lambda xp, input: input * xp.tanh(_stable_softplus(xp, input)), lambda F, g, input: mish_backward(F, g, input)
 )
 
 
 @declare(kind=Kind.POINTWISE, keeps_zero=True)
 def mish(input: Tensor) -> Tensor:
     """`x * tanh(softplus(x))` (Misra 2019, "Mish: a self regularized non-monotonic neural activation function")."""
-    _needs_floats("mish_cpu", input)
+    _require_floating("mish_cpu", input)
     return _mish(input)
 
 
@@ -554,7 +554,7 @@ def log_sigmoid_backward(F: Any, g: Any, input: Any) -> Any:
 
 _softplus = _activation(
     "softplus",
-    lambda xp, input, /, beta, threshold: xp.where(input * beta > threshold, input, _softplus_of(xp, input * beta) / beta),
+    lambda xp, input, /, beta, threshold: xp.where(input * beta > threshold, input, _stable_softplus(xp, input * beta) / beta),
     lambda F, g, input, beta, threshold: softplus_backward(F, g, input, beta, threshold),
 )  # fmt: skip
 _logsigmoid = _activation(
@@ -577,7 +577,7 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
         >>> F.softplus(torch.tensor([0.0, 50.0]))
         tensor([ 0.6931, 50.0000])
     """
-    _needs_floats("softplus_cpu", input)
+    _require_floating("softplus_cpu", input)
     return _softplus(input, beta, threshold)
 
 
@@ -593,7 +593,7 @@ def logsigmoid(input: Tensor) -> Tensor:
         >>> F.logsigmoid(torch.tensor([0.0, -200.0]))
         tensor([  -0.6931, -200.0000])
     """
-    _needs_floats("log_sigmoid_cpu", input)
+    _require_floating("log_sigmoid_cpu", input)
     return _logsigmoid(input.contiguous())
 
 
@@ -653,7 +653,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
         >>> F.gelu(torch.tensor([-1.0, 0.0, 1.0]))
         tensor([-0.1587,  0.0000,  0.8413])
     """
-    _needs_floats("GeluKernelImpl", input)
+    _require_floating("GeluKernelImpl", input)
     if approximate == "none":
         return _gelu(input)
     if approximate == "tanh":
@@ -666,7 +666,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
 
 @declare(kind=Kind.OTHER)
 def glu(input: Tensor, dim: int = -1) -> Tensor:
-    """The first half of dimension `dim` times the sigmoid of the second half; see `nn.GLU`.
+    """Return the first half of dimension `dim` times the sigmoid of the second half; see `nn.GLU`.
 
     Dauphin et al., *Language modeling with gated convolutional networks*, 2016.
 
@@ -688,7 +688,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     length = input.shape[wrap_dim(dim, input.ndim)]
     if length % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {wrap_dim(dim, input.ndim)} is size {length}")
-    _needs_floats("glu_cpu", input)
+    _require_floating("glu_cpu", input)
     value, gate = input.chunk(2, dim)
     return merge_nodes(in_format_of(value * sigmoid(gate), input), "GluBackward0", (input,))
 

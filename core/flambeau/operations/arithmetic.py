@@ -65,7 +65,7 @@ _sub = op(
 )  # fmt: skip
 
 
-def _scaled(name: str, input: Any, other: Any, alpha: Any) -> tuple[Any, Any]:
+def _scale_other(name: str, input: Any, other: Any, alpha: Any) -> tuple[Any, Any]:
     """Return `input` and `alpha * other`, also for PyTorch 0.2's argument order `add(input, alpha, other)`."""
     if type(alpha) is int and alpha == 1:
         return input, other
@@ -81,9 +81,9 @@ def _scaled(name: str, input: Any, other: Any, alpha: Any) -> tuple[Any, Any]:
     return input, other & bool(alpha) if common is dtypes.bool_ else other * alpha
 
 
-def _combined(name: str, combine: Callable[..., Tensor], input: Any, other: Any, alpha: Any) -> Tensor:
+def _combine_scaled(name: str, combine: Callable[..., Tensor], input: Any, other: Any, alpha: Any) -> Tensor:
     """`combine(input, alpha * other)`; in half precision, only the result is rounded."""
-    result = combine(*_scaled(name, input, other, alpha))
+    result = combine(*_scale_other(name, input, other, alpha))
     if (type(alpha) is int and alpha == 1) or not isinstance(input, Tensor) or not isinstance(other, Tensor):
         return result
     common = result_dtype((input, other))
@@ -97,7 +97,7 @@ def add(input: Any, other: Any, alpha: Tensor | Number = 1) -> Tensor:
     >>> torch.add(torch.ones(2), torch.ones(2), alpha=10)
     tensor([11., 11.])
     """
-    return _combined("add", _add, input, other, alpha)
+    return _combine_scaled("add", _add, input, other, alpha)
 
 
 @composite(inplace=True, out=True, aliases=("subtract",))
@@ -105,7 +105,7 @@ def sub(input: Any, other: Any, alpha: Tensor | Number = 1) -> Tensor:
     """`input - alpha * other`, element by element, broadcast."""
     if isinstance(input, bool) or isinstance(other, bool) or type(alpha) is not int or alpha != 1:
         _refuse_bool_sub(input, other)
-    return _combined("sub", _sub, input, other, alpha)
+    return _combine_scaled("sub", _sub, input, other, alpha)
 
 
 @composite(
@@ -130,7 +130,7 @@ mul = op(
     kind=Kind.POINTWISE, keeps_zero=True, linearity=Linearity.EACH, narrow=Narrow.COMPLEX32, rounds_once=True,
     promote="arithmetic", exact_numbers=True, numbers_alone=True, inplace=True, aliases=("multiply",),
     dunders=("__mul__", "__rmul__", "__imul__"),
-    doc="""The product `input * other`, element by element, broadcast.
+    doc="""Return the product `input * other`, element by element, broadcast.
 
     >>> torch.mul(torch.tensor([1, 2]), 2.5)
     tensor([2.5000, 5.0000])
@@ -360,7 +360,7 @@ attach(__ipow__=Tensor.pow_)
 
 
 def _float_power_(self: Tensor, exponent: Any) -> Tensor:
-    """In-place form of `float_power`."""
+    """In-place form of `float_power`.  Raises RuntimeError unless the dtype is float64 or complex128."""
     required = dtypes.complex128 if result_dtype((self, exponent)).is_complex else dtypes.float64
     if self.dtype is not required:
         raise RuntimeError(
@@ -396,7 +396,7 @@ attach(float_power_=checked(_float_power_))
 # --- multiply and add ---------------------------------------------------------------------------------------------
 
 
-def _wide(*tensors: Tensor) -> tuple[Tensor, ...]:
+def _widen_half(*tensors: Tensor) -> tuple[Tensor, ...]:
     """Convert the tensors to float32 if all are float16 or bfloat16, so that only the final result is rounded."""
     if all(tensor._key.dtype in dtypes.HALF for tensor in tensors):
         return tuple(tensor.float() for tensor in tensors)
@@ -420,7 +420,7 @@ def addcmul(input: Tensor, tensor1: Any, tensor2: Tensor | Number = None, *args:
         warn_of_old("addcmul", "tensor1, tensor2, *, value=1")
         value, tensor1, tensor2 = tensor1, tensor2, args[0]
     require_tensors("addcmul", input=input, tensor1=tensor1, tensor2=tensor2)
-    terms = _wide(input, tensor1, tensor2)
+    terms = _widen_half(input, tensor1, tensor2)
     if isinstance(value, float) and all(tensor._key.dtype.category < dtypes.FLOATING for tensor in terms):
         value = int(value)  # PyTorch converts `value` to the dtype of the tensors
     result = terms[0] + (terms[1] if value == 1 else terms[1] * value) * terms[2]
@@ -449,7 +449,7 @@ def addcdiv(input: Tensor, tensor1: Any, tensor2: Tensor | Number = None, *args:
             "implemented as (input + value * torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer "
             "inputs and as (input + value * tensor1 / tensor2) for float inputs."
         )
-    terms = _wide(input, tensor1, tensor2)
+    terms = _widen_half(input, tensor1, tensor2)
     result = terms[0] + (terms[1] if value == 1 else terms[1] * value) / terms[2]
     result = result if terms[0] is input else result.to(result_dtype((input, tensor1, tensor2)))
     return merge_nodes(result, "AddcdivBackward0", (input, tensor1, tensor2))

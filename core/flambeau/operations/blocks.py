@@ -188,7 +188,7 @@ def hsplit(input: Tensor, *args: Any, indices: Any = None, sections: Any = None)
 
 @composite(grad_fn="UnsafeSplitBackward0", kind=Kind.VIEW)
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> Any:
-    """The same as `chunk`; PyTorch does not check that these parts are not written to."""
+    """Return the result of `chunk`; PyTorch does not check that these parts are not written to."""
     return input.chunk(chunks, dim)
 
 
@@ -198,7 +198,7 @@ def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> Any:
     schema="unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]",
 )
 def unsafe_split(input: Tensor, split_size: Dims, dim: int = 0) -> Any:
-    """The same as `split`; PyTorch does not check that these parts are not written to."""
+    """Return the result of `split`; PyTorch does not check that these parts are not written to."""
     return split(input, split_size, dim)
 
 
@@ -332,7 +332,7 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
 
 @composite(grad_fn="TraceBackward0", kind=Kind.REDUCTION, linearity=Linearity.JOINT, autocast={"cpu": Autocast.FLOAT32})
 def trace(input: Tensor) -> Tensor:
-    """The sum of the diagonal of a matrix."""
+    """Return the sum of the diagonal of a matrix."""
     if input.ndim != 2:
         raise RuntimeError("trace: expected a matrix")
     require_dtype("trace", input, "numbers")

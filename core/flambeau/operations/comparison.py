@@ -71,7 +71,7 @@ NAMESPACE["equals_array"] = equals_array
 # --- maximum, minimum, where --------------------------------------------------------------------------------------
 
 
-def _share(F: Any, g: Any, chosen: Any, tied: Any) -> Any:
+def _split_ties(F: Any, g: Any, chosen: Any, tied: Any) -> Any:
     """Return the gradient of one argument of `maximum`: `g` where it is the larger or either is NaN, `g / 2` at a tie."""
     return F.masked(g, chosen) + F.masked(g * 0.5, tied)
 
@@ -86,23 +86,23 @@ maximum = op(
     kind=Kind.POINTWISE, rounds_once=True, promote="arithmetic", scalars=False, dtypes="real",
     check=refuse_complex("maximum"),
     doc="Return the larger of `input` and `other`, element by element; NaN where either is NaN.",
-    input=lambda F, g, input, other: _share(F, g, ~(input <= other), input == other),
-    other=lambda F, g, input, other: _share(F, g, ~(other <= input), input == other),
+    input=lambda F, g, input, other: _split_ties(F, g, ~(input <= other), input == other),
+    other=lambda F, g, input, other: _split_ties(F, g, ~(other <= input), input == other),
 )  # fmt: skip
 minimum = op(
     "minimum", lambda xp, input, other: xp.minimum(input, other),
     kind=Kind.POINTWISE, rounds_once=True, promote="arithmetic", scalars=False, dtypes="real",
     check=refuse_complex("minimum"),
     doc="Return the smaller of `input` and `other`, element by element; NaN where either is NaN.",
-    input=lambda F, g, input, other: _share(F, g, ~(input >= other), input == other),
-    other=lambda F, g, input, other: _share(F, g, ~(other >= input), input == other),
+    input=lambda F, g, input, other: _split_ties(F, g, ~(input >= other), input == other),
+    other=lambda F, g, input, other: _split_ties(F, g, ~(other >= input), input == other),
 )  # fmt: skip
 
 masked = op(
     "masked", lambda xp, input, mask, of=None: xp.where(mask, input, 0),
     kind=Kind.POINTWISE, keeps_dtype=("mask", "of"), public=False, method=False,
-    doc="The elements where `mask` holds, else 0: the gradient of a choice.  The derivative by `of`, the tensor that the mask "
-        "was computed from, is zero.",
+    doc="Return the elements where `mask` is True, else 0: the gradient of a choice.  The derivative by `of`, the tensor "
+    "from which the mask was computed, is zero.",
     input=lambda F, g, mask, of: F.masked(g, mask, of),
     of=lambda F, g, of_shape: F.zeros_of(g, of_shape),
 )  # fmt: skip
@@ -131,7 +131,7 @@ _where = op(
 )  # fmt: skip
 
 
-def _choose(condition: Tensor, input: Any = None, other: Any = None) -> Any:
+def _where_or_nonzero(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     require_tensors("where", condition=condition)
     if input is None and other is None:
         return condition.nonzero(as_tuple=True)
@@ -159,11 +159,11 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     >>> torch.where(torch.tensor([True, False]), 1.0, 0.0)
     tensor([1., 0.])
     """
-    return _choose(condition, input, other)
+    return _where_or_nonzero(condition, input, other)
 
 
 def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
-    result: Tensor = _choose(condition, self, other)
+    result: Tensor = _where_or_nonzero(condition, self, other)
     return result
 
 
@@ -178,7 +178,7 @@ def _clamp_forward(xp: Any, input: Any, /, min: Any = None, max: Any = None) -> 
     return clamped if max is None else xp.minimum(clamped, xp.asarray(max, dtype=input.dtype))
 
 
-def _inside(F: Any, g: Any, input: Any, min: Any, max: Any) -> Any:
+def _clamp_grad(F: Any, g: Any, input: Any, min: Any, max: Any) -> Any:
     if min is not None and max is not None:
         return F.masked(g, (input >= min) & (input <= max))
     return F.masked(g, input >= min if max is None else input <= max)
@@ -187,7 +187,7 @@ def _inside(F: Any, g: Any, input: Any, min: Any, max: Any) -> Any:
 _clamp = op(
     "clamp", _clamp_forward,
     kind=Kind.POINTWISE, dtypes="real numbers", public=False, method=False, grad_fn="ClampBackward1",
-    input=_inside,
+    input=_clamp_grad,
     schema=(
         "clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
         "clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
@@ -200,22 +200,22 @@ def _between_forward(xp: Any, input: Any, min: Any = None, max: Any = None) -> A
     return clamped if max is None else xp.minimum(clamped, max)
 
 
-def _below(F: Any, g: Any, input: Any, min: Any, max: Any) -> Any:
+def _clamp_min_grad(F: Any, g: Any, input: Any, min: Any, max: Any) -> Any:
     return F.masked(g, input < min if max is None else (input < min) & (min < max))
 
 
-def _above(F: Any, g: Any, input: Any, min: Any, max: Any) -> Any:
+def _clamp_max_grad(F: Any, g: Any, input: Any, min: Any, max: Any) -> Any:
     return F.masked(g, input > max if min is None else (input > max) | (min > max))
 
 
 _clamp_between = op(
     "clamp_between", _between_forward,
     kind=Kind.POINTWISE, dtypes="real", promote="arithmetic", scalars=False, public=False,
-    method=False, out=False, grad_fn="ClampBackward0", input=_inside, min=_below, max=_above,
+    method=False, out=False, grad_fn="ClampBackward0", input=_clamp_grad, min=_clamp_min_grad, max=_clamp_max_grad,
 )  # fmt: skip
 
 
-def _fit(key: DispatchKey, bound: Any) -> bool:
+def _is_safe_bound(key: DispatchKey, bound: Any) -> bool:
     """Whether `bound` is None or a number within float32's range that does not change the tensor's dtype."""
     return bound is None or (type(bound) in key.constant_types and -LARGEST_SINGLE <= bound <= LARGEST_SINGLE)
 
@@ -230,7 +230,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     key = input._key
-    if key.dtype.category == dtypes.FLOATING and _fit(key, min) and _fit(key, max):
+    if key.dtype.category == dtypes.FLOATING and _is_safe_bound(key, min) and _is_safe_bound(key, max):
         return _clamp(input, min, max)
     operands = [operand for operand in (input, min, max) if operand is not None]
     if any(
@@ -286,7 +286,7 @@ def clamp_max(input: Tensor, max: Any) -> Tensor:
 # --- logic and bits -----------------------------------------------------------------------------------------------
 
 
-def _truth(xp: Any, array: Any) -> Any:
+def _as_bool(xp: Any, array: Any) -> Any:
     return array if array.dtype == xp.bool else array != 0
 
 
@@ -302,11 +302,11 @@ def _logical(name: str, forward: Any) -> Callable[..., Tensor]:
     )
 
 
-logical_and = _logical("logical_and", lambda xp, input, other: xp.logical_and(_truth(xp, input), _truth(xp, other)))
-logical_or = _logical("logical_or", lambda xp, input, other: xp.logical_or(_truth(xp, input), _truth(xp, other)))
-logical_xor = _logical("logical_xor", lambda xp, input, other: xp.logical_xor(_truth(xp, input), _truth(xp, other)))
+logical_and = _logical("logical_and", lambda xp, input, other: xp.logical_and(_as_bool(xp, input), _as_bool(xp, other)))
+logical_or = _logical("logical_or", lambda xp, input, other: xp.logical_or(_as_bool(xp, input), _as_bool(xp, other)))
+logical_xor = _logical("logical_xor", lambda xp, input, other: xp.logical_xor(_as_bool(xp, input), _as_bool(xp, other)))
 logical_not = op(
-    "logical_not", lambda xp, input: xp.logical_not(_truth(xp, input)),
+    "logical_not", lambda xp, input: xp.logical_not(_as_bool(xp, input)),
     kind=Kind.POINTWISE, promote="bool", inplace=True,
     doc="Return True where the element is 0.",
 )  # fmt: skip

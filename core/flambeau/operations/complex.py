@@ -222,7 +222,9 @@ def view_as_complex(input: Tensor) -> Tensor:
             f"type: {input.dtype.legacy_name}"
         )
     if input.dtype is dtypes.float16 and (dtypes.complex32 not in input._key.backend.dtypes or input._requires_grad):
-        raise NotImplementedError("view_as_complex is not implemented for 'Half': there is no complex32, or no gradient of it")
+        raise NotImplementedError(
+            "view_as_complex is not implemented for 'Half': the backend has no complex32, or a gradient is required"
+        )
     if not input.ndim:
         raise RuntimeError("Input tensor must have one or more dimensions")
     if input.shape[-1] != 2:
@@ -277,7 +279,7 @@ def is_inference(input: Tensor) -> bool:
 
 @composite(method=False, kind=Kind.QUERY)
 def numel(input: Tensor) -> int:
-    """The number of elements.
+    """Return the number of elements.
 
     >>> torch.numel(torch.ones(2, 3))
     6
@@ -294,7 +296,7 @@ def result_type(
     scalar1: Number | None = None,
     scalar2: Number | None = None,
 ) -> dtypes.dtype:
-    """The dtype of an operation on two tensors or Python numbers; the keyword names are those of PyTorch's overloads.
+    """Return the dtype of an operation on two tensors or Python numbers; the keyword names are those of PyTorch's overloads.
 
     >>> torch.result_type(torch.tensor([1, 2]), 1.0)
     torch.float32

@@ -28,7 +28,7 @@ _cast = op(
     "to_key", lambda xp, input, /, target, source: _converted(input, target),
     kind=Kind.CONVERSION, public=False, method=False, out=False,
     grad_fn="ToCopyBackward0",
-    input=lambda F, g, target, source: _sent_back(g, target, source),  # the engine then converts it to the input's dtype
+    input=lambda F, g, target, source: _move_gradient_back(g, target, source),  # in `key`.s dtype
 )  # fmt: skip
 
 
@@ -36,11 +36,11 @@ def _converted(array: Any, key: DispatchKey) -> Any:
     return key.backend.astype(array, key.raw_dtype)
 
 
-def _sent_back(g: Any, key: DispatchKey, source: DispatchKey) -> Any:
+def _move_gradient_back(g: Any, key: DispatchKey, source: DispatchKey) -> Any:
     """Move a gradient back to the device of the tensor before the conversion."""
     if key.device is source.device:
         return g
-    return g.to(source.device) if isinstance(g, Tensor) else _transferred(g, key, source.to(key.dtype), False)
+    return g.to(source.device) if isinstance(g, Tensor) else _copy_to_device(g, key, source.to(key.dtype), False)
 
 
 def to_key(input: Tensor, key: DispatchKey, copy: bool = False, non_blocking: bool = False, writing: bool = False) -> Tensor:
@@ -61,15 +61,15 @@ def to_key(input: Tensor, key: DispatchKey, copy: bool = False, non_blocking: bo
         return rename_node(input.clone(), "ToCopyBackward0") if copy else input
     if state.forward_levels and key.dtype.category >= dtypes.FLOATING and hooks.forward.has_tangent([input]):
         return hooks.forward.along(lambda x: to_key(x, key, non_blocking=non_blocking), input)
-    return _in_key(input, key, non_blocking)
+    return _convert_to_key(input, key, non_blocking)
 
 
-def _in_key(input: Tensor, key: DispatchKey, non_blocking: bool) -> Tensor:
+def _convert_to_key(input: Tensor, key: DispatchKey, non_blocking: bool) -> Tensor:
     source, array = input._key, input._array
     if source.dtype.is_complex and dtypes.BOOL < key.dtype.category <= dtypes.FLOATING:
         warn_once("Casting complex values to real discards the imaginary part")
     if source.device is not key.device:
-        array = _transferred(array, source, key, non_blocking)
+        array = _copy_to_device(array, source, key, non_blocking)
     elif source.dtype is not key.dtype:
         array = key.backend.astype(array, key.raw_dtype)
     if input._requires_grad and key.dtype.category >= dtypes.FLOATING:
@@ -77,7 +77,7 @@ def _in_key(input: Tensor, key: DispatchKey, non_blocking: bool) -> Tensor:
     return wrap(array, key)
 
 
-def _transferred(array: Any, source: DispatchKey, key: DispatchKey, non_blocking: bool) -> Any:
+def _copy_to_device(array: Any, source: DispatchKey, key: DispatchKey, non_blocking: bool) -> Any:
     """Copy the array to the device of `key`, through host memory if the two backends differ."""
     index = key.device.index or 0
     without_waiting = non_blocking and source.dtype is key.dtype

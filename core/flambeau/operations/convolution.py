@@ -55,12 +55,12 @@ def kernel_places(kernel: Sizes, dilation: Sizes) -> Any:
         yield place, [p * d for p, d in zip(place, dilation, strict=True)]
 
 
-def _grouped(xp: Any, array: Any, groups: int, dim: int) -> Any:
+def _split_groups(xp: Any, array: Any, groups: int, dim: int) -> Any:
     """Split the channel dimension into `(group, channel in the group)`."""
     return xp.reshape(array, (*array.shape[:dim], groups, array.shape[dim] // groups, *array.shape[dim + 1 :]))
 
 
-def _flat(xp: Any, array: Any, groups: int) -> Any:
+def _flatten_space(xp: Any, array: Any, groups: int) -> Any:
     """Reshape to `(batch, group, channel, position)`."""
     return xp.reshape(array, (array.shape[0], groups, array.shape[1] // groups, prod(array.shape[2:])))
 
@@ -86,10 +86,10 @@ def _convolution_forward(
 ) -> Any:
     size = output_size(input.shape[2:], weight.shape[2:], stride, padding, dilation)
     padded = pad_space(xp, input, padding, padding)
-    kernels = _grouped(xp, weight, groups, 0)
+    kernels = _split_groups(xp, weight, groups, 0)
     output = xp.zeros((input.shape[0], groups, weight.shape[0] // groups, prod(size)), dtype=input.dtype)
     for place, start in kernel_places(weight.shape[2:], dilation):
-        output = output + xp.matmul(kernels[(..., *place)], _flat(xp, padded[window(start, size, stride)], groups))
+        output = output + xp.matmul(kernels[(..., *place)], _flatten_space(xp, padded[window(start, size, stride)], groups))
     output = xp.reshape(output, (input.shape[0], weight.shape[0], *size))
     return output if bias is None else output + xp.reshape(bias, (-1, *(1,) * len(size)))
 
@@ -121,8 +121,8 @@ def _transposed_forward(
     spread = spread_out(xp, input, stride)
     padded_size = [n + 2 * p for n, p in zip(size, padding, strict=True)]  # the output size before the padding is removed
     output = xp.zeros((input.shape[0], weight.shape[1] * groups, *padded_size), dtype=input.dtype)
-    flat = _flat(xp, spread, groups)
-    grouped = _grouped(xp, weight, groups, 0)
+    flat = _flatten_space(xp, spread, groups)
+    grouped = _split_groups(xp, weight, groups, 0)
     for place, start in kernel_places(weight.shape[2:], dilation):
         part = xp.matmul(xp.matrix_transpose(grouped[(..., *place)]), flat)
         part = xp.reshape(part, (input.shape[0], weight.shape[1] * groups, *spread.shape[2:]))
@@ -146,10 +146,10 @@ def _weight_forward(
     workspace: Any = None,
 ) -> Any:
     padded = pad_space(xp, input, padding, padding)
-    slopes = _flat(xp, grad, groups)
+    slopes = _flatten_space(xp, grad, groups)
     parts = []
     for _, start in kernel_places(shape[2:], dilation):
-        windows = _flat(xp, padded[window(start, grad.shape[2:], stride)], groups)
+        windows = _flatten_space(xp, padded[window(start, grad.shape[2:], stride)], groups)
         parts.append(xp.sum(xp.matmul(slopes, xp.matrix_transpose(windows)), axis=0))
     return xp.reshape(xp.stack(parts, axis=-1), tuple(shape))
 
@@ -157,11 +157,11 @@ def _weight_forward(
 # --- operation records --------------------------------------------------------------------------------------------
 
 
-def _over_space(F: Any, g: Any) -> Any:
+def _sum_over_space(F: Any, g: Any) -> Any:
     return F.sum(g, (0, *range(2, len(g.shape))), False)
 
 
-def _back_to(F: Any, shape: Sizes, *arguments: Any) -> Any:
+def _convolve_and_crop(F: Any, shape: Sizes, *arguments: Any) -> Any:
     """Return the convolution, cut to `shape`: it is longer if the output padding is at least the stride."""
     output = F.convolution(*arguments)
     if output.shape == tuple(shape):
@@ -179,23 +179,23 @@ _convolution = op(
         g, F.conj(weight), None, tuple(input_shape[2:]), stride, padding, dilation, groups),
     weight=lambda F, g, input, weight_shape, stride, padding, dilation, groups, workspace: F.convolution_weight(
         g, F.conj(input), tuple(weight_shape), stride, padding, dilation, groups, workspace),
-    bias=lambda F, g: _over_space(F, g),
+    bias=lambda F, g: _sum_over_space(F, g),
 )  # fmt: skip
 _transposed = op(
     "convolution_transposed", _transposed_forward,
     kind=Kind.CONVOLUTION, order=Order.IMAGE, promote="accumulate", dtypes="numbers", public=False, method=False, out=False,
     grad_fn="ConvolutionBackward0",
-    input=lambda F, g, weight, input_shape, stride, padding, dilation, groups: _back_to(
+    input=lambda F, g, weight, input_shape, stride, padding, dilation, groups: _convolve_and_crop(
         F, input_shape, g, F.conj(weight), None, stride, padding, dilation, groups),
     weight=lambda F, g, input, weight_shape, stride, padding, dilation, groups: F.convolution_weight(
         F.conj(input), g, tuple(weight_shape), stride, padding, dilation, groups),
-    bias=lambda F, g: _over_space(F, g),
+    bias=lambda F, g: _sum_over_space(F, g),
 )  # fmt: skip
 op(
     "convolution_weight", _weight_forward,
     kind=Kind.CONVOLUTION, promote="accumulate", dtypes="numbers", public=False, method=False, out=False,
     grad_fn="ConvolutionBackward0",
-    grad=lambda F, g, input, grad_shape, stride, padding, dilation, groups: _back_to(
+    grad=lambda F, g, input, grad_shape, stride, padding, dilation, groups: _convolve_and_crop(
         F, grad_shape, F.conj(input), g, None, stride, padding, dilation, groups),
     input=lambda F, g, grad, input_shape, stride, padding, dilation, groups: F.convolution_transposed(
         F.conj(grad), g, None, tuple(input_shape[2:]), stride, padding, dilation, groups),

@@ -32,23 +32,23 @@ def _lattice(xp: Any, log_probs: Any, labels: Any) -> Any:
     return xp.take_along_axis(log_probs, index, axis=2)
 
 
-def _advance(xp: Any, before: Any, bars: Any, direction: int) -> Any:
+def _advance(xp: Any, before: Any, skip_mask: Any, direction: int) -> Any:
     """Advance one time step: stay, move to the next position, or skip a blank between two different labels."""
     places = before.shape[1]
     gap = xp.full((before.shape[0], 2), -xp.inf, dtype=before.dtype)
     if direction > 0:
         around = xp.concat([gap, before], axis=1)
-        move, skip = around[:, 1 : places + 1], around[:, :places] + bars
+        move, skip = around[:, 1 : places + 1], around[:, :places] + skip_mask
     else:
         around = xp.concat([before, gap], axis=1)
-        move, skip = around[:, 1 : places + 1], around[:, 2:] + bars
+        move, skip = around[:, 1 : places + 1], around[:, 2:] + skip_mask
     largest = xp.maximum(xp.maximum(before, move), skip)
     finite = xp.maximum(largest, xp.asarray(xp.finfo(before.dtype).min, dtype=before.dtype))
     total = xp.exp(before - finite) + xp.exp(move - finite) + xp.exp(skip - finite)
     return largest + xp.log(xp.maximum(total, xp.ones_like(total)))  # the total is at least 1 unless all three are -inf
 
 
-def _bars(xp: Any, labels: Any, direction: int, dtype: Any) -> Any:
+def _skip_mask(xp: Any, labels: Any, direction: int, dtype: Any) -> Any:
     """Return 0 at labels that a path may reach by skipping a blank, as the label before or after is different; else -inf."""
     batch, places = labels.shape
     none = xp.zeros((batch, min(2, places)), dtype=xp.bool)
@@ -68,21 +68,21 @@ def _ends(xp: Any, labels: Any, target_lengths: Any, dtype: Any) -> Any:
 def _alphas(xp: Any, lattice: Any, labels: Any) -> list[Any]:
     starts = xp.arange(labels.shape[1]) < 2
     current = xp.where(starts, lattice[0, ...], xp.asarray(-xp.inf, dtype=lattice.dtype))
-    bars, alphas = _bars(xp, labels, 1, lattice.dtype), [current]
+    skip_mask, alphas = _skip_mask(xp, labels, 1, lattice.dtype), [current]
     for t in range(1, lattice.shape[0]):
-        current = _advance(xp, current, bars, 1) + lattice[t, ...]
+        current = _advance(xp, current, skip_mask, 1) + lattice[t, ...]
         alphas.append(current)
     return alphas
 
 
 def _betas(xp: Any, lattice: Any, labels: Any, input_lengths: Any, target_lengths: Any) -> list[Any]:
-    ends, bars = _ends(xp, labels, target_lengths, lattice.dtype), _bars(xp, labels, -1, lattice.dtype)
+    ends, skip_mask = _ends(xp, labels, target_lengths, lattice.dtype), _skip_mask(xp, labels, -1, lattice.dtype)
     nowhere = xp.asarray(-xp.inf, dtype=lattice.dtype)
     lengths = xp.expand_dims(input_lengths, axis=1)
     current = xp.full(labels.shape, -xp.inf, dtype=lattice.dtype)
     betas = []
     for t in range(lattice.shape[0] - 1, -1, -1):
-        onward = xp.where(lengths - 1 == t, ends, xp.where(lengths - 1 > t, _advance(xp, current, bars, -1), nowhere))
+        onward = xp.where(lengths - 1 == t, ends, xp.where(lengths - 1 > t, _advance(xp, current, skip_mask, -1), nowhere))
         current = onward + lattice[t, ...]
         betas.append(current)
     return betas[::-1]
@@ -156,7 +156,7 @@ op(
 
 # --- arguments ----------------------------------------------------------------------------------------------------
 
-_WHILE = "(while checking arguments for ctc_loss_allocate_outputs)"
+_CONTEXT = "(while checking arguments for ctc_loss_allocate_outputs)"
 
 
 def _as_list(name: str, lengths: Any) -> list[int]:
@@ -176,17 +176,17 @@ def _check(log_probs: Tensor, targets: Tensor, input_lengths: Sequence[int], tar
     if log_probs.ndim != 3:
         raise RuntimeError(
             f"Expected 2- or 3-dimensional tensor, but got {log_probs.ndim}-dimensional tensor for argument #1 "
-            f"'log_probs' {_WHILE}"
+            f"'log_probs' {_CONTEXT}"
         )
     time, batch, classes = log_probs.shape
     if not 1 <= targets.ndim <= 2:
         raise RuntimeError(
-            f"Expected 1 to 2 dimensions, but got {targets.ndim}-dimensional tensor for argument #2 'targets' {_WHILE}"
+            f"Expected 1 to 2 dimensions, but got {targets.ndim}-dimensional tensor for argument #2 'targets' {_CONTEXT}"
         )
     if targets.ndim == 2 and targets.shape[0] != batch:
         raise RuntimeError(
             f"Expected tensor to have size {batch} at dimension 0, but got size {targets.shape[0]} for argument "
-            f"#2 'targets' {_WHILE}"
+            f"#2 'targets' {_CONTEXT}"
         )
     if log_probs.dtype not in (dtypes.float32, dtypes.float64):
         raise NotImplementedError(f"\"ctc_loss_cpu\" not implemented for '{log_probs.dtype.legacy_name}'")
@@ -196,18 +196,18 @@ def _check(log_probs: Tensor, targets: Tensor, input_lengths: Sequence[int], tar
         if len(lengths) != batch:
             raise RuntimeError(f"{name} must be of size batch_size")
         if lengths and min(lengths) < 0:
-            raise RuntimeError(f"Expected {name} to have value at least 0, but got value {min(lengths)} {_WHILE}")
+            raise RuntimeError(f"Expected {name} to have value at least 0, but got value {min(lengths)} {_CONTEXT}")
     if input_lengths and max(input_lengths) > time:
-        raise RuntimeError(f"Expected input_lengths to have value at most {time}, but got value {max(input_lengths)} {_WHILE}")
+        raise RuntimeError(f"Expected input_lengths to have value at most {time}, but got value {max(input_lengths)} {_CONTEXT}")
     if targets.ndim == 1 and sum(target_lengths) != targets.shape[0]:
         raise RuntimeError(
             f"Expected tensor to have size {sum(target_lengths)} at dimension 0, but got size {targets.shape[0]} for "
-            f"argument #2 'targets' {_WHILE}"
+            f"argument #2 'targets' {_CONTEXT}"
         )
     if targets.ndim == 2 and target_lengths and max(target_lengths) > targets.shape[1]:
         raise RuntimeError(
             f"Expected tensor to have size at least {max(target_lengths)} at dimension 1, but got size "
-            f"{targets.shape[1]} for argument #2 'targets' {_WHILE}"
+            f"{targets.shape[1]} for argument #2 'targets' {_CONTEXT}"
         )
 
 

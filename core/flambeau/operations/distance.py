@@ -19,7 +19,7 @@ __all__ = ["cosine_similarity", "pair_distances_forward", "pairwise_distance", "
 
 @composite(method=False, kind=Kind.PRODUCT, home="torch", grad_fn="NormBackward1")
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
-    """The p-norm of `x1 - x2 + eps` over the last dimension; see `nn.PairwiseDistance`.
+    """Return the p-norm of `x1 - x2 + eps` over the last dimension; see `nn.PairwiseDistance`.
 
     Args:
         x1: a tensor `(*, D)`.
@@ -37,7 +37,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
 
 @composite(method=False, kind=Kind.PRODUCT, autocast={"cuda": Autocast.FLOAT32}, home="torch")
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
-    """The cosine of the angle between vectors along `dim`; see `nn.CosineSimilarity`.
+    """Return the cosine of the angle between vectors along `dim`; see `nn.CosineSimilarity`.
 
     Args:
         x1: a tensor with the first vectors.
@@ -151,7 +151,7 @@ _euclidean = op(
     kind=Kind.PRODUCT, promote="match", public=False, method=False, out=False, vjp=_euclidean_grad,
 )  # fmt: skip
 _COMPUTE_MODES = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
-_FEW = 25  # up to this many points, distances are computed from differences
+_MAX_DIRECT_POINTS = 25  # up to this many points, distances are computed from differences
 
 
 def _check_points(x1: Tensor, x2: Tensor, p: float, compute_mode: Any) -> None:
@@ -189,6 +189,6 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = "use_mm_fo
     n, m = x1.shape[-2], x2.shape[-2]
     if not x1.numel() or not x2.numel():
         return (x1.sum(-1, True) + x2.sum(-1, True).mT) * 0
-    if p == 2 and compute_mode != _COMPUTE_MODES[2] and (max(n, m) > _FEW or compute_mode == _COMPUTE_MODES[1]):
+    if p == 2 and compute_mode != _COMPUTE_MODES[2] and (max(n, m) > _MAX_DIRECT_POINTS or compute_mode == _COMPUTE_MODES[1]):
         return _euclidean(x1, x2)
     return unchecked_vector_norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), float(p), x1.ndim, False)

@@ -24,7 +24,7 @@ Labels = list[Label]
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
-def _spelled(equation: Any, *operands: Any) -> tuple[Any, ...]:
+def _normalize_arguments(equation: Any, *operands: Any) -> tuple[Any, ...]:
     """Normalize the arguments for `__torch_function__` as PyTorch does: an equation, then the operands one by one."""
     given: Sequence[Any] = operands
     if isinstance(equation, Tensor):
@@ -42,7 +42,7 @@ def _spelled(equation: Any, *operands: Any) -> tuple[Any, ...]:
     schema="einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor",
     home="torch.functional",
 )
-@offered_as(_spelled)
+@offered_as(_normalize_arguments)
 def einsum(equation: Any, *operands: Tensor | Sequence[Tensor] | Sequence[int]) -> Tensor:
     """Compute an Einstein summation: `equation` labels dimensions by letters; labels missing in the result are summed over.
 
@@ -80,43 +80,45 @@ class Planned:
     def __init__(self, line: list[Any], place: int, shape: Sequence[int]) -> None:
         self.line, self.place, self.shape = line, place, tuple(shape)
 
-    def _then(self, shape: Sequence[int], compute: Callable[..., Tensor], *others: Planned) -> Planned:
+    def _append_step(self, shape: Sequence[int], compute: Callable[..., Tensor], *others: Planned) -> Planned:
         self.line.append((compute, (self.place, *[other.place for other in others])))
         return Planned(self.line, len(self.line) - 1, shape)
 
     def permute(self, dims: list[int]) -> Planned:
-        return self._then([self.shape[dim] for dim in dims], lambda tensor: tensor.permute(dims))
+        return self._append_step([self.shape[dim] for dim in dims], lambda tensor: tensor.permute(dims))
 
     def reshape(self, shape: tuple[int, ...]) -> Planned:
-        return self if shape == self.shape else self._then(shape, lambda tensor: tensor.reshape(shape))
+        return self if shape == self.shape else self._append_step(shape, lambda tensor: tensor.reshape(shape))
 
     def diagonal(self, first: int, second: int) -> Planned:
         """Replace dimension `first` by the diagonal of `first` and `second`, which is removed."""
         shape = self.shape[:second] + self.shape[second + 1 :]
-        return self._then(shape, lambda tensor: tensor.diagonal(0, first, second).movedim(-1, first))
+        return self._append_step(shape, lambda tensor: tensor.diagonal(0, first, second).movedim(-1, first))
 
     def sum(self, dims: list[int]) -> Planned:
-        return self._then(self._without(dims), lambda tensor: tensor.sum(dims))
+        return self._append_step(self._without(dims), lambda tensor: tensor.sum(dims))
 
     def squeeze(self, dims: list[int]) -> Planned:
-        return self._then(self._without(dims), lambda tensor: tensor.squeeze(tuple(dims)))
+        return self._append_step(self._without(dims), lambda tensor: tensor.squeeze(tuple(dims)))
 
     def _without(self, dims: list[int]) -> list[int]:
         return [size for dim, size in enumerate(self.shape) if dim not in dims]
 
-    def stretched(self, kept: list[bool]) -> Planned:
+    def insert_dims(self, kept: list[bool]) -> Planned:
         """Insert a dimension of size 1 wherever `kept` is False."""
         sizes = iter(self.shape)
         index = tuple(slice(None) if keep else None for keep in kept)
-        return self._then([next(sizes) if keep else 1 for keep in kept], lambda tensor: tensor[index])
+        return self._append_step([next(sizes) if keep else 1 for keep in kept], lambda tensor: tensor[index])
 
-    def times(self, other: Planned) -> Planned:
+    def multiply(self, other: Planned) -> Planned:
         shape = [b if a == 1 else a for a, b in zip(self.shape, other.shape, strict=True)]
-        return self._then(shape, lambda a, b: a * b, other)
+        return self._append_step(shape, lambda a, b: a * b, other)
 
     def matmul(self, other: Planned) -> Planned:
         """Multiply two matrices, or two batches of matrices."""
-        return self._then((*self.shape[:-1], other.shape[-1]), unchecked_mm if len(self.shape) == 2 else unchecked_bmm, other)
+        return self._append_step(
+            (*self.shape[:-1], other.shape[-1]), unchecked_mm if len(self.shape) == 2 else unchecked_bmm, other
+        )
 
 
 _Operand = tuple[Planned, Labels]  # an operand or intermediate result, and the labels of its dimensions
@@ -135,11 +137,11 @@ def _plan(equation: str, shapes: tuple[tuple[int, ...], ...], *path: Any) -> tup
     output = _output(terms, result, labelled)
     _check_sizes(labelled)
     order = output + sorted(_used(labelled).difference(output), key=str)
-    labelled = [_arranged(*operand, order) for operand in labelled]
+    labelled = [_permute_to(*operand, order) for operand in labelled]
     for pair in _path(labelled, output):
         second, first = (labelled.pop(index) for index in sorted(pair, reverse=True))
-        labelled.append(_contracted(first, second, _used(labelled).union(output), order))
-    last = _summed(*labelled[0], set(output))[0]
+        labelled.append(_contract(first, second, _used(labelled).union(output), order))
+    last = _sum_unneeded(*labelled[0], set(output))[0]
     return line[len(shapes) :], last.place
 
 
@@ -151,7 +153,7 @@ def _arguments(equation: Any, operands: tuple[Any, ...]) -> tuple[str, list[Tens
     if isinstance(equation, str):
         tensors = list(operands[0]) if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else list(operands)
         if not tensors:
-            raise _nothing_given()
+            raise _missing_operands_error()
         for position, tensor in enumerate(tensors):
             if not isinstance(tensor, Tensor):
                 raise TypeError(f"expected Tensor as element {position} in argument 1, but got {type(tensor).__name__}")
@@ -160,14 +162,14 @@ def _arguments(equation: Any, operands: tuple[Any, ...]) -> tuple[str, list[Tens
         raise TypeError(f"einsum(): argument 'equation' (position 1) must be str, not {type(equation).__name__}")
     interleaved = (equation, *operands)
     if len(interleaved) < 2:
-        raise _nothing_given()
+        raise _missing_operands_error()
     result = interleaved[-1] if len(interleaved) % 2 else None
     pairs = interleaved[: len(interleaved) // 2 * 2]
     text = ",".join(map(_sublist, pairs[1::2]))
     return (text if result is None else f"{text}->{_sublist(result)}"), list(pairs[::2])
 
 
-def _nothing_given() -> ValueError:
+def _missing_operands_error() -> ValueError:
     return ValueError(
         "einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts list"
     )
@@ -327,23 +329,23 @@ def _cheapest_path(labelled: Sequence[_Operand], output: Labels) -> list[tuple[i
 # --- products of pairs --------------------------------------------------------------------------------------------
 
 
-def _contracted(first: _Operand, second: _Operand, needed: set[Label], order: Labels) -> _Operand:
+def _contract(first: _Operand, second: _Operand, needed: set[Label], order: Labels) -> _Operand:
     """Multiply two operands and sum over the labels that are not `needed` later; labels are sorted by `order`."""
     a, b = _without_ones(first, second), _without_ones(second, first)
     shared = set(a[1]) & set(b[1])
-    a, b = _summed(*a, needed | shared), _summed(*b, needed | shared)
+    a, b = _sum_unneeded(*a, needed | shared), _sum_unneeded(*b, needed | shared)
     batch = [label for label in order if label in shared and label in needed]
     summed = [label for label in order if label in shared and label not in needed]
     if not summed:
         labels = [label for label in order if label in a[1] or label in b[1]]
-        return _stretched(*a, labels).times(_stretched(*b, labels)), labels
+        return _expand_to_labels(*a, labels).multiply(_expand_to_labels(*b, labels)), labels
     rows = [label for label in order if label in a[1] and label not in shared]
     columns = [label for label in order if label in b[1] and label not in shared]
     others = [label for label in order if label not in {*batch, *summed, *rows}]
     # swap the operands so that the product's labels are in order
     if rows and others and order.index(others[-1]) < order.index(rows[0]):
         a, b, rows, columns = b, a, columns, rows
-    left, right = _arranged(*a, [*batch, *rows, *summed])[0], _arranged(*b, [*batch, *summed, *columns])[0]
+    left, right = _permute_to(*a, [*batch, *rows, *summed])[0], _permute_to(*b, [*batch, *summed, *columns])[0]
     cuts = len(batch), len(batch) + len(rows), len(batch) + len(summed)
     shape = (*left.shape[: cuts[1]], *right.shape[cuts[2] :])
     many, m = prod(left.shape[: cuts[0]]), prod(left.shape[cuts[0] : cuts[1]])
@@ -352,12 +354,12 @@ def _contracted(first: _Operand, second: _Operand, needed: set[Label], order: La
         product = left.reshape((many, m, inner)).matmul(right.reshape((many, inner, n)))
     else:
         product = left.reshape((m, inner)).matmul(right.reshape((inner, n)))
-    return _arranged(product.reshape(shape), [*batch, *rows, *columns], order)
+    return _permute_to(product.reshape(shape), [*batch, *rows, *columns], order)
 
 
-def _stretched(tensor: Planned, labels: Labels, order: Labels) -> Planned:
+def _expand_to_labels(tensor: Planned, labels: Labels, order: Labels) -> Planned:
     """Return the operand with one dimension per label in `order`, of size 1 if the operand lacks the label."""
-    return tensor.stretched([label in labels for label in order])
+    return tensor.insert_dims([label in labels for label in order])
 
 
 def _without_ones(operand: _Operand, other: _Operand) -> _Operand:
@@ -370,7 +372,7 @@ def _without_ones(operand: _Operand, other: _Operand) -> _Operand:
     return tensor.squeeze(dropped), [label for i, label in enumerate(labels) if i not in dropped]
 
 
-def _summed(tensor: Planned, labels: Labels, needed: set[Label]) -> _Operand:
+def _sum_unneeded(tensor: Planned, labels: Labels, needed: set[Label]) -> _Operand:
     dims = [i for i, label in enumerate(labels) if label not in needed]
     if not dims:
         return tensor, labels
@@ -378,7 +380,7 @@ def _summed(tensor: Planned, labels: Labels, needed: set[Label]) -> _Operand:
     return summed, [label for label in labels if label in needed]
 
 
-def _arranged(tensor: Planned, labels: Labels, order: Labels) -> _Operand:
+def _permute_to(tensor: Planned, labels: Labels, order: Labels) -> _Operand:
     """Permute the operand's dimensions to `order`."""
     arranged = [label for label in order if label in labels]
     return (tensor if labels == arranged else tensor.permute([labels.index(label) for label in arranged])), arranged

@@ -54,14 +54,14 @@ class _Row(NamedTuple):
 
 
 def _maximum(input: Tensor, other: Any) -> Any:
-    return PUBLIC["maximum"](input, _beside(input, other))
+    return PUBLIC["maximum"](input, _as_tensor_like(input, other))
 
 
 def _minimum(input: Tensor, other: Any) -> Any:
-    return PUBLIC["minimum"](input, _beside(input, other))
+    return PUBLIC["minimum"](input, _as_tensor_like(input, other))
 
 
-def _beside(input: Tensor, other: Any) -> Tensor:
+def _as_tensor_like(input: Tensor, other: Any) -> Tensor:
     """Convert a number to a tensor with the result's dtype; return a tensor unchanged."""
     return other if isinstance(other, Tensor) else tensor(other, dtype=result_dtype([input, other]), device=input.device)
 
@@ -110,7 +110,7 @@ _TABLE = {
 # --- building the functions ---------------------------------------------------------------------------------------
 
 
-def _named(name: str, ending: str, results: Iterable[Tensor]) -> tuple[Tensor, ...]:
+def _rename_nodes(name: str, ending: str, results: Iterable[Tensor]) -> tuple[Tensor, ...]:
     """Rename the autograd nodes of the results as in PyTorch, such as `ForeachAddBackward0List`."""
     camel = "".join(part.capitalize() for part in name.split("_"))
     node = f"Foreach{camel.replace('1p', '1P')}Backward{ending}"
@@ -198,7 +198,7 @@ def _add_unary(name: str) -> None:
     def function(self: Sequence[Tensor]) -> tuple[Tensor, ...]:
         _check_list(f"_foreach_{name}", "self", 0, self)
         _check_first(self)
-        return _named(name, "0", map(compute, self))
+        return _rename_nodes(name, "0", map(compute, self))
 
     def function_(self: Any) -> Any:
         _check_list(f"_foreach_{name}_", "self", 0, self)
@@ -223,13 +223,13 @@ def _add_from_row(name: str, row: _Row) -> None:
             exponents: Any = args[1] if len(args) > 1 else kwargs.get("exponent")
             _check_list("_foreach_pow", "exponent", 1, exponents)
             _check_first(exponents)
-            return _named(name, "2", (_pow(args[0], exponent) for exponent in exponents))
-        form, tensors, operands, options = _bound(f"_foreach_{name}", row, args, kwargs)
+            return _rename_nodes(name, "2", (_pow(args[0], exponent) for exponent in exponents))
+        form, tensors, operands, options = _parse_call(f"_foreach_{name}", row, args, kwargs)
         results = (row.compute(*each, **options) for each in zip(tensors, *operands, strict=True))
-        return _named(name, row.forms[form][1], results)
+        return _rename_nodes(name, row.forms[form][1], results)
 
     def function_(*args: Any, **kwargs: Any) -> Any:
-        _, tensors, operands, options = _bound(f"_foreach_{name}_", row, args, kwargs)
+        _, tensors, operands, options = _parse_call(f"_foreach_{name}_", row, args, kwargs)
         for each in zip(tensors, *operands, strict=True):
             write(*each, **options)
         return tensors
@@ -270,7 +270,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (bool, int, float, complex)) or (getattr(value, "shape", None) == () and hasattr(value, "item"))
 
 
-def _bound(
+def _parse_call(
     function: str, row: _Row, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> tuple[str, Sequence[Tensor], list[Sequence[Any]], dict[str, Any]]:
     """Parse a call: return its overload, the tensors, a sequence for each operand, and `alpha` if given.
@@ -296,7 +296,7 @@ def _bound(
         values[slot] = value
     if row.default is not None and len(values) == len(names) and "" not in values:
         values[""] = row.default
-    form = None if excess or len(values) <= len(names) else _form_of(values[""], forms, row.keeps_tensor)
+    form = None if excess or len(values) <= len(names) else _match_form(values[""], forms, row.keeps_tensor)
     if form is None or any(not isinstance(values[name], (list, tuple)) for name in names):
         raise _mismatch(function, row, args, kwargs)
     for position, name in enumerate(names):
@@ -307,10 +307,10 @@ def _bound(
         _check_lengths(tensors, *lists, last)
         return form, tensors, [*lists, last], options
     _check_lengths(tensors, *lists)
-    return form, tensors, [*lists, _for_each(form, row, last, len(tensors))], options
+    return form, tensors, [*lists, _repeat_last_operand(form, row, last, len(tensors))], options
 
 
-def _form_of(last: Any, forms: Mapping[str, Any], keeps_tensor: bool) -> str | None:
+def _match_form(last: Any, forms: Mapping[str, Any], keeps_tensor: bool) -> str | None:
     """Return the overload that the last operand matches, or None."""
     if isinstance(last, Tensor):
         choice = "Scalar" if _is_number(last) and "Scalar" in forms and not keeps_tensor else "Tensor"
@@ -322,7 +322,7 @@ def _form_of(last: Any, forms: Mapping[str, Any], keeps_tensor: bool) -> str | N
     return choice if choice in forms else None
 
 
-def _for_each(form: str, row: _Row, last: Any, count: int) -> Sequence[Any]:
+def _repeat_last_operand(form: str, row: _Row, last: Any, count: int) -> Sequence[Any]:
     """Return a sequence with the last operand for each tensor, unless it is a list of tensors."""
     if form == "Scalar":
         return [last.item() if isinstance(last, Tensor) else last] * count
@@ -360,7 +360,7 @@ def _clone(self: Sequence[Tensor], *, memory_format: Any = None) -> tuple[Tensor
     _check_list("_foreach_clone", "self", 0, self)
     _check_first(self)
     copies = (t.clone() if memory_format is None else t.clone(memory_format=memory_format) for t in self)
-    return _named("clone", "0", copies)
+    return _rename_nodes("clone", "0", copies)
 
 
 def _copy_(self: Any, src: Sequence[Tensor], non_blocking: bool = False) -> Any:
@@ -385,7 +385,7 @@ def _max(self: Sequence[Tensor]) -> tuple[Tensor, ...]:
     _check_first(self)
     if not all(t.numel() for t in self):
         raise RuntimeError("_foreach_max cannot compute the maximum of an empty tensor; max over zero elements is undefined.")
-    return _named("max", "1", (t.max() for t in self))
+    return _rename_nodes("max", "1", (t.max() for t in self))
 
 
 def _mm(self: Sequence[Tensor], mat2: Sequence[Tensor]) -> tuple[Tensor, ...]:
@@ -402,7 +402,7 @@ def _norm(self: Sequence[Tensor], ord: Any = 2, dtype: dtypes.dtype | None = Non
         raise RuntimeError(
             "_foreach_norm cannot compute the infinity norm on an empty tensor because the operation does not have an identity"
         )
-    return _named("norm", "0", (vector_norm(t, ord, dtype=dtype) for t in self))
+    return _rename_nodes("norm", "0", (vector_norm(t, ord, dtype=dtype) for t in self))
 
 
 def _powsum(self: Sequence[Tensor], ord: Any = 2, dtype: dtypes.dtype | None = None) -> tuple[Tensor, ...]:

@@ -18,7 +18,7 @@ from ..engine.values.constants import contiguous_format
 from .views.views import as_shape, reshaped_copy, sizes_given, wrap_dim
 
 
-def _pieces(F: Any, g: Any, tensors_shape: Sequence[Any], dim: int) -> list[Any]:
+def _split_gradient(F: Any, g: Any, tensors_shape: Sequence[Any], dim: int) -> list[Any]:
     """Split the gradient into the gradients of the joined tensors."""
     parts, start = [], 0
     before: tuple[Any, ...] = (slice(None),) * dim
@@ -35,7 +35,7 @@ _cat = op(
     autocast=Autocast.WIDEST,
     public=False,
     method=False,
-    tensors=_pieces,
+    tensors=_split_gradient,
 )
 _stack = op(
     "stack", lambda xp, *tensors, dim=0: xp.stack(tensors, axis=dim),
@@ -241,7 +241,7 @@ def repeat_interleave(
     if dim is None:
         input, dim = input.reshape(-1), 0
     dim = wrap_dim(dim, input.ndim)
-    return input.index_select(dim, _repeated(repeats, input.shape[dim], dim, output_size, input.device))  # type: ignore[no-any-return]  # `input` is Any
+    return input.index_select(dim, _repeat_positions(repeats, input.shape[dim], dim, output_size, input.device))  # type: ignore[no-any-return]  # `input` is Any
 
 
 repeated_positions = op(
@@ -252,7 +252,7 @@ repeated_positions = op(
 
 
 @one_by_one
-def _repeated(repeats: Any, length: int, dim: int, output_size: int | None, place: Any) -> Tensor:
+def _repeat_positions(repeats: Any, length: int, dim: int, output_size: int | None, place: Any) -> Tensor:
     """Return the positions along `dim`, position `i` repeated `repeats[i]` times."""
     from .creation.from_shape import full
 

@@ -74,7 +74,7 @@ def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
 # --- other losses of one element each -----------------------------------------------------------------------------
 
 
-def _scaled(g: Any, slope: Any, reduction: str) -> Any:
+def _reduce_slope(g: Any, slope: Any, reduction: str) -> Any:
     """Multiply the elementwise derivatives by `g`, and also by `1 / number of elements` for the reduction "mean"."""
     return slope * (g * (1.0 / max(prod(slope.shape), 1)) if reduction == "mean" else g)
 
@@ -92,15 +92,15 @@ def _huber_forward(xp: Any, input: Any, target: Any, /, reduction: str, delta: f
 _smooth_l1 = op(
     "smooth_l1_loss", _smooth_l1_forward,
     kind=Kind.LOSS, autocast=Autocast.FLOAT32, promote="arithmetic", dtypes="floating", public=False, method=False, out=False,
-    input=lambda F, g, input, target, reduction, beta: _scaled(g, F.clamp((input - target) / beta, -1.0, 1.0), reduction),
-    target=lambda F, g, input, target, reduction, beta: _scaled(g, F.clamp((target - input) / beta, -1.0, 1.0), reduction),
+    input=lambda F, g, input, target, reduction, beta: _reduce_slope(g, F.clamp((input - target) / beta, -1.0, 1.0), reduction),
+    target=lambda F, g, input, target, reduction, beta: _reduce_slope(g, F.clamp((target - input) / beta, -1.0, 1.0), reduction),
     schema="smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor",
 )  # fmt: skip
 _huber = op(
     "huber_loss", _huber_forward,
     kind=Kind.LOSS, autocast=Autocast.FLOAT32, promote="arithmetic", dtypes="floating", public=False, method=False, out=False,
-    input=lambda F, g, input, target, reduction, delta: _scaled(g, F.clamp(input - target, -delta, delta), reduction),
-    target=lambda F, g, input, target, reduction, delta: _scaled(g, F.clamp(target - input, -delta, delta), reduction),
+    input=lambda F, g, input, target, reduction, delta: _reduce_slope(g, F.clamp(input - target, -delta, delta), reduction),
+    target=lambda F, g, input, target, reduction, delta: _reduce_slope(g, F.clamp(target - input, -delta, delta), reduction),
     schema="huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor",
 )  # fmt: skip
 
@@ -193,12 +193,12 @@ op(
 
 def _bce_input(F: Any, g: Any, input: Any, target: Any, weight: Any, reduction: str) -> Any:
     slope = F.bce_slope(input, target)
-    return _scaled(g, slope if weight is None else slope * weight, reduction)
+    return _reduce_slope(g, slope if weight is None else slope * weight, reduction)
 
 
 def _bce_target(F: Any, g: Any, input: Any, weight: Any, reduction: str) -> Any:
     slope = F.clamp(F.log1p(-input), -100.0, None) - F.clamp(F.log(input), -100.0, None)
-    return _scaled(g, slope if weight is None else slope * weight, reduction)
+    return _reduce_slope(g, slope if weight is None else slope * weight, reduction)
 
 
 def _logits_forward(
@@ -212,13 +212,13 @@ def _logits_forward(
 def _logits_input(F: Any, g: Any, input: Any, target: Any, weight: Any, pos_weight: Any, reduction: str) -> Any:
     above = F.sigmoid(input)
     slope = above - target if pos_weight is None else (1 - target) + ((pos_weight - 1) * target + 1) * (above - 1)
-    return _scaled(g, slope if weight is None else slope * weight, reduction)
+    return _reduce_slope(g, slope if weight is None else slope * weight, reduction)
 
 
 def _logits_target(F: Any, g: Any, input: Any, target: Any, weight: Any, pos_weight: Any, reduction: str) -> Any:
     slope = -input if pos_weight is None else (pos_weight - 1) * F.softplus(-input, 1.0, 20.0) - input
     slope = slope + 0 * target
-    return _scaled(g, slope if weight is None else slope * weight, reduction)
+    return _reduce_slope(g, slope if weight is None else slope * weight, reduction)
 
 
 _bce = op(

@@ -417,10 +417,10 @@ def _grouped_mm(
         if input.shape[0] != mat2.shape[0]:
             raise RuntimeError("batched dimension has to match")
         return unchecked_bmm(input, mat2)
-    return _of_groups(input, mat2, offs)
+    return _multiply_groups(input, mat2, offs)
 
 
-def _of_groups(input: Tensor, mat2: Tensor, offs: Tensor) -> Tensor:
+def _multiply_groups(input: Tensor, mat2: Tensor, offs: Tensor) -> Tensor:
     """Multiply group by group if an operand is 2-d; result rows (or columns) after the last group are zeros."""
     if offs.ndim != 1:
         raise RuntimeError("offs has to be 1D")
@@ -432,9 +432,7 @@ def _of_groups(input: Tensor, mat2: Tensor, offs: Tensor) -> Tensor:
     ends = [int(end) for end in offs.tolist()]
     sizes = [end - begin for begin, end in zip([0, *ends], [*ends, length], strict=True)]
     if any(size < 0 for size in sizes):
-        raise RuntimeError(
-            f"grouped_mm: expected ascending offsets of at most {length}, the size of the grouped dimension, but got {ends}"
-        )
+        raise RuntimeError(f"grouped_mm: the offsets {ends} do not divide a dimension of {length} elements")
     if mat2.ndim == 3:
         *groups, rest = input.split(sizes)
         products = [unchecked_mm(group, matrix) for group, matrix in zip(groups, mat2.unbind(), strict=True)]

@@ -45,7 +45,7 @@ def _through_statistics(F: Any, g: Any, normalized: Any, scale: Any, dims: Dims)
     return (g - F.mean(g, dims, True) - normalized * F.mean(g * normalized, dims, True)) * scale
 
 
-def _shared(F: Any, g: Any, like: Any) -> Any:
+def _sum_broadcast(F: Any, g: Any, like: Any) -> Any:
     """Return the gradient of a broadcast parameter: the sum over the dimensions where it is broadcast."""
     extra = len(g.shape) - len(like.shape)
     dims = (*range(extra), *(i + extra for i, n in enumerate(like.shape) if n == 1 and g.shape[i + extra] != 1))
@@ -53,7 +53,9 @@ def _shared(F: Any, g: Any, like: Any) -> Any:
 
 
 def _affine_gradients(F: Any, g: Any, normalized: Any, weight: Any, bias: Any) -> tuple[Any, Any]:
-    return None if weight is None else _shared(F, g * normalized, weight), None if bias is None else _shared(F, g, bias)
+    return None if weight is None else _sum_broadcast(F, g * normalized, weight), None if bias is None else _sum_broadcast(
+        F, g, bias
+    )
 
 
 @formula(kind=Kind.OTHER, rounds_once=True)
@@ -163,10 +165,10 @@ def _along_channels(parameter: Tensor | None, ndim: int, recorded: bool) -> Any:
     if parameter is None or ndim == 2:
         return parameter
     shape = (1, -1, *(1,) * (ndim - 2))
-    return parameter.reshape(shape) if recorded else _read_as(parameter, shape)
+    return parameter.reshape(shape) if recorded else _reshape_unrecorded(parameter, shape)
 
 
-def _read_as(tensor: Tensor, shape: tuple[int, ...]) -> Any:
+def _reshape_unrecorded(tensor: Tensor, shape: tuple[int, ...]) -> Any:
     """Reshape a tensor without recording a view or autograd history."""
     key = tensor._key
     if type(tensor) in FAST and type(key) is DispatchKey:
@@ -251,7 +253,7 @@ def batch_norm(
     mean, variance = _moments(alias(input), dims)
     if input.numel() and (running_mean is not None or running_var is not None):
         count = input.numel() // max(input.shape[1], 1)
-        _keep_running(running_mean, running_var, mean, variance, count, momentum)
+        _update_running_stats(running_mean, running_var, mean, variance, count, momentum)
     return _with_original_parameters(_batch_norm(input, weight, bias, mean, variance, dims, eps, None), *arguments)
 
 
@@ -262,13 +264,15 @@ def _with_original_parameters(result: Tensor, input: Tensor, weight: Tensor | No
     return merge_nodes(result, "NativeBatchNormBackward0", (input, weight, bias))
 
 
-def _keep_running(running_mean: Any, running_var: Any, mean: Tensor, variance: Tensor, count: int, momentum: float) -> None:
+def _update_running_stats(
+    running_mean: Any, running_var: Any, mean: Tensor, variance: Tensor, count: int, momentum: float
+) -> None:
     """Update the running statistics: `running * (1 - momentum) + batch * momentum`."""
     momentum = as_float("batch_norm", "momentum", momentum)
     if running_mean is not None:
-        running_mean.mul_(1 - momentum).add_(_read_as(mean, (-1,)), alpha=momentum)
+        running_mean.mul_(1 - momentum).add_(_reshape_unrecorded(mean, (-1,)), alpha=momentum)
     if running_var is not None:
-        unbiased = _read_as(variance, (-1,)) * (count / max(count - 1, 1))
+        unbiased = _reshape_unrecorded(variance, (-1,)) * (count / max(count - 1, 1))
         running_var.mul_(1 - momentum).add_(unbiased, alpha=momentum)
 
 
@@ -302,7 +306,7 @@ def instance_norm(
     dims = tuple(range(2, input.ndim))
     if running_mean is not None or running_var is not None:
         mean, variance = _moments(alias(input), dims)
-        _keep_running(running_mean, running_var, mean.mean(0), variance.mean(0), prod(input.shape[2:]), momentum)
+        _update_running_stats(running_mean, running_var, mean.mean(0), variance.mean(0), prod(input.shape[2:]), momentum)
     shape = (-1, *(1,) * len(dims))
     weight, bias = (None if parameter is None else parameter.reshape(shape) for parameter in (weight, bias))
     output = _group_norm(input, weight, bias, None, None, dims, eps, _workspace(input, weight, bias))
@@ -314,9 +318,9 @@ def instance_norm(
 
 def _check_layer(input: Tensor, shape: tuple[int, ...], weight: Tensor | None, bias: Tensor | None) -> None:
     if weight is not None and weight._array.shape != shape:
-        raise _misfit("weight", weight, shape)
+        raise _shape_error("weight", weight, shape)
     if bias is not None and bias._array.shape != shape:
-        raise _misfit("bias", bias, shape)
+        raise _shape_error("bias", bias, shape)
     if not shape:
         raise RuntimeError(
             "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but "
@@ -330,7 +334,7 @@ def _check_layer(input: Tensor, shape: tuple[int, ...], weight: Tensor | None, b
         )
 
 
-def _misfit(name: str, parameter: Tensor, shape: tuple[int, ...]) -> RuntimeError:
+def _shape_error(name: str, parameter: Tensor, shape: tuple[int, ...]) -> RuntimeError:
     return RuntimeError(
         f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
         f"{list(parameter.shape)} and normalized_shape = {list(shape)}"

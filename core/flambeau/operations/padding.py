@@ -71,7 +71,7 @@ register("constant_pad_nd", {"kind": Kind.MOVEMENT})
 Pads = Sequence[tuple[int, int]]  # number of elements to add before and after each dimension
 
 
-def _sources(mode: str, length: int, before: int, after: int) -> list[int]:
+def _source_positions(mode: str, length: int, before: int, after: int) -> list[int]:
     """Return for each position along a padded dimension the position in the input of the element copied there."""
     positions = range(-before, length + after)
     if mode == "reflect":
@@ -82,7 +82,7 @@ def _sources(mode: str, length: int, before: int, after: int) -> list[int]:
 def _edge_pad_forward(xp: Any, input: Any, /, pad: Pads, mode: str) -> Any:
     for dim, (before, after) in enumerate(pad):
         if before or after:
-            input = xp.take(input, xp.asarray(_sources(mode, input.shape[dim], before, after), dtype=xp.int64), axis=dim)
+            input = xp.take(input, xp.asarray(_source_positions(mode, input.shape[dim], before, after), dtype=xp.int64), axis=dim)
     return input
 
 
@@ -91,7 +91,7 @@ def _edge_pad_backward_forward(xp: Any, input: Any, /, pad: Pads, mode: str) -> 
     for dim, (before, after) in enumerate(pad):
         if before or after:
             length = input.shape[dim] - before - after
-            sources = xp.asarray(_sources(mode, length, before, after), dtype=xp.int64)
+            sources = xp.asarray(_source_positions(mode, length, before, after), dtype=xp.int64)
             chosen = xp.astype(xp.expand_dims(xp.arange(length, dtype=xp.int64), axis=1) == sources, input.dtype)
             input = xp.moveaxis(xp.tensordot(chosen, input, axes=([1], [dim])), 0, dim)
     return input
@@ -162,7 +162,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     if mode != "circular":
         require_dtype(f"{'reflection' if mode == 'reflect' else 'replication'}_pad{len(pad) // 2}d", input, "numbers")
     inside = input if mode == "circular" else with_tied_gradient(input)
-    padded = _pad_with_own_elements(inside, pad, mode)
+    padded = _pad_from_input(inside, pad, mode)
     padded = padded.clone() if padded is inside else padded
     if mode == "circular":
         return rename_node(padded, "CopySlices")
@@ -170,7 +170,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     return merge_nodes(padded, f"{name}{len(pad) // 2}DBackward0", (input,))
 
 
-def _pad_with_own_elements(input: Tensor, pad: Sequence[int], mode: str) -> Tensor:
+def _pad_from_input(input: Tensor, pad: Sequence[int], mode: str) -> Tensor:
     if min(pad) < 0 and mode != "replicate":
         input = constant_pad(input, [min(amount, 0) for amount in pad])
     pairs = [(0, 0)] * input.ndim

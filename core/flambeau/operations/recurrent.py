@@ -22,7 +22,7 @@ def _rows(F: Any, steps: Any) -> Any:
     return F.reshape(steps, (steps.shape[0] * steps.shape[1], steps.shape[2]))
 
 
-def _before(F: Any, first: Any, states: Any) -> Any:
+def _states_before(F: Any, first: Any, states: Any) -> Any:
     """Return the state before each step: `first`, then all states but the last."""
     return F.cat([F.reshape(first, (1, *states.shape[1:])), F.getitem_slice(states, (slice(0, states.shape[0] - 1),))], 0)
 
@@ -69,7 +69,7 @@ def lstm_backward(
     if reverse:
         g_output, g_cells, gates, output, cells = (F.flip(array, (0,)) for array in (g_output, g_cells, gates, output, cells))
     steps, batch, size = output.shape
-    h_before, c_before = _before(F, h, output), _before(F, c, cells)
+    h_before, c_before = _states_before(F, h, output), _states_before(F, c, cells)
     now = gates + F.reshape(F.mm(_rows(F, h_before), F.mH_(weight)), gates.shape)
     i, f, g, o = (F.getitem_slice(now, (..., slice(k * size, (k + 1) * size))) for k in range(4))
     i, f, g, o, t = F.sigmoid(i), F.sigmoid(f), F.tanh(g), F.sigmoid(o), F.tanh(cells)
@@ -87,7 +87,7 @@ def lstm_backward(
     return grad_gates, d_h, d_c, F.mm(F.mH_(_rows(F, in_order)), _rows(F, h_before))
 
 
-def _kept(workspace: Any) -> Any:
+def _workspace_or_empty(workspace: Any) -> Any:
     """Return the forward's workspace, or an empty one if the forward was called without a workspace."""
     return {} if workspace is None else workspace
 
@@ -97,7 +97,7 @@ _lstm = op(
     kind=Kind.RECURRENT, autocast=Autocast.FAST,
     promote="accumulate", results=("output", "cells"), public=False, method=False, out=False,
     vjp=lambda F, g, gates, h, c, weight, output, cells, reverse, workspace: lstm_backward(
-        F, g[0], g[1], gates, h, c, weight, output, cells, reverse, _kept(workspace)),
+        F, g[0], g[1], gates, h, c, weight, output, cells, reverse, _workspace_or_empty(workspace)),
 )  # fmt: skip
 
 
@@ -157,7 +157,7 @@ def gru_backward(
     if reverse:
         g, gates, output = (F.flip(array, (0,)) for array in (g, gates, output))
     steps, batch, size = output.shape
-    before = _before(F, h, output)
+    before = _states_before(F, h, output)
     past = F.reshape(F.mm(_rows(F, before), F.mH_(weight)), gates.shape)
     past = past if bias is None else past + bias
     (now_r, now_z, now_n), (past_r, past_z, past_n) = (
@@ -187,7 +187,7 @@ _gru = op(
     "gru_layer", _gru_forward,
     kind=Kind.RECURRENT, autocast={"cuda": Autocast.FAST}, promote="accumulate", public=False, method=False, out=False,
     vjp=lambda F, g, gates, h, weight, bias, out, reverse, workspace: gru_backward(
-        F, g, gates, h, weight, bias, out, reverse, _kept(workspace)),
+        F, g, gates, h, weight, bias, out, reverse, _workspace_or_empty(workspace)),
 )  # fmt: skip
 
 
@@ -220,7 +220,7 @@ def elman_backward(F: Any, g: Any, h: Any, weight: Any, output: Any, relu: bool,
     """Return the gradients of gates, h and weight by backpropagation through time."""
     if reverse:
         g, output = F.flip(g, (0,)), F.flip(output, (0,))
-    before, d_h, d_gates = _before(F, h, output), F.zeros_of(h, h.shape), []
+    before, d_h, d_gates = _states_before(F, h, output), F.zeros_of(h, h.shape), []
     for step in reversed(range(output.shape[0])):
         d_h, now = d_h + F.getitem_select(g, (step,)), F.getitem_select(output, (step,))
         d_gates.append(F.masked(d_h, now > 0) if relu else d_h * (1 - now * now))

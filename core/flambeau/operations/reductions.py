@@ -165,7 +165,7 @@ def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype:
     return _prod(input, None if dim is None else _one_dim("prod", input, dim), keepdim, dtype=dtype)
 
 
-def _among_equals(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, keepdim: bool) -> Any:
+def _split_among_extremes(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, keepdim: bool) -> Any:
     """Split the gradient evenly among the elements that equal the extreme value."""
     is_extreme = input == spread(F, out, input_shape, dim, keepdim)
     ones = F.masked(F.ones_of(input), is_extreme)
@@ -173,7 +173,7 @@ def _among_equals(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: A
     return ones * spread(F, g, input_shape, dim, keepdim) / share
 
 
-def _evenly_among(F: Any, g: Any, input: Any, value: Any) -> Any:
+def _split_among_equals(F: Any, g: Any, input: Any, value: Any) -> Any:
     equal = F.masked(F.ones_of(input), (input == value) | ((input != input) & (value != value)))
     return equal * (g / F.sum(equal))
 
@@ -181,21 +181,22 @@ def _evenly_among(F: Any, g: Any, input: Any, value: Any) -> Any:
 one_of = op(
     "one_of", lambda xp, input, value: xp.asarray(value, copy=True),
     kind=Kind.FACTORY, public=False, method=False, out=False,
-    doc="Return `value`, an element of the input; all elements equal to it (also NaN) share the gradient.", input=_evenly_among,
+    doc="Return `value`, an element of the input; all elements equal to it (also NaN) share the gradient.",
+    input=_split_among_equals,
 )  # fmt: skip
 op("ones_of", lambda xp, input: xp.ones_like(input), kind=Kind.FACTORY, public=False, method=False, out=False)
 amax_ = op(
     "amax", lambda xp, input, /, dim=(), keepdim=False: xp.max(input, axis=axis_of(dim, input), keepdims=keepdim),
     kind=Kind.REDUCTION, rounds_once=True,
     dtypes="real", public=False, method=False,
-    input=_among_equals,
+    input=_split_among_extremes,
     schema="amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
 )  # fmt: skip
 amin_ = op(
     "amin", lambda xp, input, /, dim=(), keepdim=False: xp.min(input, axis=axis_of(dim, input), keepdims=keepdim),
     kind=Kind.REDUCTION, rounds_once=True,
     dtypes="real", public=False, method=False,
-    input=_among_equals,
+    input=_split_among_extremes,
     schema="amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
 )  # fmt: skip
 
@@ -329,7 +330,7 @@ def _arg(name: str) -> Any:
 argmax, argmin = _arg("argmax"), _arg("argmin")
 
 
-def _truth(name: str, word: str) -> Any:
+def _any_or_all(name: str, word: str) -> Any:
     record = op(
         name,
         lambda xp, input, /, dim=None, keepdim=False: getattr(xp, name)(
@@ -349,7 +350,7 @@ def _truth(name: str, word: str) -> Any:
     return record
 
 
-all, any = _truth("all", "every element is"), _truth("any", "an element is")
+all, any = _any_or_all("all", "every element is"), _any_or_all("any", "an element is")
 
 
 # --- variance -----------------------------------------------------------------------------------------------------
@@ -450,14 +451,14 @@ def std(
     return _std(input, *_variance_arguments("std", input, dim, unbiased, keepdim, correction))
 
 
-def _one_over(F: Any, x: Any) -> Any:
+def _safe_reciprocal(F: Any, x: Any) -> Any:
     """Return `1 / x`, or 0 with gradient 0 where `x` is 0."""
     zero = x == 0
     return F.masked(1 / (x + F.masked(F.ones_of(x), zero)), ~zero)
 
 
 def _std_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, correction: float, keepdim: bool) -> Any:
-    return _variance_grad(F, g * 0.5 * _one_over(F, out), input, input_shape, dim, correction, keepdim)
+    return _variance_grad(F, g * 0.5 * _safe_reciprocal(F, out), input, input_shape, dim, correction, keepdim)
 
 
 _std = op(
@@ -558,7 +559,7 @@ _cumprod = op(
 )  # fmt: skip
 
 
-def _running(name: str, record: Callable[..., Tensor]) -> Any:
+def _cumulative(name: str, record: Callable[..., Tensor]) -> Any:
     def function(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
         if not input.ndim:
             wrap_dim(dim, 0)
@@ -572,7 +573,7 @@ def _running(name: str, record: Callable[..., Tensor]) -> Any:
     return composite(function, inplace=True, out=Out.SETS_DTYPE)
 
 
-cumsum, cumprod = _running("cumsum", _cumsum), _running("cumprod", _cumprod)
+cumsum, cumprod = _cumulative("cumsum", _cumsum), _cumulative("cumprod", _cumprod)
 
 
 # --- log-sum-exp ------------------------------------------------------------------------------------------------
@@ -639,7 +640,7 @@ def _norm_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, p: float,
     if p < 1:
         return g * F.sgn(input) * F.masked(F.pow_scalar(size, p - 1), size != 0) * F.pow_scalar(whole, 1 - p)
     slope = F.sgn(input) * F.pow_scalar(size, p - 1) if p < 2 else input * F.pow_scalar(size, p - 2)
-    return g * slope * _one_over(F, F.pow_scalar(whole, p - 1))
+    return g * slope * _safe_reciprocal(F, F.pow_scalar(whole, p - 1))
 
 
 unchecked_vector_norm = op(

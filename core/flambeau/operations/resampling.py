@@ -120,7 +120,7 @@ def _neighbour(F: Any, array: Any, k: int) -> Any:
     return F.getitem_slice(array, (slice(None), slice(k, k + 1)))
 
 
-def _by_pixel(F: Any, g: Any, weights: Any, index: Any, input_shape: Any) -> Any:
+def _pixel_gradient(F: Any, g: Any, weights: Any, index: Any, input_shape: Any) -> Any:
     """Return the gradient of each pixel.  An extra entry, dropped at the end, collects samples outside the image."""
     batch, channels, count = input_shape
     total = F.zeros_of(g, (batch, channels, count + 1))
@@ -131,7 +131,7 @@ def _by_pixel(F: Any, g: Any, weights: Any, index: Any, input_shape: Any) -> Any
     return F.getitem_slice(total, (slice(None), slice(None), slice(0, count)))
 
 
-def _by_weight(F: Any, g: Any, input: Any, index: Any) -> Any:
+def _weight_gradient(F: Any, g: Any, input: Any, index: Any) -> Any:
     parts = []
     for k in range(index.shape[1]):
         places = _neighbour(F, index, k)
@@ -147,8 +147,8 @@ weighted_pixels = op(
     "weighted_pixels", weighted_pixels_forward,
     kind=Kind.RESAMPLING, promote="accumulate", keeps_dtype=("index",), public=False, method=False,
     out=False,
-    input=_by_pixel,
-    weights=_by_weight,
+    input=_pixel_gradient,
+    weights=_weight_gradient,
 )  # fmt: skip
 
 

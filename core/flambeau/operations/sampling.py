@@ -264,20 +264,20 @@ def normal(
 
     shape = common_shape(*(parameter.shape for parameter in (mean, std) if isinstance(parameter, Tensor)))
     unit = raw_generator(generator, like.device).normal(shape, like._key.raw_dtype)
-    sample = _sampled(unit, like._key) * _plain(std) + _plain(mean)
+    sample = _sampled(unit, like._key) * _detach(std) + _detach(mean)
     parameters = [parameter for parameter in (mean, std) if isinstance(parameter, Tensor)]
     name = f"NormalBackward{3 if len(parameters) == 2 else 1 if like is mean else 2}"
-    return finish(_drawn(sample, name, *parameters), requires_grad, out, pin_memory)
+    return finish(_record_sample(sample, name, *parameters), requires_grad, out, pin_memory)
 
 
-def _plain(value: Any) -> Any:
+def _detach(value: Any) -> Any:
     return value.detach() if isinstance(value, Tensor) else value
 
 
 PUBLIC["normal"] = normal
 
 
-def _in_batch(input: Tensor) -> Tensor:
+def _lift_to_batch(input: Tensor) -> Tensor:
     """Lift the tensor to all active `vmap` levels, as the sample drawn for it is."""
     return hooks.batches.lift(input, open_batches())
 
@@ -289,11 +289,11 @@ def _for_sampler(parameter: Tensor) -> Any:
 
 
 def _drawn_like(input: Tensor, sampler: str, generator: Generator | None, *args: Any) -> Tensor:
-    input = _in_batch(input)
+    input = _lift_to_batch(input)
     return _sampled(getattr(raw_generator(generator, input.device), sampler)(_for_sampler(input), *args), input._key)
 
 
-def _drawn(sample: Tensor, name: str, *parameters: Tensor) -> Tensor:
+def _record_sample(sample: Tensor, name: str, *parameters: Tensor) -> Tensor:
     """Record a sample as depending on the parameters of its distribution; as in PyTorch, their gradients are zeros."""
     for parameter in parameters:
         sample = tied(sample, parameter)
@@ -315,10 +315,10 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = Non
     if p is not None:
         return input.clone().bernoulli_(p, generator=generator)
     _check_probability(input)
-    input = _in_batch(input)
+    input = _lift_to_batch(input)
     raw = raw_generator(generator, input.device)
     sample = raw.bernoulli(input._array.shape, input._key.raw_dtype, _for_sampler(input))
-    return _drawn(_sampled(sample, input._key), "BernoulliBackward0", input)
+    return _record_sample(_sampled(sample, input._key), "BernoulliBackward0", input)
 
 
 def _check_probability(p: Tensor) -> None:
@@ -343,7 +343,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
         raise RuntimeError("cannot sample n_sample <= 0 samples")
     if not replacement and num_samples > input.shape[-1]:
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
-    input = _in_batch(input)
+    input = _lift_to_batch(input)
     key = dispatch_key(dtypes.int64, input.device)
     raw = raw_generator(generator, input.device)
     return _sampled(raw.multinomial(_for_sampler(input), num_samples, replacement), key)
@@ -354,7 +354,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Draw Poisson numbers with the rates in `input`."""
     if input.numel() and input._key.backend.extremes(input._array)[0] < 0:
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
-    return _drawn(_drawn_like(input, "poisson", generator), "PoissonBackward0", input)
+    return _record_sample(_drawn_like(input, "poisson", generator), "PoissonBackward0", input)
 
 
 @composite(

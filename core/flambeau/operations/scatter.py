@@ -165,7 +165,7 @@ def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
         total = scatter_add(input, dim, index, src)
         mean = total / count if input.dtype.category >= dtypes.FLOATING else total.div(count, rounding_mode="floor")
         return mean.to(input.dtype)
-    return _combined(input, dim, index, src, reduce)
+    return _reduce_by_rows(input, dim, index, src, reduce)
 
 
 def _limits(dtype: dtypes.dtype) -> tuple[Any, Any]:
@@ -177,7 +177,7 @@ def _limits(dtype: dtypes.dtype) -> tuple[Any, Any]:
     return limits.min, limits.max
 
 
-def _combined(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
+def _reduce_by_rows(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
     """Reduce by product, minimum or maximum: collect the values for each position in a row, and reduce the rows."""
     if not index.numel():
         return input.clone()
@@ -190,7 +190,7 @@ def _combined(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) 
     neutral = 1 if reduce == "prod" else _limits(input.dtype)[0 if reduce == "amax" else 1]
     rows = input.new_full((size, depth), neutral)
     rows = rows.index_put((ordered, rank), src.reshape(-1)[order])
-    rows = _join(input.reshape(-1, 1), rows)
+    rows = _concat_columns(input.reshape(-1, 1), rows)
     return (rows.prod(1, dtype=input.dtype) if reduce == "prod" else getattr(rows, reduce)(1)).reshape(shape)
 
 
@@ -202,7 +202,7 @@ _rank_among_equals = op(
 )  # fmt: skip
 
 
-def _join(first: Tensor, rows: Tensor) -> Tensor:
+def _concat_columns(first: Tensor, rows: Tensor) -> Tensor:
 
     return cat([first, rows], 1)
 
@@ -496,7 +496,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 # --- copies with a view replaced ----------------------------------------------------------------------------------
 
 
-def _with_part(input: Tensor, src: Tensor, part: Any, what: str) -> Tensor:
+def _replace_view(input: Tensor, src: Tensor, part: Any, what: str) -> Tensor:
     if part(input).shape != src.shape:
         raise RuntimeError(
             f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = "
@@ -510,7 +510,7 @@ def _with_part(input: Tensor, src: Tensor, part: Any, what: str) -> Tensor:
 @composite(grad_fn="SelectScatterBackward0", kind=Kind.MOVEMENT)
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     """Return a copy of `input` with `src` in place of `input.select(dim, index)`."""
-    return _with_part(input, src, lambda t: t.select(dim, index), "select")
+    return _replace_view(input, src, lambda t: t.select(dim, index), "select")
 
 
 @composite(out=Out.OWN_DTYPE | Out.RECORDED | Out.UNCHECKED, grad_fn="SliceScatterBackward0", kind=Kind.MOVEMENT)
@@ -521,13 +521,13 @@ def slice_scatter(
     if step <= 0:
         raise RuntimeError("slice step must be positive")
     index = _along(wrap_dim(dim, input.ndim), slice(start, end, step))
-    return _with_part(input, src, lambda t: t[index], "slice")
+    return _replace_view(input, src, lambda t: t[index], "slice")
 
 
 @composite(grad_fn="DiagonalScatterBackward0", kind=Kind.MOVEMENT)
 def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """Return a copy of `input` with `src` in place of its diagonal."""
-    return _with_part(input, src, lambda t: diagonal(t, offset, dim1, dim2), "diagonal")
+    return _replace_view(input, src, lambda t: diagonal(t, offset, dim1, dim2), "diagonal")
 
 
 @composite(grad_fn="AsStridedScatterBackward0", kind=Kind.MOVEMENT)
@@ -535,7 +535,7 @@ def as_strided_scatter(
     input: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
 ) -> Tensor:
     """Return a copy of `input` with `src` in place of `input.as_strided(size, stride, storage_offset)`."""
-    return _with_part(input, src, lambda t: t.as_strided(size, stride, storage_offset), "as_strided")
+    return _replace_view(input, src, lambda t: t.as_strided(size, stride, storage_offset), "as_strided")
 
 
 # --- reductions of consecutive segments ------------------------------------------------------------------------------
@@ -621,7 +621,7 @@ def segment_reduce(
     flat = data.reshape(math.prod(data.shape[: axis + 1]), math.prod(data.shape[axis + 1 :]))
     every = sizes.reshape(-1)
     segments = repeated_positions(every, flat.shape[0])
-    values = _reduced(flat.float() if data.dtype in dtypes.HALF else flat, segments, every, reduce, initial)
+    values = _reduce_segments(flat.float() if data.dtype in dtypes.HALF else flat, segments, every, reduce, initial)
     values = values.reshape(*sizes.shape, flat.shape[1]).narrow(axis, 1, sizes.shape[-1] - 2)
     return values.reshape(*data.shape[:axis], sizes.shape[-1] - 2, *data.shape[axis + 1 :]).to(data.dtype).contiguous()
 
@@ -657,9 +657,7 @@ def _sizes(data: Tensor, lengths: Tensor | None, offsets: Tensor | None, axis: i
         )
     sizes = cat([before, inside, length - end], -1).long()
     if _extremes(sizes)[0] < 0:
-        raise RuntimeError(
-            f"segment_reduce(): expected {name} within a dimension of {length} elements, but the segments exceed it"
-        )
+        raise RuntimeError(f"segment_reduce(): {name} describe segments outside of a dimension of {length} elements")
     return sizes
 
 
@@ -668,7 +666,7 @@ def _extremes(numbers: Tensor) -> tuple[Any, Any]:
     return numbers._key.backend.extremes(numbers._array) if numbers.numel() else (0, 0)
 
 
-def _reduced(rows: Tensor, segments: Tensor, sizes: Tensor, reduce: str, initial: Any) -> Tensor:
+def _reduce_segments(rows: Tensor, segments: Tensor, sizes: Tensor, reduce: str, initial: Any) -> Tensor:
     """Reduce the rows of each segment."""
     count = sizes.shape[0]
     if reduce == "max":

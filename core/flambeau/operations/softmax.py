@@ -74,15 +74,15 @@ def softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tenso
     tensor([0.5000, 0.5000])
     """
     input, dim = _prepared("softmax", input, dim, dtype)
-    return _softmax(input, dim) if input._array.ndim else _of_a_number(_softmax, input, "SoftmaxBackward0")
+    return _softmax(input, dim) if input._array.ndim else _for_scalar(_softmax, input, "SoftmaxBackward0")
 
 
 @composite(out=Out.OWN_DTYPE | Out.RECORDED | Out.UNCHECKED)
 def log_softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
     """Return the logarithm of the softmax along `dim`, computed without overflow."""
     input, dim = _prepared("log_softmax", input, dim, dtype)
-    return _log_softmax(input, dim) if input._array.ndim else _of_a_number(_log_softmax, input, "LogSoftmaxBackward0")
+    return _log_softmax(input, dim) if input._array.ndim else _for_scalar(_log_softmax, input, "LogSoftmaxBackward0")
 
 
-def _of_a_number(function: Callable[..., Tensor], input: Tensor, name: str) -> Tensor:
+def _for_scalar(function: Callable[..., Tensor], input: Tensor, name: str) -> Tensor:
     return merge_nodes(function(input.reshape(1), 0).reshape(()), name, (input,))

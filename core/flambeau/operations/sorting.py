@@ -231,7 +231,7 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     if not input.shape[dim]:
         raise IndexError(f"mode(): Expected reduction dim {dim} to have non-zero size.")
     ordered, places = sort(input.detach().movedim(dim, -1))
-    counting = _counting(ordered.shape[-1], input)
+    counting = _arange_like(ordered.shape[-1], input)
     starts = constant_pad((ordered[..., 1:] != ordered[..., :-1]) * counting[1:], [1, 0])
     repeats = counting - cummax(starts, -1)[0]
     indices = places.gather(-1, repeats.argmax(-1, keepdim=True)).movedim(-1, dim)
@@ -239,7 +239,7 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     return _named("mode", *((values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim))))
 
 
-def _counting(length: int, like: Tensor) -> Tensor:
+def _arange_like(length: int, like: Tensor) -> Tensor:
     from .creation.ranges import arange
 
     return arange(length, device=like.device)
@@ -410,8 +410,8 @@ def unique(
     require_data("_unique2" if dim is None else "unique_dim", input)
     require_dtype("unique", input, "real")
     rows = input.reshape(-1, 1) if dim is None else _slices(input, dim)
-    order = _lexicographic(rows)
-    values, inverse, counts = _groups(rows[order], return_inverse, return_counts)
+    order = _lexicographic_order(rows)
+    values, inverse, counts = _group_rows(rows[order], return_inverse, return_counts)
     if inverse is not None:
         inverse = inverse.new_empty(len(order)).index_put((order,), inverse)
     return _unique_result(input, values, inverse, counts, dim)
@@ -423,7 +423,7 @@ def unique_consecutive(input: Tensor, return_inverse: bool = False, return_count
     require_data("unique_consecutive", input)
     require_dtype("unique", input, "real")
     rows = input.reshape(-1, 1) if dim is None else _slices(input, dim)
-    return _unique_result(input, *_groups(rows, return_inverse, return_counts), dim)
+    return _unique_result(input, *_group_rows(rows, return_inverse, return_counts), dim)
 
 
 def _slices(input: Tensor, dim: int) -> Tensor:
@@ -432,17 +432,17 @@ def _slices(input: Tensor, dim: int) -> Tensor:
     return input.movedim(dim, 0).reshape(count, input.numel() // max(count, 1))
 
 
-def _lexicographic(rows: Tensor) -> Tensor:
+def _lexicographic_order(rows: Tensor) -> Tensor:
     """Return the indices that sort rows lexicographically."""
     if not rows.shape[1]:
-        return _counting(rows.shape[0], rows)
+        return _arange_like(rows.shape[0], rows)
     order: Tensor = argsort(rows[:, -1], stable=True)
     for column in reversed(range(rows.shape[1] - 1)):
         order = order[argsort(rows[order, column], stable=True)]
     return order
 
 
-def _starts(rows: Tensor) -> Tensor:
+def _group_starts(rows: Tensor) -> Tensor:
     """True where a row differs from the row before it, and for the first row."""
     from .joining import cat
 
@@ -450,13 +450,13 @@ def _starts(rows: Tensor) -> Tensor:
     return cat([first, (rows[1:] != rows[:-1]).any(1)])
 
 
-def _groups(rows: Tensor, with_inverse: bool, with_counts: bool) -> tuple[Tensor, Tensor | None, Tensor | None]:
+def _group_rows(rows: Tensor, with_inverse: bool, with_counts: bool) -> tuple[Tensor, Tensor | None, Tensor | None]:
     """For rows whose equal rows are adjacent, return one row per group and, if requested, each row's group and the group
     sizes.
     """
     from .joining import cat
 
-    starts = _starts(rows)
+    starts = _group_starts(rows)
     places, inverse, counts = starts.nonzero().reshape(-1), None, None
     if with_inverse:
         inverse = starts.cumsum(0) - 1
@@ -475,7 +475,7 @@ def _unique_result(input: Tensor, values: Tensor, inverse: Tensor | None, counts
     return result if len(result) > 1 else values
 
 
-_among = op(
+_isin = op(
     "among", lambda xp, input, other: xp.any(input == other, axis=-1),
     kind=Kind.INDEXING, narrow=Narrow.NONE, promote="compare", public=False, method=False, out=False,
     doc="Whether each element of `input[..., 0]` is in the vector `other`.",
@@ -520,5 +520,5 @@ def isin(
     for tensor in (elements, test_elements):
         if tensor.dtype is dtypes.bool_ or tensor.is_complex():
             raise RuntimeError(f"Unsupported input type encountered for isin(): {tensor.dtype.legacy_name}")
-    mask: Tensor = _among(elements.unsqueeze(-1), test_elements.reshape(-1))
+    mask: Tensor = _isin(elements.unsqueeze(-1), test_elements.reshape(-1))
     return ~mask if invert else mask

@@ -497,7 +497,7 @@ def gradient(input: Tensor, *, spacing: Any = None, dim: Dims | None = None, edg
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
     spacing = as_python(spacing)
     if isinstance(spacing, Tensor):
-        raise TypeError("gradient(): argument 'spacing' must be a number, several, or several Tensors, not Tensor")
+        raise TypeError("gradient(): argument 'spacing' must be a number, a list of numbers or a list of Tensors, not Tensor")
     dims, spacing = reduced_dims(dim, input.ndim), 1 if spacing is None else spacing
     spaces = list(spacing) if isinstance(spacing, (tuple, list)) else [spacing] * len(dims)
     if len(spaces) != len(dims):

@@ -166,7 +166,7 @@ def set_tangent(tensor: Tensor, level: Level, tangent: Tensor) -> None:
             f"is not supported. Tensor is of size {list(tensor.shape)} while the given forward gradient is of "
             f"size {list(tangent.shape)}."
         )
-    _set(tensor, level, _laid_out_as(tensor, tangent))
+    _set(tensor, level, _match_layout(tensor, tangent))
 
 
 def _set(tensor: Tensor, level: Level, tangent: Tensor | None) -> None:
@@ -174,7 +174,7 @@ def _set(tensor: Tensor, level: Level, tangent: Tensor | None) -> None:
     level.members.append(weakref.ref(tensor))
 
 
-def _laid_out_as(primal: Tensor, tangent: Tensor) -> Tensor:
+def _match_layout(primal: Tensor, tangent: Tensor) -> Tensor:
     """Return the tangent in the `vmap` levels of its primal, with strides in the same order, so that views fit both."""
     tangent = hooks.batches.lift(tangent, primal._key.levels)
     strides, tangent_strides = (t._key.backend.strides(t._array) for t in (primal, tangent))
@@ -198,13 +198,13 @@ def tangent_of(tensor: Any, level: Level) -> Any:
     source, tangent = tensor.__dict__.get("_derived", {}).get(level, (None, None))
     if source is not base_tangent:  # not derived yet, or the base has been written to
         _, record, params, _ = tensor._view
-        tangent = _laid_out_as(tensor, _viewed(record, base_tangent, params))
+        tangent = _match_layout(tensor, _view_tangent(record, base_tangent, params))
         tensor.__dict__.setdefault("_derived", {})[level] = base_tangent, tangent
         level.members.append(weakref.ref(tensor))
     return tangent
 
 
-def _viewed(view: Operation, tangent: Tensor, params: tuple[Any, ...]) -> Any:
+def _view_tangent(view: Operation, tangent: Tensor, params: tuple[Any, ...]) -> Any:
     """Apply a view operation to a tangent."""
     return seen_of(RECORDED, tangent, view.name, params)
 
@@ -290,7 +290,7 @@ def propagate(
         results = [result] if isinstance(result, Tensor) else list(result)
         derived = derive(tangents, result)
     for output, tangent in zip(results, derived, strict=True):
-        if tangent is not None and not _has_from_base(output, level):
+        if tangent is not None and not _derives_tangent(output, level):
             set_tangent(output, level, tangent)
     for node in {output.grad_fn for output in results if output.grad_fn is not None}:
         for index, holder in saved_outputs(node):
@@ -299,7 +299,7 @@ def propagate(
     return result
 
 
-def _has_from_base(tensor: Tensor, level: Level) -> bool:
+def _derives_tangent(tensor: Tensor, level: Level) -> bool:
     """Whether the tensor is a new view whose base has a tangent, from which its own is derived."""
     if tensor._view is None or tensor._view[1] is None or level in tensor.__dict__.get("_tangents", {}):
         return False
@@ -324,20 +324,20 @@ def push_forward(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...
     several = bool(op.results) or op.returns_list
     if op.view:
         (tangent,) = tangents
-        derived = _viewed(op, tangent, params)
+        derived = _view_tangent(op, tangent, params)
         return list(derived) if several else [derived]
     results = list(result) if several else [result]
     nothing = [None] * len(results)
     if not op.differentiable or is_inference_mode_enabled() or not any(output._key.dtype.category >= 2 for output in results):
         return nothing
-    with enable_grad(), _unseen_by_hooks():
+    with enable_grad(), _without_saved_tensor_hooks():
         edge = _record(op, tensors, params, tangents, results)
         node = edge.node if type(edge) is Output else edge
-        weights = [_blank(output) for output in results]
+        weights = [_zero_cotangent(output) for output in results]
         pulled = node.apply(RECORDED, weights if several else weights[0], unpack_tensor)
         roots = [
             (engine.edge_of(engine.fit(gradient, engine.key_of_edge(edge), engine.shape_of(edge), True)), tangent)
-            for edge, gradient, tangent in zip(node.edges, pulled, _along_edges(op, tangents), strict=False)
+            for edge, gradient, tangent in zip(node.edges, pulled, _tangents_of_edges(op, tangents), strict=False)
             if gradient is not None and tangent is not None and edge is not None and gradient._requires_grad
         ]
     inputs = [weight for weight in weights if weight._requires_grad]
@@ -351,7 +351,7 @@ def push_forward(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...
 
 
 @contextmanager
-def _unseen_by_hooks() -> Iterator[None]:
+def _without_saved_tensor_hooks() -> Iterator[None]:
     """Disable this thread's saved-tensor hooks for a graph that is differentiated immediately and then dropped."""
     mine = [context for context in SAVE_HOOKS if context._thread == get_ident()]
     for context in mine:
@@ -362,7 +362,7 @@ def _unseen_by_hooks() -> Iterator[None]:
         SAVE_HOOKS.extend(mine)
 
 
-def _along_edges(op: Operation, tangents: list[Any]) -> list[Any]:
+def _tangents_of_edges(op: Operation, tangents: list[Any]) -> list[Any]:
     """Return the tangents of the arguments for which a node has an edge."""
     if op.variadic:
         return tangents
@@ -387,7 +387,7 @@ def _record(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], ta
     return edge
 
 
-def _blank(result: Tensor) -> Tensor:
+def _zero_cotangent(result: Tensor) -> Tensor:
     """Return a cotangent to differentiate at, in the shape of a result.  As the map is linear, it may be zeros."""
     key = result._key
     blank = wrap(key.backend.xp.zeros((), dtype=key.raw_dtype), key).expand(result.shape)

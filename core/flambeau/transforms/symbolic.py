@@ -260,5 +260,5 @@ def _check_range(function: str, size: Any, smallest: int | None, largest: int | 
 def _as_wide(choose: Callable[..., Any], *given: Any) -> Any:
     for number in given:
         if not isinstance(number, numbers.Real):
-            raise AssertionError(f"expected a whole or a floating-point number, got {type(number)}")
+            raise AssertionError(f"expected an integer or a floating-point number, got {type(number)}")
     return choose(given) if all(isinstance(number, numbers.Integral) for number in given) else float(choose(given))

@@ -63,9 +63,9 @@ def from_data(data: Any, dtype: Dtype | None, device: Any, copy: bool | None) ->
     if _is_array(data):
         return _from_array(data, dtype, device, copy)
     if isinstance(data, StorageBase) or hasattr(data, "__dlpack__"):
-        shared = _on_memory(data, dtype)
+        shared = _share_memory(data, dtype)
         assert shared is not None
-        return _converted(shared, dispatch_key(dtype or shared.dtype, as_device(device) or _own_device(data)), bool(copy))
+        return _converted(shared, dispatch_key(dtype or shared.dtype, as_device(device) or _device_of_data(data)), bool(copy))
     if isinstance(data, (list, tuple)):
         result = _from_plain_lists(data, None if dtype is None else dtypes.meant(dtype), device)
         if result is not None:
@@ -112,10 +112,10 @@ def _scalar_array(value: Any, key: DispatchKey) -> Any:
     try:
         return key.backend.asarray(value, key.raw_dtype, index=key.device.index or 0)
     except OverflowError:
-        return key.backend.asarray(_integer(value, key.dtype), key.raw_dtype, index=key.device.index or 0)
+        return key.backend.asarray(_convert_large_integer(value, key.dtype), key.raw_dtype, index=key.device.index or 0)
 
 
-def _integer(value: Any, dtype: Dtype) -> Any:
+def _convert_large_integer(value: Any, dtype: Dtype) -> Any:
     """Convert a number outside the range of `dtype`, as `converted` does; raise ValueError if it exceeds 64 bits."""
     if isinstance(value, int) and dtype is not dtypes.uint64 and not -(2**63) <= value < 2**63:
         raise ValueError("Overflow when unpacking long long")
@@ -146,12 +146,12 @@ def _from_sequences(data: Any, dtype: Dtype | None, device: Any) -> Tensor:
     try:
         array = key.backend.asarray(_cast(numbers, key.dtype), key.raw_dtype, index=index)
     except (ValueError, OverflowError):
-        array = key.backend.asarray([_integer(number, key.dtype) for number in numbers], key.raw_dtype, index=index)
+        array = key.backend.asarray([_convert_large_integer(number, key.dtype) for number in numbers], key.raw_dtype, index=index)
     return wrap(key.backend.xp.reshape(array, shape), key)
 
 
 def _shape_of(data: Any) -> tuple[int, ...]:
-    """The shape of nested sequences, read from the first element of each."""
+    """Return the shape of nested sequences, read from the first element of each."""
     shape = []
     while _is_sequence(data):
         shape.append(len(data))
@@ -168,7 +168,7 @@ def _dtype_in(data: Any) -> Dtype:
     if isinstance(data, Tensor):
         return data.dtype
     if _is_array(data):
-        return _adopted(data)[2]
+        return _as_backend_array(data)[2]
     if isinstance(data, (int, float, complex)):
         return dtypes.promotion_of_scalar(type(data))
     if isinstance(data, (str, bytes)):
@@ -210,7 +210,7 @@ def _cast(numbers: list[Any], dtype: Dtype) -> list[Any]:
 # --- sharing memory -----------------------------------------------------------------------------------------------
 
 
-def _adopted(data: Any) -> tuple[Backend, Any, Dtype]:
+def _as_backend_array(data: Any) -> tuple[Backend, Any, Dtype]:
     """Return the backend for another library's array, the array converted to that backend, and its dtype."""
     from ... import backend as backends
 
@@ -255,7 +255,7 @@ def _from_array(data: Any, dtype: Dtype | None, device: Any, copy: bool | None) 
         return _converted(
             wrap(taken, dispatch_key(own.dtype_of(taken), place)), dispatch_key(dtype or own.dtype_of(taken), place), False
         )
-    backend, array, array_dtype = _adopted(data)
+    backend, array, array_dtype = _as_backend_array(data)
     source = dispatch_key(array_dtype, as_device(backend.device_type))
     target = dispatch_key(dtype or array_dtype, place)
     if not copy:
@@ -265,9 +265,9 @@ def _from_array(data: Any, dtype: Dtype | None, device: Any, copy: bool | None) 
     return _converted(wrap(array, source), target, copy=False)
 
 
-def _around(data: Any) -> Tensor:
+def _share_array(data: Any) -> Tensor:
     """Return a tensor that shares the memory of another library's array, on the array's device."""
-    backend, array, dtype = _adopted(data)
+    backend, array, dtype = _as_backend_array(data)
     return wrap(_shared(backend, array), dispatch_key(dtype, as_device(backend.device_type)))
 
 
@@ -283,10 +283,10 @@ def _shared(backend: Backend, array: Any) -> Any:
     return backend.window(array) if is_mutable(backend) else array
 
 
-def _on_memory(data: Any, dtype: Dtype | None) -> Tensor | None:
+def _share_memory(data: Any, dtype: Dtype | None) -> Tensor | None:
     """Return a tensor that shares the memory of an array, a storage, or an object with DLPack or the buffer protocol, or None."""
     if _is_array(data):
-        return _around(data)
+        return _share_array(data)
     if isinstance(data, StorageBase):
         return data.as_tensor(dtype or getattr(data, "dtype", dtypes.int64))
     if hasattr(data, "__dlpack__"):
@@ -327,12 +327,12 @@ def asarray(
     elif _is_array(obj) and (copy or (copy is None and getattr(obj, "shape", None) == ())):  # another library's scalar
         return finish(from_data(obj, dtype, device, copy=True), requires_grad)
     else:
-        source = _on_memory(obj, dtype)
+        source = _share_memory(obj, dtype)
     if source is None:
         if copy is False:
             raise ValueError("can't alias arbitrary sequence into a tensor.")
         return finish(from_data(obj, dtype, device, copy=None), requires_grad)
-    key = dispatch_key(dtype or source.dtype, as_device(device) or _own_device(obj))
+    key = dispatch_key(dtype or source.dtype, as_device(device) or _device_of_data(obj))
     if copy is False:
         _check_alias(obj, source, key)
     result = _converted(source, key, copy=False)
@@ -340,7 +340,7 @@ def asarray(
     return _with_requires_grad(result, requires_grad) if source is obj else finish(result, requires_grad)
 
 
-def _own_device(data: Any) -> Device | None:
+def _device_of_data(data: Any) -> Device | None:
     """Return the device of a tensor or a storage, or None for any other object."""
     return data.device if isinstance(data, (Tensor, StorageBase)) else None
 
@@ -387,7 +387,7 @@ def from_numpy(ndarray: Any, /) -> Tensor:
     if not hasattr(ndarray, "__array_interface__") or isinstance(ndarray, Tensor) or is_library_scalar(ndarray):
         cls = type(ndarray)
         raise TypeError(f"expected np.ndarray (got {cls.__name__ if cls.__module__ == 'builtins' else _full_name(cls)})")
-    return _around(ndarray)
+    return _share_array(ndarray)
 
 
 def _full_name(cls: type) -> str:

@@ -86,7 +86,7 @@ def publish_factory(
     name: str,
     doc: str,
     factory: Callable[..., Tensor],
-    of_defaults: Callable[[DispatchKey, tuple[int, ...]], Tensor] | None = None,
+    default_factory: Callable[[DispatchKey, tuple[int, ...]], Tensor] | None = None,
     kind: Kind = Kind.FACTORY,
 ) -> Callable[..., Tensor]:
     """Register a factory function and return its public form.
@@ -94,19 +94,19 @@ def publish_factory(
     Args:
         name, doc: its name and docstring.
         factory: the function, with all options.
-        of_defaults: for a factory of `*size`: the function of a dispatch key and a shape that replaces it when no option is
+        default_factory: for a factory of `*size`: the function of a dispatch key and a shape that replaces it when no option is
         given.
         kind: the kind of operation.
     """
     factory.__name__ = factory.__qualname__ = name
     factory.__doc__ = doc
     register(name, {"kind": kind})
-    PUBLIC[name] = factory if of_defaults is None else _offered_to_modes(name, factory, of_defaults)
+    PUBLIC[name] = factory if default_factory is None else _open_to_modes(name, factory, default_factory)
     return PUBLIC[name]
 
 
-def _offered_to_modes(
-    name: str, factory: Callable[..., Any], of_defaults: Callable[[DispatchKey, tuple[int, ...]], Tensor]
+def _open_to_modes(
+    name: str, factory: Callable[..., Any], default_factory: Callable[[DispatchKey, tuple[int, ...]], Tensor]
 ) -> Callable[..., Any]:
     """Wrap a factory of `*size` so that a TorchFunctionMode can override it, though it has no tensor arguments."""
 
@@ -115,7 +115,7 @@ def _offered_to_modes(
         if FAST and args and not kwargs:
             shape = plain_shape(args)
             if shape is not None:
-                return of_defaults(dispatch_key(dtypes.get_default_dtype()), shape)
+                return default_factory(dispatch_key(dtypes.get_default_dtype()), shape)
         if not FAST and overriding.wanted((), name=name):
             return overriding.handle_torch_function(create, (), *args, **kwargs)
         if kwargs and "size" in kwargs:

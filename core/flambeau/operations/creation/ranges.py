@@ -21,7 +21,7 @@ from .from_data import tensor
 from .from_shape import dtype_for, plain_number
 from .options import devices_for, dtype_of_out, finish, key_for
 
-_FEW = 16  # up to this length, Python is faster than an array library
+_MAX_PYTHON_STEPS = 16  # up to this length, Python is faster than an array library
 _REAL = frozenset({int, float})
 
 
@@ -159,7 +159,7 @@ def _finish_1d(result: Tensor, requires_grad: bool | None, out: Tensor | None, p
     return finish(result, requires_grad, out, pin_memory)
 
 
-def _ends(
+def _convert_ends(
     name: str, start: Any, end: Any, steps: int, dtype: Dtype | None, device: Any, out: Tensor | None
 ) -> tuple[Any, Any, DispatchKey]:
     """Convert start and end to the result's dtype, complex if either is; return them and the result's dispatch key.
@@ -205,7 +205,7 @@ def linspace(
 ) -> Tensor:
     """Return `steps` numbers from `start` to `end`, both included, evenly spaced."""
     steps = as_int("linspace", "steps", steps)
-    start, end, key = _ends("linspace", start, end, steps, dtype, device, out)
+    start, end, key = _convert_ends("linspace", start, end, steps, dtype, device, out)
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     if key.dtype is not dtypes.float32:
@@ -215,8 +215,8 @@ def linspace(
         parts = (linspace(part(start), part(end), steps, dtype=key.dtype.to_real(), device=key.device) for part in (_real, _imag))
         return _finish_1d(PUBLIC["complex"](*parts), requires_grad, out, pin_memory)
     index = key.device.index or 0
-    if key.dtype is dtypes.float32 and 0 < steps <= _FEW:
-        array = key.backend.namespace_on(index).asarray(_few_evenly_spaced(start, end, steps), dtype=key.raw_dtype)
+    if key.dtype is dtypes.float32 and 0 < steps <= _MAX_PYTHON_STEPS:
+        array = key.backend.namespace_on(index).asarray(_python_linspace(start, end, steps), dtype=key.raw_dtype)
     else:
         with key.backend.guard(index):
             array = _evenly_spaced(start, end, steps, key)
@@ -231,20 +231,20 @@ def _imag(value: Any) -> float:
     return complex(value).imag
 
 
-def _singles(start: Any, end: Any, gaps: int) -> tuple[float, float, float]:
+def _float32_ends(start: Any, end: Any, gaps: int) -> tuple[float, float, float]:
     """Return start, end and step rounded to float32 as in PyTorch, which then computes fused multiply-adds."""
     start, end = single(start), single(end)
     return start, end, single(single(end - start) / gaps)
 
 
-def _few_evenly_spaced(start: Any, end: Any, steps: int) -> list[float]:
+def _python_linspace(start: Any, end: Any, steps: int) -> list[float]:
     """Return the numbers of `linspace`.  The first half is counted from the start and the second half from the end, as in
     PyTorch.
     """
     if steps == 1:  # `end` may be infinite: no step is computed
         return [start]
     half, gaps = steps // 2, steps - 1
-    start, end, step = _singles(start, end, gaps)
+    start, end, step = _float32_ends(start, end, gaps)
     numbers = []
     for position in builtins.range(half):
         numbers.append(start + step * position)
@@ -262,13 +262,13 @@ def _evenly_spaced(start: Any, end: Any, steps: int, key: DispatchKey) -> Any:
     gaps = steps - 1
     step = (end - start) / gaps
     if dtype is dtypes.float32:
-        start, end, step = _singles(start, end, gaps)
+        start, end, step = _float32_ends(start, end, gaps)
     halves = _positions(xp, steps, backend.dtypes.get(dtypes.float64, key.raw_dtype))
     if dtype in dtypes.HALF:  # float16 and bfloat16 round after each operation
         start, end = (xp.asarray(value, dtype=key.raw_dtype) for value in (start, end))
         halves = [backend.astype(array, key.raw_dtype) for array in halves]
         step = (end - start) / xp.asarray(gaps, dtype=key.raw_dtype)
-    add = _multiplied_and_added if dtype is dtypes.float64 or dtype.category <= dtypes.INTEGER else _added
+    add = _fused_multiply_add if dtype is dtypes.float64 or dtype.category <= dtypes.INTEGER else _multiply_add
     return backend.astype(xp.concat([add(start, step, halves[0]), add(end, -step, halves[1])]), key.raw_dtype)
 
 
@@ -278,17 +278,17 @@ def _positions(xp: Any, steps: int, dtype: Any) -> list[Any]:
     return [position[:half], steps - 1 - position[half:]]
 
 
-def _added(start: Any, step: Any, position: Any) -> Any:
+def _multiply_add(start: Any, step: Any, position: Any) -> Any:
     return start + step * position
 
 
-def _multiplied_and_added(start: float, step: float, position: Any) -> Any:
+def _fused_multiply_add(start: float, step: float, position: Any) -> Any:
     """Compute `start + step * position`, rounded once like the fused multiply-add that PyTorch uses.
 
     It adds the rounding errors of the product (Dekker 1971), exact for positions below 2**26, and of the sum (Knuth 1969).
     """
     if not math.isfinite(step):
-        return _added(start, step, position)
+        return _multiply_add(start, step, position)
     mantissa, exponent = math.frexp(step)
     high = math.ldexp(round(mantissa * 2.0**26), exponent - 26)
     product = step * position
@@ -327,7 +327,7 @@ def logspace(
 ) -> Tensor:
     """Return `base ** exponent` for the exponents `linspace(start, end, steps)`."""
     steps, first = as_int("logspace", "steps", steps), plain_number(start)
-    start, end, key = _ends("logspace", start, end, steps, dtype, device, out)
+    start, end, key = _convert_ends("logspace", start, end, steps, dtype, device, out)
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     _refuse_dtype("logspace_cpu", key.dtype, steps)
@@ -360,7 +360,7 @@ def _exponents(start: Any, end: Any, steps: int, key: DispatchKey) -> Tensor:
     with place.backend.guard(place.device.index or 0):
         xp = place.backend.namespace_on(place.device.index or 0)
         from_start, from_end = _positions(xp, steps, place.raw_dtype)
-        return wrap(xp.concat([_added(start, step, from_start), _added(end, -step, from_end)]), place)
+        return wrap(xp.concat([_multiply_add(start, step, from_start), _multiply_add(end, -step, from_end)]), place)
 
 
 def _complex_powers(base: float, exponents: Tensor) -> Tensor:

@@ -76,9 +76,9 @@ _KNOWN: dict[int, tuple[Any, bool]] = {}  # keyed by id, as a namespace may be u
 def getitem(xp: Any, array: Any, index: Any) -> Any:
     """Return `array[index]` for any index that NumPy accepts."""
     array, index = _with_dimensions_for_scalar_masks(xp, array, index)
-    items = _expanded(xp, array.shape, index)
+    items = _expand_index(xp, array.shape, index)
     if any(map(_is_array, items)):
-        places = _places(xp, array.shape, items)
+        places = _flat_positions(xp, array.shape, items)
         return xp.reshape(xp.take(xp.reshape(array, (-1,)), xp.reshape(places, (-1,)), axis=0), places.shape)
     return array[tuple(items)]
 
@@ -86,7 +86,7 @@ def getitem(xp: Any, array: Any, index: Any) -> Any:
 def put(xp: Any, array: Any, index: Any, value: Any) -> Any:
     """Return a copy of `array` with `value` at `index`."""
     shape, (array, index) = array.shape, _with_dimensions_for_scalar_masks(xp, array, index)
-    places = _places(xp, array.shape, _expanded(xp, array.shape, index))
+    places = _flat_positions(xp, array.shape, _expand_index(xp, array.shape, index))
     values = xp.broadcast_to(value, places.shape)
     flat = overwrite(xp, xp.reshape(array, (-1,)), xp.reshape(places, (-1,)), xp.reshape(values, (-1,)))
     return xp.reshape(flat, shape)
@@ -124,7 +124,7 @@ def _is_array(item: Any) -> bool:
     return hasattr(item, "dtype")
 
 
-def _expanded(xp: Any, shape: tuple[int, ...], index: Any) -> list[Any]:
+def _expand_index(xp: Any, shape: tuple[int, ...], index: Any) -> list[Any]:
     """Expand an index to one item per dimension: slices are clipped to bounds, masks become index arrays."""
     items = list(index) if isinstance(index, tuple) else [index]
     used = sum(0 if item is None or item is Ellipsis else _dims(xp, item) for item in items)
@@ -139,13 +139,13 @@ def _expanded(xp: Any, shape: tuple[int, ...], index: Any) -> list[Any]:
         elif item is None:
             expanded.append(None)
         elif isinstance(item, slice):
-            expanded.append(_bounded(item, shape[axis]))
+            expanded.append(_clip_slice(item, shape[axis]))
             axis += 1
         elif _is_array(item) and xp.isdtype(item.dtype, "bool"):
             expanded += _where_true(xp, item, axis, shape)
             axis += item.ndim
         else:
-            expanded.append(_inside(xp, item, axis, shape[axis]))
+            expanded.append(_wrap_indices(xp, item, axis, shape[axis]))
             axis += 1
     return expanded
 
@@ -164,12 +164,12 @@ def _dims(xp: Any, item: Any) -> int:
     return item.ndim if _is_array(item) and xp.isdtype(item.dtype, "bool") else 1
 
 
-def _bounded(item: slice, length: int) -> slice:
+def _clip_slice(item: slice, length: int) -> slice:
     start, stop, step = item.indices(length)
     return slice(start, None if stop >= length else max(start, stop), step)
 
 
-def _inside(xp: Any, item: Any, axis: int, length: int) -> Any:
+def _wrap_indices(xp: Any, item: Any, axis: int, length: int) -> Any:
     """Convert negative indices to non-negative ones.  Raises IndexError if an index is out of bounds."""
     if not _is_array(item):
         if not -length <= item < length:
@@ -183,7 +183,7 @@ def _inside(xp: Any, item: Any, axis: int, length: int) -> Any:
     return xp.where(item < 0, item + length, item)
 
 
-def _places(xp: Any, shape: tuple[int, ...], items: list[Any]) -> Any:
+def _flat_positions(xp: Any, shape: tuple[int, ...], items: list[Any]) -> Any:
     """Return the position in the flattened array of each element of `array[items]`."""
     arrays = any(map(_is_array, items))
     wide = [n for n, item in enumerate(items) if arrays and (_is_array(item) or isinstance(item, int))]

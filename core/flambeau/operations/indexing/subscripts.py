@@ -1,4 +1,4 @@
-"""`x[index]` and `x[index] = value`; gathering and scattering."""
+"""Read and write `x[index]`; gather, scatter and select elements by index."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ _set = op(
 _SEQUENCES = (list, tuple, range)
 
 
-def _stands_for_tuple(index: Any) -> bool:
+def _is_legacy_tuple(index: Any) -> bool:
     """Whether a list is interpreted as a tuple with an index per dimension (deprecated)."""
     if not isinstance(index, list) or len(index) >= 32:
         return False
@@ -139,7 +139,7 @@ def _stands_for_tuple(index: Any) -> bool:
 
 def raw_index(tensor: Tensor, index: Any) -> tuple[tuple[Any, ...], bool, str]:
     """Convert an index for the backend.  Also return whether it is an advanced index, and the view operation of a basic one."""
-    items = index if isinstance(index, tuple) else tuple(index) if _stands_for_tuple(index) else (index,)
+    items = index if isinstance(index, tuple) else tuple(index) if _is_legacy_tuple(index) else (index,)
     raw: list[Any] = []
     advanced, operation = False, "getitem_alias"
     consumed = 0  # number of dimensions indexed so far
@@ -367,7 +367,7 @@ def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
         check_batch(key, value._key)
         value = value._key.materialize(value).to(key.device, key.dtype)
         value = value if type(key) is DispatchKey else hooks.batches.lift(value, key.levels)
-    value = _fitting(key, value, self._array, raw)
+    value = _drop_leading_ones(key, value, self._array, raw)
     if not advanced and self._view is not None and may_overlap(self):
         self[index].copy_(value)  # elements share memory, so a write may change several of them
         return
@@ -397,7 +397,7 @@ def _node_name_of_write(index: tuple[Any, ...], is_tensor: bool) -> str:
     return "IndexPutBackward0" if all(getattr(item, "ndim", 0) for item in chosen) else "CopySlices"
 
 
-def _fitting(key: Any, value: Tensor, target: Any, index: Any) -> Tensor:
+def _drop_leading_ones(key: Any, value: Tensor, target: Any, index: Any) -> Tensor:
     """Drop leading dimensions of size 1 until `value` has no more dimensions than `target[index]`, as PyTorch does."""
     shape = value._array.shape
     if not shape or shape[0] != 1:

@@ -107,11 +107,11 @@ def _solution(A: Any, B: Any, left: bool) -> tuple[Tensor, Tensor]:
     A, B = broadcast_matrices(A, B)
     result, info = _solve(A, B) if left else _solve(A.mT, B.mT)
     if is_vector or not left:
-        result = merge_nodes(_laid_out(result.squeeze(-1)) if is_vector else result.mT, "LinalgSolveExBackward0", operands)
+        result = merge_nodes(_to_column_major(result.squeeze(-1)) if is_vector else result.mT, "LinalgSolveExBackward0", operands)
     return result, info
 
 
-def _laid_out(vectors: Tensor) -> Tensor:
+def _to_column_major(vectors: Tensor) -> Tensor:
     """Copy a batch of vectors to PyTorch's strides: column-major in the last two dimensions, like a matrix."""
     return vectors.mT.contiguous().mT if vectors.ndim > 1 else vectors  # a property
 
@@ -360,13 +360,13 @@ def least_squares(xp: Any, A: Any, B: Any, inverse: Any, is_vector: bool, with_r
     solution = xp.matmul(inverse, right)
     errors = xp.abs(xp.matmul(A, solution) - right)
     residuals = xp.sum(errors * errors, axis=-2) if with_residuals else xp.zeros((0,), dtype=real)
-    solution = _as_lapack_writes(xp, solution, A.shape[-2])
+    solution = _to_lapack_layout(xp, solution, A.shape[-2])
     if is_vector:
         solution, residuals = solution[..., 0], residuals[..., 0] if with_residuals else residuals
     return solution, residuals, inverse
 
 
-def _as_lapack_writes(xp: Any, solution: Any, rows: int) -> Any:
+def _to_lapack_layout(xp: Any, solution: Any, rows: int) -> Any:
     """Copy the solution to LAPACK's strides: column-major, in the first rows of a right-hand side with `rows` rows."""
     transposed = xp.matrix_transpose(solution)
     columns = transposed.shape[-1]

@@ -163,7 +163,7 @@ for _function in (hann_window, hamming_window, blackman_window, bartlett_window,
 # --- the short-time Fourier transform --------------------------------------------------------------------------------
 
 
-def _described(name: str, input: Tensor, n_fft: int, hop: int, length: int, window: Tensor | None) -> str:
+def _describe_call(name: str, input: Tensor, n_fft: int, hop: int, length: int, window: Tensor | None) -> str:
     kind = f"torch.{input.dtype.legacy_name}Tensor"
     shown = "None" if window is None else f"torch.{window.dtype.legacy_name}Tensor{{{list(window.shape)}}}"
     return f"{name}({kind}{list(input.shape)}, n_fft={n_fft}, hop_length={hop}, win_length={length}, window={shown})"
@@ -181,7 +181,7 @@ def _checked_window(name: str, input: Tensor, n_fft: int, hop: int, length: int,
             f"expected a 1D window tensor of size equal to win_length={length}, but got window with size {list(window.shape)}"
         )
     if problem:
-        raise RuntimeError(f"{_described(name, input, n_fft, hop, length, window)} : {problem}")
+        raise RuntimeError(f"{_describe_call(name, input, n_fft, hop, length, window)} : {problem}")
     if window is None and length == n_fft:
         return None
     from ..padding import pad
@@ -240,7 +240,7 @@ def stft(
             "stft requires the return_complex parameter be given for real inputs, and will further require that "
             "return_complex=True in a future PyTorch release."
         )
-    where = _described("stft", input, n_fft, hop, length, window)
+    where = _describe_call("stft", input, n_fft, hop, length, window)
     if input.dtype in dtypes.HALF:
         raise RuntimeError(f"FFT doesn't support tensors of type: {input.dtype.legacy_name}")
     if input.dtype.category < dtypes.FLOATING:
@@ -316,7 +316,7 @@ def istft(
     _warn_without_window(window, "and the inversion is lossless only with the window used by stft")
     hop = n_fft // 4 if hop_length is None else hop_length
     win_length = n_fft if win_length is None else win_length
-    where = _described("istft", input, n_fft, hop, win_length, window)
+    where = _describe_call("istft", input, n_fft, hop, win_length, window)
     onesided = input.shape[-2] != n_fft if onesided is None else onesided
     _check_spectra(where, input, n_fft, onesided)
     window = _checked_window("istft", input, n_fft, hop, win_length, window)
@@ -331,7 +331,7 @@ def istft(
     else:
         frames = complex_to_real(sized(spectra, (2,), (n_fft // 2 + 1,)), (2,), scale, n_fft)
     window = frames.new_ones(n_fft, dtype=frames.dtype.to_real()) if window is None else window
-    return _overlapped(where, frames, window, hop, center, length, input.ndim == 3)
+    return _overlap_add(where, frames, window, hop, center, length, input.ndim == 3)
 
 
 def _check_spectra(where: str, input: Tensor, n_fft: int, onesided: bool) -> None:
@@ -347,7 +347,7 @@ def _check_spectra(where: str, input: Tensor, n_fft: int, onesided: bool) -> Non
         )
 
 
-def _overlapped(where: str, frames: Tensor, window: Tensor, hop: int, center: bool, length: int | None, batched: bool) -> Tensor:
+def _overlap_add(where: str, frames: Tensor, window: Tensor, hop: int, center: bool, length: int | None, batched: bool) -> Tensor:
     """Add the windowed frames at their positions, and divide by the sum of the squared windows."""
     count, n_fft = frames.shape[1:]
     total = n_fft + hop * (count - 1)

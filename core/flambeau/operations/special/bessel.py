@@ -134,8 +134,8 @@ _K1_FAR = (
 # --- oscillating functions: J and Y -------------------------------------------------------------------------------
 
 
-def _wave(xp: Any, x: Any, order: int, p: Any, q: Any) -> tuple[Any, Any]:
-    """Return J and Y of numbers from 8 on."""
+def _oscillating(xp: Any, x: Any, order: int, p: Any, q: Any) -> tuple[Any, Any]:
+    """Return the Bessel functions J and Y for arguments of at least 8."""
     inverse = 8 / xp.clip(x, 8.0, math.inf)
     square = 2 * inverse * inverse - 1
     p, q = chebyshev(square, p), inverse * chebyshev(square, q)
@@ -154,14 +154,14 @@ def _square(xp: Any, x: Any, edge: float) -> Any:
 @in_double
 def j0_forward(xp: Any, input: Any) -> Any:
     x = xp.abs(input)
-    value = xp.where(x < 8, chebyshev(_square(xp, x, 8.0), _J0), _wave(xp, x, 0, _P0, _Q0)[0])
+    value = xp.where(x < 8, chebyshev(_square(xp, x, 8.0), _J0), _oscillating(xp, x, 0, _P0, _Q0)[0])
     return xp.where(x == math.inf, 0.0, value)
 
 
 @in_double
 def j1_forward(xp: Any, input: Any) -> Any:
     x = xp.abs(input)
-    far = _signed(xp, input, _wave(xp, x, 1, _P1, _Q1)[0])
+    far = _signed(xp, input, _oscillating(xp, x, 1, _P1, _Q1)[0])
     return xp.where(x == math.inf, 0.0, xp.where(x < 8, input * chebyshev(_square(xp, x, 8.0), _J1), far))
 
 
@@ -174,7 +174,7 @@ def _second_kind(xp: Any, x: Any, near: Any, far: Any) -> Any:
 def y0_forward(xp: Any, input: Any) -> Any:
     square = _square(xp, input, 8.0)
     near = 2 / math.pi * xp.log(0.5 * input) * chebyshev(square, _J0) + chebyshev(square, _Y0)
-    return _second_kind(xp, input, near, _wave(xp, input, 0, _P0, _Q0)[1])
+    return _second_kind(xp, input, near, _oscillating(xp, input, 0, _P0, _Q0)[1])
 
 
 @in_double
@@ -182,7 +182,7 @@ def y1_forward(xp: Any, input: Any) -> Any:
     square = _square(xp, input, 8.0)
     smooth = 2 / math.pi * xp.log(0.5 * input) * chebyshev(square, _J1) + chebyshev(square, _Y1)
     near = xp.clip(input, -math.inf, 8.0) * smooth - 2 / (math.pi * input)
-    return _second_kind(xp, input, near, _wave(xp, input, 1, _P1, _Q1)[1])
+    return _second_kind(xp, input, near, _oscillating(xp, input, 1, _P1, _Q1)[1])
 
 
 # --- growing and decaying functions: I and K ----------------------------------------------------------------------
@@ -226,7 +226,7 @@ def i1_forward(xp: Any, input: Any) -> Any:
 
 
 def _k_near(xp: Any, x: Any, order: int) -> Any:
-    """Return K of numbers up to 2."""
+    """Return the Bessel function K for arguments of at most 2."""
     square, logarithm = _square(xp, x, 2.0), xp.log(0.5 * x)
     near = xp.clip(x, 0.0, 2.0)
     if order == 0:
@@ -275,7 +275,7 @@ _AI_Q = (
 _AI_FAR_EDGE, _AI_WAVE_EDGE = 2 / 3 * 2**1.5, 2 / 3 * 5**1.5
 
 
-_FAR_OUT = 1e9  # beyond this size, the phase is inexact even in twice double precision
+_INEXACT_PHASE = 1e9  # beyond this size, the phase is inexact even in twice double precision
 _TAU_BITS = 1700  # number of bits that the phase of the largest float64 needs
 
 
@@ -295,7 +295,7 @@ def _tau() -> int:
 
 def _far_phase(size: float) -> float:
     """Return `2/3 size**1.5` modulo 2 pi, in integer arithmetic: a large phase has no correct digit in float64."""
-    if not _FAR_OUT < size < math.inf:
+    if not _INEXACT_PHASE < size < math.inf:
         return 0.0
     numerator, denominator = size.as_integer_ratio()
     bits = 80 + 3 * (numerator // denominator).bit_length() // 2
@@ -322,9 +322,9 @@ def airy_forward(xp: Any, input: Any) -> Any:
     size = xp.abs(input)
     root = xp.sqrt(xp.sqrt(size))
     z, rest = _phase_in_two_parts(xp, xp.clip(size, 1.0, math.inf))
-    turn, rest = z, xp.where(size > _FAR_OUT, 0.0, rest)
-    if any_element(xp, input < -_FAR_OUT):
-        turn = xp.where(size > _FAR_OUT, mapped(xp, size, _far_phase), z)
+    turn, rest = z, xp.where(size > _INEXACT_PHASE, 0.0, rest)
+    if any_element(xp, input < -_INEXACT_PHASE):
+        turn = xp.where(size > _INEXACT_PHASE, mapped(xp, size, _far_phase), z)
     near = chebyshev((2 * xp.clip(input, -5.0, 2.0) + 3) / 7, _AI)
     above = xp.exp(-z) * (1 - rest) * chebyshev(2 * _AI_FAR_EDGE / xp.clip(z, _AI_FAR_EDGE, math.inf) - 1, _AI_FAR) / (2 * root)
     inverse = 1 / xp.clip(z, _AI_WAVE_EDGE, math.inf)
@@ -340,7 +340,9 @@ def airy_forward(xp: Any, input: Any) -> Any:
 # --- the operations -----------------------------------------------------------------------------------------------
 
 
-def _hidden(name: str, forward: Any, doc: str, out: bool | Out = Out.UNKNOWN_TO_AUTOGRAD, **rules: Any) -> Callable[..., Tensor]:
+def _special_op(
+    name: str, forward: Any, doc: str, out: bool | Out = Out.UNKNOWN_TO_AUTOGRAD, **rules: Any
+) -> Callable[..., Tensor]:
     return op(
         name,
         lambda xp, input: forward(xp, input),
@@ -355,7 +357,7 @@ def _hidden(name: str, forward: Any, doc: str, out: bool | Out = Out.UNKNOWN_TO_
     )
 
 
-def _over(F: Any, value: Any, input: Any, at_zero: float) -> Any:
+def _divide_or(F: Any, value: Any, input: Any, at_zero: float) -> Any:
     """Return `value / input`, or `at_zero` where `input` is 0."""
     return F.where(input == 0, at_zero, value / F.where(input == 0, 1.0, input))
 
@@ -370,84 +372,84 @@ i0 = op(
     """,
     input=lambda F, g, input: g * F.special_i1(input),
 )  # fmt: skip
-i0e = _hidden(
+i0e = _special_op(
     "special_i0e", i0e_forward, "Return `exp(-|x|) * i0(x)`.",
     out=True,
     input=lambda F, g, input, out: g * (F.special_i1e(input) - F.sign(input) * out),
 )  # fmt: skip
-i1 = _hidden(
+i1 = _special_op(
     "special_i1", i1_forward, "Return the modified Bessel function of the first kind, of order 1.",
     keeps_zero=True,
     out=True,
-    input=lambda F, g, input, out: g * (F.i0(input) - _over(F, out, input, 0.5)),
+    input=lambda F, g, input, out: g * (F.i0(input) - _divide_or(F, out, input, 0.5)),
 )  # fmt: skip
-i1e = _hidden(
+i1e = _special_op(
     "special_i1e", i1e_forward, "Return `exp(-|x|) * i1(x)`.",
     keeps_zero=True,
     out=True,
-    input=lambda F, g, input, out: g * (F.special_i0e(input) - _over(F, out, input, 0.5) - F.sign(input) * out),
+    input=lambda F, g, input, out: g * (F.special_i0e(input) - _divide_or(F, out, input, 0.5) - F.sign(input) * out),
 )  # fmt: skip
-j0 = _hidden(
+j0 = _special_op(
     "special_bessel_j0",
     j0_forward,
     "Return the Bessel function of the first kind, of order 0.",
     input=lambda F, g, input: -g * F.special_bessel_j1(input),
 )
-j1 = _hidden(
+j1 = _special_op(
     "special_bessel_j1",
     j1_forward,
     "Return the Bessel function of the first kind, of order 1.",
     keeps_zero=True,
-    input=lambda F, g, input, out: g * (F.special_bessel_j0(input) - _over(F, out, input, 0.5)),
+    input=lambda F, g, input, out: g * (F.special_bessel_j0(input) - _divide_or(F, out, input, 0.5)),
 )
-y0 = _hidden(
+y0 = _special_op(
     "special_bessel_y0",
     y0_forward,
     "Return the Bessel function of the second kind, of order 0.",
     input=lambda F, g, input: -g * F.special_bessel_y1(input),
 )
-y1 = _hidden(
+y1 = _special_op(
     "special_bessel_y1",
     y1_forward,
     "Return the Bessel function of the second kind, of order 1.",
     input=lambda F, g, input, out: g * (F.special_bessel_y0(input) - out / input),
 )
-modified_i0 = _hidden(
+modified_i0 = _special_op(
     "special_modified_bessel_i0",
     i0_forward,
     "Return the modified Bessel function of the first kind, of order 0.",
     input=lambda F, g, input: g * F.special_i1(input),
 )
-modified_i1 = _hidden(
+modified_i1 = _special_op(
     "special_modified_bessel_i1",
     i1_forward,
     "Return the modified Bessel function of the first kind, of order 1.",
     keeps_zero=True,
-    input=lambda F, g, input, out: g * (F.i0(input) - _over(F, out, input, 0.5)),
+    input=lambda F, g, input, out: g * (F.i0(input) - _divide_or(F, out, input, 0.5)),
 )
-k0 = _hidden(
+k0 = _special_op(
     "special_modified_bessel_k0",
     in_double(lambda xp, x: _k(xp, x, 0, False)),
     "Return the modified Bessel function of the second kind, of order 0.",
     input=lambda F, g, input: -g * F.special_modified_bessel_k1(input),
 )
-k1 = _hidden(
+k1 = _special_op(
     "special_modified_bessel_k1",
     in_double(lambda xp, x: _k(xp, x, 1, False)),
     "Return the modified Bessel function of the second kind, of order 1.",
     input=lambda F, g, input, out: -g * (F.special_modified_bessel_k0(input) + out / input),
 )
-scaled_k0 = _hidden(
+scaled_k0 = _special_op(
     "special_scaled_modified_bessel_k0",
     in_double(lambda xp, x: _k(xp, x, 0, True)),
     "Return `exp(x) * modified_bessel_k0(x)`.",
     input=lambda F, g, input, out: g * (out - F.special_scaled_modified_bessel_k1(input)),
 )
-scaled_k1 = _hidden(
+scaled_k1 = _special_op(
     "special_scaled_modified_bessel_k1", in_double(lambda xp, x: _k(xp, x, 1, True)), "`exp(x) * modified_bessel_k1(x)`.",
     input=lambda F, g, input, out: g * (out - F.special_scaled_modified_bessel_k0(input) - out / input),
 )  # fmt: skip
-airy = _hidden(
+airy = _special_op(
     "special_airy_ai",
     airy_forward,
     "Return the Airy function Ai.",
@@ -460,9 +462,9 @@ def spherical_forward(xp: Any, input: Any) -> Any:
     return xp.where(input == 0, 1.0, xp.where(xp.isinf(input), 0.0, ratio))
 
 
-spherical = _hidden(
+spherical = _special_op(
     "special_spherical_bessel_j0",
     spherical_forward,
     "Return the spherical Bessel function of order 0: `sin(x) / x`.",
-    input=lambda F, g, input, out: g * _over(F, F.cos(input) - out, input, 0.0),
+    input=lambda F, g, input, out: g * _divide_or(F, F.cos(input) - out, input, 0.0),
 )

@@ -1,4 +1,4 @@
-"""The error function and its complement.
+"""The error function, its complement, their inverses, and the normal distribution.
 
 Rational approximations from S. L. Moshier's Cephes library (1984-2000), accurate to a few units in the last place of
 float64.

@@ -31,7 +31,7 @@ def _chebyshev_step(k: int, x: Any, now: Any, before: Any) -> Any:
     return 2 * x * now - before
 
 
-_FAMILIES: dict[str, tuple[str, Callable[[Any], Any], Step]] = {  # name, polynomial of degree 1, and recurrence
+_FAMILIES: dict[str, tuple[str, Callable[[Any], Any], Step]] = {  # description, polynomial of degree 1, recurrence
     "chebyshev_polynomial_t": ("Chebyshev polynomial of the first kind", lambda x: x, _chebyshev_step),
     "chebyshev_polynomial_u": ("Chebyshev polynomial of the second kind", lambda x: 2 * x, _chebyshev_step),
     "chebyshev_polynomial_v": ("Chebyshev polynomial of the third kind", lambda x: 2 * x - 1, _chebyshev_step),

@@ -114,7 +114,7 @@ def _set_(
         TypeError: `source` is neither a storage nor a tensor, or an offset or stride is given without a size.
         RuntimeError: `source` has another dtype or device, or its memory is too small and cannot be enlarged.
     """
-    source = _memory_for(self, self.new_empty(0) if source is REQUIRED else source)
+    source = _as_source_tensor(self, self.new_empty(0) if source is REQUIRED else source)
     if size is not None:
         shape = as_shape((_sizes("size", size),))
         place = Place(
@@ -138,7 +138,7 @@ def _set_(
     return self
 
 
-def _memory_for(self: Tensor, source: Any) -> Tensor:
+def _as_source_tensor(self: Tensor, source: Any) -> Tensor:
     """Convert the source of `set_` to a tensor; check its dtype and device."""
     from ...storage import TypedStorage, UntypedStorage
 

@@ -28,7 +28,7 @@ def wrap_dim(dim: int, ndim: int) -> int:
     """Convert `dim` to a non-negative dimension.  Raises IndexError if out of range; a 0-d tensor counts as one-dimensional."""
     limit = ndim or 1
     if type(dim) is not int:
-        dim = _as_whole(dim, "dims")
+        dim = _as_integer(dim, "dims")
     if not -limit <= dim < limit:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {dim})")
     return dim + limit if dim < 0 else dim
@@ -40,11 +40,11 @@ def as_shape(sizes: tuple[Any, ...]) -> tuple[int, ...]:
         sizes = tuple(sizes[0])
     for size in sizes:
         if type(size) is not int:
-            return tuple(map(_as_whole, sizes))
+            return tuple(map(_as_integer, sizes))
     return sizes
 
 
-def _as_whole(value: Any, what: str = "sizes") -> int:
+def _as_integer(value: Any, what: str = "sizes") -> int:
     if type(value) is bool or not hasattr(value, "__index__"):
         raise TypeError(f"{what} must be ints, but found element of type {type(value).__name__}")
     return value.__index__()  # type: ignore[no-any-return]
@@ -55,7 +55,7 @@ def sizes_given(first: Any, rest: tuple[Any, ...]) -> tuple[int, ...]:
     return as_shape((first, *rest) if rest else (first,))
 
 
-def _refuse_negative(shape: Sequence[int], least: int) -> None:
+def _check_sizes(shape: Sequence[int], least: int) -> None:
     for position, size in enumerate(shape):
         if size < least:
             raise RuntimeError(f"invalid shape dimension {size} at index {position} of shape {list(shape)}")
@@ -120,7 +120,7 @@ def reshape(input: Tensor, shape: Sequence[int]) -> Tensor:
 def _reshape_method(self: Tensor, shape: Any, *rest: Any) -> Tensor:
     new_shape = sizes_given(shape, rest)
     if new_shape and min(new_shape) < -1:
-        _refuse_negative(new_shape, -1)
+        _check_sizes(new_shape, -1)
     array, backend = self._array, self._key.backend
     if type(self) in FAST and type(self._key) is DispatchKey and not backend.is_contiguous(array):
         shape = inferred_shape(new_shape, array.shape)
@@ -163,7 +163,7 @@ def _view_method(self: Tensor, size: Any = None, *rest: Any, dtype: Any = None) 
         return _view_dtype(self, dtype or size)
     new_shape = sizes_given(size, rest)
     if new_shape and min(new_shape) < -1:
-        _refuse_negative(new_shape, -1)
+        _check_sizes(new_shape, -1)
     try:
         return _reshaped(self, new_shape)
     except RuntimeError as error:

@@ -16,8 +16,8 @@ __all__ = ["put_view", "seen_of", "view_scatter"]
 
 
 def _put_view(xp: Any, input: Any, value: Any, view: str, params: tuple[Any, ...], number: int | None = None) -> Any:
-    if view in _PARTS:
-        return _PARTS[view](xp, input, value, *params)
+    if view in _WRITERS:
+        return _WRITERS[view](xp, input, value, *params)
     places = xp.reshape(xp.arange(prod(input.shape)), input.shape)
     places_seen = OPS[view].forward(xp, places, *params)
     places_seen = xp.reshape(places_seen if number is None else places_seen[number], (-1,))
@@ -30,7 +30,7 @@ def _put_strided(xp: Any, input: Any, value: Any, size: Any, stride: Any, offset
     return xp.where(written, replaced_forward(xp, value, shown, given, shown), input)
 
 
-_PARTS: dict[str, Any] = {  # views that do more than select elements
+_WRITERS: dict[str, Any] = {  # views that do more than select elements
     "as_strided": _put_strided,
     "real": lambda xp, input, value: value + xp.imag(input) * 1j if xp.isdtype(input.dtype, "complex floating") else value,
     "imag": lambda xp, input, value: xp.real(input) + value * 1j,

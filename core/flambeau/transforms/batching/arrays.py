@@ -51,7 +51,7 @@ class BatchedArray:
 
     @property
     def stamp(self) -> int:
-        """How many times the memory has been replaced; views compare it with their own."""
+        """The number of replacements of the memory, which views compare with their own number."""
         return self._stamp if self._parent is None else self._parent.stamp
 
     def replace_raw(self, replaced: Callable[[Array], Array]) -> None:
@@ -73,7 +73,7 @@ class BatchedArray:
             self._raw = inner.asarray(inner.broadcast_to(self._raw, shape + self.shape), copy=True)
             self._stamp += 1
 
-    # --- what an array of the array API has ---
+    # --- attributes of the array API ---
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -473,7 +473,7 @@ class Namespace:
         )
 
     def searchsorted(self, x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> BatchedArray:
-        """For each value, count the boundaries before it."""
+        """Count for each value the boundaries before it."""
         x1 = self.lifted(x1) if sorter is None else self.take_along_axis(x1, sorter)
         x2 = self.lifted(x2)
         bounds = self.reshape(x1, (1,) * x2.ndim + x1.shape)

@@ -215,13 +215,13 @@ def capture(
     with recording:
         result = function(*args, **kwargs)
         try:
-            captured = _captured(recording, result, tensors_in(args, kwargs))
+            captured = _build_captured(recording, result, tensors_in(args, kwargs))
         except NotCapturable as error:
             failure: Exception | None = error
             captured = None
         else:
             failure = None
-        result = _plain(result)
+        result = _unwrap(result)
     if captured is None:
         raise Refused(str(failure), result, recording.recorder.missed)
     return result, captured
@@ -248,19 +248,19 @@ def _backend_of(arguments: Sequence[Tensor], nearby: Sequence[Tensor]) -> Backen
     return next((backend for backend in found if isinstance(backend, RecordableBackend) and backend is not host), found[0])
 
 
-def _plain(result: Any) -> Any:
+def _unwrap(result: Any) -> Any:
     """Replace recorded numbers and arrays in the result by their values."""
     leaves, spec = flatten(result)
-    return unflatten([_plain_leaf(leaf) for leaf in leaves], spec)
+    return unflatten([_unwrap_leaf(leaf) for leaf in leaves], spec)
 
 
-def _plain_leaf(leaf: Any) -> Any:
+def _unwrap_leaf(leaf: Any) -> Any:
     if type(leaf) in (RecordedNumber, RecordedInteger):
         return leaf.plain
     return leaf._value if type(leaf) is RecordedArray else leaf
 
 
-def _captured(recording: Recording, result: Any, arguments: list[Tensor]) -> Captured:
+def _build_captured(recording: Recording, result: Any, arguments: list[Tensor]) -> Captured:
     """Build programs from a recording, which must still be open."""
     recorder = recording.recorder
     leaves, spec = flatten(result)

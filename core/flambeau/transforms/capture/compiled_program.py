@@ -25,7 +25,7 @@ def compiled_together(
     """
     if not recorder.backend.compiles_programs:
         return list(calls), None
-    before = _before(recorder, calls)
+    before = _calls_before(recorder, calls)
     chosen = set(map(id, before))
     last = {reference for call in calls if id(call) not in chosen for reference in references_in(call.results)}
     if any(reference in last for call in before for reference in references_in((call.args, call.kwargs))):
@@ -51,7 +51,7 @@ def compiled_together(
     return [*before, program, *after], body
 
 
-def _before(recorder: Recorder, calls: Sequence[Call]) -> list[Call]:
+def _calls_before(recorder: Recorder, calls: Sequence[Call]) -> list[Call]:
     """Return the calls to run before the compiled program: random draws, calls on the host or on numbers, and their inputs."""
     maker = {reference: call for call in calls for reference in references_in(call.results)}
     of_numbers = _of_numbers(recorder, calls)

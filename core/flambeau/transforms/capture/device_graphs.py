@@ -17,7 +17,7 @@ from .source import Source
 
 __all__ = ["DeviceGraph", "obstacle"]
 
-_MOST_RECORDINGS = 8  # for one program; each new set of numbers or addresses needs a recording
+_MAX_RECORDINGS = 8  # for one program; each new set of numbers or addresses needs a recording
 _FROM_HOST = frozenset({"asarray", "array", "from_host", "from_host_later"})
 
 
@@ -34,7 +34,7 @@ def obstacle(recorder: Recorder, calls: Sequence[Call], given: Collection[Refere
         return f"the {recorder.backend.name} backend has no graphs"
     if len(_devices(recorder, calls)) > 1:
         return "it uses several devices"
-    _, calls = _parted(recorder, calls)
+    _, calls = _split_number_calls(recorder, calls)
     exposed = {recorder.group(reference) for call in calls for reference in call.writes} | set(map(recorder.group, outputs))
     # other constants do not change
     calls = [call for call in calls if call.constant is None or recorder.group(call.results) in exposed]
@@ -58,12 +58,12 @@ def obstacle(recorder: Recorder, calls: Sequence[Call], given: Collection[Refere
 
 
 def _devices(recorder: Recorder, calls: Sequence[Call]) -> set[int]:
-    """The devices of the calls' arguments and results, in libraries with several devices."""
+    """Return the devices of the calls' arguments and results, in libraries with several devices."""
     values = (reference for call in calls for reference in references_in((call.args, call.kwargs, call.results)))
     return {recorder.devices[reference] for reference in values if reference in recorder.devices}
 
 
-def _parted(recorder: Recorder, calls: Sequence[Call]) -> tuple[list[Call], list[Call]]:
+def _split_number_calls(recorder: Recorder, calls: Sequence[Call]) -> tuple[list[Call], list[Call]]:
     """Split calls into calls on numbers alone and other calls."""
     numbers: list[Call] = []
     others: list[Call] = []
@@ -113,7 +113,7 @@ class DeviceGraph:
         self.run_calls, self.recordings = run, 0
         self.device = next(iter(_devices(recorder, calls)), None)
         self.reason: str | None = None
-        before, body = _parted(recorder, calls)
+        before, body = _split_number_calls(recorder, calls)
         made = {reference for call in body for reference in references_in(call.results)}
         used = dict.fromkeys(reference for call in body for reference in references_in((call.args, call.kwargs)))
         needed = [reference for reference in [*used, *outputs] if reference not in made]
@@ -184,7 +184,7 @@ class DeviceGraph:
     def _record(self, given: Sequence[Any], index: int) -> None:
         """Record the kernels that the calls launch, without running them."""
         self.graph = self.results = None
-        if self.recordings == _MOST_RECORDINGS:
+        if self.recordings == _MAX_RECORDINGS:
             self.reason = f"it was recorded {self.recordings} times, for other numbers or addresses"
             return
         self.recordings += 1

@@ -1,4 +1,4 @@
-"""How a recorded step changes tensors that existed before it: a replay repeats these effects."""
+"""Changes that a recorded step makes to tensors that existed before it, which a replay repeats."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def elementwise(recorder: Recorder, call: Call, fusion: Fusion) -> Elementwise |
 
 
 class _NotElementwise(Exception):
-    """The operation cannot be expressed in steps of a loop."""
+    """Raised if an operation cannot be expressed in steps of a loop."""
 
 
 @dataclass(slots=True)

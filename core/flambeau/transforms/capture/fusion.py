@@ -15,9 +15,9 @@ from .recorder import Call, Recorder, Reference, references_in
 
 __all__ = ["fused"]
 
-_MOST = 48  # calls in one loop
-_MOST_STEPS = 256
-_MOST_ARRAYS = 32  # inputs and possible outputs of a general loop: a CUDA kernel has 4 kB of parameters
+_MAX_CALLS = 48  # calls in one loop
+_MAX_STEPS = 256
+_MAX_ARRAYS = 32  # inputs and possible outputs of a general loop: a CUDA kernel has 4 kB of parameters
 
 
 def fused(recorder: Recorder, calls: Sequence[Call], outputs: Sequence[Reference], fusion: Fusion | None) -> list[Call]:
@@ -29,11 +29,11 @@ def fused(recorder: Recorder, calls: Sequence[Call], outputs: Sequence[Reference
     } | dict.fromkeys(outputs, len(calls))
     chains = _Chains(recorder, fusion, last_use)
     for place, call in enumerate(calls):
-        chains.see(place, call)
+        chains.add(place, call)
     replaced: dict[int, Call | None] = {}
     for chain in chains.all:
         if len(chain.members) > 1:
-            call = _one_call(recorder, chain, calls, outputs, fusion)
+            call = _fused_call(recorder, chain, calls, outputs, fusion)
             replaced.update({member.place: None for member in chain.members[:-1]} | {chain.members[-1].place: call})
     kept = [replaced.get(place, call) for place, call in enumerate(calls)]
     return [call for call in kept if call is not None]
@@ -85,17 +85,17 @@ class _Chains:
         self.maker: dict[Reference, _Chain] = {}  # open chains by result
         self.users: dict[int, set[_Chain]] = {}  # chains that read or write a memory group
 
-    def see(self, place: int, call: Call) -> None:
+    def add(self, place: int, call: Call) -> None:
         """Process the next call: extend, merge or close chains."""
-        touched = self._touched_by(call)
-        chain = self._begun(place, call)
+        touched = self._must_precede(call)
+        chain = self._new_chain(place, call)
         if chain is None:
             for before in touched:
                 self._close(before)
             return
         for before in touched:
-            if self._fit(before, chain):
-                self._take_in(chain, before)
+            if self._can_merge(before, chain):
+                self._merge(chain, before)
             else:
                 self._close(before)
         self.all.append(chain)
@@ -104,7 +104,7 @@ class _Chains:
         for memory in chain.accessed:
             self.users.setdefault(memory, set()).add(chain)
 
-    def _touched_by(self, call: Call) -> list[_Chain]:
+    def _must_precede(self, call: Call) -> list[_Chain]:
         """Return the open chains that must run before the call: it uses their results, or either writes memory that the other
         uses.
         """
@@ -119,7 +119,7 @@ class _Chains:
             found.update(self.users.get(group(target), ()))
         return [chain for chain in self.open if chain in found] if found else []
 
-    def _begun(self, place: int, call: Call) -> _Chain | None:
+    def _new_chain(self, place: int, call: Call) -> _Chain | None:
         """Return a new chain with this call, or None if a loop cannot compute it."""
         computes = elementwise(self.recorder, call, self.fusion)
         if computes is None:
@@ -148,15 +148,15 @@ class _Chains:
             chain.written.add(self.recorder.group(target))
         return chain
 
-    def _fit(self, before: _Chain, chain: _Chain) -> bool:
+    def _can_merge(self, before: _Chain, chain: _Chain) -> bool:
         """Whether two chains can be merged into one loop."""
         if before.shape != chain.shape or before.device != chain.device:
             return False
         if before.split is not None and chain.split is not None and before.split != chain.split:
             return False
-        if len(before.members) + len(chain.members) > _MOST or before.step_count() + chain.step_count() > _MOST_STEPS:
+        if len(before.members) + len(chain.members) > _MAX_CALLS or before.step_count() + chain.step_count() > _MAX_STEPS:
             return False
-        if self.fusion.general and self._array_count(before, chain) > _MOST_ARRAYS:
+        if self.fusion.general and self._array_count(before, chain) > _MAX_ARRAYS:
             return False
         # A loop reads and writes each array at the same element, so that overlapping arrays must be identical.
         for memory in before.written | chain.written:
@@ -170,7 +170,7 @@ class _Chains:
         read = set().union(*before.accessed.values(), *chain.accessed.values()) - results
         return len(read) + sum(self.last_use.get(reference, 0) > place for reference in results)
 
-    def _take_in(self, chain: _Chain, before: _Chain) -> None:
+    def _merge(self, chain: _Chain, before: _Chain) -> None:
         self._close(before)
         self.all.remove(before)
         chain.members = sorted(before.members + chain.members, key=lambda member: member.place)
@@ -193,7 +193,7 @@ class _Chains:
 # --------------------------------------------------------------------------------------------------
 
 
-def _one_call(recorder: Recorder, chain: _Chain, calls: Sequence[Call], outputs: Sequence[Reference], fusion: Fusion) -> Call:
+def _fused_call(recorder: Recorder, chain: _Chain, calls: Sequence[Call], outputs: Sequence[Reference], fusion: Fusion) -> Call:
     """Return one call that replaces a chain."""
     members = [member.call for member in chain.members]
     inside = set(map(id, members))
@@ -202,15 +202,15 @@ def _one_call(recorder: Recorder, chain: _Chain, calls: Sequence[Call], outputs:
         if id(call) not in inside:
             used.update(references_in((call.args, call.kwargs)))
     results = [call.results for call in members if call.results in used]
-    described, given, targets = _described(recorder, chain, results)
-    one_by_one = _OneByOne(members, given, results)
+    described, given, targets = _describe(recorder, chain, results)
+    one_by_one = _Unfused(members, given, results)
     loop = fusion.loop(described, one_by_one)
     name = "fused_" + "_".join(call.name for call in members[:4]) + ("_and_more" if len(members) > 4 else "")
     returned = tuple(results) if len(results) > 1 else results[0] if results else None
     return Call(name, loop, tuple(given), {}, returned, writes=tuple(targets), device=chain.device)
 
 
-def _described(
+def _describe(
     recorder: Recorder, chain: _Chain, results: Sequence[Reference]
 ) -> tuple[FusionChain, list[Reference], list[Reference]]:
     """Return a chain as a `FusionChain`, its input values, and the inputs that it writes to."""
@@ -254,7 +254,7 @@ def _input(recorder: Recorder, reference: Reference, floats: str, whole: tuple[i
     return FusionInput(_layout(shape, whole)[0], str(dtype))
 
 
-class _OneByOne:
+class _Unfused:
     """Run the calls of a chain one by one: the fallback for arrays that the compiled loop does not support."""
 
     def __init__(self, calls: Sequence[Call], given: Sequence[Reference], results: Sequence[Reference]):

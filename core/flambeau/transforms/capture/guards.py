@@ -70,7 +70,7 @@ class ArgumentGradient:
 
 
 class Aliasing:
-    """Which arguments and external tensors share memory; needed for programs that write to some of them.
+    """A record of which arguments and external tensors share memory; needed for programs that write to some of them.
 
     Args:
         arguments: the arguments of the captured call.
@@ -83,12 +83,12 @@ class Aliasing:
     def __init__(self, arguments: Sequence[Tensor], outside: Sequence[Outside]) -> None:
         self.outside = list(outside)
         self.moved = False
-        self._look_outside()
+        self._update_outside()
         self._pattern, self._pattern_outside = self._pattern_of(arguments), self._outside_now
         for tensor in self.outside:
             tensor.aliasing = self if tensor.tensor._key.backend.mutable else None
 
-    def _look_outside(self) -> None:
+    def _update_outside(self) -> None:
         numbers: dict[int, int] = {}
         memories = [id(_memory(outside.tensor)) for outside in self.outside]
         self._outside_now = [numbers.setdefault(memory, -number) for number, memory in enumerate(memories, 1)]
@@ -100,13 +100,13 @@ class Aliasing:
         for position, argument in enumerate(arguments):
             memory = id(_memory(argument))
             number = self._numbers.get(memory) or numbers.setdefault(memory, position)
-            pattern.append(number if argument._key.backend.mutable else (number, _way(argument)))
+            pattern.append(number if argument._key.backend.mutable else (number, _view_path(argument)))
         return pattern
 
     def holds(self, arguments: Sequence[Tensor]) -> bool:
         """Whether the same tensors share memory as at capture."""
         if self.moved:
-            self._look_outside()
+            self._update_outside()
             if self._outside_now != self._pattern_outside:
                 return False
             self.moved = False
@@ -121,7 +121,7 @@ def _memory(tensor: Tensor) -> Any:
     return backend.allocation(array._value if type(array) is RecordedArray else array)
 
 
-def _way(tensor: Tensor) -> list[Any]:
+def _view_path(tensor: Tensor) -> list[Any]:
     """Return the view operations from the owner of the memory to the tensor, which writes repeat if arrays are immutable."""
     steps: list[Any] = []
     while (source := source_of(tensor)) is not None:

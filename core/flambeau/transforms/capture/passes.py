@@ -111,20 +111,20 @@ def substituted(call: Call, instead: dict[Reference, Reference]) -> Call:
     """Replace references in the call's arguments and writes by those in `instead`."""
     if not instead or not any(reference in instead for reference in references_in((call.args, call.kwargs))):
         return call
-    args, kwargs = _with(call.args, instead), _with(call.kwargs, instead)
+    args, kwargs = _substitute(call.args, instead), _substitute(call.kwargs, instead)
     return replace(call, args=args, kwargs=kwargs, writes=tuple([instead.get(target, target) for target in call.writes]))
 
 
-def _with(value: Any, instead: dict[Reference, Reference]) -> Any:
+def _substitute(value: Any, instead: dict[Reference, Reference]) -> Any:
     kind = type(value)
     if kind is Reference:
         return instead.get(value, value)
     if kind in (tuple, list):
-        return kind([_with(item, instead) for item in value])
+        return kind([_substitute(item, instead) for item in value])
     if kind is dict:
-        return {key: _with(item, instead) for key, item in value.items()}
+        return {key: _substitute(item, instead) for key, item in value.items()}
     if kind is slice:
-        return slice(_with(value.start, instead), _with(value.stop, instead), _with(value.step, instead))
+        return slice(_substitute(value.start, instead), _substitute(value.stop, instead), _substitute(value.step, instead))
     return value
 
 
@@ -158,18 +158,18 @@ def checks_first(recorder: Recorder, calls: Sequence[Call]) -> list[Call]:
             chosen.update(map(id, chain))
         else:
             waiting_checks.append(check)
-    rehearsal = _rehearsal(recorder, calls, waiting_checks)
-    if rehearsal:
+    on_copies = _checks_on_copies(recorder, calls, waiting_checks)
+    if on_copies:
         chosen.update(map(id, waiting_checks))
     place = {id(call): number for number, call in enumerate(calls)}
     first.sort(key=lambda call: place[id(call)])
-    return first + rehearsal + [call for call in calls if id(call) not in chosen]
+    return first + on_copies + [call for call in calls if id(call) not in chosen]
 
 
-_LITTLE = 16  # maximal size of arrays that are copied so that a check can run first
+_MAX_COPIED_SIZE = 16  # maximal size of arrays that are copied so that a check can run first
 
 
-def _rehearsal(recorder: Recorder, calls: Sequence[Call], checks: Sequence[Call]) -> list[Call]:
+def _checks_on_copies(recorder: Recorder, calls: Sequence[Call], checks: Sequence[Call]) -> list[Call]:
     """Return checks and the calls that they need, on copies of the written arrays; [] if impossible or if arrays are large."""
     if not checks:
         return []
@@ -182,7 +182,7 @@ def _rehearsal(recorder: Recorder, calls: Sequence[Call], checks: Sequence[Call]
     used = dict.fromkeys(reference for call in part for reference in references_in((call.args, call.kwargs, call.results)))
     for reference in used:
         kind = recorder.kinds[reference.index]
-        if reference in dictionaries or (kind is not None and _size(kind[0]) > _LITTLE):
+        if reference in dictionaries or (kind is not None and _size(kind[0]) > _MAX_COPIED_SIZE):
             return []
     if any(call.kind == EFFECT for call in part):
         return []
@@ -190,7 +190,7 @@ def _rehearsal(recorder: Recorder, calls: Sequence[Call], checks: Sequence[Call]
     written = {group(reference) for call in part for reference in call.writes}
     instead: dict[Reference, Reference] = {}
     copied: dict[int, Reference] = {}
-    rehearsal = []
+    on_copies = []
     for reference in used:
         if reference in made or group(reference) in written:
             instead[reference] = new = recorder.new_reference()
@@ -200,14 +200,14 @@ def _rehearsal(recorder: Recorder, calls: Sequence[Call], checks: Sequence[Call]
             recorder.join(new, copied.setdefault(group(reference), new))
         if reference in instead and reference not in made:
             backend = recorder.host if reference in recorder.on_host and recorder.host else recorder.backend
-            rehearsal.append(Call("copy", backend.copy, (reference,), {}, instead[reference]))
-    if len(rehearsal) > len({group(call.args[0]) for call in rehearsal}):
+            on_copies.append(Call("copy", backend.copy, (reference,), {}, instead[reference]))
+    if len(on_copies) > len({group(call.args[0]) for call in on_copies}):
         return []  # separate copies of arrays that share memory would not share it
     for call in part:
         again = substituted(call, instead)
-        results, scalars = _with(call.results, instead), tuple([instead[reference] for reference in call.scalars])
-        rehearsal.append(replace(again, results=results, scalars=scalars, constant=call.constant))
-    return rehearsal
+        results, scalars = _substitute(call.results, instead), tuple([instead[reference] for reference in call.scalars])
+        on_copies.append(replace(again, results=results, scalars=scalars, constant=call.constant))
+    return on_copies
 
 
 def _size(shape: Sequence[int]) -> int:

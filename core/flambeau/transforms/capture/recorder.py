@@ -186,14 +186,14 @@ class Recorder:
         if self.depth:
             return function(*args, **kwargs)
         if not self.active:  # the recording has ended, but a wrapped function or array is still used
-            return function(*self.taken_apart(args, [])[0], **self.taken_apart(kwargs, [])[0])
+            return function(*self.unwrapped(args, [])[0], **self.unwrapped(kwargs, [])[0])
         if get_ident() != self.thread:
             self.spoil("another thread computes at the same time")
         if any(type(argument) is RecordedGenerator for argument in args):
             kind = EFFECT  # random draws
         arrays: list[RecordedArray] = []
-        real_args, template = self.taken_apart(args, arrays)
-        real_kwargs, keywords = self.taken_apart(kwargs, arrays) if kwargs else (kwargs, kwargs)
+        real_args, template = self.unwrapped(args, arrays)
+        real_kwargs, keywords = self.unwrapped(kwargs, arrays) if kwargs else (kwargs, kwargs)
         self.depth += 1
         if self.watch is not None:
             sys.setprofile(None)
@@ -206,7 +206,7 @@ class Recorder:
         written = [args[position] for position in (writes(args) if callable(writes) else writes)]
         call = Call(name, function, template, keywords, None, kind, expected=expected, device=self.current_device())
         call.writes = tuple(target._reference for target in written if isinstance(target, RecordedArray))
-        result = self.put_together(value, arrays, call)
+        result = self.wrap_results(value, arrays, call)
         given = set(references_in((template, keywords)))
         call.results = self.references_of(result, given)
         if kind == COMPUTE and not call.writes and call.results is None:
@@ -230,7 +230,7 @@ class Recorder:
             group(target) == group(reference) for call in self.calls for target in call.writes
         )
 
-    def taken_apart(self, value: Any, arrays: list[RecordedArray]) -> tuple[Any, Any]:
+    def unwrapped(self, value: Any, arrays: list[RecordedArray]) -> tuple[Any, Any]:
         """Return `value` with recorded values replaced by real ones, and `value` with recorded values replaced by references."""
         kind = type(value)
         if kind is RecordedArray:
@@ -245,7 +245,7 @@ class Recorder:
         if kind is tuple or kind is list:
             if not value:
                 return value, value
-            pairs = [self.taken_apart(item, arrays) for item in value]
+            pairs = [self.unwrapped(item, arrays) for item in value]
             return kind([real for real, _ in pairs]), kind([reference for _, reference in pairs])
         if kind is dict:
             return self._dictionary(value, arrays)
@@ -253,7 +253,7 @@ class Recorder:
             self.spoil("it uses an array that was created outside of flambeau, or in an earlier step")
             return value, value
         if kind is slice:
-            start, stop, step = (self.taken_apart(part, arrays) for part in (value.start, value.stop, value.step))
+            start, stop, step = (self.unwrapped(part, arrays) for part in (value.start, value.stop, value.step))
             return slice(start[0], stop[0], step[0]), slice(start[1], stop[1], step[1])
         return value, value
 
@@ -265,10 +265,10 @@ class Recorder:
         if not value and self.active:
             self.dictionaries[id(value)] = value, self.new_reference()
             return value, self.dictionaries[id(value)][1]
-        pairs = {key: self.taken_apart(item, arrays) for key, item in value.items()}
+        pairs = {key: self.unwrapped(item, arrays) for key, item in value.items()}
         return {key: real for key, (real, _) in pairs.items()}, {key: reference for key, (_, reference) in pairs.items()}
 
-    def put_together(self, value: Any, arrays: list[RecordedArray], call: Call) -> Any:
+    def wrap_results(self, value: Any, arrays: list[RecordedArray], call: Call) -> Any:
         """Return a kernel's results with arrays replaced by `RecordedArray`s."""
         backend = self.backend_of(value)
         if backend is not None and isinstance(value, backend.scalar_types):
@@ -285,7 +285,7 @@ class Recorder:
                     self.join(array._reference, result._reference)
             return result
         if type(value) in (tuple, list) or (isinstance(value, tuple) and hasattr(value, "_fields")):
-            items = [self.put_together(item, arrays, call) for item in value]
+            items = [self.wrap_results(item, arrays, call) for item in value]
             return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
         return value
 
@@ -304,7 +304,7 @@ class Recorder:
 
     def add(self, name: str, function: Callable[..., Any], args: tuple[Any, ...], results: Any) -> None:
         """Record a kernel call after it has run: its function, arguments and results."""
-        self.calls.append(Call(name, function, self.taken_apart(args, [])[1], {}, results))
+        self.calls.append(Call(name, function, self.unwrapped(args, [])[1], {}, results))
 
     # --- numbers ---
 
@@ -312,14 +312,14 @@ class Recorder:
         """Return a recorded number with this value, or the value itself if nothing is being recorded."""
         if type(value) not in (int, float) or not self.active:
             return value
-        _, template = self.taken_apart(args, [])
+        _, template = self.unwrapped(args, [])
         reference = self.new_reference()
         self.calls.append(Call(name, function, template, {}, reference))
         return (RecordedNumber if type(value) is float else RecordedInteger).of(value, reference, self)
 
     def check(self, name: str, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         """Return the result of a comparison of numbers, and record a check that it is the same in each replay."""
-        real, template = self.taken_apart(args, [])
+        real, template = self.unwrapped(args, [])
         outcome = function(*real)
         if self.active and not self.depth:
             self.calls.append(Call(name, function, template, {}, None, CHECK, expected=outcome))
@@ -459,37 +459,37 @@ class _Recorded:
         number.reference, number.recorder, number.plain = reference, recorder, value
         return number
 
-    def _shown(self, what: str = "a number that changes from step to step is printed or rounded") -> Any:
+    def _reveal(self, what: str = "a number that changes from step to step is printed or rounded") -> Any:
         if not self.recorder.depth:
             self.recorder.spoil(what)
         return self.plain
 
     def __repr__(self) -> str:
-        return repr(self._shown())
+        return repr(self._reveal())
 
     def __str__(self) -> str:
-        return str(self._shown())
+        return str(self._reveal())
 
     def __format__(self, specification: str) -> str:
-        return format(self._shown(), specification)
+        return format(self._reveal(), specification)
 
     def __int__(self) -> int:
-        return int(self._shown("a shape or an index depends on values"))
+        return int(self._reveal("a shape or an index depends on values"))
 
     def __index__(self) -> int:
-        return operator.index(self._shown("a shape or an index depends on values"))
+        return operator.index(self._reveal("a shape or an index depends on values"))
 
     def __float__(self) -> float:
-        return float(self._shown())
+        return float(self._reveal())
 
     def __round__(self, ndigits: Any = None) -> Any:
-        return round(self._shown(), ndigits)
+        return round(self._reveal(), ndigits)
 
     def __trunc__(self) -> int:
-        return int(self._shown())
+        return int(self._reveal())
 
     def __reduce__(self) -> Any:
-        return type(self._shown()), (self.plain,)
+        return type(self._reveal()), (self.plain,)
 
     def __deepcopy__(self, memo: Any) -> Any:
         return self

@@ -42,7 +42,7 @@ __all__ = ["NotCapturable", "Recording", "TensorState"]
 
 
 class NotCapturable(RuntimeError):
-    """The recording cannot be replayed; the message gives the reason."""
+    """Raised if a recording cannot be replayed; the message gives the reason."""
 
 
 @dataclass(slots=True)
@@ -100,7 +100,7 @@ class Recording:
             for dtype in backend.dtypes:
                 dispatch_key(dtype, device(backend.device_type))
         gc.unfreeze()  # `gc.get_referrers` does not find frozen objects
-        self._tensors, generators = _instances(Tensor, Generator)
+        self._tensors, generators = _live_instances(Tensor, Generator)
         gc.freeze()  # `gc.get_objects` at the end then finds only new objects, and collections are faster
         self._lift(self._tensors)
         for generator in generators:
@@ -195,7 +195,7 @@ def _register_folders(backend: Backend) -> None:
             register_own_folder(f"{Path(file).parent}{os.sep}")
 
 
-def _instances(*classes: type) -> list[list[Any]]:
+def _live_instances(*classes: type) -> list[list[Any]]:
     """Return the live instances of each class, which the garbage collector finds as they refer to their class."""
     found = gc.get_referrers(*(subclass for cls in classes for subclass in _with_subclasses(cls)))
     return [[candidate for candidate in found if issubclass(type(candidate), cls)] for cls in classes]

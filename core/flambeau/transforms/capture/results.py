@@ -217,21 +217,21 @@ class _Plan:
         if earlier != position:
             return _Same(earlier)
         if id(leaf) in self.recording.states:
-            return self._known(leaf)
+            return self._existing(leaf)
         if id(leaf) in self.new_gradients:
             return self.sources.gradient_of(self.new_gradients[id(leaf)])
-        if source_of(leaf) is not None and self._matters_that_it_is_a_view(leaf):
+        if source_of(leaf) is not None and self._must_stay_view(leaf):
             return self._view(leaf)
         return self._new(leaf)
 
-    def _matters_that_it_is_a_view(self, tensor: Tensor) -> bool:
+    def _must_stay_view(self, tensor: Tensor) -> bool:
         """Whether a view must be rebuilt as a view: its base existed before, or is shared with other results."""
         place, root = self.recording.recorder.group(self._reference(tensor)), memory_root(tensor)
         if tensor._key.backend.mutable:
             return place in self.outside or self.count[place] > 1
         return id(root) in self.recording.states or id(root) in self.new_gradients or self.of_root[id(root)] > 1
 
-    def _known(self, tensor: Tensor) -> Any:
+    def _existing(self, tensor: Tensor) -> Any:
         source = self.sources.of_tensor(tensor)
         if source.kind == "gradient" and source.tensor._grad is not tensor:  # type: ignore[union-attr]  # a tensor
             raise NotCapturable("it returns a gradient that has been replaced")
@@ -242,7 +242,7 @@ class _Plan:
         if type(tensor) is not Tensor:
             raise NotCapturable(f"it returns a {type(tensor).__name__}")
         if reference is None:
-            raise NotCapturable(f"it returns a tensor on {tensor.device}, where nothing was recorded")
+            raise NotCapturable(f"it returns a tensor on {tensor.device}, which is not recorded")
         return reference
 
     def _new(self, tensor: Tensor) -> int:
@@ -269,7 +269,7 @@ class _Plan:
             steps.insert(0, self._step(tensor, source))
             tensor = source
         if id(tensor) in self.recording.states:
-            return _View(self._known(tensor), steps)
+            return _View(self._existing(tensor), steps)
         if id(tensor) in self.new_gradients:
             return _View(self.sources.gradient_of(self.new_gradients[id(tensor)]), steps)
         has_history = view._node is not None

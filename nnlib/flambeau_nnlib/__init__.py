@@ -2,7 +2,7 @@
 
 import sys as _sys
 
-import flambeau as _flambeau  # noqa: F401 (it registers the names that these modules had before, for pickles)
+import flambeau as _flambeau  # noqa: F401 (registers the former names of these modules, which old pickles contain)
 
 _running = getattr(_sys.modules.get("IPython"), "get_ipython", lambda: None)()
 if _running is not None:  # in a notebook

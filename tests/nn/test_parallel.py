@@ -65,7 +65,7 @@ def test_collectives(count: int) -> None:
         close(total, x * COUNT)
         sums = comm.reduce_add_coalesced([(each, each + 1) for each in copies], 0)
         close(sums[1], (x + 1) * COUNT)
-        group = parallel.places.collectives(torch.device("cpu"))
+        group = parallel.devices.collectives(torch.device("cpu"))
         assert len(group.devices()) == COUNT
         for each, device in zip(group.all_reduce(copies), DEVICES):
             close(each.to("cpu:0"), x * COUNT)

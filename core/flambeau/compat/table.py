@@ -236,7 +236,7 @@ NAMES: dict[str, tuple[str, str]] = {
     "nn.modules.module._addindent": (_LAYERS, "detectron2, mmcv"),
     "nn.modules.module._global_parameter_registration_hooks": (_LAYERS, "tensordict"),
     "nn.modules.transformer._get_activation_fn": (_LAYERS, "copies of PyTorch's layers in torchvision, DETR, speechbrain"),
-    "nn.modules.transformer._get_clones": ("flambeau_nnlib.nn.modules.transformer:copies", "DETR, speechbrain"),
+    "nn.modules.transformer._get_clones": ("flambeau_nnlib.nn.modules.transformer:make_copies", "DETR, speechbrain"),
     "nn.modules.utils._list_with_default": (_LAYERS, "copies of adaptive pooling"),
     "nn.modules.utils._pair": ("", "with `_single`, `_triple` and `_ntuple`: most libraries with convolutions"),
     "nn.parallel._functions.ReduceAddCoalesced": ("flambeau_nnlib.nn.parallel.functions:ReduceAdd", "detectron2, mmcv"),

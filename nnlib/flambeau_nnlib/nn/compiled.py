@@ -80,7 +80,7 @@ def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: boo
     require_flags("affine_grid_generator", align_corners=align_corners)
     if len(size) not in (4, 5):
         raise RuntimeError("AffineGridGenerator needs 4d (spatial) or 5d (volumetric) inputs.")
-    return warping.points_of(theta, size, align_corners)
+    return warping.affine_points(theta, size, align_corners)
 
 
 @declare(kind=Kind.RESAMPLING, autocast={"cpu": Autocast.FLOAT32, "cuda": Autocast.WIDEST})
@@ -93,7 +93,7 @@ def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: int, padding_m
     require_flags("grid_sampler", align_corners=align_corners)
     mode = _mode_name("interpolation_mode", _MODES, interpolation_mode)
     padding = _mode_name("padding_mode", _PADDINGS, padding_mode)
-    return warping.sampled(input, grid, mode, padding, align_corners)
+    return warping.sample_grid(input, grid, mode, padding, align_corners)
 
 
 def _mode_name(name: str, modes: Sequence[str], number: int) -> str:

@@ -11,7 +11,7 @@ from flambeau import Tensor
 __all__ = ["conv1d_input", "conv1d_weight", "conv2d_input", "conv2d_weight", "conv3d_input", "conv3d_weight"]
 
 
-def _of_input(name: str) -> Callable[..., Tensor]:
+def _make_input_gradient(name: str) -> Callable[..., Tensor]:
     def gradient(
         input_size: Sequence[int], weight: Tensor, grad_output: Tensor, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
         groups: int = 1,
@@ -28,7 +28,7 @@ def _of_input(name: str) -> Callable[..., Tensor]:
     return gradient
 
 
-def _of_weight(name: str) -> Callable[..., Tensor]:
+def _make_weight_gradient(name: str) -> Callable[..., Tensor]:
     def gradient(
         input: Tensor, weight_size: Sequence[int], grad_output: Tensor, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
         groups: int = 1,
@@ -45,6 +45,6 @@ def _of_weight(name: str) -> Callable[..., Tensor]:
     return gradient
 
 
-conv1d_input, conv1d_weight = _of_input("conv1d"), _of_weight("conv1d")
-conv2d_input, conv2d_weight = _of_input("conv2d"), _of_weight("conv2d")
-conv3d_input, conv3d_weight = _of_input("conv3d"), _of_weight("conv3d")
+conv1d_input, conv1d_weight = _make_input_gradient("conv1d"), _make_weight_gradient("conv1d")
+conv2d_input, conv2d_weight = _make_input_gradient("conv2d"), _make_weight_gradient("conv2d")
+conv3d_input, conv3d_weight = _make_input_gradient("conv3d"), _make_weight_gradient("conv3d")

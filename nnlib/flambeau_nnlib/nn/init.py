@@ -348,7 +348,7 @@ def kaiming_uniform_(
     Args:
         tensor: the weight to fill, of at least 2 dimensions, or ValueError is raised; it is returned.
         a: the negative slope of the "leaky_relu" that follows; 0 is "relu".
-        mode: "fan_in" to keep the variance of activations, "fan_out" that of gradients; ValueError for others.
+        mode: "fan_in" to keep the variance of activations, "fan_out" to keep the variance of gradients; ValueError for others.
         nonlinearity: the activation after the layer, a name that `calculate_gain` accepts.
         generator: the random number generator; None for the default one of the device.
 
@@ -380,7 +380,7 @@ def kaiming_normal_(
     Args:
         tensor: the weight to fill, of at least 2 dimensions, or ValueError is raised; it is returned.
         a: the negative slope of the "leaky_relu" that follows; 0 is "relu".
-        mode: "fan_in" to keep the variance of activations, "fan_out" that of gradients; ValueError for others.
+        mode: "fan_in" to keep the variance of activations, "fan_out" to keep the variance of gradients; ValueError for others.
         nonlinearity: the activation after the layer, a name that `calculate_gain` accepts.
         generator: the random number generator; None for the default one of the device.
 

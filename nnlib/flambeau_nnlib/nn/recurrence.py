@@ -312,7 +312,7 @@ def lstm(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor, Tensor]:
     return _run("lstm", "LSTM", _bind_arguments("lstm", args, kwargs, is_packed))  # type: ignore[return-value]  # of three
 
 
-def _function_of_one_state(name: str, mode: str, summary: str) -> Callable[..., tuple[Tensor, Tensor]]:
+def _make_single_state_function(name: str, mode: str, summary: str) -> Callable[..., tuple[Tensor, Tensor]]:
     def function(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
         is_packed = len(args) > 2 and isinstance(args[2], Tensor)
         return _run(name, mode, _bind_arguments(name, args, kwargs, is_packed))  # type: ignore[return-value]  # of two
@@ -321,15 +321,15 @@ def _function_of_one_state(name: str, mode: str, summary: str) -> Callable[..., 
     function.__doc__ = f"""{summary}: outputs and final hidden states.
 
     Args:
-        args, kwargs: as those of `lstm`, but `hx` is one tensor.
+        args, kwargs: the arguments of `lstm`, except that `hx` is one tensor.
     """
     schemas = _schemas(name, "Tensor", "(Tensor, Tensor)")
     return declare(kind=Kind.RECURRENT, autocast={"cuda": Autocast.FAST}, schema=schemas)(function)
 
 
-gru = _function_of_one_state("gru", "GRU", "Layers of gated recurrent units")
-rnn_tanh = _function_of_one_state("rnn_tanh", "RNN_TANH", "Elman layers with tanh")
-rnn_relu = _function_of_one_state("rnn_relu", "RNN_RELU", "Elman layers with ReLU")
+gru = _make_single_state_function("gru", "GRU", "Layers of gated recurrent units")
+rnn_tanh = _make_single_state_function("rnn_tanh", "RNN_TANH", "Elman layers with tanh")
+rnn_relu = _make_single_state_function("rnn_relu", "RNN_RELU", "Elman layers with ReLU")
 
 
 # --- cells, as functions of `torch` -------------------------------------------------------------------------------

@@ -23,11 +23,11 @@ from .masks import (
     and_masks,
     create_block_mask,
     create_mask,
-    no_mask_of_a_part,
     noop_mask,
     or_masks,
-    over_positions,
     positions,
+    sliced_mask_mod,
+    vectorize_positions,
 )
 
 __all__ = [
@@ -162,9 +162,9 @@ def _scores(query: Tensor, key: Tensor, score_mod: ScoreMod | None, block_mask: 
     scores = (query.to(precision) @ key.to(precision).transpose(-2, -1)) * scale
     places = positions(scores.shape, scores.device)
     if score_mod is not None:
-        scores = over_positions(score_mod, takes_score=True)(scores, *places)
+        scores = vectorize_positions(score_mod, takes_score=True)(scores, *places)
     if block_mask is not None and block_mask.mask_mod is not noop_mask:
-        counts = over_positions(block_mask.mask_mod, takes_score=False)(*places)
+        counts = vectorize_positions(block_mask.mask_mod, takes_score=False)(*places)
         scores = torch.where(counts, scores, torch.tensor(-math.inf, dtype=precision, device=scores.device))
     return scores
 
@@ -194,7 +194,7 @@ def _check(query: Tensor, key: Tensor, value: Tensor, enable_gqa: bool) -> None:
 
 
 def _check_mask(query: Tensor, key: Tensor, mask: BlockMask) -> None:
-    if mask.mask_mod is no_mask_of_a_part:
+    if mask.mask_mod is sliced_mask_mod:
         raise RuntimeError("Cannot use mask_mod from a sliced BlockMask")
     if query.shape[0] != key.shape[0] and mask.kv_num_blocks.shape[0] != query.shape[0]:
         raise ValueError(

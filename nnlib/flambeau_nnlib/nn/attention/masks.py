@@ -76,7 +76,7 @@ def _require_callables(mask_mods: Sequence[Any]) -> None:
         raise RuntimeError(f"All inputs should be callable mask_mods: {mask_mods}")
 
 
-def over_positions(function: Callable[..., Tensor], takes_score: bool) -> Callable[..., Tensor]:
+def vectorize_positions(function: Callable[..., Tensor], takes_score: bool) -> Callable[..., Tensor]:
     """Vectorize a function of one position (`ScoreMod` if `takes_score`, else `MaskMod`) over all positions."""
     score = (0,) if takes_score else ()
     for place in (3, 2, 1, 0):
@@ -116,33 +116,33 @@ def create_mask(mod_fn: MaskMod | ScoreMod, B: int | None, H: int | None, Q_LEN:
     shape = (B or 1, H or 1, Q_LEN, KV_LEN)
     device = torch.get_default_device() if device is None else device
     if not _takes_score(mod_fn):
-        return over_positions(mod_fn, takes_score=False)(*positions(shape, device)).expand(shape)
-    scores = over_positions(mod_fn, takes_score=True)(torch.zeros(shape, device=device), *positions(shape, device))
+        return vectorize_positions(mod_fn, takes_score=False)(*positions(shape, device)).expand(shape)
+    scores = vectorize_positions(mod_fn, takes_score=True)(torch.zeros(shape, device=device), *positions(shape, device))
     return ~torch.isneginf(scores)
 
 
 # --- blocks -------------------------------------------------------------------------------------------------------
 
 
-def _listed(dense: Tensor) -> tuple[Tensor, Tensor]:
+def _list_blocks(dense: Tensor) -> tuple[Tensor, Tensor]:
     """Return, for each row of a 0/1 matrix, the number of ones, and the columns of the ones followed by the other columns."""
     dense = dense.to(torch.int32)
     columns = dense.argsort(dim=-1, descending=True, stable=True)
     return dense.sum(-1).to(torch.int32).contiguous(), columns.to(torch.int32).contiguous()
 
 
-def _unlisted(counts: Tensor, columns: Tensor, width: int) -> Tensor:
-    """Return the 0/1 matrix from the result of `_listed`."""
+def _blocks_to_matrix(counts: Tensor, columns: Tensor, width: int) -> Tensor:
+    """Return the 0/1 matrix from the result of `_list_blocks`."""
     is_listed = torch.arange(columns.shape[-1], device=columns.device) < counts.unsqueeze(-1)
     dense = torch.zeros(*columns.shape[:-1], width + 1, dtype=torch.int32, device=columns.device)
     return dense.scatter(-1, columns.where(is_listed, width).long(), 1)[..., :width].contiguous()
 
 
-def _transposed(counts: Tensor, columns: Tensor) -> tuple[Tensor, Tensor]:
-    return _listed(_unlisted(counts, columns, columns.shape[-1]).transpose(-2, -1))
+def _transpose_blocks(counts: Tensor, columns: Tensor) -> tuple[Tensor, Tensor]:
+    return _list_blocks(_blocks_to_matrix(counts, columns, columns.shape[-1]).transpose(-2, -1))
 
 
-def no_mask_of_a_part(b: Tensor, h: Tensor, q_idx: Tensor, kv_idx: Tensor) -> Tensor:
+def sliced_mask_mod(b: Tensor, h: Tensor, q_idx: Tensor, kv_idx: Tensor) -> Tensor:
     raise RuntimeError("Cannot use mask_mod from a sliced BlockMask")
 
 
@@ -239,9 +239,9 @@ class BlockMask:
             raise ValueError("dq_kv_order must be a bool, Tensor, or None")
         by_columns: list[Any] = [None] * 4
         if compute_q_blocks:
-            by_columns[:2] = _transposed(kv_num_blocks, kv_indices)
+            by_columns[:2] = _transpose_blocks(kv_num_blocks, kv_indices)
             if full_kv_num_blocks is not None and full_kv_indices is not None:
-                by_columns[2:] = _transposed(full_kv_num_blocks, full_kv_indices)
+                by_columns[2:] = _transpose_blocks(full_kv_num_blocks, full_kv_indices)
         size = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else BLOCK_SIZE
         return cls(
             seq_lengths or (kv_indices.shape[-2] * size[0], kv_indices.shape[-1] * size[1]),
@@ -281,10 +281,10 @@ class BlockMask:
     def to_dense(self) -> Tensor:
         """Return an int32 matrix with one element per block: 1 to compute it, 0 to skip it."""
         width = self.kv_indices.shape[-1]
-        dense = _unlisted(self.kv_num_blocks, self.kv_indices, width)
+        dense = _blocks_to_matrix(self.kv_num_blocks, self.kv_indices, width)
         if self.full_kv_num_blocks is None or self.full_kv_indices is None:
             return dense
-        return dense | _unlisted(self.full_kv_num_blocks, self.full_kv_indices, width)
+        return dense | _blocks_to_matrix(self.full_kv_num_blocks, self.full_kv_indices, width)
 
     def to_string(self, grid_size: int | tuple[int, int] = (20, 20), limit: int = 4) -> str:
         """Draw the mask as text: a full character where all its blocks are computed, a half-tone where only some are.
@@ -344,7 +344,7 @@ class BlockMask:
             for item, length in zip(items, lengths, strict=True)
         )
         return self._with_rows(
-            (None if lists is None else lists[chosen] for lists in self._rows()), self.seq_lengths, no_mask_of_a_part
+            (None if lists is None else lists[chosen] for lists in self._rows()), self.seq_lengths, sliced_mask_mod
         )
 
     def _adjust(self, new_q_len: int, new_kv_len: int) -> BlockMask:
@@ -357,8 +357,8 @@ class BlockMask:
             if counts is None or indices is None:
                 cut += [None, None]
                 continue
-            dense = _unlisted(counts, indices, indices.shape[-1])[:, :, :rows, :columns]
-            cut += _listed(dense)
+            dense = _blocks_to_matrix(counts, indices, indices.shape[-1])[:, :, :rows, :columns]
+            cut += _list_blocks(dense)
         return self._with_rows(cut, (new_q_len, new_kv_len), self.mask_mod)
 
     def _rows(self) -> tuple[Any, ...]:
@@ -471,9 +471,9 @@ def create_block_mask(
     counts = mask.unflatten(-1, (-1, columns)).unflatten(-3, (-1, rows)).sum((-3, -1))
     full = counts == rows * columns
     partial = (counts > 0) & ~full if separate_full_blocks else counts > 0
-    full_counts, full_indices = _listed(full) if separate_full_blocks else (None, None)
+    full_counts, full_indices = _list_blocks(full) if separate_full_blocks else (None, None)
     block_mask = BlockMask.from_kv_blocks(
-        *_listed(partial), full_counts, full_indices, (rows, columns), mask_mod, seq_lengths=(Q_LEN, KV_LEN)
+        *_list_blocks(partial), full_counts, full_indices, (rows, columns), mask_mod, seq_lengths=(Q_LEN, KV_LEN)
     )
     if compute_dq_write_order:
         block_mask._order_writes(dq_kv_order)

@@ -122,17 +122,17 @@ def embedding_bag(
             "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for "
             f"mode='sum' (got mode='{mode}'). Please open a feature request on GitHub."
         )
-    input, offsets, per_sample_weights = _flat_bags(input, offsets, per_sample_weights, include_last_offset)
+    input, offsets, per_sample_weights = _flatten_bags(input, offsets, per_sample_weights, include_last_offset)
     padding = ops.padding_row(padding_idx, weight.size(0))
     if max_norm is not None:
         ops.embedding_renorm_(weight, input, max_norm, norm_type)
     if sparse and weight.requires_grad:
-        weight, input, padding = _looked_up(weight, input, padding, scale_grad_by_freq)
+        weight, input, padding = _select_rows(weight, input, padding, scale_grad_by_freq)
         scale_grad_by_freq = False
     return ops.embedding_bag(weight, input, offsets, mode, per_sample_weights, include_last_offset, padding, scale_grad_by_freq)
 
 
-def _looked_up(weight: Tensor, input: Tensor, padding: int | None, by_frequency: bool) -> tuple[Tensor, Tensor, int | None]:
+def _select_rows(weight: Tensor, input: Tensor, padding: int | None, by_frequency: bool) -> tuple[Tensor, Tensor, int | None]:
     """Return a table of the selected rows, the indices into that table, and the index in it of the padding row."""
     rows = torch.embedding(weight, input, -1, by_frequency, True)
     places = torch.arange(len(input), device=input.device)
@@ -141,7 +141,7 @@ def _looked_up(weight: Tensor, input: Tensor, padding: int | None, by_frequency:
     return torch.cat([rows, rows.new_zeros(1, rows.shape[1])]), places.masked_fill(input == padding, len(input)), len(input)
 
 
-def _flat_bags(
+def _flatten_bags(
     input: Tensor, offsets: Tensor | None, weights: Tensor | None, include_last_offset: bool
 ) -> tuple[Tensor, Tensor, Tensor | None]:
     """Return indices, offsets and per-sample weights as 1-D tensors."""

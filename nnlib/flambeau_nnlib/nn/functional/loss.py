@@ -1,6 +1,6 @@
 """Losses for regression, probabilities and classification.
 
-`size_average` and `reduce` are the legacy flags that PyTorch had before 0.4.1 in place of `reduction`.
+`size_average` and `reduce` are legacy flags of PyTorch before 0.4.1, replaced by `reduction`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def how_reduced(reduction: str, size_average: bool | None, reduce: bool | None) -> str:
+def resolve_reduction(reduction: str, size_average: bool | None, reduce: bool | None) -> str:
     """Return `reduction`, or the equivalent of the legacy flags `size_average` and `reduce` if one is given."""
     if size_average is None and reduce is None:
         return reduction
@@ -80,7 +80,7 @@ def l1_loss(
         tensor(1.5000)
     """
     _warn_if_sizes_differ(input, target)
-    reduction = how_reduced(reduction, size_average, reduce)
+    reduction = resolve_reduction(reduction, size_average, reduce)
     errors = (input - target).abs()
     return ops.reduced(errors, reduction) if weight is None else _weighted(errors, weight, input, reduction)
 
@@ -110,7 +110,7 @@ def mse_loss(
         tensor(1.)
     """
     _warn_if_sizes_differ(input, target)
-    reduction = how_reduced(reduction, size_average, reduce)
+    reduction = resolve_reduction(reduction, size_average, reduce)
     return (
         ops.mse_loss(input, target, reduction) if weight is None else _weighted((input - target) ** 2, weight, input, reduction)
     )
@@ -142,7 +142,7 @@ def smooth_l1_loss(
         tensor([0.1250, 2.5000])
     """
     _warn_if_sizes_differ(input, target)
-    return ops.smooth_l1_loss(input, target, how_reduced(reduction, size_average, reduce), beta)
+    return ops.smooth_l1_loss(input, target, resolve_reduction(reduction, size_average, reduce), beta)
 
 
 def huber_loss(
@@ -204,7 +204,7 @@ def poisson_nll_loss(
         >>> F.poisson_nll_loss(torch.zeros(2), torch.tensor([1.0, 3.0]))
         tensor(1.)
     """
-    reduction = how_reduced(reduction, size_average, reduce)
+    reduction = resolve_reduction(reduction, size_average, reduce)
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(reduction + " is not a valid value for reduction")
     require_flags("poisson_nll_loss", log_input=log_input, full=full)
@@ -296,7 +296,7 @@ def kl_div(
             "the batch size, and aligns with the KL div math definition.'mean' will be changed to behave the same as "
             "'batchmean' in the next major release.",
         )
-    return divergence(input, target, how_reduced(reduction, size_average, reduce), log_target)
+    return divergence(input, target, resolve_reduction(reduction, size_average, reduce), log_target)
 
 
 def divergence(input: Tensor, target: Tensor, reduction: str, log_target: bool) -> Tensor:
@@ -334,7 +334,7 @@ def binary_cross_entropy(
         >>> F.binary_cross_entropy(torch.tensor([0.5]), torch.tensor([1.0]))
         tensor(0.6931)
     """
-    reduction = how_reduced(reduction, size_average, reduce)
+    reduction = resolve_reduction(reduction, size_average, reduce)
     if target.size() != input.size():
         raise ValueError(
             f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is "
@@ -366,7 +366,7 @@ def binary_cross_entropy_with_logits(
         >>> F.binary_cross_entropy_with_logits(torch.tensor([0.0, 200.0]), torch.tensor([1.0, 1.0]))
         tensor(0.3466)
     """
-    reduction = how_reduced(reduction, size_average, reduce)
+    reduction = resolve_reduction(reduction, size_average, reduce)
     if target.size() != input.size():
         raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
     return ops.binary_cross_entropy_with_logits(input, target, weight, pos_weight, reduction)
@@ -399,7 +399,7 @@ def nll_loss(
         >>> F.nll_loss(torch.tensor([[-0.5, -1.0], [-2.0, -0.1]]), torch.tensor([0, 1]))
         tensor(0.3000)
     """
-    return ops.nll_loss(input, target, weight, ignore_index, how_reduced(reduction, size_average, reduce))
+    return ops.nll_loss(input, target, weight, ignore_index, resolve_reduction(reduction, size_average, reduce))
 
 
 def cross_entropy(
@@ -432,7 +432,7 @@ def cross_entropy(
         >>> F.cross_entropy(torch.zeros(1, 2), torch.tensor([[0.5, 0.5]]))
         tensor(0.6931)
     """
-    reduction = how_reduced(reduction, size_average, reduce)
+    reduction = resolve_reduction(reduction, size_average, reduce)
     return ops.cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing)
 
 

@@ -12,7 +12,7 @@ from flambeau.extension.functions import check_reduction, reduced
 
 from .activation import logsigmoid
 from .distance import pairwise_distance
-from .loss import how_reduced
+from .loss import resolve_reduction
 
 __all__ = [
     "cosine_embedding_loss", "hinge_embedding_loss", "margin_ranking_loss", "multi_margin_loss", "multilabel_margin_loss",
@@ -53,7 +53,7 @@ def hinge_embedding_loss(
     zeros = torch.zeros_like(input)
     similar = torch.where(target != -1, input, zeros)
     different = torch.where(target != 1, (margin - input).clamp_min(0).to(input.dtype), zeros)
-    return reduced(similar + different, how_reduced(reduction, size_average, reduce))
+    return reduced(similar + different, resolve_reduction(reduction, size_average, reduce))
 
 
 @declare(
@@ -84,7 +84,7 @@ def margin_ranking_loss(
         >>> F.margin_ranking_loss(torch.tensor([1.0]), torch.tensor([3.0]), torch.tensor([1.0]))
         tensor(2.)
     """
-    reduction = how_reduced(reduction, size_average, reduce)
+    reduction = resolve_reduction(reduction, size_average, reduce)
     if input1.dim() != input2.dim() or input1.dim() != target.dim():
         raise RuntimeError(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
@@ -126,11 +126,11 @@ def cosine_embedding_loss(
         >>> F.cosine_embedding_loss(torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 1.0]]), torch.ones(1))
         tensor(1.)
     """
-    reduction = how_reduced(reduction, size_average, reduce)
+    reduction = resolve_reduction(reduction, size_average, reduce)
     margin = as_float("cosine_embedding_loss", "margin", margin)
     _check_cosine(input1, input2, target)
     dim = target.dim()
-    tiny = 1e-12  # keeps the gradient at 0 finite
+    tiny = 1e-12  # keeps the gradient finite for vectors of zeros
     lengths = ((input1 * input1).sum(dim) + tiny) * ((input2 * input2).sum(dim) + tiny)
     cosine = (input1 * input2).sum(dim) / lengths.sqrt()
     zeros = torch.zeros_like(cosine)
@@ -198,7 +198,7 @@ def triplet_margin_loss(
     Balntas et al., *Learning shallow convolutional feature descriptors with triplet losses*, 2016.
 
     Args:
-        anchor, positive, negative: vectors, `(N, D)` or `(D,)` each; RuntimeError where they differ in the number of
+        anchor, positive, negative: vectors, `(N, D)` or `(D,)` each; RuntimeError if they differ in the number of
             dimensions.
         margin: the amount by which the anchor should be nearer to the positive example; ValueError unless it is above 0.
         p: the order of the norm of the distance.
@@ -212,7 +212,7 @@ def triplet_margin_loss(
         >>> F.triplet_margin_loss(anchor, positive, negative, margin=4.0)
         tensor(1.1716)
     """
-    reduction = how_reduced(reduction, size_average, reduce)
+    reduction = resolve_reduction(reduction, size_average, reduce)
     require_flags("triplet_margin_loss", swap=swap)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
@@ -288,7 +288,7 @@ def soft_margin_loss(
         >>> F.soft_margin_loss(torch.tensor([0.0, 1.0]), torch.tensor([1.0, -1.0]))
         tensor(1.0032)
     """
-    reduction = how_reduced(reduction, size_average, reduce)
+    reduction = resolve_reduction(reduction, size_average, reduce)
     if not (input.is_floating_point() or input.is_complex()):
         raise RuntimeError(f"result type Float can't be cast to the desired output type {input.dtype.legacy_name}")
     if target.is_complex() and not input.is_complex():
@@ -320,7 +320,7 @@ def multilabel_soft_margin_loss(
         >>> F.multilabel_soft_margin_loss(torch.zeros(1, 3), torch.tensor([[1.0, 0.0, 1.0]]))
         tensor(0.6931)
     """
-    reduction = how_reduced(reduction, size_average, reduce)
+    reduction = resolve_reduction(reduction, size_average, reduce)
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(reduction + " is not valid")
     loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
@@ -365,7 +365,7 @@ def multi_margin_loss(
         >>> F.multi_margin_loss(torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([3]))
         tensor(0.3250)
     """
-    reduction = how_reduced(reduction, size_average, reduce)
+    reduction = resolve_reduction(reduction, size_average, reduce)
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
     if weight is not None and weight.dim() != 1:
@@ -411,7 +411,7 @@ def multilabel_margin_loss(
         >>> F.multilabel_margin_loss(torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([[3, 0, -1, 1]]))
         tensor(0.8500)
     """
-    reduction = how_reduced(reduction, size_average, reduce)
+    reduction = resolve_reduction(reduction, size_average, reduce)
     check_reduction(reduction)
     if target.shape != input.shape:
         raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")

@@ -37,13 +37,13 @@ def batch_norm(
     Ioffe and Szegedy, *Batch normalization: accelerating deep network training*, 2015.
 
     Args:
-        input: a tensor `(N, C, *)`; ValueError where `training` and a channel has a single value.
+        input: a tensor `(N, C, *)`; ValueError if `training` is set and a channel has a single value.
         running_mean, running_var: the running statistics, `(C,)`, or None; RuntimeError for None where not `training`.
             While training, they are updated in place.
         weight, bias: scale and shift of each channel, `(C,)`; None for 1 and 0.
         training: whether to normalize by the statistics of the batch instead of the running statistics.
         momentum: the weight of the new statistics in the running average.
-        eps: added to the variance before taking the square root; ValueError where it is negative, or 0 while training.
+        eps: added to the variance before taking the square root; ValueError if it is negative, or 0 in training.
 
     Example:
         >>> F.batch_norm(torch.tensor([[1.0], [3.0]]), None, None, training=True)
@@ -74,7 +74,7 @@ def instance_norm(
     Ulyanov et al., *Instance normalization: the missing ingredient for fast stylization*, 2016.
 
     Args:
-        input: a tensor `(N, C, *)`; ValueError where `use_input_stats` and a channel has a single value.
+        input: a tensor `(N, C, *)`; ValueError if `use_input_stats` is set and a channel has a single value.
         running_mean, running_var: the running statistics, `(C,)`, or None. With `use_input_stats`, they are updated in
             place.
         weight, bias: scale and shift of each channel, `(C,)`; None for 1 and 0.

@@ -291,7 +291,7 @@ def fractional_max_pool2d(
 
     Args:
         input: a tensor `(N, C, H, W)` or `(C, H, W)`.
-        kernel_size: height and width of a window, or one number for both; RuntimeError where the windows do not fit.
+        kernel_size: height and width of a window, or one number for both; RuntimeError if the windows do not fit.
         output_size: the spatial sizes of the result, or one number for all. ValueError without `output_size` and
             `output_ratio`.
         output_ratio: the output sizes as fractions of the input sizes, used without `output_size`.
@@ -321,7 +321,7 @@ def fractional_max_pool3d(
 
     Args:
         input: a tensor `(N, C, D, H, W)` or `(C, D, H, W)`.
-        kernel_size: depth, height and width of a window, or one number for all; RuntimeError where the windows do not
+        kernel_size: depth, height and width of a window, or one number for all; RuntimeError if the windows do not
             fit.
         output_size: the spatial sizes of the result, or one number for all. ValueError without `output_size` and
             `output_ratio`.
@@ -348,7 +348,7 @@ def _with_indices(pool: Callable[..., Any], autocast: Any = None) -> Callable[..
     functools.update_wrapper(pool_with_indices, pool)
     pool_with_indices.__name__ = f"{pool.__name__}_with_indices"
     after_summary = inspect.cleandoc(pool.__doc__ or "").partition("\n\n")[2]
-    pool_with_indices.__doc__ = f"`{pool.__name__}` with `return_indices=True`, whatever is given for it.\n\n{after_summary}"
+    pool_with_indices.__doc__ = f"`{pool.__name__}` with `return_indices=True`, regardless of that argument.\n\n{after_summary}"
     return declare(kind=Kind.POOLING, autocast=autocast)(pool_with_indices)
 
 

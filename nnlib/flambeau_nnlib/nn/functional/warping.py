@@ -63,20 +63,20 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
         )
     if min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {tuple(size)}")
-    return points_of(theta, size, bool(align_corners))
+    return affine_points(theta, size, bool(align_corners))
 
 
 @with_grad_fn("AffineGridGeneratorBackward0")
-def points_of(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
+def affine_points(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
     """Return the sampling grid of affine maps for images of shape `size`, without checks."""
     n, space = len(size) - 2, list(size[2:])
-    axes = [_axis(length, align_corners, theta) for length in space]
+    axes = [_pixel_centres(length, align_corners, theta) for length in space]
     columns = [axis.reshape([-1 if i == dim else 1 for i in range(n)]).expand(space) for dim, axis in enumerate(axes)]
     points = torch.stack([*reversed(columns), torch.ones_like(columns[0])], -1).reshape(-1, n + 1)
     return (points @ theta.transpose(1, 2)).reshape(size[0], *space, n)
 
 
-def _axis(length: int, align_corners: bool, like: Tensor) -> Tensor:
+def _pixel_centres(length: int, align_corners: bool, like: Tensor) -> Tensor:
     """Return the coordinates of pixel centres along one dimension, from -1 to 1."""
     if length == 1:
         return torch.zeros(1, dtype=like.dtype, device=like.device)
@@ -126,10 +126,10 @@ def grid_sample(
         warn(_CHANGED)
     else:
         require_flags("grid_sampler", align_corners=align_corners)
-    return sampled(input, grid, mode, padding_mode, bool(align_corners))
+    return sample_grid(input, grid, mode, padding_mode, bool(align_corners))
 
 
-def sampled(input: Tensor, grid: Tensor, mode: str, padding_mode: str, align_corners: bool) -> Tensor:
+def sample_grid(input: Tensor, grid: Tensor, mode: str, padding_mode: str, align_corners: bool) -> Tensor:
     """Compute `grid_sample` without checking the modes."""
     _check_grid(input, grid, mode)
     require_dtype(f"grid_sampler_{input.dim() - 2}d_cpu", input, "floating")
@@ -170,7 +170,7 @@ def _weighted(input: Tensor, neighbours: Sequence[Sequence[_Neighbour]]) -> Tens
     batch, channels, *space = input.shape
     count = prod(space)
     along = [
-        [(_indexed(place, length, count), weight) for place, weight in options]
+        [(_to_indices(place, length, count), weight) for place, weight in options]
         for options, length in zip(neighbours, space, strict=True)
     ]
     index, weights = [], []
@@ -186,7 +186,7 @@ def _weighted(input: Tensor, neighbours: Sequence[Sequence[_Neighbour]]) -> Tens
     return sums.reshape(batch, channels, *points)
 
 
-def _indexed(place: Tensor, length: int, far: int) -> Tensor:
+def _to_indices(place: Tensor, length: int, far: int) -> Tensor:
     """Clamp coordinates and convert them to integers; `far`, the number of pixels, is subtracted from those outside."""
     inside = (place >= 0) & (place <= length - 1)
     return place.detach().clamp(0, length - 1).long() + (inside.long() - 1) * far

@@ -60,7 +60,7 @@ class _Inplace(Module):
         return "inplace=True" if self.inplace else ""
 
 
-def comma_inplace(module: Module) -> str:
+def inplace_suffix(module: Module) -> str:
     """Return ", inplace=True" for the repr of an in-place module, else an empty string."""
     return ", inplace=True" if module.inplace else ""
 
@@ -226,7 +226,7 @@ class Threshold(Module):
         return F.threshold(input, self.threshold, self.value, self.inplace)
 
     def extra_repr(self) -> str:
-        return f"threshold={self.threshold}, value={self.value}{comma_inplace(self)}"
+        return f"threshold={self.threshold}, value={self.value}{inplace_suffix(self)}"
 
 
 class RReLU(Module):
@@ -262,7 +262,7 @@ class RReLU(Module):
         return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
 
     def extra_repr(self) -> str:
-        return f"lower={self.lower}, upper={self.upper}{comma_inplace(self)}"
+        return f"lower={self.lower}, upper={self.upper}{inplace_suffix(self)}"
 
 
 class Hardtanh(Module):
@@ -311,7 +311,7 @@ class Hardtanh(Module):
         return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
 
     def extra_repr(self) -> str:
-        return f"min_val={self.min_val}, max_val={self.max_val}{comma_inplace(self)}"
+        return f"min_val={self.min_val}, max_val={self.max_val}{inplace_suffix(self)}"
 
 
 class ReLU6(Hardtanh):
@@ -347,7 +347,7 @@ class _Alpha(Module):
         self.inplace = inplace
 
     def extra_repr(self) -> str:
-        return f"alpha={self.alpha}{comma_inplace(self)}"
+        return f"alpha={self.alpha}{inplace_suffix(self)}"
 
 
 class ELU(_Alpha):
@@ -421,7 +421,7 @@ class LeakyReLU(Module):
         return F.leaky_relu(input, self.negative_slope, self.inplace)
 
     def extra_repr(self) -> str:
-        return f"negative_slope={self.negative_slope}{comma_inplace(self)}"
+        return f"negative_slope={self.negative_slope}{inplace_suffix(self)}"
 
 
 class PReLU(Module):
@@ -435,7 +435,7 @@ class PReLU(Module):
         num_parameters: 1 for a single slope, or the number of channels for one slope per channel. The call raises
             RuntimeError for other numbers.
         init: the initial value of all slopes.
-        device, dtype: of the parameter `weight`, which has the shape `(num_parameters,)`.
+        device, dtype: device and dtype of the parameter `weight`, which has the shape `(num_parameters,)`.
 
     Shape:
         - Input: `(*)`, the channels being the second dimension; input of fewer than 2 dimensions has one channel.

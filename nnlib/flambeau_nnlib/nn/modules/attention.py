@@ -33,7 +33,7 @@ class MultiheadAttention(Module):
         kdim: the number of features of a key; None for `embed_dim`.
         vdim: the number of features of a value; None for `embed_dim`.
         batch_first: whether the batch is dimension 0 of inputs and output; False for dimension 1.
-        device, dtype: of the parameters.
+        device, dtype: device and dtype of the parameters.
 
     Shape:
         - Query: `(L, N, embed_dim)`, `(N, L, embed_dim)` with `batch_first`, or `(L, embed_dim)`.

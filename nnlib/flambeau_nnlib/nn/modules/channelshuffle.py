@@ -18,7 +18,7 @@ class ChannelShuffle(Module):
     Zhang et al., *ShuffleNet: an extremely efficient convolutional neural network for mobile devices*, 2017.
 
     Args:
-        groups: the number of groups; the call raises RuntimeError where it does not divide the number of channels.
+        groups: the number of groups; the call raises RuntimeError unless it divides the number of channels.
 
     Shape:
         - Input: `(N, C, *)`.

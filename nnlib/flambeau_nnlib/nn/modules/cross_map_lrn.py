@@ -17,7 +17,7 @@ def _sum_over_window(values: Tensor, window: Tensor) -> Tensor:
 
 
 class CrossMapLRN2d(torch.autograd.Function):
-    """The function of the layer `nn.CrossMapLRN2d`.
+    """The autograd function of the layer `nn.CrossMapLRN2d`.
 
     Its gradient reproduces PyTorch's, which is not exactly the derivative of the forward: the window of channels that it
     sums over is shifted down by one channel.

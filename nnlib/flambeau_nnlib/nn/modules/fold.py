@@ -25,7 +25,7 @@ class Unfold(Module):
         padding: the number of zeros that are first added on each side of the image.
         stride: the step from one block to the next.
 
-    All four are one number, or a pair for height and width. The call raises RuntimeError where no block fits.
+    All four are one number, or a pair for height and width. The call raises RuntimeError if no block fits.
 
     Shape:
         - Input: `(N, C, H, W)` or `(C, H, W)`.

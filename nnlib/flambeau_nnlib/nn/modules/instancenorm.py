@@ -112,7 +112,7 @@ class InstanceNorm1d(_InstanceNorm):
         momentum: the weight of the new batch in the running statistics, if they are kept.
         affine: whether to learn a `weight`, initially 1, and a `bias`, initially 0, with one value per channel.
         track_running_stats: whether to keep running statistics in training, and to normalize by them in evaluation.
-        device, dtype: of parameters and statistics, all of shape `(num_features,)`.
+        device, dtype: device and dtype of parameters and statistics, all of shape `(num_features,)`.
         bias: with `affine`, whether to learn a `bias` in addition to `weight`.
 
     Shape:
@@ -143,7 +143,7 @@ class InstanceNorm2d(_InstanceNorm):
         momentum: the weight of the new batch in the running statistics, if they are kept.
         affine: whether to learn a `weight`, initially 1, and a `bias`, initially 0, with one value per channel.
         track_running_stats: whether to keep running statistics in training, and to normalize by them in evaluation.
-        device, dtype: of parameters and statistics, all of shape `(num_features,)`.
+        device, dtype: device and dtype of parameters and statistics, all of shape `(num_features,)`.
         bias: with `affine`, whether to learn a `bias` in addition to `weight`.
 
     Shape:
@@ -173,7 +173,7 @@ class InstanceNorm3d(_InstanceNorm):
         momentum: the weight of the new batch in the running statistics, if they are kept.
         affine: whether to learn a `weight`, initially 1, and a `bias`, initially 0, with one value per channel.
         track_running_stats: whether to keep running statistics in training, and to normalize by them in evaluation.
-        device, dtype: of parameters and statistics, all of shape `(num_features,)`.
+        device, dtype: device and dtype of parameters and statistics, all of shape `(num_features,)`.
         bias: with `affine`, whether to learn a `bias` in addition to `weight`.
 
     Shape:

@@ -60,7 +60,7 @@ class LinearCrossEntropyOptions:
             )
 
     def for_input(self, input: Tensor) -> LinearCrossEntropyOptions:
-        """Return the options with `acc_dtype` None replaced by the dtype of `input`; ValueError for unsupported dtypes."""
+        """Return options in which `acc_dtype=None` is replaced by the dtype of `input`; ValueError for unsupported dtypes."""
         return self if self.acc_dtype is not None else dataclasses.replace(self, acc_dtype=input.dtype)
 
 
@@ -74,13 +74,13 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         num_classes: the number of classes.
         out_features: additional dimensions of the predictions: each input row gives `prod(out_features)` predictions.
         bias: whether the linear layer has a learned bias.
-        device, dtype: of the parameters.
+        device, dtype: device and dtype of the parameters.
         reduction: "mean", the mean over targets weighted by `weight`, "sum", or "none" for the loss of each target.
         weight: a factor for each class, `(num_classes,)`; None for 1. RuntimeError for other shapes.
         ignore_index: a target class that is ignored; None for -100. Not supported for targets of probabilities.
         label_smoothing: the fraction of the target, from 0 to 1, that is spread evenly over all classes; RuntimeError
             for others.
-        options: a `LinearCrossEntropyOptions`, or None.
+        options: a `LinearCrossEntropyOptions`, or None; no effect on the result.
 
     Shape:
         - Input: `(N, in_features)`, or `(in_features,)` without `out_features`.

@@ -107,7 +107,7 @@ class SmoothL1Loss(_Loss):
         reduction: "mean", over all elements, "sum", or "none" for the loss of each element; the call raises ValueError
             for another.
         beta: the difference at which the loss changes from squared to absolute. 0 gives `L1Loss`; the call raises
-            RuntimeError where it is negative.
+            RuntimeError if it is negative.
 
     Shape:
         - Input: `(*)`, any number of dimensions.

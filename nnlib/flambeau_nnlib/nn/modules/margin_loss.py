@@ -319,7 +319,7 @@ class TripletMarginWithDistanceLoss(_Loss):
             another.
 
     Shape:
-        - Anchor, positive and negative: `(N, *)` each, as the distance takes them; RuntimeError where they differ in
+        - Anchor, positive and negative: `(N, *)` each, as the distance requires; RuntimeError if they differ in
           the number of dimensions.
         - Output: `()`, or `(N,)` with `reduction="none"`.
 

@@ -53,7 +53,7 @@ class Members(dict[str, Any]):
 
     Each is mirrored in the module's `__dict__`, so that reading `module.weight` is an ordinary attribute lookup,
     fifteen times cheaper than `__getattr__`. Names that the class itself defines are not mirrored, nor any names where
-    the class overrides `__getattr__`, which has to be called then. A module and its shallow copies share members.
+    the class overrides `__getattr__`, which must be called then. A module and its shallow copies share members.
     """
 
     __slots__ = ("_owners",)

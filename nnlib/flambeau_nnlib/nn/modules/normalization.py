@@ -55,7 +55,7 @@ class LayerNorm(_Affine):
         elementwise_affine: whether to learn a `weight`, initially 1, and a `bias`, initially 0, of shape
             `normalized_shape`.
         bias: with `elementwise_affine`, whether to learn a `bias` in addition to `weight`.
-        device, dtype: of the parameters.
+        device, dtype: device and dtype of the parameters.
 
     Shape:
         - Input: `(*, *normalized_shape)`; RuntimeError if the last sizes differ.
@@ -160,7 +160,7 @@ class GroupNorm(_Affine):
         num_channels: the number of channels, the second dimension of the input.
         eps: added to the variance before taking the square root.
         affine: whether to learn a `weight`, initially 1, and a `bias`, initially 0, of shape `(num_channels,)`.
-        device, dtype: of the parameters.
+        device, dtype: device and dtype of the parameters.
         bias: with `affine`, whether to learn a `bias` in addition to `weight`.
 
     Shape:

@@ -98,7 +98,7 @@ class MaxPool1d(_MaxPoolNd):
     Shape:
         - Input: `(N, C, L)` or `(C, L)`.
         - Output: `(N, C, L_out)` or `(C, L_out)`, or two of them with `return_indices`, with
-          `L_out = (L + 2 * padding - dilation * (kernel_size - 1) - 1) / stride + 1`, rounded as `ceil_mode` says.
+          `L_out = (L + 2 * padding - dilation * (kernel_size - 1) - 1) / stride + 1`, rounded according to `ceil_mode`.
 
     Raises:
         RuntimeError: in the call, if the input has another number of dimensions, the padding is too large, or no window
@@ -129,8 +129,8 @@ class MaxPool2d(_MaxPoolNd):
     Shape:
         - Input: `(N, C, H, W)` or `(C, H, W)`.
         - Output: `(N, C, H_out, W_out)` or `(C, H_out, W_out)`, or two of them with `return_indices`, with
-          `H_out = (H + 2 * padding[0] - dilation[0] * (kernel_size[0] - 1) - 1) / stride[0] + 1`, rounded as
-          `ceil_mode` says, and W_out the same with index 1.
+          `H_out = (H + 2 * padding[0] - dilation[0] * (kernel_size[0] - 1) - 1) / stride[0] + 1`, rounded
+          according to `ceil_mode`, and W_out the same with index 1.
 
     Raises:
         RuntimeError: in the call, if the input has another number of dimensions, the padding is too large, or no window
@@ -163,8 +163,8 @@ class MaxPool3d(_MaxPoolNd):
     Shape:
         - Input: `(N, C, D, H, W)` or `(C, D, H, W)`.
         - Output: `(N, C, D_out, H_out, W_out)` or `(C, D_out, H_out, W_out)`, or two of them with `return_indices`,
-          with `D_out = (D + 2 * padding[0] - dilation[0] * (kernel_size[0] - 1) - 1) / stride[0] + 1`, rounded as
-          `ceil_mode` says, and H_out and W_out the same with the other indices.
+          with `D_out = (D + 2 * padding[0] - dilation[0] * (kernel_size[0] - 1) - 1) / stride[0] + 1`, rounded
+          according to `ceil_mode`, and H_out and W_out the same with the other indices.
 
     Raises:
         RuntimeError: in the call, if the input has another number of dimensions, the padding is too large, or no window
@@ -293,7 +293,7 @@ class AvgPool1d(Module):
     Shape:
         - Input: `(N, C, L)` or `(C, L)`.
         - Output: `(N, C, L_out)` or `(C, L_out)`, with `L_out = (L + 2 * padding - kernel_size) / stride + 1`, rounded
-          as `ceil_mode` says.
+          according to `ceil_mode`.
 
     Raises:
         RuntimeError: in the call, if the input has another number of dimensions, the padding is too large, or no window
@@ -381,7 +381,7 @@ class AvgPool2d(_AvgPoolNd):
     Shape:
         - Input: `(N, C, H, W)` or `(C, H, W)`.
         - Output: `(N, C, H_out, W_out)` or `(C, H_out, W_out)`, with
-          `H_out = (H + 2 * padding[0] - kernel_size[0]) / stride[0] + 1`, rounded as `ceil_mode` says, and W_out the
+          `H_out = (H + 2 * padding[0] - kernel_size[0]) / stride[0] + 1`, rounded according to `ceil_mode`, and W_out the
           same with index 1.
 
     Raises:
@@ -413,7 +413,7 @@ class AvgPool3d(_AvgPoolNd):
     Shape:
         - Input: `(N, C, D, H, W)` or `(C, D, H, W)`.
         - Output: `(N, C, D_out, H_out, W_out)` or `(C, D_out, H_out, W_out)`, with
-          `D_out = (D + 2 * padding[0] - kernel_size[0]) / stride[0] + 1`, rounded as `ceil_mode` says, and H_out and
+          `D_out = (D + 2 * padding[0] - kernel_size[0]) / stride[0] + 1`, rounded according to `ceil_mode`, and H_out and
           W_out the same with the other indices.
 
     Raises:
@@ -486,7 +486,7 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
     Shape:
         - Input: `(N, C, H, W)` or `(C, H, W)`.
         - Output: `(N, C, *output_size)` or `(C, *output_size)`, or two of them with `return_indices`. The call raises
-          RuntimeError where `output_size + kernel_size - 1` is above the size of the input.
+          RuntimeError if `output_size + kernel_size - 1` is above the size of the input.
 
     Raises:
         ValueError: both or neither of `output_size` and `output_ratio` are given, or a ratio is out of range.
@@ -563,8 +563,8 @@ class LPPool1d(_LPPoolNd):
 
     Shape:
         - Input: `(N, C, L)` or `(C, L)`.
-        - Output: `(N, C, L_out)` or `(C, L_out)`, with `L_out = (L - kernel_size) / stride + 1`, rounded as `ceil_mode`
-          says.
+        - Output: `(N, C, L_out)` or `(C, L_out)`, with `L_out = (L - kernel_size) / stride + 1`, rounded
+          according to `ceil_mode`.
 
     Example:
         >>> torch.nn.LPPool1d(2, 2)(torch.tensor([[[3.0, 4.0, 6.0, 8.0]]]))
@@ -589,7 +589,7 @@ class LPPool2d(_LPPoolNd):
     Shape:
         - Input: `(N, C, H, W)` or `(C, H, W)`.
         - Output: `(N, C, H_out, W_out)` or `(C, H_out, W_out)`, with `H_out = (H - kernel_size[0]) / stride[0] + 1`,
-          rounded as `ceil_mode` says, and W_out the same with index 1.
+          rounded according to `ceil_mode`, and W_out the same with index 1.
 
     Example:
         >>> torch.nn.LPPool2d(1.2, (3, 2), stride=(2, 1))(torch.rand(2, 3, 9, 8)).shape
@@ -614,7 +614,7 @@ class LPPool3d(_LPPoolNd):
     Shape:
         - Input: `(N, C, D, H, W)` or `(C, D, H, W)`.
         - Output: `(N, C, D_out, H_out, W_out)` or `(C, D_out, H_out, W_out)`, with
-          `D_out = (D - kernel_size[0]) / stride[0] + 1`, rounded as `ceil_mode` says, and H_out and W_out the same with
+          `D_out = (D - kernel_size[0]) / stride[0] + 1`, rounded according to `ceil_mode`, and H_out and W_out the same with
           the other indices.
 
     Example:

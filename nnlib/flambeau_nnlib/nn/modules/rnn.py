@@ -29,14 +29,14 @@ class RNNBase(Module):
         input_size: the number of features of the input at each step.
         hidden_size: the number of features of the state h.
         num_layers: the number of stacked layers; each gets the output of the previous one.
-        bias: whether gates have learned biases, `bias_ih` and `bias_hh`.
+        bias: whether to learn biases, `bias_ih` and `bias_hh`, for all gates.
         batch_first: whether the batch is dimension 0 of input and output; False for dimension 1. States do not
             depend on it.
         dropout: the probability that an element of each layer's output, except the last layer's, is zeroed in training.
         bidirectional: whether to also run a second set of weights from the last step to the first; the output
             concatenates the features of both directions.
         proj_size: the number of features that h is projected to at each step of an LSTM; 0 for no projection.
-        device, dtype: of the parameters.
+        device, dtype: device and dtype of the parameters.
 
     Shape:
         - Input, state and output: as in `RNN`, and for mode "LSTM" as in `LSTM`.
@@ -274,7 +274,7 @@ class RNN(RNNBase):
         hidden_size: the number of features of the state h.
         num_layers: the number of stacked layers; each gets the output of the previous one.
         nonlinearity: "tanh" or "relu"; ValueError for others.
-        bias: whether gates have learned biases, `bias_ih` and `bias_hh`.
+        bias: whether to learn biases, `bias_ih` and `bias_hh`, for all gates.
         batch_first: whether the batch is dimension 0 of input and output; False for dimension 1. States do not
             depend on it.
         dropout: the probability that an element of each layer's output, except the last layer's, is zeroed in training.
@@ -350,7 +350,7 @@ class LSTM(RNNBase):
         input_size: the number of features of the input at each step.
         hidden_size: the number of features of the state h.
         num_layers: the number of stacked layers; each gets the output of the previous one.
-        bias: whether gates have learned biases, `bias_ih` and `bias_hh`.
+        bias: whether to learn biases, `bias_ih` and `bias_hh`, for all gates.
         batch_first: whether the batch is dimension 0 of input and output; False for dimension 1. States do not
             depend on it.
         dropout: the probability that an element of each layer's output, except the last layer's, is zeroed in training.
@@ -430,7 +430,7 @@ class GRU(RNNBase):
         input_size: the number of features of the input at each step.
         hidden_size: the number of features of the state h.
         num_layers: the number of stacked layers; each gets the output of the previous one.
-        bias: whether gates have learned biases, `bias_ih` and `bias_hh`.
+        bias: whether to learn biases, `bias_ih` and `bias_hh`, for all gates.
         batch_first: whether the batch is dimension 0 of input and output; False for dimension 1. States do not
             depend on it.
         dropout: the probability that an element of each layer's output, except the last layer's, is zeroed in training.

@@ -152,8 +152,8 @@ class LSTMCell(RNNCellBase):
 
     Shape:
         - Input: `(N, input_size)` or `(input_size,)`; ValueError for other numbers of dimensions.
-        - State h and c, before and after: a tuple of two `(N, hidden_size)` or `(hidden_size,)`; zeros where none is
-          given.
+        - State h and c, before and after: a tuple of two `(N, hidden_size)` or `(hidden_size,)`; zeros by
+          default.
 
     Example:
         >>> h, c = torch.nn.LSTMCell(10, 20)(torch.randn(3, 10))

@@ -57,11 +57,11 @@ class Transformer(Module):
         custom_encoder: the encoder, instead of a `TransformerEncoder`.
         custom_decoder: the decoder, instead of a `TransformerDecoder`.
         layer_norm_eps: the `eps` of each `LayerNorm`.
-        batch_first: whether the batch is the first dimension of inputs and output, rather than the second.
+        batch_first: whether the batch is dimension 0 of inputs and output; False for dimension 1.
         norm_first: whether to normalize the input of attention and feed-forward networks instead of the sum of their
             input and output.
         bias: whether linear maps and normalizations have a learned bias.
-        device, dtype: of the parameters.
+        device, dtype: device and dtype of the parameters.
 
     Shape:
         - `src`: `(S, N, d_model)`, `(N, S, d_model)` with `batch_first`, or `(S, d_model)`.
@@ -203,7 +203,7 @@ class TransformerEncoder(Module):
         mask_check: bool = True,
     ) -> None:
         super().__init__()
-        self.layers = copies(encoder_layer, num_layers)
+        self.layers = make_copies(encoder_layer, num_layers)
         self.num_layers = num_layers
         self.norm = norm
         self.enable_nested_tensor = enable_nested_tensor
@@ -268,7 +268,7 @@ class TransformerDecoder(Module):
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
-        self.layers = copies(decoder_layer, num_layers)
+        self.layers = make_copies(decoder_layer, num_layers)
         self.num_layers = num_layers
         self.norm = norm
 
@@ -315,7 +315,7 @@ class TransformerEncoderLayer(Module):
         batch_first: whether the batch is dimension 0 of input and output; False for dimension 1.
         norm_first: whether attention and feed-forward network compute `x + f(norm(x))` instead of `norm(x + f(x))`.
         bias: whether linear maps and normalizations have a learned bias.
-        device, dtype: of the parameters.
+        device, dtype: device and dtype of the parameters.
 
     Shape:
         - `src`: `(S, N, d_model)`, `(N, S, d_model)` with `batch_first`, or `(S, d_model)`.
@@ -414,10 +414,10 @@ class TransformerDecoderLayer(Module):
         activation: the activation of the feed-forward network: "relu", "gelu" or a function of a tensor; RuntimeError for
             another string.
         layer_norm_eps: the `eps` of each `LayerNorm`.
-        batch_first: whether the batch is the first dimension of inputs and output, rather than the second.
+        batch_first: whether the batch is dimension 0 of inputs and output; False for dimension 1.
         norm_first: whether attentions and feed-forward network compute `x + f(norm(x))` instead of `norm(x + f(x))`.
         bias: whether linear maps and normalizations have a learned bias.
-        device, dtype: of the parameters.
+        device, dtype: device and dtype of the parameters.
 
     Shape:
         - `tgt`: `(T, N, d_model)`, `(N, T, d_model)` with `batch_first`, or `(T, d_model)`.
@@ -531,7 +531,7 @@ class TransformerDecoderLayer(Module):
         return output
 
 
-def copies(module: Module, count: int) -> ModuleList:
+def make_copies(module: Module, count: int) -> ModuleList:
     return ModuleList([copy.deepcopy(module) for _ in range(count)])
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import flambeau as torch
 from flambeau import Tensor
 
-from .places import as_device, as_devices, collectives
+from .devices import as_device, as_devices, collectives
 
 __all__ = ["broadcast", "broadcast_coalesced", "gather", "reduce_add", "reduce_add_coalesced", "scatter"]
 

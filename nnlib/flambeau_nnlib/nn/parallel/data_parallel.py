@@ -10,8 +10,8 @@ import flambeau as torch
 from flambeau import Tensor
 
 from ..modules.module import Module
+from .devices import all_devices, as_devices
 from .parallel_apply import parallel_apply
-from .places import all_devices, as_devices
 from .replicate import replicate
 from .scatter_gather import gather, scatter_kwargs
 
@@ -25,7 +25,7 @@ class DataParallel(Module):
     gathers their results. The backward sums the replicas' gradients into the network's own parameters.
 
     Args:
-        module: the network; its parameters have to be on the first device.
+        module: the network; its parameters must be on the first device.
         device_ids: the devices (all by default; without CUDA, all virtual devices of the CPU).
         output_device: the device of the result (the first device by default).
         dim: the batch dimension, along which tensors are split.
@@ -61,7 +61,7 @@ class DataParallel(Module):
             return self.module(*inputs, **kwargs)
         _check_source(self.module, self.devices[0])
         args_by_device, kwargs_by_device = self.scatter(inputs, kwargs, self.devices)
-        if not args_by_device:  # no arguments to split
+        if not args_by_device:  # a call without arguments
             args_by_device, kwargs_by_device = ((),), ({},)
         if len(args_by_device) == 1:
             return self.module(*args_by_device[0], **kwargs_by_device[0])

@@ -11,7 +11,7 @@ from flambeau import Tensor
 
 from ...distributed.algorithms.join import Join, Joinable, JoinHook
 from ..modules.module import Module
-from .places import as_devices
+from .devices import as_devices
 from .reducer import Bucket, Reducer
 
 __all__ = ["DistributedDataParallel"]
@@ -83,7 +83,7 @@ class DistributedDataParallel(Module, Joinable):
         cap = (BUCKET_CAP_MB if bucket_cap_mb is None else bucket_cap_mb) * (1 << 20)
         names, parameters = zip(*trained, strict=True)
         if self.world_size > 1:
-            self._check_alike(parameters)
+            self._check_same_parameters(parameters)
         if init_sync:
             self._broadcast(self._synchronized)
         self.reducer = Reducer(
@@ -96,7 +96,7 @@ class DistributedDataParallel(Module, Joinable):
             names,
         )
 
-    def _check_alike(self, parameters: Sequence[Tensor]) -> None:
+    def _check_same_parameters(self, parameters: Sequence[Tensor]) -> None:
         """Raise RuntimeError if the number or shapes of parameters differ between processes."""
         mine = [(tuple(parameter.shape), str(parameter.dtype)) for parameter in parameters]
         everyone: list[Any] = [None] * self.world_size
@@ -121,7 +121,7 @@ class DistributedDataParallel(Module, Joinable):
         trains = torch.is_grad_enabled() and self.require_backward_grad_sync
         if trains:
             self.reducer.check_finished()
-            self._tell_those_who_have_joined()
+            self._notify_joined_processes()
         if self.training and self.broadcast_buffers and self.require_forward_param_sync:
             self._broadcast_buffers(True)
         self.require_forward_param_sync = self.require_backward_grad_sync
@@ -132,11 +132,11 @@ class DistributedDataParallel(Module, Joinable):
         output = self.module(*inputs, **kwargs)
         self.reducer.expects = False
         if trains:
-            self.reducer.prepare(self._unused_by(output) if self.reducer.find_unused else ())
+            self.reducer.prepare(self._find_unused(output) if self.reducer.find_unused else ())
         return output
 
-    def _unused_by(self, output: Any) -> list[int]:
-        used = _used_by(output)
+    def _find_unused(self, output: Any) -> list[int]:
+        used = _find_used(output)
         return [index for index, parameter in enumerate(self.reducer.parameters) if parameter not in used]
 
     @contextmanager
@@ -153,7 +153,7 @@ class DistributedDataParallel(Module, Joinable):
             self.require_backward_grad_sync = before
 
     def register_comm_hook(self, state: Any, hook: Callable[[Any, Bucket], Any]) -> None:
-        """Let a hook average the gradients of each bucket in place of an `all_reduce`.
+        """Average the gradients of each bucket by a custom hook instead of an `all_reduce`.
 
         Args:
             state: the hook's first argument.
@@ -198,7 +198,7 @@ class DistributedDataParallel(Module, Joinable):
 
     def join_hook(self, **kwargs: Any) -> JoinHook:
         """Return the hook that takes part in the collectives once this process has no more inputs."""
-        return _Shadow(self, kwargs.get("divide_by_initial_world_size", True))
+        return _UnevenInputsHook(self, kwargs.get("divide_by_initial_world_size", True))
 
     @property
     def join_device(self) -> torch.device:
@@ -210,7 +210,7 @@ class DistributedDataParallel(Module, Joinable):
         """The process group of the collectives."""
         return self.process_group
 
-    def _tell_those_who_have_joined(self) -> None:
+    def _notify_joined_processes(self) -> None:
         work = Join.notify_join_context(self)
         self.reducer.divisor = self.world_size
         if work is not None and not self._join_config.divides_by_all:
@@ -230,7 +230,7 @@ class DistributedDataParallel(Module, Joinable):
         self._broadcast(buffers, root)
 
 
-class _Shadow(JoinHook):
+class _UnevenInputsHook(JoinHook):
     """Join hook of `DistributedDataParallel`: matches the collectives of other processes after this one has no more inputs."""
 
     def __init__(self, parallel: DistributedDataParallel, divides_by_all: bool) -> None:
@@ -244,7 +244,7 @@ class _Shadow(JoinHook):
             parallel._broadcast_buffers(False)
         if not parallel._join_config.divides_by_all:
             parallel.reducer.divisor = max(1, parallel._join_config.active)
-        parallel.reducer.shadow()
+        parallel.reducer.reduce_zeros()
 
     def post_hook(self, is_last_joiner: bool) -> None:
         """At the end, copy the parameters from a process that ran all steps."""
@@ -255,7 +255,7 @@ class _Shadow(JoinHook):
         parallel._broadcast(parallel._synchronized, int(candidate))
 
 
-def _used_by(output: Any) -> set[Tensor]:
+def _find_used(output: Any) -> set[Tensor]:
     """Return the leaf tensors in the autograd graph of `output`, a tensor or nested containers of tensors."""
     pending = list(_nodes(output))
     seen: set[Any] = set()

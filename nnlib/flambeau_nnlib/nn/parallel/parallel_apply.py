@@ -11,7 +11,7 @@ import flambeau as torch
 from flambeau import Tensor
 
 from ..modules.module import Module
-from .places import as_devices, collectives
+from .devices import as_devices, collectives
 
 __all__ = ["parallel_apply"]
 

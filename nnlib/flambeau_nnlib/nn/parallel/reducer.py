@@ -8,7 +8,7 @@ from typing import Any
 import flambeau as torch
 from flambeau import Tensor
 
-__all__ = ["Bucket", "Reducer", "buckets_of"]
+__all__ = ["Bucket", "Reducer", "make_buckets"]
 
 FIRST_BUCKET = 1 << 20  # bytes; small, so that the first reduction starts early
 
@@ -62,7 +62,7 @@ class Bucket:
         return self._is_last
 
 
-def buckets_of(parameters: Sequence[Tensor], cap: float) -> list[Bucket]:
+def make_buckets(parameters: Sequence[Tensor], cap: float) -> list[Bucket]:
     """Group parameters into buckets of at most `cap` bytes, from last to first: the order in which gradients are ready."""
     open_ones: dict[Any, list[int]] = {}
     full: list[list[int]] = []
@@ -110,7 +110,7 @@ class Reducer:
         self.parameters, self.group, self.names = list(parameters), group, list(names)
         self.gradient_as_view, self.find_unused, self.static_graph = gradient_as_view, find_unused, static_graph
         self.world_size = self.divisor = torch.distributed.get_world_size(group)
-        self.buckets = buckets_of(parameters, cap)
+        self.buckets = make_buckets(parameters, cap)
         self._place = {index: (bucket, at) for bucket in self.buckets for at, index in enumerate(bucket.indices)}
         self.hook: Callable[[Any, Bucket], Any] | None = None
         self.hook_state: Any = None
@@ -123,9 +123,9 @@ class Reducer:
         self._launched = 0
         self._backwards = 0
         for index, parameter in enumerate(self.parameters):
-            parameter.register_post_accumulate_grad_hook(self._hook_of(index))
+            parameter.register_post_accumulate_grad_hook(self._make_hook(index))
 
-    def _hook_of(self, index: int) -> Callable[[Tensor], None]:
+    def _make_hook(self, index: int) -> Callable[[Tensor], None]:
         def on_gradient(parameter: Tensor) -> None:
             if self.expects:
                 self._on_gradient(index)
@@ -230,7 +230,7 @@ class Reducer:
         if self._launched < len(self.buckets):
             return  # the next forward raises the error
         self._backwards += 1
-        nowhere = self._used_nowhere() if self.find_unused or self.static_graph else set()
+        nowhere = self._find_globally_unused() if self.find_unused or self.static_graph else set()
         for bucket in self.buckets:
             if bucket.future is not None:
                 result = bucket.future.wait()
@@ -239,17 +239,17 @@ class Reducer:
                     bucket.flat.copy_(result.reshape(-1))
             for index, view in zip(bucket.indices, bucket.views, strict=True):
                 if index not in nowhere:
-                    self._give(self.parameters[index], view)
+                    self._set_gradient(self.parameters[index], view)
         self.expects = self._started = False
 
-    def _used_nowhere(self) -> set[int]:
+    def _find_globally_unused(self) -> set[int]:
         """Return the indices of parameters without a gradient in any process; their `grad` is left unchanged."""
         used = torch.tensor([index not in self._without for index in range(len(self.parameters))], dtype=torch.int32)
         if self.world_size > 1:
             torch.distributed.all_reduce(used, group=self.group)
         return {index for index, count in enumerate(used.tolist()) if not count}
 
-    def _give(self, parameter: Tensor, view: Tensor) -> None:
+    def _set_gradient(self, parameter: Tensor, view: Tensor) -> None:
         if self.gradient_as_view:
             if parameter.grad is None or parameter.grad.data_ptr() != view.data_ptr():
                 parameter.grad = view
@@ -258,7 +258,7 @@ class Reducer:
         else:
             parameter.grad.copy_(view)
 
-    def shadow(self) -> None:
+    def reduce_zeros(self) -> None:
         """Take part in one step's reductions with zero gradients, for a process without further inputs."""
         for bucket in self.buckets:
             bucket.flat.zero_()
@@ -268,4 +268,4 @@ class Reducer:
                 bucket.future.wait()
         if self.find_unused or self.static_graph:
             self._without = set(range(len(self.parameters)))
-            self._used_nowhere()
+            self._find_globally_unused()

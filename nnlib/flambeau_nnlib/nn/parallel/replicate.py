@@ -9,8 +9,8 @@ from flambeau import Tensor
 
 from ..modules.module import Module
 from . import comm
+from .devices import as_devices
 from .functions import Broadcast
-from .places import as_devices
 
 __all__ = ["replicate"]
 
@@ -29,7 +29,7 @@ def replicate(network: Module, devices: Sequence[Any], detach: bool = False) -> 
     if buffers:
         for copies_here, buffers_here in zip(copies, comm.broadcast_coalesced(buffers, places), strict=True):
             copies_here.update(zip(buffers, buffers_here, strict=True))
-    return [_replica_of(network, copies_here) for copies_here in copies]
+    return [_make_replica(network, copies_here) for copies_here in copies]
 
 
 def _copies(parameters: Sequence[Tensor], devices: Sequence[Any], detach: bool) -> list[dict[Tensor, Tensor]]:
@@ -44,7 +44,7 @@ def _copies(parameters: Sequence[Tensor], devices: Sequence[Any], detach: bool) 
     return [dict(zip(parameters, group, strict=True)) for group in groups]
 
 
-def _replica_of(network: Module, copies: dict[Tensor, Tensor]) -> Module:
+def _make_replica(network: Module, copies: dict[Tensor, Tensor]) -> Module:
     replicas = {module: module._replicate_for_data_parallel() for module in network.modules()}
     for module, replica in replicas.items():
         for name, child in module._modules.items():

@@ -9,8 +9,8 @@ from typing import Any
 import flambeau as torch
 from flambeau import Tensor
 
+from .devices import as_device, as_devices
 from .functions import Gather, Scatter
-from .places import as_device, as_devices
 
 __all__ = ["gather", "scatter", "scatter_kwargs"]
 

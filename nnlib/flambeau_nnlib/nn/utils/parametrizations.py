@@ -136,7 +136,7 @@ def orthogonal(
         >>> torch.allclose(layer.weight.T @ layer.weight, torch.eye(20), atol=1e-5)
         True
     """
-    weight = tensor_of(module, name)
+    weight = get_tensor(module, name)
     if weight.ndim < 2:
         raise ValueError(f"Expected a matrix or batch of matrices. Got a tensor of {weight.ndim} dimensions.")
     if orthogonal_map is None:
@@ -226,7 +226,7 @@ class _SpectralNorm(Module):
         matrix = as_matrix(weight, self.dim)
         if self.training:
             self._power_method(matrix, self.n_power_iterations)
-        u, v = self._u.clone(), self._v.clone()  # the buffers change at the next forward, before this one's backward
+        u, v = self._u.clone(), self._v.clone()  # copies for the backward: the next forward changes the buffers in place
         return weight / torch.vdot(u, torch.mv(matrix, v))
 
     def right_inverse(self, value: Tensor) -> Tensor:
@@ -265,12 +265,12 @@ def spectral_norm(
         >>> abs(torch.linalg.matrix_norm(layer.weight, 2).item() - 1.0) < 0.1
         True
     """
-    weight = tensor_of(module, name)
+    weight = get_tensor(module, name)
     dim = output_dim(module) if dim is None else dim
     return register_parametrization(module, name, _SpectralNorm(weight, n_power_iterations, dim, eps))
 
 
-def tensor_of(module: Module, name: str) -> Tensor:
+def get_tensor(module: Module, name: str) -> Tensor:
     tensor = getattr(module, name, None)
     if not isinstance(tensor, Tensor):
         raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")

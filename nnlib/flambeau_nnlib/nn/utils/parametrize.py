@@ -224,7 +224,7 @@ def register_parametrization(module: Module, tensor_name: str, parametrization: 
         parametrizations = ParametrizationList([parametrization], original, unsafe=unsafe)
         delattr(module, tensor_name)
         if not is_parametrized(module):
-            give_own_class(module)
+            replace_by_subclass(module)
             module.parametrizations = ModuleDict()
         setattr(type(module), tensor_name, parametrized_property(tensor_name))
         module.parametrizations[tensor_name] = parametrizations
@@ -267,7 +267,7 @@ def check_appended(current: Tensor, parametrization: Module) -> None:
             )
 
 
-def give_own_class(module: Module) -> None:
+def replace_by_subclass(module: Module) -> None:
     """Replace the class of `module` by a new subclass, to which properties can be added without changing other modules."""
     cls = type(module)
     attributes: dict[str, Any] = {"__getstate__": refuse_pickling}

@@ -41,21 +41,21 @@ def call_for_per_sample_grads(
         samples = _batch_size(args, kwargs, dim) if batch_size is None else batch_size
         factor = samples if loss_reduction == "mean" else 1
         weights = {
-            name: _repeated(parameter, samples, factor)
+            name: _expand_parameter(parameter, samples, factor)
             for name, parameter in module.named_parameters()
             if parameter.requires_grad
         }
         leaves, spec = pytree.tree_flatten((args, kwargs))
         split = [dim if isinstance(leaf, Tensor) and leaf.dim() > dim and leaf.shape[dim] == samples else None for leaf in leaves]
 
-        def of_sample(weights: dict[str, Tensor], leaves: list[Any]) -> Any:
+        def call_with_sample(weights: dict[str, Tensor], leaves: list[Any]) -> Any:
             alone = [leaf if place is None else leaf.unsqueeze(dim) for leaf, place in zip(leaves, split, strict=True)]
             call_args, call_kwargs = pytree.tree_unflatten(alone, spec)
             return pytree.tree_map(
                 lambda output: output.squeeze(dim), func.functional_call(module, weights, call_args, call_kwargs)
             )
 
-        return func.vmap(of_sample, (0, split), dim, randomness="different")(weights, leaves)
+        return func.vmap(call_with_sample, (0, split), dim, randomness="different")(weights, leaves)
 
     return forward
 
@@ -94,7 +94,7 @@ def _batch_size(args: tuple[Any, ...], kwargs: dict[str, Any], dim: int) -> int:
     return sizes[0]
 
 
-def _repeated(parameter: Tensor, samples: int, factor: int) -> Tensor:
+def _expand_parameter(parameter: Tensor, samples: int, factor: int) -> Tensor:
     """Return the parameter expanded over samples; the gradient of each sample is stored in its `grad_sample`."""
     repeated = parameter.detach().expand(samples, *parameter.shape).requires_grad_()
 

@@ -95,7 +95,7 @@ class BasePruningMethod(ABC):
         """
         method = cls(*args, **kwargs)
         method._tensor_name = name
-        earlier = take_hook(module, name)
+        earlier = pop_hook(module, name)
         if earlier is not None:
             method = PruningContainer.combine(earlier, method)
         current = getattr(module, name)
@@ -147,7 +147,7 @@ class BasePruningMethod(ABC):
         setattr(module, name, original)
 
 
-def take_hook(module: Module, name: str) -> BasePruningMethod | None:
+def pop_hook(module: Module, name: str) -> BasePruningMethod | None:
     """Unregister and return the pruning method of parameter `name`, or return None."""
     for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
@@ -590,7 +590,7 @@ def remove(module: Module, name: str) -> Module:
         >>> list(layer.state_dict())
         ['bias', 'weight']
     """
-    hook = take_hook(module, name)
+    hook = pop_hook(module, name)
     if hook is None:
         raise ValueError(f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed")
     hook.remove(module)

@@ -54,7 +54,7 @@ class SpectralNorm:
                 for _ in range(self.n_power_iterations):
                     v.copy_(F.normalize(torch.mv(matrix.t(), u), dim=0, eps=self.eps))
                     u.copy_(F.normalize(torch.mv(matrix, v), dim=0, eps=self.eps))
-                u, v = u.clone(), v.clone()  # the buffers change at the next forward, before this one's backward
+                u, v = u.clone(), v.clone()  # copies for the backward: the next forward changes the buffers in place
         return weight / torch.dot(u, torch.mv(matrix, v))
 
     @staticmethod

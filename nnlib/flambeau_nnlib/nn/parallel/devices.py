@@ -15,29 +15,29 @@ def device_type() -> str:
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
-def as_device(place: Any) -> torch.device:
+def as_device(device: Any) -> torch.device:
     """Convert an index, string or device to a `torch.device`; an index counts CUDA devices, or CPU devices without CUDA."""
-    if isinstance(place, int):
-        return torch.device("cpu") if place < 0 else torch.device(device_type(), place)
-    return place if isinstance(place, torch.device) else torch.device(place)
+    if isinstance(device, int):
+        return torch.device("cpu") if device < 0 else torch.device(device_type(), device)
+    return device if isinstance(device, torch.device) else torch.device(device)
 
 
-def as_devices(places: Sequence[Any]) -> list[torch.device]:
+def as_devices(devices: Sequence[Any]) -> list[torch.device]:
     """Convert indices, strings or devices to `torch.device` objects that have an index."""
-    return [torch.empty(0, device=as_device(place)).device for place in places]
+    return [torch.empty(0, device=as_device(device)).device for device in devices]
 
 
-def collectives(place: torch.device) -> Any:
+def collectives(device: torch.device) -> Any:
     """Return the functions for communication between devices of this type.
 
     Raises:
         RuntimeError: the backend of the device has no collectives.
     """
-    torch.backend.for_device_type(place.type)  # loads the backend, which registers its hooks
-    found = torch.backend.plugins().hook.flambeau_collectives(device_type=place.type)
+    torch.backend.for_device_type(device.type)  # loads the backend, which registers its hooks
+    found = torch.backend.plugins().hook.flambeau_collectives(device_type=device.type)
     if found is not None:
         return found
-    raise RuntimeError(f"there are no collectives for devices of type {place.type!r}")
+    raise RuntimeError(f"there are no collectives for devices of type {device.type!r}")
 
 
 def all_devices() -> list[torch.device]:

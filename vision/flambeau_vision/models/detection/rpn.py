@@ -134,9 +134,9 @@ class RegionProposalNetwork(nn.Module):
         count = anchors[0].shape[0]
         positive, negative = [], []
         for index, (labels, _) in enumerate(labelled):
-            sampled = sample_balanced(labels, self.batch_size_per_image, self.positive_fraction)
-            positive.append(sampled[0] + index * count)
-            negative.append(sampled[1] + index * count)
+            objects, background = sample_balanced(labels, self.batch_size_per_image, self.positive_fraction)
+            positive.append(objects + index * count)
+            negative.append(background + index * count)
         positives = torch.cat(positive)
         sampled = torch.cat([positives, *negative])
         labels = torch.cat([labels for labels, _ in labelled])

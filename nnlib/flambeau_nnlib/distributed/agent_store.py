@@ -56,7 +56,7 @@ class TorchrunStore(Store):
         nonce = os.getpid() & 0xFFFFFFFF
         line.sendall(struct.pack("=BI", VALIDATE, MAGIC) + struct.pack("=BI", PING, nonce))
         if self._read("=I") != nonce:
-            raise DistNetworkError(f"what answers at {self.host}:{self.port} is not torchrun's store")
+            raise DistNetworkError(f"the server at {self.host}:{self.port} is not torchrun's store")
         return line
 
     def _receive(self, size: int) -> bytes:

@@ -26,7 +26,7 @@ class context:
     """
 
     def __enter__(self) -> NoReturn:
-        raise RuntimeError("torch.distributed.autograd is not available: there are no calls of functions in other processes")
+        raise RuntimeError("torch.distributed.autograd is not available: remote procedure calls are not supported")
 
     def __exit__(self, *args: object) -> None:
         pass

@@ -108,7 +108,7 @@ def find_engine(name: str) -> Engine:
     if name in BUILT_IN:
         engine: Engine = import_module(BUILT_IN[name]).ENGINE
         if name == "nccl" and not engine.available():
-            raise RuntimeError("Distributed package doesn't have NCCL built in: it takes CuPy with NCCL, and a CUDA device")
+            raise RuntimeError("Distributed package doesn't have NCCL built in: it requires CuPy with NCCL and a CUDA device")
         return engine
     found: Any = torch.backend.plugins().hook.flambeau_distributed_engine(name=name)
     if found is None:

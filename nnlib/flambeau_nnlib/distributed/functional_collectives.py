@@ -144,7 +144,7 @@ def reduce_scatter_tensor_autograd(self: Tensor, reduceOp: str, scatter_dim: int
     or "avg".
     """
     if reduceOp.lower() not in ("sum", "avg"):
-        raise ValueError(f"there is no gradient of a reduction by {reduceOp!r}")
+        raise ValueError(f"a reduction by {reduceOp!r} has no gradient: use 'sum' or 'avg'")
     result: Tensor = _ReduceScatter.apply(self, reduceOp.lower(), scatter_dim, group)
     return result
 

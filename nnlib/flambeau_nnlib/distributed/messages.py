@@ -203,8 +203,8 @@ def as_bytes(tensor: Tensor) -> Any:
 def _check_length(data: Any, tensor: Tensor) -> None:
     if len(data) != tensor.numel() * tensor.element_size():
         raise RuntimeError(
-            f"received {len(data)} bytes for a tensor of {tensor.numel()} {tensor.dtype}: do all ranks give tensors of one shape "
-            "and dtype?"
+            f"received {len(data)} bytes for a tensor of {tensor.numel()} {tensor.dtype}: all ranks must pass "
+            "tensors of the same shape and dtype"
         )
 
 

@@ -73,7 +73,7 @@ class Mpi:
         world = MPI.COMM_WORLD
         for name, wanted, found in (("rank", rank, world.rank), ("world_size", world_size, world.size)):
             if wanted >= 0 and wanted != found:
-                raise RuntimeError(f"{name}={wanted} was given, but MPI says {found}: start the processes with mpiexec")
+                raise RuntimeError(f"{name}={wanted} was given, but MPI reports {found}: start the processes with mpiexec")
         return MpiJob(MPI, timeout)
 
 
@@ -131,7 +131,7 @@ def _unlink_shared_memory(world: Any) -> None:
     world.Barrier()
     with suppress(OSError), open("/proc/self/maps", encoding="utf-8") as file:
         for path in {line.split(maxsplit=5)[-1].strip() for line in file if "/dev/shm/mpich" in line}:
-            with suppress(OSError):  # another process was faster
+            with suppress(OSError):  # another process has removed the file
                 os.unlink(path)
 
 
@@ -168,7 +168,7 @@ class MpiCommunicator:
                         if now - began > limit.total_seconds():
                             raise DistBackendError(f"rank {self.rank} of the group: timed out after {limit.total_seconds():g} s")
                     except DistBackendError:
-                        self._lost.append(requests)  # with its buffers: MPI may still write to them
+                        self._lost.append(requests)  # keeps the buffers alive: MPI may still write to them
                         raise
                     looked = now
                 elif now - began > SPIN_TIME:

@@ -36,7 +36,7 @@ def _user_secret() -> bytes:
             return _read_or_create(folder / "job-secret")
         except OSError as error:
             errors.append(str(error))
-    raise RuntimeError(f"cannot keep a secret for this job: {'; '.join(errors)}. Set {VARIABLE}, the same for all its processes")
+    raise RuntimeError(f"cannot store the secret of the job: {'; '.join(errors)}. Set {VARIABLE} to one value for all processes")
 
 
 def _folders() -> list[Path]:
@@ -57,7 +57,7 @@ def _read_or_create(path: Path) -> bytes:
         descriptor, name = tempfile.mkstemp(dir=path.parent)  # readable by this user only
         with os.fdopen(descriptor, "w", encoding="ascii") as file:
             file.write(secrets.token_hex(32))
-        with suppress(FileExistsError):  # another process was faster
+        with suppress(FileExistsError):  # another process has created the file
             os.link(name, path)
         os.unlink(name)
     status = path.stat()

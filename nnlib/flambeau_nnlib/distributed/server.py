@@ -53,7 +53,7 @@ def own_address(towards: str | None) -> str:
     """Return the address of this host on the network that leads to the host `towards`."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
-            probe.connect((towards or socket.gethostname(), 9))  # sends nothing
+            probe.connect((towards or socket.gethostname(), 9))  # connecting a UDP socket sends no packet
         except OSError:
             return socket.gethostbyname(socket.gethostname())
         return str(probe.getsockname()[0])
@@ -71,7 +71,7 @@ class Server:
     def __init__(self, address: tuple[str, int] | None, serve: Callable[[Connection], None]) -> None:
         self._serve, self._closing, self._secret = serve, False, job_secret()
         if address is None:
-            name = f"\0flambeau-{uuid.uuid4().hex}" if sys.platform == "linux" else None  # None: a file, removed when closed
+            name = f"\0flambeau-{uuid.uuid4().hex}" if sys.platform == "linux" else None  # None: a socket file, removed by close
             self._listener = Listener(name, family="AF_UNIX", backlog=128)
         else:
             host, port = address
@@ -129,7 +129,7 @@ def connect(address: Address, timeout: timedelta) -> Connection:
             connection = Client(address, authkey=job_secret())
         except AuthenticationError as error:
             raise AuthenticationError(
-                f"the process at {address!r} does not hold this job's secret: set {VARIABLE}, the same for all its processes"
+                f"the process at {address!r} does not hold this job's secret: set {VARIABLE} to one value for all processes"
             ) from error
         except (OSError, EOFError) as error:
             if time.monotonic() > end:

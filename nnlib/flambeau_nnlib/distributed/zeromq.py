@@ -24,8 +24,8 @@ def _zmq() -> Any:
         import zmq.auth.thread
     except ImportError as error:
         raise ImportError(
-            "processes on several hosts talk through pyzmq, which is not installed: pip install 'flambeau[distributed]'; "
-            "processes of one host need nothing (backend='mpi' with mpi4py is another way)"
+            "processes on several hosts need pyzmq, which is not installed: pip install 'flambeau[distributed]'; "
+            "processes of one host need no package (alternatively, use backend='mpi' with mpi4py)"
         ) from error
     if not zmq.has("curve"):
         raise ImportError("processes on several hosts need a pyzmq that was built with CURVE")

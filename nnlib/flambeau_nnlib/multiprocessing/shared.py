@@ -98,7 +98,7 @@ class SharedBlock:
         _by_file[status.st_dev, status.st_ino] = self
         _by_address[self.address] = self
         weakref.finalize(self, _unmap, self.address, self.size).atexit = False
-        util.Finalize(self, _release, (self.descriptor, path), exitpriority=-10)  # after the threads of queues, at -5
+        util.Finalize(self, _release, (self.descriptor, path), exitpriority=-10)  # after queue threads, which have priority -5
         if path is not None:
             os.close(descriptor)
 

@@ -73,7 +73,7 @@ class _Unpickler(pickle.Unpickler):
             return super().find_class(module, name)
         if module.startswith("pathlib") and name in ("PosixPath", "WindowsPath", "PurePosixPath", "PureWindowsPath"):
             return getattr(pathlib, f"Pure{name.removeprefix('Pure')}")
-        raise pickle.UnpicklingError(f"The metadata of a checkpoint cannot hold {module}.{name}")
+        raise pickle.UnpicklingError(f"The metadata of a checkpoint cannot hold objects of type {module}.{name}")
 
 
 def dump(metadata: Any, file: IO[bytes]) -> None:

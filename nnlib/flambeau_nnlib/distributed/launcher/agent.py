@@ -134,7 +134,7 @@ class Agent:
 
     def __init__(self, config: LaunchConfig, start: Callable[..., Worker], name: str) -> None:
         self._config, self._start, self._name = config, start, name
-        self._workers: dict[int, Worker] = {}  # by local rank
+        self._workers: dict[int, Worker] = {}  # keys are local ranks
         self._logs: dict[int, LogsDest] = {}
 
     def run(self) -> dict[int, Any]:

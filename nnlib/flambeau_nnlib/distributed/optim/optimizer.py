@@ -22,7 +22,7 @@ class DistributedOptimizer:
     def __init__(self, optimizer_class: type, params_rref: Any, *args: Any, **kwargs: Any) -> None:
         raise RuntimeError(
             f"DistributedOptimizer({optimizer_class.__name__}): the RPC framework (torch.distributed.rpc) is not available; "
-            "ZeroRedundancyOptimizer, fully_shard and DTensor split an optimizer's state without it"
+            "use ZeroRedundancyOptimizer, fully_shard or DTensor to shard an optimizer's state"
         )
 
     def step(self, context_id: int) -> None:

@@ -34,10 +34,12 @@ class HierarchicalModelAverager(ModelAverager):
         if periods[0] <= 0:
             raise ValueError("The minimum period in arg ``period_group_size_dict`` must be a positive value.")
         if periods != sorted(set(periods)) or sizes != sorted(set(sizes)):
-            raise ValueError("Periods and group sizes in arg ``period_group_size_dict`` must rise.")
+            raise ValueError("Periods and group sizes in arg ``period_group_size_dict`` must increase.")
         whole = get_world_size(self.process_group)
         if sizes[-1] != whole:
-            raise ValueError(f"The last value in arg ``period_process_group_dict`` {sizes[-1]} must be the size {whole}.")
+            raise ValueError(
+                f"The last value in arg ``period_process_group_dict`` {sizes[-1]} must be the size of the group, {whole}."
+            )
         if warmup_steps < 0:
             raise ValueError("Arg ``warmup_steps`` must be a non-negative number.")
         self.warmup_steps = warmup_steps

@@ -94,7 +94,7 @@ class ParameterGroup:
         self.outermost: bool | None = None  # set in the first forward pass
         self.before: ParameterGroup | None = None  # previous group in the forward pass, hence next in the backward pass
         self.forward_prefetch: list[ParameterGroup] = []  # groups to gather during this group's forward pass
-        self.backward_prefetch: list[ParameterGroup] | None = None  # `before`, if not given
+        self.backward_prefetch: list[ParameterGroup] | None = None  # None: `[before]`
         self._started: StartedGather | None = None
         self.parts: list[Any] | None = None  # the sharded parameters, while the full ones are set
         self.full_parameters: list[Any] | None = None
@@ -289,7 +289,7 @@ class ParameterGroup:
 class GatherExchange(NamedTuple):
     """An all-gather of rows of several parameters."""
 
-    indices: list[int]  # of the parameters
+    indices: list[int]  # indices of the parameters
     shapes: list[Any]  # shapes of each process's rows, by parameter
     gathered: Tensor
     work: Any
@@ -306,7 +306,7 @@ class GatherExchange(NamedTuple):
 class GradientSum(NamedTuple):
     """A reduce-scatter of the gradients of several parameters."""
 
-    indices: list[int]  # of the parameters
+    indices: list[int]  # indices of the parameters
     shapes: list[Any]  # shapes of each process's rows, by parameter
     sizes: list[int]  # number of rows without padding, by parameter
     divisor: float

@@ -198,10 +198,10 @@ def normal(*shape, seed=0):
     ((7, 16, 20, 18), (24, 16, 3, 3), 1, 1),  # Winograd
     ((3, 16, 16, 16), (64, 16, 3, 3), 1, 1),  # Winograd with more weights than tiles
     ((1, 16, 70, 45), (16, 16, 3, 3), 1, 1),  # Winograd on a large image, split by rows
-    ((7, 12, 15, 13), (10, 12, 3, 3), 2, 1),  # rows
-    ((1, 32, 4, 4), (64, 32, 3, 3), 1, 1),  # im2row with more weights than windows
+    ((7, 12, 15, 13), (10, 12, 3, 3), 2, 1),  # im2col with windows as rows
+    ((1, 32, 4, 4), (64, 32, 3, 3), 1, 1),  # im2col with windows as rows, more weights than windows
     ((5, 32, 5, 5), (64, 32, 3, 3), 2, 1),
-    ((7, 3, 15, 13), (10, 3, 5, 5), 1, 1),  # im2col
+    ((7, 3, 15, 13), (10, 3, 5, 5), 1, 1),  # im2col with windows as columns
     ((7, 12, 9, 9), (10, 12, 1, 1), 1, 1),
     ((7, 12, 9, 9), (10, 6, 3, 3), 2, 2),
     ((7, 12, 15, 13), (12, 1, 3, 3), 1, 12),  # depthwise

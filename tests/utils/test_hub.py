@@ -67,7 +67,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(page) - start + 10 * self.path.endswith("truncated")))
         self.end_headers()
         end = None if self.server.breaks_after is None else start + self.server.breaks_after
-        with contextlib.suppress(ConnectionError):  # a client may close the connection after a redirect
+        with contextlib.suppress(ConnectionError):  # the client may close the connection early
             self.wfile.write(page[start:end])
         self.close_connection = True
 

@@ -159,7 +159,7 @@ def test_a_kernel_that_does_not_compile_is_replaced_by_the_operations() -> None:
 WITH_NVRTC = pytest.mark.skipif(not nvrtc.available(), reason="NOT CHECKED: NVRTC is not installed (nvidia-cuda-nvrtc-cu12)")
 
 
-def pieces() -> tuple[str, dict[str, dict[str, str]]]:
+def functions_and_expressions() -> tuple[str, dict[str, dict[str, str]]]:
     """Return the helper functions of kernels, and the C++ expression of each operation and signature."""
     code = "import json; from flambeau_backends.cupy import loops; print(json.dumps([loops.FUNCTIONS, loops._UFUNCS, loops._IN_PLACE]))"
     functions, ufuncs, in_place = json.loads(run(code))
@@ -193,7 +193,7 @@ def ours(functions: str, forms: dict[str, dict[str, str]]) -> tuple[str, list[st
 @WITH_NVRTC
 @pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
 def test_nvrtc_compiles_every_expression(architecture: str) -> None:
-    source, names = ours(*pieces())
+    source, names = ours(*functions_and_expressions())
     code = nvrtc.compile_kernels(source, architecture, options=("-ftz=true",))
     assert all(name.encode() in code for name in names) and len(names) > 140
 
@@ -213,7 +213,7 @@ def assembly(source: str) -> dict[str, list[str]]:
 def test_each_expression_is_compiled_to_what_cupys_own_kernel_is() -> None:
     """Results match CuPy's bit for bit, because the compiled instructions are those of CuPy's ufunc."""
     cupy = pytest.importorskip("cupy", reason="NOT CHECKED: CuPy is not installed", exc_type=ImportError)
-    functions, forms = pieces()
+    functions, forms = functions_and_expressions()
     other_names = {f"a{name}": f"arc{name}" for name in ("cos", "cosh", "sin", "sinh", "tan", "tanh")}
     compared, own, theirs = [], functions, "#define NAN __int_as_float(0x7fffffff)\n"
     for operation, signatures in forms.items():
@@ -244,7 +244,7 @@ def test_each_expression_is_compiled_to_what_cupys_own_kernel_is() -> None:
 @WITH_NVRTC
 def test_operations_are_not_fused_across_their_borders() -> None:
     """A separate multiplication and addition round twice. `add_` with `alpha` rounds once, as in CuPy's kernel."""
-    functions, forms = pieces()
+    functions, forms = functions_and_expressions()
     product, total, scaled = forms["multiply"]["ff>f"], forms["add"]["ff>f"], forms["add_"]["fff>f"]
     source = functions + "".join(
         function(f"apart_{floats}", "out0 = " + total.format(product.format("in0", "in1"), "in2"), "fff", "f", floats)

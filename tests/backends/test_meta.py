@@ -44,7 +44,7 @@ def samples(condition=lambda sample: True):
     )
 
 
-def described(result, with_strides=True):
+def describe(result, with_strides=True):
     """Return shape, dtype and strides. The stride of a dimension of length 1 is None, as it may have any value."""
     if not isinstance(result, torch.Tensor):
         return type(result)
@@ -52,7 +52,7 @@ def described(result, with_strides=True):
     return tuple(result.shape), result.dtype, strides if with_strides else None
 
 
-def twin(tensor):
+def meta_like(tensor):
     """Return a meta tensor of the same shape, dtype and strides."""
     return torch.empty_strided(
         tensor.shape, tensor.stride(), dtype=tensor.dtype, device="meta", requires_grad=tensor.requires_grad
@@ -63,7 +63,7 @@ def assert_meta_agrees(sample, tensors, with_strides=True):
     expected = results_of(sample.call(torch, *tensors))
     try:
         with torch.device("meta"):
-            actual = results_of(sample.call(torch, *map(twin, tensors)))
+            actual = results_of(sample.call(torch, *map(meta_like, tensors)))
     except (RuntimeError, NotImplementedError) as error:
         known = sample.name in NEED_VALUES or sample.name in (
             "Tensor.__getitem__", "repeat_interleave", "nn.functional.ctc_loss",
@@ -73,7 +73,7 @@ def assert_meta_agrees(sample, tensors, with_strides=True):
         assert needs_values(error), error
         return
     assert sample.name not in NEED_VALUES
-    assert [described(result, with_strides) for result in actual] == [described(result, with_strides) for result in expected]
+    assert [describe(result, with_strides) for result in actual] == [describe(result, with_strides) for result in expected]
     assert all(result.is_meta for result in actual if isinstance(result, torch.Tensor))
 
 
@@ -97,7 +97,7 @@ def test_and_gradients(sample):
         tensors = [torch.tensor(array) for array in sample.arrays(np, dtype)]
         leaves = [t.requires_grad_() if t.is_floating_point() or t.is_complex() else t for t in tensors]
         gradients = []
-        for inputs in (leaves, [twin(leaf) for leaf in leaves]):
+        for inputs in (leaves, [meta_like(leaf) for leaf in leaves]):
             try:
                 with torch.device(inputs[0].device):
                     results = [
@@ -107,13 +107,13 @@ def test_and_gradients(sample):
             except (RuntimeError, NotImplementedError) as error:
                 assert inputs[0].is_meta and needs_values(error), error
                 return
-            gradients.append([described(leaf.grad) for leaf in inputs])
+            gradients.append([describe(leaf.grad) for leaf in inputs])
         assert gradients[0] == gradients[1]
 
 
 @samples(lambda sample: sample.view)
 def test_views_share_the_memory_that_is_not_there(sample):
-    x, *others = [twin(torch.tensor(array)) for array in sample.arrays(np, checker.dtypes(sample)[0])]
+    x, *others = [meta_like(torch.tensor(array)) for array in sample.arrays(np, checker.dtypes(sample)[0])]
     for view in results_of(sample.call(torch, x, *others)):
         assert view._key.backend.shares_memory(view._array, x._array)
         assert view.untyped_storage().nbytes() == x.untyped_storage().nbytes()
@@ -158,7 +158,7 @@ def test_the_device():
 def test_to_meta_keeps_shape_strides_and_autograd():
     x = torch.rand(2, 3, requires_grad=True)
     y = x.t().to("meta", torch.float64)
-    assert described(y) == ((3, 2), torch.float64, [1, 3]) and y.requires_grad
+    assert describe(y) == ((3, 2), torch.float64, [1, 3]) and y.requires_grad
     assert torch.as_tensor(np.ones((2, 3)), device="meta").dtype is torch.float64
 
 
@@ -286,7 +286,7 @@ def test_copies_and_pickles():
     for location in (None, "cpu"):
         file.seek(0)
         loaded = torch.load(file, map_location=location)
-        assert described(loaded["x"]) == described(x) and loaded["weight"].is_meta
+        assert describe(loaded["x"]) == describe(x) and loaded["weight"].is_meta
 
 
 def test_files_can_be_loaded_without_their_data():

@@ -32,7 +32,7 @@ def errors():
 
 
 @pytest.fixture(params=[errors, warnings_as_errors])
-def loud(request):
+def strict_errors(request):
     """Error states that a user may set in NumPy."""
     return request.param
 
@@ -70,18 +70,18 @@ WRITES = [
 
 
 @pytest.mark.parametrize(("write", "before", "after"), WRITES)
-def test_what_is_written_is_written_once(loud, write, before, after):
+def test_what_is_written_is_written_once(strict_errors, write, before, after):
     x = torch.tensor(before)
-    with loud():
+    with strict_errors():
         write(x)
     assert_equal(x, after)
 
 
 @pytest.mark.parametrize("size", [1, 70_000, 3_000_000])
-def test_large_arrays_too(loud, size):
+def test_large_arrays_too(strict_errors, size):
     x = torch.full((size,), 3.0)
     x[-1] = 3e38
-    with loud():
+    with strict_errors():
         x.mul_(10)
         x.add_(x.clone(), alpha=2)
     assert x[-1] == INF
@@ -111,7 +111,7 @@ class InPlace:
 
 
 @pytest.mark.parametrize("sample", IN_PLACE, ids=lambda sample: sample.name)
-def test_every_operation_in_place(loud, sample):
+def test_every_operation_in_place(strict_errors, sample):
     rng = np.random.default_rng(0)
     arrays = [
         np.where(rng.random(array.shape) < 0.5, rng.choice(EXTREMES, array.shape), array) if array.dtype == np.float32 else array
@@ -120,7 +120,7 @@ def test_every_operation_in_place(loud, sample):
     tensors = [torch.tensor(array.astype(given.dtype)) for array, given in zip(arrays, sample.arrays(np, "float32"), strict=True)]
     with np.errstate(all="ignore"):
         expected = sample.call(InPlace(sample.name), *tensors)
-    with loud():
+    with strict_errors():
         actual = sample.call(InPlace(sample.name), *tensors)
     assert_equal(actual, expected)
 
@@ -166,8 +166,8 @@ VALUES = [
 
 
 @pytest.mark.parametrize(("compute", "expected"), VALUES)
-def test_values(loud, compute, expected):
-    with loud():
+def test_values(strict_errors, compute, expected):
+    with strict_errors():
         actual = compute()
     assert_equal(actual, expected)
 
@@ -183,25 +183,25 @@ def test_nothing_is_printed_or_called_in_place():
 # --- gradients and steps ------------------------------------------------------------------------------------------
 
 
-def test_backward(loud):
+def test_backward(strict_errors):
     x = torch.tensor([0.0, 4.0, 1.0], requires_grad=True)
     big = torch.tensor([1.0, 3e38, 3e38])
-    with loud():
+    with strict_errors():
         (x.sqrt() + x * big + x * big).sum().backward()
     assert_equal(x.grad, [INF, INF, INF])
-    with loud():
+    with strict_errors():
         (x * torch.tensor([-INF, 1.0, 1.0])).sum().backward()
     assert_equal(x.grad, [NAN, INF, INF])
 
 
-def test_backward_sums_what_was_broadcast(loud):
+def test_backward_sums_what_was_broadcast(strict_errors):
     x = torch.tensor([1.0], requires_grad=True)
     parts = torch.tensor([[3e38, 3e38]])
-    with loud():
+    with strict_errors():
         (x * parts).sum().backward()
     assert_equal(x.grad, [INF])
     both = torch.stack([x, x]) * parts.mT
-    with loud():
+    with strict_errors():
         first, second = both.unbind()
         (first + second + first.sum() * 1e38).sum().backward()
     assert_equal(x.grad, [INF])
@@ -248,7 +248,7 @@ def test_an_error_of_the_users_own_is_raised_once():
 
 
 @pytest.mark.parametrize("make", [torch.optim.Adam, torch.optim.AdamW, torch.optim.SGD, torch.optim.RMSprop, torch.optim.Adagrad])
-def test_a_step_of_an_optimizer(loud, make):
+def test_a_step_of_an_optimizer(strict_errors, make):
     def stepped(state):
         weight = nn.Parameter(torch.tensor([1.0, 2.0, 3.0]))
         optimizer = make([weight], lr=0.5)
@@ -258,7 +258,7 @@ def test_a_step_of_an_optimizer(loud, make):
                 optimizer.step()
         return weight.detach()
 
-    assert_equal(stepped(loud), stepped(lambda: np.errstate(all="ignore")))
+    assert_equal(stepped(strict_errors), stepped(lambda: np.errstate(all="ignore")))
 
 
 # --- random numbers -----------------------------------------------------------------------------------------------
@@ -271,12 +271,12 @@ def test_a_step_of_an_optimizer(loud, make):
     lambda: torch.normal(torch.full((3,), 3e38), torch.full((3,), 3e38)),
     lambda: torch.multinomial(torch.tensor([1e-38, 1.0, 1.0]), 2),
 ])  # fmt: skip
-def test_draws_take_the_same_numbers(loud, draw):
+def test_draws_take_the_same_numbers(strict_errors, draw):
     torch.manual_seed(3)
     with np.errstate(all="ignore"):
         expected, after = draw(), torch.rand(1)
     torch.manual_seed(3)
-    with loud():
+    with strict_errors():
         actual = draw()
     assert_equal(actual, expected)
     assert_equal(torch.rand(1), after)

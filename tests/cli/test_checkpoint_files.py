@@ -19,7 +19,7 @@ from flambeau.cli import checkpoints
 from flambeau.serialization.contents import flattened, read_contents
 
 
-class Evil:
+class RunsCode:
     """An object that creates a folder when it is unpickled."""
 
     def __init__(self, path):
@@ -77,7 +77,7 @@ def test_no_data_is_read(tmp_path):
 @pytest.mark.parametrize("new_format", [True, False])
 def test_nothing_in_a_file_is_run(tmp_path, new_format):
     path, victim = tmp_path / "model.pt", tmp_path / "made by the file"
-    torch.save({"w": torch.ones(2), "evil": Evil(victim)}, path, _use_new_zipfile_serialization=new_format)
+    torch.save({"w": torch.ones(2), "evil": RunsCode(victim)}, path, _use_new_zipfile_serialization=new_format)
     contents = read_contents(path)
     assert list(contents.tensors) == ["w"] and contents.refused == [f"{os.mkdir.__module__}.mkdir"] and not victim.exists()
     assert "load() would refuse" in run("inspect", path)[1]

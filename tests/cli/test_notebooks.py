@@ -38,7 +38,7 @@ class Formatter:
         return None
 
 
-class Words(HTMLParser):
+class HTMLText(HTMLParser):
     """Extract the text of HTML, and assert that tags are balanced."""
 
     def __init__(self, html: str) -> None:
@@ -69,14 +69,14 @@ def shown():
 def test_modules(shown):
     net = nn.Sequential(OrderedDict(first=nn.Linear(4, 3), norm=nn.BatchNorm1d(3), rest=nn.Sequential(nn.ReLU())))
     before = repr(net)
-    words = Words(shown(net)).text
+    words = HTMLText(shown(net)).text
     assert "first Linear(in_features=4, out_features=3, bias=True) weight 3×4, bias 3, 15 parameters" in words
     assert "running_mean 3" in words and "ReLU" in words and "21 parameters" in words
     assert repr(net) == before and not hasattr(net, "_repr_html_")
 
 
 def test_state_dicts_and_no_other_dictionaries(shown):
-    words = Words(shown(nn.Linear(4, 3).state_dict())).text
+    words = HTMLText(shown(nn.Linear(4, 3).state_dict())).text
     assert re.search(r"weight3×4float3248cpu", words)
     assert shown(OrderedDict(a=1)) is None and shown(OrderedDict()) is None and shown({"a": 1}) is None
 
@@ -84,7 +84,7 @@ def test_state_dicts_and_no_other_dictionaries(shown):
 def test_optimizers(shown):
     net = nn.Linear(4, 3)
     groups = [{"params": [net.weight], "lr": 0.5}, {"params": [net.bias]}]
-    words = Words(shown(torch.optim.SGD(groups, lr=0.1, momentum=0.9))).text
+    words = HTMLText(shown(torch.optim.SGD(groups, lr=0.1, momentum=0.9))).text
     assert (
         "SGD" in words
         and "01 tensors, 12 numbers0.5" in words
@@ -96,7 +96,7 @@ def test_optimizers(shown):
 def test_data_sets_with_an_image(shown):
     image = torch.linspace(0, 1, 48).view(3, 4, 4)
     html = shown(TensorDataset(image.unsqueeze(0), torch.tensor([7])))
-    assert "1 samples" in Words(html).text and "Tensor 3×4×4 float32" in html and "tensor(7)" in html
+    assert "1 samples" in HTMLText(html).text and "Tensor 3×4×4 float32" in html and "tensor(7)" in html
     from PIL import Image
 
     png = base64.b64decode(re.search(r"base64,([^\"]+)", html)[1])

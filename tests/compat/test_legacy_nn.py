@@ -30,7 +30,7 @@ def dot(table, weights):
     return sum((t * w).sum().item() for t, w in zip(tensors_of(table), weights, strict=True))
 
 
-def ran(module, *size):
+def after_forward(module, *size):
     """Run a module on a random input of the given size, and return the module."""
     module.forward(randn(*size))
     return module
@@ -158,7 +158,7 @@ MODULES = {
         lambda: randn(1, 3, 2, 3),
     ),
     "SpatialMaxUnpooling": (
-        lambda: nn.SpatialMaxUnpooling(ran(nn.SpatialMaxPooling(2, 2), 1, 2, 5, 4)),
+        lambda: nn.SpatialMaxUnpooling(after_forward(nn.SpatialMaxPooling(2, 2), 1, 2, 5, 4)),
         lambda: randn(1, 2, 2, 2),
     ),
     "SpatialSubSampling": (lambda: nn.SpatialSubSampling(2, 3, 2, 2, 1), lambda: randn(1, 2, 4, 5)),
@@ -172,7 +172,7 @@ MODULES = {
         lambda: randn(1, 2, 2, 2, 2),
     ),
     "VolumetricMaxUnpooling": (
-        lambda: nn.VolumetricMaxUnpooling(ran(nn.VolumetricMaxPooling(2, 1, 2), 1, 1, 4, 2, 3)),
+        lambda: nn.VolumetricMaxUnpooling(after_forward(nn.VolumetricMaxPooling(2, 1, 2), 1, 1, 4, 2, 3)),
         lambda: randn(1, 1, 2, 1, 3),
     ),
     "VolumetricReplicationPadding": (lambda: nn.VolumetricReplicationPadding(1, 0, 2), lambda: randn(1, 1, 2, 2, 2)),
@@ -216,7 +216,7 @@ def test_gradients(name):
     for tensor, gradient in zip([*tensors_of(x), *parameters], [*tensors_of(grad_input), *kept], strict=True):
         assert gradient.shape == tensor.shape
         for index in np.ndindex(*tensor.shape):
-            expected = difference(lambda: dot(module.forward(x), weights), tensor, index)
+            expected = finite_difference(lambda: dot(module.forward(x), weights), tensor, index)
             assert gradient[index].item() == pytest.approx(expected, rel=1e-4, abs=1e-6)
 
 
@@ -224,7 +224,7 @@ def like(table, tensors):
     return [like(part, tensors) for part in table] if isinstance(table, (list, tuple)) else next(tensors)
 
 
-def difference(function, tensor, index, eps=1e-5):
+def finite_difference(function, tensor, index, eps=1e-5):
     """Return the finite difference of `function()` with respect to one element of `tensor`."""
     before = tensor[index].item()
     values = []
@@ -304,7 +304,7 @@ def test_criterion_gradients(name):
     grad_input = criterion.backward(x, target)
     for tensor, gradient in zip(tensors_of(x), tensors_of(grad_input), strict=True):
         for index in np.ndindex(*tensor.shape):
-            expected = difference(lambda: criterion.forward(x, target), tensor, index)
+            expected = finite_difference(lambda: criterion.forward(x, target), tensor, index)
             assert gradient[index].item() == pytest.approx(expected, rel=1e-4, abs=1e-6)
 
 

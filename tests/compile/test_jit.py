@@ -8,7 +8,7 @@ import flambeau as torch
 from flambeau import nn
 
 
-class Whole(nn.Module):
+class PicklesDict(nn.Module):
     """A module that pickles its whole `__dict__`, like torchmetrics' metrics."""
 
     def __init__(self):
@@ -28,7 +28,7 @@ class Whole(nn.Module):
 
 
 def test_scripting_leaves_the_module_as_it_is():
-    module, x = Whole(), torch.randn(3, 2)
+    module, x = PicklesDict(), torch.randn(3, 2)
     scripted = torch.jit.script(module)
     assert [type(layer) for layer in (module.layers, *module.layers)] == [nn.ModuleList, nn.Linear, nn.ReLU]
     assert isinstance(scripted.layers[0], torch.jit.ScriptModule)

@@ -152,7 +152,7 @@ def bad_value():
     raise ValueError("bad sample")
 
 
-def odd_error():
+def unpicklable_error():
     class Odd(Exception):
         def __init__(self, one, two):
             super().__init__(one, two)
@@ -174,7 +174,7 @@ def has_history():
         (missing_key, KeyError, "Caught KeyError in DataLoader worker process 1.\nOriginal Traceback"),
         (bad_value, ValueError, "Caught ValueError in DataLoader worker process 1.\nOriginal Traceback"),
         (bad_value, ValueError, "ValueError: bad sample"),
-        (odd_error, RuntimeError, "Caught Odd in DataLoader worker process 1."),
+        (unpicklable_error, RuntimeError, "Caught Odd in DataLoader worker process 1."),
         (unpicklable, Exception, "Can't pickle|Can't get local object"),
         (has_history, RuntimeError, "Cowardly refusing to serialize non-leaf tensor which requires_grad"),
     ],

@@ -222,11 +222,11 @@ def test_a_kill_leaves_one_checkpoint_or_the_other(moment, tmp_path):
 def test_metadata_runs_no_code(tmp_path):
     checkpoint.save({"x": torch.zeros(1)}, checkpoint_id=tmp_path)
 
-    class Evil:
+    class RunsCode:
         def __reduce__(self):
             return os.system, ("true",)
 
-    (tmp_path / ".metadata").write_bytes(pickle.dumps(Evil()))
+    (tmp_path / ".metadata").write_bytes(pickle.dumps(RunsCode()))
     with pytest.raises(checkpoint.CheckpointException, match="The metadata of a checkpoint cannot hold"):
         checkpoint.load({"x": torch.zeros(1)}, checkpoint_id=tmp_path)
 

@@ -33,7 +33,7 @@ TOLERANCE, SHARE = 1e-3, 0.98
 NUMBER = re.compile(r"-?\d+\.\d+(?:e[-+]?\d+)?")
 
 
-class Shown(NamedTuple):
+class QuickStartResult(NamedTuple):
     """The result of a library's quick start."""
 
     lines: int
@@ -44,7 +44,7 @@ class Shown(NamedTuple):
         return f"{self.lines} printed" if self.same is None else f"{self.same} of {self.lines}"
 
 
-class Tested(NamedTuple):
+class SuiteResult(NamedTuple):
     """The result of a library's own tests."""
 
     passed: int  # of the tests that pass on PyTorch, or of all tests without a comparison
@@ -72,24 +72,24 @@ def agree(line: str, other: str) -> bool:
     return all(abs(float(a) - float(b)) <= TOLERANCE * max(abs(float(b)), 1e-2) for a, b in zip(mine, theirs, strict=True))
 
 
-def quick_start(script: Path, pytorch: str | None) -> Shown:
+def quick_start(script: Path, pytorch: str | None) -> QuickStartResult:
     """Run a library's quick start on flambeau, and on PyTorch if available."""
     status, output, errors = run([sys.executable, "-m", "flambeau", str(script)], on_flambeau=True)
     lines = output.splitlines()
     trouble = "" if status == 0 else (errors.strip().splitlines() or [f"exit status {status}"])[-1]
     if pytorch is None:
-        return Shown(len(lines), None, trouble)
+        return QuickStartResult(len(lines), None, trouble)
     status, expected, errors = run([pytorch, str(script)], on_flambeau=False)
     if status:
-        return Shown(len(lines), None, trouble or f"fails on PyTorch: {errors.strip()[-200:]}")
+        return QuickStartResult(len(lines), None, trouble or f"fails on PyTorch: {errors.strip()[-200:]}")
     wanted = expected.splitlines()
     same = sum(agree(line, other) for line, other in zip(lines, wanted, strict=False))
     if not trouble and (same < len(wanted) or len(lines) != len(wanted)):
         trouble = next((f"{a!r} != {b!r}" for a, b in zip(lines, wanted, strict=False) if not agree(a, b)), "fewer lines")
-    return Shown(len(wanted), same, trouble)
+    return QuickStartResult(len(wanted), same, trouble)
 
 
-def own_tests(library: str, version: str, pytorch: str | None, report: Path) -> Tested:
+def own_tests(library: str, version: str, pytorch: str | None, report: Path) -> SuiteResult:
     """Run a library's own tests on flambeau, and on PyTorch if available; write failures to a file in `report`."""
     suite = SUITES[library]
     found = run_suite(suite, library, version, sys.executable, on_flambeau=True)
@@ -102,7 +102,7 @@ def own_tests(library: str, version: str, pytorch: str | None, report: Path) -> 
         trouble = "no test of its own ran"
     elif len(failed) > (1 - SHARE) * len(wanted):
         trouble = f"{len(failed)} of its own tests fail"
-    return Tested(len(wanted) - len(failed), len(wanted), trouble)
+    return SuiteResult(len(wanted) - len(failed), len(wanted), trouble)
 
 
 def write_report(path: Path, failed: list[str], found: Results) -> None:
@@ -144,9 +144,11 @@ def main() -> int:
             troubles.append(f"{library} is not installed")
             print(library, "is not installed", flush=True)
             continue
-        shown = quick_start(script, args.torch) if args.only != "tests" else Shown(0, None)
+        shown = quick_start(script, args.torch) if args.only != "tests" else QuickStartResult(0, None)
         tested = (
-            own_tests(library, version, args.torch, args.report) if library in SUITES and args.only != "quick" else Tested(0, 0)
+            own_tests(library, version, args.torch, args.report)
+            if library in SUITES and args.only != "quick"
+            else SuiteResult(0, 0)
         )
         known = SUITES[library].known if library in SUITES else ""
         said = "; ".join(filter(None, (shown.trouble, tested.trouble, known))).replace("|", "/")

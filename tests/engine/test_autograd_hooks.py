@@ -12,7 +12,7 @@ def leaf(*sizes):
     return torch.ones(*sizes, requires_grad=True)
 
 
-def noted(log, name):
+def logging_hook(log, name):
     """Return a hook that appends `name` to `log`."""
     return lambda *args: log.append(name)
 
@@ -24,14 +24,14 @@ def test_order_of_hooks():
     z = y * 3
     w = z + y
     for name, tensor in {"x": x, "y": y, "z": z, "w": w}.items():
-        tensor.register_hook(noted(log, name))
+        tensor.register_hook(logging_hook(log, name))
     for name, tensor in {"y": y, "z": z, "w": w}.items():
-        tensor.grad_fn.register_hook(noted(log, f"post {name}"))
-        tensor.grad_fn.register_prehook(noted(log, f"pre {name}"))
-    x.register_post_accumulate_grad_hook(noted(log, "accumulated"))
+        tensor.grad_fn.register_hook(logging_hook(log, f"post {name}"))
+        tensor.grad_fn.register_prehook(logging_hook(log, f"pre {name}"))
+    x.register_post_accumulate_grad_hook(logging_hook(log, "accumulated"))
     accumulate = y.grad_fn.next_functions[0][0]
-    accumulate.register_hook(noted(log, "post x"))
-    accumulate.register_prehook(noted(log, "pre x"))
+    accumulate.register_hook(logging_hook(log, "post x"))
+    accumulate.register_prehook(logging_hook(log, "pre x"))
     y.retain_grad()
     w.sum().backward()
     assert " ".join(log) == "w pre w post w z pre z post z y pre y post y x pre x accumulated post x"
@@ -100,9 +100,9 @@ def test_leaves_are_served_as_soon_as_they_are_ready():
     t = a * 2
     u = t * b
     for name, tensor in {"a": a, "b": b, "t": t, "u": u}.items():
-        tensor.register_hook(noted(log, name))
-    a.register_post_accumulate_grad_hook(noted(log, "a done"))
-    b.register_post_accumulate_grad_hook(noted(log, "b done"))
+        tensor.register_hook(logging_hook(log, name))
+    a.register_post_accumulate_grad_hook(logging_hook(log, "a done"))
+    b.register_post_accumulate_grad_hook(logging_hook(log, "b done"))
     (u * 3).sum().backward()
     assert log == ["u", "b", "b done", "t", "a", "a done"]
     log.clear()
@@ -213,8 +213,8 @@ def test_hooks_of_nodes_with_several_outputs():
     log = []
     x = leaf(4)
     first, second = x.split(2)
-    first.register_hook(noted(log, "first"))
-    second.register_hook(noted(log, "second"))
+    first.register_hook(logging_hook(log, "first"))
+    second.register_hook(logging_hook(log, "second"))
     first.sum().backward()
     assert log[0] == "first" and x.grad.tolist() == [1, 1, 0, 0] and (first.output_nr, second.output_nr) == (0, 1)
 

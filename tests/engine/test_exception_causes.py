@@ -17,7 +17,7 @@ def raised(call):
     return caught.value
 
 
-def shown_before(error):
+def chained_exceptions(error):
     """Return the names of the exceptions that a traceback shows before this one."""
     found = []
     while error is not None:
@@ -69,7 +69,7 @@ NAN = float("nan")
 ])  # fmt: skip
 def test_the_cause_is_shown(call, causes):
     for _ in range(2):  # the second call uses cached lookups
-        assert shown_before(raised(call)) == causes
+        assert chained_exceptions(raised(call)) == causes
 
 
 @pytest.mark.parametrize("call", [
@@ -84,7 +84,7 @@ def test_the_cause_is_shown(call, causes):
 ])  # fmt: skip
 def test_wrong_arguments_say_all_themselves(call):
     for _ in range(2):
-        assert shown_before(raised(call)) == []
+        assert chained_exceptions(raised(call)) == []
 
 
 def test_a_kernel_that_fails_is_named_with_its_own_exception(monkeypatch):

@@ -12,7 +12,7 @@ def leaf(*sizes):
     return torch.ones(*sizes, requires_grad=True)
 
 
-def noted(log, name, replace):
+def logging_hook(log, name, replace):
     """Return a hook that appends `name` to `log` and returns `replace(*args)`."""
 
     def hook(*args):
@@ -308,8 +308,8 @@ def test_saved_tensor_hooks_nest_and_serve_second_orders():
     x = leaf(3)
     log = []
     with (
-        graph.saved_tensors_hooks(noted(log, "outer", lambda t: t), lambda t: t),
-        graph.saved_tensors_hooks(noted(log, "inner", lambda t: t.detach().clone()), lambda t: t),
+        graph.saved_tensors_hooks(logging_hook(log, "outer", lambda t: t), lambda t: t),
+        graph.saved_tensors_hooks(logging_hook(log, "inner", lambda t: t.detach().clone()), lambda t: t),
     ):
         y = x.exp()
     assert set(log) == {"inner"}

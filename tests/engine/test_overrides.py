@@ -17,7 +17,7 @@ import flambeau as torch
 from flambeau.conformance.samples import families
 
 
-class Passing(torch.overrides.TorchFunctionMode):
+class RecordingMode(torch.overrides.TorchFunctionMode):
     """A mode that records every call and runs it unchanged."""
 
     def __init__(self):
@@ -28,7 +28,7 @@ class Passing(torch.overrides.TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
-class Following(Passing):
+class NestedRecordingMode(RecordingMode):
     """A mode that also records calls made inside functions."""
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
@@ -44,7 +44,7 @@ def results(made):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("mode", [Passing, Following])
+@pytest.mark.parametrize("mode", [RecordingMode, NestedRecordingMode])
 @pytest.mark.parametrize("family", families())
 def test_modes_that_let_everything_pass_change_nothing(family, mode):
     for sample in families()[family]:
@@ -66,14 +66,14 @@ def test_modes_that_let_everything_pass_change_nothing(family, mode):
 
 def test_what_a_mode_sees_is_what_was_called():
     x = torch.ones(2, 2)
-    with Passing() as watched:
+    with RecordingMode() as watched:
         torch.nn.functional.group_norm(torch.chunk(torch.matmul(x, x), 2)[0] + 1, 1)
     assert watched.seen == ["matmul", "chunk", "add", "group_norm"]
 
 
 def test_a_mode_that_follows_sees_what_is_inside_once():
     x = torch.ones(2, 2)
-    with Following() as watched:
+    with NestedRecordingMode() as watched:
         torch.nanmean(x)
         torch.reshape(x, (4,))
     assert watched.seen.count("nanmean") == watched.seen.count("reshape") == 1 and "sum" in watched.seen
@@ -84,7 +84,7 @@ def test_a_mode_that_follows_sees_what_is_inside_once():
 
 def test_a_mode_sees_methods_not_what_they_are_made_of():
     x = torch.arange(6.0).reshape(2, 3)
-    with Passing() as watched:
+    with RecordingMode() as watched:
         x.norm()
         x.view(-1).unique()
         x.clone().zero_()
@@ -134,7 +134,7 @@ def test_methods_are_as_they_were_when_the_modes_are_closed():
     x = torch.ones(3)
     assert x.norm() == x.dist(0 * x)
     before = dict(vars(torch.Tensor))
-    with pytest.raises(ZeroDivisionError), Passing(), Passing():
+    with pytest.raises(ZeroDivisionError), RecordingMode(), RecordingMode():
         for name in ("norm", "view", "dist", "add_", "size", "item", "shape"):
             assert vars(torch.Tensor)[name] is not before[name] and getattr(torch.Tensor, name) is before[name]
         assert x.nanmedian() == 1  # code is generated at the first call
@@ -149,7 +149,7 @@ def test_modes_are_of_one_thread():
     def elsewhere():
         seen.append(x.norm() * len(x.shape))
 
-    with Passing() as watched:
+    with RecordingMode() as watched:
         thread = threading.Thread(target=elsewhere)
         thread.start()
         thread.join()
@@ -157,7 +157,7 @@ def test_modes_are_of_one_thread():
 
 
 def test_every_mode_is_offered_a_method_in_turn():
-    with Passing() as outer, Passing() as inner:
+    with RecordingMode() as outer, RecordingMode() as inner:
         torch.ones(3).norm().item()
     assert outer.seen == inner.seen == ["ones", "norm", "item"]
 
@@ -192,7 +192,7 @@ def test_a_function_that_is_first_called_under_a_mode():
 # --- operands that are no tensors -----------------------------------------------------------------------------------
 
 
-class Stranger:
+class ReturnsName:
     """A non-tensor whose `__torch_function__` returns the name of the called function."""
 
     @classmethod
@@ -201,7 +201,7 @@ class Stranger:
         return f"{func.__name__} of a stranger"
 
 
-X, STRANGER = torch.arange(6.0).reshape(2, 3), Stranger()
+X, STRANGER = torch.arange(6.0).reshape(2, 3), ReturnsName()
 OFFERED = {  # function name -> call that must reach `__torch_function__`
     "matmul": [lambda: X @ STRANGER, lambda: torch.matmul(X, STRANGER), lambda: torch.matmul(STRANGER, X), lambda: X.matmul(STRANGER)],
     "__rmatmul__": [lambda: STRANGER @ X], "__rsub__": [lambda: STRANGER - X], "__and__": [lambda: X.bool() & STRANGER],
@@ -306,7 +306,7 @@ def test_a_subclass_is_offered_what_it_indexes():
 
 @pytest.mark.parametrize("make", [torch.tensor, torch.as_tensor, torch.asarray])
 def test_what_makes_tensors_of_data_asks_nobody(make):
-    with pytest.raises(RuntimeError, match="Could not infer dtype of Stranger"):
+    with pytest.raises(RuntimeError, match="Could not infer dtype of ReturnsName"):
         make(STRANGER)
 
 
@@ -339,7 +339,7 @@ def test_functions_that_do_not_bind_are_functions_otherwise():
         torch.relu(1, 2, 3)
 
 
-class Word:
+class ReturnsCall:
     """A non-tensor whose `__torch_function__` returns the function and its arguments."""
 
     @classmethod
@@ -360,7 +360,7 @@ OPERATORS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", [Word, lambda: torch.ones(2, 2).as_subclass(Asked)])
+@pytest.mark.parametrize("kind", [ReturnsCall, lambda: torch.ones(2, 2).as_subclass(Asked)])
 @pytest.mark.parametrize("name", OPERATORS)
 def test_operators_are_offered_as_methods_of_tensors(name, kind):
     x, other = torch.ones(2, 2), kind()
@@ -372,24 +372,24 @@ def test_operators_are_offered_as_methods_of_tensors(name, kind):
 
 
 def test_operators_that_are_reflected_are_offered_as_methods_of_tensors():
-    x, word = torch.ones(2, 2), Word()
+    x, word = torch.ones(2, 2), ReturnsCall()
     assert (word + x)[0] is torch.Tensor.add and (word * x)[0] is torch.Tensor.mul
     assert (word - x)[0] is torch.Tensor.__rsub__ and (word & x)[0] is torch.Tensor.bitwise_and
 
 
 def test_methods_that_a_program_has_replaced_stay_replaced_inside_modes(monkeypatch):
-    with Passing():  # caches the methods that modes see
+    with RecordingMode():  # caches the methods that modes see
         torch.ones(2).uniform_()
     calls, original = [], torch.Tensor.uniform_
     monkeypatch.setattr(torch.Tensor, "uniform_", lambda self, *args, **kwargs: calls.append(self))
-    with Passing():
+    with RecordingMode():
         torch.ones(2).uniform_()
         assert len(calls) == 1
     torch.ones(2).uniform_()
     assert len(calls) == 2
     monkeypatch.undo()
     assert torch.Tensor.uniform_ is original
-    with Passing():
+    with RecordingMode():
         assert isinstance(torch.ones(2).uniform_(), torch.Tensor)
 
 

@@ -354,7 +354,7 @@ def test_asarray_copies_when_it_has_to_and_only_then() -> None:
     assert number == 1 and torch.asarray(np.float32(2)).item() == 2
 
 
-class Lent:
+class DLPackOnly:
     """An object that only supports the DLPack protocol."""
 
     def __init__(self, data) -> None:
@@ -370,9 +370,9 @@ class Lent:
 def test_dlpack() -> None:
     data = np.arange(3.0)
     for make in (torch.asarray, torch.as_tensor, torch.from_dlpack):
-        assert make(Lent(data)).data_ptr() == data.ctypes.data
-    assert torch.asarray(Lent(data), dtype=torch.float32).tolist() == [0, 1, 2]
-    for tensor in (torch.tensor(Lent(data)), torch.asarray(Lent(data), copy=True)):
+        assert make(DLPackOnly(data)).data_ptr() == data.ctypes.data
+    assert torch.asarray(DLPackOnly(data), dtype=torch.float32).tolist() == [0, 1, 2]
+    for tensor in (torch.tensor(DLPackOnly(data)), torch.asarray(DLPackOnly(data), copy=True)):
         tensor[0] = 7
         assert data[0] == 0
 

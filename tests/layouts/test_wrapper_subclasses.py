@@ -332,7 +332,7 @@ def test_a_backward_pass_has_a_number():
     assert seen[0] != -1 == torch._C._current_graph_task_id()
 
 
-class Shown(torch.Tensor):
+class Recording(torch.Tensor):
     """A wrapper that records the operations called on it."""
 
     asked: list = []
@@ -355,14 +355,14 @@ class Shown(torch.Tensor):
 
 def test_functions_that_are_one_operator_are_asked_for_as_such():
     aten, data = torch.ops.aten, torch.tensor([[0, 1, 2, 0], [1, 0, 1, 2]])
-    x, places = Shown(data), torch.tensor([0, 2])
+    x, places = Recording(data), torch.tensor([0, 2])
 
     def asked(call, operator, expected):
-        Shown.asked.clear()
+        Recording.asked.clear()
         result = call()
-        assert Shown.asked[0][0] is operator
+        assert Recording.asked[0][0] is operator
         assert result == expected if isinstance(expected, bool) else result.tolist() == expected.tolist()
-        return Shown.asked[0][1]
+        return Recording.asked[0][1]
 
     asked(lambda: x.equal(data), aten.equal.default, True)
     asked(lambda: torch.equal(data, x), aten.equal.default, True)
@@ -378,6 +378,6 @@ def test_functions_that_are_one_operator_are_asked_for_as_such():
 
 
 def test_operators_in_place_ask_the_class():
-    x = Shown(torch.tensor([1, 2]))
+    x = Recording(torch.tensor([1, 2]))
     x += 1
-    assert x.inner.tolist() == [2, 3] and Shown.asked[-1][0] is torch.ops.aten.add_.Tensor
+    assert x.inner.tolist() == [2, 3] and Recording.asked[-1][0] is torch.ops.aten.add_.Tensor

@@ -35,7 +35,7 @@ def inputs(dtype=torch.float64, heads=H):
     return [torch.tensor(rng.standard_normal(shape)).to(dtype) for shape in shapes]
 
 
-def one_by_one(query, key, value, score_mod, mask_mod, scale):
+def reference_attention(query, key, value, score_mod, mask_mod, scale):
     """Reference implementation of flex_attention with loops over positions."""
     q, k, v = (tensor.double().numpy() for tensor in (query, key, value))
     groups = q.shape[1] // k.shape[1]
@@ -81,14 +81,14 @@ def test_the_definition(score, mask):
         scale=0.7,
         return_aux=AuxRequest(lse=True, max_scores=True),
     )
-    expected = one_by_one(*tensors, SCORES[score], MASKS[mask], 0.7)
+    expected = reference_attention(*tensors, SCORES[score], MASKS[mask], 0.7)
     for actual, numbers in zip((output, statistics.lse, statistics.max_scores), expected, strict=True):
         np.testing.assert_allclose(actual.numpy(), numbers, rtol=1e-9, atol=1e-12)
 
 
 def test_groups_of_heads_and_the_usual_scale():
     tensors = inputs(heads=2)
-    expected = one_by_one(*tensors, SCORES["none"], noop_mask, 1 / math.sqrt(E))[0]
+    expected = reference_attention(*tensors, SCORES["none"], noop_mask, 1 / math.sqrt(E))[0]
     np.testing.assert_allclose(flex_attention(*tensors, enable_gqa=True).numpy(), expected, rtol=1e-9)
 
 
@@ -104,7 +104,7 @@ def test_dtypes(dtype):
     tensors = inputs(dtype)
     output = flex_attention(*tensors, lambda s, b, h, i, j: s + h)
     assert output.dtype is dtype
-    expected = one_by_one(*tensors, lambda s, b, h, i, j: s + h, noop_mask, 1 / math.sqrt(E))[0]
+    expected = reference_attention(*tensors, lambda s, b, h, i, j: s + h, noop_mask, 1 / math.sqrt(E))[0]
     np.testing.assert_allclose(output.double().numpy(), expected, atol=1e-6 if dtype is torch.float32 else 2e-2)
 
 

@@ -65,14 +65,14 @@ UNARY = {  # (function, reference formula, domain of the arguments)
     "hardswish": (F.hardswish, lambda x: x * (x + 3).clip(0, 6) / 6, "real"),
     "logsigmoid": (F.logsigmoid, lambda x: -np.log1p(np.exp(-x)), "real"),
     "mish": (F.mish, lambda x: x * np.tanh(np.log1p(np.exp(x))), "real"),
-    "gelu": (F.gelu, lambda x: x * normal_share(x), "real"),
+    "gelu": (F.gelu, lambda x: x * normal_cdf(x), "real"),
     "hardshrink": (F.hardshrink, lambda x: np.where(abs(x) <= 0.5, 0, x), "real"),
     "threshold": (lambda x: F.threshold(x, 0.25, -3.0), lambda x: np.where(x <= 0.25, -3, x), "real"),
     "prelu": (lambda x: F.prelu(x, torch.tensor(0.1, dtype=x.dtype)), lambda x: np.where(x > 0, x, 0.1 * x), "real"),
 }  # fmt: skip
 
 
-def normal_share(x):
+def normal_cdf(x):
     """Compute the cumulative distribution function of the standard normal distribution."""
     return (1 + np.vectorize(math.erf, otypes=[float])(x / math.sqrt(2))) / 2
 
@@ -106,7 +106,7 @@ SLOPES = {  # (function, formula of its derivative)
     "mish": (
         F.mish,
         lambda x: np.tanh(np.log1p(np.exp(x))) + x * sigmoid(x) * (1 - np.tanh(np.log1p(np.exp(x))) ** 2)),
-    "gelu": (F.gelu, lambda x: normal_share(x) + x * np.exp(-x * x / 2) / math.sqrt(2 * math.pi)),
+    "gelu": (F.gelu, lambda x: normal_cdf(x) + x * np.exp(-x * x / 2) / math.sqrt(2 * math.pi)),
 }  # fmt: skip
 BINARY = {
     "fmod": (torch.fmod, np.fmod),

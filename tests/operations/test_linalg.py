@@ -329,7 +329,7 @@ def test_out():
 # --- derivatives --------------------------------------------------------------------------------------------------
 
 
-def lengths(factors, *of):
+def without_phases(factors, *of):
     """Return the factors, with absolute values at the given positions, which do not depend on the phase of the vectors."""
     return tuple(factor.abs() if place in of else factor for place, factor in enumerate(factors))
 
@@ -348,14 +348,14 @@ DERIVATIVES = {
                               [(3, 3), (2, 2, 3)]),
     "qr": (lambda A: tuple(LA.qr(A)), [(2, 4, 3)]),
     "qr wide": (lambda A: tuple(LA.qr(A)), [(2, 4)]),
-    "svd": (lambda A: lengths(LA.svd(A, full_matrices=False), 0, 2), [(2, 3, 3)]),
+    "svd": (lambda A: without_phases(LA.svd(A, full_matrices=False), 0, 2), [(2, 3, 3)]),
     "svd phases": (lambda A: (lambda U, S, Vh: U[..., :1] @ Vh[..., :1, :])(*LA.svd(A)), [(3, 3)]),
-    "svd tall": (lambda A: lengths(LA.svd(A, full_matrices=False), 0, 2), [(4, 2)]),
-    "svd wide": (lambda A: lengths(LA.svd(A, full_matrices=False), 0, 2), [(2, 4)]),
+    "svd tall": (lambda A: without_phases(LA.svd(A, full_matrices=False), 0, 2), [(4, 2)]),
+    "svd wide": (lambda A: without_phases(LA.svd(A, full_matrices=False), 0, 2), [(2, 4)]),
     "svdvals": (LA.svdvals, [(2, 3, 4)]),
-    "eigh": (lambda A: lengths(LA.eigh(A + A.mH), 1), [(2, 3, 3)]),
+    "eigh": (lambda A: without_phases(LA.eigh(A + A.mH), 1), [(2, 3, 3)]),
     "eigvalsh": (lambda A: LA.eigvalsh(A + A.mH, "U"), [(2, 3, 3)]),
-    "eig": (lambda A: lengths(LA.eig(A), 1), [(2, 3, 3)]),
+    "eig": (lambda A: without_phases(LA.eig(A), 1), [(2, 3, 3)]),
     "eigvals": (LA.eigvals, [(3, 3)]),
     "lu": (lambda A: tuple(LA.lu(A)[1:]), [(2, 3, 3)]),
     "lu wide": (lambda A: tuple(LA.lu(A)[1:]), [(2, 4)]),

@@ -169,7 +169,7 @@ FORMULAS = {
 }  # fmt: skip
 
 
-def _least(name, single):
+def _absolute_tolerance(name, single):
     """Return the absolute tolerance: subnormal results, and for log_softmax the rounding error of differences of logits."""
     if name == "log_softmax":
         return 1e-7 if single else 1e-15
@@ -186,7 +186,7 @@ def test_formulas_over_the_whole_line(name, dtype):
     seen = np.abs(wanted) < np.finfo(dtype).max
     got = function(torch.tensor(x)).numpy()
     single = dtype is np.float32
-    np.testing.assert_allclose(got[seen], wanted[seen], rtol=1e-6 if single else 1e-13, atol=_least(name, single))
+    np.testing.assert_allclose(got[seen], wanted[seen], rtol=1e-6 if single else 1e-13, atol=_absolute_tolerance(name, single))
 
 
 def test_losses_of_extreme_logits():

@@ -92,7 +92,7 @@ def test_waves_keep_their_phase_however_far_out(name, dtype, digits, largest):
     mpmath = pytest.importorskip("mpmath")
     x = np.exp(np.random.default_rng(0).uniform(np.log(1e5), np.log(largest), 40)).astype(dtype)
     with mpmath.workdps(digits):
-        wanted = [_wave(mpmath, name, mpmath.mpf(float(each))) for each in x]
+        wanted = [_asymptotic_expansion(mpmath, name, mpmath.mpf(float(each))) for each in x]
     given = torch.tensor(-x if name == "airy_ai" else x)
     np.testing.assert_allclose(getattr(torch.special, name)(given).numpy(), wanted, rtol=1e-6 if dtype == "float32" else 1e-12)
 
@@ -127,7 +127,7 @@ def test_bessel_functions_to_the_last_digits(name):
             assert abs(mpmath.mpf(float(value)) - wanted) < 4e-15 * size, float(at)
 
 
-def _wave(mpmath, name, x):
+def _asymptotic_expansion(mpmath, name, x):
     """Return the first terms of Hankel's asymptotic expansion."""
     if name == "airy_ai":  # airy_ai(-x)
         phase = 2 * mpmath.sqrt(x**3) / 3

@@ -28,7 +28,7 @@ CASES = [
 every_optimizer = pytest.mark.parametrize("cls, options", CASES, ids=[cls.__name__ for cls, _ in CASES])
 
 
-def together_and_alone(cls, options, shapes=SHAPES, dtypes=(torch.float64,)):
+def joint_and_separate_optimizers(cls, options, shapes=SHAPES, dtypes=(torch.float64,)):
     """Return parameters updated by one optimizer, the same updated by separate optimizers, and the optimizers."""
     rng = np.random.default_rng(0)
     starts = [torch.tensor(rng.standard_normal(shape), dtype=d) for shape in shapes for d in dtypes]
@@ -53,7 +53,7 @@ def assert_same(joined, single):
 
 @every_optimizer
 def test_steps(cls, options):
-    _, _, joined, single, step = together_and_alone(cls, options)
+    _, _, joined, single, step = joint_and_separate_optimizers(cls, options)
     for number in range(6):
         step(number)
         assert_same(joined, single)
@@ -61,7 +61,7 @@ def test_steps(cls, options):
 
 @every_optimizer
 def test_gradients_that_come_and_go(cls, options):
-    _, _, joined, single, step = together_and_alone(cls, options)
+    _, _, joined, single, step = joint_and_separate_optimizers(cls, options)
     for number, without in enumerate([(), (), (1, 2), (1, 2), (1,), (), (), (0, 3, 5), (), ()]):
         step(number, without)
         assert_same(joined, single)
@@ -69,7 +69,7 @@ def test_gradients_that_come_and_go(cls, options):
 
 @every_optimizer
 def test_dtypes(cls, options):
-    _, _, joined, single, step = together_and_alone(cls, options, dtypes=(torch.float64, torch.float32))
+    _, _, joined, single, step = joint_and_separate_optimizers(cls, options, dtypes=(torch.float64, torch.float32))
     for number in range(4):
         step(number)
     assert_same(joined, single)
@@ -78,7 +78,7 @@ def test_dtypes(cls, options):
 
 @every_optimizer
 def test_states_are_those_of_single_parameters(cls, options):
-    optimizer, others, joined, single, step = together_and_alone(cls, options)
+    optimizer, others, joined, single, step = joint_and_separate_optimizers(cls, options)
     for number in range(4):
         step(number)
     for p, q, other in zip(joined, single, others, strict=True):
@@ -91,7 +91,7 @@ def test_states_are_those_of_single_parameters(cls, options):
 
 @every_optimizer
 def test_loading_copying_and_replacing_states(cls, options):
-    optimizer, others, joined, single, step = together_and_alone(cls, options)
+    optimizer, others, joined, single, step = joint_and_separate_optimizers(cls, options)
     for number in range(3):
         step(number)
     early = copy.deepcopy([optimizer.state_dict(), *(other.state_dict() for other in others)])
@@ -111,7 +111,7 @@ def test_loading_copying_and_replacing_states(cls, options):
 
 
 def test_states_changed_in_place():
-    optimizer, others, joined, single, step = together_and_alone(optim.Adam, {})
+    optimizer, others, joined, single, step = joint_and_separate_optimizers(optim.Adam, {})
     for number in range(3):
         step(number)
     for each in (optimizer, *others):
@@ -124,7 +124,7 @@ def test_states_changed_in_place():
 
 
 def test_states_with_something_else_in_them():
-    optimizer, _, joined, single, step = together_and_alone(optim.Adam, {})
+    optimizer, _, joined, single, step = joint_and_separate_optimizers(optim.Adam, {})
     for number in range(6):
         if number == 3:
             optimizer.state[joined[0]]["note"] = "frozen until now"
@@ -135,7 +135,7 @@ def test_states_with_something_else_in_them():
 
 
 def test_options_and_parameters_changed_between_steps():
-    optimizer, others, joined, single, step = together_and_alone(optim.Adam, {})
+    optimizer, others, joined, single, step = joint_and_separate_optimizers(optim.Adam, {})
     for number in range(6):
         step(number)
         for each in (optimizer, *others):

@@ -70,7 +70,7 @@ LEFT_OF_METHODS = {
 }  # fmt: skip
 
 
-def left(op, tables=LEFT):
+def accepted_differences(op, tables=LEFT):
     """Return the accepted differences of an operation."""
     name = f"{op.name}-{op.variant_test_name}".rstrip("-")
     return {each for table in tables.values() for each in table.get(name, "").split("; ") if each}
@@ -126,7 +126,7 @@ def differing(op, wanted_of, got_of, first):
 @pytest.mark.parametrize("op", OPERATORS)
 def test_wrong_types(op):
     found = differing(op, op.op, on_flambeau(op), 0)
-    assert found.keys() == left(op), found
+    assert found.keys() == accepted_differences(op), found
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -136,4 +136,4 @@ def test_wrong_types(op):
 def test_wrong_types_given_to_methods(op):
     name = op.method_variant.__name__
     found = differing(op, op.method_variant, lambda input, *args, **options: getattr(input, name)(*args, **options), 1)
-    assert found.keys() == left(op) | left(op, LEFT_OF_METHODS), found
+    assert found.keys() == accepted_differences(op) | accepted_differences(op, LEFT_OF_METHODS), found

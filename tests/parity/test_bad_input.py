@@ -36,7 +36,7 @@ def longer(torch, x):
     return torch.ones((*x.shape[:-1], x.shape[-1] + 1) if x.ndim else (3,), dtype=x.dtype)
 
 
-def spoilt(torch, value):
+def invalid_variants(torch, value):
     """Return the invalid variants of an argument: description -> function that makes it invalid."""
     if isinstance(value, torch.Tensor):
         return TENSORS
@@ -74,7 +74,7 @@ def outcome(torch, name, call):
     return None
 
 
-def is_alike(got, wanted, what):
+def errors_agree(got, wanted, what):
     if got is wanted or (wanted is NotImplementedError and got is None):  # flambeau may have a kernel
         return True
     if {got, wanted} <= TOLD_FIRST.get(what, frozenset()):  # two errors in one call, of which either may be reported
@@ -127,10 +127,10 @@ def differences(name):
     mine, call = (each[best] for each in calls)
     found = {}
     for place, value in call.items():
-        for what, wrong in spoilt(theirs, value).items():
+        for what, wrong in invalid_variants(theirs, value).items():
             wanted = outcome(theirs, name, {**call, place: wrong(theirs, value)})
             got = outcome(ours, name, {**mine, place: wrong(ours, mine[place])})
-            if not is_alike(got, wanted, what):
+            if not errors_agree(got, wanted, what):
                 found[place, what] = got, wanted
     return found
 

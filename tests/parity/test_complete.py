@@ -39,7 +39,7 @@ BY_TABLE = {name for table in families().values() for name in {each.name for eac
 BY_OPERATOR = {name for op in op_db for name in (op.name, *(each.name for each in op.aliases))}  # compared in test_operators.py
 
 
-def named(path):
+def names_used_in(path):
     """Return the names that a file's code uses: attributes, and words in strings other than docstrings."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     explanations = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
@@ -52,7 +52,7 @@ def named(path):
     return found
 
 
-BY_PROGRAM = set().union(*(named(path) for path in Path(__file__).parent.glob("*.py") if path != Path(__file__)))
+BY_PROGRAM = set().union(*(names_used_in(path) for path in Path(__file__).parent.glob("*.py") if path != Path(__file__)))
 OPERATORS = {
     f"__{prefix}{name}__"
     for prefix in ("", "i", "r")

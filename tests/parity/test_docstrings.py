@@ -45,7 +45,7 @@ EXCEPTIONS = {
 NUMBER = re.compile(r"[+-]?\d+\.?\d*(?:e[+-]?\d+)?")
 
 
-def found(library, namespace):
+def resolve(library, namespace):
     """Return a module or class of the library by its dotted name."""
     with contextlib.suppress(ModuleNotFoundError):
         importlib.import_module(f"{library.__name__}.{namespace}".rstrip("."))
@@ -54,7 +54,7 @@ def found(library, namespace):
 
 def documents(namespace):
     """Return the docstrings with examples, by name, of functions and classes that both libraries have."""
-    there, here = (found(library, namespace) for library in (theirs, ours))
+    there, here = (resolve(library, namespace) for library in (theirs, ours))
     made = {}
     for name in dir(there):
         text = getattr(getattr(there, name, None), "__doc__", None) if not name.startswith("_") and hasattr(here, name) else None

@@ -14,7 +14,7 @@ theirs = pytest.importorskip("torch")
 import flambeau as ours  # noqa: E402
 
 
-def an_item(rng, left):
+def random_item(rng, left):
     """Return a random index item as a function of the library, and how many dimensions of `left` it consumes."""
     size = left[0]
     kind = rng.choice(["int", "slice", "slice", "whole", "none", "list", "tensor", "tensor", "mask", "bool"])
@@ -44,13 +44,13 @@ def an_item(rng, left):
     return lambda torch: slice(None), 1
 
 
-def an_index(rng, shape):
+def random_index(rng, shape):
     items, left, dots = [], list(shape), False
     for _ in range(rng.randrange(1, 5)):
         if not dots and rng.random() < 0.15:
             items, dots, left = [*items, lambda torch: ...], True, left[rng.randrange(len(left) + 1) :]
         elif left:
-            item, used = an_item(rng, left)
+            item, used = random_item(rng, left)
             items, left = [*items, item], left[used:]
     return items or [lambda torch: ...]
 
@@ -92,7 +92,7 @@ def test_random_indices(seed):
     for _ in range(5):
         shape = tuple(rng.choice([0, 1, 2, 3, 4, 4]) for _ in range(rng.randrange(4)))
         data = np.random.default_rng(seed).standard_normal(shape)
-        items = an_index(rng, shape)
+        items = random_index(rng, shape)
         shown = [each(theirs) for each in items]
         wanted = outcome(read, theirs, data, items)
         assert outcome(read, ours, data, items) == wanted, (shape, shown)
@@ -100,7 +100,7 @@ def test_random_indices(seed):
             continue
         place = [1 if rng.random() < 0.3 else length for length in wanted[0]]
         value = np.random.default_rng(seed).random(place[rng.randrange(len(place) + 1) :] if place[:1] == [1] else place)
-        if value.shape and 0 not in wanted[0] and not repeats(items, shape):
+        if value.shape and 0 not in wanted[0] and not has_duplicates(items, shape):
             assert outcome(write, ours, data, items, value) == outcome(write, theirs, data, items, value), (
                 shape,
                 shown,
@@ -108,7 +108,7 @@ def test_random_indices(seed):
             )
 
 
-def repeats(items, shape):
+def has_duplicates(items, shape):
     """Whether an index selects an element twice. The result of writes is then undefined."""
     places = theirs.arange(math.prod(shape)).reshape(shape)[tuple(each(theirs) for each in items)].reshape(-1)
     return len(places.unique()) < len(places)

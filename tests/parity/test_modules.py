@@ -49,18 +49,18 @@ class Case(NamedTuple):
         return f"{self.name}({', '.join(given)}){' '.join([*shapes, *self.call])}"
 
 
-def real(*shape, low=None, high=None):
+def reals(*shape, low=None, high=None):
     """Return normal random numbers, or uniform ones between `low` and `high`."""
     rng = np.random.default_rng([len(shape), *shape])
     return rng.standard_normal(shape) if low is None else rng.uniform(low, high, shape)
 
 
-def whole(high, *shape):
+def integers(high, *shape):
     """Return random integers below `high`."""
     return np.random.default_rng([high, *shape]).integers(0, high, shape)
 
 
-def hidden(*shape):
+def random_mask(*shape):
     """Return a random bool mask. The first column is False, so that no row is fully masked."""
     made = np.random.default_rng(shape).random(shape) < 0.4
     made[..., 0] = False
@@ -70,26 +70,26 @@ def hidden(*shape):
 CASES: list[Case] = []
 
 
-def of(names, *inputs, args=(), call=None, **kwargs):
+def add_cases(names, *inputs, args=(), call=None, **kwargs):
     """Add a case for each name."""
     CASES.extend(Case(name, args, kwargs, inputs, call or {}) for name in names.split())
 
 
-def in_space(name, n, *args, more=(), call=None, **kwargs):
+def add_spatial_cases(name, n, *args, more=(), call=None, **kwargs):
     """Add a layer with `n` spatial dimensions, called with a batch and with a single item."""
     for lead in ((2, 4), (4,)):
-        of(f"{name}{n}d", real(*lead, *(7, 6, 5)[:n]), *more, args=args, call=call, **kwargs)
+        add_cases(f"{name}{n}d", reals(*lead, *(7, 6, 5)[:n]), *more, args=args, call=call, **kwargs)
 
 
 # --- linear, convolution, padding ---------------------------------------------------------------------------------
 
 for shape in ((2, 5, 3), (3,), (0, 3)):
-    of("Linear", real(*shape), args=(3, 4))
-    of("Linear", real(*shape), args=(3, 4), bias=False)
-    of("LazyLinear", real(*shape), args=(4,))
-of("Bilinear", real(5, 2), real(5, 3), args=(2, 3, 4))
-of("Bilinear", real(2), real(3), args=(2, 3, 4), bias=False)
-of("Identity", real(2, 3), args=(54, "anything"), unused=True)
+    add_cases("Linear", reals(*shape), args=(3, 4))
+    add_cases("Linear", reals(*shape), args=(3, 4), bias=False)
+    add_cases("LazyLinear", reals(*shape), args=(4,))
+add_cases("Bilinear", reals(5, 2), reals(5, 3), args=(2, 3, 4))
+add_cases("Bilinear", reals(2), reals(3), args=(2, 3, 4), bias=False)
+add_cases("Identity", reals(2, 3), args=(54, "anything"), unused=True)
 
 for n in (1, 2, 3):
     for kwargs in (
@@ -103,8 +103,8 @@ for n in (1, 2, 3):
         {"padding": "same", "dilation": 2, "padding_mode": "replicate"},
         *({"padding": 1, "padding_mode": mode, "stride": 2} for mode in ("circular", "reflect", "replicate")),
     ):
-        in_space("Conv", n, 4, 8, 3, **kwargs)
-        in_space("LazyConv", n, 8, 3, **kwargs)
+        add_spatial_cases("Conv", n, 4, 8, 3, **kwargs)
+        add_spatial_cases("LazyConv", n, 8, 3, **kwargs)
     for kwargs in (
         {},
         {"bias": False, "groups": 2},
@@ -112,84 +112,86 @@ for n in (1, 2, 3):
         {"dilation": 2},
         {"dilation": 2, "output_padding": 1, "padding": 1},
     ):
-        in_space("ConvTranspose", n, 4, 6, 3, **kwargs)
-        in_space("LazyConvTranspose", n, 6, 3, **kwargs)
-    in_space("ConvTranspose", n, 4, 6, 3, stride=2, call={"output_size": [16, 14, 12][:n]})
+        add_spatial_cases("ConvTranspose", n, 4, 6, 3, **kwargs)
+        add_spatial_cases("LazyConvTranspose", n, 6, 3, **kwargs)
+    add_spatial_cases("ConvTranspose", n, 4, 6, 3, stride=2, call={"output_size": [16, 14, 12][:n]})
     for sides in (2, (0, 1, 2, 0, 1, 3)[: 2 * n]):
         for name in ("Reflection", "Replication", "Zero", "Circular"):
-            in_space(f"{name}Pad", n, sides)
-        in_space("ConstantPad", n, sides, 2.5)
-of("Conv2d", real(2, 4, 7, 6), args=(4, 6, (3, 2), (2, 1), (1, 0), (1, 2)))
+            add_spatial_cases(f"{name}Pad", n, sides)
+        add_spatial_cases("ConstantPad", n, sides, 2.5)
+add_cases("Conv2d", reals(2, 4, 7, 6), args=(4, 6, (3, 2), (2, 1), (1, 0), (1, 2)))
 
 # --- pooling, folding, resampling ---------------------------------------------------------------------------------
 
 for n in (1, 2, 3):
     for kwargs in ({}, {"stride": 1, "ceil_mode": True}, {"padding": 1}):
-        in_space("MaxPool", n, 2, **kwargs)
-        in_space("AvgPool", n, 2, **kwargs)
-    in_space("MaxPool", n, 2, return_indices=True, dilation=2)
-    in_space("AvgPool", n, 3, padding=1, count_include_pad=False)
-    in_space("AdaptiveAvgPool", n, 3)
-    in_space("AdaptiveMaxPool", n, 2, return_indices=True)
+        add_spatial_cases("MaxPool", n, 2, **kwargs)
+        add_spatial_cases("AvgPool", n, 2, **kwargs)
+    add_spatial_cases("MaxPool", n, 2, return_indices=True, dilation=2)
+    add_spatial_cases("AvgPool", n, 3, padding=1, count_include_pad=False)
+    add_spatial_cases("AdaptiveAvgPool", n, 3)
+    add_spatial_cases("AdaptiveMaxPool", n, 2, return_indices=True)
     for lead in ((2, 4), (4,)):
-        of(f"LPPool{n}d", real(*lead, *(7, 6, 5)[:n], low=0.1, high=2), args=(2.5, 2), ceil_mode=n == 2)
-        of(
+        add_cases(f"LPPool{n}d", reals(*lead, *(7, 6, 5)[:n], low=0.1, high=2), args=(2.5, 2), ceil_mode=n == 2)
+        add_cases(
             f"MaxUnpool{n}d",
-            real(*lead, *(3,) * n),
+            reals(*lead, *(3,) * n),
             np.broadcast_to(np.arange(3**n).reshape((3,) * n), (*lead, *(3,) * n)),
             args=(2,),
         )
-of("AvgPool2d", real(2, 4, 7, 6), args=(2,), divisor_override=3)
-of("AdaptiveAvgPool2d", real(2, 4, 7, 6), args=((None, 4),))
-of("MaxUnpool2d", real(1, 1, 2, 2), whole(25, 1, 1, 2, 2), args=(2,), call={"output_size": [5, 5]})
+add_cases("AvgPool2d", reals(2, 4, 7, 6), args=(2,), divisor_override=3)
+add_cases("AdaptiveAvgPool2d", reals(2, 4, 7, 6), args=((None, 4),))
+add_cases("MaxUnpool2d", reals(1, 1, 2, 2), integers(25, 1, 1, 2, 2), args=(2,), call={"output_size": [5, 5]})
 for lead in ((2, 4), (4,)):
-    of("FractionalMaxPool2d", real(*lead, 7, 6), args=(2,), output_ratio=0.5)
-    of("FractionalMaxPool2d", real(*lead, 7, 6), args=((2, 3),), output_size=(3, 2), return_indices=True)
-    of("FractionalMaxPool3d", real(*lead, 7, 6, 5), args=(2,), output_size=2)
-    of("Unfold", real(*lead, 7, 6), args=(3,), padding=1, stride=2)
-    of("Fold", real(*lead[:-1], 12, 12), args=((4, 5), 2))
+    add_cases("FractionalMaxPool2d", reals(*lead, 7, 6), args=(2,), output_ratio=0.5)
+    add_cases("FractionalMaxPool2d", reals(*lead, 7, 6), args=((2, 3),), output_size=(3, 2), return_indices=True)
+    add_cases("FractionalMaxPool3d", reals(*lead, 7, 6, 5), args=(2,), output_size=2)
+    add_cases("Unfold", reals(*lead, 7, 6), args=(3,), padding=1, stride=2)
+    add_cases("Fold", reals(*lead[:-1], 12, 12), args=((4, 5), 2))
 for n, modes in {
     1: ("nearest", "linear", "nearest-exact"),
     2: ("nearest", "bilinear", "bicubic", "area"),
     3: ("nearest", "trilinear"),
 }.items():
     for mode in modes:
-        of("Upsample", real(2, 4, *(7, 6, 5)[:n]), scale_factor=1.6, mode=mode)
-        of("Upsample", real(2, 4, *(7, 6, 5)[:n]), size=4, mode=mode, **({"align_corners": True} if "linear" in mode else {}))
-of("UpsamplingNearest2d UpsamplingBilinear2d", real(2, 4, 7, 6), scale_factor=2)
-of("PixelShuffle", real(2, 4, 7, 6), args=(2,))
-of("PixelUnshuffle", real(2, 4, 8, 6), args=(2,))
-of("ChannelShuffle", real(2, 4, 7, 6), args=(2,))
-of("Flatten", real(2, 4, 7, 6))
-of("Flatten", real(2, 4, 7, 6), start_dim=0, end_dim=2)
-of("Unflatten", real(2, 4, 7, 6), args=(1, (2, -1)))
+        add_cases("Upsample", reals(2, 4, *(7, 6, 5)[:n]), scale_factor=1.6, mode=mode)
+        add_cases(
+            "Upsample", reals(2, 4, *(7, 6, 5)[:n]), size=4, mode=mode, **({"align_corners": True} if "linear" in mode else {})
+        )
+add_cases("UpsamplingNearest2d UpsamplingBilinear2d", reals(2, 4, 7, 6), scale_factor=2)
+add_cases("PixelShuffle", reals(2, 4, 7, 6), args=(2,))
+add_cases("PixelUnshuffle", reals(2, 4, 8, 6), args=(2,))
+add_cases("ChannelShuffle", reals(2, 4, 7, 6), args=(2,))
+add_cases("Flatten", reals(2, 4, 7, 6))
+add_cases("Flatten", reals(2, 4, 7, 6), start_dim=0, end_dim=2)
+add_cases("Unflatten", reals(2, 4, 7, 6), args=(1, (2, -1)))
 
 # --- activations --------------------------------------------------------------------------------------------------
 
-X = real(2, 4, 3, 5)
-of(
+X = reals(2, 4, 3, 5)
+add_cases(
     "ReLU ReLU6 RReLU Sigmoid Hardsigmoid Tanh SiLU Mish Hardswish ELU CELU SELU GELU Hardshrink LeakyReLU LogSigmoid Softplus "
     "Softshrink PReLU Softsign Tanhshrink Hardtanh Softmax2d",
     X,
 )
-of(
+add_cases(
     "ReLU ReLU6 RReLU SiLU Mish Hardswish Hardsigmoid ELU CELU SELU LeakyReLU Hardtanh Dropout Dropout2d AlphaDropout FeatureAlphaDropout",
     X,
     inplace=True,
 )
-of("Softmin Softmax LogSoftmax", X, dim=1)
-of("GLU", X, args=(1,))
-of("GELU", X, approximate="tanh")
-of("Hardtanh", X, args=(-0.3, 0.4))
-of("RReLU", X, args=(0.2, 0.9))
-of("ELU CELU", X, args=(0.5,))
-of("Softplus", X, args=(2.0, 1.0))
-of("Hardshrink Softshrink LeakyReLU", X, args=(0.3,))
-of("PReLU", X, args=(4, 0.1))
-of("Threshold", X, args=(0.1, 2.0))
-of("Dropout Dropout2d Dropout3d AlphaDropout FeatureAlphaDropout", X, args=(0.3,))
-of("Dropout1d", X[0], args=(0.3,))
-of("Dropout3d FeatureAlphaDropout", real(2, 4, 3, 5, 2))
+add_cases("Softmin Softmax LogSoftmax", X, dim=1)
+add_cases("GLU", X, args=(1,))
+add_cases("GELU", X, approximate="tanh")
+add_cases("Hardtanh", X, args=(-0.3, 0.4))
+add_cases("RReLU", X, args=(0.2, 0.9))
+add_cases("ELU CELU", X, args=(0.5,))
+add_cases("Softplus", X, args=(2.0, 1.0))
+add_cases("Hardshrink Softshrink LeakyReLU", X, args=(0.3,))
+add_cases("PReLU", X, args=(4, 0.1))
+add_cases("Threshold", X, args=(0.1, 2.0))
+add_cases("Dropout Dropout2d Dropout3d AlphaDropout FeatureAlphaDropout", X, args=(0.3,))
+add_cases("Dropout1d", X[0], args=(0.3,))
+add_cases("Dropout3d FeatureAlphaDropout", reals(2, 4, 3, 5, 2))
 
 # --- normalization ------------------------------------------------------------------------------------------------
 
@@ -202,42 +204,42 @@ for n in (1, 2, 3):
         {"momentum": 0.3},
         {"bias": False},
     ):
-        of(f"BatchNorm{n}d", real(2, 4, *(7, 6, 5)[:n]), args=(4,), **kwargs)
-        of(f"LazyBatchNorm{n}d", real(2, 4, *(7, 6, 5)[:n]), **kwargs)
-        in_space("InstanceNorm", n, 4, **kwargs)
-        of(f"LazyInstanceNorm{n}d", real(2, 4, *(7, 6, 5)[:n]), **kwargs)
-    in_space("InstanceNorm", n, 4, affine=True, track_running_stats=True)
-of("BatchNorm1d", real(5, 4), args=(4,))
-of("SyncBatchNorm", X, args=(4,))
+        add_cases(f"BatchNorm{n}d", reals(2, 4, *(7, 6, 5)[:n]), args=(4,), **kwargs)
+        add_cases(f"LazyBatchNorm{n}d", reals(2, 4, *(7, 6, 5)[:n]), **kwargs)
+        add_spatial_cases("InstanceNorm", n, 4, **kwargs)
+        add_cases(f"LazyInstanceNorm{n}d", reals(2, 4, *(7, 6, 5)[:n]), **kwargs)
+    add_spatial_cases("InstanceNorm", n, 4, affine=True, track_running_stats=True)
+add_cases("BatchNorm1d", reals(5, 4), args=(4,))
+add_cases("SyncBatchNorm", X, args=(4,))
 for kwargs in ({}, {"elementwise_affine": False, "eps": 1e-2}, {"bias": False}):
-    of("LayerNorm", X, args=((3, 5),), **kwargs)
-    of("LayerNorm", X, args=(5,), **kwargs)
-of("RMSNorm", X, args=(5,))
-of("RMSNorm", X, args=([3, 5],), eps=1e-3, elementwise_affine=False)
+    add_cases("LayerNorm", X, args=((3, 5),), **kwargs)
+    add_cases("LayerNorm", X, args=(5,), **kwargs)
+add_cases("RMSNorm", X, args=(5,))
+add_cases("RMSNorm", X, args=([3, 5],), eps=1e-3, elementwise_affine=False)
 for kwargs in ({}, {"affine": False}, {"eps": 1e-2}):
-    of("GroupNorm", X, args=(2, 4), **kwargs)
-of("LocalResponseNorm", X, args=(3,))
-of("CrossMapLRN2d", Given(X), args=(1,), alpha=0.5)  # PyTorch has no gradient of it
+    add_cases("GroupNorm", X, args=(2, 4), **kwargs)
+add_cases("LocalResponseNorm", X, args=(3,))
+add_cases("CrossMapLRN2d", Given(X), args=(1,), alpha=0.5)  # PyTorch has no gradient of it
 for size in (2, 3, 4, 5, 7):
-    of("CrossMapLRN2d", X, args=(size,), alpha=0.5)
+    add_cases("CrossMapLRN2d", X, args=(size,), alpha=0.5)
 
 # --- embedding ----------------------------------------------------------------------------------------------------
 
-of("Embedding", whole(10, 3, 2), args=(10, 3))
-of("Embedding", whole(10, 3, 2), args=(10, 3), padding_idx=-1, max_norm=1.0, norm_type=1.0)
-of("Embedding", whole(10, 3, 2), args=(10, 3), scale_grad_by_freq=True)
+add_cases("Embedding", integers(10, 3, 2), args=(10, 3))
+add_cases("Embedding", integers(10, 3, 2), args=(10, 3), padding_idx=-1, max_norm=1.0, norm_type=1.0)
+add_cases("Embedding", integers(10, 3, 2), args=(10, 3), scale_grad_by_freq=True)
 for mode in ("sum", "mean", "max"):
-    of("EmbeddingBag", whole(10, 3, 2), args=(10, 3), mode=mode)
-    of("EmbeddingBag", whole(10, 6), Given(np.array([0, 2, 2])), args=(10, 3), mode=mode, padding_idx=2)
-    of("EmbeddingBag", whole(10, 6), Given(np.array([0, 2, 6])), args=(10, 3), mode=mode, include_last_offset=True)
-of(
+    add_cases("EmbeddingBag", integers(10, 3, 2), args=(10, 3), mode=mode)
+    add_cases("EmbeddingBag", integers(10, 6), Given(np.array([0, 2, 2])), args=(10, 3), mode=mode, padding_idx=2)
+    add_cases("EmbeddingBag", integers(10, 6), Given(np.array([0, 2, 6])), args=(10, 3), mode=mode, include_last_offset=True)
+add_cases(
     "EmbeddingBag",
-    whole(10, 6),
+    integers(10, 6),
     Given(np.array([0, 2])),
     args=(10, 3),
     mode="sum",
     max_norm=1.0,
-    call={"per_sample_weights": real(6)},
+    call={"per_sample_weights": reals(6)},
 )
 
 # --- recurrence ---------------------------------------------------------------------------------------------------
@@ -250,20 +252,20 @@ for name in ("RNN", "LSTM", "GRU"):
         {"num_layers": 3, "dropout": 0.5},
         {"bidirectional": True, "batch_first": True, "dropout": 0.3, "num_layers": 2},
     ):
-        of(name, real(6, 3, 4), args=(4, 5), **kwargs)
-        of(name, real(6, 4), args=(4, 5), **kwargs)
-    states = [(real(4, *batch, 5), real(4, *batch, 5, low=-1, high=1)) for batch in ((3,), ())]
+        add_cases(name, reals(6, 3, 4), args=(4, 5), **kwargs)
+        add_cases(name, reals(6, 4), args=(4, 5), **kwargs)
+    states = [(reals(4, *batch, 5), reals(4, *batch, 5, low=-1, high=1)) for batch in ((3,), ())]
     for lead, state in zip(((6, 3), (6,)), states, strict=True):
-        of(name, real(*lead, 4), state if name == "LSTM" else state[0], args=(4, 5, 2), bidirectional=True)
+        add_cases(name, reals(*lead, 4), state if name == "LSTM" else state[0], args=(4, 5, 2), bidirectional=True)
     for lead in ((3,), ()):
-        state = real(*lead, 5), real(*lead, 5, low=-1, high=1)
-        of(f"{name}Cell", real(*lead, 4), args=(4, 5))
-        of(f"{name}Cell", real(*lead, 4), state if name == "LSTM" else state[0], args=(4, 5), bias=False)
-of("RNN", real(6, 3, 4), args=(4, 5, 2), nonlinearity="relu")
-of("RNNCell", real(3, 4), args=(4, 5), nonlinearity="relu")
+        state = reals(*lead, 5), reals(*lead, 5, low=-1, high=1)
+        add_cases(f"{name}Cell", reals(*lead, 4), args=(4, 5))
+        add_cases(f"{name}Cell", reals(*lead, 4), state if name == "LSTM" else state[0], args=(4, 5), bias=False)
+add_cases("RNN", reals(6, 3, 4), args=(4, 5, 2), nonlinearity="relu")
+add_cases("RNNCell", reals(3, 4), args=(4, 5), nonlinearity="relu")
 for layers in (1, 2):
-    of("LSTM", real(6, 3, 4), args=(4, 5, layers), proj_size=3, bidirectional=True)
-    of("LSTM", real(6, 3, 4), (real(layers, 3, 3), real(layers, 3, 5)), args=(4, 5, layers), proj_size=3, bias=False)
+    add_cases("LSTM", reals(6, 3, 4), args=(4, 5, layers), proj_size=3, bidirectional=True)
+    add_cases("LSTM", reals(6, 3, 4), (reals(layers, 3, 3), reals(layers, 3, 5)), args=(4, 5, layers), proj_size=3, bias=False)
 
 # --- attention and transformers -----------------------------------------------------------------------------------
 
@@ -276,24 +278,24 @@ for kwargs in (
 ):
     first = kwargs.get("batch_first", False)
     q, k, v = (
-        real(*((3, length) if first else (length, 3)), size)
+        reals(*((3, length) if first else (length, 3)), size)
         for length, size in ((5, 8), (6, kwargs.get("kdim", 8)), (6, kwargs.get("vdim", 8)))
     )
     for call in (
         {},
-        {"attn_mask": hidden(5, 6), "average_attn_weights": False},
-        {"key_padding_mask": hidden(3, 6)},
+        {"attn_mask": random_mask(5, 6), "average_attn_weights": False},
+        {"key_padding_mask": random_mask(3, 6)},
         {"need_weights": False},
-        {"attn_mask": hidden(6, 5, 6)},
-        {"attn_mask": Given(real(5, 6)), "key_padding_mask": Given(real(3, 6))},
+        {"attn_mask": random_mask(6, 5, 6)},
+        {"attn_mask": Given(reals(5, 6)), "key_padding_mask": Given(reals(3, 6))},
     ):
-        of("MultiheadAttention", q, k, v, args=(8, 2), call=call, **kwargs)
-    of("MultiheadAttention", *(each[0] if first else each[:, 0] for each in (q, k, v)), args=(8, 2), **kwargs)
-    of(
+        add_cases("MultiheadAttention", q, k, v, args=(8, 2), call=call, **kwargs)
+    add_cases("MultiheadAttention", *(each[0] if first else each[:, 0] for each in (q, k, v)), args=(8, 2), **kwargs)
+    add_cases(
         "MultiheadAttention",
         *(each[0] if first else each[:, 0] for each in (q, k, v)),
         args=(8, 2),
-        call={"attn_mask": hidden(2, 5, 6)},
+        call={"attn_mask": random_mask(2, 5, 6)},
         **kwargs,
     )
 
@@ -304,100 +306,106 @@ for kwargs in (
     {"dropout": 0.0, "activation": Built(lambda torch: torch.nn.functional.silu)},
 ):
     given = {"d_model": 8, "nhead": 2, "dim_feedforward": 16, **kwargs}
-    x, memory = (real(3, 5, 8), real(3, 4, 8)) if "batch_first" in kwargs else (real(5, 3, 8), real(4, 3, 8))
-    of("TransformerEncoderLayer", x, **given)
-    of("TransformerEncoderLayer", x, call={"src_mask": hidden(5, 5), "src_key_padding_mask": hidden(3, 5)}, **given)
-    of("TransformerDecoderLayer", x, memory, **given)
-    of(
+    x, memory = (reals(3, 5, 8), reals(3, 4, 8)) if "batch_first" in kwargs else (reals(5, 3, 8), reals(4, 3, 8))
+    add_cases("TransformerEncoderLayer", x, **given)
+    add_cases(
+        "TransformerEncoderLayer", x, call={"src_mask": random_mask(5, 5), "src_key_padding_mask": random_mask(3, 5)}, **given
+    )
+    add_cases("TransformerDecoderLayer", x, memory, **given)
+    add_cases(
         "TransformerDecoderLayer",
         x,
         memory,
-        call={"tgt_mask": hidden(5, 5), "memory_mask": hidden(5, 4), "memory_key_padding_mask": hidden(3, 4)},
+        call={"tgt_mask": random_mask(5, 5), "memory_mask": random_mask(5, 4), "memory_key_padding_mask": random_mask(3, 4)},
         **given,
     )
-    of("TransformerEncoderLayer", real(5, 8), **given)
-    of("TransformerDecoderLayer", real(5, 8), real(4, 8), **given)
-    of("Transformer", memory, x, num_encoder_layers=2, num_decoder_layers=1, **given)
-    of(
+    add_cases("TransformerEncoderLayer", reals(5, 8), **given)
+    add_cases("TransformerDecoderLayer", reals(5, 8), reals(4, 8), **given)
+    add_cases("Transformer", memory, x, num_encoder_layers=2, num_decoder_layers=1, **given)
+    add_cases(
         "Transformer",
         memory,
         x,
         num_encoder_layers=1,
         num_decoder_layers=1,
-        call={"tgt_mask": hidden(5, 5), "src_key_padding_mask": hidden(3, 4), "tgt_key_padding_mask": hidden(3, 5)},
+        call={
+            "tgt_mask": random_mask(5, 5),
+            "src_key_padding_mask": random_mask(3, 4),
+            "tgt_key_padding_mask": random_mask(3, 5),
+        },
         **given,
     )
 encoder = Built(lambda torch: torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True))
 decoder = Built(lambda torch: torch.nn.TransformerDecoderLayer(8, 2, 16, batch_first=True))
 norm = Built(lambda torch: torch.nn.LayerNorm(8))
 for last in (None, norm):
-    of("TransformerEncoder", real(3, 5, 8), args=(encoder, 2, last))
-    of("TransformerEncoder", real(3, 5, 8), args=(encoder, 2, last), call={"src_key_padding_mask": hidden(3, 5)})
-    of("TransformerDecoder", real(3, 5, 8), real(3, 4, 8), args=(decoder, 2, last), call={"tgt_mask": hidden(5, 5)})
-    of(
+    add_cases("TransformerEncoder", reals(3, 5, 8), args=(encoder, 2, last))
+    add_cases("TransformerEncoder", reals(3, 5, 8), args=(encoder, 2, last), call={"src_key_padding_mask": random_mask(3, 5)})
+    add_cases("TransformerDecoder", reals(3, 5, 8), reals(3, 4, 8), args=(decoder, 2, last), call={"tgt_mask": random_mask(5, 5)})
+    add_cases(
         "TransformerDecoder",
-        real(3, 5, 8),
-        real(3, 4, 8),
+        reals(3, 5, 8),
+        reals(3, 4, 8),
         args=(decoder, 1, last),
         call={"tgt_is_causal": True, "tgt_mask": Built(lambda torch: torch.nn.Transformer.generate_square_subsequent_mask(5))},
     )
 
 # --- losses and distances -----------------------------------------------------------------------------------------
 
-A, B, POSITIVE = real(3, 4), real(3, 4, low=-1, high=1), real(3, 4, low=0.1, high=0.9)
+A, B, POSITIVE = reals(3, 4), reals(3, 4, low=-1, high=1), reals(3, 4, low=0.1, high=0.9)
 SIGNS, ONES = Given(np.array([[1.0, -1.0, 1.0, 1.0]] * 3)), Given(np.array([1.0, -1.0, 1.0]))
 for reduction in ("mean", "sum", "none"):
     chosen: dict[str, Any] = {"reduction": reduction}
-    of(
+    add_cases(
         "MSELoss L1Loss SmoothL1Loss HuberLoss BCEWithLogitsLoss PoissonNLLLoss KLDivLoss MultiLabelSoftMarginLoss",
         A,
         Given(POSITIVE),
         **chosen,
     )
-    of("MSELoss L1Loss SmoothL1Loss HuberLoss", A[0, 0], Given(POSITIVE[0, 0]), **chosen)
-    of("BCELoss", POSITIVE, Given(real(3, 4, low=0, high=1)), **chosen)
-    of("BCELoss", POSITIVE, Given(real(3, 4, low=0, high=1)), weight=Built(lambda torch: torch.arange(4.0)), **chosen)
-    of("BCEWithLogitsLoss", A, Given(POSITIVE), pos_weight=Built(lambda torch: torch.arange(4.0)), **chosen)
-    of("BCEWithLogitsLoss", A, Given(POSITIVE), weight=Built(lambda torch: torch.arange(4.0)), **chosen)
-    of("SmoothL1Loss", A, B, beta=0.5, **chosen)
-    of("HuberLoss", A, B, delta=0.5, **chosen)
-    of("KLDivLoss", A, Given(np.log(POSITIVE)), log_target=True, **chosen)
-    of("PoissonNLLLoss", POSITIVE, Given(POSITIVE * 5), full=True, log_input=False, **chosen)
+    add_cases("MSELoss L1Loss SmoothL1Loss HuberLoss", A[0, 0], Given(POSITIVE[0, 0]), **chosen)
+    add_cases("BCELoss", POSITIVE, Given(reals(3, 4, low=0, high=1)), **chosen)
+    add_cases("BCELoss", POSITIVE, Given(reals(3, 4, low=0, high=1)), weight=Built(lambda torch: torch.arange(4.0)), **chosen)
+    add_cases("BCEWithLogitsLoss", A, Given(POSITIVE), pos_weight=Built(lambda torch: torch.arange(4.0)), **chosen)
+    add_cases("BCEWithLogitsLoss", A, Given(POSITIVE), weight=Built(lambda torch: torch.arange(4.0)), **chosen)
+    add_cases("SmoothL1Loss", A, B, beta=0.5, **chosen)
+    add_cases("HuberLoss", A, B, delta=0.5, **chosen)
+    add_cases("KLDivLoss", A, Given(np.log(POSITIVE)), log_target=True, **chosen)
+    add_cases("PoissonNLLLoss", POSITIVE, Given(POSITIVE * 5), full=True, log_input=False, **chosen)
     for variance in (POSITIVE, POSITIVE[:, :1], POSITIVE[:, 0]):
-        of("GaussianNLLLoss", A, B, variance, full=variance is POSITIVE, **chosen)
-    for classes, space in ((A, ()), (real(3, 4, 2, 5), (2, 5)), (real(3, 4, 2), (2,))):
-        of("CrossEntropyLoss NLLLoss", classes, whole(4, 3, *space), **chosen)
-        of(
+        add_cases("GaussianNLLLoss", A, B, variance, full=variance is POSITIVE, **chosen)
+    for classes, space in ((A, ()), (reals(3, 4, 2, 5), (2, 5)), (reals(3, 4, 2), (2,))):
+        add_cases("CrossEntropyLoss NLLLoss", classes, integers(4, 3, *space), **chosen)
+        add_cases(
             "CrossEntropyLoss NLLLoss",
             classes,
-            whole(4, 3, *space),
+            integers(4, 3, *space),
             weight=Built(lambda torch: torch.arange(4.0) + 1),
             ignore_index=2,
             **chosen,
         )
-        of(
+        add_cases(
             "CrossEntropyLoss",
             classes,
-            whole(4, 3, *space),
+            integers(4, 3, *space),
             weight=Built(lambda torch: torch.arange(4.0)),
             label_smoothing=0.2,
             **chosen,
         )
-        of("CrossEntropyLoss", classes, Given(real(3, 4, *space, low=0, high=1)), label_smoothing=0.1, **chosen)
-    of("CrossEntropyLoss NLLLoss MultiMarginLoss", A[0], np.array(2), **chosen)
-    of("NLLLoss2d", real(3, 4, 2, 5), whole(4, 3, 2, 5), **chosen)
-    of("HingeEmbeddingLoss SoftMarginLoss", A, SIGNS, **chosen)
-    of("HingeEmbeddingLoss", A, SIGNS, margin=0.3, **chosen)
-    of("MultiMarginLoss", A, whole(4, 3), p=2, margin=0.7, weight=Built(lambda torch: torch.arange(4.0)), **chosen)
-    of("MultiLabelMarginLoss", A, np.array([[1, 2, -1, 0], [0, -1, 1, 2], [3, 2, 1, 0]]), **chosen)
-    of("MultiLabelMarginLoss", A[0], np.array([1, 2, -1, 0]), **chosen)
-    of("MultiLabelSoftMarginLoss", A, Given(POSITIVE), weight=Built(lambda torch: torch.arange(4.0)), **chosen)
-    of("CosineEmbeddingLoss", A, B, ONES, margin=0.1, **chosen)
-    of("CosineEmbeddingLoss", A[0], B[0], Given(np.array(-1.0)), **chosen)
-    of("MarginRankingLoss", A[:, 0], B[:, 0], ONES, margin=0.1, **chosen)
-    of("TripletMarginLoss TripletMarginWithDistanceLoss", A, B, A + B + 0.3, swap=True, **chosen)
-    of("TripletMarginLoss", A, B, A - B + 0.3, p=1.0, margin=2.0, **chosen)
-    of(
+        add_cases("CrossEntropyLoss", classes, Given(reals(3, 4, *space, low=0, high=1)), label_smoothing=0.1, **chosen)
+    add_cases("CrossEntropyLoss NLLLoss MultiMarginLoss", A[0], np.array(2), **chosen)
+    add_cases("NLLLoss2d", reals(3, 4, 2, 5), integers(4, 3, 2, 5), **chosen)
+    add_cases("HingeEmbeddingLoss SoftMarginLoss", A, SIGNS, **chosen)
+    add_cases("HingeEmbeddingLoss", A, SIGNS, margin=0.3, **chosen)
+    add_cases("MultiMarginLoss", A, integers(4, 3), p=2, margin=0.7, weight=Built(lambda torch: torch.arange(4.0)), **chosen)
+    add_cases("MultiLabelMarginLoss", A, np.array([[1, 2, -1, 0], [0, -1, 1, 2], [3, 2, 1, 0]]), **chosen)
+    add_cases("MultiLabelMarginLoss", A[0], np.array([1, 2, -1, 0]), **chosen)
+    add_cases("MultiLabelSoftMarginLoss", A, Given(POSITIVE), weight=Built(lambda torch: torch.arange(4.0)), **chosen)
+    add_cases("CosineEmbeddingLoss", A, B, ONES, margin=0.1, **chosen)
+    add_cases("CosineEmbeddingLoss", A[0], B[0], Given(np.array(-1.0)), **chosen)
+    add_cases("MarginRankingLoss", A[:, 0], B[:, 0], ONES, margin=0.1, **chosen)
+    add_cases("TripletMarginLoss TripletMarginWithDistanceLoss", A, B, A + B + 0.3, swap=True, **chosen)
+    add_cases("TripletMarginLoss", A, B, A - B + 0.3, p=1.0, margin=2.0, **chosen)
+    add_cases(
         "TripletMarginWithDistanceLoss",
         A,
         B,
@@ -405,27 +413,35 @@ for reduction in ("mean", "sum", "none"):
         distance_function=Built(lambda torch: lambda x, y: (x - y).abs().sum(-1)),
         **chosen,
     )
-    for targets, lengths in ((whole(3, 2, 2) + 1, (2, 1)), (whole(3, 3) + 1, (2, 1)), (np.array([[1, 1], [2, 3]]), (2, 0))):
-        of("CTCLoss", np.log(real(6, 2, 4, low=0.1, high=0.9)), targets, np.array([6, 5]), np.array(lengths), **chosen)
-    of("CTCLoss", np.log(real(6, 4, low=0.1, high=0.9)), np.array([1, 2]), np.array(6), np.array(2), zero_infinity=True, **chosen)
-    of("LinearCrossEntropyLoss", real(3, 5), whole(4, 3), args=(5, 4), bias=True, **chosen)
+    for targets, lengths in ((integers(3, 2, 2) + 1, (2, 1)), (integers(3, 3) + 1, (2, 1)), (np.array([[1, 1], [2, 3]]), (2, 0))):
+        add_cases("CTCLoss", np.log(reals(6, 2, 4, low=0.1, high=0.9)), targets, np.array([6, 5]), np.array(lengths), **chosen)
+    add_cases(
+        "CTCLoss",
+        np.log(reals(6, 4, low=0.1, high=0.9)),
+        np.array([1, 2]),
+        np.array(6),
+        np.array(2),
+        zero_infinity=True,
+        **chosen,
+    )
+    add_cases("LinearCrossEntropyLoss", reals(3, 5), integers(4, 3), args=(5, 4), bias=True, **chosen)
 for old in ({"size_average": False}, {"reduce": False}, {"size_average": True, "reduce": True}):
-    of("MSELoss L1Loss SmoothL1Loss BCEWithLogitsLoss KLDivLoss PoissonNLLLoss", A, Given(POSITIVE), **old)
-    of("CrossEntropyLoss NLLLoss", A, whole(4, 3), **old)
-of("KLDivLoss", A, Given(POSITIVE), reduction="batchmean")
-of("PairwiseDistance CosineSimilarity", A, B)
-of("PairwiseDistance", A[0], B[0])
-of("CosineSimilarity", A[0], B[0], dim=0)
-of("PairwiseDistance", A, B, p=1.5, keepdim=True)
-of("CosineSimilarity", A, B[:1], dim=0, eps=0.1)
+    add_cases("MSELoss L1Loss SmoothL1Loss BCEWithLogitsLoss KLDivLoss PoissonNLLLoss", A, Given(POSITIVE), **old)
+    add_cases("CrossEntropyLoss NLLLoss", A, integers(4, 3), **old)
+add_cases("KLDivLoss", A, Given(POSITIVE), reduction="batchmean")
+add_cases("PairwiseDistance CosineSimilarity", A, B)
+add_cases("PairwiseDistance", A[0], B[0])
+add_cases("CosineSimilarity", A[0], B[0], dim=0)
+add_cases("PairwiseDistance", A, B, p=1.5, keepdim=True)
+add_cases("CosineSimilarity", A, B[:1], dim=0, eps=0.1)
 for target in (np.array([1, 99, 40, 12, 9, 10, 50]), np.array([3, 4, 1, 0, 2, 9, 9])):
-    of("AdaptiveLogSoftmaxWithLoss", real(7, 16), target, args=(16, 100, [10, 50]))
-    of("AdaptiveLogSoftmaxWithLoss", real(7, 16), target, args=(16, 100, [10, 50]), div_value=2.0, head_bias=True)
-of("AdaptiveLogSoftmaxWithLoss", real(16), np.array(77), args=(16, 100, [10, 50]))
+    add_cases("AdaptiveLogSoftmaxWithLoss", reals(7, 16), target, args=(16, 100, [10, 50]))
+    add_cases("AdaptiveLogSoftmaxWithLoss", reals(7, 16), target, args=(16, 100, [10, 50]), div_value=2.0, head_bias=True)
+add_cases("AdaptiveLogSoftmaxWithLoss", reals(16), np.array(77), args=(16, 100, [10, 50]))
 
 # --- containers that are called -----------------------------------------------------------------------------------
 
-of(
+add_cases(
     "Sequential",
     A,
     args=tuple(
@@ -437,7 +453,7 @@ of(
         )
     ),
 )
-of("DataParallel", A, args=(Built(lambda torch: torch.nn.Linear(4, 3)),))
+add_cases("DataParallel", A, args=(Built(lambda torch: torch.nn.Linear(4, 3)),))
 
 NOT_CALLED = {"Container", "Module", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "RNNBase", "RNNCellBase"}
 
@@ -497,7 +513,7 @@ def run(torch, layer, case, dtype, twice):
     results = [each for each in results if each.requires_grad]
     leaves += layer.parameters()
     if results:
-        energy = sum((each * each * made_for(torch, real(*each.shape), each.dtype).detach()).mean() for each in results)
+        energy = sum((each * each * made_for(torch, reals(*each.shape), each.dtype).detach()).mean() for each in results)
         first = torch.autograd.grad(energy, leaves, allow_unused=True, create_graph=twice)
         found["gradients"] = [plain(each) for each in first]
         if twice:
@@ -598,7 +614,7 @@ def test_channels_last():
             nn.Conv2d(4, 4, 1),
             nn.RReLU(),
         ]
-        x = torch.tensor(real(2, 3, 10, 9).astype("float32")).to(memory_format=torch.channels_last)
+        x = torch.tensor(reals(2, 3, 10, 9).astype("float32")).to(memory_format=torch.channels_last)
         for layer in layers:
             x = layer.to(memory_format=torch.channels_last)(x)
             found.append((type(layer).__name__, x.stride(), plain(x)))

@@ -188,10 +188,10 @@ def assert_same(got, wanted, what, exact=None):
     np.testing.assert_allclose(a, c, rtol=0, atol=max(2 * error, rounding), err_msg=what)
 
 
-def exactly(op, sample):
+def float64_results(op, sample):
     """Return the sample's results in float64."""
     given = [widened(each) for each in (sample.input, sample.args, sample.kwargs)]
-    return determined(op, theirs, sample, given[0], called(theirs, op.op, *given))
+    return well_defined_parts(op, theirs, sample, given[0], called(theirs, op.op, *given))
 
 
 def widened(value):
@@ -206,7 +206,7 @@ def widened(value):
 # --- what of the results is determined ----------------------------------------------------------------------------
 
 
-def determined(op, torch, sample, input, made):
+def well_defined_parts(op, torch, sample, input, made):
     """Return the parts of the results that are uniquely defined, independent of phases, branches and ties."""
     if op.name in ("linalg.eig", "linalg.eigh"):
         return [made[0], abs(made[1])]
@@ -215,13 +215,13 @@ def determined(op, torch, sample, input, made):
     if op.name == "logcumsumexp" and made[0].is_complex():
         return [made[0].exp()]
     if op.name in ("argsort", "mode", "sort"):
-        return picked(input, made, sample.args, sample.kwargs)
+        return replace_indices_by_elements(input, made, sample.args, sample.kwargs)
     if op.name in ("kthvalue", "topk"):
-        return picked(input, made, sample.args[1:], sample.kwargs)
+        return replace_indices_by_elements(input, made, sample.args[1:], sample.kwargs)
     return made
 
 
-def picked(input, made, args, kwargs):
+def replace_indices_by_elements(input, made, args, kwargs):
     """Replace the indices (the last result) by the input elements at these indices, which do not depend on ties."""
     if not input.ndim:
         return [*made[:-1], input]
@@ -262,10 +262,10 @@ def test_results(op):
                 if isinstance(sample.input, theirs.Tensor) and isinstance(b, theirs.Tensor) and b._is_view() and not b.is_conj():
                     assert shares(a, given[0]) == shares(b, sample.input), what
             if op.name not in UNINITIALISED:
-                got = determined(op, ours, sample, given[0], got)
-                wanted = determined(op, theirs, sample, sample.input, wanted)
+                got = well_defined_parts(op, ours, sample, given[0], got)
+                wanted = well_defined_parts(op, theirs, sample, sample.input, wanted)
                 for number, (a, b) in enumerate(zip(got, wanted, strict=True)):
-                    assert_same(a, b, what, lambda sample=sample, number=number: exactly(op, sample)[number])
+                    assert_same(a, b, what, lambda sample=sample, number=number: float64_results(op, sample)[number])
 
 
 WITH_ERRORS = [each for each in OPERATORS if each.values[0].error_inputs_func is not None]
@@ -277,7 +277,7 @@ def test_errors(op):
     function = on_flambeau(op)
     for each in op.error_inputs("cpu"):
         bad = each.sample_input
-        if names_what_is_not_here((bad.input, bad.args, bad.kwargs)):
+        if has_sparse_or_meta((bad.input, bad.args, bad.kwargs)):
             continue
         wanted = raised(lambda bad=bad: called(theirs, op.op, bad.input, bad.args, bad.kwargs))
         got = raised(lambda bad=bad: called(ours, function, *converted((bad.input, bad.args, bad.kwargs))))
@@ -292,14 +292,14 @@ def raised(call):
     return None
 
 
-def names_what_is_not_here(value):
+def has_sparse_or_meta(value):
     """Whether an argument has a sparse layout or is a meta tensor, which this test does not convert."""
     if isinstance(value, theirs.layout):
         return value is not theirs.strided
     if isinstance(value, theirs.Tensor):
         return value.is_meta
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, (tuple, list)) else ()
-    return any(map(names_what_is_not_here, parts))
+    return any(map(has_sparse_or_meta, parts))
 
 
 DIFFERENTIABLE = [
@@ -332,7 +332,7 @@ def test_gradients(op):
 
 def gradients(torch, op, function, sample, *given):
     leaves = [each.requires_grad_() for each in tensors_in(given, torch) if each.is_floating_point() or each.is_complex()]
-    made = determined(op, torch, sample, given[0], called(torch, function, *given))
+    made = well_defined_parts(op, torch, sample, given[0], called(torch, function, *given))
     made = [each for each in made if isinstance(each, torch.Tensor) and each.requires_grad]
     rng = np.random.default_rng(0)
     weights = [torch.tensor(rng.uniform(0.5, 1.5, tuple(each.shape))).to(each.dtype) for each in made]
@@ -435,14 +435,14 @@ def test_all_dtypes(op):
             wanted, got = attempt(theirs, op.op, given), attempt(ours, function, converted(given))
             what = f"{name}: {got} for {wanted}: {sample.summary()}"[:300]
             if isinstance(got, type) or isinstance(wanted, type):
-                assert is_refused_alike(op.name, name, got, wanted, given), what
+                assert is_rejected_alike(op.name, name, got, wanted, given), what
                 continue
             for a, b in zip(got, wanted, strict=True):
                 assert_alike(a, b, what)
             if op.name not in UNINITIALISED and name not in WIDE:
                 got, wanted = (
-                    determined(op, ours, sample, converted(given)[0], got),
-                    determined(op, theirs, sample, given[0], wanted),
+                    well_defined_parts(op, ours, sample, converted(given)[0], got),
+                    well_defined_parts(op, theirs, sample, given[0], wanted),
                 )
                 for a, b in zip(got, wanted, strict=True):
                     assert_near(a, b, 5e-2 if name in HALF else 1e-3, what)
@@ -476,7 +476,7 @@ def assert_near(got, wanted, tolerance, what):
         np.testing.assert_allclose(a, b, tolerance, tolerance * largest, err_msg=what)
 
 
-def is_refused_alike(name, dtype, got, wanted, given):
+def is_rejected_alike(name, dtype, got, wanted, given):
     if got is wanted:
         return True
     if wanted is NotImplementedError and not isinstance(got, type):  # flambeau has a kernel
@@ -489,7 +489,7 @@ def is_refused_alike(name, dtype, got, wanted, given):
 # --- methods, in place and not ------------------------------------------------------------------------------------
 
 
-def forms(op):
+def method_names(op):
     """Return the names of the methods and operators that PyTorch's tests call."""
     found = [
         form.__name__
@@ -499,18 +499,18 @@ def forms(op):
     return [each if hasattr(theirs.Tensor, each) else f"__{each}__" for each in dict.fromkeys(found)]
 
 
-WITH_METHODS = [each for each in OPERATORS if any(hasattr(theirs.Tensor, name) for name in forms(each.values[0]))]
+WITH_METHODS = [each for each in OPERATORS if any(hasattr(theirs.Tensor, name) for name in method_names(each.values[0]))]
 
 
 @pytest.mark.parametrize("op", WITH_METHODS)
 def test_methods(op):
     """Compare results or exceptions of methods and operators, including in-place ones."""
     for dtype in (each for each in DTYPES[:4] if each in op.dtypes):
-        for sample, name in itertools.product(samples_of(op, dtype, 3), forms(op)):
+        for sample, name in itertools.product(samples_of(op, dtype, 3), method_names(op)):
             if not (isinstance(sample.input, theirs.Tensor) and hasattr(theirs.Tensor, name)):
                 continue
             given, mine = [
-                (copied(each[0], torch), *each[1:])
+                (copy_without_overlap(each[0], torch), *each[1:])
                 for each, torch in (
                     ((sample.input, sample.args, sample.kwargs), theirs),
                     (converted((sample.input, sample.args, sample.kwargs)), ours),
@@ -526,11 +526,14 @@ def test_methods(op):
             if name.endswith("_") and not name.endswith("__"):
                 assert got[0] is mine[0] or wanted[0] is not given[0], what
             if op.name not in UNINITIALISED:
-                got, wanted = determined(op, ours, sample, mine[0], got), determined(op, theirs, sample, given[0], wanted)
+                got, wanted = (
+                    well_defined_parts(op, ours, sample, mine[0], got),
+                    well_defined_parts(op, theirs, sample, given[0], wanted),
+                )
                 for a, b in zip(got, wanted, strict=True):
                     assert_near(a, b, 1e-3, what)
 
 
-def copied(tensor, torch):
+def copy_without_overlap(tensor, torch):
     """Return a copy of the tensor without overlapping elements."""
     return tensor.detach().clone(memory_format=torch.preserve_format)

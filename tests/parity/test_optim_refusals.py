@@ -46,7 +46,7 @@ def outcome(lib, name, options, dtype, **state):
     return "fine"
 
 
-def same_sense(text):
+def normalize_message(text):
     """Normalize a message: remove the list of devices, and treat "a view of a leaf" as "a leaf"."""
     return re.sub(r"devices: \[.*?\]", "devices", str(text)).replace("a view of a leaf", "a leaf").replace(", and", " and")
 
@@ -58,7 +58,7 @@ def test_flags(name, options, dtype):
     if {"foreach", "capturable", "differentiable"} <= {flag for flag, on in options.items() if on}:
         assert ours[:2] == theirs[:2]  # two errors in one call, of which either may be reported
     else:
-        assert same_sense(ours) == same_sense(theirs)
+        assert normalize_message(ours) == normalize_message(theirs)
 
 
 def test_complex_parameters_of_sparse_adam():

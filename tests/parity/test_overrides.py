@@ -163,7 +163,7 @@ def test_lists(space):
         assert got == wanted, name
 
 
-class Stranger:
+class RecordsCalls:
     """A non-tensor that records the functions passed to its `__torch_function__`."""
 
     offered = []
@@ -207,12 +207,12 @@ def test_operands_that_are_no_tensors(name):
     """Non-tensor operands receive the same functions once."""
     found = []
     for lib in (flambeau, torch):
-        Stranger.offered.clear()
+        RecordsCalls.offered.clear()
         x = (
             lib.tensor([[True, False, True]] * 3)
             if name.partition(" ")[0] in ("and_", "or_", "xor", "iand", "ior", "ixor")
             else lib.ones(3, 3)
         )
-        STRANGE[name](lib, x, Stranger())
-        found.append(list(Stranger.offered))
+        STRANGE[name](lib, x, RecordsCalls())
+        found.append(list(RecordsCalls.offered))
     assert found[0] == found[1] != []

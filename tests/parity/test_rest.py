@@ -21,7 +21,7 @@ TYPES = ["Bool", "Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Shor
 STORAGES = [*TYPES, "ComplexDouble", "ComplexFloat"]
 
 
-def restored(get, set, value):
+def set_and_restore(get, set, value):
     """Return the results of `get` before and after `set(value)`, and restore the setting."""
     before = get()
     try:
@@ -37,7 +37,7 @@ def from_file(torch):
         return torch.from_file(file.name, size=4), torch.from_file(file.name, size=2, dtype=torch.int32)
 
 
-def in_modes(torch):
+def grad_modes(torch):
     """Return `is_grad_enabled()` inside and after each grad mode."""
     said = [torch.is_grad_enabled()]
     with torch.no_grad():
@@ -276,15 +276,15 @@ CASES = {
     "frombuffer empty": lambda t: t.frombuffer(bytearray(), dtype=t.uint8), "frombuffer rest": lambda t: t.frombuffer(bytearray(5), dtype=t.int16),
     "frombuffer offset": lambda t: t.frombuffer(bytearray(4), dtype=t.int16, offset=9), "dlpack": lambda t: t.from_dlpack(np.arange(3.0)),
     "dlpack round": lambda t: t.from_dlpack(t.to_dlpack(t.arange(3))), "dlpack grad": lambda t: t.from_dlpack(t.to_dlpack(t.ones(1, requires_grad=True))),
-    "dlpack device": lambda t: [int(each) for each in t.ones(1).__dlpack_device__()], "grad modes": in_modes,
-    "default dtype": lambda t: restored(t.get_default_dtype, t.set_default_dtype, t.float64), "default dtype wrong": lambda t: t.set_default_dtype(t.int64),
+    "dlpack device": lambda t: [int(each) for each in t.ones(1).__dlpack_device__()], "grad modes": grad_modes,
+    "default dtype": lambda t: set_and_restore(t.get_default_dtype, t.set_default_dtype, t.float64), "default dtype wrong": lambda t: t.set_default_dtype(t.int64),
     "default type": lambda t: (t.set_default_tensor_type(t.DoubleTensor), t.ones(1), t.set_default_tensor_type(t.FloatTensor), t.ones(1)),
     "default device": lambda t: (t.get_default_device(), t.set_default_device("cpu"), t.get_default_device(), t.set_default_device(None)),
-    "precision": lambda t: restored(t.get_float32_matmul_precision, t.set_float32_matmul_precision, "high"),
+    "precision": lambda t: set_and_restore(t.get_float32_matmul_precision, t.set_float32_matmul_precision, "high"),
     "precision wrong": lambda t: t.set_float32_matmul_precision("best"), "flush": lambda t: t.set_flush_denormal(False),
-    "warn always": lambda t: restored(t.is_warn_always_enabled, t.set_warn_always, True), "threads": lambda t: restored(t.get_num_threads, t.set_num_threads, 1)[1:],
+    "warn always": lambda t: set_and_restore(t.is_warn_always_enabled, t.set_warn_always, True), "threads": lambda t: set_and_restore(t.get_num_threads, t.set_num_threads, 1)[1:],
     "threads wrong": lambda t: t.set_num_threads(0), "threads type": lambda t: t.set_num_threads("a"), "interop": lambda t: t.get_num_interop_threads() > 0,
-    "interop wrong": lambda t: t.set_num_interop_threads(-1), "debug mode": lambda t: restored(t.get_deterministic_debug_mode, t.set_deterministic_debug_mode, "warn"),
+    "interop wrong": lambda t: t.set_num_interop_threads(-1), "debug mode": lambda t: set_and_restore(t.get_deterministic_debug_mode, t.set_deterministic_debug_mode, "warn"),
     "debug mode wrong": lambda t: t.set_deterministic_debug_mode("loud"), "deterministic": lambda t: (
         t.are_deterministic_algorithms_enabled(), t.use_deterministic_algorithms(True, warn_only=True), t.are_deterministic_algorithms_enabled(),
         t.is_deterministic_algorithms_warn_only_enabled(), t.get_deterministic_debug_mode(), t.use_deterministic_algorithms(False)),
@@ -344,7 +344,7 @@ def described_storage(storage):
     return storage.tolist(), len(storage), storage.element_size(), str(storage.dtype), storage.nbytes()
 
 
-def about(value, torch):
+def rounded(value, torch):
     """Round a tensor to 4 decimals, to compare results of both libraries."""
     return torch.round(torch.nan_to_num(value), decimals=4) + 0.0 if isinstance(value, torch.Tensor) else value
 
@@ -356,7 +356,7 @@ UNARY = [
     "nan_to_num_", "neg_", "negative_", "rad2deg_", "reciprocal_", "round_", "rsqrt_", "sigmoid_", "sin_", "sinc_", "sinh_",
     "sqrt_", "square_", "tan_", "tanh_", "trunc_", "zero_",
 ]  # fmt: skip
-CASES.update({f"torch.{name}": lambda t, name=name: about(getattr(t, name)(t.tensor([0.25, 1.0])), t) for name in UNARY})
+CASES.update({f"torch.{name}": lambda t, name=name: rounded(getattr(t, name)(t.tensor([0.25, 1.0])), t) for name in UNARY})
 CASES.update({
     "torch.addmv_": lambda t: t.addmv_(t.ones(2), t.ones(2, 3), t.ones(3), alpha=2), "torch.clamp_": lambda t: t.clamp_(t.arange(4.0), 1, max=2),
     "torch.as_strided_": lambda t: t.as_strided_(t.arange(6.0), (2, 2), (1, 2), 1), "torch.clip_": lambda t: t.clip_(t.arange(4.0), min=1),

@@ -160,10 +160,10 @@ torch.asarray(np.float32(3), copy=False)
 a = np.array(3.); t = torch.asarray(a); t.fill_(1); a
 t = torch.from_numpy(np.zeros(6)[1::2]); t.stride(), t.storage_offset(), t.untyped_storage().nbytes()
 torch.from_numpy(np.float32(1))
-b = np.arange(3.); t = torch.asarray(Lent(b)); t[0] = 7; b
-b = np.arange(3.); t = torch.as_tensor(Lent(b)); t[0] = 7; b
-b = np.arange(3.); t = torch.asarray(Lent(b), dtype=torch.float32); t[0] = 7; b, t
-b = np.arange(3.); torch.asarray(Lent(b), dtype=torch.float32, copy=False)
+b = np.arange(3.); t = torch.asarray(DLPackOnly(b)); t[0] = 7; b
+b = np.arange(3.); t = torch.as_tensor(DLPackOnly(b)); t[0] = 7; b
+b = np.arange(3.); t = torch.asarray(DLPackOnly(b), dtype=torch.float32); t[0] = 7; b, t
+b = np.arange(3.); torch.asarray(DLPackOnly(b), dtype=torch.float32, copy=False)
 x = torch.ones(2); torch.asarray(x) is x, torch.asarray(x, copy=False) is x, torch.asarray(x, copy=True) is x
 x = torch.ones(2); torch.asarray(x, dtype=torch.float64, copy=False)
 x = torch.ones(2, requires_grad=True); torch.asarray(x) is x, torch.asarray(x, requires_grad=True) is x
@@ -193,7 +193,7 @@ torch.ones(2, dtype=torch.complex64).conj().numpy(force=True)
 """
 
 
-class Lent:
+class DLPackOnly:
     """An object that only supports the DLPack protocol."""
 
     def __init__(self, data):
@@ -227,7 +227,7 @@ def outcome(line, torch, path):
         "mmap": mmap,
         "os": os,
         "copy": copy,
-        "Lent": Lent,
+        "DLPackOnly": DLPackOnly,
         "off": off,
         "READ_ONLY": READ_ONLY,
         "path": str(path),

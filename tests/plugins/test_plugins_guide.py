@@ -64,7 +64,7 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
 
 
 @pytest.fixture(scope="module")
-def said(shell: Callable[..., str]) -> dict[str, str]:
+def outputs(shell: Callable[..., str]) -> dict[str, str]:
     """Run all steps of the guide; return the output of each console command."""
     found = {}
     for path, inside, block in STEPS:
@@ -75,7 +75,7 @@ def said(shell: Callable[..., str]) -> dict[str, str]:
     return found
 
 
-def test_what_comes_out_is_the_template(shell: Callable[..., str], said: dict[str, str]) -> None:
+def test_what_comes_out_is_the_template(shell: Callable[..., str], outputs: dict[str, str]) -> None:
     def files(folder: Path) -> Iterator[tuple[str, str]]:
         for path in sorted(folder.rglob("*")):
             if path.suffix in (".py", ".toml", ".txt") and "__pycache__" not in path.parts:
@@ -84,16 +84,19 @@ def test_what_comes_out_is_the_template(shell: Callable[..., str], said: dict[st
     assert dict(files(shell.folder)) == dict(files(ROOT / "plugins" / "template"))  # type: ignore[attr-defined]
 
 
-def test_every_line_says_what_it_should(said: dict[str, str]) -> None:
-    install, backends, use, conformance, tests = said
-    assert install.startswith("pip install") and "mylibrary-0.1.0" in said[install]
-    assert "  mylibrary  flambeau_mylibrary (flambeau-mylibrary 0.1.0)\n" in said[backends] and "  mymutable " in said[backends]
-    assert said[use] == "mylibrary:0\n"
-    assert re.search(r"^all +\d{4} +0 ", said[conformance], re.MULTILINE), said[conformance]
-    assert "1 passed" in said[tests]
+def test_every_line_says_what_it_should(outputs: dict[str, str]) -> None:
+    install, backends, use, conformance, tests = outputs
+    assert install.startswith("pip install") and "mylibrary-0.1.0" in outputs[install]
+    assert (
+        "  mylibrary  flambeau_mylibrary (flambeau-mylibrary 0.1.0)\n" in outputs[backends]
+        and "  mymutable " in outputs[backends]
+    )
+    assert outputs[use] == "mylibrary:0\n"
+    assert re.search(r"^all +\d{4} +0 ", outputs[conformance], re.MULTILINE), outputs[conformance]
+    assert "1 passed" in outputs[tests]
 
 
-def test_kernels_and_the_mutable_library_work(shell: Callable[..., str], said: dict[str, str]) -> None:
+def test_kernels_and_the_mutable_library_work(shell: Callable[..., str], outputs: dict[str, str]) -> None:
     code = (
         "import flambeau as torch; x = torch.tensor([-1., 2.], device='mylibrary'); "
         "print(torch.relu(x).tolist(), torch.backend.find('mylibrary').kernels['relu'].__module__)"

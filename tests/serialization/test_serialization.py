@@ -396,7 +396,7 @@ def test_byte_order(dtype):
 # --- safety ---
 
 
-class Evil:
+class RunsCode:
     """An object that creates a file when it is unpickled."""
 
     def __init__(self, path):
@@ -423,7 +423,7 @@ def archive_of(opcodes):
 @pytest.mark.parametrize("new_format", [True, False])
 def test_loading_runs_no_code_of_the_file(tmp_path, new_format):
     path = tmp_path / "made by the file"
-    data = saved({"weights": torch.ones(2), "evil": Evil(path)}, _use_new_zipfile_serialization=new_format)
+    data = saved({"weights": torch.ones(2), "evil": RunsCode(path)}, _use_new_zipfile_serialization=new_format)
     with pytest.raises(pickle.UnpicklingError, match="Weights only load failed"):
         loaded(data)
     assert not path.exists()

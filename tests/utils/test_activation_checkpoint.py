@@ -231,7 +231,7 @@ def test_autocast_is_as_it_was():
 # --- Recomputations that differ ---
 
 
-class Fickle:
+class Changing:
     """A function that computes `first` in its first call and `second` in later calls."""
 
     def __init__(self, first, second):
@@ -251,13 +251,13 @@ MISMATCHES = {
 
 @pytest.mark.parametrize(("first", "second", "early_stop", "message"), MISMATCHES.values(), ids=MISMATCHES.keys())
 def test_a_different_recomputation_is_an_error(first, second, early_stop, message):
-    y = checkpoint(Fickle(first, second), leaf(3), use_reentrant=False, early_stop=early_stop)
+    y = checkpoint(Changing(first, second), leaf(3), use_reentrant=False, early_stop=early_stop)
     with pytest.raises(CheckpointError, match=message):
         y.sum().backward()
 
 
 def test_the_check_can_be_turned_off():
-    y = checkpoint(Fickle(torch.sin, lambda x: x.double().sin()), leaf(3), use_reentrant=False, determinism_check="none")
+    y = checkpoint(Changing(torch.sin, lambda x: x.double().sin()), leaf(3), use_reentrant=False, determinism_check="none")
     y.sum().backward()
     with pytest.raises(ValueError, match=r"determinism_check should be one of \['default', 'none'\], but got x"):
         checkpoint(torch.sin, leaf(3), use_reentrant=False, determinism_check="x")
@@ -265,7 +265,7 @@ def test_the_check_can_be_turned_off():
 
 def test_debug_lists_the_operations():
     def make(**options):
-        return checkpoint(Fickle(lambda x: x.sin().exp(), lambda x: x.cos()), leaf(3), use_reentrant=False, **options)
+        return checkpoint(Changing(lambda x: x.sin().exp(), lambda x: x.cos()), leaf(3), use_reentrant=False, **options)
 
     with pytest.raises(CheckpointError) as info:
         make(debug=True).sum().backward()
@@ -369,7 +369,7 @@ def test_what_selective_checkpointing_rejects():
     with pytest.raises(RuntimeError, match="Trying to backward an extra time"):
         gradients(y, x)
 
-    function = Fickle(lambda x: x.sin().exp(), lambda x: x.cos().exp())
+    function = Changing(lambda x: x.sin().exp(), lambda x: x.cos().exp())
     y = checkpoint(function, x, use_reentrant=False, context_fn=contexts)
     with pytest.raises(RuntimeError, match="not found in storage"):
         gradients(y, x)

@@ -249,12 +249,12 @@ def test_cifar10_reads_the_published_format(tmp_path, cifar_archive):
 def test_cifar10_runs_no_code(tmp_path, cifar_archive, monkeypatch):
     datasets.CIFAR10(tmp_path, download=True)
 
-    class Evil:
+    class RunsCode:
         def __reduce__(self):
             return os.mkdir, (str(tmp_path / "run"),)
 
     batch = tmp_path / "cifar-10-batches-py" / "test_batch"
-    batch.write_bytes(pickle.dumps({"data": Evil(), "labels": []}, protocol=2))
+    batch.write_bytes(pickle.dumps({"data": RunsCode(), "labels": []}, protocol=2))
     monkeypatch.setattr(datasets.CIFAR10, "test_list", [["test_batch", md5_of(batch)]])
     with pytest.raises(pickle.UnpicklingError, match="mkdir is not allowed"):
         datasets.CIFAR10(tmp_path, train=False)

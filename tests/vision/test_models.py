@@ -750,7 +750,7 @@ def test_parts_that_programs_import():
     assert BasicBlock(8, 8, norm_layer=None)(x).shape == Bottleneck(8, 2)(x).shape == x.shape
 
 
-def settled(network):
+def randomize_batch_norms(network):
     """Randomize the BatchNorm statistics and return the network in evaluation mode."""
     for layer in network.modules():
         if isinstance(layer, nn.BatchNorm2d):
@@ -761,7 +761,7 @@ def settled(network):
 
 @pytest.mark.parametrize("name", ["resnet18", "mobilenet_v2", "mobilenet_v3_large", "shufflenet_v2_x0_5"])
 def test_normalizations_of_quantizable_models_are_folded(name):
-    network, images = settled(getattr(models.quantization, name)()), torch.randn(1, 3, 64, 64)
+    network, images = randomize_batch_norms(getattr(models.quantization, name)()), torch.randn(1, 3, 64, 64)
     assert type(network).__name__.startswith("Quantizable") and not hasattr(getattr(models, name)(), "fuse_model")
     before = network(images)
     with pytest.raises(RuntimeError, match="8 bits"):

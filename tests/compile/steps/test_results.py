@@ -65,7 +65,7 @@ VIEWS = {
 }
 
 
-def facts(result):
+def properties(result):
     """Return the observable properties of a result except its elements: storage sharing, identity, strides, gradients."""
     leaves, _ = torch.utils._pytree.tree_flatten(result)
     numbers = {}
@@ -97,7 +97,7 @@ def outcome(call, seed, wants_gradient):
     with torch.no_grad():
         WEIGHT.add_(0)  # versions of the weight and its views differ between calls
     versions = [before - version if leaf._version != before else before for leaf, before in zip(leaves, versions, strict=True)]
-    return [*leaves, x, WEIGHT.detach().clone(), *gradients], (versions, facts(leaves))
+    return [*leaves, x, WEIGHT.detach().clone(), *gradients], (versions, properties(leaves))
 
 
 @pytest.mark.parametrize("wants_gradient", [False, True])

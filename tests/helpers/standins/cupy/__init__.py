@@ -79,7 +79,7 @@ class ndarray:
 
     def fill(self, value):
         _check(self)
-        _do(lambda: self._host.fill(_plain(value)))
+        _run_or_record(lambda: self._host.fill(_plain(value)))
 
     def item(self, *args):
         wait()
@@ -116,11 +116,11 @@ class ndarray:
         found = self._host[_plain(index)]
         if isinstance(found, np.ndarray) and found.base is not None:
             return self._view(found)
-        return _again(_ours(found), lambda: self._host[_plain(index)])
+        return _recomputed(_ours(found), lambda: self._host[_plain(index)])
 
     def __setitem__(self, index, value):
         _check(self, value)
-        _do(lambda: self._host.__setitem__(_plain(index), _plain(value)))
+        _run_or_record(lambda: self._host.__setitem__(_plain(index), _plain(value)))
 
     def __dlpack__(self, **kwargs):
         return self._host.__dlpack__(**kwargs)
@@ -141,7 +141,7 @@ def _method(name):
             wait()
         work = functools.partial(original, self._host, *map(_plain, args), **kwargs)
         if name.startswith("__i") and name not in ("__int__", "__invert__", "__index__"):
-            _do(work)
+            _run_or_record(work)
             return self
         made = work()
         if made is self._host:
@@ -149,7 +149,7 @@ def _method(name):
         shared = isinstance(made, np.ndarray) and np.may_share_memory(made, self._host)
         if not shared:
             _check(self)
-        return self._view(made) if shared else made if made is NotImplemented else _again(_ours(made), work)
+        return self._view(made) if shared else made if made is NotImplemented else _recomputed(_ours(made), work)
 
     return method
 
@@ -222,13 +222,13 @@ def _ours(value, device=None):
     return value
 
 
-def _do(work):
+def _run_or_record(work):
     """Run `work` now, or record it if a graph is being captured."""
     if not is_captured(work):
         work()
 
 
-def _again(result, work):
+def _recomputed(result, work):
     """Return the result of `work`. A captured graph recomputes it into the same memory at each launch."""
     arrays = [each for each in (result if isinstance(result, (tuple, list)) else [result]) if isinstance(each, ndarray)]
 
@@ -255,7 +255,7 @@ def _function(original, name=None):
         given = [each for each in (*args, *kwargs.values()) if isinstance(each, ndarray)]
         keywords = {key: _plain(each) for key, each in kwargs.items()}
         if out is not None:
-            _do(functools.partial(original, *map(_plain, args), out=out._host, **keywords))
+            _run_or_record(functools.partial(original, *map(_plain, args), out=out._host, **keywords))
             return out
         work = functools.partial(original, *map(_plain, args), **keywords)
         made = work()
@@ -265,7 +265,7 @@ def _function(original, name=None):
             if isinstance(made, np.ndarray) and made.base is not None and np.may_share_memory(made, each._host):
                 return each._view(made)
         _check(*given)
-        return _again(_ours(made), work)
+        return _recomputed(_ours(made), work)
 
     return call
 
@@ -334,7 +334,9 @@ class ElementwiseKernel:
         shape = np.broadcast_shapes(*(each.shape for each in given if isinstance(each, ndarray)))
         assert builtins.all(target.shape == shape for target in args[len(self.inputs) :]), "Out shape is mismatched"
         compiles = self.preamble and os.environ.get("STANDIN_COMPILES")
-        _do(functools.partial(self._run_compiled, shape, args) if compiles else functools.partial(self._evaluate, args))
+        _run_or_record(
+            functools.partial(self._run_compiled, shape, args) if compiles else functools.partial(self._evaluate, args)
+        )
         return args[-1]
 
     def _run_compiled(self, shape, args):
@@ -369,7 +371,7 @@ class RawModule:
             _check(*(each for each in arguments if isinstance(each, ndarray)))
             LOG.append(name)
             plain = [_plain(each) for each in arguments]
-            _do(lambda: self._library.run(name, grid[0], block[0], plain))
+            _run_or_record(lambda: self._library.run(name, grid[0], block[0], plain))
 
         return launch
 

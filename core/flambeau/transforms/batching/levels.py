@@ -35,7 +35,7 @@ class Level:
         self.keys = None
 
     def device_for(self, levels: tuple[Level, ...], place: device) -> BatchDevice:
-        """Return the device object of tensors inside these levels, of which this one is the innermost."""
+        """Return the device object of tensors inside these levels (this level is the innermost of them)."""
         key = (*(level.number for level in levels), place)
         batch_device = self._devices.get(key)
         if batch_device is None:

@@ -31,7 +31,7 @@ class Step:
 
 @dataclass(slots=True)
 class Elementwise:
-    """A call that can be part of a loop: its steps, of which the last computes the result, and the array it writes to, if any."""
+    """A call that can be part of a loop: its steps (the last one computes the result) and the array it writes to, if any."""
 
     steps: list[Step]
     target: Reference | None

@@ -204,7 +204,7 @@ def normal(*shape, seed=0):
     ((7, 3, 15, 13), (10, 3, 5, 5), 1, 1),  # im2col with windows as columns
     ((7, 12, 9, 9), (10, 12, 1, 1), 1, 1),
     ((7, 12, 9, 9), (10, 6, 3, 3), 2, 2),
-    ((7, 12, 15, 13), (12, 1, 3, 3), 1, 12),  # depthwise
+    ((7, 12, 15, 13), (12, 1, 3, 3), 1, 12),  # depthwise convolution
     ((7, 12, 15, 13), (24, 1, 3, 3), 2, 12),
 ])  # fmt: skip
 def test_convolution(count, shape, weight, stride, groups):

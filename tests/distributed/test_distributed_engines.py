@@ -35,7 +35,7 @@ def join(rank: int, url: str, hosts: int, size: int = SIZE) -> None:
 
 
 def in_processes(target: Callable[..., Any], *arguments: Any, size: int = SIZE) -> list[int | None]:
-    """Run `target(rank, *arguments)` in separate processes until each ends by itself; return the exit codes."""
+    """Run `target(rank, *arguments)` in separate processes, wait until all have ended, and return the exit codes."""
     context = multiprocessing.get_context("fork")
     processes = [context.Process(target=target, args=(rank, *arguments)) for rank in range(size)]
     for process in processes:

@@ -38,7 +38,7 @@ def one_weight(value=0.0):
 
 
 def assert_post_local_sgd(rank, size):
-    """Two steps with averaged gradients, then two steps with local gradients, of which the last averages the weights."""
+    """Two steps with averaged gradients, then two steps with local gradients. The last step averages the weights."""
     net = DistributedDataParallel(one_weight())
     state = PostLocalSGDState(None, dist.new_subgroups(1)[0], start_localSGD_iter=2)
     net.register_comm_hook(state, post_localSGD_hook)

@@ -1,4 +1,4 @@
-"""einops: patterns, layers, einsum."""
+"""einops: rearrange, reduce and repeat patterns, layers, einsum."""
 
 import einops
 import torch

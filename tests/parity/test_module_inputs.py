@@ -130,7 +130,7 @@ def test_wrong_inputs(module):
             layer(*converted(called.args), **converted(called.kwargs))
 
 
-LAZY = ("LazyConv", "LazyLinear")  # uninitialized lazy modules pickle hooks of their own library
+LAZY = ("LazyConv", "LazyLinear")  # pickles of uninitialized lazy modules contain hooks, which the other library lacks
 
 
 @pytest.mark.parametrize(("source", "target"), [(ours, theirs), (theirs, ours)], ids=["to PyTorch", "from PyTorch"])

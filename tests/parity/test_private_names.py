@@ -1,4 +1,4 @@
-"""PyTorch has every private name in the table of test_private_names.py, except a removed one."""
+"""PyTorch has every private name in the table of test_private_names.py, except one that PyTorch has removed."""
 
 from __future__ import annotations
 

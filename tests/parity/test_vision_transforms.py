@@ -65,8 +65,8 @@ def assert_same(ours: Any, theirs: Any, place: str = "result") -> None:
         if ours.dtype.kind == "f":
             np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=2e-4, err_msg=place)
         else:
-            # Sums in a different order may round differently, and differences add up over several steps. For points halfway
-            # between two pixels, the nearest pixel may differ.
+            # Sums in a different order may round differently, which adds up over several steps. Ties of nearest-pixel
+            # sampling may also differ.
             apart = np.abs(ours.astype(np.int64) - theirs.astype(np.int64))
             if apart.size:
                 assert (apart > 0).mean() < 0.06 and (apart > 2).mean() < 0.002, (place, apart.max(), (apart > 0).mean())

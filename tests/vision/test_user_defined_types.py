@@ -56,14 +56,14 @@ def test_transforms_of_ones_own_check_and_show_themselves():
 
         def check_inputs(self, flat_inputs):
             if len(flat_inputs) < 2:
-                raise TypeError("two parts are needed")
+                raise TypeError("two inputs are required")
 
         def transform(self, inpt, params):
             return inpt * self.factor
 
     assert repr(Twice()) == "Twice(factor=2, name=twice)"
     assert Twice()(torch.ones(1, 1, 1), 3)[0].item() == 2
-    with pytest.raises(TypeError, match="two parts"):
+    with pytest.raises(TypeError, match="two inputs"):
         Twice()(torch.ones(1, 1, 1))
 
 

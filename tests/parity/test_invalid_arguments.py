@@ -77,7 +77,7 @@ def outcome(torch, name, call):
 def errors_agree(got, wanted, what):
     if got is wanted or (wanted is NotImplementedError and got is None):  # flambeau may have a kernel
         return True
-    if {got, wanted} <= TOLD_FIRST.get(what, frozenset()):  # two errors in one call, of which either may be reported
+    if {got, wanted} <= TOLD_FIRST.get(what, frozenset()):  # the call has two errors, and either may be reported
         return True
     return got is not None and wanted in (AttributeError, AssertionError, KeyError)  # incidental errors of PyTorch's Python code
 

@@ -56,7 +56,7 @@ def normalize_message(text):
 def test_flags(name, options, dtype):
     ours, theirs = (outcome(lib, name, options, dtype) for lib in (flambeau, torch))
     if {"foreach", "capturable", "differentiable"} <= {flag for flag, on in options.items() if on}:
-        assert ours[:2] == theirs[:2]  # two errors in one call, of which either may be reported
+        assert ours[:2] == theirs[:2]  # the call has two errors, and either may be reported
     else:
         assert normalize_message(ours) == normalize_message(theirs)
 

@@ -56,7 +56,7 @@ BY_PROGRAM = set().union(*(names_used_in(path) for path in Path(__file__).parent
 OPERATORS = {
     f"__{prefix}{name}__"
     for prefix in ("", "i", "r")
-    for name in (  # compared in test_rest.py
+    for name in (  # compared in test_settings_and_types.py
         "add",
         "sub",
         "mul",
@@ -82,7 +82,7 @@ OPERATORS = {
         "ne",
     )
 }
-PROTOCOLS = {  # special methods called by Python's functions and statements, which test_rest.py uses
+PROTOCOLS = {  # special methods called by Python's functions and statements, which test_settings_and_types.py uses
     "__bool__", "__complex__", "__contains__", "__deepcopy__", "__float__", "__index__", "__int__", "__iter__", "__len__", "__reversed__",
     "__repr__", "__str__", "__format__", "__getitem__", "__setitem__", "__delitem__", "__hash__", "__dir__", "__reduce__",
     "__reduce_ex__", "__setstate__", "__getnewargs__", "__class_getitem__", "__array__", "__dlpack__", "__new__", "__init__",

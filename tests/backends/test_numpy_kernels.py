@@ -760,7 +760,7 @@ def test_a_program_is_told_nothing_of_infinities():
 def test_gradients_that_nobody_else_holds_are_not_copied(function):
     """A kernel's view of a whole array is also adopted. A view of a part, or memory shared with another array, is copied."""
     x = torch.from_numpy(normal(32, 32, 32, 32, dtype=np.float32)).requires_grad_()
-    torch.ones(1, requires_grad=True).register_hook(lambda grad: None)  # hooks on other leaves change nothing
+    torch.ones(1, requires_grad=True).register_hook(lambda grad: None)  # hooks on other leaves must not prevent this optimization
     slopes = torch.ones(function(x).shape)
 
     def peak():

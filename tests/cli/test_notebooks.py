@@ -115,7 +115,7 @@ def test_looking_at_a_data_set_changes_nothing(shown):
 
     class Endless(IterableDataset):
         def __iter__(self):
-            raise AssertionError("it is not iterated")
+            raise AssertionError("the HTML representation iterated over the dataset")
 
     class Missing(Dataset):
         def __len__(self):

@@ -35,8 +35,9 @@ def test_the_command(tmp_path):
     command = [sys.executable, "-m", "flambeau", "summary", "net.py:Net", "--input", "1,3,10,10"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=100, check=True)
     rows = {row.split()[0]: row for row in done.stdout.splitlines() if row}
-    assert re.search(r"Net +\[1, 2\] +412$", rows["Net"])  # 112 + 8 + 290 + 2
-    assert re.search(r"conv +Conv2d +\[1, 4, 6, 6\], 2 calls +112 +1\.6 KB$", rows["conv"])  # 4 * (8 * 8 + 6 * 6) numbers
+    assert re.search(r"Net +\[1, 2\] +412$", rows["Net"])  # parameters of the layers: 112 + 8 + 290 + 2
+    # two outputs, 4 * (8 * 8 + 6 * 6) float32
+    assert re.search(r"conv +Conv2d +\[1, 4, 6, 6\], 2 calls +112 +1\.6 KB$", rows["conv"])
     assert re.search(r"0 +ReLU +\[1, 4, 6, 6\] +0$", rows["0"])  # an in-place ReLU adds no memory
     assert "not called" in rows["spare"]
     assert rows["parameters"].endswith("412, all of them trained: 1.6 KB") and "inputs         1.2 KB" in rows["inputs"]

@@ -281,7 +281,7 @@ def kill_when_all_work(folder: Path, size: int, victim: int, seed: int) -> None:
     end = time.monotonic() + 60
     while len(list(folder.glob("ready *"))) < size:
         if time.monotonic() > end:
-            raise TimeoutError("not all ranks began to work")
+            raise TimeoutError("some ranks did not start within 60 seconds")
         time.sleep(0.01)
     time.sleep(0.3 + random.Random(seed + 1).random())
     (folder / "died").write_text(str(time.time()))

@@ -1,13 +1,13 @@
-"""Runs libraries that are written for PyTorch on flambeau: their quick starts (`try_*.py`) and their own tests (`suites.py`).
+"""Run libraries written for PyTorch on flambeau: their quick starts (`try_*.py`) and their own tests (`suites.py`).
 
-    python tests/ecosystem/run.py                                  all of them, on flambeau
-    python tests/ecosystem/run.py timm einops                      some
-    python tests/ecosystem/run.py --torch OTHER/bin/python         compared with PyTorch, in an environment that has it
-    python tests/ecosystem/run.py --torch ... --write              and their rows of the table in docs/ecosystem.md written
-    python tests/ecosystem/run.py --only tests --report FOLDER     their own tests alone, and what failed, test by test, in files
+    python tests/ecosystem/run.py                                  all libraries, on flambeau
+    python tests/ecosystem/run.py timm einops                      some libraries
+    python tests/ecosystem/run.py --torch OTHER/bin/python         compare with the PyTorch of another environment
+    python tests/ecosystem/run.py --torch ... --write              also update the table in docs/ecosystem.md
+    python tests/ecosystem/run.py --only tests --report FOLDER     only their own tests; write the failures to files
 
-Exits with 1 where a program fails or prints anything else than on PyTorch (numbers may differ by 0.1 %), and where less than 98 % of
-the tests pass that pass on PyTorch.
+The exit status is 1 if a program fails or its output differs from PyTorch's (numbers by more than 0.1 %), or if less
+than 98 % of the tests that pass on PyTorch pass on flambeau.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""torchsde: stochastic differential equations by several methods, and their gradients by the adjoint equation."""
+"""torchsde: solve stochastic differential equations by several methods, and their gradients by the adjoint method."""
 
 import torch
 import torchsde

@@ -126,8 +126,10 @@ def test_promotion_by_category() -> None:
     f, i, b = torch.ones(2, dtype=torch.float16), torch.ones(2, dtype=torch.int8), torch.tensor([True])
     assert (f * 2.0).dtype is torch.float16  # a number of the same category does not change the dtype
     assert (i + 1).dtype is torch.int8 and (i + 1.0).dtype is torch.float32 and (b + 1).dtype is torch.int64
-    assert (f + torch.tensor(1.0, dtype=torch.float64)).dtype is torch.float16  # nor does a 0-d tensor
-    assert (i + torch.tensor(1.0, dtype=torch.float64)).dtype is torch.float64  # but a higher category does
+    # a 0-d tensor of the same category does not either
+    assert (f + torch.tensor(1.0, dtype=torch.float64)).dtype is torch.float16
+    # a 0-d tensor of a higher category changes the dtype
+    assert (i + torch.tensor(1.0, dtype=torch.float64)).dtype is torch.float64
     assert (i / i).dtype is torch.float32 and (i // 2).dtype is torch.int8
     assert (i == 1).dtype is torch.bool and (f > 0).dtype is torch.bool
     assert torch.tensor([1, 2]).sum().dtype is torch.int64 and torch.ones(2, dtype=torch.uint8).sum().dtype is torch.int64

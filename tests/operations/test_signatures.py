@@ -19,7 +19,7 @@ import flambeau as torch
 class Argument(NamedTuple):
     name: str
     optional: bool
-    kind: str  # "position", "either" or "name"
+    kind: str  # passed by "position", "name" or "either"
 
 
 def _arguments(signature: str) -> list[Argument]:

@@ -479,7 +479,7 @@ def assert_near(got, wanted, tolerance, what):
 def is_rejected_alike(name, dtype, got, wanted, given):
     if got is wanted:
         return True
-    if wanted is NotImplementedError and not isinstance(got, type):  # flambeau has a kernel
+    if wanted is NotImplementedError and not isinstance(got, type):  # flambeau supports a dtype without a PyTorch kernel
         return dtype in WIDE | HALF | MORE_KERNELS.get(name, set())
     if got is NotImplementedError and any(not each.numel() for each in tensors_in(given, theirs)):
         return True  # PyTorch accepts empty tensors of dtypes without a kernel

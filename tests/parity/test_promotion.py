@@ -77,7 +77,7 @@ def assert_same(function, *given):
     if "complex32" in str(wanted[0] if isinstance(wanted, tuple) else wanted):
         return  # flambeau lacks this dtype
     if not isinstance(wanted, tuple) or not isinstance(got, tuple):
-        unsupported = wanted == "error" and isinstance(got, tuple)  # PyTorch may have no kernel for it
+        unsupported = wanted == "error" and isinstance(got, tuple)  # PyTorch may lack a kernel for this dtype
         assert unsupported or got == wanted, f"{got} for {wanted}"
         return
     assert got[:2] == wanted[:2]

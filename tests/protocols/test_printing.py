@@ -1,4 +1,4 @@
-"""Printed forms, to the character.
+"""Printed forms of tensors match PyTorch's exactly.
 
 Each `>>>` below is printed by PyTorch 2.13 exactly as shown.
 """

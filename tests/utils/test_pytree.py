@@ -1,4 +1,4 @@
-"""`torch.utils._pytree`: trees, their structures, paths and registered types."""
+"""`torch.utils._pytree`: flattening, tree specs, key paths and registered node types."""
 
 from __future__ import annotations
 

@@ -535,7 +535,7 @@ def test_functional_errors(call, error, message):
         call()
 
 
-# Samples: boxes and masks follow their image
+# Samples: boxes and masks are transformed together with the image
 
 
 def sample():

@@ -14,7 +14,7 @@ class CLEVRClassification(ImageList):
 
     Args:
         root: the folder that holds `clevr`.
-        split: `train`, `val` or `test`. Targets are None in the test split.
+        split: `train`, `val` or `test`. The test split has no targets (None).
         transform: a function of the image (a PIL image).
         target_transform: a function of the target (an integer).
         download: fetch the archive into `root` where it is missing.

@@ -22,7 +22,7 @@ class Kitti(PublishedDataset):
 
     Args:
         root: the folder that holds `Kitti/raw`.
-        train: the 7,481 training images if True, otherwise the 7,518 test images, whose target is None.
+        train: the 7,481 training images if True, otherwise the 7,518 test images, which have no target (None).
         transform: a function of the image (a PIL image).
         target_transform: a function of the target.
         transforms: a function of `(image, target)` that returns both.

@@ -35,7 +35,7 @@ class LSUNClass(VisionDataset):
     Args:
         root: the folder of the database.
         transform: a function of the image (a PIL image).
-        target_transform: a function of the target, which is None.
+        target_transform: a function of the target, always None.
 
     Raises:
         ModuleNotFoundError: `lmdb` is not installed.

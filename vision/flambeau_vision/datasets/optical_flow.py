@@ -22,7 +22,7 @@ class FlowDataset(VisionDataset):
     and implements `_read_flow`.
 
     Each item is `(first, second, flow)`: two images and a NumPy array of shape `(2, H, W)` with the displacement of each
-    pixel to the right and down. The flow is None in splits published without it. If the files mark valid pixels, or
+    pixel to the right and down. Splits published without flow have None instead. If the files mark valid pixels, or
     `transforms` returns a mask, the item has a fourth element: a bool array of shape `(H, W)`, or None.
 
     `3 * dataset` repeats the dataset three times.
@@ -82,7 +82,7 @@ class Sintel(FlowDataset):
 
     Args:
         root: the folder that holds `Sintel`.
-        split: `train` or `test`. The flow is None in the test split.
+        split: `train` or `test`. The test split has no flow (None).
         pass_name: `clean`, `final` (with blur and atmosphere) or `both`.
         transforms: a function of `(first, second, flow, mask)` that returns all four.
         loader: a function that reads an image file.
@@ -133,7 +133,7 @@ class KittiFlow(FlowDataset):
 
     Args:
         root: the folder that holds `KittiFlow`.
-        split: `train` or `test`. Flow and mask are None in the test split.
+        split: `train` or `test`. The test split has neither flow nor mask (both None).
         transforms: a function of `(first, second, flow, mask)` that returns all four.
         loader: a function that reads an image file.
 
@@ -286,7 +286,7 @@ class HD1K(FlowDataset):
 
     Args:
         root: the folder that holds `hd1k`.
-        split: `train` or `test`. Flow and mask are None in the test split.
+        split: `train` or `test`. The test split has neither flow nor mask (both None).
         transforms: a function of `(first, second, flow, mask)` that returns all four.
         loader: a function that reads an image file.
 

@@ -43,7 +43,7 @@ class Places365(VisionDataset):
 
     Args:
         root: the folder that holds the files.
-        split: `train-standard`, `train-challenge`, `val` or `test`. Targets are None in the test split.
+        split: `train-standard`, `train-challenge`, `val` or `test`. The test split has no targets (None).
         small: use images of 256 x 256 pixels instead of the full size.
         download: fetch the archives into `root` where they are missing.
         transform: a function of the image (a PIL image).

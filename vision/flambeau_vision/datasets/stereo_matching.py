@@ -33,8 +33,8 @@ class StereoMatchingDataset(VisionDataset):
     """Base of the stereo datasets: image pairs with the disparity map of the left image. A subclass lists the files with
     `_add` and implements `_read_disparity`.
 
-    Each item is `(left, right, disparity)`: two PIL images in mode `RGB` and a NumPy array of shape `(1, H, W)`. The
-    disparity is None in splits published without it. If the files mark valid pixels, or `transforms` returns a mask, the item
+    Each item is `(left, right, disparity)`: two PIL images in mode `RGB` and a NumPy array of shape `(1, H, W)`. Splits
+    published without disparities have None instead. If the files mark valid pixels, or `transforms` returns a mask, the item
     has a fourth element: a bool array of shape `(H, W)`, or None.
 
     Args:
@@ -52,7 +52,7 @@ class StereoMatchingDataset(VisionDataset):
 
     @staticmethod
     def _pairs(folder: Path, left: str, right: str | None) -> list[tuple[Any, Any]]:
-        """Return sorted pairs of files that match the two patterns. Without a right pattern, the second of each pair is None."""
+        """Return sorted pairs of files that match the two patterns. Without a right pattern, each pair ends with None."""
         lefts, rights = (sorted(map(str, folder.glob(pattern))) if pattern else None for pattern in (left, right))
         for pattern, files in ((left, lefts), (right, rights)):
             if files == []:
@@ -66,7 +66,7 @@ class StereoMatchingDataset(VisionDataset):
         return list(zip(lefts, rights, strict=True))
 
     def _add(self, folder: Path, images: tuple[str, str], disparities: tuple[str, str | None] | None) -> None:
-        """Add the files that match the patterns. `disparities` is None for a split published without them."""
+        """Add the files that match the patterns. Pass `disparities=None` for a split without them."""
         pairs = self._pairs(folder, *images)
         self._images += pairs
         self._disparities += [(None, None)] * len(pairs) if disparities is None else self._pairs(folder, *disparities)
@@ -126,11 +126,11 @@ class Kitti2012Stereo(StereoMatchingDataset):
     """[KITTI 2012](http://www.cvlibs.net/datasets/kitti/eval_stereo_flow.php?benchmark=stereo): 389 pairs taken from a car.
 
     Geiger, Lenz and Urtasun, "Are we ready for Autonomous Driving? The KITTI Vision Benchmark Suite", 2012. Disparities are 0
-    where they are unknown. The mask in each item is None.
+    where they are unknown. The mask in each item is always None.
 
     Args:
         root: the folder that holds `Kitti2012`.
-        split: `train` or `test`; the disparity is None in the test split.
+        split: `train` or `test`. The test split has no disparity (None).
         transforms: a function of `(images, disparities, masks)`, each a pair `(left, right)`, that returns all three.
 
     Raises:
@@ -168,11 +168,11 @@ class Kitti2015Stereo(Kitti2012Stereo):
     """[KITTI 2015](http://www.cvlibs.net/datasets/kitti/eval_scene_flow.php?benchmark=stereo): 400 pairs taken from a car.
 
     Menze and Geiger, "Object Scene Flow for Autonomous Vehicles", 2015. Disparities are 0 where they are unknown. The mask in
-    each item is None.
+    each item is always None.
 
     Args:
         root: the folder that holds `Kitti2015`.
-        split: `train` or `test`; the disparity is None in the test split.
+        split: `train` or `test`. The test split has no disparity (None).
         transforms: a function of `(images, disparities, masks)`, each a pair `(left, right)`, that returns all three.
 
     Raises:
@@ -343,7 +343,7 @@ class CREStereo(StereoMatchingDataset):
     """[CREStereo](https://github.com/megvii-research/CREStereo): rendered image pairs of four kinds of scenes.
 
     Li et al., [Practical Stereo Matching via Cascaded Recurrent Network with Adaptive
-    Correlation](https://arxiv.org/abs/2203.11483), 2022. The mask in each item is None.
+    Correlation](https://arxiv.org/abs/2203.11483), 2022. The mask in each item is always None.
 
     Args:
         root: the folder that holds `CREStereo`, with `tree`, `shapenet`, `reflective` and `hole`.
@@ -539,7 +539,7 @@ class ETH3DStereo(StereoMatchingDataset):
 
     Args:
         root: the folder that holds `ETH3D`.
-        split: `train` or `test`; disparity and mask are None in the test split.
+        split: `train` or `test`. The test split has neither disparity nor mask (both None).
         transforms: a function of `(images, disparities, masks)`, each a pair `(left, right)`, that returns all three.
 
     Raises:

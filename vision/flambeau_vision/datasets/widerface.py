@@ -27,7 +27,7 @@ class WIDERFace(PublishedDataset):
 
     Args:
         root: the folder that holds `widerface`.
-        split: `train`, `val` or `test`. The target is None in the test split.
+        split: `train`, `val` or `test`. The test split has no targets (None).
         transform: a function of the image (a PIL image).
         target_transform: a function of the target.
         download: fetch the archives into `root` where they are missing.

@@ -1,4 +1,4 @@
-"""How `nn.Module.to` and its relatives change parameters: by new data, by new parameters, or by exchanging what tensors hold."""
+"""How `nn.Module.to`, `float()` and similar methods convert parameters: new data, new parameters, or `utils.swap_tensors`."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ _swap = False
 
 
 def set_overwrite_module_params_on_conversion(value: bool) -> None:
-    """Say whether conversions of a module make new parameters, instead of giving new data to those that are there."""
+    """Choose whether conversions of a module create new parameters, instead of replacing the data of the existing ones."""
     global _overwrite
     _overwrite = value
 
 
 def get_overwrite_module_params_on_conversion() -> bool:
-    """Whether conversions of a module make new parameters; False unless it was set."""
+    """Whether conversions of a module create new parameters; False by default."""
     return _overwrite
 
 
 def set_swap_module_params_on_conversion(value: bool) -> None:
-    """Say whether conversions of a module, and `load_state_dict`, exchange parameters with new ones by `utils.swap_tensors`.
+    """Choose whether module conversions and `load_state_dict` swap parameters with new ones by `utils.swap_tensors`.
 
-    This goes before `set_overwrite_module_params_on_conversion`.
+    This setting takes precedence over `set_overwrite_module_params_on_conversion`.
 
     >>> layer = torch.nn.Linear(2, 2)
     >>> weight = layer.weight
@@ -39,5 +39,5 @@ def set_swap_module_params_on_conversion(value: bool) -> None:
 
 
 def get_swap_module_params_on_conversion() -> bool:
-    """Whether parameters are exchanged with new ones; False unless it was set."""
+    """Whether conversions of a module swap its parameters with new ones; False by default."""
     return _swap

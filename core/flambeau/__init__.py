@@ -101,10 +101,10 @@ __all__ += [*settings.__all__, *_memory_format.__all__, *_constants.__all__, *_s
 
 e, inf, nan, pi, newaxis = _math.e, _math.inf, _math.nan, _math.pi, None
 
-# Functions that PyTorch also writes in Python: unlike compiled functions, they bind as methods when they are class attributes.
+# Functions that PyTorch also implements in Python: unlike its compiled functions, they bind as methods as class attributes.
 _IN_PYTHON = {name for name, home in _facts.declared("home").items() if home not in _facts.COMPILED}
 
-# Everything else is generated: operations, and the legacy tensor types.
+# The remaining public names are generated: operations, legacy tensor types and storage classes.
 wrappers.name_methods()
 overriding.PUBLISHED.update(_tables.PUBLIC)
 wrappers.open_to_overrides(overriding.PUBLISHED, _tables.PUBLIC, native=_tables.PUBLIC.keys() - _IN_PYTHON)
@@ -116,7 +116,7 @@ bool: dtype = dtypes.bool_
 float: dtype = dtypes.float_
 int: dtype = dtypes.int_
 
-# Public modules under PyTorch's names, which are imported when they are first used; the private ones are in `compat/table.py`.
+# Public modules under PyTorch's names, imported on first use; private ones are listed in `compat/table.py`.
 _PACKAGES = {
     "linalg": "flambeau.operations.linalg.namespace",
     "fft": "flambeau.operations.fft.namespace",
@@ -188,7 +188,7 @@ if _TYPE_CHECKING:
     __all__ += ["amp", "compile", "cond", "distributions", "export", "fx", "hub", "jit", "legacy", "multiprocessing", "nn"]
     __all__ += ["onnx", "optim", "save", "to_dlpack", "vmap", "while_loop"]
 
-# Names that are defined in one of those packages, or in a part of the core that few programs need.
+# Names resolved on first use, because the module that defines them is not imported with the core.
 _PARTS = {
     "amp.autocast_mode": """
         clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype is_autocast_cache_enabled

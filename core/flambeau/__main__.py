@@ -1,4 +1,4 @@
-"""`python -m flambeau`: see `cli.launcher`."""
+"""Entry point of `python -m flambeau`, implemented in `cli.launcher`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`torch.accelerator`: an interface to the accelerator devices, whatever their type.  Here these are CUDA devices.
+"""`torch.accelerator`: an interface to accelerator devices independent of their type.  Here these are CUDA devices.
 
 >>> accelerator = torch.accelerator.current_accelerator(check_available=True)
 >>> device = torch.device("cpu") if accelerator is None else accelerator
@@ -30,25 +30,25 @@ Device = devices.device | str | int | None
 
 
 def is_available() -> bool:
-    """Whether there is a usable accelerator."""
+    """Whether a usable accelerator exists."""
     return cuda.is_available()
 
 
 def device_count() -> int:
-    """The number of usable accelerators."""
+    """Return the number of usable accelerators."""
     return cuda.device_count()
 
 
 def current_accelerator(check_available: bool = False) -> devices.device | None:
-    """The device type of the accelerators, as a device without an index; None if no installed backend has one.
+    """Return the device type of the accelerators, as a device without an index; None if no installed backend has one.
 
-    With `check_available`, also None if there is no usable accelerator.
+    With `check_available`, None is also returned if no accelerator is usable.
     """
     return devices.device("cuda") if (is_available() if check_available else switches.is_built()) else None
 
 
 def _index(device: Device = None) -> int | None:
-    """The index of the device, or None for the current device; RuntimeError if there is no accelerator."""
+    """Return the index of the device, or None for the current device; raise RuntimeError if no accelerator is available."""
     index = device if device is None or isinstance(device, int) else _of_accelerator(devices.device(device)).index
     if not is_available():
         raise RuntimeError("Cannot access accelerator device when none is available.")
@@ -68,17 +68,17 @@ def _of_accelerator(place: devices.device) -> devices.device:
 
 
 def current_device_index() -> int:
-    """The index of the current device.
+    """Return the index of the current device.
 
     Raises:
-        RuntimeError: there is no accelerator; this also holds for all functions below.
+        RuntimeError: no accelerator is available; the other functions that use a device raise this as well.
     """
     _index()
     return cuda.current_device()
 
 
 def set_device_index(device: Device, /) -> None:
-    """Make a device the current one; a negative index changes nothing."""
+    """Make a device the current one; a negative index is ignored."""
     if isinstance(device, int) and device < 0:
         return
     index = _index(device)
@@ -87,13 +87,13 @@ def set_device_index(device: Device, /) -> None:
 
 
 def current_device_idx() -> int:
-    """`current_device_index`, by its former name: deprecated."""
+    """Return `current_device_index()`; a deprecated name of that function."""
     warnings.warn("Use `current_device_index` instead.", FutureWarning, stacklevel=2)
     return current_device_index()
 
 
 def set_device_idx(device: Device, /) -> None:
-    """`set_device_index`, by its former name: deprecated."""
+    """Call `set_device_index`; a deprecated name of that function."""
     warnings.warn("Use `set_device_index` instead.", FutureWarning, stacklevel=2)
     set_device_index(device)
 
@@ -106,7 +106,7 @@ def get_device_capability(device: Device = None, /) -> dict[str, Any]:
 
 @contextmanager
 def device_index(device: int | None, /) -> Iterator[None]:
-    """Context in which another device is the current one; None changes nothing."""
+    """Make another device the current one within the context; None changes nothing."""
     if device is None:
         yield
         return
@@ -120,7 +120,7 @@ def synchronize(device: Device = None, /) -> None:
 
 
 def current_stream(device: Device = None, /) -> Any:
-    """The current stream of a device (by default the current one)."""
+    """Return the current stream of a device (by default the current one)."""
     return cuda.current_stream(_index(device))
 
 
@@ -140,42 +140,42 @@ def empty_cache() -> None:
 
 
 def empty_host_cache() -> None:
-    """Return cached page-locked memory that no tensor uses to the host; here none is cached."""
+    """Return unused page-locked memory to the host; nothing is cached here, so this has no effect."""
     _index()
 
 
 def memory_allocated(device: Device = None, /) -> int:
-    """The number of bytes that tensors occupy."""
+    """Return the number of bytes that tensors occupy."""
     return cuda.memory_allocated(_index(device))
 
 
 def max_memory_allocated(device: Device = None, /) -> int:
-    """The maximal number of bytes that tensors have occupied since the start, or since `reset_peak_memory_stats()`."""
+    """Return the peak number of bytes that tensors occupied since the start or `reset_peak_memory_stats()`."""
     return cuda.max_memory_allocated(_index(device))
 
 
 def memory_reserved(device: Device = None, /) -> int:
-    """The number of bytes that the caching allocator holds, whether in use or not."""
+    """Return the number of bytes that the caching allocator holds, used and unused."""
     return cuda.memory_reserved(_index(device))
 
 
 def max_memory_reserved(device: Device = None, /) -> int:
-    """The maximal number of bytes that the allocator has held since the start, or since `reset_peak_memory_stats()`."""
+    """Return the peak number of bytes that the allocator held since the start or `reset_peak_memory_stats()`."""
     return cuda.max_memory_reserved(_index(device))
 
 
 def memory_stats(device: Device = None, /) -> dict[str, Any]:
-    """All statistics of the allocator, by name."""
+    """Return all statistics of the caching allocator, by name."""
     return cuda.memory_stats(_index(device))
 
 
 def get_memory_info(device: Device = None, /) -> tuple[int, int]:
-    """The numbers of free and of total bytes of a device."""
+    """Return the numbers of free and of total bytes of a device."""
     return cuda.mem_get_info(_index(device))
 
 
 def reset_peak_memory_stats(device: Device = None, /) -> None:
-    """Reset the peak statistics to the current values."""
+    """Reset the peak memory statistics to the current values."""
     cuda.reset_peak_memory_stats(_index(device))
 
 
@@ -188,15 +188,15 @@ def reset_accumulated_memory_stats(device: Device = None, /) -> None:
 
 
 class Graph(CUDAGraph):
-    """Work of the current stream that is captured in a `with` statement, to be run again by `replay()`.
+    """Capture the work queued on the current stream in a `with` statement; `replay()` runs it again.
 
     Args:
-        keep_graph: accepted; the captured work is always kept.
+        keep_graph: accepted for compatibility; the captured work is always kept.
         pool: the memory pool to use, from another graph's `pool()`.
-        capture_error_mode: how strict the capture is: `"default"`, `"global"`, `"thread_local"` or `"relaxed"`.
+        capture_error_mode: which unsafe calls raise during capture: `"default"`, `"global"`, `"thread_local"` or `"relaxed"`.
 
     Raises:
-        RuntimeError: there is no accelerator.
+        RuntimeError: no accelerator is available.
     """
 
     def __init__(
@@ -207,7 +207,7 @@ class Graph(CUDAGraph):
         self.graph_pool, self.capture_error_mode = pool, capture_error_mode
 
     def capture_begin(self, pool: Any = None, capture_error_mode: str | None = None) -> None:
-        """Start capturing the current stream, by default with the pool and the mode that the graph was made with."""
+        """Start capturing the current stream, by default with the pool and error mode given to the constructor."""
         mode = capture_error_mode or self.capture_error_mode
         super().capture_begin(pool or self.graph_pool, "global" if mode == "default" else mode)
 

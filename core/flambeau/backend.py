@@ -1,12 +1,12 @@
-"""What the author of a backend subclasses, and the registry that finds backends.
+"""Base classes for backends, and the registry that finds them.
 
-A backend has one device type (`cpu`, `cuda`, ...), an array-API namespace `xp` and, where it has something faster than the array
-API, kernels by operation name.  Everything above this file works with any backend.
+A backend has one device type (`cpu`, `cuda`, ...), an array-API namespace `xp`, and optionally kernels by operation name that are
+faster than implementations by the array API.  All other modules work with any backend.
 
-- `Backend`: a library that follows the array API standard, with arrays that never change.
-- `MutableBackend`: a library whose arrays can be written to and whose views share memory.
+- `Backend`: for a library that follows the array API standard; its arrays are treated as immutable.
+- `MutableBackend`: for a library whose arrays can be written to and whose views share memory.
 - `AcceleratorBackend`: adds devices with queues of work, and page-locked copies.
-- `RecordableBackend`: adds steps that `torch.compile` records and replays.
+- `RecordableBackend`: adds the compilation and replay of steps that `torch.compile` records.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = [
 ]  # fmt: skip
 
 Array = Any  # an array of whichever library the backend wraps
-DEVICE_TYPE_OWNER = {"cpu": "numpy", "cuda": "cupy", "meta": "meta"}  # known before these backends are imported
+DEVICE_TYPE_OWNER = {"cpu": "numpy", "cuda": "cupy", "meta": "meta"}  # registered before these backends are imported
 DEPRECATED_NAMES = {
     "compiled": "compile_forward", "forget": "clear_caches", "on": "namespace_on", "undisturbed": "ignoring_arithmetic_errors",
 }  # fmt: skip
@@ -40,22 +40,22 @@ _NO_GUARD = nullcontext()
 
 
 class UpperLayers:
-    """Functions that the defaults of `Backend` call, set by the modules that define them, which import this one."""
+    """Functions that `Backend` calls but that modules importing this one define; those modules set them."""
 
-    unknown_kernels: Callable[[Iterable[str]], list[str]]  # those of the names that no operation has
-    host_generator: Callable[[Backend, int], Any]  # random numbers that the CPU draws
+    unknown_kernels: Callable[[Iterable[str]], list[str]]  # returns the kernel names that match no operation
+    host_generator: Callable[[Backend, int], Any]  # returns a random number generator that draws on the CPU
     host_reinterpret: Callable[[Backend, Any, dtype], Any]
-    standard_namespace: Callable[[Backend], Any]  # `xp`, which raises `MissingError` for what the library lacks
+    standard_namespace: Callable[[Backend], Any]  # returns `xp` wrapped to raise `MissingError` for missing functions
 
 
 upper_layers = UpperLayers()
 
 
 class Backend:
-    """One array library behind flambeau.  Subclass it and set `name`, `device_type`, `xp` and `array_type`.
+    """An array library used by flambeau.  Subclass it and set `name`, `device_type`, `xp` and `array_type`.
 
-    The methods have defaults that only use the array API standard; a backend overrides those that its library can do better.
-    Arrays are taken never to change: a write to a tensor makes new arrays.  See `MutableBackend` for the others.
+    The default methods only use the array API standard; override those that the library can do faster.  Arrays are treated as
+    immutable: a write to a tensor creates new arrays.  For libraries with mutable arrays and views, subclass `MutableBackend`.
     """
 
     name: str
@@ -63,17 +63,17 @@ class Backend:
     xp: Any
     array_type: type
     mutable = False  # whether arrays can be written to, and views share memory: True for a `MutableBackend`
-    complete = False  # whether `xp` has all functions and dtypes that forwards use; if not, the CPU computes what they lack
-    guarded = False  # whether kernels run on the current device, which must then be set to that of their arrays
+    complete = False  # whether `xp` has all functions and dtypes that forwards use; if not, the CPU computes the missing ones
+    guarded = False  # whether kernels run on the current device, so that the device of their arrays must be made current
     has_data = True  # whether arrays have elements; if not, values are not checked, as on the device `meta`
     asynchronous = False  # whether work is queued, so that errors about values may be raised later, or never
-    arithmetic_errors: tuple[type[Exception], ...] = ()  # raised for infinities and NaN, if the library's user enabled that
+    arithmetic_errors: tuple[type[Exception], ...] = ()  # raised for infinities and NaN if the user enabled that in the library
     checks_indices: frozenset[str] = frozenset()  # operations whose kernels raise for an index out of range
-    all_inplace_kernels: Mapping[str, Callable[..., Any]] = {}  # those of a `MutableBackend`, with those of kernel packs
+    all_inplace_kernels: Mapping[str, Callable[..., Any]] = {}  # in-place kernels, only of a `MutableBackend` and its packs
     takes_half: frozenset[str] = frozenset()  # operations whose kernels take half precision and accumulate in float32
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Let a backend that defines a method under its deprecated name work."""
+        """Accept methods defined under a deprecated name, with a warning."""
         super().__init_subclass__(**kwargs)
         for old, new in DEPRECATED_NAMES.items():
             if old in cls.__dict__ and new not in cls.__dict__:
@@ -91,7 +91,7 @@ class Backend:
 
     @cached_property
     def half_kernels(self) -> Mapping[str, Callable[..., Any]]:
-        """Kernels for half precision, where those in `all_kernels` would be slow in it; they round as these do."""
+        """Kernels for half precision, where those in `all_kernels` would be slow in it; both round in the same way."""
         return {}
 
     @cached_property
@@ -106,7 +106,7 @@ class Backend:
 
     @cached_property
     def forward_xp(self) -> Any:
-        """The namespace that forwards get: `xp`, or one that raises `MissingError` for what the library lacks."""
+        """The namespace passed to forwards: `xp`, or a wrapper that raises `MissingError` for missing functions and dtypes."""
         return self.xp if self.complete else upper_layers.standard_namespace(self)
 
     def compile_forward(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -116,11 +116,11 @@ class Backend:
     # --- infinities and NaN ---
 
     def ignoring_arithmetic_errors(self) -> AbstractContextManager[Any]:
-        """Context in which the library raises no `arithmetic_errors`."""
+        """Return a context in which the library raises none of `arithmetic_errors`."""
         return nullcontext()
 
     def compute(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Call a function without side effects; again without `arithmetic_errors` if it raises one."""
+        """Call a function without side effects; if it raises one of `arithmetic_errors`, repeat the call with them ignored."""
         try:
             return function(*args, **kwargs)
         except self.arithmetic_errors:
@@ -131,17 +131,17 @@ class Backend:
 
     @cached_property
     def dtypes(self) -> Mapping[dtype, Any]:
-        """The library's own dtype, as its arrays have it, for each flambeau dtype that it supports."""
+        """The library's dtype object, as in `array.dtype`, for each flambeau dtype that it supports."""
         found = {dtype_: self._raw_dtype(dtype_.name) for dtype_ in dtypes.ALL}
         return {dtype_: raw for dtype_, raw in found.items() if raw is not None}
 
     def _raw_dtype(self, name: str) -> Any:
-        """The library's dtype of this name (some say `bool_`), or None where it has no arrays of that dtype."""
+        """Return the library's dtype called `name` or `name_` (as in `bool_`), or None if it has no arrays of that dtype."""
         raw = getattr(self.xp, name, None)
         raw = getattr(self.xp, f"{name}_", None) if raw is None else raw
         try:
             return None if raw is None else self.xp.zeros((), dtype=raw).dtype
-        except (TypeError, ValueError, RuntimeError):  # a name alone, as float64 on a GPU that does not compute in it
+        except (TypeError, ValueError, RuntimeError):  # the name exists without support, such as float64 on some GPUs
             return None
 
     @cached_property
@@ -154,7 +154,7 @@ class Backend:
     # --- devices ---
 
     def prepare(self) -> None:
-        """Called before a device is used.  RuntimeError if there is no usable device."""
+        """Prepare a device before its first use.  Raise RuntimeError if no device is usable."""
 
     def device_count(self) -> int:
         return 1
@@ -163,75 +163,75 @@ class Backend:
         return 0
 
     def guard(self, index: int) -> AbstractContextManager[Any]:
-        """Context in which device `index` is the current one."""
+        """Return a context in which device `index` is the current one."""
         return _NO_GUARD
 
     def bind(self, kernel: Callable[..., Any], index: int) -> Callable[..., Any]:
-        """The kernel for arrays on device `index`, for instance wrapped so that this device is current."""
+        """Return the kernel for arrays on device `index`, for example wrapped so that this device is current."""
         return kernel
 
     def synchronize(self, index: int | None = None) -> None:
         """Wait until all work queued on the device has finished."""
 
     def evaluate(self, arrays: Sequence[Array]) -> None:
-        """Called with the parameters after a step of an optimizer: a lazy library begins to compute them, all at once."""
+        """Start computing `arrays` together; optimizers call this with the parameters after a step, for lazy libraries."""
 
     def clear_caches(self) -> None:
-        """Drop what is kept in memory for later calls, such as compiled programs; conformance does so after each family."""
+        """Free memory kept for later calls, such as compiled programs; conformance tests call this after each op family."""
 
     def namespace_on(self, index: int | None) -> Any:
-        """The namespace `xp`, whose functions create arrays on device `index`."""
+        """Return the namespace `xp` whose functions create arrays on device `index`."""
         return self.xp
 
     # --- arrays ---
 
     def asarray(self, data: Any, raw_dtype: Any = None, *, index: int = 0, copy: bool | None = None) -> Array:
-        """An array of this library from nested sequences, scalars, or any array on the host."""
+        """Convert nested sequences, scalars, or any array on the host to an array of this library."""
         return self.compute(self.xp.asarray, data, dtype=raw_dtype, copy=copy)
 
     def wrap(self, array: Array) -> Array:
-        """The result of a kernel as an array, for libraries that return scalars instead of 0-d arrays."""
+        """Convert the result of a kernel to an array, for libraries that return scalars instead of 0-d arrays."""
         return array if isinstance(array, self.array_type) else self.asarray(array)
 
     def to_host(self, array: Array) -> Any:
-        """The array as an object with `__array__` or the buffer protocol on the host, sharing memory if possible."""
+        """Return an object with `__array__` or the buffer protocol on the host, sharing the array's memory if possible."""
         return array
 
     def from_host(self, data: Any, index: int = 0) -> Array:
-        """A copy, on device `index`, of data that another backend's `to_host` returned, in the same dtype."""
+        """Copy data returned by another backend's `to_host` to device `index`, in the same dtype."""
         own = {dtype_.name: raw for dtype_, raw in self.dtypes.items()}
-        raw = own.get(str(getattr(data, "dtype", "")))  # named, because some libraries' `asarray` narrows float64 and int64
+        raw = own.get(str(getattr(data, "dtype", "")))  # explicit, because some libraries' `asarray` narrows float64 and int64
         return self.asarray(data, raw, index=index, copy=True)
 
     def copied_to(self, other: Backend, array: Array, index: int = 0) -> Any:
-        """A copy of the array as an array of another backend, on its device `index`."""
+        """Copy the array to device `index` of another backend."""
         return other.from_host(self.to_host(array), index)
 
     def to_device(self, array: Array, index: int) -> Array:
-        """A copy on another device of this backend."""
+        """Copy the array to another device of this backend."""
         return self.copy(array)
 
     def tolist(self, array: Array) -> Any:
-        """Nested lists of Python scalars, or one scalar for a 0-d array."""
+        """Return nested lists of Python scalars, or one scalar for a 0-d array."""
         host = self.to_host(array)
         if hasattr(host, "tolist"):
             return host.tolist()
         return [self.tolist(array[i, ...]) for i in range(array.shape[0])] if array.ndim else self.item(array)
 
     def item(self, array: Array) -> Any:
-        """The one element of the array as a Python scalar."""
-        if hasattr(array, "item"):  # most libraries have it, the standard does not
+        """Return the only element of the array as a Python scalar."""
+        if hasattr(array, "item"):  # most libraries define it, although the standard does not
             return array.item()
         array = self.xp.reshape(array, ())
         category = self.dtype_of(array).category
         return (bool, int, float, complex)[category](array)
 
     def truth(self, array: Array) -> bool:
-        """Whether the one element of the array is nonzero."""
+        """Whether the only element of the array is nonzero."""
         return bool(self.item(array))
 
     def extremes(self, array: Array) -> tuple[Any, Any]:
-        """The smallest and the largest element as Python scalars, for checks of values."""
+        """Return the smallest and the largest element as Python scalars, for checks of values."""
         return self.item(self.wrap(self.xp.min(array))), self.item(self.wrap(self.xp.max(array)))
 
     def equal(self, array: Array, other: Array) -> bool:
@@ -240,69 +240,69 @@ class Backend:
         return bool(self.xp.all(self.wrap(same)))
 
     def astype(self, array: Array, raw_dtype: Any) -> Array:
-        """A copy in another dtype; of complex numbers as real ones, the real parts."""
+        """Copy the array to another dtype; from complex to real dtypes, keep the real parts."""
         category = self._dtype_of_raw[raw_dtype].category
-        if category < dtypes.COMPLEX and self.dtype_of(array).is_complex:  # which the standard's `astype` refuses
+        if category < dtypes.COMPLEX and self.dtype_of(array).is_complex:  # the standard's `astype` raises for complex to real
             array = self.xp.real(array) if category > dtypes.BOOL else array != self.xp.zeros((), dtype=array.dtype)
         return self.compute(self.xp.astype, array, raw_dtype)
 
     def reinterpret(self, array: Array, wanted: dtype) -> Array:
-        """The same bytes as another dtype, as a view if the library has views.  ValueError if the sizes do not fit."""
+        """Return the same bytes as another dtype, as a view if the library has views.  Raise ValueError if the sizes differ."""
         return upper_layers.host_reinterpret(self, array, wanted)
 
     def copy(self, array: Array) -> Array:
-        """An array with the same elements, which writes to the given one do not change: here the same array."""
+        """Return an array that does not change when `array` is written to: here the same immutable array."""
         return array
 
     def is_own(self, array: Array) -> bool:
-        """Whether the caller holds the only reference to the array's memory (False when in doubt)."""
+        """Whether the caller holds the only reference to the array's memory (False if unknown)."""
         return True
 
     def to_dlpack(self, array: Array, **kwargs: Any) -> Any:
-        """A DLPack capsule of the array."""
+        """Return a DLPack capsule of the array."""
         return array.__dlpack__(**{key: value for key, value in kwargs.items() if value is not None})
 
     # --- random numbers ---
 
     def generator(self, index: int) -> Any:
-        """A new random generator for device `index`, with the same samplers as those in `flambeau_backends.numpy.random`.
+        """Return a new random generator for device `index`, with the samplers of `flambeau_backends.numpy.random`.
 
-        By default it is the CPU's generator: the same seed gives the same numbers.
+        The default is the CPU's generator, which gives the same numbers for the same seed.
         """
         return upper_layers.host_generator(self, index)
 
     def report(self) -> str:
-        """One line about the library for `python -m flambeau env`."""
+        """Return one line about the library for `python -m flambeau env`."""
         return f"{self.name}: {getattr(self.xp, '__name__', self.xp)} {getattr(self.xp, '__version__', '')}".rstrip()
 
     def share(self, array: Array) -> Array:
-        """A copy of a one-dimensional array in memory that is shared with other processes."""
+        """Copy a one-dimensional array to memory that is shared with other processes."""
         raise RuntimeError(f"the {self.name} backend cannot share memory between processes")
 
-    # --- memory: what a `MutableBackend` has to define ---
+    # --- memory: methods that a `MutableBackend` overrides ---
 
     def strides(self, array: Array) -> tuple[int, ...]:
-        """Strides in elements."""
+        """Return the strides in elements."""
         return contiguous_strides(array.shape)
 
     def is_contiguous(self, array: Array) -> bool:
-        """Whether the elements lie in row-major order."""
+        """Whether the elements are stored in row-major order."""
         return self.strides(array) == contiguous_strides(array.shape)
 
     def data_ptr(self, array: Array) -> int:
-        """The address of the first element, or a number that serves as one."""
+        """Return the address of the first element, or a number that identifies the array."""
         return id(array)
 
     def root(self, array: Array) -> tuple[Array, int]:
-        """The one-dimensional array over all memory that `array` is a view of, and the view's offset in elements."""
+        """Return the one-dimensional array over all memory that `array` is a view of, and the view's offset in elements."""
         return self.xp.reshape(array, (-1,)), 0
 
     def memory(self, array: Array) -> Array:
-        """The same memory as bytes: a one-dimensional array of uint8."""
+        """Return the memory of `array` as a one-dimensional uint8 array."""
         return self.reinterpret(self.root(array)[0], dtypes.uint8)
 
     def as_strided(self, flat: Array, size: Sequence[int], stride: Sequence[int], offset: int) -> Array:
-        """The elements of a one-dimensional array at these strides, counted in elements."""
+        """Return the elements of a one-dimensional array at the given strides and offset, in elements."""
         index = self.xp.asarray(offset)
         for length, step in zip(size, stride, strict=True):
             index = index[..., None] + self.xp.arange(length) * step
@@ -314,13 +314,13 @@ class Backend:
 
 
 class MutableBackend(Backend, ABC):
-    """A library whose arrays can be written to, and whose views share memory.
+    """A backend for a library whose arrays can be written to, and whose views share memory.
 
-    The methods that are abstract cannot be computed by the standard; the others have defaults.
+    Define the abstract methods, which the standard has no functions for; the others have defaults.
     """
 
     mutable = True
-    inplace_kernels: Mapping[str, Callable[..., Any]] = {}  # `kernel(target, *others, **scalars)`, which write into `target`
+    inplace_kernels: Mapping[str, Callable[..., Any]] = {}  # `kernel(target, *others, **scalars)`, which writes to `target`
 
     @cached_property
     def all_inplace_kernels(self) -> Mapping[str, Callable[..., Any]]:  # type: ignore[override]  # computed at the first use
@@ -334,40 +334,40 @@ class MutableBackend(Backend, ABC):
 
     @abstractmethod
     def strides(self, array: Array) -> tuple[int, ...]:
-        """Strides in elements."""
+        """Return the strides in elements."""
 
     @abstractmethod
     def data_ptr(self, array: Array) -> int:
-        """The address of the first element."""
+        """Return the address of the first element."""
 
     @abstractmethod
     def root(self, array: Array) -> tuple[Array, int]:
-        """The one-dimensional array over all memory that `array` is a view of, and the view's offset in elements."""
+        """Return the one-dimensional array over all memory that `array` is a view of, and the view's offset in elements."""
 
     @abstractmethod
     def as_strided(self, flat: Array, size: Sequence[int], stride: Sequence[int], offset: int) -> Array:
-        """A view of a one-dimensional array with these strides, in elements."""
+        """Return a view of a one-dimensional array with these strides, in elements."""
 
     @abstractmethod
     def shares_memory(self, array: Array, other: Array) -> bool:
         """Whether writing to one array may change the other."""
 
     def window(self, array: Array) -> Array:
-        """The same elements in the same memory, as an array whose `root` has just these elements."""
+        """Return the same elements in the same memory, as an array whose `root` covers only these elements."""
         return array
 
     def allocation(self, array: Array) -> Any:
-        """An object that all arrays in the same memory have in common."""
+        """Return an object that is the same for all arrays in the same memory."""
         while (base := getattr(array, "base", None)) is not None:
             array = base
         return array
 
     def memory_owner(self, array: Array) -> Any:
-        """The object that owns the memory, such as a mapped file; None if the library has allocated it."""
+        """Return the object that owns the memory, such as a mapped file; None if the library allocated it."""
         return None
 
     def is_unaliased(self, array: Array) -> bool:
-        """Whether no other array shares the memory (False when in doubt)."""
+        """Whether no other array shares the memory (False if unknown)."""
         return False
 
     def is_shared(self, array: Array) -> bool:
@@ -383,19 +383,19 @@ class MutableBackend(Backend, ABC):
         return False
 
     def in_order_of(self, array: Array, like: Array) -> Array:
-        """The array, or a copy of it, with strides in the same order as those of `like`."""
+        """Return the array, or a copy, whose strides have the same order as those of `like`."""
         return array
 
     def by_columns(self, array: Array) -> Array:
-        """The same matrices in column-major order."""
+        """Return the matrices in column-major order."""
         return array
 
     def write(self, target: Array, value: Array) -> None:
-        """Overwrite all elements of `target`."""
+        """Overwrite all elements of `target` with `value`."""
         target[...] = value
 
     def add_to(self, target: Array, value: Array) -> None:
-        """Add to the elements of `target`."""
+        """Add `value` to the elements of `target` in place."""
         target += value
 
 
@@ -405,51 +405,51 @@ def is_mutable(backend: Backend) -> TypeGuard[MutableBackend]:
 
 
 class AcceleratorBackend(Backend):
-    """Adds methods for libraries with several devices or asynchronous copies.
+    """A backend for a library with several devices or asynchronous copies.
 
     A backend for CUDA devices also has the methods of `engine.devices.cuda_capabilities.Accelerator`, which `torch.cuda` calls.
     """
 
     def device_of(self, array: Array) -> int:
-        """The index of the device that an array is on."""
+        """Return the index of the device that an array is on."""
         return 0
 
     def to_host_async(self, array: Array) -> Any:
-        """`to_host` without waiting: the copy, in page-locked memory, is complete when the device's current stream is done."""
+        """Copy to page-locked host memory without waiting; the copy is complete when the device's current stream is."""
         return self.to_host(array)
 
     def from_host_async(self, data: Any, index: int = 0) -> Array:
-        """`from_host` without waiting, if the data is in page-locked memory; it must not change before the copy is complete."""
+        """Copy to the device without waiting, if `data` is page-locked; do not change `data` before the copy is complete."""
         return self.from_host(data, index)
 
 
 class RecordableBackend(Backend):
-    """Adds to a backend how the steps that `torch.compile` records are replayed; on others, compiled functions run eagerly.
+    """A backend that compiles or replays steps recorded by `torch.compile`; on other backends compiled functions run eagerly.
 
     A recorded step is a Python function of a list of arrays and numbers, which calls the kernels in order.
     """
 
-    scalar_types: tuple[type, ...] = ()  # what the library's functions return in place of 0-d arrays, if they do
-    compiles_programs = False  # whether `compile_program` compiles the calls of a step together
+    scalar_types: tuple[type, ...] = ()  # types that the library's functions return in place of 0-d arrays, if they do
+    compiles_programs = False  # whether `compile_program` compiles all calls of a step together
 
     def compile_program(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:
-        """Return the function of a step, compiled as a whole; `name` is for the library's messages."""
+        """Compile the function of a recorded step as a whole; `name` appears in the library's messages."""
         return function
 
     def wrap_program(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the function of a step as it is to be called, for instance in a context."""
+        """Wrap the function of a recorded step before it is called, for example in a context."""
         return function
 
     def specialize_kernel(self, kernel: Callable[..., Any], args: tuple[Any, ...]) -> Callable[..., Any] | None:
-        """Return a faster function for arguments of these kinds (`ArrayKind` for an array), or None to keep the kernel.
+        """Return a faster kernel for these argument kinds (`ArrayKind` for an array), or None to keep `kernel`.
 
-        Replayed steps call it in place of the kernel, inside `wrap_program`.
+        Replayed steps call it in place of `kernel`, inside `wrap_program`.
         """
         return None
 
     @cached_property
     def fusion(self) -> Fusion | None:
-        """Return the compiler of loops for chains of element-wise operations, from a kernel pack; None if none is installed."""
+        """The compiler of fused loops for chains of elementwise operations, from a kernel pack; None if none is installed."""
         fusion: Fusion | None = plugins().hook.flambeau_fusion(backend=self)
         return fusion
 
@@ -458,8 +458,8 @@ class Creating:
     """A namespace like `xp` with replaced creation functions (except `asarray`): for `Backend.namespace_on`.
 
     Args:
-        xp: the namespace.
-        created: takes a creation function and returns its replacement, such as one for a certain device.
+        xp: the namespace to wrap.
+        created: takes a creation function and returns its replacement, for example one for a certain device.
 
     >>> import functools, numpy
     >>> small = Creating(numpy, lambda function: functools.partial(function, dtype="float32"))
@@ -475,12 +475,12 @@ class Creating:
     def __getattr__(self, name: str) -> Any:
         attribute = getattr(self._xp, name)
         attribute = self._created(attribute) if name in self.FUNCTIONS else attribute
-        self.__dict__[name] = attribute  # the next time it is found without this method
+        self.__dict__[name] = attribute  # cached, so that later lookups do not call this method
         return attribute
 
 
 def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
-    """Row-major strides, in elements; a dimension of length 0 counts as 1, as in PyTorch."""
+    """Return row-major strides in elements; a dimension of length 0 counts as 1, as in PyTorch."""
     strides, step = [], 1
     for length in reversed(shape):
         strides.append(step)
@@ -489,7 +489,7 @@ def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def memory_order(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, ...]:
-    """The dimensions from the largest stride to the smallest; expanded dimensions (stride 0) keep their places."""
+    """Return the dimensions from the largest stride to the smallest; expanded dimensions (stride 0) keep their positions."""
     order = list(reversed(range(len(shape))))
     for last in range(1, len(order)):
         at = last
@@ -509,11 +509,11 @@ _backends: dict[str, Backend] = {}
 
 
 def find(name: str) -> Backend:
-    """The backend called `name`, which is imported if need be.
+    """Return the backend called `name`, importing its plugin on first use.
 
     Raises:
         RuntimeError: the name is unknown or belongs to two plugins, the library is not installed, or the plugin is broken;
-            the message says which of these, and what to do.
+            the message gives the cause and what to do.
     """
     if name not in _backends:
         hooks = register(name, backend_plugin(name))
@@ -545,11 +545,11 @@ def _check(name: str, backend: Any) -> None:
 
 
 def for_device_type(device_type: str) -> Backend:
-    """The backend that owns `device_type`.
+    """Return the backend that owns `device_type`.
 
     Raises:
-        RuntimeError: there is no such backend, or it is broken.
-        AssertionError: the same for CUDA, as PyTorch raises it there.
+        RuntimeError: no installed backend has this device type, or its plugin is broken.
+        AssertionError: the same for `"cuda"`, as in PyTorch.
     """
     owner = DEVICE_TYPE_OWNER.get(device_type)
     if owner is None and device_type in installed():
@@ -565,7 +565,7 @@ def for_device_type(device_type: str) -> Backend:
 
 
 def has_devices(device_type: str) -> bool:
-    """Whether there is a usable device of this type.  Never raises."""
+    """Whether a device of this type is usable.  Never raises."""
     try:
         return for_device_type(device_type).device_count() > 0
     except (AssertionError, RuntimeError):
@@ -583,5 +583,5 @@ SELECTED_NAME, SELECTED_INDEX = _parse_selection(os.environ.get("FLAMBEAU_BACKEN
 
 
 def selected() -> Backend:
-    """The backend chosen by `FLAMBEAU_BACKEND` (`numpy` where it is not set)."""
+    """Return the backend chosen by the environment variable `FLAMBEAU_BACKEND` (by default `numpy`)."""
     return _backends.get(SELECTED_NAME) or find(SELECTED_NAME)

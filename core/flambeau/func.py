@@ -1,7 +1,7 @@
-"""Transforms of functions: derivatives, Jacobians and batches, which can be composed freely.
+"""`torch.func`: function transforms for derivatives, Jacobians and batches, which can be composed freely.
 
-Reverse mode calls the function with fresh leaves and differentiates its outputs; forward mode opens a level of tangents; a
-batch is a tensor of another dispatch key.  The three are independent of each other.
+Reverse mode calls the function with new leaf tensors and differentiates its outputs.  Forward mode opens a level of tangents.
+`vmap` passes batched tensors, which have a dispatch key for batching.  The three do not depend on each other.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ __all__ = [
 
 
 def _fresh(tensor: Any) -> Tensor:
-    """The tensor to differentiate by: a view in the graph that the tensor is part of already, or a new leaf."""
+    """Return the tensor to differentiate by: a view if the tensor already requires grad, otherwise a new leaf."""
     if not isinstance(tensor, Tensor):
         raise ValueError(f"Thing passed to transform API must be Tensor, got {type(tensor)}")
-    lifted = lift(tensor, active())  # inside vmap, every member of the batch has its own gradient; they are not summed
+    lifted = lift(tensor, active())  # inside vmap each batch member needs its own gradient, not the sum over the batch
     if lifted._requires_grad:
         return lifted.view_as(lifted)
     return forward_ad.as_leaf(lifted)
@@ -56,7 +56,7 @@ _NO_HOOKS = (
 
 
 class _Reverse:
-    """One call of a function with fresh leaves: its output, and the gradients of that with respect to the leaves."""
+    """One call of a function with new leaf tensors as arguments; stores its output and computes gradients for the leaves."""
 
     def __init__(
         self, func: Callable[..., Any], diff_args: Any, rebuild: Callable[[Any], tuple[Any, ...]], kwargs: dict[str, Any]
@@ -70,11 +70,11 @@ class _Reverse:
                 as_argument(leaf).__dict__["_running"] = self.running
             with transforming(), differentiating():
                 self.output = func(*rebuild(unflatten(self.leaves, self.spec)), **kwargs)
-        self.running[0] = False  # transforms outside of this one do not differentiate with respect to these leaves
+        self.running[0] = False  # outer transforms do not differentiate with respect to these leaves
         self.outside = outside
 
     def reaches_outside(self, outputs: Sequence[Tensor]) -> bool:
-        """Whether the outputs depend on tensors other than the leaves that require grad."""
+        """Whether the outputs depend on tensors that require grad other than the leaves."""
         if not self.outside:
             return False
         if any(leaf._node is not None for leaf in self.leaves):
@@ -84,7 +84,7 @@ class _Reverse:
         return any(isinstance(edge, Tensor) and edge.__dict__.get("_running", _ALWAYS)[0] for edge in edges)
 
     def gradients(self, outputs: Sequence[Tensor], weights: Any, create_graph: bool, retain_graph: bool) -> Any:
-        """The gradients of the outputs, in the structure of the arguments; zeros where the outputs do not depend on a leaf."""
+        """Return the gradients in the structure of the arguments; zeros for leaves that the outputs do not depend on."""
         pairs = [(output, weight) for output, weight in zip(outputs, weights, strict=True) if output._requires_grad]
         if not pairs:
             return unflatten([_zeros_like(leaf) for leaf in self.leaves], self.spec)
@@ -109,14 +109,15 @@ def _zeros_like(tensor: Tensor) -> Any:
 
 
 def grad(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """The function that computes the gradient of `func`, which returns a 0-d tensor, by its argument `argnums`.
+    """Return a function that computes the gradient of `func`, which returns a 0-d tensor, by its argument `argnums`.
 
     Args:
+        func: the function to differentiate.
         argnums: which positional arguments to differentiate by; for several, the result is a tuple.
         has_aux: `func` returns `(output, aux)`, and then the result is `(gradient, aux)`.
 
     Raises:
-        RuntimeError: `func` returns something else than a 0-d tensor.
+        RuntimeError: `func` does not return a 0-d tensor.
 
     >>> torch.func.grad(torch.func.grad(torch.sin))(torch.tensor(1.0))
     tensor(-0.8415)
@@ -131,7 +132,7 @@ def grad(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: 
 
 
 def grad_and_value(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """As `grad`, but the result is `(gradient, output)`, or `(gradient, (output, aux))`.
+    """Return a function that computes `(gradient, output)` of `func`; with `has_aux`, `(gradient, (output, aux))`.
 
     >>> torch.func.grad_and_value(lambda x: x**3)(torch.tensor(2.0))
     (tensor(12.), tensor(8.))
@@ -159,7 +160,7 @@ def grad_and_value(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0,
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
-    """`(output, vjp_fn)`: the output of `func`, and a function from cotangents of the output to gradients of the primals.
+    """Return `(output, vjp_fn)`; `vjp_fn` maps a cotangent of the output to the gradients of the primals.
 
     With `has_aux`, `func` returns `(output, aux)` and the result is `(output, vjp_fn, aux)`.
 
@@ -200,11 +201,13 @@ def _vjp(func: Callable[..., Any], primals: tuple[Any, ...], argnums: Any, has_a
 
 
 def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
-    """`(output, tangent)`: the output of `func` and its derivative along `tangents`, by forward-mode differentiation.
+    """Return `(output, tangent)`: the output of `func` and its derivative along `tangents`, by forward-mode differentiation.
 
     Args:
-        primals, tangents: tuples of the same structure.
-        strict: raise where an output does not depend on the primals, instead of giving zeros.
+        func: the function to differentiate.
+        primals: the tuple of arguments of `func`.
+        tangents: the directions, in the same structure as `primals`.
+        strict: raise if an output does not depend on the primals, instead of returning zeros.
         has_aux: `func` returns `(output, aux)`, and the result is `(output, tangent, aux)`.
 
     >>> torch.func.jvp(torch.sin, (torch.tensor(0.0),), (torch.tensor(2.0),))
@@ -269,9 +272,9 @@ def _unpacked(dual: Tensor, level: Any, strict: bool) -> tuple[Tensor, Tensor]:
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
-    """`(output, jvp_fn)`: the output of `func`, and its derivative at the primals as a function of their tangents.
+    """Return `(output, jvp_fn)`; `jvp_fn` maps tangents of the primals to the derivative of `func` along them.
 
-    `func` is called once, however often `jvp_fn` is.
+    `func` is called only once, for any number of calls of `jvp_fn`.
 
     >>> output, jvp_fn = torch.func.linearize(torch.sin, torch.tensor(0.0))
     >>> jvp_fn(torch.tensor(2.0))
@@ -281,7 +284,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     outputs, spec = flatten(output)
     expected, structure = flatten(primals)
     weights = [forward_ad.as_leaf(_zeros_like(output)) for output in outputs]
-    with enable_grad():  # the gradients `J^T w` are linear in the weights `w`: their derivative by `w` is the jvp
+    with enable_grad():  # `J^T w` is linear in the weights `w`; its vjp with a tangent `t` is the jvp `J t`
         pulled, _ = flatten(pull(unflatten(weights, spec), create_graph=True))
 
     def jvp_fn(*tangents: Any) -> Any:
@@ -315,14 +318,15 @@ def jacrev(
     chunk_size: int | None = None,
     _preallocate_and_copy: bool = False,
 ) -> Callable[..., Any]:
-    """The function that computes the Jacobian of `func` by its argument `argnums`, by reverse mode.
+    """Return a function that computes the Jacobian of `func` by its argument `argnums`, by reverse mode.
 
     An output of shape `S` and an argument of shape `T` give a Jacobian of shape `S + T`.
 
     Args:
+        func: the function to differentiate.
         argnums: which positional arguments to differentiate by; for several, each output has a tuple of Jacobians.
         has_aux: `func` returns `(output, aux)`, and the result is `(jacobian, aux)`.
-        chunk_size: how many rows to compute at once; by default all.
+        chunk_size: the number of Jacobian rows computed in one call; by default all.
 
     >>> torch.func.jacrev(torch.sin)(torch.zeros(2))
     tensor([[1., 0.],
@@ -350,7 +354,7 @@ def jacrev(
 
 
 def _split_rows(rows: Any, outputs: Sequence[Tensor], input: Tensor) -> list[Any]:
-    """The rows of a Jacobian for all outputs, as one Jacobian per output."""
+    """Split the Jacobian rows of all outputs into one Jacobian per output."""
     parts = rows.split([output.numel() for output in outputs])
     return [part.reshape(output.shape + input.shape) for part, output in zip(parts, outputs, strict=True)]
 
@@ -358,7 +362,7 @@ def _split_rows(rows: Any, outputs: Sequence[Tensor], input: Tensor) -> list[Any
 def jacfwd(
     func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False, *, randomness: str = "error"
 ) -> Callable[..., Any]:
-    """As `jacrev`, by forward mode: better where there are more outputs than inputs.
+    """Like `jacrev`, but by forward mode, which is faster if there are more outputs than inputs.
 
     >>> torch.func.jacfwd(lambda x: x**2)(torch.ones(2))
     tensor([[2., 0.],
@@ -394,7 +398,7 @@ def jacfwd(
 
 
 def hessian(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Callable[..., Any]:
-    """The function that computes the second derivatives of `func`: `jacfwd(jacrev(func))`.
+    """Return a function that computes the second derivatives of `func`: `jacfwd(jacrev(func))`.
 
     >>> torch.func.hessian(lambda x: (x**3).sum())(torch.ones(2))
     tensor([[6., 0.],
@@ -411,7 +415,7 @@ def _as_tuple(argnums: int | tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _checked_argnums(argnums: Any, count: int) -> Any:
-    """The argument numbers, counted from 0."""
+    """Return the argument numbers as non-negative integers, after checking them."""
     if not isinstance(argnums, (int, tuple)):
         raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
 
@@ -437,7 +441,7 @@ def _sliced(args: tuple[Any, ...], argnums: int | tuple[int, ...]) -> Any:
 
 
 def _replaced(args: tuple[Any, ...], new: Any, argnums: int | tuple[int, ...]) -> tuple[Any, ...]:
-    """The arguments, with those at `argnums` replaced."""
+    """Return the arguments, with those at `argnums` replaced by `new`."""
     if isinstance(argnums, int):
         return (*args[:argnums], new, *args[argnums + 1 :])
     by_place = dict(zip(argnums, new, strict=True))
@@ -478,13 +482,15 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """Call a module with other parameters and buffers than its own.
+    """Call a module with the given parameters and buffers in place of its own.
 
     Args:
+        module: the module to call; it is unchanged afterwards.
         parameter_and_buffer_dicts: tensors by name, or a sequence of such dicts.
         args: the positional arguments; a tuple, or a single one.
+        kwargs: the keyword arguments.
         tie_weights: replace a tensor that the module has under several names under all of them.
-        strict: raise where the names are not exactly the module's.
+        strict: raise unless the names are exactly those of the module's parameters and buffers.
 
     >>> layer = torch.nn.Linear(2, 1)
     >>> torch.func.functional_call(layer, {"weight": torch.ones(1, 2), "bias": torch.zeros(1)}, torch.ones(2))
@@ -513,7 +519,7 @@ _ABSENT = object()
 
 
 class _Swapped:
-    """Context in which a module uses other parameters and buffers than its own."""
+    """Context that replaces parameters and buffers of a module, and restores them at the end."""
 
     def __init__(self, module: Any, replacements: dict[str, Any], tie_weights: bool, strict: bool) -> None:
         own = {**dict(module.named_parameters(remove_duplicate=False)), **dict(module.named_buffers(remove_duplicate=False))}
@@ -534,7 +540,7 @@ class _Swapped:
             table[last] = self.tensors[name]
 
     def _place(self, name: str) -> tuple[dict[str, Any], str]:
-        """The dict of the submodule that holds the tensor of this (dotted) name, and the tensor's key in it."""
+        """Return the dict of the submodule that holds the tensor with this dotted name, and the tensor's key in it."""
         path, _, last = name.rpartition(".")
         owner = self.module.get_submodule(path)
         tables = (owner._parameters, owner._buffers, owner.__dict__)
@@ -543,7 +549,7 @@ class _Swapped:
     def __exit__(self, *exception: object) -> None:
         for name, (table, last, value) in self.before.items():
             if name in self.replacements:
-                self.replacements[name] = table[last]  # the module may have replaced it, such as running statistics
+                self.replacements[name] = table[last]  # the forward may have replaced a buffer, such as running statistics
             if value is _ABSENT:
                 del table[last]
             else:
@@ -551,7 +557,7 @@ class _Swapped:
 
 
 def _for_all_names(own: dict[str, Any], replacements: dict[str, Any]) -> dict[str, Any]:
-    """The replacements, extended to all names of each tied tensor (one that the module has under several names)."""
+    """Extend the replacements to all names of each tied tensor (one that the module has under several names)."""
     by_name, names_of = dict(replacements), dict[int, list[str]]()
     for name, tensor in own.items():
         names_of.setdefault(id(tensor), []).append(name)
@@ -567,7 +573,7 @@ def _for_all_names(own: dict[str, Any], replacements: dict[str, Any]) -> dict[st
 
 
 def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Stack the parameters, and the buffers, of several models of one architecture, for `vmap` over the models.
+    """Stack the parameters and the buffers of several models with the same architecture, for `vmap` over the models.
 
     >>> models = [torch.nn.Linear(2, 3) for _ in range(4)]
     >>> parameters, buffers = torch.func.stack_module_state(models)
@@ -597,9 +603,9 @@ def _stacked(name: str, tensors: Sequence[Tensor]) -> Any:
 
 
 def replace_all_batch_norm_modules_(root: Any) -> Any:
-    """Make all batch norm modules stop tracking running statistics, which could not be updated inside `vmap`.
+    """Make all batch norm modules of `root` stop tracking running statistics, which cannot be updated inside `vmap`.
 
-    Returns the module, changed in place.
+    The modules are changed in place; returns `root`.
     """
     for module in root.modules():
         if isinstance(module, torch.nn.modules.batchnorm._BatchNorm) and module.track_running_stats:
@@ -608,14 +614,14 @@ def replace_all_batch_norm_modules_(root: Any) -> Any:
     return root
 
 
-# --- the rest -----------------------------------------------------------------------------------------------------
+# --- functionalization and unwrapping -----------------------------------------------------------------------------
 
 
 def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
     """Wrap `func` so that `make_fx` traces it into a graph without in-place operators; direct calls are unchanged.
 
     Args:
-        func: the function.
+        func: the function to wrap.
         remove: `"mutations"`, or `"mutations_and_views"`, which also replaces views by copies.
 
     Raises:
@@ -639,7 +645,7 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
 
 
 def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
-    """The tensor with the batch dimension of the innermost `vmap` (or, with `recurse`, of all) as leading dimensions."""
+    """Return a tensor inside `vmap` with the innermost batch dimension (with `recurse`, all) as leading dimensions."""
     levels = levels_of(tensor._key)
     for level in reversed(levels if recurse else levels[-1:]):
         tensor = drop_level(tensor, level, 0)

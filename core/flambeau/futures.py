@@ -1,4 +1,4 @@
-"""Futures, values that are set later: `torch.futures`."""
+"""`torch.futures`: values that are set later."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Future(Generic[T]):
     """A value that is set later, and that callers can wait for.
 
     Args:
-        devices: the devices that the value may be on; accepted without effect, as calls run in order.
+        devices: the devices on which the value may be; has no effect, as calls run in order.
 
     >>> future = torch.futures.Future()
     >>> squared = future.then(lambda done: done.value() ** 2)
@@ -33,7 +33,7 @@ class Future(Generic[T]):
         self._callbacks: list[Callable[[Any], None]] = []
 
     def done(self) -> bool:
-        """Whether there is a value, or an error."""
+        """Whether a value or an error has been set."""
         return self._set.is_set()
 
     def wait(self) -> T:
@@ -42,10 +42,10 @@ class Future(Generic[T]):
         return self.value()
 
     def value(self) -> T:
-        """The value, which has to be there.
+        """Return the value, or raise the error that was set.
 
         Raises:
-            RuntimeError: it is not.
+            RuntimeError: neither has been set yet.
         """
         if not self._set.is_set():
             raise RuntimeError("value() called on a Future that is not completed; call wait() first")
@@ -55,19 +55,19 @@ class Future(Generic[T]):
         return value
 
     def set_result(self, result: T) -> None:
-        """Set the value, and run what was added for then.
+        """Set the value and run the registered callbacks.
 
         Raises:
-            RuntimeError: there is a value or an error already.
+            RuntimeError: a value or an error has already been set.
         """
         self._complete(result, None)
 
     def set_exception(self, result: BaseException) -> None:
-        """Set an error, which `wait` raises.
+        """Set an error, which `wait` and `value` raise.
 
         Raises:
-            AssertionError: it is no exception.
-            RuntimeError: there is a value or an error already.
+            AssertionError: `result` is not an exception.
+            RuntimeError: a value or an error has already been set.
         """
         if not isinstance(result, Exception):
             raise AssertionError(f"{result} is of type {type(result)}, not an Exception.")
@@ -98,7 +98,7 @@ class Future(Generic[T]):
         return following
 
     def add_done_callback(self, callback: Callable[[Future[T]], None]) -> None:
-        """Call a function with this future when it is done, or now if it is; its errors are printed."""
+        """Call `callback` with this future when it is done, or immediately if it already is; its errors are printed."""
 
         def run(done: Future[T]) -> None:
             try:
@@ -119,7 +119,7 @@ class Future(Generic[T]):
 
 
 def collect_all(futures: Sequence[Future[Any]]) -> Future[list[Future[Any]]]:
-    """The future of a list of futures, done when all of them are.
+    """Return a future that is completed, with the list of `futures`, when all of them are.
 
     >>> parts = [torch.futures.Future(), torch.futures.Future()]
     >>> whole = torch.futures.collect_all(parts)
@@ -148,5 +148,5 @@ def collect_all(futures: Sequence[Future[Any]]) -> Future[list[Future[Any]]]:
 
 
 def wait_all(futures: Sequence[Future[Any]]) -> list[Any]:
-    """The values of futures, when all are there; raises the first error."""
+    """Wait for all futures and return their values; raise the first error."""
     return [future.wait() for future in collect_all(futures).wait()]

@@ -1,7 +1,8 @@
 """The array API standard (2025.12) on tensors: the namespace that `x.__array_namespace__()` returns.
 
-The standard and PyTorch agree on most names but differ in details: `axis` for `dim`, `keepdims`, positional-only arrays, 0-d
-arrays that take part in promotion, unsigned sums.  The functions here follow the standard, and call the public ones.
+The standard and PyTorch agree on most names but differ in details: the standard has `axis` for `dim`, `keepdims` for `keepdim`,
+positional-only array arguments, 0-d arrays that take part in dtype promotion, and unsigned results for sums of unsigned integers.
+The functions here follow the standard and are implemented with the public PyTorch functions.
 
 >>> x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
 >>> xp = x.__array_namespace__()
@@ -45,7 +46,7 @@ for _part in (_creation, _data_types, _elementwise, _manipulation, _reductions, 
 
 
 def _of_version(api_version: str | None) -> ModuleType:
-    """This namespace, if it implements that version of the standard; otherwise ValueError."""
+    """Return this namespace if it implements `api_version` of the standard; raise ValueError otherwise."""
     if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12", __array_api_version__):
         raise ValueError(f"array API version {api_version!r} is not known; the newest is {__array_api_version__!r}")
     return sys.modules[__name__]

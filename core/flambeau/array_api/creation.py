@@ -1,4 +1,4 @@
-"""Creating arrays from shapes, ranges, data, and other libraries' arrays."""
+"""Creation functions of the array API: from shapes, ranges, data, and other libraries' arrays."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ Shape = int | tuple[int, ...]
 
 
 def asarray(obj: Any, /, *, dtype: dtype | None = None, device: Any = None, copy: bool | None = None) -> Tensor:
-    """A tensor from a scalar, nested sequences, a buffer or another array; a tensor keeps its autograd history."""
+    """Return a tensor made from a scalar, nested sequences, a buffer or another array; a tensor keeps its autograd history."""
     if isinstance(obj, Tensor) and copy is not False:
         return obj.to(dtype=dtype, device=device, copy=bool(copy))
     return torch.asarray(obj, dtype=dtype, device=device, copy=copy)
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:
-    """Another library's array as a tensor, sharing memory where possible."""
+    """Convert another library's array to a tensor that shares its memory where possible."""
     return torch.from_dlpack(x, device=device, copy=copy)
 
 
@@ -56,19 +56,19 @@ empty_like, ones_like, zeros_like = _like(torch.empty_like), _like(torch.ones_li
 
 
 def full(shape: Shape, fill_value: complex, *, dtype: dtype | None = None, device: Any = None) -> Tensor:
-    """An array filled with one value, of that value's dtype if none is given."""
+    """Return an array filled with `fill_value`; its dtype is that of the value unless `dtype` is given."""
     return torch.full((shape,) if isinstance(shape, int) else tuple(shape), fill_value, dtype=dtype, device=device)
 
 
 def full_like(x: Tensor, /, fill_value: complex, *, dtype: dtype | None = None, device: Any = None) -> Tensor:
-    """An array of the shape of `x` filled with one value."""
+    """Return an array with the shape of `x`, filled with `fill_value`."""
     return torch.full_like(x, fill_value, dtype=dtype, device=device)
 
 
 def arange(
     start: float, /, stop: float | None = None, step: float = 1, *, dtype: dtype | None = None, device: Any = None
 ) -> Tensor:
-    """`start`, `start + step`, ... below `stop`; empty if `step` leads away from `stop`."""
+    """Return `start`, `start + step`, ... up to but excluding `stop`; an empty array if `step` leads away from `stop`."""
     if stop is None:
         start, stop = 0, start
     if ceil((stop - start) / step) <= 0:
@@ -80,14 +80,14 @@ def arange(
 def linspace(
     start: complex, stop: complex, /, num: int, *, dtype: dtype | None = None, device: Any = None, endpoint: bool = True
 ) -> Tensor:
-    """`num` evenly spaced values from `start` to `stop`, which is left out without `endpoint`."""
+    """Return `num` evenly spaced values from `start` to `stop`; `stop` is excluded if `endpoint` is False."""
     if endpoint:
         return torch.linspace(start, stop, num, dtype=dtype, device=device)
     return torch.linspace(start, stop, num + 1, dtype=dtype, device=device)[:num]
 
 
 def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: dtype | None = None, device: Any = None) -> Tensor:
-    """Ones on the `k`-th diagonal, zeros elsewhere."""
+    """Return an `(n_rows, n_cols)` array with ones on the `k`-th diagonal and zeros elsewhere."""
     n_cols = n_rows if n_cols is None else n_cols
     rows = torch.arange(n_rows, device=device)[:, None]
     columns = torch.arange(n_cols, device=device)
@@ -95,17 +95,17 @@ def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: dtype |
 
 
 def tril(x: Tensor, /, *, k: int = 0) -> Tensor:
-    """The matrices with zeros above the `k`-th diagonal."""
+    """Return the matrices with the elements above the `k`-th diagonal set to zero."""
     return torch.tril(x, k)
 
 
 def triu(x: Tensor, /, *, k: int = 0) -> Tensor:
-    """The matrices with zeros below the `k`-th diagonal."""
+    """Return the matrices with the elements below the `k`-th diagonal set to zero."""
     return torch.triu(x, k)
 
 
 def meshgrid(*arrays: Tensor, indexing: str = "xy") -> tuple[Tensor, ...]:
-    """The coordinate arrays of a grid, from the coordinates along each axis."""
-    if len(arrays) < 2:  # "xy" swaps the first two axes, which there are not
+    """Return the coordinate arrays of a grid, given the coordinates along each axis."""
+    if len(arrays) < 2:  # "xy" swaps the first two axes, so it requires two arrays
         indexing = "ij"
     return tuple(torch.meshgrid(*arrays, indexing=indexing)) if arrays else ()

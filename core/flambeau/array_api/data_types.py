@@ -1,4 +1,4 @@
-"""Data types: kinds, limits, promotion by the standard's table, and inspection of the namespace."""
+"""Dtype functions of the array API: kinds, limits, promotion by the standard's table, and `__array_namespace_info__`."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def isdtype(dtype: dtype, kind: dtype | str | tuple[dtype | str, ...]) -> bool:
 
 
 def promoted(type1: dtype, type2: dtype) -> dtype:
-    """The dtype that holds both, by the standard's table (PyTorch has no rule for the wider unsigned integers)."""
+    """Return the dtype that two dtypes promote to by the standard's table, which also covers uint16, uint32 and uint64."""
     if type1 is type2:
         return type1
     if type1.category != dtypes.INTEGER or type2.category != dtypes.INTEGER:
@@ -61,12 +61,15 @@ def promoted(type1: dtype, type2: dtype) -> dtype:
 
 
 def with_scalar(tensor_dtype: dtype, scalar: Any) -> dtype:
-    """The dtype of an operation between a tensor and a Python scalar: the tensor's, unless the scalar is of a higher kind."""
+    """Return the result dtype of an operation between a tensor and a Python scalar.
+
+    This is the tensor's dtype, unless the scalar is of a higher kind (bool < integer < floating < complex).
+    """
     return dtypes.result_of([tensor_dtype], [], [dtypes.promotion_of_scalar(type(scalar))])
 
 
 def result_type(*arrays_and_dtypes: Tensor | dtype | complex) -> dtype:
-    """The dtype that tensors, dtypes and Python scalars promote to together."""
+    """Return the dtype that tensors, dtypes and Python scalars promote to together."""
     operands = [operand.dtype if isinstance(operand, Tensor) else operand for operand in arrays_and_dtypes]
     tensor_dtypes = [operand for operand in operands if isinstance(operand, dtype)]
     if not tensor_dtypes:
@@ -81,7 +84,7 @@ def result_type(*arrays_and_dtypes: Tensor | dtype | complex) -> dtype:
 
 
 def can_cast(from_: dtype | Tensor, to: dtype, /) -> bool:
-    """Whether the two promote to `to`."""
+    """Whether `from_` can be cast to `to`: the two dtypes promote to `to`."""
     source = from_.dtype if isinstance(from_, Tensor) else from_
     try:
         return promoted(source, to) is to
@@ -90,7 +93,7 @@ def can_cast(from_: dtype | Tensor, to: dtype, /) -> bool:
 
 
 def astype(x: Tensor, dtype: dtype, /, *, copy: bool = True, device: Any = None) -> Tensor:
-    """The elements in another dtype (and on another device); without `copy`, `x` itself if nothing changes."""
+    """Convert the elements to another dtype (and device); with `copy=False`, return `x` itself if nothing changes."""
     return x.to(dtype=dtype, device=x.device if device is None else device, copy=copy)
 
 
@@ -117,32 +120,32 @@ class IntegerLimits:
 
 
 def finfo(type: dtype | Tensor, /) -> FloatingPointLimits:
-    """The limits of a floating-point dtype; for a complex dtype, those of its parts."""
+    """Return the limits of a floating-point dtype; for a complex dtype, those of its real and imaginary parts."""
     input_dtype = type.dtype if isinstance(type, Tensor) else type
     limits = dtypes.finfo(input_dtype)
     return FloatingPointLimits(limits.bits, limits.eps, limits.max, limits.min, limits.smallest_normal, input_dtype.to_real())
 
 
 def iinfo(type: dtype | Tensor, /) -> IntegerLimits:
-    """The limits of an integer dtype."""
+    """Return the limits of an integer dtype."""
     input_dtype = type.dtype if isinstance(type, Tensor) else type
     limits = dtypes.iinfo(input_dtype)
     return IntegerLimits(limits.bits, limits.max, limits.min, input_dtype)
 
 
 class __array_namespace_info__:
-    """Inspection of the namespace: capabilities, devices, and dtypes by kind."""
+    """Information about the array API namespace: capabilities, devices, and dtypes by kind."""
 
     def capabilities(self) -> dict[str, Any]:
-        """Boolean indexing and data-dependent shapes are supported; the maximal number of dimensions is NumPy's."""
+        """Return the supported optional features, and the maximal number of dimensions, which is NumPy's (64)."""
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
 
     def default_device(self) -> device:
-        """The device on which arrays are created by default."""
+        """Return the device on which arrays are created by default."""
         return devices.get_default_device()
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, dtype]:
-        """The dtypes of arrays made from Python scalars, and of indices."""
+        """Return the default dtypes of floating-point, complex, integer and index arrays, by kind."""
         floating = dtypes.get_default_dtype()
         return {
             "real floating": floating,
@@ -152,7 +155,7 @@ class __array_namespace_info__:
         }
 
     def dtypes(self, *, device: Any = None, kind: str | tuple[str, ...] | None = None) -> dict[str, dtype]:
-        """The standard's dtypes that the device supports, by name: of all kinds, or of the given kind or kinds."""
+        """Return the standard's dtypes that the device supports, by name: of all kinds, or of the given kind or kinds."""
         place = devices.get_default_device() if device is None else devices.device(device)
         offered = devices.dispatch_key(dtypes.bool_, place).backend.dtypes
         kinds = tuple(_BY_KIND) if kind is None else (kind,) if isinstance(kind, str) else kind
@@ -160,7 +163,7 @@ class __array_namespace_info__:
         return {name: dtypes.BY_NAME[name] for name in names if dtypes.BY_NAME[name] in offered}
 
     def devices(self) -> tuple[device, ...]:
-        """The devices of the default backend."""
+        """Return the devices that have the type of the default device."""
         place = devices.get_default_device()
         if place.type == "cpu":
             return tuple(devices.canonical(device("cpu", n)) for n in range(devices.CPU_DEVICES))

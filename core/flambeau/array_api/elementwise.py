@@ -15,7 +15,7 @@ from .data_types import promoted, with_scalar
 
 __all__ = [
     "clip", "expm1", "floor_divide", "imag", "isfinite", "isinf", "isnan", "real", "round", "sign", "tanh", "where",
-    *[  # made below, from PyTorch's functions
+    *[  # generated from PyTorch's functions at the end of the module
         "abs", "acos", "acosh", "add", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and", "bitwise_invert",
         "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "ceil", "conj", "copysign", "cos", "cosh",
         "divide", "equal", "exp", "floor", "greater", "greater_equal", "hypot", "less", "less_equal", "log", "log1p", "log2",
@@ -24,11 +24,14 @@ __all__ = [
         "square", "subtract", "tan", "trunc",
     ],
 ]  # fmt: skip
-_THEIRS = {"bitwise_invert": "bitwise_not", "conj": "conj_physical", "equal": "eq"}  # PyTorch's names, where they differ
+_THEIRS = {"bitwise_invert": "bitwise_not", "conj": "conj_physical", "equal": "eq"}  # PyTorch's names where they differ
 
 
 def together(x1: Any, x2: Any) -> tuple[Tensor, Tensor]:
-    """The two operands as tensors of their promoted dtype, where 0-d tensors count like others; one may be a Python scalar."""
+    """Convert two operands, of which one may be a Python scalar, to tensors of their promoted dtype.
+
+    0-d tensors take part in promotion like tensors with dimensions.
+    """
     if not isinstance(x1, Tensor):
         second, first = together(x2, x1)
         return first, second
@@ -76,16 +79,19 @@ isnan = _constant_for_integers(False, torch.isnan)
 
 
 def expm1(x: Tensor, /) -> Tensor:
-    """`exp(x) - 1`, accurate near 0; for non-finite complex numbers as computed by `exp`, where PyTorch has NaN."""
+    """Compute `exp(x) - 1`, accurate near 0; for non-finite complex numbers as `exp` does, where PyTorch returns NaN."""
     result = torch.expm1(x)
     if x.dtype.category < COMPLEX:
         return result
     result = torch.where(torch.isfinite(x), result, torch.exp(x) - 1)
-    return torch.complex(result.real + 0.0, result.imag)  # the standard has no real part of -0
+    return torch.complex(result.real + 0.0, result.imag)  # the standard requires 0 instead of -0 as real part
 
 
 def tanh(x: Tensor, /) -> Tensor:
-    """The hyperbolic tangent; for a complex number with infinite real part, 1 or -1 plus a signed zero as imaginary part."""
+    """Compute the hyperbolic tangent.
+
+    For a complex number with infinite real part, the result is 1 or -1 with a signed zero as imaginary part.
+    """
     result = torch.tanh(x)
     if x.dtype.category < COMPLEX:
         return result
@@ -94,7 +100,7 @@ def tanh(x: Tensor, /) -> Tensor:
 
 
 def floor_divide(x1: Tensor | float, x2: Tensor | float, /) -> Tensor:
-    """The quotient rounded down; for infinities the truncated quotient, where PyTorch has NaN."""
+    """Return the quotient rounded down; if an operand is infinite, the truncated quotient, where PyTorch returns NaN."""
     x1, x2 = together(x1, x2)
     quotient = torch.floor_divide(x1, x2)
     if quotient.dtype.category < FLOATING:
@@ -103,14 +109,14 @@ def floor_divide(x1: Tensor | float, x2: Tensor | float, /) -> Tensor:
 
 
 def round(x: Tensor, /) -> Tensor:
-    """Round to the nearest integer, ties to the even one; for a complex number, both parts."""
+    """Round to the nearest integer, ties to even; round both parts of a complex number."""
     if x.dtype.category == COMPLEX:
         return torch.complex(torch.round(x.real), torch.round(x.imag))
     return torch.round(x)
 
 
 def sign(x: Tensor, /) -> Tensor:
-    """-1, 0 or 1 (NaN for NaN); a complex number divided by its absolute value (both parts NaN if one is)."""
+    """Return -1, 0 or 1 (NaN for NaN); for a complex number `x / abs(x)`, with both parts NaN if one of them is."""
     result = torch.sgn(x)
     if x.dtype.category < FLOATING:
         return result
@@ -118,17 +124,17 @@ def sign(x: Tensor, /) -> Tensor:
 
 
 def real(x: Tensor, /) -> Tensor:
-    """The real part."""
+    """Return the real part."""
     return torch.real(x)
 
 
 def imag(x: Tensor, /) -> Tensor:
-    """The imaginary part; 0 for a real number."""
+    """Return the imaginary part; zeros for a real array."""
     return torch.imag(x) if x.dtype.category == COMPLEX else torch.zeros_like(x)
 
 
 def clip(x: Tensor, /, min: Tensor | float | None = None, max: Tensor | float | None = None) -> Tensor:
-    """The elements clamped to `min` and `max`, in the dtype of `x`."""
+    """Clamp the elements to the range from `min` to `max`, keeping the dtype of `x`."""
     if min is not None:
         x = torch.maximum(*_bounded(x, min))
     if max is not None:
@@ -141,7 +147,7 @@ def _bounded(x: Tensor, bound: Any) -> tuple[Tensor, Tensor]:
 
 
 def where(condition: Tensor, x1: Tensor | complex, x2: Tensor | complex, /) -> Tensor:
-    """`x1` where the condition holds, else `x2`."""
+    """Return the elements of `x1` where the condition is true, and of `x2` elsewhere."""
     if not isinstance(x1, Tensor) and not isinstance(x2, Tensor):
         x1 = torch.asarray(x1, device=condition.device)
     result: Tensor = torch.where(condition, *together(x1, x2))

@@ -1,4 +1,4 @@
-"""The Fourier transform extension."""
+"""The Fourier transforms of the array API (its `fft` extension)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _fft: Any = torch.fft
 
 def _along_one(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     def wrapper(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
-        return function(x, n, axis, norm).resolve_conj()  # other libraries do not have lazy conjugation
+        return function(x, n, axis, norm).resolve_conj()  # other libraries do not support lazy conjugation
 
     return _named(wrapper, function)
 
@@ -58,20 +58,20 @@ fftn, ifftn, rfftn, irfftn = map(_along_several, (_fft.fftn, _fft.ifftn, _fft.rf
 
 
 def fftfreq(n: int, /, *, d: float = 1.0, dtype: dtype | None = None, device: Any = None) -> Tensor:
-    """The frequencies of `fft` of `n` samples, `d` apart."""
+    """Return the sample frequencies of `fft` for `n` samples with spacing `d`."""
     return _fft.fftfreq(n, d, dtype=dtype, device=device)  # type: ignore[no-any-return]
 
 
 def rfftfreq(n: int, /, *, d: float = 1.0, dtype: dtype | None = None, device: Any = None) -> Tensor:
-    """The frequencies of `rfft` of `n` samples, `d` apart."""
+    """Return the sample frequencies of `rfft` for `n` samples with spacing `d`."""
     return _fft.rfftfreq(n, d, dtype=dtype, device=device)  # type: ignore[no-any-return]
 
 
 def fftshift(x: Tensor, /, *, axes: int | Sequence[int] | None = None) -> Tensor:
-    """The array with the frequency zero moved to the middle."""
+    """Shift the zero-frequency component to the center of the array."""
     return _fft.fftshift(x, axes)  # type: ignore[no-any-return]
 
 
 def ifftshift(x: Tensor, /, *, axes: int | Sequence[int] | None = None) -> Tensor:
-    """The inverse of `fftshift`."""
+    """Undo `fftshift`."""
     return _fft.ifftshift(x, axes)  # type: ignore[no-any-return]

@@ -19,7 +19,7 @@ Axes = int | tuple[int, ...]
 
 
 def axes_of(x: Tensor, axis: Axes | None) -> tuple[int, ...]:
-    """The axes (all, for None) as non-negative numbers.  IndexError if one does not exist, ValueError if one is repeated."""
+    """Return axes (all, for None) as non-negative numbers; raise IndexError for a missing axis, ValueError for a repeated one."""
     if axis is None:
         return tuple(range(x.ndim))
     axes = (axis,) if isinstance(axis, int) else tuple(axis)
@@ -32,7 +32,7 @@ def axes_of(x: Tensor, axis: Axes | None) -> tuple[int, ...]:
 
 
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape that shapes broadcast to.  ValueError if they do not broadcast."""
+    """Return the shape that `shapes` broadcast to.  Raise ValueError if they do not broadcast."""
     try:
         return tuple(torch.broadcast_shapes(*shapes))
     except RuntimeError as error:
@@ -40,35 +40,35 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def broadcast_arrays(*arrays: Tensor) -> tuple[Tensor, ...]:
-    """The arrays expanded to the shape that they broadcast to."""
+    """Expand the arrays to the shape that they broadcast to."""
     return tuple(torch.broadcast_tensors(*arrays)) if arrays else ()
 
 
 def broadcast_to(x: Tensor, /, shape: tuple[int, ...]) -> Tensor:
-    """The array expanded to a shape."""
+    """Expand the array to `shape`."""
     return torch.broadcast_to(x, shape)
 
 
 def concat(arrays: Sequence[Tensor], /, *, axis: int | None = 0) -> Tensor:
-    """The arrays concatenated along an axis; for None they are flattened first."""
+    """Concatenate arrays along an axis; with `axis=None` they are flattened first."""
     common = result_type(*arrays)
     parts = [array.to(common) if axis is not None else array.to(common).reshape(-1) for array in arrays]
     return torch.cat(parts, axis or 0)
 
 
 def stack(arrays: Sequence[Tensor], /, *, axis: int = 0) -> Tensor:
-    """The arrays stacked along a new axis."""
+    """Stack arrays along a new axis."""
     common = result_type(*arrays)
     return torch.stack([array.to(common) for array in arrays], axis)
 
 
 def unstack(x: Tensor, /, *, axis: int = 0) -> tuple[Tensor, ...]:
-    """The slices of an array along an axis, without that axis."""
+    """Split an array into its slices along an axis, which is removed."""
     return tuple(torch.unbind(x, axis))
 
 
 def expand_dims(x: Tensor, /, axis: Axes) -> Tensor:
-    """The array with new axes of length one at these positions of the result."""
+    """Insert axes of length one; `axis` gives their positions in the result."""
     count = x.ndim + (1 if isinstance(axis, int) else len(axis))
     for a in sorted(axes_of(torch.empty((1,) * count), axis)):
         x = x.unsqueeze(a)
@@ -76,7 +76,7 @@ def expand_dims(x: Tensor, /, axis: Axes) -> Tensor:
 
 
 def squeeze(x: Tensor, /, axis: Axes) -> Tensor:
-    """The array without these axes.  ValueError if one of them is longer than one."""
+    """Remove axes of length one.  Raise ValueError if one of `axis` is longer."""
     axes = axes_of(x, axis)
     if any(x.shape[a] != 1 for a in axes):
         raise ValueError(f"cannot squeeze axis {axis} of an array of shape {tuple(x.shape)}: its length is not 1")
@@ -84,22 +84,22 @@ def squeeze(x: Tensor, /, axis: Axes) -> Tensor:
 
 
 def flip(x: Tensor, /, *, axis: Axes | None = None) -> Tensor:
-    """The array reversed along these axes, along all for None."""
+    """Reverse the order of the elements along the given axes (all, for None)."""
     return torch.flip(x, axes_of(x, axis))
 
 
 def moveaxis(x: Tensor, source: Axes, destination: Axes, /) -> Tensor:
-    """The array with these axes moved to other positions."""
+    """Move the axes `source` to the positions `destination`."""
     return torch.moveaxis(x, source, destination)
 
 
 def permute_dims(x: Tensor, /, axes: tuple[int, ...]) -> Tensor:
-    """The array with its axes in this order."""
+    """Permute the axes of the array to the order given by `axes`."""
     return torch.permute(x, axes)
 
 
 def reshape(x: Tensor, /, shape: tuple[int, ...], *, copy: bool | None = None) -> Tensor:
-    """The elements in another shape: a view for `copy=False`, a copy for True, and a view if possible for None."""
+    """Reshape the array: a view for `copy=False`, a copy for True, and a view if possible for None."""
     if copy is False:
         try:
             return x.view(shape)
@@ -109,13 +109,13 @@ def reshape(x: Tensor, /, shape: tuple[int, ...], *, copy: bool | None = None) -
 
 
 def repeat(x: Tensor, repeats: int | Tensor, /, *, axis: int | None = None) -> Tensor:
-    """Each element repeated along an axis (in the flattened array, for None), as often as `repeats` says."""
+    """Repeat each element `repeats` times along an axis; with `axis=None` in the flattened array."""
     count: Any = repeats.reshape(-1).to(torch.int64) if isinstance(repeats, Tensor) else repeats
     return torch.repeat_interleave(x, count, dim=axis)
 
 
 def roll(x: Tensor, /, shift: Axes, *, axis: Axes | None = None) -> Tensor:
-    """The array rolled along these axes (flattened, for None)."""
+    """Roll the elements along the given axes; with `axis=None` in the flattened array."""
     if axis is None:
         return torch.roll(x, shift)
     shifts = (shift,) if isinstance(shift, int) else tuple(shift)
@@ -124,5 +124,5 @@ def roll(x: Tensor, /, shift: Axes, *, axis: Axes | None = None) -> Tensor:
 
 
 def tile(x: Tensor, repetitions: tuple[int, ...], /) -> Tensor:
-    """The array repeated along its axes."""
+    """Repeat the array along each axis, the number of times given by `repetitions`."""
     return torch.tile(x, repetitions)

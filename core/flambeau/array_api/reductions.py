@@ -1,4 +1,4 @@
-"""Sums, means, extremes and truth over axes."""
+"""Reductions over axes: sums, means, extremes and truth values."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = [
 
 
 def over(function: Callable[[Tensor], Tensor], x: Tensor, axis: Axes | None, keepdims: bool) -> Tensor:
-    """Apply `function`, which reduces the last axis, to these axes flattened into one."""
+    """Apply `function`, which reduces the last dimension, over the given axes, which are flattened into that dimension."""
     axes = axes_of(x, axis)
     remaining = [d for d in range(x.ndim) if d not in axes]
     count = 1
@@ -41,61 +41,61 @@ def over(function: Callable[[Tensor], Tensor], x: Tensor, axis: Axes | None, kee
 
 
 def summable(x: Tensor, dtype: dtype | None) -> dtype | None:
-    """The dtype to sum in: int64 or uint64 for integers."""
+    """Return the dtype to accumulate in: `dtype` if given, int64 or uint64 for integers, None (unchanged) otherwise."""
     if dtype is not None or x.dtype.category > INTEGER:
         return dtype
     return torch.uint64 if isdtype(x.dtype, "unsigned integer") else torch.int64
 
 
 def sum(x: Tensor, /, *, axis: Axes | None = None, dtype: dtype | None = None, keepdims: bool = False) -> Tensor:
-    """The sum over these axes."""
+    """Compute the sum over the given axes."""
     dtype = summable(x, dtype)
     return over(lambda rows: torch.sum(rows, -1, dtype=dtype), x, axis, keepdims)
 
 
 def prod(x: Tensor, /, *, axis: Axes | None = None, dtype: dtype | None = None, keepdims: bool = False) -> Tensor:
-    """The product over these axes."""
+    """Compute the product over the given axes."""
     dtype = summable(x, dtype)
     return over(lambda rows: torch.prod(rows, -1, dtype=dtype), x, axis, keepdims)
 
 
 def mean(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
-    """The mean over these axes."""
+    """Compute the mean over the given axes."""
     return over(lambda rows: torch.mean(rows, -1), x, axis, keepdims)
 
 
 def std(x: Tensor, /, *, axis: Axes | None = None, correction: float = 0.0, keepdims: bool = False) -> Tensor:
-    """The standard deviation over these axes, with `N - correction` in the denominator."""
+    """Compute the standard deviation over the given axes, with `N - correction` in the denominator."""
     return over(lambda rows: torch.std(rows, -1, correction=correction), x, axis, keepdims)
 
 
 def var(x: Tensor, /, *, axis: Axes | None = None, correction: float = 0.0, keepdims: bool = False) -> Tensor:
-    """The variance over these axes, with `N - correction` in the denominator."""
+    """Compute the variance over the given axes, with `N - correction` in the denominator."""
     return over(lambda rows: torch.var(rows, -1, correction=correction), x, axis, keepdims)
 
 
 def max(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
-    """The largest element over these axes."""
+    """Return the largest element over the given axes."""
     return over(lambda rows: torch.amax(rows, -1), x, axis, keepdims)
 
 
 def min(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
-    """The smallest element over these axes."""
+    """Return the smallest element over the given axes."""
     return over(lambda rows: torch.amin(rows, -1), x, axis, keepdims)
 
 
 def all(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
-    """Whether all elements over these axes are true."""
+    """Whether all elements over the given axes are true."""
     return over(lambda rows: torch.all(rows != 0, -1), x, axis, keepdims)
 
 
 def any(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
-    """Whether any element over these axes is true."""
+    """Whether any element over the given axes is true."""
     return over(lambda rows: torch.any(rows != 0, -1), x, axis, keepdims)
 
 
 def count_nonzero(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
-    """The number of nonzero elements over these axes."""
+    """Count the nonzero elements over the given axes."""
     return over(lambda rows: torch.sum(rows != 0, -1), x, axis, keepdims)
 
 
@@ -104,7 +104,7 @@ def _cumulative(
 ) -> Tensor:
     if axis is None:
         if x.ndim > 1:
-            raise ValueError(f"axis has to be given for an array of {x.ndim} dimensions")
+            raise ValueError(f"axis is required for an array of {x.ndim} dimensions")
         x, axis = x.reshape(-1), 0
     result = function(x, axis, dtype=summable(x, dtype))
     if not include_initial:
@@ -114,17 +114,17 @@ def _cumulative(
 
 
 def cumulative_sum(x: Tensor, /, *, axis: int | None = None, dtype: dtype | None = None, include_initial: bool = False) -> Tensor:
-    """The cumulative sum along an axis, starting with 0 if `include_initial`."""
+    """Compute the cumulative sum along an axis, starting with 0 if `include_initial`."""
     return _cumulative(torch.cumsum, 0, x, axis, dtype, include_initial)
 
 
 def cumulative_prod(
     x: Tensor, /, *, axis: int | None = None, dtype: dtype | None = None, include_initial: bool = False
 ) -> Tensor:
-    """The cumulative product along an axis, starting with 1 if `include_initial`."""
+    """Compute the cumulative product along an axis, starting with 1 if `include_initial`."""
     return _cumulative(torch.cumprod, 1, x, axis, dtype, include_initial)
 
 
 def diff(x: Tensor, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Tensor:
-    """The `n`-th differences of neighbours along an axis."""
+    """Compute the `n`-th differences of neighbouring elements along an axis."""
     return torch.diff(x, n, axis, prepend, append)

@@ -1,4 +1,4 @@
-"""Positions, orders, sets, and elements by index."""
+"""Searching, sorting, set and index functions of the array API."""
 
 from __future__ import annotations
 
@@ -29,34 +29,34 @@ __all__ = [
 
 
 def argmax(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
-    """The index of the first of the largest elements."""
+    """Return the index of the first largest element along an axis."""
     return over(lambda rows: torch.argmax(rows, -1), x, axis, keepdims)
 
 
 def argmin(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
-    """The index of the first of the smallest elements."""
+    """Return the index of the first smallest element along an axis."""
     return over(lambda rows: torch.argmin(rows, -1), x, axis, keepdims)
 
 
 def sort(x: Tensor, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
-    """The elements sorted along an axis."""
+    """Sort the elements along an axis."""
     return torch.sort(x, dim=axis, descending=descending, stable=stable).values  # type: ignore[no-any-return]
 
 
 def argsort(x: Tensor, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
-    """The indices that sort the elements along an axis."""
+    """Return the indices that sort the elements along an axis."""
     return torch.argsort(x, dim=axis, descending=descending, stable=stable)
 
 
 def nonzero(x: Tensor, /) -> tuple[Tensor, ...]:
-    """The indices of the nonzero elements, one array per dimension.  ValueError for a 0-d array."""
+    """Return the indices of the nonzero elements, one array per dimension.  Raise ValueError for a 0-d array."""
     if not x.ndim:
-        raise ValueError("nonzero() expects an array of at least one dimension, not a 0-d one")
+        raise ValueError("nonzero() expects an array with at least one dimension, got a 0-d array")
     return tuple(torch.nonzero(x, as_tuple=True))
 
 
 def searchsorted(x1: Tensor, x2: Tensor | float, /, *, side: str = "left", sorter: Tensor | None = None) -> Tensor:
-    """The indices at which to insert the values `x2` into `x1`, which is sorted (by `sorter`, if given)."""
+    """Return the indices at which to insert the values `x2` into `x1`, which is sorted (by `sorter`, if given)."""
     sequence, values = together(x1, x2)
     if sorter is not None:
         sequence = sequence[sorter]
@@ -64,22 +64,22 @@ def searchsorted(x1: Tensor, x2: Tensor | float, /, *, side: str = "left", sorte
 
 
 def isin(x1: Tensor | complex, x2: Tensor | complex, /, *, invert: bool = False) -> Tensor:
-    """For each element of `x1`, whether it is among `x2`."""
+    """For each element of `x1`, whether it occurs in `x2`."""
     return torch.isin(*together(x1, x2), invert=invert)
 
 
 def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Tensor:
-    """The slices at these indices along an axis, which is optional for a one-dimensional array."""
+    """Return the slices at `indices` along an axis, which is optional for a one-dimensional array."""
     if axis is None:
         if x.ndim != 1:
-            raise ValueError(f"axis has to be given for an array of {x.ndim} dimensions")
+            raise ValueError(f"axis is required for an array of {x.ndim} dimensions")
         axis = 0
     axis = axis % x.ndim if -x.ndim <= axis < x.ndim else axis
     return x[(slice(None),) * axis + (indices.to(torch.int64),)]
 
 
 def take_along_axis(x: Tensor, indices: Tensor, /, *, axis: int = -1) -> Tensor:
-    """The elements at these indices along an axis; the other dimensions broadcast."""
+    """Return the elements at `indices` along an axis; the other dimensions broadcast."""
     indices = indices.to(torch.int64)
     return torch.take_along_dim(x, torch.where(indices < 0, indices + x.shape[axis], indices), axis)
 
@@ -111,7 +111,7 @@ class UniqueInverse(NamedTuple):
 
 
 def unique_all(x: Tensor, /) -> UniqueAll:
-    """The sorted distinct elements, the index of the first occurrence of each, the inverse indices, and the counts.
+    """Return the sorted distinct elements, the index of the first occurrence of each, the inverse indices, and the counts.
 
     NaNs count as distinct from each other.
     """
@@ -135,17 +135,17 @@ def _order(flat: Tensor) -> Tensor:
 
 
 def unique_counts(x: Tensor, /) -> UniqueCounts:
-    """The sorted distinct elements, and the count of each."""
+    """Return the sorted distinct elements, and the count of each."""
     unique = unique_all(x)
     return UniqueCounts(unique.values, unique.counts)
 
 
 def unique_inverse(x: Tensor, /) -> UniqueInverse:
-    """The sorted distinct elements, and for each element of `x` its index among them."""
+    """Return the sorted distinct elements, and for each element of `x` its index among them."""
     unique = unique_all(x)
     return UniqueInverse(unique.values, unique.inverse_indices)
 
 
 def unique_values(x: Tensor, /) -> Tensor:
-    """The sorted distinct elements."""
+    """Return the sorted distinct elements."""
     return unique_all(x).values

@@ -1,4 +1,4 @@
-"""Differentiation: `backward`, `grad`, modes, custom functions, hooks."""
+"""Automatic differentiation: `backward`, `grad`, gradient modes, custom functions, hooks."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ __all__ = [
 
 
 def variable(*args: Any, **kwargs: Any) -> None:
-    """Raises RuntimeError: use `torch.tensor`."""
+    """Raise RuntimeError: replaced by `torch.tensor`."""
     raise RuntimeError("torch.autograd.variable(...) is deprecated, use torch.tensor(...) instead")
 
 
-variable.Variable = Variable  # type: ignore[attr-defined]  # defined in the module of this name, which the function shadows
+variable.Variable = Variable  # type: ignore[attr-defined]  # the function shadows the submodule `variable`, which defines it
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("anomaly_mode", "functional", "grad_mode", "profiler", "profiler_util"):  # few programs need them
+    if name in ("anomaly_mode", "functional", "grad_mode", "profiler", "profiler_util"):  # imported on first use
         from importlib import import_module
 
         return import_module(f"flambeau.autograd.{name}")

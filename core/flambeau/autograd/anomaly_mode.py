@@ -1,4 +1,4 @@
-"""`torch.autograd.anomaly_mode`: finding the forward call that causes an error or a NaN in backward."""
+"""`torch.autograd.anomaly_mode`: finding the forward call that caused an error or a NaN in backward."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`backward` and `grad`: check the arguments and run the backward pass."""
+"""`backward` and `grad`: check their arguments and run the backward pass."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ def backward(
     *,
     retain_variables: bool | None = None,
 ) -> None:
-    """Accumulate into the leaves the gradients of the sum of `tensors`, each weighted by its `grad_tensors`.
+    """Accumulate the gradients of the sum of `tensors`, each weighted by its `grad_tensors`, into the `grad` of the leaves.
 
     Args:
         tensors: one tensor or a sequence.
-        grad_tensors: a weight per tensor, of its shape; may be None for tensors of one element.
+        grad_tensors: a weight per tensor, of the tensor's shape; may be None for tensors with one element.
         retain_graph: keep the saved tensors for another backward; defaults to `create_graph`.
-        create_graph: record the backward itself, for higher derivatives.
-        inputs: accumulate only into these.
+        create_graph: record the backward pass itself, for higher derivatives.
+        inputs: accumulate only into these tensors.
         grad_variables, retain_variables: the legacy names (PyTorch 0.2) of `grad_tensors` and `retain_graph`.
 
     Raises:
-        RuntimeError: a tensor needs no gradient, or a weight is missing or of the wrong shape, or the graph was freed.
+        RuntimeError: a tensor does not require grad, a weight is missing or has the wrong shape, or the graph was freed.
 
     >>> x = torch.ones(2, requires_grad=True)
     >>> torch.autograd.backward([x * 2, x * 3], [torch.ones(2), torch.ones(2)])
@@ -89,14 +89,18 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Any, ...]:
-    """The gradients of the (weighted) sum of `outputs` with respect to `inputs`; `grad` fields stay as they are.
+    """Return the gradients of the (weighted) sum of `outputs` with respect to `inputs`; `grad` fields are unchanged.
 
     Args:
-        outputs, inputs: a tensor (or GradientEdge) or a sequence; `inputs` may be a dict, and then the result is one.
-        grad_outputs: a weight per output; may be None for outputs of one element.
+        outputs: a tensor, a GradientEdge, or a sequence of these.
+        inputs: like `outputs`, or a dict; a dict gives a dict of gradients.
+        grad_outputs: a weight per output; may be None for outputs with one element.
+        retain_graph: keep the saved tensors for another backward; defaults to `create_graph`.
+        create_graph: record the backward pass itself, for higher derivatives.
+        only_inputs: deprecated and ignored.
         allow_unused: return None for an input that the outputs do not depend on, instead of raising.
         is_grads_batched: the weights have a leading batch dimension, and so do the results.
-        materialize_grads: zeros instead of None for unused inputs.
+        materialize_grads: return zeros instead of None for unused inputs.
 
     Raises:
         RuntimeError: an input does not require grad, or is unused.
@@ -123,7 +127,7 @@ def grad(
             is_grads_batched,
             materialize_grads,
         )
-        return dict(zip(by_name, gradients, strict=True))  # type: ignore[return-value]  # a dict for a dict
+        return dict(zip(by_name, gradients, strict=True))  # type: ignore[return-value]  # a dict for a dict of inputs
     involved = overriding.relevant([outputs, inputs])
     if overriding.wanted(involved, name="grad"):
         return overriding.handle_torch_function(  # type: ignore[no-any-return]  # an override may return anything
@@ -173,7 +177,7 @@ def batched_grad(
     allow_unused: Any,
     materialize: bool,
 ) -> tuple[Any, ...]:
-    """`grad` for a batch of weights at once."""
+    """Compute `grad` for a batch of weights in one vectorized call."""
     from ..transforms.batching.vmap import vmap  # imported here because few programs need it
 
     weights = (weights,) if isinstance(weights, Tensor) else tuple(weights)
@@ -215,7 +219,7 @@ def _sequence(value: Any) -> tuple[Any, ...]:
 
 
 def _inputs(what: str, inputs: Any, refusal: str = "One of the differentiated Tensors does not require grad") -> tuple[Any, ...]:
-    """The tensors to differentiate by, checked."""
+    """Return the tensors to differentiate by as a tuple, after checking that each requires grad."""
     if isinstance(inputs, Mapping):
         raise TypeError(f"{what} must be a dict, not {type(inputs).__name__}. Other Mapping types are not supported.")
     tensors = _sequence(inputs)
@@ -233,7 +237,7 @@ def _zeros_like(input: Any, requires_grad: bool) -> Tensor:
 
 
 def _roots(outputs: Sequence[Any], weights: Any) -> list[tuple[Any, Tensor]]:
-    """Pair the edge of each output with its weight, checked."""
+    """Pair the graph edge of each output with its weight."""
     weights = _sequence(weights) or (None,) * len(outputs)
     if len(weights) < len(outputs):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(weights)} gradients")
@@ -241,7 +245,7 @@ def _roots(outputs: Sequence[Any], weights: Any) -> list[tuple[Any, Tensor]]:
 
 
 def _root(output: Any, weight: Any, index: int) -> tuple[Any, Tensor]:
-    """Return the edge of an output and its weight, by default 1; for a nested tensor, those of its values."""
+    """Return the graph edge of an output and its weight, by default 1; for a nested tensor, those of its values."""
     if getattr(output, "is_nested", False):
         output, weight = output._values, getattr(weight, "_values", weight)
     if isinstance(output, graph.GradientEdge):
@@ -271,13 +275,13 @@ def _root(output: Any, weight: Any, index: int) -> tuple[Any, Tensor]:
 
 
 def _one_like(edge: Any) -> Tensor:
-    """The weight of an output of one element: 1."""
+    """Return the default weight of an output with one element: 1."""
     key, shape = engine.key_of_edge(edge), engine.shape_of(edge)
     if shape and prod(shape) != 1:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
     if key.dtype.category == dtypes.COMPLEX:
         raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {key.dtype}")
-    array = key.backend.copy(engine.one(key)._array)  # a hook may write to it
+    array = key.backend.copy(engine.one(key)._array)  # copied because a hook may write to it
     return tensor_class.wrap(array if not shape else key.backend.xp.reshape(array, shape), key)
 
 
@@ -305,6 +309,6 @@ def backward_method(
         and self._array.shape == ()
         and self._key.dtype.category == dtypes.FLOATING
     ):
-        engine.run_scalar(self, bool(retain_graph))  # the common case, a scalar loss, needs no further checks
+        engine.run_scalar(self, bool(retain_graph))  # fast path for a scalar loss, which needs no further checks
         return
     backward(self, gradient, retain_graph, create_graph, inputs=inputs, retain_variables=retain_variables)

@@ -1,4 +1,4 @@
-"""`torch.autograd.forward_ad`: forward-mode differentiation, by dual tensors."""
+"""`torch.autograd.forward_ad`: forward-mode differentiation with dual tensors."""
 
 from __future__ import annotations
 

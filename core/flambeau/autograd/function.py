@@ -1,7 +1,7 @@
 """`Function`: custom operations with a user-defined backward.
 
-An instance of a Function is the *context* of one call, in which `forward` stores what `backward` needs.  In the current style
-`Foo.apply(x)` makes the context and passes it to static methods as `ctx`; in the legacy style of PyTorch 0.2, `Foo()(x)`, the
+An instance of a Function is the *context* of one call: `forward` stores in it what `backward` needs.  In the current style,
+`Foo.apply(x)` creates the context and passes it to static methods as `ctx`.  In the legacy style of PyTorch 0.2, `Foo()(x)`, the
 context is `self`.
 """
 
@@ -31,14 +31,14 @@ __all__ = ["Function", "FunctionCtx", "InplaceFunction", "NestedIOFunction", "on
 
 
 class FunctionCtx:
-    """The context of one call of a `Function`, which `forward` fills for `backward`."""
+    """The context of one call of a `Function`, in which `forward` stores data for `backward`."""
 
-    clear_saved_tensors_on_access = False  # whether saved tensors are released once backward has read them
+    clear_saved_tensors_on_access = False  # whether saved tensors are released after `backward` has read them
 
     needs_input_grad: tuple[bool, ...] = ()
     to_save: tuple[Any, ...] | None = None
     saved_for_forward: tuple[Any, ...] | None = None
-    dirty_tensors: tuple[Any, ...] | None = None  # tensors; `typing.get_type_hints` of a function finds no `Tensor` here
+    dirty_tensors: tuple[Any, ...] | None = None  # Any, as `typing.get_type_hints` cannot resolve `Tensor` in this module
     non_differentiable: tuple[Any, ...] | None = None
     materialize_grads: bool = True
     _saved: Any = ()
@@ -49,23 +49,23 @@ class FunctionCtx:
     # --- the context, during forward ---
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Keep tensors for `backward`, which finds them in `saved_tensors`."""
+        """Save tensors for `backward`, where `ctx.saved_tensors` returns them."""
         self.to_save = tensors
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
-        """Keep tensors for `jvp`, which finds them in `saved_tensors`."""
+        """Save tensors for `jvp`, where `ctx.saved_tensors` returns them."""
         self.saved_for_forward = tensors
 
     def mark_dirty(self, *args: Tensor) -> None:
-        """Declare which inputs were modified in place; they must be returned as outputs."""
+        """Declare inputs that were modified in place; they must be returned as outputs."""
         self.dirty_tensors = args
 
     def mark_non_differentiable(self, *args: Tensor) -> None:
-        """Declare which outputs have no gradient."""
+        """Declare outputs that have no gradient."""
         self.non_differentiable = args
 
     def mark_shared_storage(self, *pairs: Any) -> None:
-        """Deprecated, does nothing: shared storages are tracked automatically."""
+        """Do nothing; deprecated, because shared storages are tracked automatically."""
         warnings.warn(
             "`mark_shared_storage` is deprecated. Tensors with shared storages are automatically tracked. Note that "
             "calls to `set_()` are not tracked",
@@ -74,14 +74,14 @@ class FunctionCtx:
         )
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether `backward` sees zeros (the default) or None for an output that received no gradient."""
+        """Set whether `backward` gets zeros (the default) or None for an output that received no gradient."""
         self.materialize_grads = value
 
     # --- the context, during backward ---
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """The tensors given to `save_for_backward`.  RuntimeError if they were freed, or modified in place since."""
+        """The tensors passed to `save_for_backward`.  RuntimeError if they were freed or have been modified in place since."""
         if self._in_jvp:
             return self.saved_for_forward or ()
         node = self._node()
@@ -109,7 +109,7 @@ class FunctionCtx:
         return tuple(SavedTensor(node, self, "_saved", position) for position in range(len(self._saved)))
 
     def maybe_clear_saved_tensors(self) -> None:
-        """Release the saved tensors, if `clear_saved_tensors_on_access` is set."""
+        """Release the saved tensors if `clear_saved_tensors_on_access` is set."""
         if self.clear_saved_tensors_on_access:
             self._saved = _ACCESSED
 
@@ -146,10 +146,10 @@ class FunctionCtx:
 class Function(FunctionCtx):
     """Base class of operations whose forward and backward are written by hand.
 
-    Override `forward(ctx, *args)` and `backward(ctx, *grads)` as static methods and call `apply`.  `backward` gets a
-    gradient for each output and returns one (or None) for each argument of `forward`.  Alternatively `forward(*args)`
-    takes no context, and `setup_context(ctx, inputs, output)` fills it.  In the legacy style both are ordinary methods with the
-    context as `self`, and the operation is called as `Foo()(*args)`.
+    Override `forward(ctx, *args)` and `backward(ctx, *grads)` as static methods and call `apply`.  `backward` gets a gradient for
+    each output and returns one (or None) for each argument of `forward`.  Alternatively, `forward(*args)` takes no context, and
+    `setup_context(ctx, inputs, output)` fills it.  In the legacy style, both are ordinary methods whose `self` is the context,
+    and the operation is called as `Foo()(*args)`.
 
     >>> class Cube(torch.autograd.Function):
     ...     @staticmethod
@@ -165,28 +165,28 @@ class Function(FunctionCtx):
     tensor(12.)
     """
 
-    generate_vmap_rule = False  # whether vmap may batch forward and backward through the operations that they consist of
+    generate_vmap_rule = False  # whether vmap batches the operations inside forward and backward instead of calling `vmap`
     boxed_grads_call = False  # whether backward takes its gradients as one list, from which it may remove them to free memory
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         cls._backward_cls = type(cls.__name__ + "Backward", (FunctionNode,), {"_forward_cls": cls, "__module__": cls.__module__})
 
-    # --- what a user overrides ---
+    # --- methods to override ---
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
-        """Compute the result; runs without recording."""
+        """Compute the outputs; the operations inside are not recorded."""
         raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
-        """Fill the context, where `forward` does not take it."""
+        """Fill the context after `forward`, if `forward` does not take it as an argument."""
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        """Gradients of the inputs from those of the outputs; `vjp` is another name for it."""
+        """Return the gradients of the inputs, given those of the outputs.  `vjp` is an alias."""
         raise NotImplementedError(
             "You must implement either the backward or vjp method for your custom autograd.Function to use "
             "it with backward mode AD."
@@ -196,19 +196,19 @@ class Function(FunctionCtx):
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
-        """Tangents of the outputs from those of the inputs, for forward-mode differentiation."""
+        """Return the tangents of the outputs, given those of the inputs, for forward-mode differentiation."""
         raise NotImplementedError(
             "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
         )
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
-        """The forward for batched arguments; returns `(output, out_dims)`.  Needed unless `generate_vmap_rule` is set."""
+        """Compute forward for batched arguments; returns `(output, out_dims)`.  Not needed if `generate_vmap_rule` is set."""
         raise NotImplementedError(
             "To use autograd.Function with vmap, you must either override the vmap staticmethod or set generate_vmap_rule=True."
         )
 
-    # --- calling it ---
+    # --- calls ---
 
     @classmethod
     def has_own(cls, name: str) -> bool:
@@ -217,7 +217,7 @@ class Function(FunctionCtx):
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """Call the operation."""
+        """Call the operation and record it for backward."""
         if kwargs or getattr(cls.forward, "__defaults__", None):
             args, kwargs = _by_position(cls, args, kwargs)
         return _call(object.__new__(cls), args, kwargs)
@@ -234,9 +234,9 @@ class Function(FunctionCtx):
 
 
 def _by_position(cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Move keyword arguments that `forward` could take by position there, as `backward` returns a gradient for each of those.
+    """Convert keyword arguments of `forward` to positional ones if possible; `backward` returns one gradient for each of these.
 
-    Returns the positional arguments and the remaining, keyword-only ones.  With a `setup_context`, defaults are filled in too,
+    Returns the positional and the remaining, keyword-only arguments.  If the class has a `setup_context`, defaults are added
     because `setup_context` receives them among its inputs.
     """
     signature = inspect.signature(cls.forward)
@@ -259,7 +259,7 @@ _ACCESSED = ("accessed",)
 
 
 class FunctionNode(Node):
-    """The node of one call of a Function: its edges are those of the tensor arguments."""
+    """The autograd node of one call of a Function; its edges belong to the tensor arguments."""
 
     __slots__ = ("ctx", "from_tensor")
     _forward_cls: type[Function]
@@ -281,7 +281,7 @@ class FunctionNode(Node):
         return tuple(gradient for gradient, is_tensor in zip(gradients, self.from_tensor, strict=True) if is_tensor)
 
     def _for_arguments(self, returned: Any) -> Sequence[Any]:
-        """The values that `backward` returned, checked: one gradient per argument of `forward`."""
+        """Check the values returned by `backward`, and return one gradient per argument of `forward`."""
         gradients = returned if isinstance(returned, tuple) else (returned,)
         count, name = len(self.from_tensor), self.name()
         if len(gradients) > count and all(gradient is None for gradient in gradients[count:]):
@@ -326,7 +326,7 @@ def _differentiate(ctx: Function, gradients: list[Any]) -> Any:
 
 
 def _bound(ctx: Function, name: str) -> Callable[..., Any]:
-    """The user's method `name` with the context bound to it; it may be a static or an ordinary method, or any callable."""
+    """Bind the context to the user's method `name`, which may be a static or an ordinary method, or any callable."""
     return functools.partial(getattr(type(ctx), name), ctx)
 
 
@@ -349,7 +349,7 @@ def _check_gradient(gradient: Any, edge: Any, name: str, position: int) -> None:
 
 
 def _call(ctx: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call the operation; where an argument has a tangent, its `jvp` computes those of the outputs."""
+    """Call the operation; if an argument has a tangent, compute the outputs' tangents by its `jvp`."""
     if any(getattr(arg, "is_nested", False) and arg._requires_grad for arg in args) and is_grad_enabled():
         raise NotImplementedError(
             f"{type(ctx).__name__}: a Function takes the values() of a nested tensor, not the nested tensor"
@@ -371,7 +371,7 @@ def _call(ctx: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def _tangents(ctx: Function, args: tuple[Any, ...], tangents: list[Any], result: Any) -> Sequence[Any]:
-    """The tangents of the outputs, computed by the user's `jvp` from those of the arguments."""
+    """Compute the tangents of the outputs from those of the arguments, by the user's `jvp`."""
     from ..engine.tensors.tensor import Tensor
 
     if ctx.materialize_grads:
@@ -434,7 +434,7 @@ def _make_node(ctx: Function, tensors: Sequence[Tensor], is_tensor: tuple[bool, 
 
 
 def _attach(ctx: Function, node: FunctionNode | None, inputs: Sequence[Tensor], outputs: Sequence[Any]) -> list[Any]:
-    """Connect the outputs to the graph: each gets an edge to `node`, unless it has no gradient."""
+    """Connect the outputs to `node`, except those without a gradient."""
     from ..engine.tensors.tensor import Tensor
 
     dirty = ctx.dirty_tensors or ()
@@ -483,7 +483,7 @@ def _is_among(value: Any, values: Sequence[Any]) -> bool:
 
 
 def _modified(tensor: Tensor, edge: Output | None) -> None:
-    """Rebase the history of an input that was modified in place."""
+    """Make `edge` the new history of an input that was modified in place."""
     from ..engine.calls import inplace
 
     if edge is not None:
@@ -497,7 +497,7 @@ def _returned(tensor: Tensor, is_input: bool, node: FunctionNode | None, index: 
     from ..engine.tensors.storage import IN_CUSTOM_FUNCTION
     from ..engine.tensors.tensor import alias
 
-    if is_input:  # return a view of the input, because the input itself must keep its history
+    if is_input:  # return a view, because the input itself must keep its history
         parent, tensor = tensor, alias(tensor)
         tensor._storage = parent._storage or parent._own_storage()
         if grad_flag.get():
@@ -513,7 +513,7 @@ def _returned(tensor: Tensor, is_input: bool, node: FunctionNode | None, index: 
 
 
 def _save(ctx: Function, node: FunctionNode, results: Sequence[Any]) -> None:
-    """Turn the tensors given to `save_for_backward` into saved tensors of the node."""
+    """Convert the tensors passed to `save_for_backward` to saved tensors of the node."""
     from ..engine.calls.nodes import save, save_output
     from ..engine.tensors.tensor import Tensor
 
@@ -536,7 +536,7 @@ def _save(ctx: Function, node: FunctionNode, results: Sequence[Any]) -> None:
 
 
 def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator for a `backward` that is not differentiable itself: differentiating twice raises an error."""
+    """Decorator for a `backward` that cannot be differentiated itself: differentiating twice raises an error."""
 
     @functools.wraps(function)
     def backward(ctx: Any, *args: Any) -> Any:
@@ -553,7 +553,7 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _barred(tensor: Tensor | None) -> Tensor | None:
-    """The tensor with a `grad_fn` that raises when it is differentiated."""
+    """Return a detached tensor whose `grad_fn` raises when it is differentiated."""
     if tensor is None:
         return None
     message = "trying to differentiate twice a function that was marked with @once_differentiable"
@@ -566,14 +566,14 @@ def _barred(tensor: Tensor | None) -> Tensor | None:
 
 
 class InplaceFunction(Function):
-    """A legacy Function with a flag for whether it works in place."""
+    """A legacy Function with an `inplace` flag."""
 
     def __init__(self, inplace: bool = False) -> None:
         self.inplace = inplace
 
 
 class NestedIOFunction(Function):
-    """A Function in the legacy style of PyTorch 0.2, whose arguments and results are nested lists and tuples of tensors.
+    """A Function in the style of PyTorch 0.2 whose arguments and results are nested lists and tuples of tensors.
 
     Override `forward_extended(self, *nested)` and `backward_extended(self, *nested_grads)`.
     """
@@ -619,7 +619,7 @@ def _as_tuple(value: Any) -> tuple[Any, ...]:
 
 
 def _tensors_in(value: Any, keep_none: bool = False) -> Iterator[Any]:
-    """The tensors in nested sequences and dicts, in order."""
+    """Iterate over the tensors in nested sequences and dicts, in order."""
     from ..engine.tensors.tensor import Tensor
 
     if isinstance(value, Tensor) or (value is None and keep_none):
@@ -637,7 +637,7 @@ def _tensors_in(value: Any, keep_none: bool = False) -> Iterator[Any]:
 
 
 def _nested_like(pattern: Any, flat: Iterator[Any]) -> Any:
-    """The nested structure `pattern`, with its tensors replaced by the values of `flat` in order."""
+    """Return a nested structure like `pattern`, with its tensors replaced by the values of `flat` in order."""
     from ..engine.tensors.tensor import Tensor
 
     if isinstance(pattern, Tensor):

@@ -1,6 +1,6 @@
-"""Jacobians and Hessians of functions of tensors, and products of vectors with them.
+"""`torch.autograd.functional`: Jacobians and Hessians, and their products with vectors.
 
-The transforms in `flambeau.func` do the same for functions of nested arguments.
+The transforms in `flambeau.func` compute the same for functions with nested arguments.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 def vjp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """`(func(*inputs), v^T J)`: the product of a vector and the Jacobian of `func`.
+    """Return `(func(*inputs), v^T J)`: the outputs, and the product of a vector and the Jacobian of `func`.
 
     Args:
+        func: a function of tensors that returns a tensor or a tuple of tensors.
         inputs: a tensor or a tuple of tensors.
-        v: a weight for each output; may be left out for a single output of one element.
-        create_graph: make what is returned differentiable.
-        strict: raise RuntimeError where an input has no influence, instead of returning zeros.
+        v: a weight for each output; may be omitted for a single output with one element.
+        create_graph: make the results differentiable.
+        strict: raise RuntimeError if an output does not depend on an input, instead of returning zeros.
 
     >>> torch.autograd.functional.vjp(torch.exp, torch.zeros(2), torch.tensor([1.0, 2.0]))
     (tensor([1., 1.]), tensor([1., 2.]))
@@ -45,7 +46,9 @@ def vjp(
 def jvp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """`(func(*inputs), J v)`: the product of the Jacobian of `func` and a vector; the arguments are those of `vjp`.
+    """Return `(func(*inputs), J v)`: the outputs, and the product of the Jacobian of `func` and a vector.
+
+    The arguments are those of `vjp`.
 
     >>> torch.autograd.functional.jvp(torch.exp, torch.zeros(2), torch.tensor([1.0, 2.0]))
     (tensor([1., 1.]), tensor([1., 2.]))
@@ -57,7 +60,7 @@ def jvp(
         call.single_input,
         "The vector v can only be None if the input to the user-provided function is a single Tensor with a single element.",
     )
-    with enable_grad():  # the gradients are linear in the weights, so their derivative by the weights is J
+    with enable_grad():  # the gradients `J^T w` are linear in the weights `w`; their vjp with `v` is `J v`
         weights = tuple(torch.zeros_like(output, requires_grad=True) for output in call.outputs)
         pulled = _gradients(call.outputs, call.inputs, weights, True)
         call.require("grad_inputs", pulled)
@@ -69,7 +72,7 @@ def jvp(
 def vhp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """`(func(*inputs), v^T H)`: the product of a vector and the Hessian of `func`, which returns one number.
+    """Return `(func(*inputs), v^T H)`: the output, a single number, and the product of a vector and the Hessian of `func`.
 
     >>> torch.autograd.functional.vhp(lambda x: (x**3).sum(), torch.ones(2), torch.tensor([1.0, 0.0]))
     (tensor(2.), tensor([6., 0.]))
@@ -83,7 +86,7 @@ def vhp(
 def hvp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """`(func(*inputs), H v)`: as `vhp`, which is faster and, the Hessian being symmetric, gives the same."""
+    """Return `(func(*inputs), H v)`.  The Hessian is symmetric, so `vhp` returns the same and is faster."""
     call, jacobian, v = _first_derivative("hvp", func, inputs, v, create_graph, strict)
     with enable_grad():
         weights = tuple(torch.zeros_like(input, requires_grad=True) for input in call.inputs)
@@ -119,14 +122,15 @@ def jacobian(
     vectorize: bool = False,
     strategy: str = "reverse-mode",
 ) -> Any:
-    """The Jacobian of `func`: for an output of shape `S` and an input of shape `T`, a tensor of shape `S + T`.
+    """Compute the Jacobian of `func`: for an output of shape `S` and an input of shape `T`, a tensor of shape `S + T`.
 
     Args:
-        inputs: a tensor or a tuple of tensors; for a tuple, a tuple of Jacobians for each output.
+        func: a function of tensors that returns a tensor or a tuple of tensors.
+        inputs: a tensor or a tuple of tensors; for a tuple, each output has a tuple of Jacobians.
         create_graph: make the Jacobian differentiable.
-        strict: raise RuntimeError where an output does not depend on an input, instead of giving zeros.
-        vectorize: compute all rows at once.
-        strategy: `"reverse-mode"`, or `"forward-mode"`, which needs `vectorize`.
+        strict: raise RuntimeError if an output does not depend on an input, instead of returning zeros.
+        vectorize: compute all rows in one batched pass.
+        strategy: `"reverse-mode"`, or `"forward-mode"`, which requires `vectorize`.
 
     >>> torch.autograd.functional.jacobian(lambda x: x**2, torch.ones(2))
     tensor([[2., 0.],
@@ -156,7 +160,7 @@ def jacobian(
 
 
 def _row_by_row(call: _Call) -> list[list[Any]]:
-    """For each output and input, the rows of the Jacobian, by one backward pass each."""
+    """Compute the Jacobian rows for each output and input by one backward pass per row."""
     jacobians = []
     for i, output in enumerate(call.outputs):
         rows: list[list[Any]] = [[] for _ in call.inputs]
@@ -184,7 +188,7 @@ def _row_by_row(call: _Call) -> list[list[Any]]:
 
 
 def _all_rows(call: _Call) -> list[list[Any]]:
-    """As `_row_by_row`, by one batched backward pass for all rows."""
+    """Compute the Jacobian rows for each output and input by one batched backward pass."""
     numels = [output.numel() for output in call.outputs]
     flat = tuple(output.reshape(-1) for output in call.outputs)
     gradients = _gradients(flat, call.inputs, standard_basis(flat), call.create_graph, is_grads_batched=True)
@@ -196,7 +200,10 @@ def _all_rows(call: _Call) -> list[list[Any]]:
 
 
 def standard_basis(tensors: Sequence[Any]) -> tuple[Any, ...]:
-    """The standard basis of the space of all elements of the tensors together, as a batch, split up into the tensors' shapes."""
+    """Return the standard basis of the space of all elements of the tensors, as one batch of basis vectors per tensor.
+
+    For `N` elements in all, the batch for a tensor has shape `(N, *tensor.shape)`.
+    """
     total, start, basis = sum(tensor.numel() for tensor in tensors), 0, []
     for tensor in tensors:
         block = torch.zeros(total, tensor.numel(), dtype=tensor.dtype, device=tensor.device)
@@ -251,7 +258,7 @@ def hessian(
     vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:
-    """The second derivatives of `func`, which returns one number; the arguments are those of `jacobian`.
+    """Compute the second derivatives of `func`, which returns one number; the arguments are those of `jacobian`.
 
     For a tuple of inputs, the result is a tuple of tuples, by first and second input.
 
@@ -285,11 +292,11 @@ def hessian(
     return rows[0][0] if single_input else rows
 
 
-# --- a call of a user's function ----------------------------------------------------------------------------------
+# --- calls of the user's function ---------------------------------------------------------------------------------
 
 
 class _Call:
-    """One call of a user's function at inputs to differentiate by: inputs, outputs, and the options of the caller."""
+    """One call of the user's function: its inputs to differentiate by, its outputs, and the options."""
 
     def __init__(self, name: str, func: Callable[..., Any], inputs: Any, create_graph: bool, strict: bool) -> None:
         self.name, self.create_graph, self.strict = name, create_graph, strict
@@ -300,7 +307,7 @@ class _Call:
         self.require("outputs", self.outputs)
 
     def point(self, tensor: Any, leaf: bool) -> Any:
-        """A view of the tensor in its graph, if the result must be differentiable (`create_graph`); else a detached tensor."""
+        """Return a view of the tensor in its graph if the result must be differentiable (`create_graph`), else detach it."""
         if self.create_graph and tensor.requires_grad:
             return tensor.view_as(tensor)
         point = tensor.detach()
@@ -308,7 +315,7 @@ class _Call:
         return point
 
     def vector(self, v: Any, like: Sequence[Any], single: bool, missing: str) -> Any:
-        """The vector `v` as a tuple of tensors, whose shapes are checked against those of `like`."""
+        """Return the vector `v` as a tuple of tensors, after checking their shapes against those of `like`."""
         if v is None:
             if len(like) != 1 or like[0].numel() != 1:
                 raise RuntimeError(missing)
@@ -331,7 +338,7 @@ class _Call:
         _require(what, tensors, self.strict)
 
     def filled(self, gradients: Sequence[Any], like: Sequence[Any], stage: str) -> tuple[Any, ...]:
-        """Zeros where there is no gradient; in strict mode, an error."""
+        """Replace missing gradients by zeros; raise in strict mode."""
         filled = []
         for index, (gradient, tensor) in enumerate(zip(gradients, like, strict=True)):
             if gradient is None and self.strict:
@@ -373,7 +380,7 @@ _NOT_DIFFERENTIABLE = {
 
 
 def _require(what: str, tensors: Sequence[Any], strict: bool) -> None:
-    """In strict mode, raise if any of the tensors does not require grad."""
+    """Raise in strict mode if any of the tensors does not require grad."""
     for index, tensor in enumerate(tensors if strict else ()):
         if tensor is None:
             raise RuntimeError(_INDEPENDENT["back"].format(index))
@@ -382,7 +389,7 @@ def _require(what: str, tensors: Sequence[Any], strict: bool) -> None:
 
 
 def _tensors(value: Any, what: str, name: str) -> tuple[bool, tuple[Any, ...]]:
-    """Whether `value` is a single tensor, and its tensors as a tuple."""
+    """Return whether `value` is a single tensor, and its tensors as a tuple."""
     single = not isinstance(value, tuple)
     values = (value,) if single else value
     for index, item in enumerate(values):
@@ -401,7 +408,7 @@ def _unpacked(values: Any, single: bool) -> Any:
 def _gradients(
     outputs: Sequence[Any], inputs: Sequence[Any], weights: Any, create_graph: bool, **options: Any
 ) -> tuple[Any, ...]:
-    """`autograd.grad` of those outputs that require grad."""
+    """Call `autograd.grad` for the outputs that require grad; return None for each input if no output does."""
     pairs = [
         (output, weight)
         for output, weight in zip(outputs, weights or (None,) * len(outputs), strict=True)

@@ -1,4 +1,4 @@
-"""`torch.autograd.grad_mode`: whether operations are recorded."""
+"""`torch.autograd.grad_mode`: contexts that set whether operations are recorded for differentiation."""
 
 from __future__ import annotations
 

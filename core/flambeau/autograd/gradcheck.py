@@ -1,4 +1,4 @@
-"""Checking derivatives against finite differences."""
+"""`gradcheck` and `gradgradcheck`: compare derivatives with finite differences."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from .function import Function
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 
-Tensors = Sequence[Any]  # arguments or results of the function under test; not all need be tensors
+Tensors = Sequence[Any]  # arguments or results of the function under test; may contain values that are not tensors
 
 
 class GradcheckError(RuntimeError):
-    """Raised by `gradcheck` and `gradgradcheck` where derivatives are wrong."""
+    """Raised by `gradcheck` and `gradgradcheck` if a derivative is wrong."""
 
 
 def gradcheck(
@@ -43,20 +43,21 @@ def gradcheck(
     fast_mode: bool = False,
     masked: bool | None = None,
 ) -> bool:
-    """Check the derivatives of `func` at `inputs` against central differences; True where they agree.
+    """Compare the derivatives of `func` at `inputs` with central differences; return True if they agree.
 
     Args:
         func: takes tensors and returns a tensor or several.
         inputs: a tensor or a tuple; those that require grad should be float64 or complex128.
-        eps: the step of the differences; atol, rtol: tolerances, as in `torch.allclose`.
-        raise_exception: raise, rather than return False, where the check fails.
-        nondet_tol: how much two backward passes may differ.
-        check_undefined_grad: check that outputs which receive no gradient count as zero.
+        eps: the step of the differences.
+        atol, rtol: the tolerances, as in `torch.allclose`.
+        raise_exception: raise an error if the check fails, instead of returning False.
+        nondet_tol: the largest accepted difference between two backward passes.
+        check_undefined_grad: check that an output without a gradient counts as one with a zero gradient.
         check_grad_dtypes: check that gradients have the dtypes of their inputs.
-        check_batched_grad, check_batched_forward_grad: check the derivatives under `torch.vmap` too.
+        check_batched_grad, check_batched_forward_grad: also check the derivatives under `torch.vmap`.
         check_forward_ad, check_backward_ad: which modes of differentiation to check.
-        fast_mode: compare one random projection of the Jacobian instead of all of it.
-        masked: accepted without effect; it concerns sparse tensors.
+        fast_mode: compare one random projection of the Jacobian instead of the full Jacobian.
+        masked: has no effect; in PyTorch it concerns sparse tensors.
 
     Raises:
         GradcheckError: a derivative is wrong.
@@ -111,12 +112,14 @@ def gradgradcheck(
     fast_mode: bool = False,
     masked: bool = False,
 ) -> bool:
-    """Check the second derivatives of `func`: `gradcheck` of its gradient.
+    """Check the second derivatives of `func` by `gradcheck` of its gradient.
 
     Args:
-        grad_outputs: weights of the outputs, at which to check; random ones by default.
+        func: takes tensors and returns a tensor or several.
+        inputs: a tensor or a tuple; those that require grad should be float64 or complex128.
+        grad_outputs: weights of the outputs; random by default.
         gen_non_contig_grad_outputs: make the random weights non-contiguous.
-        check_rev_over_rev, check_fwd_over_rev: by which mode to differentiate the gradient.
+        check_rev_over_rev, check_fwd_over_rev: by which modes (reverse, forward) to differentiate the gradient.
 
     The other arguments are those of `gradcheck`.
 
@@ -168,10 +171,10 @@ def gradgradcheck(
     )
 
 
-# PyTorch 0.2 is called as `gradcheck.gradcheck(...)` after `from torch.autograd import gradcheck`.
-gradcheck.gradcheck = gradcheck  # type: ignore[attr-defined]  # a function has attributes
-gradcheck.gradgradcheck = gradgradcheck  # type: ignore[attr-defined]  # a function has attributes
-gradcheck.GradcheckError = GradcheckError  # type: ignore[attr-defined]  # a function has attributes
+# In PyTorch 0.2, `from torch.autograd import gradcheck` imports the module, and programs call `gradcheck.gradcheck(...)`.
+gradcheck.gradcheck = gradcheck  # type: ignore[attr-defined]
+gradcheck.gradgradcheck = gradgradcheck  # type: ignore[attr-defined]
+gradcheck.GradcheckError = GradcheckError  # type: ignore[attr-defined]
 
 
 # --- small helpers ------------------------------------------------------------------------------------------------
@@ -196,7 +199,7 @@ def _random_weight(like: Any, noncontiguous: bool) -> Any:
 
 
 def _on_cpu(tensor: Any) -> Any:
-    """A copy on the CPU.  The function under test runs on its own devices; its results are compared on the CPU."""
+    """Copy to the CPU, where results are compared; the function under test runs on its own devices."""
     return tensor.detach().to("cpu", copy=True)
 
 
@@ -210,7 +213,7 @@ def _is_zero(tensor: Any) -> bool:
 
 
 def _directions(tensor: Any) -> Iterator[Any]:
-    """The unit tensors of the tensor's shape, on the CPU."""
+    """Iterate over the unit tensors (one element 1, others 0) with the tensor's shape, on the CPU."""
     for index in range(tensor.numel()):
         unit = zeros(tensor.numel(), dtype=tensor.dtype, device="cpu")
         unit[index] = 1
@@ -229,7 +232,7 @@ def _random_batch(tensor: Any) -> Any:
 
 
 class _Check:
-    """One call of `gradcheck`.  A Jacobian has a row per element of the input and a column per element of the output."""
+    """One call of `gradcheck`.  Its Jacobians have a row per input element and a column per output element."""
 
     def __init__(
         self,
@@ -280,7 +283,7 @@ class _Check:
             compare(part, outputs, prefix)
 
     def output_parts(self) -> list[tuple[Callable[..., Any], Callable[[int], str]]]:
-        """The functions to check, each with a prefix for error messages: `func`, or its imaginary and real part if complex."""
+        """Return the functions to check, with prefixes for error messages: `func`, or its imaginary and real parts if complex."""
         if not any(output.is_complex() for output in self.outputs):
             return [(self.func, lambda output: "")]
 
@@ -306,11 +309,11 @@ class _Check:
                     raise GradcheckError(prefix(i) + _mismatch(i, j, numerical[j][i], analytical))
 
     def numerical_jacobian(self, func: Callable[..., Any], target: Any) -> list[Any]:
-        """For each differentiable output, the Jacobian by central differences, changing `target` in place."""
+        """Return the Jacobian of each differentiable output by central differences, changing `target` in place."""
         rows: list[list[Any]] = []
         for direction in _directions(target):
             row = self.difference(func, target, direction)
-            if target.is_complex():  # the gradient is d/dRe + i d/dIm
+            if target.is_complex():  # the gradient is defined as d/dRe + i d/dIm
                 row = [re + 1j * im for re, im in zip(row, self.difference(func, target, 1j * direction), strict=True)]
             rows.append([derivative.reshape(-1) for derivative in row])
         if not rows:
@@ -319,7 +322,7 @@ class _Check:
         return [F.stack(column) for column in zip(*rows, strict=True)]
 
     def difference(self, func: Callable[..., Any], target: Any, direction: Any) -> list[Any]:
-        """The derivative of the differentiable outputs along `direction`, by a central difference."""
+        """Return the derivatives of the differentiable outputs along `direction`, by a central difference."""
         data = target.data
         original = _on_cpu(data)
         data.copy_(original + self.eps * direction)
@@ -338,7 +341,7 @@ class _Check:
         return [(plus - minus) / (2 * self.eps) for plus, minus in zip(above, below, strict=True)]
 
     def analytical_jacobians(self, output: Any) -> list[Any]:
-        """The Jacobians of one output with respect to each input, by a backward pass per element."""
+        """Return the Jacobians of one output with respect to each input, by one backward pass per element."""
         targets = [self.inputs[index] for index in self.indices]
         columns: list[list[Any]] = [[] for _ in targets]
         for weight in _directions(output):
@@ -350,7 +353,7 @@ class _Check:
         ]
 
     def gradients(self, output: Any, targets: Tensors, weight: Any) -> list[Any]:
-        """The gradients of the targets; raises if two backward passes give different ones."""
+        """Return the gradients of the targets; raise if two backward passes give different ones."""
         first, second = (
             [
                 None if gradient is None else _on_cpu(gradient)
@@ -374,7 +377,7 @@ class _Check:
         return first
 
     def compare_projections(self, func: Callable[..., Any], outputs: Tensors, prefix: Callable[[int], str]) -> None:
-        """Compare one number per input and output: the Jacobian projected on a random direction and a random weight."""
+        """Compare one number per input and output: the Jacobian contracted with a random direction and a random weight."""
         for j, index in enumerate(self.indices):
             target = self.inputs[index]
             direction = _random_direction(target)
@@ -390,12 +393,12 @@ class _Check:
                     raise GradcheckError(prefix(i) + _mismatch(i, j, numerical, analytical))
 
     def nothing_to_differentiate(self) -> None:
-        """Check, where no output requires grad, that no output depends on the inputs."""
+        """Check that no output depends on the inputs, if none requires grad."""
         floating = [output for output in _as_tuple(self.func(*self.inputs)) if _is_floating(output)]
         if not floating:
             return
 
-        def as_leaves(*inputs: Any) -> Any:  # outputs that count as differentiable, so that they are compared
+        def as_leaves(*inputs: Any) -> Any:  # make the outputs require grad, so that `numerical_jacobian` includes them
             return tuple(output.detach().requires_grad_() for output in _as_tuple(self.func(*inputs)) if _is_floating(output))
 
         for index in self.indices:
@@ -432,7 +435,7 @@ class _Check:
     # --- other properties ---
 
     def batched_backward(self) -> None:
-        """The vjp of a batch of weights equals the vjp of each weight."""
+        """Check that the vjp of a batch of weights equals the vjp of each weight."""
         targets = [self.inputs[index] for index in self.indices]
         for i, output in enumerate(self.outputs):
 
@@ -444,7 +447,7 @@ class _Check:
             self.compare_batched(vjp, weights, f"For output {i} and input {{}}:\n")
 
     def batched_forward(self) -> None:
-        """The jvp of a batch of tangents equals the jvp of each tangent."""
+        """Check that the jvp of a batch of tangents equals the jvp of each tangent."""
         for j, index in enumerate(self.indices):
 
             def jvp(tangent: Any, index: int = index) -> tuple[Any, ...]:
@@ -470,7 +473,7 @@ class _Check:
                 )
 
     def proportional_to_grad_output(self) -> None:
-        """Zero weights give zero gradients, of the right type and shape."""
+        """Check that zero weights give zero gradients with the dtype, device and shape of the inputs."""
         if not self.outputs:
             return
         targets = [self.inputs[index] for index in self.indices]
@@ -485,7 +488,7 @@ class _Check:
                     raise GradcheckError(f"grad is incorrect {label}")
 
     def undefined_gradients(self) -> None:
-        """Outputs that receive no gradient count as zero: all of them, and each alone."""
+        """Check that outputs without a gradient count as zero: all outputs, and each one separately."""
         if not self.outputs:
             return
         everything = set(range(len(self.outputs)))
@@ -504,7 +507,7 @@ class _Check:
 
 
 class _CutOff(Function):
-    """The identity, but its input receives no gradient."""
+    """The identity in forward; its backward returns None."""
 
     @staticmethod
     def forward(ctx: Any, tensor: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Inspecting and extending the recorded graph: nodes, edges, hooks on several tensors, hooks on saved tensors."""
+"""`torch.autograd.graph`: nodes and edges of the recorded graph, hooks on several tensors, hooks on saved tensors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = [
 
 
 class GradientEdge(NamedTuple):
-    """The edge of the graph on which a tensor's gradient arrives; can be an input or output of `grad` and `backward`."""
+    """The graph edge that a tensor's gradient arrives on; accepted as an input or output by `grad` and `backward`."""
 
     node: Node
     output_nr: int
@@ -35,7 +35,7 @@ class GradientEdge(NamedTuple):
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
-    """The edge on which the gradient of `tensor` arrives.
+    """Return the graph edge that the gradient of `tensor` arrives on.
 
     Raises:
         RuntimeError: the tensor does not require grad.
@@ -55,7 +55,7 @@ def _node_or_accumulator(tensor: Tensor) -> Node:
 
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
-    """Declare that tensors were modified in place in a way that flambeau cannot notice.
+    """Increment the version of tensors that were modified in place in a way that flambeau cannot detect.
 
     >>> x = torch.ones(2)
     >>> torch.autograd.graph.increment_version(x); x._version
@@ -84,13 +84,15 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., None],
     """Call `fn` once per backward pass, when the gradients of `tensors` have been computed.
 
     Args:
-        mode: `"all"`: when all of them have, with a list in which those that the pass does not compute are None;
-            `"any"`: when the first one has, with that gradient.
+        tensors: the tensors whose gradients to wait for.
+        fn: the hook.
+        mode: `"all"` calls `fn` after all gradients, with a list that contains None for those that the pass does not compute;
+            `"any"` calls `fn` with the first gradient.
     """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
     assert mode == "any" or all(tensor.requires_grad for tensor in tensors), "Expected gradient function to be set"
-    state.leaf_hooks = True  # backward passes then determine in advance which gradients they compute
+    state.leaf_hooks = True  # backward passes then determine in advance which gradients they will compute
     arrived: weakref.WeakKeyDictionary[Any, dict[int, Tensor]] = weakref.WeakKeyDictionary()
 
     def collect(index: int, gradient: Tensor) -> None:
@@ -113,9 +115,9 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., None],
 
 
 class saved_tensors_hooks:
-    """Context in which the graph saves `pack_hook(tensor)` instead of a tensor, and `unpack_hook(packed)` restores it.
+    """Context in which the graph saves `pack_hook(tensor)` instead of a tensor; `unpack_hook(packed)` restores it in backward.
 
-    Of nested contexts only the innermost is in effect.
+    If contexts are nested, only the innermost one applies.
 
     >>> x = torch.ones(2, requires_grad=True)
     >>> with torch.autograd.graph.saved_tensors_hooks(lambda t: t.numpy(force=True), torch.from_numpy):
@@ -138,22 +140,22 @@ class saved_tensors_hooks:
         SAVE_HOOKS.remove(self)
 
     def pack(self, tensor: Tensor) -> Any:
-        """The packed form in which a node saves `tensor`."""
+        """Return the packed form of `tensor` that a node saves."""
         if threading.get_ident() == self._thread:
             return pack(tensor, self.pack_hook, self.unpack_hook)
         mine = [hooks for hooks in SAVE_HOOKS if hooks._thread == threading.get_ident()]
         return mine[-1].pack(tensor) if mine else (tensor, tensor._array, tensor._version)
 
 
-_refusal: ContextVar[str | None] = ContextVar("refusal", default=None)  # why saved-tensor hooks are not allowed at present
+_refusal: ContextVar[str | None] = ContextVar("refusal", default=None)  # error message while saved-tensor hooks are disabled
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """Context in which tensors saved for backward are kept in CPU memory, and copied back to their device when needed.
+    """Context in which tensors saved for backward are stored in CPU memory, and copied back to their device when needed.
 
     Args:
         pin_memory: use page-locked memory, from which a device copies faster.
-        device_type: the type of the device in use.
+        device_type: the device type whose tensors use page-locked memory.
     """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
@@ -170,7 +172,7 @@ class save_on_cpu(saved_tensors_hooks):
 
 @contextmanager
 def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
-    """Context in which `saved_tensors_hooks` raises RuntimeError with this message."""
+    """Make `saved_tensors_hooks` raise RuntimeError with `error_message` within the context."""
     token = _refusal.set(error_message)
     try:
         yield
@@ -179,14 +181,14 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
 
 
 class _AllowMutation(saved_tensors_hooks):
-    """Saves copies, which can be unpacked until the context ends."""
+    """Hooks that save copies, which can be unpacked until the context ends."""
 
     def __init__(self) -> None:
         self.active = True
         super().__init__(lambda tensor: tensor.detach().clone(), self._unpack)
 
     def clear(self) -> None:
-        """End the context: what was recorded in it can no longer be differentiated."""
+        """End the context: graphs recorded in it can no longer be differentiated."""
         self.active = False
 
     def _unpack(self, copy: Any) -> Any:
@@ -199,9 +201,9 @@ class _AllowMutation(saved_tensors_hooks):
 
 @contextmanager
 def allow_mutation_on_saved_tensors() -> Iterator[saved_tensors_hooks]:
-    """Context in which tensors saved for backward may be modified in place: copies of them are kept.
+    """Allow tensors saved for backward to be modified in place within the context, by saving copies of them.
 
-    Backward has to run inside it too.
+    Backward must also run inside the context.
 
     >>> x = torch.ones(2, requires_grad=True)
     >>> with torch.autograd.graph.allow_mutation_on_saved_tensors():
@@ -226,7 +228,7 @@ def allow_mutation_on_saved_tensors() -> Iterator[saved_tensors_hooks]:
 
 
 def region_activation_memory_budget(budget: float) -> AbstractContextManager[None]:
-    """For `torch.compile` regions, which flambeau does not have: checks its argument and raises RuntimeError."""
+    """Raise RuntimeError: in PyTorch, this works only in regions of `torch.compile`, which flambeau does not have."""
     what = "torch.autograd.graph.region_activation_memory_budget"
     if isinstance(budget, bool) or not isinstance(budget, (int, float)):
         raise TypeError(f"{what}: expects a float, got {type(budget).__name__}")
@@ -236,8 +238,8 @@ def region_activation_memory_budget(budget: float) -> AbstractContextManager[Non
 
 
 def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
-    """Accepted without effect: a gradient is accumulated on the stream that computed it, so there is nothing to warn about."""
+    """Do nothing: a gradient is accumulated on the stream that computed it, so streams cannot mismatch."""
 
 
 def set_override_stale_capture_stream(enabled: bool) -> None:
-    """Accepted without effect: nodes do not store a stream."""
+    """Do nothing: nodes do not store a stream."""

@@ -1,4 +1,4 @@
-"""A profiler: which operations a program calls, how long they take, and how much memory.
+"""`torch.autograd.profiler`: records which operations a program calls, their durations and memory use.
 
 >>> with torch.autograd.profiler.profile() as seen:
 ...     y = torch.ones(3).exp().sum()
@@ -28,11 +28,11 @@ __all__ = [
     "parse_nvprof_trace", "profile", "record_function",
 ]  # fmt: skip
 
-_recording: list[_Recorder] = []  # the recorders that are on, the innermost last
+_recording: list[_Recorder] = []  # the active recorders, innermost last
 
 
 class _Recorder:
-    """Collects the events of a thread as calls begin and end."""
+    """Collects events as calls begin and end; nested calls are tracked per thread."""
 
     def __init__(self, shapes: bool, memory: bool, stack: bool) -> None:
         self.shapes, self.memory, self.stack = shapes, memory, stack
@@ -40,7 +40,7 @@ class _Recorder:
         self.open = threading.local()
 
     def begin(self, name: str, arguments: Any = (), annotation: bool = False) -> FunctionEvent:
-        """Note that a call begins."""
+        """Add the event of a call that begins, as a child of the thread's open call."""
         event = FunctionEvent(len(self.events), name, threading.get_native_id(), 0.0, 0.0, is_user_annotation=annotation)
         if self.shapes:
             leaves = flatten(arguments)[0]
@@ -58,7 +58,7 @@ class _Recorder:
         return event
 
     def end(self, event: FunctionEvent) -> None:
-        """Note that it, and whatever began in it, has ended."""
+        """Set the end time of an event, and close the calls inside it that are still open."""
         event.time_range.end = time.perf_counter_ns() / 1000
         if self.memory:
             event.cpu_memory_usage += tracemalloc.get_traced_memory()[0]
@@ -68,7 +68,7 @@ class _Recorder:
 
 
 class _Watch(TorchFunctionMode):
-    """Sees calls, and the calls that are made in them."""
+    """Mode that records calls of functions, and the calls made inside them."""
 
     sees_methods = False
 
@@ -79,8 +79,8 @@ class _Watch(TorchFunctionMode):
         name = getattr(func, "__name__", "")
         if name in ("__get__", "__set__"):
             return func(*args, **(kwargs or {}))
-        library = getattr(func, "namespace", None)  # of an operator of `torch.ops`
-        if library in ("aten", "profiler"):  # their operations are also intercepted, and their ranges are recorded as events
+        library = getattr(func, "namespace", None)  # only operators of `torch.ops` have one
+        if library in ("aten", "profiler"):  # their inner operations are intercepted as well, and profiler ranges record events
             with self:
                 return redispatch_function(func, types, args, kwargs)
         operation = name.strip("_") if name.startswith("__") else name
@@ -93,7 +93,7 @@ class _Watch(TorchFunctionMode):
 
 
 class _Backward:
-    """Times the nodes of the graph, of those that are made while it watches."""
+    """Adds hooks to each new autograd node, which record its backward as an event."""
 
     def __init__(self, recorder: _Recorder) -> None:
         self.recorder = recorder
@@ -117,21 +117,21 @@ class _Backward:
 class profile:
     """A context that records the operations inside it.
 
-    It records the calls of the thread that entered it, and the backward passes through their results. Outside of the context,
+    It records the calls of the thread that entered it, and the backward passes through their results.  Outside of the context,
     calls have no overhead.
 
     Args:
-        enabled: whether anything is recorded.
-        use_cuda: not used: times are the host's.
-        use_device: not used: times are the host's.
-        record_shapes: whether the shapes of arguments are kept.
-        with_flops: whether matrix products and convolutions have their floating point operations counted.
-        profile_memory: whether host memory is measured, by `tracemalloc`, which slows down all Python code.
-        with_stack: whether the source lines of calls are recorded.
-        with_modules: not used.
-        use_kineto: not used.
-        use_cpu: not used.
-        experimental_config: not used.
+        enabled: whether to record.
+        use_cuda: ignored; times are measured on the host.
+        use_device: ignored; times are measured on the host.
+        record_shapes: whether to record the shapes of arguments.
+        with_flops: whether to count the floating-point operations of matrix products.
+        profile_memory: whether to measure host memory with `tracemalloc`, which slows down all Python code.
+        with_stack: whether to record the source lines of calls.
+        with_modules: ignored.
+        use_kineto: ignored.
+        use_cpu: ignored.
+        experimental_config: ignored.
     """
 
     def __init__(
@@ -189,7 +189,7 @@ class profile:
         """The events, in the order in which they began.
 
         Raises:
-            RuntimeError: the profiler is still on, or was never.
+            RuntimeError: the profiler is still active, or was never active.
         """
         if self._events is None:
             raise RuntimeError("Profiler didn't finish running")
@@ -198,28 +198,28 @@ class profile:
     def key_averages(
         self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
     ) -> EventList:
-        """Events of the same name added up; and of the same shapes, and called from the same places, where asked for."""
+        """Sum the events with the same name and, if selected, the same input shapes or the same `group_by_stack_n` frames."""
         return self.function_events.key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
 
     def total_average(self) -> Any:
-        """All events added up."""
+        """Sum all events."""
         return self.function_events.total_average()
 
     def table(self, sort_by: str | None = None, row_limit: int = 100, **options: Any) -> str:
-        """The events as a table: see `EventList.table`."""
+        """Return the events as a table; see `EventList.table`."""
         return self.function_events.table(sort_by=sort_by, row_limit=row_limit, **options)
 
     def export_chrome_trace(self, path: str) -> None:
-        """Write the events to a file that `chrome://tracing` and Perfetto show."""
+        """Write the events to a file for `chrome://tracing` or Perfetto."""
         self.function_events.export_chrome_trace(path)
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
-        """Write places of calls and a time, as tools for flame graphs read them."""
+        """Write call stacks with a time, in the format of flame graph tools."""
         self.function_events.export_stacks(path, metric)
 
     @property
     def self_cpu_time_total(self) -> float:
-        """How long all took, in microseconds."""
+        """The total time of all events, in microseconds."""
         return self.function_events.self_cpu_time_total
 
     def __repr__(self) -> str:
@@ -230,7 +230,7 @@ class profile:
 
 
 def _flops(event: FunctionEvent) -> int | None:
-    """Compute the floating point operations of a matrix product from the shapes of its arguments; None for other events."""
+    """Return the number of floating-point operations of a matrix product, from the shapes of its arguments; else None."""
     shapes = [shape for shape in event.input_shapes if shape]
     if event.name in ("aten::mm", "aten::matmul", "aten::bmm", "aten::linear") and len(shapes) >= 2:
         if any(child.name in ("aten::mm", "aten::matmul", "aten::bmm") for child in event.cpu_children):
@@ -244,7 +244,7 @@ def _flops(event: FunctionEvent) -> int | None:
 
 
 class record_function:
-    """A context, or decorator, that a profiler shows as a named range.
+    """A context manager or decorator that adds a named range to the profile.
 
     >>> with torch.autograd.profiler.profile() as seen, torch.autograd.profiler.record_function("mine"):
     ...     y = torch.ones(1)
@@ -275,12 +275,12 @@ class record_function:
 
 
 def _record_function_enter(name: str, args: str | None = None) -> record_function:
-    """Open a range; the `torch.ops.profiler` operator, for graphs, which cannot contain `with` statements."""
+    """Open a profiler range; an operator of `torch.ops.profiler` for graphs, which cannot contain `with` statements."""
     return record_function(name, args).__enter__()
 
 
 def _record_function_exit(range: record_function) -> None:
-    """Close a range that `_record_function_enter` opened."""
+    """Close a range that `_record_function_enter` opened; an operator of `torch.ops.profiler`."""
     range.__exit__()
 
 
@@ -288,10 +288,10 @@ _record_function_enter_new, _RecordFunction = _record_function_enter, record_fun
 
 
 class emit_nvtx:
-    """Refuses when it is opened: NVIDIA's tools mark ranges through a library that flambeau does not call.
+    """In PyTorch, marks ranges for NVIDIA's profilers by NVTX, which is not supported here.
 
     Raises:
-        RuntimeError: it is opened, and enabled.
+        RuntimeError: the context is entered while `enabled`.
     """
 
     what = "NVTX"
@@ -301,7 +301,7 @@ class emit_nvtx:
 
     def __enter__(self) -> Any:
         if self.enabled:
-            raise RuntimeError(f"flambeau emits no {self.what} ranges: use torch.profiler.profile, and its Chrome trace")
+            raise RuntimeError(f"flambeau emits no {self.what} ranges: use torch.profiler.profile and its Chrome trace instead")
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -309,64 +309,64 @@ class emit_nvtx:
 
 
 class emit_itt(emit_nvtx):
-    """Refuses when it is opened: Intel's tools mark ranges through a library that flambeau does not call.
+    """In PyTorch, marks ranges for Intel's profilers by ITT, which is not supported here.
 
     Raises:
-        RuntimeError: it is opened, and enabled.
+        RuntimeError: the context is entered while `enabled`.
     """
 
     what = "ITT"
 
 
 def load_nvprof(path: str) -> NoReturn:
-    """Refuse: files of nvprof are not read.
+    """Raise RuntimeError: nvprof files are not supported.
 
     Raises:
         RuntimeError: always.
     """
-    raise RuntimeError(f"{path}: flambeau does not read files of nvprof")
+    raise RuntimeError(f"cannot load {path}: flambeau does not read nvprof files")
 
 
 parse_nvprof_trace = load_nvprof
 
 
 class EnforceUnique:
-    """Raises an error if a key is seen more than once."""
+    """A set of keys that raises an error if a key is added twice."""
 
     def __init__(self) -> None:
         self.seen: set[Any] = set()
 
     def see(self, *key: Any) -> None:
-        """Note a key.  RuntimeError if it has been noted."""
+        """Add a key.  Raise RuntimeError if it was added before."""
         if key in self.seen:
             raise RuntimeError("duplicate key: " + str(key))
         self.seen.add(key)
 
 
 class KinetoStepTracker:
-    """The number of the step that a program is in: the largest of those that its parts count."""
+    """Step counter of a program: the maximum of the counters of its requesters, such as profilers and optimizers."""
 
     _current_step = 0
     _step_dict: dict[str, int] = {}
 
     @classmethod
     def init_step_count(cls, requester: str) -> None:
-        """Begin to count for a part."""
+        """Add a counter for `requester`, starting at the current step."""
         cls._step_dict[requester] = cls._current_step
 
     @classmethod
     def erase_step_count(cls, requester: str) -> bool:
-        """Cease to; returns whether it was counted."""
+        """Remove the counter of `requester`; return whether it existed."""
         return cls._step_dict.pop(requester, None) is not None
 
     @classmethod
     def increment_step(cls, requester: str) -> int:
-        """Count a step of a part; returns the step of the program."""
+        """Increment the counter of `requester` and return the program's step."""
         cls._step_dict[requester] = cls._step_dict.get(requester, cls._current_step) + 1
         cls._current_step = max(cls._step_dict.values())
         return cls._current_step
 
     @classmethod
     def current_step(cls) -> int:
-        """The step of the program."""
+        """Return the program's step."""
         return cls._current_step

@@ -1,4 +1,4 @@
-"""Results of a profiler: events, averages of events with the same key, tables and traces."""
+"""Results of the profiler: events, averages of events with the same key, tables and traces."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Kernel = namedtuple("Kernel", ["name", "device", "duration"])
 
 
 class Interval:
-    """From a time to a time, in microseconds."""
+    """A time interval in microseconds."""
 
     start: float
     end: float
@@ -28,7 +28,7 @@ class Interval:
         self.start, self.end = start, end
 
     def elapsed_us(self) -> float:
-        """How long it is."""
+        """Return the length of the interval in microseconds."""
         return self.end - self.start
 
     def __repr__(self) -> str:
@@ -58,7 +58,7 @@ class MemRecordsAcc:
         self._start_nses = [record.start_ns() for record in self._mem_records]
 
     def in_interval(self, start_us: float, end_us: float) -> Iterable[Any]:
-        """The records between two times in microseconds."""
+        """Iterate over the records that start between two times in microseconds."""
         first = bisect.bisect_left(self._start_nses, start_us * 1000)
         last = bisect.bisect_right(self._start_nses, end_us * 1000)
         return iter(self._mem_records[first:last])
@@ -83,7 +83,7 @@ def _format_memory(size: int) -> str:
 
 
 class FormattedTimesMixin:
-    """Times as text: `cpu_time_str` and its like."""
+    """Mean times per call, and times formatted as text, such as `cpu_time_str`."""
 
     count: int
     cpu_time_total: float
@@ -93,12 +93,12 @@ class FormattedTimesMixin:
 
     @property
     def cpu_time(self) -> float:
-        """The mean time of a call, in microseconds."""
+        """The mean time per call, in microseconds."""
         return self.cpu_time_total / self.count if self.count else 0.0
 
     @property
     def device_time(self) -> float:
-        """The mean time of a call on an accelerator, in microseconds."""
+        """The mean time per call on an accelerator, in microseconds."""
         return self.device_time_total / self.count if self.count else 0.0
 
     cuda_time = device_time
@@ -111,7 +111,7 @@ class FormattedTimesMixin:
 
 
 class FunctionEvent(FormattedTimesMixin):
-    """One recorded call: its function, its time, its call stack, and the calls inside it."""
+    """One recorded call: its name, times, input shapes, call stack, and the calls made inside it."""
 
     id: int
     name: str
@@ -155,7 +155,7 @@ class FunctionEvent(FormattedTimesMixin):
         self.use_device, self.node_id, self.sequence_nr, self.scope, self.overload_name = None, -1, -1, 0, ""
 
     def append_cpu_child(self, child: FunctionEvent) -> None:
-        """Note a call that was made in this one."""
+        """Add a call that was made inside this one."""
         child.cpu_parent = self
         self.cpu_children.append(child)
 
@@ -165,13 +165,13 @@ class FunctionEvent(FormattedTimesMixin):
         return self.name
 
     @property
-    def cpu_time_total(self) -> float:  # type: ignore[override]  # worked out, in an event
-        """How long it took, in microseconds."""
+    def cpu_time_total(self) -> float:  # type: ignore[override]  # computed for an event, stored in an average
+        """The duration in microseconds, including calls inside."""
         return self.time_range.elapsed_us()
 
     @property
-    def self_cpu_time_total(self) -> float:  # type: ignore[override]  # worked out, in an event
-        """How long it took without what was called in it."""
+    def self_cpu_time_total(self) -> float:  # type: ignore[override]  # computed for an event, stored in an average
+        """The duration in microseconds, excluding calls inside."""
         return self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children)
 
     @property
@@ -189,7 +189,7 @@ class FunctionEvent(FormattedTimesMixin):
 
 
 class FunctionEventAvg(FormattedTimesMixin):
-    """Events that are alike, added up."""
+    """The sum of several events with the same key."""
 
     key: str
     count: int
@@ -218,7 +218,7 @@ class FunctionEventAvg(FormattedTimesMixin):
         self.is_user_annotation = False
 
     def add(self, other: Any) -> FunctionEventAvg:
-        """Add an event, or a sum of events."""
+        """Add an event, or another sum of events, and return self."""
         self.key = self.key or other.key
         self.is_user_annotation = other.is_user_annotation
         for name in ("count", "cpu_time_total", "self_cpu_time_total", "cpu_memory_usage", "self_cpu_memory_usage"):
@@ -237,7 +237,7 @@ class FunctionEventAvg(FormattedTimesMixin):
 
 
 class EventList(list[Any]):
-    """Events, or averages of events."""
+    """A list of events, or of averages of events."""
 
     def __init__(self, *args: Any, profile_memory: bool = False, with_flops: bool = False, **_: Any) -> None:
         super().__init__(*args)
@@ -245,13 +245,13 @@ class EventList(list[Any]):
 
     @property
     def self_cpu_time_total(self) -> float:
-        """How long all took, each without what was called in it: microseconds."""
+        """The total of the events' times in microseconds, each excluding calls inside."""
         return float(sum(event.self_cpu_time_total for event in self))
 
     def key_averages(
         self, group_by_input_shapes: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
     ) -> EventList:
-        """Events of the same name added up; and of the same shapes, and called from the same places, where asked for."""
+        """Sum the events with the same name and, if selected, the same input shapes or the same `group_by_stack_n` frames."""
         sums: dict[Any, FunctionEventAvg] = {}
         for event in self:
             shapes = str(event.input_shapes) if group_by_input_shapes else ""
@@ -262,7 +262,7 @@ class EventList(list[Any]):
         return EventList(sums.values(), profile_memory=self._profile_memory, with_flops=self._with_flops)
 
     def total_average(self) -> FunctionEventAvg:
-        """All events added up."""
+        """Sum all events."""
         total = FunctionEventAvg()
         for event in self:
             total.add(event)
@@ -280,20 +280,20 @@ class EventList(list[Any]):
         top_level_events_only: bool = False,
         time_unit: str | None = None,
     ) -> str:
-        """The events as a table.
+        """Return the events as a table.
 
         Args:
-            sort_by: the name of a time or of memory, such as `self_cpu_time_total`, largest first; by default, as they came.
-            row_limit: how many rows at most; -1 for all.
-            max_src_column_width: how much of the places that calls came from is shown.
-            max_name_column_width: how much of names is shown.
-            max_shapes_column_width: how much of shapes is shown.
-            header: a line above.
-            top_level_events_only: whether calls within calls are left out.
-            time_unit: `s`, `ms` or `us`; by default, what suits each time.
+            sort_by: an attribute to sort by, largest first, such as `self_cpu_time_total`; by default, events keep their order.
+            row_limit: the maximal number of rows; -1 for all.
+            max_src_column_width: the maximal width of source locations.
+            max_name_column_width: the maximal width of names.
+            max_shapes_column_width: the maximal width of input shapes.
+            header: a line above the table.
+            top_level_events_only: whether to omit calls inside other calls.
+            time_unit: `s`, `ms` or `us`; by default, chosen for each time.
 
         Raises:
-            AttributeError: there is nothing of the name to sort by.
+            AttributeError: the events have no attribute called `sort_by`.
         """
         rows = [event for event in self if not (top_level_events_only and getattr(event, "cpu_parent", None))]
         if sort_by is not None:
@@ -332,7 +332,7 @@ class EventList(list[Any]):
         return columns
 
     def export_chrome_trace(self, path: str) -> None:
-        """Write the events to a file that `chrome://tracing` and Perfetto show."""
+        """Write the events to a file for `chrome://tracing` or Perfetto."""
         write_trace(path, json.dumps(self._trace()))
 
     def _trace(self) -> dict[str, Any]:
@@ -354,10 +354,10 @@ class EventList(list[Any]):
         return {"schemaVersion": 1, "displayTimeUnit": "ms", "traceEvents": [about, *events]}
 
     def export_stacks(self, path: str, metric: str) -> None:
-        """Write places of calls and a time, in microseconds, as tools for flame graphs read them.
+        """Write call stacks with a time in microseconds, in the format of flame graph tools.
 
         Raises:
-            ValueError: `metric` is no name of a time.
+            ValueError: `metric` is not the name of a time.
         """
         if metric not in ("self_cpu_time_total", "self_cuda_time_total", "self_device_time_total"):
             raise ValueError("metric should be one of: ['self_cpu_time_total', 'self_cuda_time_total', 'self_xpu_time_total']")
@@ -382,7 +382,7 @@ def _shortened(name: str, width: int) -> str:
 
 
 def write_trace(path: str, text: str) -> None:
-    """Write a file at once, or not at all."""
+    """Write a file atomically: to a temporary file, which is then renamed."""
     partial = f"{path}.{os.getpid()}.partial"
     with open(partial, "w", encoding="utf-8") as file:
         file.write(text)

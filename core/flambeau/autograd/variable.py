@@ -1,4 +1,4 @@
-"""`Variable`, the legacy wrapper of tensors; since PyTorch 0.4, tensors are Variables."""
+"""`Variable`, a legacy wrapper of tensors; since PyTorch 0.4, every tensor is a Variable."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Variable", "VariableMeta"]
 
 
 class _ExecutionEngine:
-    """`Variable._execution_engine`, by which libraries reach the engine: DistributedDataParallel and others like it."""
+    """`Variable._execution_engine`: access to the autograd engine for libraries such as DistributedDataParallel."""
 
     queue_callback = staticmethod(queue_callback)
 
@@ -27,7 +27,7 @@ class VariableMeta(type):
 class Variable(metaclass=VariableMeta):
     """`Variable(data, requires_grad=False, volatile=False)`: a tensor that shares the memory of `data`.
 
-    The result of an operation with a volatile argument is volatile too, and does not require grad whatever the other arguments.
+    The result of an operation with a volatile argument is also volatile and does not require grad, whatever the other arguments.
 
     >>> from flambeau.autograd import Variable
     >>> x = Variable(torch.ones(2), requires_grad=True)

@@ -1,7 +1,7 @@
-"""`torch.backends`: settings of, and information about, the libraries that PyTorch uses.
+"""`torch.backends`: settings of the libraries that PyTorch uses, and information about them.
 
-Programs set them to choose between speed and accuracy.  The settings of a library that is not in use keep their values but have
-no effect, as in PyTorch.  Each library is a module, and each setting is a variable of it.
+Settings choose between speed and accuracy.  Settings of a library that is not in use keep their values but have no effect, as in
+PyTorch.  Each library is a module, and each setting is a variable of that module.
 
 >>> with torch.backends.cudnn.flags(enabled=True, deterministic=True):
 ...     torch.backends.cudnn.deterministic
@@ -20,10 +20,10 @@ __all__ = ["cpu", "cuda", "cudnn", "flags_frozen", "mha", "mkl", "mkldnn", "mps"
 
 
 def flags_frozen() -> bool:
-    """False: the settings can always be assigned to, without a context."""
+    """Return False: the settings can always be assigned to, without a context."""
     return False
 
 
 def __allow_nonbracketed_mutation() -> AbstractContextManager[None]:
-    """A context in which the settings can be assigned to."""
+    """Return a context that has no effect, as the settings can always be assigned to."""
     return nullcontext()

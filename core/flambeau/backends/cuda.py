@@ -21,7 +21,7 @@ class _Matmul(SimpleNamespace):
 
     @property
     def allow_tf32(self) -> bool:
-        """Whether float32 factors may be rounded to TF32: unless `torch.get_float32_matmul_precision()` is "highest"."""
+        """Whether float32 factors may be rounded to TF32: True unless `get_float32_matmul_precision()` is `"highest"`."""
         return get_float32_matmul_precision() != "highest"
 
     @allow_tf32.setter
@@ -34,18 +34,18 @@ matmul = _Matmul(
     allow_fp16_accumulation=False, fp32_precision="none",
 )  # fmt: skip
 
-_flash = _mem_efficient = _math = _cudnn = True  # the implementations of attention that may be used
+_flash = _mem_efficient = _math = _cudnn = True  # which attention implementations may be used
 
 
 def is_available() -> bool:
-    """Whether there is a CUDA device."""
+    """Whether a CUDA device is usable."""
     from .. import cuda
 
     return cuda.is_available()
 
 
 def is_built() -> bool:
-    """Whether a backend for CUDA is installed."""
+    """Whether a backend for CUDA devices is installed."""
     from ..engine.devices import cuda as runtime
 
     try:
@@ -77,12 +77,12 @@ def enable_mem_efficient_sdp(enabled: bool) -> None:
 
 
 def math_sdp_enabled() -> bool:
-    """Whether attention as plain products may be used."""
+    """Whether attention by plain matrix products may be used."""
     return _math
 
 
 def enable_math_sdp(enabled: bool) -> None:
-    """Set whether attention as plain products may be used."""
+    """Set whether attention by plain matrix products may be used."""
     global _math
     _math = enabled
 
@@ -111,7 +111,7 @@ class SDPAParams(NamedTuple):
 
 
 def can_use_flash_attention(params: SDPAParams, debug: bool = False) -> bool:
-    """Whether PyTorch's kernels of this kind would serve a call: False, flambeau has others."""
+    """Return False: PyTorch's fused attention kernels are not used; flambeau has its own."""
     return False
 
 
@@ -121,7 +121,7 @@ can_use_efficient_attention = can_use_cudnn_attention = can_use_flash_attention
 def sdp_kernel(
     enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True, enable_cudnn: bool = True
 ) -> AbstractContextManager[None]:
-    """Deprecated: context in which only these implementations of attention may be used."""
+    """Deprecated: return a context that sets which implementations of attention may be used."""
     from ..engine.devices.warning import warn_once
 
     warn_once(

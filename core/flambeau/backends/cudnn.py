@@ -1,4 +1,4 @@
-"""`torch.backends.cudnn`: NVIDIA's library of layers, for CUDA devices."""
+"""`torch.backends.cudnn`: settings of cuDNN, NVIDIA's library of neural network layers for CUDA devices."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ rnn: Final = SimpleNamespace(fp32_precision="tf32")
 
 
 def version() -> int | None:
-    """The version of cuDNN, such as 91002; None if it is not in use."""
+    """Return the version of cuDNN, such as 91002; None if it is not in use."""
     return _backend_version() if is_available() else None
 
 
@@ -43,7 +43,7 @@ def is_available() -> bool:
 
 
 def is_acceptable(tensor: Any) -> bool:
-    """Whether cuDNN would compute with this tensor."""
+    """Whether cuDNN can compute with this tensor: an enabled cuDNN and a floating-point CUDA tensor."""
     return is_available() and enabled and tensor.is_cuda and tensor.is_floating_point()
 
 
@@ -54,7 +54,7 @@ def flags(
     deterministic: bool = False,
     allow_tf32: bool = True,
 ) -> AbstractContextManager[None]:
-    """Context with these settings."""
+    """Return a context in which the given settings of cuDNN apply."""
     return changed(
         globals(),
         enabled=enabled,

@@ -1,4 +1,4 @@
-"""`torch.backends.mha`: multi-head attention."""
+"""`torch.backends.mha`: the fast path of multi-head attention."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ _fastpath = True
 
 
 def get_fastpath_enabled() -> bool:
-    """Whether transformer layers may be computed by fused operations."""
+    """Whether transformer layers may use fused operations; the setting has no effect here."""
     return _fastpath
 
 
 def set_fastpath_enabled(value: bool) -> None:
-    """Accepted; it says what `get_fastpath_enabled` returns."""
+    """Set the value that `get_fastpath_enabled` returns; it has no other effect."""
     global _fastpath
     _fastpath = value

@@ -8,5 +8,5 @@ VERBOSE_OFF, VERBOSE_ON = 0, 1
 
 
 def is_available() -> bool:
-    """False."""
+    """Return False: MKL is not used."""
     return False

@@ -1,4 +1,4 @@
-"""`torch.backends.mkldnn`: Intel's library of layers, which is not in use."""
+"""`torch.backends.mkldnn`: settings of oneDNN, Intel's library of neural network layers, which is not in use."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ allow_tf32 = True
 
 
 def is_available() -> bool:
-    """False."""
+    """Return False: oneDNN is not used."""
     return False
 
 
 def set_flags(_enabled: bool) -> bool:
-    """Set `enabled`; returns its previous value."""
+    """Set `enabled` and return its previous value."""
     global enabled
     before, enabled = enabled, _enabled
     return before
 
 
 def flags(enabled: bool = False, deterministic: bool = False, allow_tf32: bool = True) -> AbstractContextManager[None]:
-    """Context with these settings."""
+    """Return a context in which the given settings apply."""
     return changed(globals(), enabled=enabled, deterministic=deterministic, allow_tf32=allow_tf32)

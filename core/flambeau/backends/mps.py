@@ -1,4 +1,4 @@
-"""`torch.backends.mps`: Apple's Metal Performance Shaders, which are not in use."""
+"""`torch.backends.mps`: Apple's Metal Performance Shaders, which are not used."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ __all__ = ["is_available", "is_built"]
 
 
 def is_available() -> bool:
-    """False."""
+    """Return False: no MPS device is available."""
     return False
 
 
 def is_built() -> bool:
-    """False."""
+    """Return False: there is no support for MPS."""
     return False

@@ -1,4 +1,4 @@
-"""`torch.backends.nnpack`: a library of layers for small processors, which is not in use."""
+"""`torch.backends.nnpack`: settings of NNPACK, a library of layers for mobile CPUs, which is not in use."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ enabled = True
 
 
 def is_available() -> bool:
-    """False."""
+    """Return False: NNPACK is not used."""
     return False
 
 
 def set_flags(_enabled: bool) -> bool:
-    """Set `enabled`; returns its previous value."""
+    """Set `enabled` and return its previous value."""
     global enabled
     before, enabled = enabled, _enabled
     return before
 
 
 def flags(enabled: bool = False) -> AbstractContextManager[None]:
-    """Context with this setting."""
+    """Return a context in which `enabled` has the given value."""
     return changed(globals(), enabled=enabled)

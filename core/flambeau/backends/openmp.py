@@ -1,4 +1,4 @@
-"""`torch.backends.openmp`: threads."""
+"""`torch.backends.openmp`: whether operations use several CPU threads."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ __all__ = ["is_available"]
 
 
 def is_available() -> bool:
-    """True: work is distributed over threads."""
+    """Return True: CPU operations use several threads."""
     return True

@@ -15,12 +15,12 @@ strategy: str
 
 
 def is_available() -> bool:
-    """Whether the package `opt_einsum` is installed, which finds good contraction orders."""
+    """Whether the package `opt_einsum` is installed, which optimizes the contraction order."""
     return find_spec("opt_einsum") is not None
 
 
 class _Options(ModuleType):
-    """The class of this module, which makes its variables the options that `einsum` reads."""
+    """Class of this module: makes its variables `enabled` and `strategy` the options that `einsum` reads."""
 
     @property
     def enabled(self) -> bool:

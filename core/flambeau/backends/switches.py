@@ -1,4 +1,4 @@
-"""Shared by the modules of the libraries: a context with changed settings."""
+"""A context that changes settings of a `torch.backends` module."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["changed"]
 
 @contextmanager
 def changed(library: dict[str, Any], **switches: Any) -> Iterator[None]:
-    """Context in which these variables of a module, given by its `globals()`, are changed; None leaves a variable as it is."""
+    """Change variables of a module, given by its `globals()`, within the context; a value of None leaves a variable as it is."""
     before = {name: library[name] for name in switches}
     library.update({name: value for name, value in switches.items() if value is not None})
     try:

@@ -1,7 +1,7 @@
 """CUDA devices, their streams, memory and random numbers.
 
-Neither the import nor queries such as `is_available()` need a driver; CUDA is initialized when a device is first used.
-Without a backend for CUDA such a use raises `AssertionError: Torch not compiled with CUDA enabled`.
+Importing this module and queries such as `is_available()` do not require a driver; CUDA is initialized on the first use of a
+device.  Without a backend for CUDA, that raises `AssertionError: Torch not compiled with CUDA enabled`.
 
 >>> device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 """
@@ -33,19 +33,19 @@ _MODULES = {"amp": "flambeau_nnlib.amp.cuda", "comm": "flambeau_nnlib.nn.paralle
 
 
 class GreenContext:
-    """A CUDA green context: a part of a device's multiprocessors, if the backend supports that."""
+    """A CUDA green context: a subset of a device's multiprocessors, if the backend supports it."""
 
     @staticmethod
     def create(num_sms: int, device_id: int = 0) -> Any:
-        """A context with this many multiprocessors.  RuntimeError if the backend does not support it."""
+        """Create a context with `num_sms` multiprocessors.  Raise RuntimeError if the backend does not support it."""
         divide = getattr(runtime.init(), "create_green_context", None)
         if divide is None:
-            raise RuntimeError(f"the {runtime.backend().name} backend has no green contexts")
+            raise RuntimeError(f"the {runtime.backend().name} backend does not support green contexts")
         return divide(num_sms, device_id)
 
 
 def __getattr__(name: str) -> Any:
-    """Look up names that are defined outside the core, and the legacy tensor types and storages, which are made on demand."""
+    """Import names that are defined outside the core, and create the legacy tensor types and storages, on first use."""
     from importlib import import_module
 
     if name == "default_generators":
@@ -62,7 +62,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _storages() -> dict[str, Any]:
-    """The legacy storage classes, such as `FloatStorage`."""
+    """Return the legacy storage classes, such as `FloatStorage`, by name."""
     from .. import storage
 
     return storage.make_storage_classes("cuda")

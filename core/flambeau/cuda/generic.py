@@ -1,4 +1,4 @@
-"""`torch.Stream` and `torch.Event` for all device types, and the modules of device types."""
+"""`torch.Stream` and `torch.Event` for all device types, and `torch.get_device_module`."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ __all__ = ["AcceleratorError", "Event", "OutOfMemoryError", "Stream", "get_devic
 
 
 class OutOfMemoryError(RuntimeError):
-    """A device does not have enough memory left."""
+    """Raised if a device does not have enough free memory."""
 
 
 class AcceleratorError(RuntimeError):
-    """A call to the runtime of a device has failed."""
+    """Raised if a call to a device's runtime library fails."""
 
 
 OutOfMemoryError.__module__ = AcceleratorError.__module__ = "flambeau"
@@ -30,14 +30,14 @@ def _place(device: Any) -> devices.device:
 
 
 class Stream:
-    """A queue of work on a device.  On the CPU, work is done at once, so the queue is always empty.
+    """A queue of work on a device.  The CPU runs work immediately, so its queue is always empty.
 
     >>> torch.Stream("cpu").query()
     True
     """
 
-    of_cuda: ClassVar[type[Stream]]  # the class of `torch.Stream("cuda")`, set by the module that defines it
-    raw: Any = None  # the stream of the array library, if the device has streams
+    of_cuda: ClassVar[type[Stream]]  # the class of `torch.Stream("cuda")`, set by `cuda.streams`
+    raw: Any = None  # the stream object of the array library, if the device has streams
 
     def __new__(cls, device: Any = None, *args: Any, **kwargs: Any) -> Any:
         if cls is Stream and _place(device).type == "cuda":
@@ -70,11 +70,11 @@ class Stream:
         return event
 
     def wait_event(self, event: Any) -> None:
-        """Make work that is queued from now on wait for an event."""
+        """Make work that is queued after this call wait for an event."""
         event.synchronize()
 
     def wait_stream(self, stream: Any) -> None:
-        """Make work that is queued from now on wait for the work that another stream has queued so far."""
+        """Make work that is queued after this call wait for the work that another stream has queued so far."""
         self.wait_event(stream.record_event())
 
     def __eq__(self, other: object) -> bool:
@@ -90,7 +90,7 @@ class Stream:
 class Event:
     """A marker in a stream, which can be waited for and can measure time."""
 
-    of_cuda: ClassVar[Callable[..., Event]]  # set like that of `Stream`
+    of_cuda: ClassVar[Callable[..., Event]]  # the class of `torch.Event("cuda")`, set by `cuda.streams`
 
     def __new__(cls, device: Any = None, *args: Any, **kwargs: Any) -> Any:
         if cls is Event and device is not None and devices.device(device).type == "cuda":
@@ -106,7 +106,7 @@ class Event:
         self._time: float | None = None
 
     def record(self, stream: Any = None) -> None:
-        """Record the event at the end of a stream's queue (by default the current stream's)."""
+        """Record the event at the end of a stream's queue (by default of the current stream)."""
         self._time = time.perf_counter()
 
     def query(self) -> bool:
@@ -120,7 +120,7 @@ class Event:
         """Make a stream (by default the current one) wait for the event."""
 
     def elapsed_time(self, end_event: Event) -> float:
-        """The milliseconds from this event to a later one.  Both must have `enable_timing=True` and must have been recorded."""
+        """Return the milliseconds between this event and a later one; both need `enable_timing=True` and must be recorded."""
         if not (self._timed and end_event._timed):
             raise ValueError("Both events must be created with argument 'enable_timing=True'.")
         if self._time is None or end_event._time is None:
@@ -136,7 +136,7 @@ Stream.__module__ = Event.__module__ = "flambeau"
 
 
 def get_device_module(device: Any = None) -> ModuleType:
-    """The module of a device type: `torch.cuda` for `"cuda"`.  RuntimeError if the type has none.
+    """Return the module of a device type: `torch.cuda` for `"cuda"`.  Raise RuntimeError if the type has none.
 
     >>> torch.get_device_module("cuda") is torch.cuda
     True

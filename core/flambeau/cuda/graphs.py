@@ -16,7 +16,7 @@ from . import streams
 __all__ = ["CUDAGraph", "graph", "graph_pool_handle", "is_current_stream_capturing", "make_graphed_callables"]
 
 _next_pool = itertools.count(1).__next__
-_pools: dict[Any, Any] = {}  # the memory pools that graphs share, by handle
+_pools: dict[Any, Any] = {}  # memory pools by handle; several graphs can share one
 
 
 def is_current_stream_capturing() -> bool:
@@ -25,12 +25,12 @@ def is_current_stream_capturing() -> bool:
 
 
 def graph_pool_handle() -> tuple[int, int]:
-    """A handle of a memory pool that graphs can share."""
+    """Return the handle of a new memory pool that graphs can share."""
     return 0, _next_pool()
 
 
 class CUDAGraph:
-    """Work captured from a stream, which can be replayed on the same memory.  See `graph`."""
+    """Work captured from a stream, which `replay` runs again on the same memory.  See `graph` for capturing."""
 
     def __init__(self, keep_graph: bool = False) -> None:
         if not runtime.is_available():
@@ -44,7 +44,7 @@ class CUDAGraph:
         cuda = runtime.init()
         if self._handle not in _pools:
             _pools[self._handle] = getattr(pool, "raw", None) or cuda.create_pool()
-        # A graph needs memory that nothing else uses, because every replay writes to it.
+        # A graph requires memory that nothing else uses, because every replay writes to it.
         self._pool = _pools[self._handle]
         self._using = cuda.using_pool(self._pool)
         self._using.__enter__()
@@ -58,7 +58,7 @@ class CUDAGraph:
             self._using.__exit__(None, None, None)
 
     def replay(self) -> None:
-        """Run the captured work in the current stream."""
+        """Run the captured work on the current stream."""
         if self._raw is None:
             raise RuntimeError("Called CUDAGraph::replay without a preceding successful capture.")
         self._raw.launch(runtime.init().current_stream(runtime.current_device()))
@@ -69,12 +69,12 @@ class CUDAGraph:
         _pools.pop(self._handle, None)
 
     def pool(self) -> Any:
-        """The handle of the graph's memory pool, which other graphs can share."""
+        """Return the handle of the graph's memory pool, which other graphs can share."""
         return self._handle
 
 
 class graph:
-    """Context whose work is captured instead of run::
+    """Context that captures work on CUDA devices instead of running it::
 
         g = torch.cuda.CUDAGraph()
         with torch.cuda.graph(g):
@@ -84,7 +84,10 @@ class graph:
     Args:
         cuda_graph: the graph to capture into.
         pool: the memory pool to use, from `graph_pool_handle()` or another graph's `pool()`.
-        stream: the stream to capture; by default one that all captures share.
+        stream: the stream to capture; by default one stream shared by all captures.
+        capture_error_mode: which unsafe calls raise during capture: `"global"`, `"thread_local"` or `"relaxed"`.
+        enable_annotations: no effect.
+        check_input_liveness: no effect.
     """
 
     default_capture_stream: streams.Stream | None = None
@@ -119,13 +122,15 @@ class graph:
 def make_graphed_callables(
     callables: Any, sample_args: Any, num_warmup_iters: int = 3, allow_unused_input: bool = False, pool: Any = None
 ) -> Any:
-    """Callables (modules or functions of tensors) whose forward and backward are captured and replayed.
+    """Capture the forward and backward of callables (modules or functions of tensors) as CUDA graphs.
+
+    Returns callables that replay the graphs; a module is returned itself, with its `forward` replaced.
 
     Args:
         callables: a module or function, or a tuple of them.
         sample_args: the arguments to capture each callable with; later arguments must have the same shapes.
         num_warmup_iters: the number of calls of each callable before it is captured.
-        allow_unused_input: whether the result may be independent of an argument that requires grad.
+        allow_unused_input: whether the outputs may be independent of an argument that requires grad.
         pool: the memory pool to use.
     """
     if not isinstance(callables, tuple):
@@ -139,7 +144,7 @@ def make_graphed_callables(
 
 
 class _Graphed:
-    """A callable with the graphs of its forward and backward, and the tensors that these read and write."""
+    """A callable with the captured graphs of its forward and backward, and their static input and output tensors."""
 
     def __init__(self, function: Any, args: Sequence[Tensor], warmups: int, allow_unused: bool, pool: Any) -> None:
         self.function, self.inputs, self.allow_unused = function, tuple(args), allow_unused
@@ -186,7 +191,7 @@ class _Graphed:
         return [next(results) if input.requires_grad else None for input in self.inputs + self.parameters]
 
     def stand_in(self) -> Any:
-        """The module with its `forward` replaced, or a function."""
+        """Return the module with its `forward` replaced, or a function that replays the graphs."""
         run = self._function()
         if hasattr(self.function, "forward"):
             self.function.forward = run

@@ -1,4 +1,4 @@
-"""The memory of CUDA devices: statistics, control of the allocator, and memory pools."""
+"""Memory of CUDA devices: statistics, settings of the allocator, and memory pools."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
 
 
 def memory_stats(device: Any = None) -> dict[str, int]:
-    """Statistics of a device's allocator, such as `"allocated_bytes.all.peak"`; empty before CUDA has been used.
+    """Return statistics of a device's allocator, such as `"allocated_bytes.all.peak"`; empty before CUDA is initialized.
 
     >>> torch.cuda.memory_stats().get("allocated_bytes.all.current", 0)
     0
@@ -37,7 +37,7 @@ def memory_stats(device: Any = None) -> dict[str, int]:
 
 
 def host_memory_stats() -> dict[str, Any]:
-    """Statistics of the allocator of page-locked host memory; empty before CUDA has been used."""
+    """Return statistics of the allocator of page-locked host memory; empty before CUDA is initialized."""
     return OrderedDict(sorted(runtime.init().host_memory_stats().items())) if runtime.is_initialized() else OrderedDict()
 
 
@@ -53,46 +53,46 @@ def _nested(flat: dict[str, Any]) -> dict[str, Any]:
 
 
 def memory_stats_as_nested_dict(device: Any = None) -> dict[str, Any]:
-    """`memory_stats` as nested dicts, with a level for each part of a name."""
+    """Return `memory_stats` as nested dicts, with one level for each part of a dotted name."""
     return _nested(memory_stats(device))
 
 
 def host_memory_stats_as_nested_dict() -> dict[str, Any]:
-    """`host_memory_stats` as nested dicts, with a level for each part of a name."""
+    """Return `host_memory_stats` as nested dicts, with one level for each part of a dotted name."""
     return _nested(host_memory_stats())
 
 
 def memory_allocated(device: Any = None) -> int:
-    """The number of bytes that tensors occupy on a device."""
+    """Return the number of bytes that tensors occupy on a device."""
     return memory_stats(device).get("allocated_bytes.all.current", 0)
 
 
 def max_memory_allocated(device: Any = None) -> int:
-    """The maximal number of bytes that tensors have occupied since the start, or since `reset_peak_memory_stats`."""
+    """Return the peak number of bytes that tensors occupied since the start or `reset_peak_memory_stats`."""
     return memory_stats(device).get("allocated_bytes.all.peak", 0)
 
 
 def memory_reserved(device: Any = None) -> int:
-    """The number of bytes that the caching allocator holds on a device, whether in use or not."""
+    """Return the number of bytes that the caching allocator holds on a device, used and unused."""
     return memory_stats(device).get("reserved_bytes.all.current", 0)
 
 
 def max_memory_reserved(device: Any = None) -> int:
-    """The maximal number of bytes that the caching allocator has held."""
+    """Return the peak number of bytes that the caching allocator held since the start or `reset_peak_memory_stats`."""
     return memory_stats(device).get("reserved_bytes.all.peak", 0)
 
 
-memory_cached, max_memory_cached = memory_reserved, max_memory_reserved  # their names in PyTorch before 1.4
+memory_cached, max_memory_cached = memory_reserved, max_memory_reserved  # names in PyTorch before 1.4
 
 
 def reset_peak_memory_stats(device: Any = None) -> None:
-    """Reset the peak statistics to the current values."""
+    """Reset the peak memory statistics of a device to the current values."""
     index = runtime.index_of(device)
     runtime.init().reset_memory_stats(index, "peak")
 
 
 def reset_accumulated_memory_stats(device: Any = None) -> None:
-    """Reset the counts of allocations and releases to zero."""
+    """Reset a device's counts of allocations and releases to zero."""
     index = runtime.index_of(device)
     runtime.init().reset_memory_stats(index, "accumulated")
 
@@ -111,13 +111,13 @@ def reset_accumulated_host_memory_stats() -> None:
 
 
 def mem_get_info(device: Any = None) -> tuple[int, int]:
-    """The numbers of free and of total bytes of a device."""
+    """Return the numbers of free and of total bytes of a device."""
     index = runtime.index_of(device)
     return runtime.init().memory_info(index)
 
 
 def memory_snapshot(mempool_id: Any = None, include_traces: bool = True) -> list[dict[str, Any]]:
-    """The blocks that the allocators hold, each a dict of device, address, sizes, and whether it is in use."""
+    """Return the memory blocks that the allocators hold; each is a dict with its device, address, sizes and state."""
     return runtime.init().memory_blocks()
 
 
@@ -129,7 +129,7 @@ _ROWS = {
 
 
 def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
-    """A table of the allocator's statistics, to print."""
+    """Return a printable table of the allocator's statistics."""
     stats, index = memory_stats(device), runtime.index_of(device)
     lines = [
         "=" * 75,
@@ -166,13 +166,13 @@ def _count(number: int) -> str:
 
 
 def empty_cache() -> None:
-    """Return memory that the allocator holds, but no tensor uses, to the device."""
+    """Return unused cached memory of the allocator to the device."""
     if runtime.is_initialized():
         runtime.init().empty_cache()
 
 
 def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None:
-    """Limit this process to a fraction of a device's memory."""
+    """Limit this process to a fraction of a device's memory, a float from 0 to 1."""
     cuda = runtime.init()
     if not isinstance(fraction, float):
         raise TypeError("Invalid type for fraction argument, must be `float`")
@@ -182,17 +182,17 @@ def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None
 
 
 def get_per_process_memory_fraction(device: Any = None) -> float:
-    """The fraction of a device's memory that this process may use."""
+    """Return the fraction of a device's memory that this process may use."""
     return runtime.init().memory_fraction(runtime.index_of(device))
 
 
 def get_allocator_backend() -> str:
-    """The name of the allocator: `native`, the caching allocator."""
+    """Return the name of the allocator: always `"native"`, the caching allocator."""
     return "native"
 
 
 def caching_allocator_alloc(size: int, device: Any = None, stream: Any = None) -> int:
-    """Allocate memory for another library; returns its address, to be released by `caching_allocator_delete`."""
+    """Allocate device memory for another library and return its address, to be freed by `caching_allocator_delete`."""
     if not isinstance(stream, (int, type(None))) and not hasattr(stream, "cuda_stream"):
         raise TypeError(
             "Invalid type for stream argument, must be `torch.cuda.Stream` or `int` representing a pointer to a existing stream"
@@ -206,14 +206,14 @@ def caching_allocator_delete(mem_ptr: int) -> None:
 
 
 def caching_allocator_enable(value: bool = True) -> None:
-    """Set whether released memory is kept for reuse, or returned to the device at once."""
+    """Set whether released memory is kept for reuse, or returned to the device immediately."""
     if runtime.is_initialized():
         runtime.init().use_cache(value)
 
 
 @contextmanager
 def caching_allocator_disabled() -> Iterator[None]:
-    """Context in which released memory is returned to the device at once."""
+    """Return released memory to the device immediately within the context, instead of caching it."""
     caching_allocator_enable(False)
     try:
         yield
@@ -244,28 +244,30 @@ class CUDAPluggableAllocator:
         return self
 
     def allocate(self, size: int, index: int) -> int:
-        """Allocate memory on device `index` for its current stream; returns the address."""
+        """Allocate memory on device `index` for its current stream and return its address."""
         pointer = self._allocate(size, index, runtime.init().current_stream(index).ptr) or 0
         self._sizes[pointer] = size
         return pointer
 
     def release(self, pointer: int, index: int) -> None:
-        """Release memory that `allocate` returned."""
+        """Free memory that `allocate` returned."""
         self._release(pointer, self._sizes.pop(pointer, 0), index, runtime.init().current_stream(index).ptr)
 
 
 def change_current_allocator(allocator: CUDAPluggableAllocator) -> None:
-    """Use this allocator from now on.  RuntimeError if memory has been allocated already."""
+    """Use this allocator from now on.  Raise RuntimeError if memory has already been allocated."""
     if memory_stats().get("allocation.all.allocated", 0):
         raise RuntimeError("Can't swap an already initialized allocator")
     runtime.init().set_allocator(allocator.allocate, allocator.release)
 
 
 class MemPool:
-    """A separate memory pool, from which allocations inside `use_mem_pool` are made.
+    """A separate memory pool; allocations inside `use_mem_pool` use it.
 
     Args:
         allocator: the allocator of the pool's memory; by default the device's.
+        use_on_oom: no effect.
+        no_split: no effect.
     """
 
     _ids = iter(range(1, 2**62))
@@ -278,12 +280,12 @@ class MemPool:
         self.id: Final = (0, next(self._ids))
 
     def snapshot(self, include_traces: bool = True) -> list[dict[str, Any]]:
-        """The blocks that the pool holds."""
+        """Return the memory blocks that the pool holds."""
         return [block for block in memory_snapshot() if block["segment_pool_id"] == id(self.raw)]
 
 
 @contextmanager
 def use_mem_pool(pool: MemPool, device: Any = None) -> Iterator[None]:
-    """Context in which memory on a device is allocated from `pool`."""
+    """Allocate memory on a device from `pool` within the context."""
     with runtime.device(device), runtime.init().using_pool(pool.raw):
         yield

@@ -1,4 +1,4 @@
-"""Monitoring of devices by the driver's management library (NVML): load, temperature, power, processes."""
+"""Monitoring of devices with NVML, the driver's management library: load, temperature, power, processes."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ def _check(status: int) -> None:
 
 
 def _index(device: Any) -> int:
-    """The index of a device.  NVML works without a CUDA backend; the current device is then 0."""
+    """Return the index of a device; 0 for the current device if no CUDA backend is installed, which NVML does not require."""
     return 0 if device is None and not runtime.is_available() else runtime.index_of(device)
 
 
 def _handle(device: Any) -> ctypes.c_void_p:
-    """NVML's handle of a device; NVML's own numbering ignores `CUDA_VISIBLE_DEVICES`."""
+    """Return the NVML handle of a device; maps the index by `CUDA_VISIBLE_DEVICES`, which NVML ignores."""
     library, index, handle = _library(), _index(device), ctypes.c_void_p()
     visible = [entry for entry in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if entry]
     if visible and not visible[index].isdecimal():
@@ -72,37 +72,37 @@ def _ask(function: str, device: Any, result: _T, *arguments: int) -> _T:
 
 
 def utilization(device: Any = None) -> int:
-    """The percentage of time, over about the last second, in which the device was computing."""
+    """Return the percentage of time, over about the last second, in which the device was computing."""
     return _ask("nvmlDeviceGetUtilizationRates", device, _Utilization()).gpu
 
 
 def memory_usage(device: Any = None) -> int:
-    """The percentage of time, over about the last second, in which the device's memory was read or written."""
+    """Return the percentage of time, over about the last second, in which the device's memory was read or written."""
     return _ask("nvmlDeviceGetUtilizationRates", device, _Utilization()).memory
 
 
 def device_memory_used(device: Any = None) -> int:
-    """The bytes of the device's memory that all processes together use."""
+    """Return the number of bytes of the device's memory that all processes together use."""
     return _ask("nvmlDeviceGetMemoryInfo", device, _Memory()).used
 
 
 def temperature(device: Any = None) -> int:
-    """The device's temperature in degrees Celsius."""
+    """Return the device's temperature in degrees Celsius."""
     return _ask("nvmlDeviceGetTemperature", device, ctypes.c_uint(), _GPU_SENSOR).value
 
 
 def power_draw(device: Any = None) -> int:
-    """The power consumption of the device in milliwatts."""
+    """Return the power consumption of the device in milliwatts."""
     return _ask("nvmlDeviceGetPowerUsage", device, ctypes.c_uint()).value
 
 
 def clock_rate(device: Any = None) -> int:
-    """The clock rate of the multiprocessors in MHz."""
+    """Return the clock rate of the multiprocessors in MHz."""
     return _ask("nvmlDeviceGetClockInfo", device, ctypes.c_uint(), _SM_CLOCK).value
 
 
 def list_gpu_processes(device: Any = None) -> str:
-    """A printable list of the processes on a device and the memory they use."""
+    """Return a printable list of the processes on a device and the memory they use."""
     try:
         handle = _handle(device)
     except RuntimeError as error:

@@ -1,4 +1,7 @@
-"""`torch.cuda.nvtx`: marks for NVIDIA's profilers, which flambeau does not set; `torch.profiler` has its own ranges."""
+"""`torch.cuda.nvtx`: ranges for NVIDIA's profilers, which are not supported.
+
+Its functions raise RuntimeError, as in PyTorch without CUDA.  `torch.profiler.record_function` names ranges instead.
+"""
 
 from __future__ import annotations
 
@@ -11,39 +14,39 @@ __all__ = ["mark", "range", "range_end", "range_pop", "range_push", "range_start
 
 def _refuse() -> NoReturn:
     raise RuntimeError(
-        "NVTX functions not installed. Are you sure you have a CUDA build? (flambeau has none; torch.profiler.record_function "
-        "names ranges in its traces)"
+        "NVTX functions not installed. Are you sure you have a CUDA build? (flambeau does not support NVTX; use "
+        "torch.profiler.record_function to name ranges)"
     )
 
 
 def range_push(msg: str) -> int:
-    """Open a range on this thread.  RuntimeError, as in PyTorch without CUDA."""
+    """Raise RuntimeError; in PyTorch, opens a range on this thread."""
     _refuse()
 
 
 def range_pop() -> int:
-    """Close the range that was opened last.  RuntimeError, as in PyTorch without CUDA."""
+    """Raise RuntimeError; in PyTorch, closes the range opened last."""
     _refuse()
 
 
 def range_start(msg: str) -> int:
-    """Open a range that another thread may close.  RuntimeError, as in PyTorch without CUDA."""
+    """Raise RuntimeError; in PyTorch, opens a range that another thread may close."""
     _refuse()
 
 
 def range_end(range_id: int) -> None:
-    """Close a range that `range_start` opened.  RuntimeError, as in PyTorch without CUDA."""
+    """Raise RuntimeError; in PyTorch, closes a range that `range_start` opened."""
     _refuse()
 
 
 def mark(msg: str) -> None:
-    """Mark a moment.  RuntimeError, as in PyTorch without CUDA."""
+    """Raise RuntimeError; in PyTorch, marks a point in time."""
     _refuse()
 
 
 @contextmanager
 def range(msg: str, *args: Any, **kwargs: Any) -> Iterator[None]:
-    """A context, or decorator, that opens and closes a range.  RuntimeError, as in PyTorch without CUDA."""
+    """Raise RuntimeError; in PyTorch, a context or decorator that opens and closes a range."""
     range_push(msg.format(*args, **kwargs))
     try:
         yield

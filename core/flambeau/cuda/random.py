@@ -1,4 +1,4 @@
-"""The random generators of CUDA devices."""
+"""Random number generators of CUDA devices."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = [
 
 
 def default_generators() -> tuple[generators.Generator, ...]:
-    """The default generator of each device."""
+    """Return the default generator of each device."""
     return tuple(_of(index) for index in range(runtime.device_count()))
 
 
@@ -53,19 +53,19 @@ def seed_all() -> None:
 
 
 def initial_seed() -> int:
-    """The seed of the current device's generator."""
+    """Return the seed of the current device's generator."""
     runtime.init()
     return _of(None).initial_seed()
 
 
 def get_rng_state(device: Any = "cuda") -> Tensor:
-    """The state of a device's generator, a ByteTensor."""
+    """Return the state of a device's generator as a ByteTensor."""
     runtime.init()
     return _of(device).get_state()
 
 
 def get_rng_state_all() -> list[Tensor]:
-    """The states of all devices' generators."""
+    """Return the states of all devices' generators."""
     return [generator.get_state() for generator in default_generators()]
 
 

@@ -1,7 +1,7 @@
-"""Sharing device memory between processes, by handles, and keeping it alive.
+"""Sharing device memory with other processes by CUDA IPC handles.
 
-The process that owns the memory keeps it alive until all processes that it was lent to have released it.  Each loan has a byte
-in memory that both processes share, which the borrower clears on release.
+The owning process keeps shared memory alive until all receiving processes have released it.  Each transfer has a flag: one byte
+in memory that both processes share.  The owner sets it to 1, the receiver clears it on release.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from . import streams
 
 __all__ = ["borrow", "collect", "ipc_collect", "lend"]
 
-_lent: list[tuple[Any, Tensor]] = []  # a byte that is 1 while the borrower has the memory, and a tensor that keeps it alive
+_lent: list[tuple[Any, Tensor]] = []  # (flag byte, tensor that keeps the memory alive) of each transfer
 
 
 def lend(tensor: Tensor, byte: Any) -> tuple[bytes, int, int, int]:
-    """The arguments of `borrow`: a handle of the tensor's memory, the offset and size of the storage in it, and the device.
+    """Return the arguments of `borrow`: the IPC handle, the storage's offset and size in bytes, and the device index.
 
-    `byte` is a writable buffer of one byte that is shared with the other process.
+    `byte` is the flag of the transfer: a writable buffer of one byte shared with the receiving process.
     """
     collect()
     place, storage = tensor.device.index or 0, tensor.untyped_storage()
-    streams.current_stream(place).synchronize()  # the other process cannot wait for work that is still queued here
+    streams.current_stream(place).synchronize()  # the receiving process cannot wait for work that is still queued here
     handle, offset = runtime.init().memory_handle(storage.data_ptr())
     byte[0] = 1
     _lent.append((byte, tensor.detach()))
@@ -34,9 +34,9 @@ def lend(tensor: Tensor, byte: Any) -> tuple[bytes, int, int, int]:
 
 
 def borrow(handle: bytes, offset: int, size: int, index: int, byte: Any) -> Tensor:
-    """The memory of another process's storage, as a tensor of bytes."""
+    """Open the memory of another process's storage and return it as a uint8 tensor."""
     for own, tensor in _lent:
-        if own is byte:  # it was sent back to its owner, which cannot open its own handle
+        if own is byte:  # the tensor was sent back to its owner, which cannot open its own handle
             byte[0] = 0
             return tensor.untyped_storage().as_tensor(dtypes.uint8)
 
@@ -49,11 +49,11 @@ def borrow(handle: bytes, offset: int, size: int, index: int, byte: Any) -> Tens
 
 
 def collect() -> None:
-    """Release lent memory that the borrowers have released."""
+    """Drop references to shared memory that the receiving processes have released."""
     _lent[:] = [loan for loan in _lent if loan[0][0]]
 
 
 def ipc_collect() -> None:
-    """Release the memory of tensors that were sent to other processes and are no longer used there."""
+    """Free memory of tensors that were sent to other processes and are no longer used there."""
     runtime.init()
     collect()

@@ -46,14 +46,14 @@ class Stream(generic.Stream):
 
     @classmethod
     def of_raw(cls, raw: RawStream, index: int) -> Stream:
-        """A Stream for a stream of the array library."""
+        """Wrap a stream of the array library."""
         stream: Stream = object.__new__(Stream)
         stream._set(raw, index)
         return stream
 
     @staticmethod
     def priority_range() -> tuple[int, int]:
-        """The lowest and the highest priority."""
+        """Return the lowest and the highest priority."""
         return 0, -5
 
     @property
@@ -63,7 +63,7 @@ class Stream(generic.Stream):
         return c_void_p(self.cuda_stream)
 
     def __cuda_stream__(self) -> tuple[int, int]:
-        """The CUDA stream protocol for other libraries: its version and the stream's address."""
+        """Return the version of the CUDA stream protocol (0) and the stream's address, for other libraries."""
         return 0, self.cuda_stream
 
     def query(self) -> bool:
@@ -87,7 +87,7 @@ class Stream(generic.Stream):
 
 
 class ExternalStream(Stream):
-    """A stream that another library has created, given by its address."""
+    """A stream created by another library, given by its address."""
 
     def __init__(self, stream_ptr: int, device: Any = None, **kwargs: Any) -> None:
         index = runtime.index_of(device)
@@ -95,7 +95,7 @@ class ExternalStream(Stream):
 
 
 class Event(generic.Event):
-    """A marker in a stream.
+    """A marker in the queue of a CUDA stream.
 
     Args:
         enable_timing: whether the event can measure time.
@@ -120,7 +120,7 @@ class Event(generic.Event):
 
     @classmethod
     def from_ipc_handle(cls, device: Any, handle: bytes) -> Event:
-        """The event of another process, given by its `ipc_handle`."""
+        """Open the event of another process, given the bytes from its `ipc_handle`."""
         event = cls(interprocess=True)
         event._place(runtime.index_of(device))
         with runtime.device(event.device):
@@ -165,10 +165,10 @@ class Event(generic.Event):
         return runtime.init().elapsed_time(self.raw, end_event.raw)
 
     def ipc_handle(self) -> bytes:
-        """A handle that another process can open; the event must have been created with `interprocess=True`."""
+        """Return a handle that another process can open; the event must be created with `interprocess=True`."""
         if self.raw is None:
             self.record()
-        return runtime.init().event_handle(self.raw)  # type: ignore[arg-type]  # recorded just above
+        return runtime.init().event_handle(self.raw)  # type: ignore[arg-type]  # `record` has set it
 
     def __repr__(self) -> str:
         return f"<torch.cuda.Event {self.cuda_event:#x}>" if self.raw is not None else "<torch.cuda.Event uninitialized>"
@@ -181,19 +181,19 @@ Stream.__module__ = ExternalStream.__module__ = Event.__module__ = "flambeau.cud
 
 
 def current_stream(device: Any = None) -> Stream:
-    """The current stream of a device, in which its work is queued."""
+    """Return the current stream of a device, to which its work is queued."""
     cuda, index = runtime.init(), runtime.index_of(device)
     return Stream.of_raw(cuda.current_stream(index), index)
 
 
 def default_stream(device: Any = None) -> Stream:
-    """The default stream of a device."""
+    """Return the default stream of a device."""
     cuda, index = runtime.init(), runtime.index_of(device)
     return Stream.of_raw(cuda.default_stream(index), index)
 
 
 def get_stream_from_external(data_ptr: int, device: Any = None) -> Stream:
-    """A stream that another library has created, given by its address."""
+    """Wrap a stream that another library created, given by its address."""
     return ExternalStream(data_ptr, device)
 
 
@@ -204,7 +204,7 @@ def set_stream(stream: Stream | None) -> None:
 
 
 class StreamContext:
-    """Context in which a stream and its device are the current ones; with None, nothing changes."""
+    """Context that makes a stream and its device the current ones; None has no effect."""
 
     def __init__(self, stream: Stream | None) -> None:
         self.stream = stream
@@ -224,7 +224,7 @@ class StreamContext:
 
 
 def stream(stream: Stream | None) -> StreamContext:
-    """Context in which work is queued in `stream`::
+    """Return a context in which work is queued to `stream`::
 
     with torch.cuda.stream(torch.cuda.Stream()):
         y = x @ x

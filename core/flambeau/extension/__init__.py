@@ -1,24 +1,24 @@
-"""The API of the core for authors of layers, backends and kernel packs, in addition to `flambeau` and `flambeau.backend`.
+"""The core's API for authors of layers, backends and kernel packs, in addition to `flambeau` and `flambeau.backend`.
 
-Everything else is internal and may change in any version.
+The rest of the core is internal and may change in any version.
 
 - Checks of arguments, with PyTorch's exceptions: `require_flags`, `require_dtype`, `require_constant`, `whole_numbers`, `as_int`,
   `as_float`; the types `Number` and `Dims` for annotations.
 - `warn`: `warnings.warn` that reports the first line outside of flambeau.
-- Composites in the graph: `with_grad_fn` shows the operations of a function as the single autograd node that PyTorch has,
+- Composites in the graph: `with_grad_fn` makes the operations of a function appear as one autograd node, as in PyTorch;
   `merge_nodes` does so for one result, and `rename_node` renames its node.
 - `open_to_overrides` makes the functions of a namespace overridable by `__torch_function__`.
-- Facts about operations: `declare(kind=Kind.POINTWISE)` for a function of a layer, `facts_of(name)`, and `names(...)` of all
-  functions that have some in common; with `Autocast`, `Facts`, `Kind`, `Linearity`, `Narrow`, `Order`, `operation_name` and
-  `is_inplace`.
-- Fused optimizer steps: `has_step`, `fused_step`, `step_count`; `evaluate`, after one; `is_mutable`, whether writing to a tensor
-  writes to its array.
-- Kernels: `Kernels`, a dictionary that registers them; `kernel_of`, the kernel of an operation for tensors like a given one;
-  `forward_of`, its array-API forward.
+- Facts about operations: `declare(kind=Kind.POINTWISE)` for a function of a layer, `facts_of(name)`, and `names(...)`, which
+  returns all functions with the given facts; also `Autocast`, `Facts`, `Kind`, `Linearity`, `Narrow`, `Order`, `operation_name`
+  and `is_inplace`.
+- Fused optimizer steps: `has_step`, `fused_step`, `step_count`; `evaluate`, to call after a step; `is_mutable`, whether writing
+  to a tensor writes to its array.
+- Kernels: `Kernels`, a dictionary that registers them; `kernel_of`, the kernel of an operation for a tensor's dtype and device;
+  `forward_of`, the operation's array-API forward.
 - `has_data`: whether a tensor has elements that can be read; `array_of`, the array that holds them.
 - `source(name)`: the Python source of the function that is generated for an operation.
-- `private_names`: the `__getattr__` of a module that has private names of PyTorch's, as `compat/table.py` lists them.
-- `schemas`, a module: schemas of operations in ATEN notation, and calls of functions as calls of operators.
+- `private_names`: builds the `__getattr__` of a module for the private PyTorch names listed in `compat/table.py`.
+- `schemas`, a module: schemas of operations in ATEN notation, and translation of function calls to operator calls.
 - `functions`: operations used by layers, in addition to those of the `torch` namespace.
 """
 

@@ -1,6 +1,6 @@
-"""Operators of `torch.ops.aten` that no public function of the same name and arguments computes.
+"""Operators of `torch.ops.aten` for which no public function has the same name and arguments.
 
-They occur in exported graphs (`torch.export`): a slice with its limits, a loss with its reduction as a number, a size.
+They occur in graphs from `torch.export`: for example a slice with its limits, or a loss whose reduction is a number.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from ..engine.tensors.tensor import Tensor
 __all__ = ["ATEN", "FUNCTIONAL_NAMES", "REDUCTIONS"]
 
 ATEN: dict[str, Callable[..., Any]] = {}
-REDUCTIONS = ("none", "mean", "sum")  # operators have their reduction as a number
+REDUCTIONS = ("none", "mean", "sum")  # operators take the index of the reduction
 
 FUNCTIONAL_NAMES = {
     "col2im": "fold", "cross_entropy_loss": "cross_entropy", "im2col": "unfold", "log_sigmoid": "logsigmoid",
     "nll_loss_nd": "nll_loss",
 }  # fmt: skip
-"""Operators that functions of `nn.functional` compute under another name."""
+"""Names of the `nn.functional` functions that compute operators with a different name."""
 
 register("cross_entropy_loss", {"schema": (
     "cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100, "
@@ -35,7 +35,7 @@ register("nll_loss_nd", {"schema": (
 
 
 def _operator(*schemas: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator: add an operator, whose schemas are those of the function's signature or the given ones."""
+    """Decorator: register an operator with the given schemas; by default they are derived from the function's signature."""
 
     def add(function: Callable[..., Any]) -> Callable[..., Any]:
         ATEN[function.__name__] = function
@@ -55,7 +55,7 @@ def _operator(*schemas: str, **facts: Any) -> Callable[[Callable[..., Any]], Cal
     "slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)", kind=Kind.VIEW
 )
 def slice(input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
-    """Part of one dimension, a view."""
+    """Return a view of part of one dimension."""
     dim %= input.dim()
     return input[(builtins.slice(None),) * dim + (builtins.slice(start, end, step),)]
 
@@ -64,19 +64,19 @@ def slice(input: Tensor, dim: int = 0, start: int | None = None, end: int | None
 def _to_copy(
     input: Tensor, *, dtype: Any = None, device: Any = None, memory_format: Any = None, layout: Any = None, **_: Any
 ) -> Tensor:
-    """A copy in another dtype, or on another device."""
+    """Copy to another dtype or device."""
     return input.to(device or input.device, dtype or input.dtype, copy=True, memory_format=memory_format)
 
 
 @_operator("index.Tensor")
 def index(input: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
-    """The elements at indices, one for each dimension; None for all of a dimension."""
+    """Return the elements at `indices`, one index tensor per dimension; None selects the full dimension."""
     return input[_index(indices)]
 
 
 @_operator()
 def index_put_(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
-    """Write to the elements at indices, or add to them."""
+    """Write `values` to the elements at `indices`, or add them if `accumulate`."""
     if not any(each is None for each in indices):
         return Tensor.index_put_(input, tuple(indices), values, accumulate)
     input[_index(indices)] = input[_index(indices)] + values if accumulate else values
@@ -85,8 +85,8 @@ def index_put_(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, 
 
 @_operator()
 def index_put(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
-    """A copy, written to at indices."""
-    return index_put_(input.clone(), indices, values, accumulate)  # type: ignore[no-any-return]  # of a decorated function
+    """Return a copy of `input` with `values` written to `indices`."""
+    return index_put_(input.clone(), indices, values, accumulate)  # type: ignore[no-any-return]  # decorated function
 
 
 def _index(indices: Sequence[Tensor | None]) -> tuple[Any, ...]:
@@ -101,38 +101,38 @@ def sym_size(input: Tensor, dim: int) -> int:
 
 @_operator()
 def sym_numel(input: Tensor) -> int:
-    """The number of elements."""
+    """Return the number of elements as an int."""
     return int(input.numel())
 
 
 @_operator()
 def _assert_scalar(condition: Any, message: str) -> None:
-    """Raise RuntimeError with a message unless a condition holds."""
+    """Raise RuntimeError with `message` if the condition is false."""
     if not condition:
         raise RuntimeError(message)
 
 
 @_operator(kind=Kind.VIEW)
 def numpy_T(input: Tensor) -> Tensor:
-    """The dimensions in reverse order."""
+    """Return a view with the dimensions in reverse order."""
     return input.permute(tuple(reversed(range(input.dim()))))
 
 
 @_operator(kind=Kind.VIEW)
 def alias(input: Tensor) -> Tensor:
-    """The same elements, a view."""
+    """Return a view of all elements."""
     return input.view_as(input)
 
 
 @_operator()
 def _pin_memory(input: Tensor, device: Any = None) -> Tensor:
-    """The same elements in page-locked memory."""
+    """Copy to page-locked memory."""
     return input.pin_memory(device)
 
 
 @_operator()
 def _sparse_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    """`beta * input + alpha * mat1 @ mat2` of a sparse `mat1`."""
+    """Compute `beta * input + alpha * mat1 @ mat2` for a sparse `mat1`."""
     from ..layouts.sparse import addmm
 
     result: Tensor = addmm(input, mat1, mat2, beta=beta, alpha=alpha)
@@ -141,7 +141,7 @@ def _sparse_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, a
 
 @_operator()
 def _sparse_mm_reduce_impl(input: Tensor, other: Tensor, reduce: str) -> tuple[Tensor, Tensor]:
-    """The product of a CSR tensor and a dense one by a reduction; and, as outside of training, no places of the extremes."""
+    """Multiply a CSR tensor by a dense one, combining products by `reduce`; the argmax/argmin result is empty."""
     from ..layouts.sparse import mm
 
     return mm(input, other, reduce), torch.empty(0, dtype=torch.int64, device=other.device)
@@ -152,19 +152,19 @@ def _sparse_mm_reduce_impl(input: Tensor, other: Tensor, reduce: str) -> tuple[T
 
 @_operator()
 def lift_fresh_copy(input: Tensor) -> Tensor:
-    """A copy of a constant, so that the program may write to it."""
+    """Copy a constant, so that the program may write to it."""
     return input.clone()
 
 
 @_operator("copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor")
 def copy(input: Tensor, other: Tensor) -> Tensor:
-    """The elements of `other` in the shape and dtype of `input`."""
+    """Copy `other` to the shape and dtype of `input`."""
     return input.clone().copy_(other)
 
 
 @_operator("slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor")
 def slice_scatter(input: Tensor, source: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """A copy of a tensor in which a slice has been written to."""
+    """Return a copy of `input` with `source` written to a slice."""
     result = input.clone()
     slice(result, *args, **kwargs).copy_(source)
     return result
@@ -195,18 +195,18 @@ for _mode in ("bilinear2d", "bicubic2d"):
     _add_resampling(f"_upsample_{_mode}_aa", _mode.rstrip("2d"), True, antialias=True)
 
 
-# --- functions under the names, and with the arguments, that operators have ---
+# --- functions with the names and arguments of operators ---
 
 
 @_operator()
 def tensordot(input: Tensor, other: Tensor, dims_self: Sequence[int], dims_other: Sequence[int]) -> Tensor:
-    """The product summed over some dimensions of each tensor."""
+    """Compute the product summed over the given dimensions of each tensor."""
     return torch.tensordot(input, other, (dims_self, dims_other))
 
 
 @_operator()
 def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    """Windows of one dimension: the method, not the function of `nn.functional`."""
+    """Return sliding windows of one dimension: `Tensor.unfold`, not `nn.functional.unfold`."""
     return Tensor.unfold(input, dimension, size, step)
 
 
@@ -227,13 +227,13 @@ def _convolution(
     groups: int,
     *choices_of_cudnn: bool,
 ) -> Tensor:
-    """A convolution, as traces of PyTorch's write it."""
+    """Compute a convolution, with the argument list that PyTorch's traces contain."""
     return torch.convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
 
 
 @_operator()
 def normal_functional(input: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
-    """A tensor like `input` of samples of a normal distribution."""
+    """Return a tensor like `input` filled with samples of a normal distribution."""
     return input.clone().normal_(mean, std, generator=generator)
 
 

@@ -1,4 +1,4 @@
-"""Recording of steps: the part of `transforms/capture` that `torch.compile` and similar tools use."""
+"""Recording of programs for `torch.compile` and similar tools: the public part of `transforms/capture`."""
 
 from __future__ import annotations
 

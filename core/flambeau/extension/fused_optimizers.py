@@ -1,7 +1,7 @@
-"""Fused optimizer steps: one kernel per step.
+"""Fused optimizer steps: one kernel call updates a parameter and its optimizer state.
 
-The backend of the parameter or a kernel pack may have one.  Where arrays are immutable, so that each write to a parameter costs a
-new array, the formulas in this file serve, compiled if the library can compile.
+The kernel comes from the backend or a kernel pack.  For immutable arrays, where each write to a parameter creates a new array,
+the formulas in this file are used, compiled if the library can compile.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["evaluate", "fused_step", "has_step", "is_mutable", "step_count"]
 
 
 def is_mutable(tensor: Tensor) -> bool:
-    """Whether writing to a tensor writes to its array; else it gets a new array, and so do its views.
+    """Whether writing to a tensor writes to its array; if not, the tensor and its views get new arrays.
 
     >>> is_mutable(torch.ones(1))
     True
@@ -40,10 +40,10 @@ def has_step(name: str, param: Tensor) -> bool:
 
 
 def fused_step(name: str, param: Tensor, grad: Tensor, *states: Tensor | None, **options: Any) -> bool:
-    """Update a parameter and its optimizer state by the kernel called `name`, if possible; returns whether it was.
+    """Update a parameter and its optimizer state by the kernel called `name`; return False if that is not possible.
 
-    The kernel gets contiguous raw arrays, all float32 or all float64: the parameter, its gradient, the states (None for a missing
-    one), and then the options by name.  It writes to all arrays except the gradient; where arrays are immutable, it returns
+    The kernel gets contiguous library arrays, all float32 or all float64: the parameter, its gradient, the states (None for a
+    missing one), and then the options by name.  It writes to all arrays except the gradient.  With immutable arrays, it returns
     new ones for the parameter and all states.
     """
     key, shape = param._key, param._array.shape
@@ -69,7 +69,7 @@ def fused_step(name: str, param: Tensor, grad: Tensor, *states: Tensor | None, *
 
 
 def step_count(step: Tensor) -> float:
-    """The number of steps that a 0-d tensor counts, as a number that compiled steps compute again.
+    """Return the value of a 0-d step counter; steps replayed by `torch.compile` read it again.
 
     >>> step_count(torch.tensor(3.0))
     3.0
@@ -80,14 +80,14 @@ def step_count(step: Tensor) -> float:
 
 
 def evaluate(params: Sequence[Tensor]) -> None:
-    """Mark the end of an optimizer step: a backend with lazy arrays computes the parameters now, once per step.
+    """Mark the end of an optimizer step: a backend with lazy arrays computes the parameters now, together.
 
     >>> evaluate([torch.ones(1)])
     """
     params[0]._key.backend.evaluate([param._array for param in params if param._key.backend is params[0]._key.backend])
 
 
-# --- the formulas, for immutable arrays ---------------------------------------------------------------------------
+# --- update formulas for immutable arrays -------------------------------------------------------------------------
 
 
 def _kernel_of_formula(name: str, backend: Backend) -> Callable[..., Any]:
@@ -104,8 +104,8 @@ def _compiled_formula(name: str, backend: Backend) -> Callable[..., Any]:
 def _adam_options(
     lr: float, beta1: float, beta2: float, eps: float, weight_decay: float, step: int, decoupled: bool, maximize: bool
 ) -> dict[str, Any]:
-    """Return the scalars of the update formula; only the flags among them change the sequence of operations."""
-    correction = (1 - beta2**step) ** 0.5  # of the bias of the denominator, moved to `eps` and `lr` to save a pass
+    """Return the scalars of the Adam formula; only the boolean ones change the sequence of operations."""
+    correction = (1 - beta2**step) ** 0.5  # bias correction of the denominator, moved to `eps` and `lr` to save a pass
     return {
         "mean_weight": 1 - beta1,
         "square_weight": 1 - beta2,
@@ -135,7 +135,7 @@ def _adam(
     decays: bool,
     maximize: bool,
 ) -> tuple[Any, ...]:
-    """Adam, or AdamW where `shrink` decays the weights; `largest` is the running maximum of AMSGrad."""
+    """Compute a step of Adam, or of AdamW if `shrink` decays the weights; `largest` is the running maximum of AMSGrad."""
     grad = -grad if maximize else grad
     if decays:
         param, grad = param * shrink, grad + decay * param
@@ -166,7 +166,7 @@ def _sgd(
     first: bool,
     maximize: bool,
 ) -> tuple[Any, ...]:
-    """SGD; the first step fills the velocity."""
+    """Compute a step of SGD; the first step sets the velocity to the gradient."""
     grad = -grad if maximize else grad
     if decays:
         grad = grad + decay * param
@@ -180,4 +180,4 @@ FORMULAS: dict[str, tuple[Callable[..., dict[str, Any]], Callable[..., tuple[Any
     "adam_step": (_adam_options, _adam),
     "sgd_step": (_sgd_options, _sgd),
 }
-"""For each kernel, how it turns the options into numbers, and the formula on arrays."""
+"""For each kernel name, a function that converts the options to scalars, and the update formula on arrays."""

@@ -1,4 +1,4 @@
-"""Access to the kernels of operations, for authors of kernels."""
+"""Access to the kernels and forwards of operations, for authors of kernels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Kernels", "array_of", "forward_of", "has_data", "kernel_of"]
 
 
 class Kernels(dict[str, Callable[..., Any]]):
-    """Kernels by operation name, for `Backend.kernels`; called, it registers functions by their own names.
+    """Kernels by operation name, for `Backend.kernels`; calling it registers a function under the function's name.
 
     Args:
         *args, **kwargs: the initial items, as for a `dict`.
@@ -28,16 +28,16 @@ class Kernels(dict[str, Callable[..., Any]]):
     """
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Register a function as the kernel of the operation that it is named after; returns it."""
+        """Register a function as the kernel of the operation with the same name, and return it."""
         self[function.__name__] = function
         return function
 
 
 def array_of(tensor: Tensor) -> Any:
-    """The array of the backend's library that holds a tensor's elements: itself, not a copy.
+    """Return the array of the backend's library that holds a tensor's elements, without a copy.
 
     Args:
-        tensor: any tensor. `torch.as_tensor(array, device=...)` is the way back.
+        tensor: any tensor. `torch.as_tensor(array, device=...)` converts an array to a tensor.
 
     Example:
         >>> from flambeau.extension import array_of
@@ -48,10 +48,13 @@ def array_of(tensor: Tensor) -> Any:
 
 
 def forward_of(name: str) -> Callable[..., Any]:
-    """The array-API forward of an operation, `(xp, arrays..., parameters...)`, which a kernel must agree with.
+    """Return the array-API forward of an operation, `(xp, arrays..., parameters...)`; kernels must compute the same results.
+
+    Args:
+        name: the name of the operation.
 
     Raises:
-        KeyError: there is no operation of that name.
+        KeyError: no operation has that name.
 
     Example:
         >>> import numpy
@@ -77,11 +80,15 @@ def has_data(tensor: Tensor) -> bool:
 
 
 def kernel_of(name: str, tensor: Tensor) -> Callable[..., Any]:
-    """The kernel of an operation for tensors with the dtype and device of `tensor`; it takes and returns arrays.
+    """Return the kernel of an operation for the dtype and device of `tensor`; it takes and returns library arrays.
+
+    Args:
+        name: the name of the operation.
+        tensor: a tensor with the dtype and device.
 
     Raises:
-        KeyError: there is no operation of that name.
-        NotImplementedError: the operation does not take the dtype.
+        KeyError: no operation has that name.
+        NotImplementedError: the operation does not support the dtype.
 
     Example:
         >>> import numpy

@@ -1,8 +1,8 @@
-"""Schemas of operations by name, and calls of public functions as calls of operators.
+"""Schemas of operations by name, and translation of public function calls to operator calls.
 
-An operator takes the arguments of its schema, in that order.  A public function of the same name may have them in another order
-and in other forms: `F.huber_loss(input, target, "mean", 0.5)` is the operator call `huber_loss(input, target, 1, 0.5)`.
-`operator_call` translates a call of a function, `as_operator` returns a function that takes an operator's arguments.
+An operator takes its arguments in the order of its schema.  A public function with the same name may take them in another order
+and form: `F.huber_loss(input, target, "mean", 0.5)` is the operator call `huber_loss(input, target, 1, 0.5)`.
+`operator_call` translates a function call; `as_operator` returns a function that takes an operator's arguments.
 
 Operators that PyTorch lacks are in the namespace `flambeau`, all others in `aten`.
 """
@@ -34,7 +34,7 @@ _OPERATOR_NAMES = {function: operator for operator, function in FUNCTIONAL_NAMES
     f"dropout{dims}d": "feature_dropout" for dims in (1, 2, 3)
 }
 _EMPTY = inspect.Parameter.empty
-_ELSEWHERE = frozenset({"out", "generator", "names", "inplace", "legacy", "requires_grad"})  # not among a graph's arguments
+_ELSEWHERE = frozenset({"out", "generator", "names", "inplace", "legacy", "requires_grad"})  # omitted from operator calls
 
 
 # --- operators by name ----------------------------------------------------------------------------------------------
@@ -67,7 +67,7 @@ def _functional(name: str) -> str:
 
 
 def namespace_of(name: str) -> str:
-    """The namespace of an operator: `aten` if PyTorch has one of that name, else `flambeau`.
+    """Return the namespace of an operator: `aten` if PyTorch has an operator with that name, else `flambeau`.
 
     >>> namespace_of("add_"), namespace_of("squareplus")
     ('aten', 'flambeau')
@@ -77,10 +77,10 @@ def namespace_of(name: str) -> str:
 
 @_cached
 def function_of(name: str) -> Any:
-    """The function or method that computes an operator, or None.
+    """Return the function or method that computes an operator, or None.
 
-    The in-place form of a function that has none writes the result to its argument; the functional form of a method that only
-    works in place writes to a copy.
+    A missing in-place form calls the function and writes the result to its first argument.  A missing functional form calls the
+    in-place method on a copy.
     """
     if name in ATEN:
         return ATEN[name]
@@ -94,7 +94,7 @@ def function_of(name: str) -> Any:
     method = getattr(torch.Tensor, name, None)
     if callable(method):
         return method
-    if name in OPS and namespace_of(name) != "aten":  # those under PyTorch's names take other arguments
+    if name in OPS and namespace_of(name) != "aten":  # operations with PyTorch names take other arguments than the operators
         return OPS[name].function
     if name.endswith("_") and namespace_of(name) == "aten":
         compute = function_of(name[:-1])
@@ -104,15 +104,15 @@ def function_of(name: str) -> Any:
 
 
 def _calls_method(function: Callable[..., Any]) -> bool:
-    """Whether a function of `torch` only calls the Tensor method of its name."""
+    """Whether a `torch` function only calls the Tensor method with the same name."""
     try:
         return [*inspect.signature(function).parameters] == ["input", "args", "kwargs"]
-    except ValueError:  # a function in C
+    except ValueError:  # builtin functions have no signature
         return False
 
 
 def operator_name(name: str) -> str:
-    """The name of the operator that a function of `nn.functional` computes.
+    """Return the name of the operator that a function of `nn.functional` computes.
 
     >>> operator_name("cross_entropy"), operator_name("relu")
     ('cross_entropy_loss', 'relu')
@@ -136,7 +136,7 @@ def schemas(name: str) -> tuple[FunctionSchema, ...]:
     aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
     """
     namespace, plain = namespace_of(name), _functional(name)
-    function = function_of(name) or function_of(plain)  # first: it may import the module that declares the schema
+    function = function_of(name) or function_of(plain)  # called first because it may import the module that declares the schema
     texts = _declared(name) or _declared(plain)
     if not texts and function is None:
         return ()
@@ -149,14 +149,14 @@ def schemas(name: str) -> tuple[FunctionSchema, ...]:
     if texts and all("(" in text and _operator_in(text) == name for text in texts):
         return tuple(parse(text, namespace) for text in texts)
     is_function = name == plain and not name.startswith("__")
-    if not is_function:  # the overload that only has a name is for names of dimensions, which methods lack
+    if not is_function:  # a declaration without arguments is an overload for dimension names, which methods do not have
         texts = [text if "(" in text else plain for text in texts]
     found = tuple(parse(_complete(text, plain, base), namespace) for text in texts or [base])
     return found if is_function else tuple(_method(name, schema) for schema in found if schema.arguments[0].is_tensor)
 
 
 def _declared(name: str) -> Sequence[str]:
-    """Return the declared schemas of an operator; those of its function, if none is declared for the operator itself."""
+    """Return the declared schemas of an operator; if it has none, those of the operator without the in-place suffix."""
     facts = facts_of(name)
     declared = () if facts is None else facts.schema
     texts = (declared,) if isinstance(declared, str) else declared
@@ -169,7 +169,7 @@ def _operator_in(text: str) -> str:
 
 
 def _complete(text: str, name: str, derived: str) -> str:
-    """A declared schema under the name of the operator, which may be an alias, with derived arguments where it has none."""
+    """Return a declared schema under the operator's name (which may be an alias), adding derived arguments if it has none."""
     head, _, rest = text.partition("(")
     overload_name = head.partition(".")[2]
     arguments = rest or derived.partition("(")[2]
@@ -177,7 +177,7 @@ def _complete(text: str, name: str, derived: str) -> str:
 
 
 def _method(name: str, schema: FunctionSchema) -> FunctionSchema:
-    """The schema of an in-place or operator method, from that of the function."""
+    """Return the schema of an in-place or operator method, derived from the function's schema."""
     first, separator, rest = schema.text.partition("(")[2].rpartition(" -> ")[0].partition(", ")
     returns = schema.text.rpartition(" -> ")[2]
     if is_inplace(name):
@@ -205,7 +205,7 @@ def overload(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> str:
 
 
 def bound_arguments(schema: FunctionSchema, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any] | None:
-    """The arguments of an operator's call by name, or None if they are not those of the schema."""
+    """Return the arguments of an operator call by name, or None if they do not match the schema."""
     positional = [argument.name for argument in schema.arguments if not argument.kwarg_only]
     if len(args) > len(positional):
         return None
@@ -217,12 +217,12 @@ def bound_arguments(schema: FunctionSchema, args: Sequence[Any], kwargs: dict[st
 
 
 def fits(schema: FunctionSchema, values: dict[str, Any]) -> bool:
-    """Whether arguments, by their names, are of the types of a schema.  A tensor may be a Python number."""
+    """Whether arguments, given by name, have the types of a schema.  A number is accepted for a tensor."""
     return all(_is_of_type(values[each.name], each.type) for each in schema.arguments if each.name in values)
 
 
 def _is_of_type(value: Any, kind: str) -> bool:
-    """Whether a value may be an argument of a type."""
+    """Whether a value may be an argument of the schema type `kind`, such as `"int[2]"` or `"Tensor?"`."""
     if kind.endswith("?"):
         return value is None or _is_of_type(value, kind[:-1])
     if kind.endswith("]"):
@@ -242,11 +242,11 @@ def _is_of_type(value: Any, kind: str) -> bool:
     return kind not in types or isinstance(value, types[kind])
 
 
-# --- calls of functions as calls of operators -----------------------------------------------------------------------
+# --- translation of function calls to operator calls ----------------------------------------------------------------
 
 
 class OperatorCall(NamedTuple):
-    """A call of an operator."""
+    """An operator call: the schema of the overload, and its arguments."""
 
     schema: FunctionSchema
     args: list[Any]
@@ -256,15 +256,16 @@ class OperatorCall(NamedTuple):
 def operator_call(name: str, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> OperatorCall | None:
     """Translate a call of a public function to a call of an operator.
 
-    Arguments come in the order of the schema, without defaults at the end; those that can only be given by name are in `kwargs`.
+    Arguments are in the order of the schema, without trailing defaults; keyword-only arguments are in `kwargs`.
 
     Args:
         name: the operator's name.
-        function: the function, whose signature has the names of the arguments.
-        args, kwargs: the arguments of the function's call.
+        function: the public function; its signature gives the argument names.
+        args: the positional arguments of the function call.
+        kwargs: the keyword arguments of the function call.
 
     Returns:
-        The call, or None if no schema accepts the arguments.
+        The call, or None if no schema takes these arguments.
 
     >>> operator_call("huber_loss", F.huber_loss, ["x", "y"], {"delta": 0.5}).args
     ['x', 'y', 1, 0.5]
@@ -286,15 +287,17 @@ def operator_call(name: str, function: Callable[..., Any], args: Sequence[Any], 
 def named_arguments(
     schema: FunctionSchema, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], missing: Any = None
 ) -> dict[str, Any] | None:
-    """The arguments of a function's call by their names in a schema, or None if the schema lacks one of them.
+    """Return the arguments of a function call by their names in a schema, or None if the schema does not match.
 
     Args:
-        schema, function: the operator's schema and the function.
-        args, kwargs: the arguments of the function's call.
-        missing: the value of required arguments that the function does not have; by default, the schema is refused.
+        schema: the operator's schema.
+        function: the called function.
+        args: the positional arguments of the function call.
+        kwargs: the keyword arguments of the function call.
+        missing: a value for required arguments that the function does not have; with None, the result is None.
 
     Raises:
-        TypeError: the function does not take these arguments.
+        TypeError: the function does not accept these arguments.
     """
     parameters = _parameters(function)
     if parameters is None:
@@ -311,11 +314,11 @@ def named_arguments(
         target = names.get(parameter.name)
         if parameter.kind is parameter.VAR_POSITIONAL:
             rest = given.get(parameter.name, ())
-            if parameter.name == "args":  # several orders of arguments
+            if parameter.name == "args":  # the function accepts several argument orders
                 if len(values) + len(rest) > len(positional):
                     return None
                 values.update(zip(positional[len(values) :], rest, strict=False))
-            elif parameter.name == "rest" and rest:  # after the first of several sizes
+            elif parameter.name == "rest" and rest:  # sizes given as separate arguments, after the first one
                 values[positional[-1]] = [values[positional[-1]], *rest]
             elif target is not None and (rest or parameter.name not in kwargs):
                 values[target] = list(rest[0]) if len(rest) == 1 and isinstance(rest[0], (list, tuple)) else list(rest)
@@ -332,7 +335,7 @@ def named_arguments(
 
 
 def _complete_arguments(schema: FunctionSchema, values: dict[str, Any], missing: Any) -> dict[str, Any] | None:
-    """The arguments without None where the schema has another default.  None if one is missing or unknown."""
+    """Drop None values of non-optional arguments; return None if an argument is unknown, or missing without `missing`."""
     known = {argument.name: argument for argument in schema.arguments}
     if not values.keys() <= known.keys():
         return None
@@ -346,7 +349,7 @@ def _complete_arguments(schema: FunctionSchema, values: dict[str, Any], missing:
 
 
 def _matters(default: Any, argument: Argument) -> bool:
-    """Whether the default of a function's parameter is to be given to the operator, which has another one, or none."""
+    """Whether a parameter's default must be passed to the operator, whose argument has another default or none."""
     return default is not _EMPTY and argument.default is not None
 
 
@@ -369,7 +372,7 @@ def _parameters(function: Callable[..., Any]) -> inspect.Signature | None:
 
 @functools.lru_cache(maxsize=4096)
 def _names_in_schema(schema: FunctionSchema, function: Callable[..., Any]) -> dict[str, str]:
-    """The name in a schema of each parameter: the same one; the others, by position, are the arguments that remain."""
+    """Map parameter names to argument names of a schema: by equal names, then the remaining ones by position."""
     parameters = inspect.signature(function).parameters
     known = {argument.name: argument for argument in schema.arguments}
     names = {name: name for name in parameters if name in known}
@@ -381,7 +384,7 @@ def _names_in_schema(schema: FunctionSchema, function: Callable[..., Any]) -> di
 
 
 def ordered(schema: FunctionSchema, values: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-    """The arguments of an operator's call in the order of its schema, without those that are defaults."""
+    """Split the arguments of an operator call into positional and keyword ones, omitting (trailing) defaults."""
     positional: list[Any] = []
     needed = 0
     keywords: dict[str, Any] = {}
@@ -399,7 +402,7 @@ def ordered(schema: FunctionSchema, values: dict[str, Any]) -> tuple[list[Any], 
 
 
 def _converted(value: Any, argument: Argument) -> Any:
-    """Convert an argument of a function: a tuple or a number to a list, the name of a reduction to its number."""
+    """Convert a function's argument: a tuple or number to a list, the name of a reduction to its index."""
     kind = argument.type.rstrip("?")
     if isinstance(value, (tuple, list)):
         return list(value)
@@ -412,7 +415,7 @@ def _converted(value: Any, argument: Argument) -> Any:
 
 
 def _equal(value: Any, default: Any) -> bool:
-    """Whether an argument is the default, or a list of numbers that are equal to the default."""
+    """Whether an argument equals the default, where a list of equal numbers matches a scalar default."""
     if value is default:
         return True
     if isinstance(value, (list, tuple)) and isinstance(default, (int, float)):
@@ -427,11 +430,11 @@ def _equal(value: Any, default: Any) -> bool:
     )
 
 
-# --- the reverse ----------------------------------------------------------------------------------------------------
+# --- translation of operator calls to function calls ----------------------------------------------------------------
 
 
 def as_operator(name: str) -> Callable[..., Any] | None:
-    """Return a function that takes the arguments of an operator, in the order and the forms of its schemas, or None.
+    """Return a function that takes an operator's arguments, in the order and forms of its schemas, or None.
 
     >>> as_operator("l1_loss")(torch.ones(2), torch.zeros(2), 2)
     tensor(2.)
@@ -455,7 +458,7 @@ def as_operator(name: str) -> Callable[..., Any] | None:
 
 
 def _takes_alike(schema: FunctionSchema, function: Callable[..., Any]) -> bool:
-    """Whether a function takes the arguments of a schema as they are."""
+    """Whether a function takes the arguments of a schema unchanged, with the same defaults."""
     parameters = inspect.signature(function)
     own = [each for each in parameters.parameters.values() if not _is_internal(each.name) or each.name in ("out", "generator")]
     if any(each.kind is each.VAR_POSITIONAL and each.name not in ("size", "args", "rest") for each in own):
@@ -470,15 +473,15 @@ def _takes_alike(schema: FunctionSchema, function: Callable[..., Any]) -> bool:
 
 
 def _differs(argument: Argument, default: Any) -> bool:
-    """Whether an argument of an operator has another default than the parameter of the function that computes it."""
+    """Whether an operator's argument has another default than the function's parameter."""
     own = argument.default if argument.has_default_value() else None
-    if own == []:  # which is None for functions
+    if own == []:  # the functions use None as the default
         return default is None
     return own is not None and default is not None and not (_equal(own, default) or _equal(default, own))
 
 
 def _arguments_of(schema: FunctionSchema, function: Callable[..., Any], values: dict[str, Any]) -> inspect.BoundArguments:
-    """The arguments of a function's call that is the call of an operator."""
+    """Return the arguments of the function call that corresponds to an operator call."""
     parameters = inspect.signature(function)
     given = inspect.BoundArguments(parameters, OrderedDict())
     names = _names_in_schema(schema, function)

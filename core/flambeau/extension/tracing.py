@@ -1,4 +1,4 @@
-"""Access for libraries to the trace being recorded, and to the scopes in which operations are called."""
+"""The names of the scopes open in the trace being recorded; operations are recorded with them."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ __all__ = ["TracingState", "current"]
 
 
 class TracingState:
-    """The scopes that are open, from the outermost: an operation is recorded with their names."""
+    """The stack of open scope names, outermost first, recorded with each operation."""
 
     def __init__(self) -> None:
         self.scopes: list[str] = []
 
     def push_scope(self, name: str) -> None:
-        """Open a scope."""
+        """Open a scope called `name`."""
         self.scopes.append(name)
 
     def pop_scope(self) -> None:
-        """Leave the scope that was opened last."""
+        """Close the innermost scope."""
         self.scopes.pop()
 
 

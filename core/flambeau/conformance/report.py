@@ -65,7 +65,7 @@ class Report:
         for cause, names in causes(total.failures):
             self._print(f"{len(names):>5}  {cause}\n       {_first(names)}")
         if total.failures and not self._tracebacks:
-            self._print(f"\nTo print tracebacks: python -m flambeau conformance {self._backend} FAMILY --traceback")
+            self._print(f"\nTo see where: python -m flambeau conformance {self._backend} FAMILY --traceback")
         return 1 if total.failures else 0
 
     def interrupted(self) -> None:

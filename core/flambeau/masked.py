@@ -1,7 +1,7 @@
-"""Masked operations: reductions and normalizations that ignore the elements which a mask leaves out.
+"""Masked operations: reductions and normalizations over the elements where a mask is True.
 
-The functions take a `mask`, True where an element counts, or a `MaskedTensor`, which has its mask.  A slice in which no
-element counts results in the operation's identity: 0 for a sum, minus infinity for a maximum, NaN for a mean.
+The functions take a tensor and a `mask`, or a `MaskedTensor`, which contains its mask.  If the mask of a slice is all False, the
+result is the identity of the operation: 0 for a sum, minus infinity for a maximum, NaN for a mean.
 
 >>> x, mask = torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([[True, False], [True, True]])
 >>> torch.masked.sum(x, 1, mask=mask)
@@ -36,14 +36,14 @@ Dims = int | tuple[int, ...] | None
 
 
 def _full(input: Tensor, mask: Tensor) -> Tensor:
-    """The mask as bool, expanded to the shape of the input."""
+    """Return the mask as bool, expanded to the shape of `input`."""
     if mask.ndim > input.ndim:
         raise IndexError("_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)")
     return mask.bool().expand(input.shape)
 
 
 def _counted(input: Tensor, mask: Tensor | None, fill: complex) -> Tensor:
-    """The input with masked out elements replaced by `fill`; for an integer dtype an infinite `fill` is the dtype's limit."""
+    """Replace elements where the mask is False by `fill`; for an integer dtype an infinite `fill` is the dtype's limit."""
     dtype = input.dtype
     if mask is None:
         return input
@@ -56,7 +56,7 @@ def _counted(input: Tensor, mask: Tensor | None, fill: complex) -> Tensor:
 
 
 def _dims(input: Tensor, dim: Dims) -> tuple[int, ...]:
-    """The dimensions `dim` (all for None), non-negative and in ascending order."""
+    """Return the dimensions `dim` (None for all) as non-negative numbers in ascending order."""
     if dim is None or dim == ():
         return tuple(range(input.ndim))
     size, dims = max(input.ndim, 1), []
@@ -76,7 +76,7 @@ def _count(input: Tensor, mask: Tensor | None, dim: Dims, keepdim: bool) -> Tens
 
 
 def _masked(function: Callable[..., Tensor]) -> Callable[..., Any]:
-    """Decorator: a function of a tensor and a mask takes a MaskedTensor too, and then returns one."""
+    """Decorate a function of a tensor and a mask so that it also accepts a MaskedTensor, and then returns one."""
 
     @functools.wraps(function)
     def wrapped(input: Any, *args: Any, mask: Tensor | None = None, **kwargs: Any) -> Any:
@@ -96,13 +96,13 @@ def _masked(function: Callable[..., Tensor]) -> Callable[..., Any]:
 
 @_masked
 def sum(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
-    """The sum of the elements that count."""
+    """Compute the sum of the elements where `mask` is True."""
     return _counted(input, mask, 0).sum(_dims(input, dim), bool(keepdim), dtype=dtype)
 
 
 @_masked
 def prod(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
-    """The product of the elements that count."""
+    """Compute the product of the elements where `mask` is True."""
     if dtype is None:
         dtype = input.dtype if input.dtype.category >= dtypes.FLOATING else dtypes.int64
     product = _counted(input, mask, 1).to(dtype)
@@ -113,7 +113,7 @@ def prod(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any =
 
 @_masked
 def mean(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
-    """The mean of the elements that count."""
+    """Compute the mean of the elements where `mask` is True."""
     dtype = input.dtype if dtype is None else dtype
     if dtype.category < dtypes.FLOATING:
         raise ValueError(
@@ -125,13 +125,13 @@ def mean(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any =
 
 @_masked
 def amax(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
-    """The largest element that counts."""
+    """Return the largest element where `mask` is True."""
     return _counted(input, mask, -math.inf).amax(_dims(input, dim), bool(keepdim)).to(dtype or input.dtype)
 
 
 @_masked
 def amin(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
-    """The smallest element that counts."""
+    """Return the smallest element where `mask` is True."""
     return _counted(input, mask, math.inf).amin(_dims(input, dim), bool(keepdim)).to(dtype or input.dtype)
 
 
@@ -139,7 +139,7 @@ def amin(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any =
 def argmax(
     input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
 ) -> Tensor:
-    """The index of the largest element that counts, in the dtype of the input."""
+    """Return the index of the largest element where `mask` is True, in the dtype of the input."""
     return _counted(input, mask, -math.inf).argmax(dim, bool(keepdim)).to(dtype or input.dtype)
 
 
@@ -147,16 +147,16 @@ def argmax(
 def argmin(
     input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
 ) -> Tensor:
-    """The index of the smallest element that counts, in the dtype of the input."""
+    """Return the index of the smallest element where `mask` is True, in the dtype of the input."""
     return _counted(input, mask, math.inf).argmin(dim, bool(keepdim)).to(dtype or input.dtype)
 
 
 @_masked
 def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
-    """The median (the lower one of two) of the elements that count.
+    """Compute the median of the elements where `mask` is True; for an even number, the lower one of the middle two.
 
     Raises:
-        ValueError: a slice is masked out completely, and the dtype has no NaN to return for it.
+        ValueError: the mask of a slice is all False, and the dtype is an integer dtype, which has no NaN for the result.
     """
     values = input if input.is_floating_point() else input.float()
     result: Tensor = _counted(values, mask, math.nan).nanmedian(_dims(input, dim)[0], keepdim).values
@@ -169,7 +169,7 @@ def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: Any = 
 
 @_masked
 def logsumexp(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
-    """The logarithm of the sum of the exponentials of the elements that count."""
+    """Compute `log(sum(exp(x)))` of the elements where `mask` is True."""
     nothing = complex(-math.inf) if input.is_complex() else -math.inf
     return _counted(input, mask, nothing).logsumexp(_dims(input, dim), keepdim).to(dtype or input.dtype)
 
@@ -184,7 +184,7 @@ def norm(
     dtype: Any = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """The norm of order `ord` of the elements that count."""
+    """Compute the vector norm of order `ord` of the elements where `mask` is True."""
     fill = math.inf if isinstance(ord, float) and ord == -math.inf else 0
     return vector_norm(_counted(input, mask, fill), ord, _dims(input, dim), bool(keepdim), dtype=dtype or input.dtype)
 
@@ -200,7 +200,7 @@ def var(
     dtype: Any = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """The variance of the elements that count: the sum of squared deviations over their number minus `correction`."""
+    """Compute the variance of the n elements where `mask` is True: `sum((x - mean)**2) / (n - correction)`."""
     if unbiased is not None and correction is not None:
         raise AssertionError("unbiased and correction cannot both be given")
     correction = float(unbiased is None or bool(unbiased)) if correction is None else float(correction)
@@ -226,37 +226,37 @@ def std(
     dtype: Any = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """The standard deviation of the elements that count."""
+    """Compute the standard deviation of the elements where `mask` is True."""
     return var(input, dim, unbiased, correction=correction, keepdim=keepdim, dtype=dtype, mask=mask).sqrt()  # type: ignore[no-any-return]  # masked by a decorator
 
 
 @_masked
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
-    """The cumulative sum of the elements that count."""
+    """Compute the cumulative sum of the elements where `mask` is True."""
     return _counted(input, mask, 0).cumsum(_dims(input, dim)[0], dtype=dtype or input.dtype)
 
 
 @_masked
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
-    """The cumulative product of the elements that count."""
+    """Compute the cumulative product of the elements where `mask` is True."""
     return _counted(input, mask, 1).cumprod(_dims(input, dim)[0], dtype=dtype or input.dtype)
 
 
 @_masked
 def softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
-    """Softmax over the elements that count; 0 for the others."""
+    """Compute the softmax over the elements where `mask` is True; the result is 0 elsewhere."""
     return _counted(input, mask, -math.inf).softmax(_dims(input, dim)[0], dtype=dtype or input.dtype)
 
 
 @_masked
 def log_softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
-    """Log-softmax over the elements that count; minus infinity for the others."""
+    """Compute the log-softmax over the elements where `mask` is True; the result is minus infinity elsewhere."""
     return _counted(input, mask, -math.inf).log_softmax(_dims(input, dim)[0], dtype=dtype or input.dtype)
 
 
 @_masked
 def softmin(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
-    """Softmax of the negatives of the elements that count; 0 for the others."""
+    """Compute `softmax(-x)` over the elements where `mask` is True; the result is 0 elsewhere."""
     return _counted(input, mask, math.inf).neg().softmax(_dims(input, dim)[0], dtype=dtype or input.dtype)
 
 
@@ -264,7 +264,7 @@ def softmin(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None =
 def normalize(
     input: Tensor, ord: float, dim: int, *, eps: float = 1e-12, dtype: Any = None, mask: Tensor | None = None
 ) -> Tensor:
-    """The elements that count, divided by their norm along `dim`; 0 for the others."""
+    """Divide the elements where `mask` is True by their norm along `dim`; the result is 0 elsewhere."""
     size: Tensor = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
     return _counted(input, mask, 0) / size.clamp(min=eps)
 
@@ -272,7 +272,7 @@ def normalize(
 def logaddexp(
     input: Tensor, other: Tensor, *, dtype: Any = None, input_mask: Tensor | None = None, other_mask: Tensor | None = None
 ) -> Tensor:
-    """`log(exp(input) + exp(other))` of the elements that count; minus infinity where neither counts."""
+    """Compute `log(exp(input) + exp(other))`; an element with a False mask counts as minus infinity."""
     result: Tensor = of_all_elements(_counted(input, input_mask, -math.inf), _counted(other, other_mask, -math.inf))
     return result.to(dtype or input.dtype)
 
@@ -281,10 +281,10 @@ def logaddexp(
 
 
 class MaskedTensor(Tensor):
-    """A tensor with a mask of its shape, True where an element counts.
+    """A tensor with a bool mask of the same shape.  Elements where the mask is False are ignored.
 
-    Elementwise functions keep the mask, views apply to it too, and reductions are those of this module.  Two masked tensors in
-    one operation must have equal masks.
+    Elementwise functions keep the mask.  Views apply to data and mask.  Reductions are the functions of `torch.masked`.  Two
+    masked tensors in one operation must have equal masks.
 
     Raises:
         TypeError: `mask` is not a bool tensor, or `data` is not a tensor.
@@ -315,15 +315,15 @@ class MaskedTensor(Tensor):
         pass
 
     def get_data(self) -> Tensor:
-        """The data, including the elements that are masked out."""
+        """Return the data, including the elements where the mask is False."""
         return self._as(Tensor)  # type: ignore[no-any-return]  # of any class
 
     def get_mask(self) -> Tensor:
-        """The mask."""
+        """Return the mask."""
         return self._mask
 
     def to_tensor(self, value: float) -> Tensor:
-        """The data with `value` in place of the elements that are masked out."""
+        """Return the data with `value` where the mask is False."""
         return self.get_data().masked_fill(~self._mask, value)
 
     @classmethod
@@ -341,7 +341,7 @@ class MaskedTensor(Tensor):
                 return MaskedTensor(result, func(masks[0], *args[1:], **kwargs))
             if any(not bool((mask == masks[0]).all()) for mask in masks[1:]):
                 raise ValueError("Input masks must match. If you need support for this, please open an issue on Github.")
-            if not isinstance(result, Tensor) and is_tensor_method_or_property(func):  # shape, dtype and the like
+            if not isinstance(result, Tensor) and is_tensor_method_or_property(func):  # such as `shape` or `dtype`
                 return result
             if not isinstance(result, Tensor) or result.shape != masks[0].shape:
                 raise TypeError(
@@ -375,7 +375,7 @@ _REDUCTIONS: dict[str, Callable[..., Any]] = {
 
 
 def _named(name: str, args: Any) -> dict[str, Any]:
-    """The positional arguments of a reduction, by name."""
+    """Return {parameter name: value} for the positional arguments of a reduction."""
     return dict(zip(OPS[name].param_names, args, strict=False)) if name in OPS else {}
 
 
@@ -384,12 +384,12 @@ for _name, _function in _REDUCTIONS.items():
 
 
 def masked_tensor(data: Any, mask: Any, requires_grad: bool = False) -> MaskedTensor:
-    """A MaskedTensor with a copy of `data`."""
+    """Return a MaskedTensor with a copy of `data`, detached from its autograd history."""
     return MaskedTensor(as_tensor(data).clone().detach(), as_tensor(mask), requires_grad)
 
 
 def as_masked_tensor(data: Any, mask: Any) -> MaskedTensor:
-    """`data` and `mask` as a MaskedTensor, with the history of `data`."""
+    """Return a MaskedTensor of `data` and `mask` through which gradients flow to `data`."""
     return MaskedTensor(as_tensor(data), as_tensor(mask))
 
 

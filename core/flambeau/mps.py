@@ -15,17 +15,17 @@ __all__ = [
 
 
 def is_available() -> bool:
-    """False."""
+    """Return False."""
     return False
 
 
 def device_count() -> int:
-    """Zero."""
+    """Return 0."""
     return 0
 
 
 def manual_seed(seed: int) -> None:
-    """There is no generator to seed."""
+    """Do nothing: there is no MPS device."""
 
 
 def _refuse(what: str) -> NoReturn:
@@ -33,30 +33,30 @@ def _refuse(what: str) -> NoReturn:
 
 
 def seed() -> None:
-    """RuntimeError: there is no generator."""
+    """Raise RuntimeError: there is no MPS device."""
     _refuse("getDefaultGenerator")
 
 
 def synchronize() -> None:
-    """RuntimeError: there is nothing to wait for."""
+    """Raise RuntimeError: there is no MPS device."""
     _refuse("deviceSynchronize")
 
 
 def empty_cache() -> None:
-    """RuntimeError: nothing is cached."""
+    """Raise RuntimeError: there is no MPS device."""
     _refuse("emptyCache")
 
 
 def current_allocated_memory() -> int:
-    """RuntimeError: there is no memory."""
+    """Raise RuntimeError: there is no MPS device."""
     _refuse("getCurrentAllocatedMemory")
 
 
 def driver_allocated_memory() -> int:
-    """RuntimeError: there is no memory."""
+    """Raise RuntimeError: there is no MPS device."""
     _refuse("getDriverAllocatedMemory")
 
 
 def recommended_max_memory() -> int:
-    """RuntimeError: there is no memory."""
+    """Raise RuntimeError: there is no MPS device."""
     _refuse("getRecommendedMaxMemory")

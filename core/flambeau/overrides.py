@@ -1,6 +1,6 @@
-"""`torch.overrides`: which functions `__torch_function__` can override, and their names.
+"""`torch.overrides`: the functions that `__torch_function__` can override, and their names.
 
-How overrides are called is in `engine/calls/overriding.py`.
+`engine/calls/overriding.py` calls the overrides.
 """
 
 from __future__ import annotations
@@ -43,22 +43,22 @@ __getattr__ = private_names(__name__)
 
 
 def has_torch_function_unary(value: Any) -> bool:
-    """`has_torch_function` of one value."""
+    """Whether the type of `value` defines `__torch_function__`."""
     return has_torch_function((value,))
 
 
 def has_torch_function_variadic(*values: Any) -> bool:
-    """`has_torch_function` of these values."""
+    """Whether the type of any value defines `__torch_function__`."""
     return has_torch_function(values)
 
 
 class BaseTorchFunctionMode(TorchFunctionMode):
-    """A `TorchFunctionMode` that changes nothing."""
+    """A `TorchFunctionMode` that calls each function without changes."""
 
 
 @functools.cache
 def _overridable_names() -> dict[Any, str]:
-    """Every overridable function, method and property getter, with its qualified name, such as `torch.Tensor.add_`."""
+    """Return {function, method or property getter: qualified name such as "torch.Tensor.add_"} of all overridable ones."""
     names: dict[Any, str] = {}
     for space, namespace in _namespaces():
         for name in getattr(namespace, "__all__", None) or PUBLISHED:
@@ -77,7 +77,7 @@ def _overridable_names() -> dict[Any, str]:
 
 
 def _is_function(value: Any) -> bool:
-    """Whether it is a function, or one that does not bind, as PyTorch's compiled ones."""
+    """Whether `value` is a function.  Those that PyTorch compiles are bound methods here, which do not bind to a class again."""
     return isinstance(value, (FunctionType, MethodType))
 
 
@@ -92,7 +92,7 @@ def _namespaces() -> list[tuple[str, Any]]:
 
 
 def resolve_name(f: Any) -> str | None:
-    """The qualified name of a function that `__torch_function__` was called with.
+    """Return the qualified name of a function that `__torch_function__` receives; None for functions that it does not receive.
 
     >>> torch.overrides.resolve_name(torch.Tensor.add_)
     'torch.Tensor.add_'
@@ -100,7 +100,7 @@ def resolve_name(f: Any) -> str | None:
     return _overridable_names().get(f)
 
 
-_NO_TENSORS = frozenset({Kind.FACTORY, Kind.RANDOM})  # the kinds of functions of sizes and numbers
+_NO_TENSORS = frozenset({Kind.FACTORY, Kind.RANDOM})  # kinds of functions whose arguments are sizes and numbers
 _IGNORED = """
     as_strided device dtype enable_grad fill finfo iinfo inference_mode is_grad_enabled is_inference_mode_enabled layout load
     memory_format no_grad promote_types qscheme save set_grad_enabled vander vmap
@@ -108,11 +108,11 @@ _IGNORED = """
     Tensor.unflatten
     nn.functional.grouped_mm nn.functional.hardsigmoid nn.functional.hardswish nn.functional.sigmoid nn.functional.tanh
     nn.functional.upsample nn.functional.upsample_bilinear nn.functional.upsample_nearest
-""".split()  # noqa: SIM905 (shorter than a list)  # PyTorch's lists leave these out, although modes see some of them
+""".split()  # noqa: SIM905 (shorter than a list)  # PyTorch does not list these, although modes receive some of them
 
 
 def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
-    """The functions that can be overridden, grouped by the namespace (or class) that they are in."""
+    """Return {namespace or class: overridable functions in it}."""
     spaces = dict(_namespaces())
     spaces["torch.Tensor"] = Tensor
     functions: dict[Any, list[Callable[..., Any]]] = {space: [] for space in spaces.values()}
@@ -123,7 +123,10 @@ def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
 
 
 def _listed_names() -> dict[Any, str]:
-    """The overridable functions except those that PyTorch does not list, and in-place forms other than methods."""
+    """Return the overridable functions that PyTorch lists.
+
+    It omits ignored functions, and in-place functions that are not methods of Tensor.
+    """
     ignored = get_ignored_functions()
     return {
         function: name
@@ -133,7 +136,7 @@ def _listed_names() -> dict[Any, str]:
 
 
 def get_ignored_functions() -> set[Callable[..., Any]]:
-    """Public functions that cannot be overridden, because they take no tensors or only inspect them."""
+    """Return the public functions that cannot be overridden, because they take no tensors or only inspect them."""
     public: set[Any] = {f for name, f in vars(torch).items() if _is_function(f) and not name.startswith("_")}
     named: set[Any] = {functools.reduce(getattr, path.split("."), torch) for path in _IGNORED}
     factories: set[Any] = {getattr(torch, name) for name in names(kind=_NO_TENSORS) & PUBLIC.keys()}
@@ -147,7 +150,7 @@ def get_ignored_functions() -> set[Callable[..., Any]]:
 
 
 def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., Any]]:
-    """For each overridable function, a function of the same signature that returns -1."""
+    """Return {overridable function: a function with the same signature that returns -1}."""
     return {function: _minus_one(function) for function in _listed_names()}
 
 
@@ -156,5 +159,5 @@ def _minus_one(function: Callable[..., Any]) -> Callable[..., Any]:
         return -1
 
     with suppress(ValueError):  # the getter of a property has no signature
-        override.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]  # a function has attributes
+        override.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]  # functions accept attributes
     return override

@@ -1,6 +1,6 @@
-"""Sobol sequences: `torch.quasirandom.SobolEngine`, points that fill a cube more evenly than random ones.
+"""`torch.quasirandom.SobolEngine`: Sobol sequences, whose points fill a cube more evenly than random points.
 
-The direction numbers are those of Joe and Kuo (2008), from the table that SciPy ships; PyTorch has the same.
+The direction numbers are those of Joe and Kuo (2008), as in PyTorch.  They are read from SciPy's table.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ __all__ = ["SobolEngine"]
 
 
 class SobolEngine:
-    """A generator of a Sobol sequence, scrambled if asked.
+    """A generator of a Sobol sequence, optionally scrambled.
 
     Args:
-        dimension: how many coordinates a point has, from 1 to `MAXDIM`.
-        scramble: whether the sequence is shuffled as a whole, by a random shift and random triangular matrices over the field
-            of two elements (Matousek, 1998; Owen, 1998), so that its points stay as even but are unbiased.
-        seed: of that randomness; None draws it from the default generator.
+        dimension: the number of coordinates of a point, from 1 to `MAXDIM`.
+        scramble: whether to scramble the sequence by a random shift and random triangular matrices over the field of two
+            elements (Matousek, 1998; Owen, 1998).  Its points are then unbiased, and as evenly distributed.
+        seed: the seed for scrambling; None uses the default generator.
 
     Raises:
         ValueError: the dimension is out of range.
@@ -60,16 +60,16 @@ class SobolEngine:
         self.shift = bits @ 2 ** torch.arange(self.MAXBIT)
         matrices = torch.randint(2, (self.dimension, self.MAXBIT, self.MAXBIT), generator=generator).tril()
         torch.diagonal(matrices, dim1=-2, dim2=-1).fill_(1)
-        places = torch.arange(self.MAXBIT - 1, -1, -1)  # a row of bits begins with the highest
+        places = torch.arange(self.MAXBIT - 1, -1, -1)  # in a row of bits the highest bit is first
         numbers = (self.sobolstate.unsqueeze(1) >> places.unsqueeze(1)) & 1
-        scrambled = (matrices.double() @ numbers.double()).long() & 1  # sums of at most 30 ones are exact, and fast, in float64
+        scrambled = (matrices.double() @ numbers.double()).long() & 1  # float64 is exact for sums of at most 30 ones, and faster
         self.sobolstate = (scrambled << places.unsqueeze(1)).sum(1)
 
     def _points(self, first: int, count: int) -> Tensor:
         """Return `count` points, starting with number `first`, as integers."""
         if first + count > 2**self.MAXBIT:
             raise RuntimeError(f"SobolEngine: a sequence has {2**self.MAXBIT} points, but number {first + count} was asked for")
-        # The numbers are in the order of the Gray code, so this is what each binary digit of a point's number contributes.
+        # Points are in Gray code order: point n is the XOR of `digits[:, d]` over the binary digits d of n that are 1.
         digits = self.sobolstate.int()
         digits[:, 1:] ^= self.sobolstate[:, :-1].int()
         low = (count - 1).bit_length()
@@ -86,19 +86,19 @@ class SobolEngine:
         return blocks[0] if len(blocks) == 1 else torch.cat(blocks)
 
     def draw(self, n: int = 1, out: Tensor | None = None, dtype: torch.dtype | None = None) -> Tensor:
-        """The next `n` points.
+        """Return the next `n` points.
 
         Args:
-            n: how many, at least one.
-            out: where to write them.
-            dtype: float32 or float64; without it, the default dtype.
+            n: the number of points, at least 1.
+            out: the tensor for the result.
+            dtype: float32 or float64; by default, the default dtype.
 
         Shape:
             - Output: `(n, dimension)`.
 
         Raises:
-            RuntimeError: `n` is not positive, or there are no more points.
-            NotImplementedError: the dtype is another.
+            RuntimeError: `n` is not positive, or exceeds the number of remaining points.
+            NotImplementedError: the dtype is not float32 or float64.
         """
         if n < 1:
             raise RuntimeError(f"Trying to create tensor with negative dimension {n - 1}: [{n - 1}, {self.dimension}]")
@@ -108,16 +108,18 @@ class SobolEngine:
         points = self._points(self.num_generated, n)
         result = points.to(dtype) * 2.0**-self.MAXBIT
         if self.num_generated == 0:
-            result[0] = self._first_point[0]  # in the default dtype since the beginning: of 24 bits where that is float32
+            result[0] = self._first_point[0]  # computed in the default dtype: float32 rounds it to 24 bits, as in PyTorch
         self.num_generated += n
         self.quasi = points[-1].long()
         return result if out is None else out.resize_as_(result).copy_(result)
 
     def draw_base2(self, m: int, out: Tensor | None = None, dtype: torch.dtype | None = None) -> Tensor:
-        """The next `2**m` points, so that those drawn until then are balanced.
+        """Return the next `2**m` points.
+
+        The points are evenly distributed only if their total number is a power of 2.
 
         Raises:
-            ValueError: with those drawn before, they would not be a power of 2.
+            ValueError: the total number of points drawn would not be a power of 2.
         """
         n = 2**m
         total = self.num_generated + n
@@ -154,7 +156,7 @@ _NAMES: dict[Any, str] = {torch.half: "Half", torch.bfloat16: "BFloat16", torch.
 
 
 def _direction_numbers(dimension: int, bits: int) -> Tensor:
-    """A row of direction numbers for each dimension, `(dimension, bits)`."""
+    """Return the direction numbers, of shape `(dimension, bits)`."""
     try:
         from scipy.stats import qmc
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""Random generators: `Generator`, the default generators of the devices, and functions that seed and save them."""
+"""`torch.random`: random generators, the default generators of all devices, and functions that seed and save them."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _Device = device
 
 
 class Generator:
-    """A stream of random numbers; on the CPU, it is PyTorch's stream for the same seed.
+    """A random number generator.  On the CPU it generates the same numbers as PyTorch for the same seed.
 
     Raises:
-        RuntimeError: there is no such device, or it is `meta`, on which nothing is drawn.
+        RuntimeError: the device is not available, or is `meta`, which has no generator.
 
     >>> g = torch.Generator().manual_seed(0)
     >>> torch.rand(2, generator=g)
@@ -33,11 +33,11 @@ class Generator:
         self._device = _Device(device)
         if self._device.type != "cpu":
             _check_backend(self._device.type)
-        self._raw: Any = None  # made when first used: loading a library's generators takes time
+        self._raw: Any = None  # created on first use, because importing a library's generators takes time
 
     @property
     def device(self) -> _Device:
-        """The device of the generator.
+        """Return the device of the generator.
 
         >>> torch.Generator().device
         device(type='cpu')
@@ -46,14 +46,14 @@ class Generator:
 
     @property
     def raw(self) -> Any:
-        """The backend's own generator, with the samplers."""
+        """The generator object of the backend, which draws the samples."""
         if self._raw is None:
             place = canonical(self.device)
             self._raw = backends.for_device_type(place.type).generator(place.index or 0)
         return self._raw
 
     def manual_seed(self, seed: int) -> Generator:
-        """Restart the stream from `seed`; returns the generator."""
+        """Set the seed.  Return the generator."""
         if isinstance(seed, bool) or not hasattr(seed, "__index__"):
             raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")
         try:
@@ -63,20 +63,20 @@ class Generator:
         return self
 
     def seed(self) -> int:
-        """Restart the stream from a random seed of the operating system; returns the seed."""
+        """Set a random seed from the operating system.  Return the seed."""
         return self.raw.seed()  # type: ignore[no-any-return]  # generators are untyped
 
     def initial_seed(self) -> int:
-        """The seed that the stream was started from."""
+        """Return the last seed that was set."""
         return self.raw.initial_seed()  # type: ignore[no-any-return]  # generators are untyped
 
     def get_state(self) -> Tensor:
-        """The state as a ByteTensor, in PyTorch's layout."""
+        """Return the state as a uint8 tensor in PyTorch's layout."""
         key = dispatch_key(dtypes.uint8, _Device("cpu"))
         return wrap(key.backend.asarray(self.raw.get_state()), key)
 
     def set_state(self, new_state: Tensor) -> Generator:
-        """Continue from a state that `get_state` returned."""
+        """Set the state to one that `get_state` returned.  Return the generator."""
         if not isinstance(new_state, Tensor) or new_state.dtype is not dtypes.uint8:
             raise TypeError(
                 "expected a torch.ByteTensor, but got "
@@ -84,11 +84,11 @@ class Generator:
             )
         if new_state.device.type != "cpu":
             raise TypeError("RNG state must be a torch.ByteTensor")
-        self.raw.set_state(new_state._array)  # not as NumPy's array: compiled steps follow it
+        self.raw.set_state(new_state._array)  # the backend's array, not a NumPy array, so that graph capture can trace it
         return self
 
     def clone_state(self) -> Generator:
-        """A new generator that starts from the current state."""
+        """Return a new generator with the same state."""
         copy = Generator(self.device)
         copy._raw = self.raw.clone()
         return copy
@@ -96,18 +96,18 @@ class Generator:
     graphsafe_get_state = clone_state
 
     def graphsafe_set_state(self, state: Generator) -> Generator:
-        """Continue from another generator's state."""
+        """Set the state to that of another generator.  Return this generator."""
         self._raw = state.raw.clone()
         return self
 
     def get_offset(self) -> int:
-        """The offset in a counter-based stream; the CPU's generator has none."""
+        """Return the offset of a counter-based generator.  RuntimeError for the CPU, whose generator has no offset."""
         if not hasattr(self.raw, "get_offset"):
             raise RuntimeError(f"{self.device.type.upper()} Generator does not use offset")
         return self.raw.get_offset()  # type: ignore[no-any-return]  # generators are untyped
 
     def set_offset(self, offset: int) -> Generator:
-        """Set the offset in a counter-based stream; the CPU's generator has none."""
+        """Set the offset of a counter-based generator.  RuntimeError for the CPU, whose generator has no offset."""
         if not hasattr(self.raw, "set_offset"):
             raise RuntimeError(f"{self.device.type.upper()} Generator does not use offset")
         self.raw.set_offset(offset)
@@ -138,7 +138,7 @@ def _check_backend(device_type: str) -> None:
 
 
 def default_for(place: device) -> Generator:
-    """The default generator of a device."""
+    """Return the default generator of a device."""
     if place.type == "cpu":
         return default_generator
     place = canonical(place)
@@ -150,11 +150,11 @@ def default_for(place: device) -> Generator:
     return _defaults[key]
 
 
-_seed_of_others: int | None = None  # the seed for devices whose default generators are made later
+_seed_of_others: int | None = None  # the seed of `manual_seed`, for default generators that are created later
 
 
 def manual_seed(seed: int) -> Generator:
-    """Seed the default generators of all devices; returns the CPU's.
+    """Seed the default generators of all devices.  Return that of the CPU.
 
     >>> _ = torch.manual_seed(0); torch.rand(1)
     tensor([0.4963])
@@ -169,7 +169,7 @@ def manual_seed(seed: int) -> Generator:
 
 
 def seed() -> int:
-    """Seed the default generators from the operating system; returns the seed."""
+    """Seed the default generators by a random seed from the operating system.  Return the seed."""
     new_seed = default_generator.seed()
     for generator in _defaults.values():
         generator.manual_seed(new_seed)
@@ -177,12 +177,12 @@ def seed() -> int:
 
 
 def initial_seed() -> int:
-    """The seed of the default CPU generator."""
+    """Return the seed of the default CPU generator."""
     return default_generator.initial_seed()
 
 
 def get_rng_state() -> Tensor:
-    """The state of the default CPU generator, as a ByteTensor."""
+    """Return the state of the default CPU generator as a uint8 tensor."""
     return default_generator.get_state()
 
 
@@ -199,7 +199,12 @@ def fork_rng(
     _devices_kw: str = "devices",
     device_type: str = "cuda",
 ) -> Iterator[None]:
-    """Context that restores the states of the default generators at its end.
+    """Restore the states of the default generators at the end of a `with` block.
+
+    Args:
+        devices: devices or indices of `device_type` to include, even if their generators have not been used yet.
+        enabled: False to restore nothing.
+        device_type: the device type of indices in `devices`.
 
     >>> before = torch.get_rng_state()
     >>> with torch.random.fork_rng():
@@ -210,7 +215,7 @@ def fork_rng(
     if device(device_type).type == "meta" or not enabled:
         yield
         return
-    for entry in devices or ():  # creates their generators, so that their states are saved
+    for entry in devices or ():  # creates the generators of these devices, so that their states are saved
         default_for(device(device_type, entry) if isinstance(entry, int) else device(entry))
     saved = default_generator.get_state()
     others = {key: generator.get_state() for key, generator in _defaults.items()}
@@ -223,10 +228,10 @@ def fork_rng(
 
 
 def raw_generator(generator: Generator | None, place: device) -> Any:
-    """The backend's generator to sample from."""
+    """Return the backend's generator for sampling on a device: that of `generator`, else the default one."""
     if generator is None and place.type == "cpu" and not open_batches():
         return default_generator._raw or default_generator.raw
-    if place.type == "meta":  # nothing is drawn, whatever the generator
+    if place.type == "meta":  # tensors on `meta` have no values, so that any generator is accepted
         raw = backends.for_device_type("meta").generator(0)
     elif generator is not None and generator.device.type != place.type:
         raise RuntimeError(f"Expected a '{place.type}' device type for generator but found '{generator.device.type}'")

@@ -1,10 +1,10 @@
-"""Set the hooks of the engine, and the Tensor methods that layers above the operations define.
+"""Set the hooks of the engine, and the Tensor methods that are defined in layers above the operations.
 
-A lower layer imports nothing from above. It declares a hook, with or without a default, and the function of an upper layer is
-set here. `engine.calls.transform_hooks` describes the hooks of calls.
+A lower layer does not import upper layers.  It declares a hook, with or without a default, and this module sets the hook to a
+function of an upper layer.  `engine.calls.transform_hooks` describes the hooks of calls.
 
-Families of operations give Tensor their methods themselves, as `op` does. Packages that are loaded when a program first needs
-them register at that time; `tests/project/test_registrations.py` lists them.
+Modules of operations attach their methods to Tensor themselves, as `op` does.  Packages that are imported on first use register
+their hooks at that time; `tests/project/test_registrations.py` lists them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__: list[str] = []
 
 
 def _array_namespace(self: Tensor, *, api_version: str | None = None) -> Any:
-    """The array API namespace for tensors.  ValueError for an unknown version of the standard."""
+    """Return the array API namespace for tensors.  ValueError for an unsupported version of the standard."""
     return import_module("flambeau.array_api")._of_version(api_version)
 
 
@@ -51,13 +51,13 @@ hooks.operator = lambda *arguments: import_module("flambeau._ops").operator_of(*
 Storage.put_view = staticmethod(put_view)
 UntypedStorage._resize = resize_storage
 StorageBase.__reduce__ = pickling.reduce_storage  # type: ignore[assignment,method-assign]
-Parameter.__reduce_ex__ = pickling.parameter_reduce_ex  # type: ignore[assignment]  # a parameter is pickled as its data
+Parameter.__reduce_ex__ = pickling.parameter_reduce_ex  # type: ignore[assignment]  # pickled as its data
 
 # --- methods of Tensor --------------------------------------------------------------------------------------------
 
 
 def _attach_named(**methods: Any) -> None:
-    """Give Tensor these methods and properties, and the methods these names."""
+    """Attach methods and properties to Tensor by keyword, and set the `__name__` of each method to its keyword."""
     for name, method in methods.items():
         if isinstance(method, FunctionType):
             method.__name__ = method.__qualname__ = name

@@ -1,4 +1,4 @@
-"""Storages: the memory of tensors, as bytes or as elements of one dtype."""
+"""`torch.UntypedStorage` and `torch.TypedStorage`: the memory of tensors as bytes, or as elements of one dtype."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ __getattr__ = private_names(__name__)
 
 
 def _memory_owner(data: Tensor) -> Any:
-    """The object that has lent a tensor its memory, such as a mapped file; None without one."""
+    """Return the object that owns a tensor's memory, such as a mapped file; None if the array library allocated it."""
     backend = data._key.backend
     return backend.memory_owner(data._array) if is_mutable(backend) else None
 
 
 class _Memory(StorageBase):
-    """Base class of storages: all memory of a tensor, as a one-dimensional sequence of elements."""
+    """Base class of storages: the whole memory of a tensor as a 1-D sequence of elements."""
 
     is_hpu = is_sparse = False
 
     def untyped(self) -> UntypedStorage:
-        """The same memory as bytes."""
+        """Return the storage of bytes on the same memory."""
         raise NotImplementedError
 
     def _elements(self) -> Tensor:
-        """The memory as a one-dimensional tensor."""
+        """Return the memory as a 1-D tensor."""
         raise NotImplementedError
 
     def _of(self, storage: UntypedStorage) -> Any:
-        """A storage of the same class and dtype over other memory."""
+        """Return a storage of the same class and dtype on the memory of another storage."""
         raise NotImplementedError
 
     @property
@@ -56,7 +56,7 @@ class _Memory(StorageBase):
 
     @property
     def filename(self) -> str | None:
-        """The file that the memory maps and that writes go to; None without one."""
+        """The path of the file that the memory maps if writes change the file, else None."""
         data = self.untyped()._bytes
         return getattr(_memory_owner(data), "filename", None)
 
@@ -66,23 +66,23 @@ class _Memory(StorageBase):
         return id(self.untyped())
 
     def get_device(self) -> int | None:
-        """The index of the device; None for the CPU."""
+        """Return the index of the device; None for the CPU."""
         return self.device.index  # type: ignore[no-any-return]  # `device` is Any
 
     def data_ptr(self) -> int:
-        """The address of the memory."""
+        """Return the address of the memory."""
         return self.untyped()._bytes.data_ptr()
 
     def nbytes(self) -> int:
-        """The number of bytes."""
+        """Return the number of bytes."""
         return self.untyped()._bytes.numel()
 
     def element_size(self) -> int:
-        """Bytes per element."""
+        """Return the number of bytes per element."""
         return 1
 
     def size(self) -> int:
-        """The number of elements."""
+        """Return the number of elements."""
         return self.nbytes() // self.element_size()
 
     __len__ = size
@@ -91,7 +91,7 @@ class _Memory(StorageBase):
         return super().__sizeof__() + self.nbytes()
 
     def tolist(self) -> list[Any]:
-        """The elements as a list."""
+        """Return the elements as a list."""
         return self._elements().tolist()  # type: ignore[no-any-return]  # a list, as the storage is flat
 
     def __iter__(self) -> Any:
@@ -101,7 +101,7 @@ class _Memory(StorageBase):
         return self.clone()
 
     def clone(self) -> Any:
-        """A copy."""
+        """Return a copy."""
         return self._of(UntypedStorage._over(self.untyped()._bytes.clone()))
 
     def copy_(self, source: Any, non_blocking: bool | None = None) -> Any:
@@ -114,14 +114,14 @@ class _Memory(StorageBase):
         return self
 
     def resizable(self) -> bool:
-        """Whether the size can be changed.  It cannot for borrowed memory (of a NumPy array, a file) and for a slice."""
+        """Whether the size can be changed: False for memory of a NumPy array, a file, or a slice of a storage."""
         data = self.untyped()._bytes
         return _memory_owner(data) is None
 
     def resize_(self, size: int) -> Any:
-        """Change the number of elements in place, keeping the values of those that remain, also for tensors on this storage.
+        """Change the number of elements in place, also for the tensors on this storage.  Remaining elements keep their values.
 
-        A tensor that extends beyond the end cannot be used until the storage is large enough again.
+        A tensor that extends beyond the new end cannot be used until the storage is large enough again.
         """
         if not isinstance(size, int):
             raise RuntimeError(f"resize_ expects an int, but got {type(size).__name__}")
@@ -131,15 +131,15 @@ class _Memory(StorageBase):
         return self
 
     def to(self, *, device: Any, non_blocking: bool = False) -> Any:
-        """A copy of the storage on `device`, or the storage itself if it is there already."""
+        """Return a copy of the storage on `device`, or the storage itself if it already is on that device."""
         return self._moved(self.untyped()._bytes.to(device, non_blocking=non_blocking))
 
     def cpu(self) -> Any:
-        """A copy of the storage on the CPU, or the storage itself if it is there already."""
+        """Return a copy of the storage on the CPU, or the storage itself if it already is on the CPU."""
         return self._moved(self.untyped()._bytes.cpu())
 
     def cuda(self, device: Any = None, non_blocking: bool = False) -> Any:
-        """A copy of the storage on a CUDA device (by default the current one), or the storage itself if it is there already."""
+        """Return a copy on a CUDA device (by default the current one), or the storage itself if it already is on that device."""
         return self._moved(self.untyped()._bytes.cuda(device, non_blocking))
 
     def _moved(self, data: Tensor) -> Any:
@@ -150,7 +150,7 @@ class _Memory(StorageBase):
         return self.untyped()._bytes.is_shared()
 
     def share_memory_(self) -> Any:
-        """Move the memory, with all tensors on it, to memory that is shared with other processes."""
+        """Move the storage, and all tensors on it, to memory that is shared with other processes.  Return the storage."""
         self.untyped()._bytes.share_memory_()
         return self
 
@@ -159,11 +159,11 @@ class _Memory(StorageBase):
         return self.untyped()._bytes.is_pinned(device)
 
     def pin_memory(self, device: Any = None) -> Any:
-        """A copy in page-locked memory, or the storage itself if it is there."""
+        """Return a copy in page-locked memory, or the storage itself if it already is page-locked."""
         return self._moved(self.untyped()._bytes.pin_memory(device))
 
     def _to(self, dtype: Any) -> TypedStorage:
-        """A copy of the elements as numbers of another dtype."""
+        """Return a copy of the elements, converted to another dtype."""
         return TypedStorage(wrap_storage=self._elements().to(dtype, copy=True).untyped_storage(), dtype=dtype)
 
     def __repr__(self) -> str:
@@ -197,7 +197,7 @@ def _conversions() -> None:
             return self._to(dtype)
 
         convert.__name__, convert.__qualname__ = name, f"_Memory.{name}"
-        convert.__doc__ = f"A copy of the elements as `{dtype}`."
+        convert.__doc__ = f"Return a copy of the elements, converted to `{dtype}`."
         setattr(_Memory, name, convert)
 
 
@@ -205,13 +205,13 @@ _conversions()
 
 
 class TypedStorage(_Memory):
-    """Memory as elements of one dtype: what `tensor.storage()` returns.
+    """A storage with elements of one dtype, as returned by `tensor.storage()`.
 
     Args:
-        args: the number of (uninitialised) elements, or a sequence of elements.
+        args: the number of (uninitialized) elements, or a sequence of elements.
         dtype: the dtype of the elements.
         device: the device of the memory.
-        wrap_storage: an UntypedStorage whose memory to use, instead of new memory.
+        wrap_storage: an UntypedStorage whose memory is used in place of new memory.
 
     Raises:
         RuntimeError: with `wrap_storage`, `dtype` is missing or another argument is given.
@@ -255,7 +255,7 @@ class TypedStorage(_Memory):
         return self.dtype.itemsize  # type: ignore[no-any-return]  # `dtype` is Any
 
     def as_tensor(self, dtype: Any) -> Tensor:
-        """The memory as a one-dimensional tensor; RuntimeError if `dtype` is not the dtype of the storage."""
+        """Return the memory as a 1-D tensor.  RuntimeError if `dtype` is not the dtype of the storage."""
         if dtype is not self.dtype:
             raise RuntimeError(
                 f"Expected a Storage of type {dtype.legacy_name} or an UntypedStorage, but got {self.dtype.legacy_name}"
@@ -263,7 +263,7 @@ class TypedStorage(_Memory):
         return self._elements()
 
     def type(self, dtype: Any = None) -> Any:
-        """The name of the storage's type, such as `torch.FloatStorage`; or, given a dtype, a copy of the elements in it."""
+        """Return the name of the storage's type, such as `torch.FloatStorage`; given a dtype, return a converted copy."""
         return f"torch.{self.dtype.legacy_name}Storage" if dtype is None else self._to(getattr(dtype, "dtype", dtype))
 
     def pickle_storage_type(self) -> str:
@@ -282,7 +282,7 @@ class TypedStorage(_Memory):
         self._elements()[index if isinstance(index, slice) else _position(index, self.size())] = value
 
     def fill_(self, value: Any) -> TypedStorage:
-        """Set every element."""
+        """Set all elements to `value`.  Return the storage."""
         self._elements().fill_(value)
         return self
 
@@ -293,7 +293,7 @@ class TypedStorage(_Memory):
 
     @classmethod
     def from_buffer(cls, *args: Any, **kwargs: Any) -> TypedStorage:
-        """A storage with a copy of an object that has the buffer protocol; see `UntypedStorage.from_buffer`.
+        """Return a storage with a copy of an object that has the buffer protocol; see `UntypedStorage.from_buffer`.
 
         Raises:
             RuntimeError: called on `TypedStorage` itself, which has no dtype.
@@ -303,7 +303,7 @@ class TypedStorage(_Memory):
 
     @classmethod
     def from_file(cls, filename: str, shared: bool, size: int) -> TypedStorage:
-        """A storage of `size` elements that maps a file into memory; see `UntypedStorage.from_file`.
+        """Return a storage of `size` elements that maps a file into memory; see `UntypedStorage.from_file`.
 
         Args:
             filename: the path of the file.
@@ -330,12 +330,12 @@ class TypedStorage(_Memory):
     def _title(self) -> str:
         return f"torch.storage.TypedStorage(dtype={self.dtype}, device={self.device}) of size {len(self)}"
 
-    # Libraries that shard parameters call these, to free and restore the memory of the shards
+    # Libraries that shard parameters call these to free and restore the memory of shards.
     _size, _nbytes, _data_ptr, _resize_ = _Memory.size, _Memory.nbytes, _Memory.data_ptr, _Memory.resize_
 
 
 class _LegacyStorage(type):
-    """Metaclass of the legacy classes such as `FloatStorage`, each a `TypedStorage` of one dtype on one device type."""
+    """Metaclass of legacy classes such as `FloatStorage`: a call returns a TypedStorage of the class's dtype and device type."""
 
     dtype: Any
     device_type: str
@@ -353,12 +353,12 @@ class _LegacyStorage(type):
 
 
 class UntypedStorage(_Memory):
-    """Memory as bytes: what `tensor.untyped_storage()` returns, the same object for all tensors in that memory.
+    """A storage of bytes, as returned by `tensor.untyped_storage()`: the same object for all tensors that share memory.
 
-    A slice of a storage is a storage over a part of the same memory.
+    A slice of a storage is a storage on a part of the same memory.
 
     Args:
-        data: the number of (uninitialised) bytes, or a sequence of bytes.
+        data: the number of (uninitialized) bytes, or a sequence of bytes.
         device: the device of the memory.
 
     Raises:
@@ -370,7 +370,7 @@ class UntypedStorage(_Memory):
     """
 
     is_sparse_csr = False
-    _bytes: Tensor  # all of the memory, as a one-dimensional tensor
+    _bytes: Tensor  # the whole memory as a 1-D uint8 tensor
 
     def __new__(cls, data: Any = 0, *, device: Any = None) -> UntypedStorage:
         if isinstance(data, int):
@@ -388,7 +388,7 @@ class UntypedStorage(_Memory):
 
     @classmethod
     def _over(cls, data: Tensor) -> UntypedStorage:
-        """The storage over memory that is given as a one-dimensional tensor of bytes."""
+        """Return the storage on the memory of a 1-D uint8 tensor."""
         storage = object.__new__(cls)
         storage._bytes = data
         return remembered(storage)
@@ -397,7 +397,7 @@ class UntypedStorage(_Memory):
     def from_buffer(
         cls, buffer: Any, byte_order: str | None = None, count: int = -1, offset: int = 0, *, dtype: Any = None
     ) -> UntypedStorage:
-        """A storage with a copy of an object that has the buffer protocol.
+        """Return a storage with a copy of an object that has the buffer protocol.
 
         Args:
             buffer: the object.
@@ -407,8 +407,8 @@ class UntypedStorage(_Memory):
             dtype: the dtype of the elements.
 
         Raises:
-            RuntimeError: `dtype` is missing, or `byte_order` although elements have several bytes.
-            ValueError: an unknown byte order; or the buffer has fewer elements, or ends within one.
+            RuntimeError: `dtype` is missing, or `byte_order` is missing and an element has several bytes.
+            ValueError: `byte_order` is unknown, or the buffer has fewer than `count` elements or ends within an element.
         """
         data = memoryview(buffer).cast("B")
         if dtype is None:
@@ -426,12 +426,12 @@ class UntypedStorage(_Memory):
 
     @classmethod
     def _holding(cls, buffer: Any) -> UntypedStorage:
-        """A storage with a copy of a buffer."""
+        """Return a storage on the CPU with a copy of a buffer."""
         return storage_of(frombuffer(bytearray(buffer), dtype=dtypes.uint8).clone()) if len(buffer) else cls(device="cpu")
 
     @classmethod
     def from_file(cls, filename: str, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
-        """A storage that maps the first bytes of a file into memory, so that they are read when they are used.
+        """Return a storage that maps the first `nbytes` bytes of a file into memory.  They are read on use.
 
         Args:
             filename: the path of the file.
@@ -458,11 +458,11 @@ class UntypedStorage(_Memory):
         return storage
 
     def tobytes(self) -> bytes:
-        """A copy of the bytes."""
+        """Return a copy of the bytes."""
         return self._bytes.cpu().numpy().tobytes()  # type: ignore[no-any-return]  # of the array library
 
     def as_tensor(self, dtype: Any) -> Tensor:
-        """The memory as a one-dimensional tensor of a dtype; trailing bytes that are not a whole element are left out."""
+        """Return the memory as a 1-D tensor of a dtype, without trailing bytes that do not fill an element."""
         whole = self._bytes.numel() // dtype.itemsize * dtype.itemsize
         part = self._bytes.detach() if whole == self._bytes.numel() else self._bytes[:whole]
         if not part._key.backend.mutable:
@@ -471,11 +471,11 @@ class UntypedStorage(_Memory):
         return wrap(key.backend.reinterpret(part._array, dtype), key)
 
     def type(self, dtype: Any = None) -> Any:
-        """The name of the storage's type; or, given a dtype, a copy of the bytes converted to numbers of that dtype."""
+        """Return the name of the storage's type; given a dtype, return a copy in which each byte is converted to the dtype."""
         return "torch.storage.UntypedStorage" if dtype is None else self._to(getattr(dtype, "dtype", dtype))
 
     def new(self) -> UntypedStorage:
-        """An empty storage on the same device."""
+        """Return an empty storage on the same device."""
         return UntypedStorage(device=self.device)
 
     def __getitem__(self, index: Any) -> Any:
@@ -495,14 +495,14 @@ class UntypedStorage(_Memory):
         self._bytes[index if isinstance(index, slice) else _position(index, self.size())] = value & 255
 
     def fill_(self, value: int) -> UntypedStorage:
-        """Set every byte."""
+        """Set all bytes to `value & 255`.  Return the storage."""
         if not isinstance(value, int):
             raise RuntimeError(f"fill_ expects int, but got {type(value).__name__}")
         self._bytes.fill_(value & 255)
         return self
 
     def byteswap(self, dtype: Any) -> None:
-        """Reverse the bytes of each element of a dtype in place; for a complex dtype, those of the real and imaginary parts."""
+        """Reverse the byte order of elements of a dtype in place; for a complex dtype, of real and imaginary parts."""
         size = dtype.itemsize // 2 if dtype.is_complex else dtype.itemsize
         whole = self.nbytes() // size
         elements = self._bytes[: whole * size].view(whole, size)
@@ -511,14 +511,14 @@ class UntypedStorage(_Memory):
     def __deepcopy__(self, memo: dict[int, Any]) -> UntypedStorage:
         return self.clone()  # type: ignore[no-any-return]  # of the same class
 
-    _resize: ClassVar[Callable[[UntypedStorage, int], None]]  # set by the layer above, which moves memory
+    _resize: ClassVar[Callable[[UntypedStorage, int], None]]  # set in `registrations.py`
 
     def _title(self) -> str:
         return f"torch.storage.UntypedStorage(device={self.device}) of size {len(self)}"
 
 
 def _named(value: Any) -> str:
-    """The name of a value's type, as PyTorch writes it in messages about storages."""
+    """Return the name of a value's type in the format of PyTorch's messages about storages."""
     cls = type(value)
     return cls.__name__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__name__}"
 
@@ -537,7 +537,7 @@ def _check_index(index: Any) -> None:
 
 
 def _check_extent(size: int, count: int, offset: int, itemsize: int) -> None:
-    """Raise if a buffer has fewer elements than asked for, or ends within one."""
+    """Raise ValueError if a buffer has fewer than `count` elements, or ends within an element."""
     if offset < 0 or (size and offset >= size):
         raise ValueError(f"offset must be non-negative and no greater than buffer length ({size}) , but got {offset}")
     if count < 0 and (size - offset) % itemsize:
@@ -548,13 +548,13 @@ def _check_extent(size: int, count: int, offset: int, itemsize: int) -> None:
         )
 
 
-# --- the storage of each memory -----------------------------------------------------------------------------------
+# --- one storage object per memory --------------------------------------------------------------------------------
 
 _storages: weakref.WeakValueDictionary[tuple[Any, int, int], UntypedStorage] = weakref.WeakValueDictionary()
 
 
 def _key(data: Tensor) -> tuple[Any, int, int]:
-    """A key that identifies memory, which is given as a tensor of bytes; with an address of 0 it identifies nothing."""
+    """Return (device, address, size), which identifies the memory of a uint8 tensor; address 0 means unknown."""
     backend, array = data._key.backend, data._array
     size = array.shape[0]
     if backend.mutable:
@@ -564,13 +564,13 @@ def _key(data: Tensor) -> tuple[Any, int, int]:
 
 
 def remembered(storage: UntypedStorage) -> UntypedStorage:
-    """Return the existing storage over the same memory; if there is not one yet, register and return `storage`."""
+    """Return the registered storage on the same memory; if there is none yet, register and return `storage`."""
     key = _key(storage._bytes)
     return _storages.setdefault(key, storage) if key[1] else storage
 
 
 def forget(storage: UntypedStorage) -> None:
-    """Remove the registered storage of this memory, because the storage has moved to other memory."""
+    """Remove a storage from the registry, because it is about to be moved to other memory."""
     key = _key(storage._bytes)
     if _storages.get(key) is storage:
         del _storages[key]
@@ -586,12 +586,12 @@ def storage_of(tensor: Tensor) -> UntypedStorage:
 
 
 def make_storage_classes(device_type: str = "cpu") -> dict[str, _LegacyStorage]:
-    """The legacy storage classes of a device type, such as `FloatStorage`."""
+    """Create the legacy storage classes of a device type, such as `FloatStorage`."""
     where = "flambeau" if device_type == "cpu" else f"flambeau.{device_type}"
     classes = {}
     for dtype in dtypes.ALL:
         name = f"{dtype.legacy_name}Storage"
-        about = f"Memory as elements of {dtype} on a device of type {device_type}."
+        about = f"A storage with elements of {dtype} on a device of type {device_type}."
         attributes = {"dtype": dtype, "device_type": device_type, "__module__": where, "__doc__": about}
         classes[name] = _LegacyStorage(name, (TypedStorage,), attributes)
     return classes
@@ -606,7 +606,10 @@ def is_storage(obj: Any, /) -> bool:
 
 
 def placed(tensor: Tensor) -> tuple[Tensor, int, tuple[int, ...]]:
-    """The tensor with the offset and strides of its elements in its root memory; a copy, if no strides describe them."""
+    """Return (tensor, offset, strides) that describe its elements within its storage.
+
+    If no strides can describe a view, as is possible on backends with immutable arrays, the tensor is a contiguous copy.
+    """
     if tensor._key.backend.mutable or source_of(tensor) is None:
         return tensor, tensor.storage_offset(), tensor.stride()
     root = memory_root(tensor)
@@ -627,7 +630,7 @@ def placed(tensor: Tensor) -> tuple[Tensor, int, tuple[int, ...]]:
 
 
 def _positions(tensor: Tensor) -> Tensor:
-    """The index of each element in its root memory, as a tensor on the CPU."""
+    """Return the index of each element of a view within its root tensor, as an int64 tensor on the CPU."""
     key = dispatch_key(dtypes.int64, tensor.device)
 
     def look(view: Tensor) -> Any:

@@ -1,4 +1,4 @@
-"""`TorchVersion`, a version that compares with strings and tuples.  For libraries that look at PyTorch's version."""
+"""`torch.torch_version`: `TorchVersion`, a version string that compares with strings and tuples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Type aliases for annotations: `Number`, `Device`, `FileLike`, `Storage`.
+"""`torch.types`: type aliases for annotations, such as `Number`, `Device`, `FileLike` and `Storage`.
 
 >>> from flambeau.types import Number
 >>> isinstance(2.5, Number)
@@ -15,7 +15,7 @@ from typing import IO, TypeAlias
 from .engine.devices.devices import device as _device
 from .engine.tensors.tensor import Tensor
 from .engine.values.constants import layout as _layout  # noqa: F401
-from .engine.values.dtypes import dtype as _dtype  # noqa: F401 (a name of this module, as the others)
+from .engine.values.dtypes import dtype as _dtype  # noqa: F401 (programs import it from here)
 from .engine.values.sizes import Size
 from .storage import TypedStorage, UntypedStorage
 

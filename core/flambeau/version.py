@@ -1,6 +1,6 @@
-"""The versions of flambeau, and of the PyTorch API that it provides.
+"""The version of flambeau, and the version of the PyTorch API that it provides.
 
-`torch.__version__` is that of the API, as programs expect; flambeau's own version follows the plus sign.
+`torch.__version__` is the version of the API, followed by "+flambeau" and flambeau's version.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ flambeau_version = "0.1.0"
 api_version = "2.13.0"
 
 _PATTERN = re.compile(r"v?(\d+(?:\.\d+)*)(?:[-_.]?(dev|a|b|rc)(\d*))?(?:\+([a-z0-9.]+))?")
-_FINAL = "z"  # sorts after "dev", "a", "b" and "rc", as a release comes after its candidates
+_FINAL = "z"  # sorts after "a", "b" and "rc": a release comes after its candidates
 
 
 class TorchVersion(str):
-    """A version string that can be compared with strings, tuples and `packaging`'s `Version`, by the order of versions.
+    """A version string that compares with strings, tuples and `packaging.version.Version` as versions (PEP 440).
 
     Strings that are not versions are compared as strings.
 
@@ -61,13 +61,13 @@ class TorchVersion(str):
 
 
 def _sort_key(text: str) -> tuple[Any, ...] | None:
-    """A sort key for the order of versions (PEP 440); None if `text` is not a version."""
+    """Return a sort key for the order of versions (PEP 440); None if `text` is not a version."""
     match = _PATTERN.fullmatch(text.lower())
     if match is None:
         return None
     numbers, stage, stage_number, local = match.groups()
     release = tuple(map(int, re.sub(r"(\.0+)+$", "", numbers).split(".")))
-    stage = {"dev": "", None: _FINAL}.get(stage, stage)  # development versions come before all others
+    stage = {"dev": "", None: _FINAL}.get(stage, stage)  # "dev" sorts before all other stages
     return release, stage, int(stage_number or 0), local or ""
 
 

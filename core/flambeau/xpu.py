@@ -16,101 +16,101 @@ __all__ = [
 
 
 def is_available() -> bool:
-    """False."""
+    """Return False."""
     return False
 
 
 def is_initialized() -> bool:
-    """False."""
+    """Return False."""
     return False
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """False."""
+    """Return False."""
     return False
 
 
 def is_tf32_supported() -> bool:
-    """False."""
+    """Return False."""
     return False
 
 
 def device_count() -> int:
-    """Zero."""
+    """Return 0."""
     return 0
 
 
-# --- memory and seeds of no device ---
+# --- memory and random state ---
 
 
 def empty_cache() -> None:
-    """Do nothing: no memory is cached."""
+    """Do nothing: there is no XPU device."""
 
 
 def memory_allocated(device: Any = None) -> int:
-    """Zero."""
+    """Return 0."""
     return 0
 
 
 def memory_reserved(device: Any = None) -> int:
-    """Zero."""
+    """Return 0."""
     return 0
 
 
 def max_memory_allocated(device: Any = None) -> int:
-    """Zero."""
+    """Return 0."""
     return 0
 
 
 def max_memory_reserved(device: Any = None) -> int:
-    """Zero."""
+    """Return 0."""
     return 0
 
 
 def manual_seed(seed: int) -> None:
-    """There is no generator to seed."""
+    """Do nothing: there is no XPU device."""
 
 
 def manual_seed_all(seed: int) -> None:
-    """There is no generator to seed."""
+    """Do nothing: there is no XPU device."""
 
 
 def seed() -> None:
-    """There is no generator to seed."""
+    """Do nothing: there is no XPU device."""
 
 
 def seed_all() -> None:
-    """There is no generator to seed."""
+    """Do nothing: there is no XPU device."""
 
 
 def get_rng_state_all() -> list[Any]:
-    """The states of no generators."""
+    """Return an empty list: there is no XPU device."""
     return []
 
 
-# --- what needs a device ---
+# --- functions that require a device ---
 
 
 def init() -> NoReturn:
-    """AssertionError: there are no such devices."""
+    """Raise AssertionError: there is no XPU device."""
     raise AssertionError("Torch not compiled with XPU enabled: flambeau has no devices of Intel's")
 
 
 def current_device() -> int:
-    """Raise AssertionError: no device is available."""
+    """Raise AssertionError: there is no XPU device."""
     init()
 
 
 def set_device(device: Any) -> None:
-    """Raise AssertionError: no device is available."""
+    """Raise AssertionError: there is no XPU device."""
     init()
 
 
 def get_device_name(device: Any = None) -> str:
-    """Raise AssertionError: no device is available."""
+    """Raise AssertionError: there is no XPU device."""
     init()
 
 
 def synchronize(device: Any = None) -> None:
-    """AssertionError: there is nothing to wait for."""
+    """Raise AssertionError: there is no XPU device."""
     init()

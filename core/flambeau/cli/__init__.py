@@ -1,1 +1,1 @@
-"""Running programs on flambeau: the launcher, its reports, and the stub files."""
+"""The command line `python -m flambeau`: run programs, print reports, convert files, and generate stub files."""

@@ -30,16 +30,16 @@ _FORMATS = {
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Execute `inspect` or `convert` with their arguments; returns the exit status.
+    """Run `inspect` or `convert` with their arguments.  Return the exit status.
 
-    It is 1 if the files of `inspect --diff` differ, and 2 if a file cannot be read.
+    The status is 1 if the files of `inspect --diff` differ, and 2 if a file cannot be read.
     """
     command, *rest = arguments
     try:
         status = _inspect(rest) if command == "inspect" else _convert(rest)
         sys.stdout.flush()
         return status
-    except BrokenPipeError:  # of `| head`
+    except BrokenPipeError:  # the reader of a pipe, such as `head`, has ended
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (OSError, RuntimeError, TypeError, pickle.UnpicklingError) as error:
@@ -82,7 +82,7 @@ def _print_contents(path: str, contents: Contents) -> None:
 
 
 def _print_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print columns; the last one is of numbers."""
+    """Print a table: the last column, of numbers, is aligned to the right, others to the left."""
     if not rows:
         return
     widths = [max(map(len, column)) for column in zip(titles, *rows, strict=True)]
@@ -92,7 +92,7 @@ def _print_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def _printable(name: str) -> str:
-    """A name from a file, which may be made to control the terminal."""
+    """Return a name from a file; escape it if it has characters that could control the terminal."""
     return name if name.isprintable() else ascii(name)
 
 
@@ -122,7 +122,7 @@ def _print_differences(first: str, second: str) -> int:
 
 
 def _difference(a: Tensor | None, b: Tensor | None, first: str, second: str) -> str:
-    """Describe how two tensors of one name differ; an empty string if they are equal."""
+    """Describe how two tensors of the same name differ; return "" if they are equal."""
     if a is None or b is None:
         return f"only in {second if a is None else first}"
     if a.shape != b.shape:
@@ -176,7 +176,7 @@ def _tensors(path: str, report: bool = False) -> dict[str, Tensor]:
 
 
 def _progress(names: list[str]) -> Iterable[str]:
-    """The names, behind a bar on a terminal if `tqdm` is installed."""
+    """Return an iterable of the names, which shows a progress bar on a terminal if `tqdm` is installed."""
     if not sys.stderr.isatty():
         return names
     try:

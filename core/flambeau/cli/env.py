@@ -1,4 +1,4 @@
-"""The report of `python -m flambeau env`: what a bug report should contain about the machine."""
+"""The report of `python -m flambeau env`: facts about the machine for bug reports."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _facts() -> Iterator[tuple[str, str]]:
 
 
 def _installed_version(library: str) -> str:
-    """The version of an installed distribution; wheels for a CUDA version have that in their name."""
+    """Return the version of an installed distribution, also of one for a CUDA version such as `cupy-cuda12x`."""
     for name in (library, f"{library}-cuda12x", f"{library}-cuda13x"):
         try:
             return importlib.metadata.version(name)
@@ -67,7 +67,7 @@ def _devices() -> str:
 
 
 def _or_error(value: Callable[[], str]) -> str:
-    """The value, or the error, so that the report also works on a broken installation."""
+    """Return the value or the text of its error, so that the report also works on a broken installation."""
     try:
         return value()
     except Exception as error:

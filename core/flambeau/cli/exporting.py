@@ -1,4 +1,4 @@
-"""`python -m flambeau export`: models of programs as ONNX, as files that need NumPy alone, or as exported programs."""
+"""`python -m flambeau export`: write a model as ONNX, as an exported program, or as Python files that only need NumPy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["main"]
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Execute `export` with its arguments; returns the exit status."""
+    """Run `export` with its arguments.  Return the exit status: 2 for an error, else 0."""
     parser = argparse.ArgumentParser(
         "python -m flambeau export", description="Write a model of a program in another format.", epilog=INPUTS,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -1,4 +1,4 @@
-"""Runs PyTorch programs on flambeau: `python -m flambeau prog.py`, or `install_as_torch()` in Python."""
+"""Run PyTorch programs on flambeau: `python -m flambeau prog.py`, or `install_as_torch()` in Python."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ FLAMBEAU_PLUGINS=name,... leaves out all installed plugins but these; empty, all
 def install_as_torch() -> None:
     """Make `import torch` and `import torchvision` import flambeau, even if PyTorch is installed.
 
-    For notebooks and `conftest.py`; call it before anything imports `torch`.  It also applies to child processes of
-    `multiprocessing`, whatever their start method.
+    For notebooks and `conftest.py`.  Call it before anything imports `torch`.  It also applies to child processes of
+    `multiprocessing`, for all start methods.
 
     Raises:
-        ImportError: PyTorch itself has been imported already.
+        ImportError: PyTorch has already been imported.
 
-    As in ::
+    Example::
 
         import flambeau
         flambeau.install_as_torch()
@@ -66,8 +66,8 @@ def install_as_torch() -> None:
     _install_in_children()
 
 
-# The code that multiprocessing's children run; the code that it would pass to `python -c` follows as an argument.
-# The resource tracker, which is started too, runs no code of the program.
+# The code that child processes of multiprocessing run with `python -c`.  The original code of `-c` follows as an argument.
+# The resource tracker is also a child process, but runs no code of the program.
 _CHILD = """\
 import sys
 if "resource_tracker" in sys.argv[2]:
@@ -80,7 +80,7 @@ else:
 
 
 def _install_in_children() -> None:
-    """Insert the launcher after the interpreter's flags in the command lines of multiprocessing's children."""
+    """Make `multiprocessing` start child processes with the launcher: insert it after the interpreter's flags."""
     import multiprocessing.util
 
     util: Any = multiprocessing.util
@@ -99,7 +99,7 @@ def _install_in_children() -> None:
 
 
 def main() -> None:
-    """Execute the command line; a program runs and exits as it does under `python`."""
+    """Run the command line.  A program runs and exits as it does with `python`."""
     first, *rest = sys.argv[1:] or ["--help"]
     option = first[:2]
     if first in _COMMANDS:
@@ -147,7 +147,7 @@ def _print_backends() -> None:
     from .listing import listing
 
     for line in listing():
-        print(line, flush=True)  # what takes long is the import of a library
+        print(line, flush=True)  # flushed because importing the next library takes long
     if SELECTED_NAME not in installed():
         sys.exit(f"FLAMBEAU_BACKEND selects {SELECTED_NAME!r}, which is none of these: pip install flambeau-{SELECTED_NAME}")
 
@@ -209,7 +209,7 @@ def _run_code(namespace: dict[str, Any], args: list[str]) -> None:
 def _run_module(namespace: dict[str, Any], args: list[str]) -> None:
     name, *rest = args
     _set_argv(["-m", *rest], path0=os.getcwd())
-    runpy._run_module_as_main(name)  # type: ignore[attr-defined]  # what `python -m` itself calls
+    runpy._run_module_as_main(name)  # type: ignore[attr-defined]  # `python -m` calls it
 
 
 def _run_stdin(namespace: dict[str, Any], args: list[str]) -> None:
@@ -225,9 +225,9 @@ def _run_stdin(namespace: dict[str, Any], args: list[str]) -> None:
 
 def _run_path(namespace: dict[str, Any], args: list[str]) -> None:
     path = os.path.join(os.getcwd(), args[0])
-    if pkgutil.get_importer(path):  # a folder or archive with a __main__ in it
+    if pkgutil.get_importer(path):  # a folder or zip archive with `__main__.py`
         _set_argv(args, path0=path)
-        runpy._run_module_as_main("__main__", False)  # type: ignore[attr-defined]  # what `python -m` itself calls
+        runpy._run_module_as_main("__main__", False)  # type: ignore[attr-defined]  # `python -m` calls it
         return
     _set_argv(args, path0=os.path.dirname(os.path.realpath(path)))
     try:
@@ -247,11 +247,11 @@ _PROGRAMS = {"-c": _run_code, "-m": _run_module}
 def _set_argv(argv: list[str], path0: str) -> None:
     sys.argv[:] = argv
     if not sys.flags.safe_path:
-        sys.path[0] = path0  # replaces the entry for `-m flambeau`
+        sys.path[0] = path0  # in place of the entry that `-m flambeau` has set
 
 
 def _hide_launcher_in_tracebacks() -> None:
-    """Remove the launcher's frames from the traceback of the exception that ends the program."""
+    """Remove the launcher's frames from the traceback that is printed when the program ends by an exception."""
     show = sys.excepthook
 
     def show_program_frames(kind: Any, error: BaseException, trace: TracebackType | None) -> None:

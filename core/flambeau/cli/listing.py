@@ -1,4 +1,4 @@
-"""The list that `python -m flambeau backends` prints: what each backend is, has and lacks."""
+"""The output of `python -m flambeau backends`: each backend with its library, devices and missing features."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WIDTH, _INDENT = 130, " " * 13
 
 
 def listing() -> Iterator[str]:
-    """The lines on all backends: the name and module of each (`*` before the selected one), and below them what it has.
+    """Yield lines of text: name and module of each backend, with `*` for the selected one, and indented facts.
 
     >>> import flambeau.cli.listing
     >>> next(line.split() for line in flambeau.cli.listing.listing() if " numpy " in line)
@@ -38,7 +38,7 @@ def listing() -> Iterator[str]:
 
 
 def facts(name: str) -> Iterator[tuple[str, str]]:
-    """Titles and texts: what a backend has and lacks, or why it cannot be used."""
+    """Yield (title, text) facts about a backend: its features and missing features, or why it cannot be used."""
     try:
         backend = backends.find(name)
         backend.prepare()
@@ -57,10 +57,13 @@ def facts(name: str) -> Iterator[tuple[str, str]]:
 
 
 def on_host(backend: Backend) -> list[str]:
-    """List what runs on the CPU for a backend: declared gaps of its library, and those found by a conformance run."""
+    """Return the names of operations that run on the CPU although the backend has another device.
+
+    The backend declares some as missing from its library; a conformance run may have found others.
+    """
     if backend.device_type == "cpu":
         return []
-    for part in ("fft", "linalg", "special"):  # which define operations when they are first used
+    for part in ("fft", "linalg", "special"):  # these modules define operations when they are imported
         import_module(f"flambeau.{part}")
     parts = [("random numbers", "generator"), ("bytes as another dtype", "reinterpret")]
     general = [said for said, method in parts if getattr(type(backend), method) is getattr(Backend, method)]
@@ -74,7 +77,7 @@ def _devices(backend: Backend) -> str:
 
 
 def _or_error(value: Callable[[], str]) -> str:
-    """The value, or the error, so that a broken library is listed too."""
+    """Return the value or the text of its error, so that broken libraries are also listed."""
     try:
         return value()
     except Exception as error:

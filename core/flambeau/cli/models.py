@@ -1,4 +1,4 @@
-"""Models and example inputs as commands name them: `FILE.py:NAME`, and `--input SIZES`."""
+"""Parse models (`FILE.py:NAME`) and example inputs (`--input SIZES`) of commands."""
 
 from __future__ import annotations
 
@@ -22,7 +22,13 @@ and 1.
 
 
 def example(text: str) -> tuple[Any, dict[int, str]]:
-    """An input of a shape, and the names of those of its sizes that may differ."""
+    """Return (tensor, {dimension: name}) for a text such as "batch=2,3/int64".
+
+    The named dimensions may have another size in later calls of the model.
+
+    Raises:
+        ValueError: a size or the dtype is invalid.
+    """
     sizes, _, dtype_name = text.partition("/")
     dtype = getattr(torch, dtype_name or "float32", None)
     if not isinstance(dtype, torch.dtype):
@@ -43,7 +49,7 @@ def example(text: str) -> tuple[Any, dict[int, str]]:
 
 
 def find_model(path: str) -> Any:
-    """Import the object at `path`; call it if it is a function or class."""
+    """Return the module that a path `FILE.py:NAME` or `MODULE:NAME` names; if it names a function or class, call it."""
     file, _, name = path.rpartition(":")
     if not file:
         raise ValueError(f"{path} names no model: FILE.py:NAME is expected")

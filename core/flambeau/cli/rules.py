@@ -1,4 +1,4 @@
-"""Print the functions that derivative rules call as `F.name`: `python -m flambeau.cli.rules`.
+"""Print the functions that derivative rules can call as `F.name`: `python -m flambeau.cli.rules`.
 
 The output is the two tables in `docs/derivative_rules.md`.
 """
@@ -17,11 +17,11 @@ __all__ = ["main", "tables"]
 
 LOADED_LATER = ("fft", "linalg", "special", "sparse", "signal", "nested")
 DIFFERENT = frozenset({"addmm", "bincount", "kthvalue", "mode", "squeeze", "var", "view_dtype"})
-"""The records that take other arguments than the public function of the same name, so that no rule can call them."""
+"""Operations whose arguments differ from those of the public function of the same name.  Rules cannot call them."""
 
 
 def tables() -> str:
-    """Two tables by family: records and formulas with their arguments, then the names of the composites."""
+    """Return two Markdown tables by family: operations and formulas with their arguments, and composite functions by name."""
     for name in LOADED_LATER:
         import_module(f"flambeau.{name}")
     every = sorted(vars(RECORDED).keys() - DIFFERENT)
@@ -39,20 +39,20 @@ def _table(names: Iterable[str], shown: Callable[[str], str]) -> str:
 
 
 def _definition(name: str) -> Callable[..., Any]:
-    """The forward of a record, the formula, or the composite."""
+    """Return the Python function that defines an operation, formula or composite function."""
     if name in OPS:
         return OPS[name].forward
     return FORMULAS[name] if name in FORMULAS else inspect.unwrap(getattr(RECORDED, name))
 
 
 def _family(name: str) -> str:
-    """The module that defines the function, within `operations`; "aliases" for further names of a record."""
+    """Return the module that defines a function, without "flambeau.operations."; "aliases" for second names of operations."""
     module = _definition(name).__module__
     return "aliases" if module == "flambeau" else module.removeprefix("flambeau.").removeprefix("operations.")
 
 
 def _with_arguments(name: str) -> str:
-    """The function with the arguments that its kernel takes."""
+    """Return the name of a function with the arguments that its kernel takes, as in "add(x1, x2)"."""
     parameters = inspect.signature(_definition(name)).parameters
     names = (*OPS[name].tensor_names, *OPS[name].kernel_params) if name in OPS else [*parameters][1:]
     return f"{name}({', '.join(_declaration(parameters[each]) for each in names)})"

@@ -1,10 +1,10 @@
-"""Writes the stub files that declare generated names for editors and type checkers.
+"""Write the stub files that declare generated names for editors and type checkers.
 
-    python -m flambeau.cli.stubs            writes them
-    python -m flambeau.cli.stubs --check    exits with 1 if they are out of date
+    python -m flambeau.cli.stubs            write the files
+    python -m flambeau.cli.stubs --check    exit with status 1 if they are out of date
 
-`_members.pyi` declares what the operations attach to `Tensor`; `_functions.pyi` the functions of the namespace.
-`_functions.py` says where each of these is written, which is where editors go from its name.
+`_members.pyi` declares the attributes that modules attach to `Tensor`.  `_functions.pyi` declares the functions of `torch`.
+`_functions.py` imports each function from the module that defines it, so that "go to definition" works in editors.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ..storage import STORAGE_CLASSES
 
 __all__ = ["functions", "main", "members", "sources"]
 
-# Tensor has methods called bool, float and int, which hide the types of that name in the class.
+# Tensor has methods called bool, float and int, which hide the types of the same names in the class body.
 _HEADER = '''"""Written by `python -m flambeau.cli.stubs`."""
 # ruff: noqa: E501
 
@@ -42,9 +42,14 @@ from .random import Generator
 '''
 _SPELLED = {"bool": "_bool", "float": "_float", "int": "_int"} | dict.fromkeys(("dtype", "Dtype", "dtypes.dtype"), "_dtype")
 _KNOWN = {"Any", "Generator", "None", "Sequence", "Tensor", "TypedStorage", "UntypedStorage", "str", "tuple", *_SPELLED}
-_EXCUSED = {"__eq__": "override", "__ne__": "override"}  # those of `object` return a bool
-_OTHERS = {"__repr__": "str", "__format__": "str", "__reduce_ex__": "Any", "__init_subclass__": "None"}  # that return no tensor
-_FROM_PYTHON = {  # some of them from 3.13 on
+_EXCUSED = {"__eq__": "override", "__ne__": "override"}  # `object` declares that they return bool
+_OTHERS = {
+    "__repr__": "str",
+    "__format__": "str",
+    "__reduce_ex__": "Any",
+    "__init_subclass__": "None",
+}  # methods that do not return a tensor
+_FROM_PYTHON = {  # attributes that Python sets, some since 3.13
     "__annotations__", "__dict__", "__doc__", "__firstlineno__", "__module__",
     "__slotnames__", "__static_attributes__", "__weakref__",
 }  # fmt: skip
@@ -52,7 +57,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
 
 
 def _annotation(annotation: Any) -> str:
-    """An annotation as written in a stub file; `Any` if it has names that the file does not import."""
+    """Return the text of an annotation in a stub file; `Any` if it uses names that the file does not import."""
     if annotation is None:
         return "None"
     text = annotation if isinstance(annotation, str) else "Any"
@@ -78,7 +83,7 @@ def _listed(parameters: Iterable[Parameter]) -> list[str]:
 
 
 def _parameters(function: Callable[..., Any], in_place: bool) -> list[Parameter]:
-    """The parameters of a function; without `out` for an in-place form."""
+    """Return the parameters of a function, without `out` if it is an in-place function."""
     return [p for p in inspect.signature(function).parameters.values() if not (in_place and p.name == "out")]
 
 
@@ -86,7 +91,7 @@ def _returns(function: Callable[..., Any]) -> str:
     returns = inspect.signature(function).return_annotation
     if returns is not inspect.Signature.empty:
         return _annotation(returns)
-    record = OPS.get(function.__name__)  # a generated function
+    record = OPS.get(function.__name__)  # a function generated from the record of an operation
     if record is None or not record.results:
         return "Tensor" if record is None or not record.returns_list else "tuple[Tensor, ...]"
     return "Any"  # a named tuple
@@ -97,7 +102,7 @@ def _is_in_place(name: str) -> bool:
 
 
 def _declaration(name: str, function: Callable[..., Any], method: bool) -> str:
-    """The declaration of a function in a stub file."""
+    """Return the declaration of a function or method in a stub file."""
     in_place = method and _is_in_place(name)
     parameters = _listed(_parameters(function, in_place)[method:])
     returns = _OTHERS.get(name) or ("Tensor" if in_place or name.startswith("__r") else _returns(function))
@@ -107,7 +112,7 @@ def _declaration(name: str, function: Callable[..., Any], method: bool) -> str:
 
 
 def _attached() -> dict[str, Any]:
-    """The attributes of Tensor that are not defined in its class body."""
+    """Return the attributes of Tensor that are attached to the class rather than defined in its body."""
     source = inspect.getsource(_tensor)
     attached = {}
     for name, value in sorted(vars(_tensor.Tensor).items()):
@@ -118,7 +123,7 @@ def _attached() -> dict[str, Any]:
 
 
 def members() -> str:
-    """The text of `_members.pyi`."""
+    """Return the text of `_members.pyi`."""
     lines = [_HEADER + "from .storage import TypedStorage, UntypedStorage\n", "class Members:"]
     for name, value in _attached().items():
         if isinstance(value, property) and value.fget:
@@ -137,7 +142,7 @@ def members() -> str:
 
 
 def functions() -> str:
-    """The text of `_functions.pyi`."""
+    """Return the text of `_functions.pyi`."""
     functions = sorted(name for name in PUBLIC if not keyword.iskeyword(name))
     tensors, storages = sorted(TENSOR_TYPES["cpu"]), sorted(STORAGE_CLASSES)
     lines = [_HEADER + "from .storage import TypedStorage\n"]
@@ -148,7 +153,7 @@ def functions() -> str:
     return "\n".join(lines) + "\n"
 
 
-# --- where they are written ---------------------------------------------------------------------------------------
+# --- definitions of functions -------------------------------------------------------------------------------------
 
 _SOURCES_HEADING = '''"""Where each function of the namespace is written: its record, or its definition.
 
@@ -163,11 +168,11 @@ from __future__ import annotations
 
 
 def sources() -> str:
-    """The text of `_functions.py`."""
+    """Return the text of `_functions.py`."""
     written = _written()
     lines: dict[str, list[str]] = {}
     for name in sorted(PUBLIC):
-        plain = PUBLIC.get(name.rstrip("_"), PUBLIC[name])  # in-place forms are written with the plain one
+        plain = PUBLIC.get(name.rstrip("_"), PUBLIC[name])  # an in-place function has the definition of the other one
         place = written.get(id(inspect.unwrap(PUBLIC[name]))) or written.get(id(inspect.unwrap(plain)))
         if place is not None and not keyword.iskeyword(name):
             module, original = place
@@ -177,7 +182,7 @@ def sources() -> str:
 
 
 def _written() -> dict[int, tuple[str, str]]:
-    """The module and the name under which the source of the core defines each function, by its identity."""
+    """Return {id(function): (module, name)} of the functions that are defined in modules of operations."""
     package = _tensor.__name__.partition(".")[0]  # this file may be `__main__`
     found: dict[int, tuple[str, str]] = {}
     for module_name in sorted(name for name in sys.modules if name.startswith(f"{package}.")):
@@ -197,7 +202,7 @@ def _names(names: list[str]) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the files, or check them; returns the exit status."""
+    """Write the files, or with `--check` compare them.  Return the exit status."""
     folder, stale = Path(__file__).parents[1], []
     for name, text in (("_members.pyi", members()), ("_functions.pyi", functions()), ("_functions.py", sources())):
         path = folder / name

@@ -1,4 +1,4 @@
-"""`python -m flambeau summary`: the layers of a model, with their output shapes, parameters and memory."""
+"""`python -m flambeau summary`: print the layers of a model with output shapes, parameters and memory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["main", "summary"]
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Execute `summary` with its arguments; returns the exit status."""
+    """Run `summary` with its arguments.  Return the exit status: 2 for an error, else 0."""
     parser = argparse.ArgumentParser(
         "python -m flambeau summary", description="Print the layers of a model: shapes, parameters, memory.", epilog=INPUTS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str]) -> int:
 
 @dataclass
 class _Layer:
-    """A module in the tree of a model, and the outputs of its calls."""
+    """A module of a model: its depth in the tree of modules, and the shapes and bytes of its outputs."""
 
     name: str
     module: Any
@@ -54,8 +54,9 @@ class _Layer:
 def summary(model: Any, *inputs: Any, depth: int | None = None) -> str:
     """Return a table of the layers of a model: output shapes, parameters, and memory.
 
-    The model runs once, without gradients. Without inputs it does not run, and the table has no shapes. Outputs count as memory,
-    except those that share memory with the layer's input, as in `Flatten`; training keeps about as much until `backward`.
+    The model runs once without gradients.  Without inputs it does not run, and the table has no shapes.  Memory is the size of
+    a layer's outputs, except outputs that share memory with its inputs, as in `Flatten`.  Training needs about this memory until
+    `backward`.
 
     Args:
         model: a module.
@@ -146,7 +147,7 @@ def _totals(model: Any, layers: list[_Layer], inputs: tuple[Any, ...]) -> Iterat
 
 
 def amount(count: int) -> str:
-    """A number of bytes, with a unit."""
+    """Format a number of bytes with a unit, such as "1.5 MB"."""
     size = float(count)
     for unit in ("B", "KB", "MB", "GB"):
         if size < 1000 or unit == "GB":

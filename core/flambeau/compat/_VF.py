@@ -1,4 +1,4 @@
-"""`torch._VF`: the compiled functions of `torch`, which here are those of `torch`.  For copies of PyTorch's recurrent layers."""
+"""`torch._VF`: an alias of `torch` for copies of PyTorch's recurrent layers, which call compiled functions by this module."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write `docs/private_names.md` from the table: `python -m flambeau.compat [FILE]`, and with `--check` compare instead."""
+"""Write `docs/private_names.md` from `table.py`: `python -m flambeau.compat [FILE]`.  `--check` only compares them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ examples, not a list of everything that was tried. `python -m flambeau.compat` w
 
 
 def document() -> str:
-    """Return the text of the page: a table of modules, and one of names."""
+    """Return the Markdown text of `docs/private_names.md`: a table of modules and a table of names."""
     return f"{_HEADING}\n## Modules\n\n{_rows('module', MODULES)}\n## Names\n\n{_rows('name', NAMES)}"
 
 
@@ -29,7 +29,7 @@ def _rows(kind: str, table: Mapping[str, tuple[str, str]]) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the file, or compare it with the table if `--check` is given.  Return the exit status."""
+    """Write the Markdown file, or with `--check` compare it with the table.  Return the exit status."""
     paths = [argument for argument in arguments if argument != "--check"]
     path = Path(paths[0] if paths else "docs/private_names.md")
     if path.exists() and path.read_text(encoding="utf-8") == document():

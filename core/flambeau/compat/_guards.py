@@ -1,4 +1,4 @@
-"""Which mode fake tensors are in."""
+"""`torch._guards`: find the `FakeTensorMode` that is active or that tensors belong to."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ __all__ = ["active_fake_mode", "detect_fake_mode"]
 
 
 def active_fake_mode() -> FakeTensorMode | None:
-    """The innermost `FakeTensorMode` that is open; None without one."""
+    """Return the innermost active `FakeTensorMode`, or None."""
     return next((mode for mode in reversed(open_modes.get()) if isinstance(mode, FakeTensorMode)), None)
 
 
 def detect_fake_mode(inputs: Any = None) -> FakeTensorMode | None:
-    """The `FakeTensorMode` that is open, or that the inputs belong to; None without any.
+    """Return the active `FakeTensorMode`, else the mode of the fake tensors in `inputs`, else None.
 
     >>> from flambeau.compat._guards import detect_fake_mode
     >>> detect_fake_mode([torch.ones(1)]) is None

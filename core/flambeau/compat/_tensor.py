@@ -1,4 +1,4 @@
-"""`torch._tensor`, for programs that import from that private module the Tensor class, or what rebuilds tensors of others."""
+"""`torch._tensor`: the Tensor class, and the function that pickles of Tensor subclasses call."""
 
 from __future__ import annotations
 

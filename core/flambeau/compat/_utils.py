@@ -1,4 +1,4 @@
-"""The module `torch._utils`, and the checks that `torch` has: `torch._check` and its relatives."""
+"""`torch._utils`, and the checks `torch._check`, `torch._check_index` and so on."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __getattr__ = private_names(__name__)
 
 
 def _assert(condition: Any, message: str) -> Any:
-    """`assert`, as a function."""
+    """Raise AssertionError with `message` unless `condition` is true."""
     if has_torch_function((condition,)):
         return handle_torch_function(_assert, (condition,), condition, message)
     if not condition:
@@ -29,12 +29,12 @@ def _assert(condition: Any, message: str) -> Any:
 
 
 def _flatten_dense_tensors(tensors: Sequence[Tensor]) -> Tensor:
-    """The elements of all tensors, in one one-dimensional tensor."""
+    """Concatenate the elements of all tensors into one 1-D tensor."""
     return cat([tensor.reshape(-1) for tensor in tensors])
 
 
 def _unflatten_dense_tensors(flat: Tensor, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """Consecutive parts of `flat` as views, in the shapes of `tensors`."""
+    """Split a 1-D tensor into consecutive views with the shapes of `tensors`."""
     parts, start = [], 0
     for tensor in tensors:
         parts.append(flat.narrow(0, start, tensor.numel()).view_as(tensor))
@@ -64,7 +64,7 @@ def _check(cond: bool, message: Any = None) -> None:
 
 
 def _check_is_size(i: int, message: Any = None, *, max: int | None = None) -> None:
-    """Raise RuntimeError unless a number can be a size."""
+    """Raise RuntimeError unless `0 <= i`, and `i <= max` where `max` is given."""
     _check(i >= 0, message)
     if max is not None:
         _check(i <= max, message)
@@ -91,12 +91,12 @@ def _check_not_implemented(cond: bool, message: Any = None) -> None:
 
 
 def _check_tensor_all(cond: Tensor, message: Any = None) -> None:
-    """Raise RuntimeError unless all elements are True."""
+    """Raise RuntimeError unless all elements of `cond` are True."""
     _check(bool(cond.all()), message)
 
 
 def _assert_async(input: Tensor, assert_msg: str = "") -> None:
-    """Raise RuntimeError unless a tensor's one element is not zero."""
+    """Raise RuntimeError if the single element of `input` is zero.  Despite the name, the check is immediate."""
     if input.numel() != 1:
         raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
     if input._key.backend.has_data and not bool(input):
@@ -104,7 +104,7 @@ def _assert_async(input: Tensor, assert_msg: str = "") -> None:
 
 
 def _element_size(dtype: Any) -> int:
-    """How many bytes an element takes."""
+    """Return the number of bytes of one element of a dtype."""
     size: int = dtype.itemsize
     return size
 
@@ -113,14 +113,19 @@ def _element_size(dtype: Any) -> int:
 
 
 class KeyErrorMessage(str):
-    """A message for KeyError, which prints the repr of its key: it would put a traceback on one line."""
+    """A message whose repr is the text itself.
+
+    KeyError prints the repr of its argument, which would escape the line breaks of a traceback.
+    """
 
     def __repr__(self) -> str:
         return str(self)
 
 
 class ExceptionWrapper:
-    """An exception of another thread or process, as text, because not every exception can be sent.
+    """An exception of another thread or process, stored as its type and traceback text.
+
+    Not every exception can be pickled and sent.
 
     >>> try:
     ...     1 / 0
@@ -137,7 +142,7 @@ class ExceptionWrapper:
         self.exc_msg = "".join(traceback.format_exception(kind, value, trace))
 
     def reraise(self) -> NoReturn:
-        """Raise an exception of the type, whose message holds the original traceback."""
+        """Raise an exception of the original type, with the original traceback in its message."""
         message = f"Caught {self.exc_type.__name__} {self.where}.\nOriginal {self.exc_msg}"
         if self.exc_type is KeyError:
             message = KeyErrorMessage(message)
@@ -145,13 +150,13 @@ class ExceptionWrapper:
             raise self.exc_type(message=message)
         try:
             error = self.exc_type(message)
-        except Exception:  # its constructor takes other arguments
+        except Exception:  # a constructor with other parameters
             raise RuntimeError(message) from None
         raise error
 
 
 def _get_available_device_type() -> str | None:
-    """The type of the accelerator, or None."""
+    """Return the device type of the available accelerator, such as "cuda"; None without one."""
     from ..accelerator import current_accelerator
 
     place = current_accelerator(check_available=True)
@@ -171,17 +176,22 @@ def _get_device_module(device_type: str) -> Any:
 
 
 def _get_all_device_indices() -> list[int] | None:
-    """The numbers of the accelerator's devices; None without one."""
+    """Return the indices of all devices of the accelerator; None without an accelerator."""
     from ..accelerator import device_count
 
     return None if _get_available_device_type() is None else list(range(device_count()))
 
 
 def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
-    """The number of a device; with `optional` the current one's where it has none, and -1 for the CPU if that is allowed.
+    """Return the index of a device.
+
+    Args:
+        device: a device, its name, or its index.
+        optional: whether a device without an index gives the index of the current accelerator.
+        allow_cpu: whether the CPU gives -1.
 
     Raises:
-        ValueError: it has no number.
+        ValueError: the device has no index and `optional` is False, or it is the CPU and `allow_cpu` is False.
     """
     place = Device(device) if isinstance(device, str) else device
     if isinstance(place, Device):
@@ -199,7 +209,7 @@ def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = Fal
 
 
 def _take_tensors(tensors: Iterable[Tensor], size_limit: int) -> Iterator[list[Tensor]]:
-    """The tensors in groups of one dtype, each as large as the limit in bytes allows, or of one tensor."""
+    """Yield groups of tensors of the same type with at most `size_limit` bytes each; a larger tensor is a group alone."""
     groups: dict[str, tuple[list[Tensor], int]] = {}
     for tensor in tensors:
         kind, size = tensor.type(), tensor.numel() * tensor.element_size()
@@ -214,7 +224,10 @@ def _take_tensors(tensors: Iterable[Tensor], size_limit: int) -> Iterator[list[T
 
 
 def _reorder_tensors_as(tensors: Iterable[Tensor], ordered_tensors: Iterable[Tensor]) -> tuple[Tensor, ...]:
-    """The tensors, of which those of each dtype are in the right order, in the order in which the others' dtypes come."""
+    """Reorder tensors so that their types follow those of `ordered_tensors`.
+
+    Tensors of the same type (dtype and device) keep their order among themselves.
+    """
     by_type: dict[str, list[Tensor]] = {}
     for tensor in tensors:
         by_type.setdefault(tensor.type(), []).append(tensor)
@@ -232,7 +245,7 @@ def _import_dotted_name(name: str) -> Any:
 
 
 def _get_async_or_non_blocking(function_name: str, non_blocking: bool, kwargs: dict[str, Any]) -> bool:
-    """`non_blocking`, which was called `async`.  TypeError for other options."""
+    """Return `non_blocking`, or the value of its deprecated name `async`.  TypeError for other keywords."""
     if not kwargs:
         return non_blocking
     if set(kwargs) != {"async"}:
@@ -250,5 +263,5 @@ class _ClassPropertyDescriptor:
 
 
 def classproperty(func: Any) -> _ClassPropertyDescriptor:
-    """A decorator: a property of the class itself."""
+    """Decorate a method of a class so that reading the attribute, also on the class, calls it with the class."""
     return _ClassPropertyDescriptor(func if isinstance(func, (classmethod, staticmethod)) else classmethod(func))

@@ -10,5 +10,5 @@ __all__: list[str] = []
 
 
 def _is_in_bad_fork() -> bool:
-    """Return whether this process is a fork of one that had initialized CUDA, and so cannot use it."""
+    """Whether this process was forked after its parent had initialized CUDA, so that it cannot use CUDA."""
     return cuda.initialized_in not in (None, os.getpid())

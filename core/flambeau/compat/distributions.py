@@ -1,4 +1,4 @@
-"""The distributions `torch` and `torchvision`, for programs that ask `importlib.metadata` whether PyTorch is installed."""
+"""Package metadata of `torch` and `torchvision`, for programs that look PyTorch up in `importlib.metadata`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..version import __version__, flambeau_version
 
 __all__ = ["provide_distributions"]
 
-# What torchvision calls the release that goes with this one of PyTorch.
+# The torchvision release that belongs to the PyTorch release of `version.py`.
 VISION_VERSION = f"0.28.0+flambeau{flambeau_version}"
 _VERSIONS = {"torch": str(__version__), "torchvision": VISION_VERSION}
 _REQUIRES = {"torch": ["flambeau"], "torchvision": ["flambeau", "torch"]}
@@ -43,15 +43,15 @@ class _Provided(Distribution):
 
 
 class _Finder(DistributionFinder):
-    """Answers for the two distributions, before the finder of those that are installed; finds no modules."""
+    """Finds the distributions `torch` and `torchvision` before installed ones; it finds no modules."""
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> None:
-        """Leave all imports to others."""
+        """Return None: other finders import modules."""
         return None
 
     def find_distributions(self, context: Any = DistributionFinder.Context()) -> Iterator[Distribution]:  # noqa: B008 (it has no state)
-        """Yield the distribution that `context` names, or both if it names none."""
+        """Return an iterator over the distribution that `context` names, or over both if it names none."""
         asked = getattr(context, "name", None)
         wanted = None if asked is None else re.sub(r"[-_.]+", "-", asked).lower()
         return (_Provided(name) for name in _VERSIONS if wanted in (None, name))

@@ -1,4 +1,4 @@
-"""Gives modules, classes and functions PyTorch's names while flambeau is imported as `torch`.
+"""Give modules, classes and functions PyTorch's names while flambeau is imported as `torch`.
 
 Libraries use `torch.__name__`, `type(x).__module__` and `function.__name__` to detect tensors, and pickles refer to classes by
 these names.  Each public module is renamed after it has been loaded.  Modules that PyTorch does not have keep flambeau's names,
@@ -20,12 +20,12 @@ from ..engine.devices.aliases import face, resolve
 __all__ = ["name_as_torch"]
 
 _ROOTS = {"flambeau": "torch", "flambeau_nnlib": "torch", "flambeau_vision": "torchvision"}
-_OURS = frozenset({  # parts of flambeau that PyTorch has no module for, or another one
+_OURS = frozenset({  # packages that PyTorch does not have, or that have another content there
     "array_api", "backend", "cli", "compat", "conformance", "engine", "extension", "layouts", "operations", "protocols",
     "transforms",
 })  # fmt: skip
-_OF_FUNCTIONS = ("linalg", "fft", "special")  # whose compiled functions go by `linalg_inv` and live in `torch._C._linalg`
-# Public here, and in PyTorch; but defined there in another module than where it is public.  Operations declare theirs.
+_OF_FUNCTIONS = ("linalg", "fft", "special")  # PyTorch compiles `torch.linalg.inv` as `torch._C._linalg.linalg_inv`
+# {public module: {`__module__` in PyTorch: names}}, where the two modules differ.  Operations declare their `home` instead.
 _ELSEWHERE: dict[str, dict[str, tuple[str, ...]]] = {
     "torch": {
         "torch.functional": ("broadcast_shapes",),
@@ -42,7 +42,7 @@ _ELSEWHERE: dict[str, dict[str, tuple[str, ...]]] = {
 
 
 def name_as_torch() -> None:
-    """Rename all loaded modules, and every module that is loaded later."""
+    """Give PyTorch's names to all loaded modules, and to every module that is loaded later."""
     if any(isinstance(finder, _Finder) for finder in sys.meta_path):
         return
     for name, module in sorted(sys.modules.items()):
@@ -52,20 +52,20 @@ def name_as_torch() -> None:
 
 
 class _Finder:
-    """Finds flambeau's own modules as ever, and has them renamed once they are loaded."""
+    """Finds flambeau's modules by the standard path finder, and wraps their loader so that it renames them."""
 
     @staticmethod
     def find_spec(name: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
         if name.partition(".")[0] not in _ROOTS or resolve(name) != name or face_of(name) is None:
-            return None  # an alias (`flambeau.nn.utils`) is not loaded: it is the module of another name
+            return None  # `flambeau.nn.utils` is an alias: the module is loaded under its real name
         spec = importlib.machinery.PathFinder.find_spec(name, path, target)
         if spec is not None and spec.loader is not None:
-            spec.loader = _Loader(spec.loader)  # type: ignore[assignment]  # as a loader is called
+            spec.loader = _Loader(spec.loader)  # type: ignore[assignment]  # has the methods of a loader
         return spec
 
 
 class _Loader:
-    """Loads as another loader does, and renames the module then."""
+    """Loads a module by another loader, then renames it."""
 
     def __init__(self, loader: Any) -> None:
         self._loader = loader
@@ -85,10 +85,10 @@ class _Loader:
 
 
 def face_of(name: str) -> str | None:
-    """PyTorch's name for a module of flambeau; None for modules of others, and for those that PyTorch does not have."""
+    """Return PyTorch's name of a module of flambeau; None for other modules and for modules that PyTorch does not have."""
     shown = face(name, "flambeau")
     root, _, rest = shown.partition(".")
-    if root == "flambeau_nnlib":  # what is to be found in no place of PyTorch's main package
+    if root == "flambeau_nnlib":  # in PyTorch not part of the package `torch`, but perhaps of `functorch`
         shown = face(name, "functorch")
         return None if shown == name else shown
     if root not in _ROOTS or rest.partition(".")[0] in _OURS:
@@ -105,7 +105,10 @@ def _rename(module: ModuleType) -> None:
     if shown is None:
         return
     elsewhere = {name: place for place, names in _ELSEWHERE.get(shown, {}).items() for name in names}
-    if shown in ("torch", "torch.nn.functional"):  # a function of both is at home in the other one
+    if shown in (
+        "torch",
+        "torch.nn.functional",
+    ):  # a function in both modules gets the `__module__` of the one that defines it in PyTorch
         compiled = shown == "torch.nn.functional"
         elsewhere |= {name: home for name, home in declared("home").items() if (home in COMPILED) is compiled}
     space = shown.removeprefix("torch.")
@@ -122,7 +125,10 @@ def _rename(module: ModuleType) -> None:
 
 
 def _place(value: Any, module: ModuleType, name: str) -> str | None:
-    """PyTorch's name for the module of a class or function; None if it is of others, or of a part that nobody publishes here."""
+    """Return PyTorch's module name for a class or function that `module` has under `name`.
+
+    None for objects of other libraries, and for objects whose module PyTorch does not have unless `module` exports them.
+    """
     place = getattr(value, "__module__", None) or ""
     if place.partition(".")[0] not in _ROOTS:
         return None
@@ -131,7 +137,7 @@ def _place(value: Any, module: ModuleType, name: str) -> str | None:
 
 
 def _name_native(value: Any, space: str, name: str) -> None:
-    """Name a compiled function of `linalg`, `fft` or `special`, unless it is also in the main namespace."""
+    """Give a compiled function of `linalg`, `fft` or `special` PyTorch's name, unless it is also in the namespace `torch`."""
     if value.__module__ in ("flambeau", "torch"):
         return
     function = value.__func__

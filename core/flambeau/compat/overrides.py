@@ -1,4 +1,4 @@
-"""Private functions of `torch.overrides`."""
+"""The private function of `torch.overrides` that libraries use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Private functions of `torch` that libraries call; `docs/private_names.md` lists them.  They are loaded when asked for."""
+"""Private functions of `torch` that libraries call, listed in `docs/private_names.md`.  Imported on first use."""
 
 from __future__ import annotations
 
@@ -21,39 +21,39 @@ __all__: list[str] = []
 
 
 def _weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
-    """A weight of direction `v` and of the norms `g`, over all dimensions but `dim`."""
+    """Compute `v * g / norm(v)`, where the norm is over all dimensions except `dim`."""
     weight: Tensor = v * (g / norm_except_dim(v, 2, dim))
     return weight
 
 
 def _shape_as_tensor(self: Tensor) -> Tensor:
-    """The shape, as a tensor of integers on the CPU."""
+    """Return the shape as an int64 tensor on the CPU."""
     return tensor(list(self.shape), dtype=dtypes.int64)
 
 
 def _dim_arange(like: Tensor, dim: int) -> Tensor:
-    """The places along a dimension."""
+    """Return the indices along a dimension: `arange(like.shape[dim])`."""
     return arange(like.shape[dim], device=like.device)
 
 
 def _conj(self: Tensor) -> Tensor:
-    """The complex conjugate, without a copy."""
+    """Return the complex conjugate."""
     conjugate: Tensor = PUBLIC["conj"](self)
     return conjugate
 
 
 def _softmax(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
-    """`softmax`, without a conversion."""
+    """Compute `softmax(self, dim)` in the dtype of `self`.  RuntimeError if `half_to_float` is True."""
     return _unconverted("softmax", self, dim, half_to_float)
 
 
 def _log_softmax(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
-    """`log_softmax`, without a conversion."""
+    """Compute `log_softmax(self, dim)` in the dtype of `self`.  RuntimeError if `half_to_float` is True."""
     return _unconverted("log_softmax", self, dim, half_to_float)
 
 
 def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any) -> Tensor:
-    """The gradient by the input of a softmax whose result was `output`."""
+    """Compute the gradient of `softmax` with respect to its input, from its result `output`."""
     gradient: Tensor = output * (grad_output - (grad_output * output).sum(dim, keepdim=True))
     return gradient.to(dtype=input_dtype)
 
@@ -68,7 +68,7 @@ def _unconverted(name: str, self: Tensor, dim: int, half_to_float: bool) -> Tens
 def _unique2(
     self: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """`unique`, with an empty tensor for each result that was not requested."""
+    """Return (values, inverse, counts) of `unique`; results that were not requested are empty tensors."""
     values, *rest = _as_tuple(PUBLIC["unique"](self, sorted, return_inverse, return_counts))
     nothing = self.new_empty(0, dtype=dtypes.int64)
     inverse = rest.pop(0) if return_inverse else nothing
@@ -80,17 +80,17 @@ def _as_tuple(value: Any) -> tuple[Tensor, ...]:
 
 
 def _unique(self: Tensor, sorted: bool = True, return_inverse: bool = False) -> tuple[Tensor, Tensor]:
-    """`_unique2`, without counts."""
+    """Return (values, inverse) of `unique`; `inverse` is empty unless requested."""
     return _unique2(self, sorted, return_inverse)[:2]
 
 
 def _aminmax(self: Tensor) -> tuple[Tensor, Tensor]:
-    """The smallest and the greatest element."""
+    """Return the smallest and the largest element as two 0-d tensors."""
     return self.min(), self.max()
 
 
 def _convert_indices_from_coo_to_csr(self: Tensor, size: int, *, out_int32: bool = False) -> Tensor:
-    """Where each of `size` rows begins among sorted row indices, and in the end how many there are."""
+    """Convert sorted row indices to compressed row pointers `crow_indices`, of shape `(size + 1,)`."""
     rows = arange(size + 1, device=self.device, dtype=self.dtype)
     return searchsorted(self, rows, out_int32=out_int32)
 
@@ -98,7 +98,10 @@ def _convert_indices_from_coo_to_csr(self: Tensor, size: int, *, out_int32: bool
 def _convert_indices_from_csr_to_coo(
     crow_indices: Tensor, col_indices: Tensor, *, out_int32: bool = False, transpose: bool = False
 ) -> Tensor:
-    """The rows and columns, as a tensor of two rows, of elements whose rows begin at `crow_indices`."""
+    """Convert compressed row pointers and column indices to COO indices, of shape `(2, nnz)`.
+
+    The first row has the row indices, or with `transpose` the column indices.
+    """
     lengths = crow_indices[1:] - crow_indices[:-1]
     rows = arange(lengths.shape[0], device=lengths.device).repeat_interleave(lengths)
     parts = [col_indices, rows] if transpose else [rows, col_indices]
@@ -110,7 +113,7 @@ def _segment_reduce(
     data: Tensor, reduce: str, *, lengths: Tensor | None = None, indices: Tensor | None = None, offsets: Tensor | None = None,
     axis: int = 0, unsafe: bool = False, initial: Any = None,
 ) -> Tensor:  # fmt: skip
-    """`segment_reduce`, without checks in Python."""
+    """Call `segment_reduce`, which checks its arguments."""
     result: Tensor = segment_reduce(
         data, reduce, lengths=lengths, indices=indices, offsets=offsets, axis=axis, unsafe=unsafe, initial=initial
     )

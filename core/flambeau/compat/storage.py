@@ -1,4 +1,4 @@
-"""Private functions of `torch.storage`."""
+"""The private function of `torch.storage` that pickles of storages call."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ __all__: list[str] = []
 
 
 def _load_from_bytes(b: bytes) -> Any:
-    """Return a storage from a file that holds nothing else, as the pickles of PyTorch's tensors contain it."""
+    """Load the storage saved by `torch.save` in `b`: PyTorch pickles a storage as a call of this function."""
     return load(BytesIO(b), weights_only=True)

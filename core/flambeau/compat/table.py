@@ -1,4 +1,4 @@
-"""PyTorch's private names: which module serves each, and the libraries that import it.
+"""PyTorch's private names: the module that implements each, and libraries that import it.
 
 `docs/private_names.md` is generated from `MODULES` and `NAMES` by `python -m flambeau.compat`.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 __all__ = ["MODULES", "MOVED", "NAMES", "SECOND_NAMES"]
 
-# PyTorch's private modules: the module that serves each, and the libraries that import it.
+# {private module of PyTorch: (the module that implements it, libraries that import it)}.
 MODULES: dict[str, tuple[str, str]] = {
     "_C": ("flambeau.compat._C", "most libraries, for single names"),
     "_VF": ("flambeau.compat._VF", "copies of PyTorch's recurrent layers in allennlp, AWD-LSTM"),
@@ -48,7 +48,7 @@ MODULES: dict[str, tuple[str, str]] = {
     "utils._typing_utils": ("flambeau.compat.utils._typing_utils", "torchao, torchtitan"),
 }  # fmt: skip
 
-# Modules that have another name in PyTorch as well.
+# {second name of a module in PyTorch: the module}.
 SECOND_NAMES: dict[str, str] = {
     "distributed._tensor": "flambeau_nnlib.distributed.tensor",
     "distributed.algorithms._checkpoint": "flambeau_nnlib.distributed.algorithms",
@@ -56,7 +56,7 @@ SECOND_NAMES: dict[str, str] = {
     "utils.data.datapipes.iter.combinatorics": "flambeau_nnlib.data.datapipes.iter.pipes",
 }
 
-# PyTorch's private names in its modules: what defines each, and the libraries that use it; see `aliases.PRIVATE` for the form.
+# {private name in a module of PyTorch: (its definition, libraries that use it)}; `aliases.PRIVATE` describes the format.
 _CHECKS, _FUNCTIONS, _PYTREE = "flambeau.compat._utils", "flambeau.compat.private_functions", "flambeau.compat.utils._pytree"
 _SYMBOLIC, _REBUILD = "flambeau.transforms.symbolic", "flambeau.protocols.pickling"
 _ATTENTION, _OPTIMIZER, _LAYERS = (
@@ -316,7 +316,7 @@ NAMES: dict[str, tuple[str, str]] = {
     "utils.set_module": ("", "torch-scatter, torchaudio"),
 }  # fmt: skip
 
-# The names that modules of flambeau had in earlier versions, which pickles contain.
+# {earlier name of a module of flambeau: its present name}; pickles contain the earlier names.
 MOVED: dict[str, str] = {
     "flambeau._operator": "flambeau.library.operators",
     "flambeau._schema": "flambeau.library.schema",

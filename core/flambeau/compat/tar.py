@@ -1,4 +1,4 @@
-"""The tar archives that PyTorch 0.1 wrote."""
+"""Read the tar archives that PyTorch 0.1 saved."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class TarLoader:
         file: the file, at the start of the archive.
         map_location: as for `load`.
         unpickle: reads one pickle, given the file and the function that resolves persistent ids.
-        allows_code: whether the file may refer to classes by their source, which `weights_only` files may not.
+        allows_code: whether the file may name classes together with their source code, which `weights_only` forbids.
     """
 
     def __init__(self, file: IO[bytes], map_location: Any, unpickle: Unpickling, allows_code: bool) -> None:
@@ -79,7 +79,7 @@ class TarLoader:
         for _ in range(self._unpickle(member, None)):
             key, storage_key, kind = self._unpickle(member, None)
             storage = self._storages.get(storage_key)
-            (ndim,) = struct.unpack("<i4x", member.read(8))  # followed by what once was the upper half of the number
+            (ndim,) = struct.unpack("<i4x", member.read(8))  # PyTorch 0.1 stored 8 bytes, of which the upper 4 are unused
             *place, offset = struct.unpack(f"<{2 * ndim + 1}q", member.read(8 * (2 * ndim + 1)))
             if storage is None:
                 self._objects[key] = empty(0, dtype=getattr(kind, "dtype", dtypes.float32))

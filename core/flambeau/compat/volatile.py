@@ -1,4 +1,4 @@
-"""`volatile`, the legacy `no_grad` of PyTorch 0.2: a property of tensors that passes on to all results computed from them."""
+"""`Tensor.volatile` of PyTorch 0.2: results computed from a volatile tensor are volatile and do not require gradients."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["reinforce", "volatile"]
 
 @functools.cache
 def _volatile_type() -> type[Tensor]:
-    """The class of volatile tensors, made when it is first needed: a subclass of Tensor takes 1 % of the import time."""
+    """Create the class of volatile tensors on first use: a subclass of Tensor takes 1 % of the import time."""
 
     class Volatile(Tensor):
         """A volatile tensor: results of operations that involve it are volatile and do not require grad."""
@@ -31,7 +31,7 @@ def _volatile_type() -> type[Tensor]:
 
 
 def _is_volatile(self: Tensor) -> bool:
-    """Whether results of operations on the tensor never require gradients; PyTorch 0.2's form of `no_grad`."""
+    """Whether results of operations on the tensor do not require gradients, as under `no_grad`."""
     return type(self) is not Tensor and isinstance(self, _volatile_type())
 
 
@@ -44,7 +44,7 @@ volatile = property(_is_volatile, _set_volatile)
 
 
 def reinforce(self: Tensor, reward: Any) -> None:
-    """Removed from PyTorch.  Raises RuntimeError, with what to do instead."""
+    """Raise RuntimeError: PyTorch removed this method.  The message names the replacement, `torch.distributions`."""
     raise RuntimeError(
         "reinforce() was removed.\nUse torch.distributions instead: sample from a Categorical, and let the loss "
         "be minus log_prob of the sample times the reward."

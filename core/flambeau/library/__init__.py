@@ -1,7 +1,7 @@
-"""Operators that libraries define: `torch.library`.
+"""`torch.library`: operators that libraries define.
 
-Entry points: `custom_op` and `Library`, `schema` (signatures in ATen notation) and `ops` (`torch.ops`).  Must stay true: an
-operator goes through autograd, modes, subclasses and `vmap` like an operation of flambeau.
+Entry points: `custom_op`, `Library`, `schema` (signatures in ATen notation) and `ops` (`torch.ops`).  Must stay true: autograd,
+modes, tensor subclasses and `vmap` treat such an operator like an operation of flambeau.
 
 >>> @torch.library.custom_op("docs::scale", mutates_args=())
 ... def scale(x: torch.Tensor, by: float) -> torch.Tensor:
@@ -44,7 +44,7 @@ class Library:
         dispatch_key: the default dispatch key of `impl`.
 
     Raises:
-        ValueError: `kind` is none of these, or the namespace is one of PyTorch's own.
+        ValueError: `kind` is unknown, or `DEF` is used for PyTorch's namespace "aten" or "prim".
 
     >>> library = torch.library.Library("docs2", "DEF")
     >>> library.define("double(Tensor x) -> Tensor")
@@ -67,10 +67,10 @@ class Library:
         self._defined: list[Operator] = []
 
     def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> str:
-        """Define an operator; returns its name.
+        """Define an operator by its schema, such as `"double(Tensor x) -> Tensor"`.  Return its name.
 
         Raises:
-            RuntimeError: the declaration cannot be read, or the operator is defined already.
+            RuntimeError: the schema cannot be parsed, or the operator is already defined.
         """
         parsed = parse(schema, self.ns)
         name = parsed.name.partition("::")[2]
@@ -89,11 +89,11 @@ class Library:
         """Register a kernel of an operator.
 
         Args:
-            op_name: the operator, of this namespace.
-            fn: the function that computes it.
+            op_name: the operator, or its name in this namespace.
+            fn: the function that computes the operator.
             dispatch_key: the dispatch key: `CPU`, `CUDA`, `Meta`, `Autograd`, `CompositeExplicitAutograd`,
                 `CompositeImplicitAutograd` (the default).
-            with_keyset: whether the function takes the keys of the call before its arguments.
+            with_keyset: whether `fn` receives the dispatch key as an additional first argument.
             allow_override: whether the kernel may replace an existing one.
 
         Raises:
@@ -109,7 +109,7 @@ class Library:
         _operator.find(qualified).register(key, kernel, allow_override)
 
     def _destroy(self) -> None:
-        """Take back what was defined."""
+        """Remove the operators that this library has defined."""
         for operator in self._defined:
             _operator.remove(operator)
         self._defined.clear()
@@ -120,7 +120,7 @@ def define(qualname: str, schema: str, *, lib: Library | None = None, tags: Any 
 
     Args:
         qualname: namespace and name, as in `mylib::scale`.
-        schema: its arguments and results, as in `(Tensor x, float by) -> Tensor`.
+        schema: the arguments and results, as in `(Tensor x, float by) -> Tensor`.
         lib: the library that owns the operator; by default, a new one.
         tags: ignored.
     """
@@ -129,7 +129,7 @@ def define(qualname: str, schema: str, *, lib: Library | None = None, tags: Any 
 
 
 def impl(qualname: str, types: str | Sequence[str], func: Callable[..., Any] | None = None, *, lib: Library | None = None) -> Any:
-    """Register a kernel of an operator for device types, or `"default"`; without `func`, a decorator."""
+    """Register a kernel of an operator for device types, or for all by `"default"`.  Without `func`, return a decorator."""
     if func is None:
         return lambda function: (impl(qualname, types, function, lib=lib), function)[1]
     operator = _operator.find(qualname)
@@ -143,7 +143,7 @@ def impl(qualname: str, types: str | Sequence[str], func: Callable[..., Any] | N
 
 
 class CustomOpDef:
-    """An operator made of a Python function: called as that, and as `torch.ops.<ns>.<name>`."""
+    """An operator defined by a Python function.  Call it directly or as `torch.ops.<ns>.<name>`."""
 
     def __init__(self, operator: Operator, function: Callable[..., Any]) -> None:
         self._operator = operator
@@ -160,20 +160,20 @@ class CustomOpDef:
         return self._operator.overload(*args, **kwargs)
 
     def register_kernel(self, device_types: str | Sequence[str] | None, fn: Callable[..., Any] | None = None, /) -> Any:
-        """Give it another function for device types; without `fn`, a decorator."""
+        """Register another function for device types.  Without `fn`, return a decorator."""
         return register_kernel(self, device_types, fn)
 
     def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
-        """Register the function that computes the results for tensors without data."""
+        """Register the function that computes the result's shape and dtype: it is called with `meta` tensors."""
         self._operator.fake = fn
         return fn
 
     def register_autograd(self, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None) -> None:
-        """Give it a derivative: `backward(ctx, *grads)`, and `setup_context(ctx, inputs, output)` to keep what that needs."""
+        """Register the gradient.  `setup_context(ctx, inputs, output)` stores in `ctx` what `backward(ctx, *grads)` needs."""
         self._operator.register_autograd(backward, setup_context)
 
     def register_vmap(self, func: Callable[..., Any] | None = None) -> Any:
-        """Give it a rule for `vmap`: `func(info, in_dims, *args)` returns the results and where their batch dimensions are."""
+        """Register a rule for `vmap`: `func(info, in_dims, *args)` returns (results, positions of their batch dimensions)."""
         return register_vmap(self, func)
 
     def register_autocast(self, device_type: str, cast_inputs: Any) -> None:
@@ -185,7 +185,7 @@ class CustomOpDef:
         return register_torch_dispatch(self, torch_dispatch_class, fn)
 
     def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> Any:
-        """A context in which the function for a device type is, or is not, used."""
+        """Enable or disable the kernel for a device type inside a `with` block."""
         return self._operator.kernel_enabled(_KEYS.get(device_type, device_type), enabled)
 
     def __repr__(self) -> str:
@@ -202,16 +202,16 @@ def custom_op(
     schema: str | None = None,
     tags: Any = None,
 ) -> Any:
-    """Make a Python function an operator; without `fn`, return a decorator.
+    """Define an operator by a Python function.  Without `fn`, return a decorator.
 
-    Autograd does not differentiate through the function; `register_autograd` defines its gradient.
+    Autograd does not differentiate the operations inside the function; `register_autograd` defines the gradient.
 
     Args:
         name: namespace and name, as in `mylib::scale`.
-        fn: the function, annotated.
+        fn: the function, with type annotations.
         mutates_args: the names of the arguments that it changes in place, or `"unknown"`.
-        device_types: the device types that it supports; by default, all.
-        schema: its arguments and results; by default, inferred from the annotations.
+        device_types: the device types that the function supports; by default, all.
+        schema: the arguments and results; by default, inferred from the annotations.
         tags: ignored.
 
     Raises:
@@ -239,7 +239,7 @@ def _made(
 def triton_op(
     name: str, fn: Callable[..., Any] | None = None, /, *, mutates_args: str | Iterable[str], schema: str | None = None
 ) -> Any:
-    """Make an operator of a Python function whose inside is seen, and differentiated; without `fn`, a decorator."""
+    """Define an operator by a Python function that autograd differentiates.  Without `fn`, return a decorator."""
     if fn is None:
         return lambda function: triton_op(name, function, mutates_args=mutates_args, schema=schema)
     made = _made(name, fn, mutates_args, schema, "CompositeImplicitAutograd")
@@ -248,7 +248,7 @@ def triton_op(
 
 
 def wrap_triton(triton_kernel: Any, /) -> NoReturn:
-    """Refuse: kernels of Triton's compute on PyTorch's memory.
+    """Raise RuntimeError: Triton kernels access PyTorch's memory, and flambeau cannot run them.
 
     Raises:
         RuntimeError: always.
@@ -278,7 +278,10 @@ def register_fake(
     _stacklevel: int = 1,
     allow_override: bool = True,
 ) -> Any:
-    """Register the function that computes an operator's results for tensors without data; without `func`, a decorator."""
+    """Register the function that computes the shape and dtype of an operator's result from `meta` tensors.
+
+    Without `func`, return a decorator.
+    """
     operator = _operator_of(op)
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -291,14 +294,14 @@ def register_fake(
 def impl_abstract(
     qualname: Op, func: Callable[..., Any] | None = None, *, lib: Library | None = None, _stacklevel: int = 1
 ) -> Any:
-    """The old name of `register_fake`."""
+    """Call `register_fake`, whose earlier name this is."""
     return register_fake(qualname, func, lib=lib)
 
 
 def register_kernel(
     op: Op, device_types: str | Sequence[str] | None, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None
 ) -> Any:
-    """Give an operator a function for device types; without `func`, a decorator."""
+    """Register a kernel of an operator for device types, or None for all.  Without `func`, return a decorator."""
     operator = _operator_of(op)
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -313,12 +316,15 @@ def register_kernel(
 def register_autograd(
     op: Op, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None, lib: Library | None = None
 ) -> None:
-    """Give an operator a derivative: `backward(ctx, *grads)`, and `setup_context(ctx, inputs, output)` for what that needs."""
+    """Register the gradient of an operator.
+
+    `setup_context(ctx, inputs, output)` stores in `ctx` what `backward(ctx, *grads)` needs.
+    """
     _operator_of(op).register_autograd(backward, setup_context)
 
 
 def register_vmap(op: Op, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None) -> Any:
-    """Give an operator a rule for `vmap`: `func(info, in_dims, *args)`; without `func`, a decorator."""
+    """Register an operator's rule for `vmap`: `func(info, in_dims, *args)`.  Without `func`, return a decorator."""
     operator = _operator_of(op)
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -347,7 +353,7 @@ def register_torch_dispatch(
 
 
 def get_ctx() -> Any:
-    """Refuse: sizes that are known only when a graph runs do not exist where there are no graphs.
+    """Raise RuntimeError: sizes that depend on data exist only while PyTorch traces a graph, which flambeau does not do.
 
     Raises:
         RuntimeError: always.

@@ -1,4 +1,4 @@
-"""Modes that intercept every operation by `__torch_dispatch__`: PyTorch's `torch.utils._python_dispatch`."""
+"""`torch.utils._python_dispatch`: modes that intercept every operation in a method `__torch_dispatch__`."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ __getattr__ = private_names(__name__)
 
 
 class TorchDispatchMode(TorchFunctionMode):
-    """A context inside which operations are offered to `__torch_dispatch__` of the mode, as operators of `torch.ops.aten`.
+    """A context that calls the method `__torch_dispatch__` for each operation, with an operator of `torch.ops.aten`.
 
-    flambeau has one level of calls where PyTorch has two: the mode sees each function that is called, and the operations that it
-    is made of where the mode calls it.
+    PyTorch decomposes functions into operators before this method.  In flambeau the mode receives each called function, and
+    the operations inside the function when the mode calls it.
 
     >>> from flambeau.library.dispatch_modes import TorchDispatchMode
     >>> class Log(TorchDispatchMode):
@@ -60,7 +60,7 @@ class TorchDispatchMode(TorchFunctionMode):
 
 
 def _as_operator(func: Any, name: str, args: Any, kwargs: Any) -> Any:
-    """The operator of `torch.ops.aten` that computes what a function does."""
+    """Return the operator of `torch.ops.aten` for a function and its arguments."""
     if isinstance(func, OpOverload):
         return func
     plain = name.strip("_") if name.startswith("__") else name
@@ -78,7 +78,7 @@ def is_traceable_wrapper_subclass_type(t: type) -> bool:
 
 
 def return_and_correct_aliasing(func: Any, args: Any, kwargs: Any, out: Any) -> Any:
-    """Return `out`, the result of an operator of a subclass; for an in-place operator, the argument that it changed."""
+    """Return `args[0]` for an in-place operator, whose name ends in "_", and `out` for all others."""
     name = getattr(func, "__name__", "").partition(".")[0]
     return args[0] if name.endswith("_") and not name.endswith("__") else out
 
@@ -90,7 +90,7 @@ def current_dispatch_mode() -> TorchDispatchMode | None:
 
 @contextmanager
 def pop_mode() -> Iterator[TorchDispatchMode]:
-    """Return a context that yields the innermost mode and suspends it.  AssertionError if that is no TorchDispatchMode."""
+    """Suspend the innermost mode inside a `with` block, and yield it.  AssertionError if it is not a TorchDispatchMode."""
     modes = open_modes.get()
     if not modes or not isinstance(modes[-1], TorchDispatchMode):
         raise AssertionError("no TorchDispatchMode is open")
@@ -100,7 +100,7 @@ def pop_mode() -> Iterator[TorchDispatchMode]:
 
 @contextmanager
 def disable_modes() -> Iterator[None]:
-    """Return a context in which no mode is active."""
+    """Disable all function and dispatch modes inside a `with` block."""
     modes = open_modes.get()
     token = open_modes.set(())
     for _ in modes:

@@ -1,4 +1,4 @@
-"""Operators of `torch.library`, and how a call selects the kernel: by device, and by features such as autograd."""
+"""Operators of `torch.library`.  A call selects a kernel by device, and applies autograd, autocast and `vmap` rules."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _operators: dict[str, Operator] = {}
 
 
 def fallthrough_kernel() -> NoReturn:
-    """Placeholder kernel: registered for a dispatch key, it makes calls use the kernel of the next key.
+    """Placeholder kernel.  If it is registered for a dispatch key, calls use the kernel of the next key.
 
     Raises:
-        NotImplementedError: always, as it is not meant to be called.
+        NotImplementedError: always; the placeholder is not meant to be called.
     """
     raise NotImplementedError("fallthrough_kernel() should never be called.")
 
 
 class Operator:
-    """An operator, its kernels and its rules."""
+    """An operator: its schema, its kernels by dispatch key, and its rules for autograd, `vmap` and autocast."""
 
     def __init__(self, schema: FunctionSchema) -> None:
         self.schema = schema
@@ -49,11 +49,11 @@ class Operator:
 
     @property
     def name(self) -> str:
-        """Namespace and name, with dots."""
+        """The name with namespace and overload, as in "mylib.scale.default"."""
         return str(self.overload)
 
     def register(self, key: str, kernel: Callable[..., Any], allow_override: bool) -> None:
-        """Add a kernel for a dispatch key."""
+        """Add a kernel for a dispatch key.  RuntimeError if the key has one and `allow_override` is False."""
         if key in self.kernels and not allow_override:
             raise RuntimeError(f"{self.schema.name} already has a kernel for dispatch key {key}")
         if kernel is fallthrough_kernel:
@@ -62,7 +62,7 @@ class Operator:
             self.kernels[key] = kernel
 
     def register_autograd(self, backward: Callable[..., Any], setup_context: Callable[..., Any] | None) -> None:
-        """Add a derivative."""
+        """Register the gradient.  RuntimeError if the operator changes its arguments in place."""
         if self.schema.is_mutable:
             raise RuntimeError(
                 f"Cannot register autograd formula for non-functional operator {self.overload} with schema {self.schema}. "
@@ -72,7 +72,7 @@ class Operator:
 
     @contextmanager
     def kernel_enabled(self, key: str, enabled: bool) -> Iterator[None]:
-        """A context in which a kernel is, or is not, used."""
+        """Enable or disable the kernel of a dispatch key inside a `with` block."""
         before = key in self.disabled
         (self.disabled.discard if enabled else self.disabled.add)(key)
         try:
@@ -117,7 +117,7 @@ class Operator:
         return self.compute(bound)
 
     def compute(self, bound: dict[str, Any]) -> Any:
-        """What the kernel returns."""
+        """Call the kernel for the device of the arguments, or the fake function for the device `meta`."""
         tensors = _tensors(bound)
         kind = tensors[0].device.type if tensors else "cpu"
         if kind == "meta" and self.fake is not None:
@@ -129,7 +129,7 @@ class Operator:
         return result
 
     def kernel_for(self, key: str) -> Callable[..., Any]:
-        """The kernel for a dispatch key, or for all of them."""
+        """Return the enabled kernel for a dispatch key, else one for all devices.  NotImplementedError if there is neither."""
         for each in (key, *_EVERYWHERE):
             if each in self.kernels and each not in self.disabled:
                 return self.kernels[each]
@@ -139,7 +139,7 @@ class Operator:
         )
 
     def run(self, kernel: Callable[..., Any], bound: dict[str, Any]) -> Any:
-        """Call a function as the operator is declared."""
+        """Call a kernel with `bound`, passing arguments by position or keyword as the schema declares."""
         by_name = {argument.name for argument in self.schema.arguments if argument.kwarg_only}
         positional = [value for name, value in bound.items() if name not in by_name]
         return kernel(*positional, **{name: value for name, value in bound.items() if name in by_name})
@@ -153,7 +153,7 @@ class Operator:
                 "the offending output tensor(s) (e.g. return x.clone()) or refactor the custom operator to not return them."
             )
 
-    # --- its derivative, and vmap ---
+    # --- autograd and vmap ---
 
     def _apply(self, bound: dict[str, Any]) -> Any:
         leaves, spec = flatten(bound)
@@ -172,7 +172,10 @@ class _Structure:
 
 
 class _Context:
-    """The context passed to `backward` and `setup_context`: the node's, restricted to the operator's own arguments."""
+    """The `ctx` passed to `backward` and `setup_context`.
+
+    Its `needs_input_grad` has one entry per argument of the operator, not per leaf of the arguments.
+    """
 
     def __init__(self, ctx: Any) -> None:
         object.__setattr__(self, "_ctx", ctx)
@@ -192,7 +195,7 @@ def _needed(ctx: Any) -> tuple[Any, ...]:
 
 
 def _make_function(operator: Operator) -> Any:
-    """The autograd function of an operator: its inputs are the leaves of the arguments."""
+    """Create the `torch.autograd.Function` of an operator.  Its inputs are the leaves of the operator's arguments."""
 
     def forward(structure: _Structure, spec: Any, *leaves: Any) -> Any:
         result = operator.compute(unflatten(list(leaves), spec))
@@ -254,11 +257,11 @@ def _cast(bound: dict[str, Any], dtype: Any) -> dict[str, Any]:
     return found
 
 
-# --- all of them --------------------------------------------------------------------------------------------------
+# --- registry ----------------------------------------------------------------------------------------------------
 
 
 def split(qualname: str) -> tuple[str, str]:
-    """Namespace and name.  ValueError if there is no namespace."""
+    """Split `namespace::name` into (namespace, name).  ValueError if the namespace is missing."""
     namespace, colons, name = qualname.partition("::")
     if not (namespace and colons and name):
         raise ValueError(f"Expected `{qualname}` to be of the form `namespace::name`")
@@ -266,10 +269,10 @@ def split(qualname: str) -> tuple[str, str]:
 
 
 def define(schema: FunctionSchema, replace: bool = False) -> Operator:
-    """Add an operator.
+    """Create an operator and add it to the registry and to `torch.ops`.
 
     Raises:
-        RuntimeError: it is already defined.
+        RuntimeError: the operator is already defined and `replace` is False.
     """
     key = _key(schema)
     if key in _operators and not replace:
@@ -297,7 +300,7 @@ def find(qualname: str) -> Operator:
 
 
 def remove(operator: Operator) -> None:
-    """Take an operator back."""
+    """Remove an operator from the registry and from `torch.ops`."""
     _operators.pop(_key(operator.schema), None)
     namespace, name = split(operator.schema.name)
     packet = getattr(ops, namespace).packet(name)

@@ -1,4 +1,4 @@
-"""`torch.ops`: operators by namespace and name, those that libraries define, and as `aten` the functions that are there.
+"""`torch.ops`: operators by namespace and name.  Namespace `aten` has flambeau's operations, others those of libraries.
 
 >>> torch.ops.aten.add(torch.ones(2), 1)
 tensor([2., 2.])
@@ -23,7 +23,7 @@ from ..extension.schemas import as_operator, namespace_of, overload, schemas
 
 __all__ = ["HigherOrderOperator", "OpOverload", "OpOverloadPacket", "ops"]
 
-# What PyTorch calls the forms of its own operators: here, one function takes the arguments of all of them.
+# Names of the overloads of PyTorch's operators.  In flambeau one function accepts the arguments of all overloads.
 _ATEN_OVERLOADS = re.compile(
     r"default|out|self|source|other|values|names|dimname|element_size|start|start_step|start_out|step|low|low_generator|generator|"
     r"range|using_ints|size|vec|stable|indices|sections|input|input_with_values|p|from|to|correction|unary|padding|pad_mode|"
@@ -32,7 +32,7 @@ _ATEN_OVERLOADS = re.compile(
     r"(Tensor|Scalar|int|float|bool|complex|str|dim|dims|t|self|names|ScalarOpt|ScalarList|TensorList|List)(_\w+)*"
 )
 
-# Operators that packages above the core have.
+# {namespace: the module outside of the core that defines its operators}.
 _ELSEWHERE = {
     "torchvision": "flambeau_vision.ops",
     "higher_order": "flambeau_nnlib.compile.higher_order",
@@ -59,12 +59,12 @@ class OpOverload:
 
     @property
     def op(self) -> Callable[..., Any]:
-        """The function that computes it."""
+        """The function that computes the overload."""
         return self._call
 
     @property
     def overloadpacket(self) -> OpOverloadPacket:
-        """The operator, with all its forms."""
+        """The operator with all its overloads."""
         return self._packet
 
     @property
@@ -74,7 +74,7 @@ class OpOverload:
         return self._schema_object
 
     def name(self) -> str:
-        """The name with its namespace, and that of the form unless it is the only one."""
+        """Return `namespace::name.overload`, or `namespace::name` for the overload "default"."""
         overload = "" if self._overloadname == "default" else f".{self._overloadname}"
         return f"{self.namespace}::{self._packet.__name__}{overload}"
 
@@ -95,14 +95,14 @@ class OpOverload:
 
 
 class HigherOrderOperator(ABC):
-    """An operator that takes functions, or has other arguments than `library` can declare.
+    """Base class of operators that take functions, or other arguments that a schema cannot declare.
 
-    The `__call__` of a subclass defines the parameters and passes them to `super().__call__`. This calls the class of an argument
-    that overrides calls, or else the function that was first registered by `py_impl`.
+    The `__call__` of a subclass defines the parameters and passes them to `super().__call__`.  That calls the
+    `__torch_function__` of an argument if it has one, else the function that `py_impl` registered first.
 
     Args:
-        name: the name of the attribute of `torch.ops.higher_order`.
-        cacheable: accepted without effect: nothing is compiled.
+        name: the name in `torch.ops.higher_order`.
+        cacheable: no effect.
     """
 
     namespace = "higher_order"
@@ -114,11 +114,11 @@ class HigherOrderOperator(ABC):
         setattr(ops.higher_order, name, self)
 
     def py_impl(self, key: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        """A decorator: the function computes the operator."""
+        """Return a decorator that registers a function as the implementation for a dispatch key."""
         return lambda function: self.py_kernels.setdefault(key, function)
 
     def name(self) -> str:
-        """The name."""
+        """Return the name in `torch.ops.higher_order`."""
         return self._name
 
     @abstractmethod
@@ -138,7 +138,7 @@ class HigherOrderOperator(ABC):
 
 
 class OpOverloadPacket:
-    """An operator: called, it is its default form; its other forms are attributes."""
+    """An operator.  A call uses its default overload; attributes are its overloads, as in `torch.ops.aten.add.Tensor`."""
 
     namespace: str
     __name__: str
@@ -151,12 +151,12 @@ class OpOverloadPacket:
         self._forms: dict[str, OpOverload] = {}
 
     def add(self, overload: str, call: Callable[..., Any], schema: FunctionSchema | None) -> OpOverload:
-        """Add a form."""
+        """Add an overload that `call` computes.  An empty name means "default"."""
         self._forms[overload or "default"] = form = OpOverload(self, overload or "default", call, schema)
         return form
 
     def overloads(self) -> list[str]:
-        """The names of the forms."""
+        """Return the names of the overloads."""
         return list(self._forms)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
@@ -167,7 +167,7 @@ class OpOverloadPacket:
         forms = self.__dict__.get("_forms", {})
         if name in forms:
             return forms[name]
-        if forms and self.namespace == "aten" and _ATEN_OVERLOADS.fullmatch(name):  # of which there is no schema
+        if forms and self.namespace == "aten" and _ATEN_OVERLOADS.fullmatch(name):  # an overload without a schema
             return self.add(name, forms["default"].op, None)
         raise AttributeError(f"The underlying op of '{self}' has no overload name '{name}'")
 
@@ -188,7 +188,7 @@ class OpOverloadPacket:
 
 
 class _OpNamespace(ModuleType):
-    """The operators of a library."""
+    """A namespace of operators, such as `torch.ops.aten`."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"torch.ops.{name}")
@@ -219,7 +219,7 @@ class _OpNamespace(ModuleType):
         return packet
 
     def _function(self, name: str) -> Any:
-        """Return flambeau's function for one of PyTorch's operators."""
+        """Return flambeau's function for an operator of this namespace, or None."""
         if self.name in ("aten", "flambeau"):
             return as_operator(name) if namespace_of(name) == self.name else None
         if self.name in _ELSEWHERE:
@@ -227,18 +227,21 @@ class _OpNamespace(ModuleType):
         return None
 
 
-# PyTorch's names for operations that have others here, and the forms that it calls by their arguments.
+# {flambeau's name of an operation: PyTorch's name}.
 _ATEN_NAMES = {
     "contiguous": "clone", "getitem_alias": "alias", "ones_of": "ones_like", "max_dim": "max", "min_dim": "min",
     "pow_scalar": "pow", "mH_": "adjoint",
 }  # fmt: skip
-_PRODUCTS = {"mm": 2, "bmm": 3}  # which here take matrices in any batch
+_PRODUCTS = {
+    "mm": 2,
+    "bmm": 3,
+}  # {operator: ndim of its arguments in PyTorch}; in flambeau ndim may be larger
 
 
 def operator_of(name: str, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OpOverload:
     """Return the `aten` overload that PyTorch would pass to `__torch_dispatch__` for an operation and its arguments.
 
-    `function` computes the operation with these arguments; without it, an operator called `name` must exist.
+    `function` computes the operation with these arguments.  If it is None, an operator called `name` must exist.
     """
     aten = _ATEN_NAMES.get(name, name)
     if aten in _PRODUCTS and any(arg.ndim != _PRODUCTS[aten] for arg in args):
@@ -256,7 +259,7 @@ def operator_of(name: str, function: Any, args: tuple[Any, ...], kwargs: dict[st
 
 @functools.cache
 def _takes_alike(function: Any, known: Any) -> bool:
-    """Whether two functions take the same arguments by position."""
+    """Whether two functions have the same positional parameters after the first; names of a shape parameter may differ."""
     theirs, ours = ([*inspect.signature(f).parameters][1:] for f in (known, function))
     takes_a_shape = theirs[:1] in (["size"], ["shape"], ["dims"]) and ours in (["shape"], ["dims"])
     return takes_a_shape or theirs[: len(ours)] == ours
@@ -268,7 +271,7 @@ def _found(namespace: str, name: str, overload: str | None) -> Any:
 
 
 class _Ops(ModuleType):
-    """All operators, by namespace."""
+    """The type of `torch.ops`, whose attributes are namespaces of operators."""
 
     __file__ = "_ops.py"
 
@@ -284,7 +287,7 @@ class _Ops(ModuleType):
         return namespace
 
     def load_library(self, path: str) -> None:
-        """Refuse: compiled operators are written for PyTorch's own C++ classes.
+        """Raise OSError: operators compiled for PyTorch use its C++ classes.
 
         Raises:
             OSError: always.
@@ -292,7 +295,7 @@ class _Ops(ModuleType):
         raise OSError(f"{path}: operators compiled for PyTorch need its C++ library, which flambeau does not have")
 
     def import_module(self, module: str) -> None:
-        """Import a module, which may define operators."""
+        """Import a module that may define operators."""
         import_module(module)
 
 

@@ -24,17 +24,17 @@ _TYPES: dict[Any, str] = {
 def infer_schema(
     prototype_function: Callable[..., Any], /, *, mutates_args: str | Iterable[str], op_name: str | None = None, tags: Any = ()
 ) -> str:
-    """Return the operator schema that corresponds to a Python function's annotations.
+    """Return the operator schema for the annotations of a Python function, as in `"(Tensor x) -> Tensor"`.
 
     Args:
-        prototype_function: the function, whose parameters and results are annotated with tensors, numbers, strings, dtypes and
-            devices, None or several of them.
-        mutates_args: the names of those arguments that it changes, or `"unknown"`.
-        op_name: a name to begin with.
+        prototype_function: the function.  Supported annotations are tensors, numbers, strings, dtypes and devices, also
+            optional ones, lists and, for results, tuples.
+        mutates_args: the names of the arguments that the function changes in place, or `"unknown"`.
+        op_name: the operator's name, with which the schema then begins.
         tags: ignored.
 
     Raises:
-        ValueError: a parameter is not annotated, or with a type that operators do not have.
+        ValueError: an annotation is missing or of a type that schemas do not support.
 
     >>> def scale(x: torch.Tensor, by: float = 2.0) -> torch.Tensor:
     ...     return x * by

@@ -1,4 +1,4 @@
-"""A profiler with a schedule: which operations a program calls, how long they take, and how much memory.
+"""`torch.profiler`: record the operations of a program with their time and memory, optionally by a schedule.
 
 >>> with torch.profiler.profile(schedule=torch.profiler.schedule(wait=1, warmup=1, active=2)) as seen:
 ...     for _ in range(4):
@@ -30,7 +30,7 @@ __all__ = [
 
 
 class ProfilerAction(enum.Enum):
-    """What a profiler does in a step."""
+    """What a profiler does in a step, as returned by a schedule."""
 
     NONE = 0
     WARMUP = 1
@@ -40,11 +40,11 @@ class ProfilerAction(enum.Enum):
 
 
 ProfilerActivity = enum.Enum("ProfilerActivity", ["CPU", "XPU", "MTIA", "CUDA", "HPU", "PrivateUse1"], start=0)
-ProfilerActivity.__doc__ = "What a profiler may look at."
+ProfilerActivity.__doc__ = "Types of devices that a profiler can record."
 DeviceType = enum.Enum(
     "DeviceType", ["CPU", "CUDA", "MKLDNN", "OPENGL", "OPENCL", "IDEEP", "HIP", "FPGA", "MAIA", "XLA"], start=0
 )
-DeviceType.__doc__ = "Kinds of devices, as events name them."
+DeviceType.__doc__ = "Types of devices of profiler events."
 
 
 def kineto_available() -> bool:
@@ -53,14 +53,26 @@ def kineto_available() -> bool:
 
 
 def supported_activities() -> set[Any]:
-    """Return the activities that can be profiled: calls on the host."""
+    """Return the activities that can be profiled: only `CPU`, calls on the host."""
     return {ProfilerActivity.CPU}
 
 
 def schedule(
     *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
 ) -> Callable[[int], ProfilerAction]:
-    """Return a schedule: after `skip_first` steps, repeat cycles of waiting, warming up and recording."""
+    """Return a function that maps the number of a step to a `ProfilerAction`.
+
+    A cycle has `wait`, `warmup` and `active` (recorded) steps.
+
+    Args:
+        wait, warmup, active: the numbers of steps in a cycle.
+        repeat: the number of cycles; 0 for no limit.
+        skip_first: steps before the first cycle.
+        skip_first_wait: whether (not 0) the first cycle starts without its `wait` steps.
+
+    Raises:
+        AssertionError: a number is negative, or `active` is 0.
+    """
     if min(wait, warmup, repeat, skip_first) < 0 or active <= 0:
         raise AssertionError("Invalid profiler schedule arguments: none may be negative, and active must be positive")
     cycle = wait + warmup + active
@@ -82,7 +94,13 @@ def schedule(
 
 
 def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None, use_gzip: bool = False) -> Callable[[Any], None]:
-    """An `on_trace_ready` that writes each trace into a folder, where TensorBoard's plugin looks for it."""
+    """Return a function for `on_trace_ready` that writes each trace to a folder, for TensorBoard's profiler plugin.
+
+    Args:
+        dir_name: the folder.
+        worker_name: the start of the file name; by default host name and process id.
+        use_gzip: whether to compress the files.
+    """
 
     def handle(seen: Any) -> None:
         os.makedirs(dir_name, exist_ok=True)
@@ -94,28 +112,28 @@ def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None, use
 
 
 class ExecutionTraceObserver:
-    """Execution traces, which are not supported because they describe PyTorch's dispatcher.
+    """Execution traces of PyTorch's dispatcher, which flambeau does not support.
 
     Raises:
         RuntimeError: `register_callback` is called.
     """
 
     def register_callback(self, output_file_path: str) -> Any:
-        """Raises RuntimeError."""
+        """Raise RuntimeError: flambeau has no execution traces."""
         raise RuntimeError("flambeau writes no execution traces: use export_chrome_trace of torch.profiler.profile")
 
 
 class profile:
-    """A context that records the operations inside it, in all steps or in those that a schedule selects.
+    """A context that records the operations inside it, in all steps or in the steps that a schedule selects.
 
     Args:
         activities: what to record; only the host is supported, others cause a warning.
-        schedule: a function from the number of a step to a `ProfilerAction`; see `schedule`.
+        schedule: maps the number of a step to a `ProfilerAction`; see `torch.profiler.schedule`.
         on_trace_ready: called with the profiler when a recording is complete.
-        record_shapes: whether the shapes of arguments are kept.
-        profile_memory: whether host memory is measured, by `tracemalloc`, which slows down all Python code.
-        with_stack: whether the source lines of calls are recorded.
-        with_flops: whether matrix products have their floating point operations counted.
+        record_shapes: whether to record the shapes of arguments.
+        profile_memory: whether to measure host memory by `tracemalloc`, which slows down all Python code.
+        with_stack: whether to record the source lines of calls.
+        with_flops: whether to count the floating-point operations of matrix products.
         acc_events: whether to keep the events of all recordings, rather than only of the last one.
     """
 
@@ -160,21 +178,21 @@ class profile:
         self.stop()
 
     def start(self) -> None:
-        """Begin the first step."""
+        """Begin the first step, and record if the schedule requires it."""
         self.current_action = self.schedule(self.step_num)
         if self.current_action in (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE):
             self.start_trace()
         self._begin_step()
 
     def stop(self) -> None:
-        """End the last step, and the recording if there is one."""
+        """End the last step and any running recording."""
         self._end_step()
         if self._is_recording():
             self.stop_trace()
             self._ready()
 
     def step(self) -> None:
-        """End a step, and begin the next."""
+        """End a step and begin the next one.  Recordings begin and end as the schedule requires."""
         self._end_step()
         before, self.step_num = self.current_action, self.step_num + 1
         self.current_action = self.schedule(self.step_num)
@@ -205,7 +223,7 @@ class profile:
             self.on_trace_ready(self)
 
     def start_trace(self) -> None:
-        """Begin to record."""
+        """Begin a recording, whatever the schedule."""
         self.profiler = _profiler.profile(
             record_shapes=self.record_shapes,
             profile_memory=self.profile_memory,
@@ -215,15 +233,15 @@ class profile:
         self.profiler.__enter__()
 
     def stop_trace(self) -> None:
-        """Cease to record."""
+        """End the recording."""
         if self.profiler is not None:
             self.profiler.__exit__()
             self._kept += self.profiler.function_events
 
-    # --- what was seen ---
+    # --- results ---
 
     def events(self) -> EventList:
-        """The events of the last recording, or with `acc_events` of all.
+        """Return the events of the last recording, or with `acc_events` of all recordings.
 
         Raises:
             AssertionError: nothing has been recorded.
@@ -237,11 +255,17 @@ class profile:
     def key_averages(
         self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
     ) -> EventList:
-        """Events of the same name added up; and of the same shapes, and called from the same places, where asked for."""
+        """Return sums over events with the same name.
+
+        Args:
+            group_by_input_shape: whether to sum events with different shapes of arguments separately.
+            group_by_stack_n: the number of callers by which events are distinguished.
+            group_by_overload_name: no effect.
+        """
         return self.events().key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
 
     def export_chrome_trace(self, path: str) -> None:
-        """Write the events to a file, compressed if it ends in `.gz`, that `chrome://tracing` and Perfetto show."""
+        """Write the events as JSON for `chrome://tracing` and Perfetto, compressed if the name ends in ".gz"."""
         trace = self.events()._trace() | self._metadata
         if not path.endswith(".gz"):
             write_trace(path, json.dumps(trace))
@@ -253,11 +277,11 @@ class profile:
         os.replace(f"{path}.partial", path)
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
-        """Write places of calls and a time, as tools for flame graphs read them."""
+        """Write the call stacks with their times in the format of flame graph tools."""
         self.events().export_stacks(path, metric)
 
     def add_metadata(self, key: str, value: str) -> None:
-        """Add a text to the trace."""
+        """Add a text to the metadata of the trace."""
         self._metadata[key] = value
 
     def add_metadata_json(self, key: str, value: str) -> None:

@@ -1,1 +1,1 @@
-"""Python's protocols for tensors: printing, copying and pickling, exchange with other libraries."""
+"""Python protocols of tensors: printing, copying, pickling, and exchange with other array libraries."""

@@ -1,4 +1,4 @@
-"""Exchange of tensors with other array libraries, by the protocols of NumPy and DLPack."""
+"""Exchange tensors with other array libraries by the protocols of NumPy, DLPack and CUDA arrays."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def dlpack_device(self: Tensor) -> tuple[int, int]:
 
 
 def cuda_array_interface(self: Tensor) -> Any:
-    """The array's description for other CUDA libraries.  AttributeError for a tensor that is not on a CUDA device."""
+    """Return the dict of the CUDA array interface.  AttributeError for a tensor that is not on a CUDA device."""
     if not self.is_cuda:
         kind = self.type()
         raise AttributeError(

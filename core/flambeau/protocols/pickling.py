@@ -1,4 +1,4 @@
-"""Pickling and deep-copying of tensors, parameters and storages."""
+"""Pickle and deep-copy tensors, parameters and storages."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ __all__ = [
 
 Reduced = tuple[Callable[..., Any], tuple[Any, ...]]
 
-# Attributes of autograd, which are not saved; neither are hooks, as in PyTorch.
-NOT_STATE = frozenset({  # they belong to the tensor's history and memory, not to its value
+# Attributes of autograd and hooks, which are not saved, as in PyTorch.
+NOT_STATE = frozenset({  # they describe a tensor's history and memory, not its value
     "_accumulator", "_argument", "_became", "_depth", "_grad_dtype", "_has_hooks", "_hidden_at", "_hooks", "_inference",
     "_output_of", "_post_accumulate_hooks", "_retains_grad", "_running", "_shares", "_tangents",
 })  # fmt: skip
-# PyTorch has no typed storages of these dtypes: it saves an untyped storage and the dtype.
+# PyTorch has no typed storages for these dtypes: it saves an untyped storage and the dtype.
 _UNTYPED = frozenset({dtypes.uint16, dtypes.uint32, dtypes.uint64, *dtypes.FLOAT8})
 
 
@@ -57,7 +57,7 @@ _UNTYPED = frozenset({dtypes.uint16, dtypes.uint32, dtypes.uint64, *dtypes.FLOAT
 
 
 def reduce_tensor(tensor: Tensor) -> Reduced:
-    """A tensor as its storage with offset, size and stride, for `Tensor.__reduce_ex__`."""
+    """Return (function, args) that rebuild a tensor from its storage, offset, size and stride; see `Tensor.__reduce_ex__`."""
     function, args = _reduce_plain(tensor)
     state = tensor.__getstate__()
     if type(tensor) is Tensor and not state:
@@ -66,14 +66,17 @@ def reduce_tensor(tensor: Tensor) -> Reduced:
 
 
 def reduce_parameter(parameter_: Tensor) -> Reduced:
-    """A parameter as its data, for `Parameter.__reduce_ex__`."""
+    """Return (function, args) that rebuild a parameter from its data; see `Parameter.__reduce_ex__`."""
     args: tuple[Any, ...] = (parameter_.data, parameter_.requires_grad, OrderedDict())
     state = parameter_.__getstate__()
     return (parameter_with_state, (*args, state)) if state else (parameter, args)
 
 
 def reduce_storage(storage: TypedStorage | UntypedStorage) -> Reduced:
-    """A storage as its bytes, for the `__reduce__` of storages; used by `pickle`, while `save` writes storages separately."""
+    """Return (function, args) that rebuild a storage from its bytes.
+
+    `pickle` and `copy` use it; `torch.save` writes storages separately.
+    """
     dtype = storage.dtype if isinstance(storage, TypedStorage) else None
     return storage_of_bytes, (dtype, str(storage.device), storage.untyped().tobytes())
 
@@ -95,21 +98,21 @@ def _reduce_plain(source: Tensor) -> Reduced:
 
 
 def state_of(source: Tensor) -> Any:
-    """The attributes that a user has set on a tensor; for a subclass with slots, a tuple of the attributes and the slots."""
+    """Return the attributes that a user has set on a tensor; for a subclass with slots, (attributes, slots)."""
     attributes = {name: value for name, value in vars(source).items() if name not in NOT_STATE}
     slots = {name: getattr(source, name) for name in _own_slots(type(source)) if hasattr(source, name)}
     return (attributes, slots) if slots else attributes
 
 
 def _own_slots(cls: type) -> list[str]:
-    """The names of the slots of a class that Tensor does not have."""
+    """Return the names of the slots that a subclass of Tensor adds."""
     if cls is Tensor:
         return []
     return [name for name in copyreg._slotnames(cls) if name not in copyreg._slotnames(Tensor)]  # type: ignore[attr-defined]  # used by `pickle` itself
 
 
 def copy_sharing_storage(source: Tensor, memo: dict[Any, Any]) -> Tensor:
-    """A copy of a tensor for `deepcopy`; copies of tensors that share a storage share one too."""
+    """Copy a tensor for `deepcopy`.  Copies of tensors that share a storage also share one."""
     source = source._key.materialize(source)
     source, offset, stride = placed(source)
     return on_storage(deepcopy(source.untyped_storage(), memo), source.dtype, offset, source.size(), stride)
@@ -127,7 +130,7 @@ def tensor(
     backward_hooks: Any,
     metadata: Mapping[str, bool] | None = None,
 ) -> Tensor:
-    """A tensor on a typed storage."""
+    """Build a tensor on a typed storage, as `torch._utils._rebuild_tensor_v2`."""
     result = plain_tensor(storage, storage_offset, size, stride)
     return _finish(result, requires_grad, metadata)
 
@@ -142,13 +145,13 @@ def tensor_of_dtype(
     dtype: dtypes.dtype,
     metadata: Mapping[str, bool] | None = None,
 ) -> Tensor:
-    """A tensor on an untyped storage."""
+    """Build a tensor of a dtype on an untyped storage, as `torch._utils._rebuild_tensor_v3`."""
     untyped = storage.untyped()
     return _finish(on_storage(untyped, dtype, storage_offset, size, stride), requires_grad, metadata)
 
 
 def tensor_without_data(dtype: dtypes.dtype, size: Sequence[int], stride: Sequence[int], requires_grad: bool) -> Tensor:
-    """A tensor on the device `meta`."""
+    """Build a tensor on the device `meta`, as `torch._utils._rebuild_meta_tensor_no_storage`."""
     return empty_strided(size, stride, dtype=dtype, device="meta", requires_grad=requires_grad)
 
 
@@ -162,12 +165,12 @@ def wrapper(
     device: Any,
     requires_grad: bool,
 ) -> Any:
-    """A wrapper subclass without the tensors that it holds, which are its attributes."""
+    """Build a tensor of a wrapper subclass, without the inner tensors: those are attributes, which are set later."""
     return Tensor._make_wrapper_subclass(cls, size, stride, offset, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
 def plain_tensor(storage: TypedStorage, storage_offset: int, size: Sequence[int], stride: Sequence[int]) -> Tensor:
-    """A tensor in the format of the oldest files."""
+    """Build a tensor on a typed storage, as `torch._utils._rebuild_tensor` in files of PyTorch before 0.4."""
     return on_storage(storage.untyped(), storage.dtype, storage_offset, size, stride)
 
 
@@ -180,19 +183,19 @@ def parameter_with_state(data: Tensor, requires_grad: bool, backward_hooks: Any,
 
 
 def sparse_tensor(layout: Any, data: Any) -> Tensor:
-    """Build a sparse tensor from its layout and parts."""
+    """Build a sparse tensor from its layout and its components, such as indices, values and size."""
     result: Tensor = hooks.sparse("rebuild")(layout, data)
     return result
 
 
 def nested_tensor(buffer: Tensor, sizes: Tensor, strides: Tensor, storage_offsets: Tensor) -> Tensor:
-    """Build a nested tensor in the strided layout from its elements and the places of its items."""
+    """Build a nested tensor in the strided layout: row i of each of the other arguments describes item i in `buffer`."""
     result: Tensor = hooks.nested("_nested_view_from_buffer")(buffer, sizes, strides, storage_offsets)
     return result
 
 
 def storage_of_bytes(dtype: dtypes.dtype | None, device: str, data: bytes) -> Any:
-    """A storage on a device, with a copy of `data`."""
+    """Return a storage on a device with a copy of `data`; it is untyped if `dtype` is None."""
     untyped = storage_over(bytearray(data))
     if device != "cpu":
         untyped = untyped.to(device=devices.device(device))
@@ -200,9 +203,9 @@ def storage_of_bytes(dtype: dtypes.dtype | None, device: str, data: bytes) -> An
 
 
 def from_type(function: Callable[..., Any], cls: type, args: tuple[Any, ...], state: Any) -> Any:
-    """A tensor of a subclass, or with attributes that a user has set."""
+    """Build a tensor by `function(*args)`, convert it to the subclass `cls`, and set its attributes."""
     result = function(*args)
-    if getattr(cls, "is_nested", False):  # PyTorch repeats as its state what the function has been given
+    if getattr(cls, "is_nested", False):  # the state of nested tensors repeats the arguments of `function`
         return result
     if type(result) is not cls:
         result = result.as_subclass(cls)
@@ -210,8 +213,8 @@ def from_type(function: Callable[..., Any], cls: type, args: tuple[Any, ...], st
 
 
 def on_storage(storage: UntypedStorage, dtype: dtypes.dtype, offset: int, size: Sequence[int], stride: Sequence[int]) -> Tensor:
-    """A tensor on a storage.  RuntimeError if its elements are not all inside the storage."""
-    if storage.device.type == "meta" and not storage.nbytes():  # there are no elements that could be outside
+    """Return a tensor on a storage, with an offset in elements.  RuntimeError if an element is outside of the storage."""
+    if storage.device.type == "meta" and not storage.nbytes():  # no memory whose bounds could be checked
         return empty_strided(size, stride, dtype=dtype, device=storage.device)
     _check_bounds(storage.nbytes(), dtype.itemsize, offset, size, stride)
     result = storage.as_tensor(dtype)
@@ -223,7 +226,7 @@ def on_storage(storage: UntypedStorage, dtype: dtypes.dtype, offset: int, size: 
 
 
 def storage_over(buffer: Any) -> UntypedStorage:
-    """A storage on the memory of `buffer`, which is shared if the device allows that."""
+    """Return a storage on the memory of `buffer`, shared if the backend can modify arrays in place."""
     if not len(buffer):
         return UntypedStorage(0)
     storage: UntypedStorage = frombuffer(buffer, dtype=dtypes.uint8).untyped_storage()
@@ -231,7 +234,7 @@ def storage_over(buffer: Any) -> UntypedStorage:
 
 
 def _check_bounds(nbytes: int, itemsize: int, offset: int, size: Sequence[int], stride: Sequence[int]) -> None:
-    """Raise if the tensor would extend beyond the storage, as a damaged or malicious file may demand."""
+    """Raise RuntimeError if a tensor extends beyond its storage, as in a damaged or malicious file."""
     if offset < 0 or len(size) != len(stride) or any(number < 0 for number in (*size, *stride)):
         raise RuntimeError(f"invalid tensor: sizes {list(size)}, strides {list(stride)}, storage offset {offset}")
     if 0 in size:
@@ -245,7 +248,7 @@ def _check_bounds(nbytes: int, itemsize: int, offset: int, size: Sequence[int], 
 
 
 def _finish(result: Tensor, requires_grad: bool, metadata: Mapping[str, bool] | None) -> Tensor:
-    """Restore PyTorch's conjugate and negative bits, as lazy views, and `requires_grad`."""
+    """Set `requires_grad`, and apply PyTorch's conjugate and negative bits as lazy views."""
     if metadata and metadata.get("conj"):
         result = result.conj()
     if metadata and metadata.get("neg"):
@@ -261,7 +264,7 @@ def _set_state(target: Any, state: Any) -> Any:
 
 
 def give_state(target: Any, state: Any) -> Any:
-    """Set the attributes that `state_of` returned on a tensor."""
+    """Set the attributes that `state_of` returned for another tensor."""
     attributes, slots = state if isinstance(state, tuple) else (state, None)
     vars(target).update({name: value for name, value in (attributes or {}).items() if name not in NOT_STATE})
     for name, value in (slots or {}).items():
@@ -295,7 +298,7 @@ def deepcopy_tensor(self: Tensor, memo: dict[int, Any]) -> Any:
 
 
 def _copy_of_wrapper(self: Tensor, memo: dict[int, Any]) -> Any:
-    """A copy of a tensor that holds others, which its class makes."""
+    """Deep-copy a wrapper subclass by its own `clone`."""
     with no_grad():
         copied = self.clone()
     if isinstance(self, Parameter):

@@ -1,4 +1,4 @@
-"""The printed form of tensors, and the print options."""
+"""The text form of tensors, and `torch.set_printoptions`."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ def set_printoptions(
     profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """Set how tensors are printed.  Options that are not given keep their values, except `sci_mode`, which is reset to None.
+    """Set options of printing tensors.  Options that are not given keep their values, except `sci_mode`, which becomes None.
 
     Args:
-        precision: digits after the point of a floating-point number (4).
-        threshold: tensors of more elements than this are summarised (1000).
-        edgeitems: elements shown at either end of a summarised dimension (3).
-        linewidth: characters to a line (80).
+        precision: digits after the decimal point (4).
+        threshold: the number of elements above which a tensor is summarised (1000).
+        edgeitems: elements shown at each end of a summarised dimension (3).
+        linewidth: characters per line (80).
         profile: a set of values to start from: `"default"`, `"short"` or `"full"`.
-        sci_mode: scientific notation always (True), never (False), or as the values demand (None).
+        sci_mode: scientific notation always (True), never (False), or depending on the values (None).
 
     >>> torch.set_printoptions(precision=2)
     >>> torch.tensor([1.12345])
@@ -66,7 +66,7 @@ def set_printoptions(
 
 
 def get_printoptions() -> dict[str, Any]:
-    """Return the current options, in the form that `set_printoptions(**options)` takes."""
+    """Return the current options as keyword arguments of `set_printoptions`."""
     return dict(_options)
 
 
@@ -88,7 +88,7 @@ def tensor_str(tensor: Tensor, *, tensor_contents: str | None = None) -> str:
 
 
 def _batched_str(tensor: Tensor, level: Level) -> str:
-    """A tensor inside `vmap`, printed as the whole batch."""
+    """Return the text of a tensor inside `vmap`, with the values of the whole batch."""
     from ..transforms.batching.keys import drop_level
 
     value = textwrap.indent(tensor_str(drop_level(tensor.detach(), level, 0)), "    ")
@@ -97,7 +97,7 @@ def _batched_str(tensor: Tensor, level: Level) -> str:
 
 
 def format_tensor(tensor: Tensor, spec: str) -> str:
-    """Return `format(tensor, spec)`: a 0-d tensor formats as its number, any other takes no `spec`."""
+    """Return `format(tensor, spec)`.  A 0-d tensor formats as its number; for others `spec` must be empty."""
     if tensor.dim() == 0 and type(tensor) is Tensor and tensor.device.type != "meta":
         return format(tensor.detach().item(), spec)
     return object.__format__(tensor, spec)
@@ -108,11 +108,11 @@ def _prefix(tensor: Tensor) -> str:
     return "tensor(" if cls in (Tensor, Parameter) or cls.__name__ == "Tensor" else f"{cls.__name__}("
 
 
-# --- what follows the values ---
+# --- suffixes such as dtype and device ---
 
 
 def _value_suffixes(tensor: Tensor) -> Iterator[str]:
-    """Yield device, shape and dtype, where they do not follow from the printed values."""
+    """Yield device, shape and dtype, each if the printed values do not show it."""
     if not is_default_device(tensor.device):
         yield f"device='{tensor.device}'"
     meta, empty = tensor.device.type == "meta", tensor.numel() == 0
@@ -127,7 +127,7 @@ def _value_suffixes(tensor: Tensor) -> Iterator[str]:
 def autograd_suffixes(tensor: Tensor) -> Iterator[str]:
     try:
         node = tensor.grad_fn
-    except RuntimeError:  # a view modified in place where its history could not be rewritten
+    except RuntimeError:  # a view that was modified in place in a way that autograd does not support
         yield "grad_fn=<Invalid>"
         return
     if node is not None:
@@ -146,7 +146,10 @@ def _default_complex_dtype() -> dtypes.dtype:
 
 
 def add_suffixes(text: str, suffixes: Sequence[str], indent: int, force_newline: bool = False) -> str:
-    """Append `suffixes`, each on the current line if there is room, otherwise (the first if so wished) on a new line."""
+    """Append `suffixes` and ")", each on the current line if it fits, else on a new line.
+
+    With `force_newline` the first suffix is on a new line.
+    """
     width = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
         if force_newline or width + len(suffix) + 2 > _options["linewidth"]:
@@ -178,7 +181,7 @@ def values_str(tensor: Tensor, indent: int) -> str:
 
 
 def _edges(tensor: Tensor) -> Tensor:
-    """Cut the middle out of every dimension longer than its two edges."""
+    """Remove the middle of every dimension that is longer than `2 * edgeitems`."""
     edge = _options["edgeitems"]
     for dim, size in enumerate(tensor.shape):
         if size > 2 * edge:
@@ -187,7 +190,7 @@ def _edges(tensor: Tensor) -> Tensor:
 
 
 def _nested(cells: Iterator[str], shape: Sequence[int], cut: Sequence[bool], width: int, indent: int) -> str:
-    """Consume the cells of one (sub)tensor and put them in brackets, with `...` where the middle was cut out."""
+    """Join the next cells of a (sub)tensor in brackets, with `...` where the middle was removed."""
     if not shape:
         return next(cells)
     indent += 1
@@ -210,7 +213,7 @@ class _Column:
 
     def __init__(self, values: Sequence[float]) -> None:
         if isinstance(values[0], float):
-            # Zeros, infinities and nans affect neither the format nor the width.
+            # Zeros, infinities and NaNs do not affect the format or the width.
             values = [value for value in values if value and isfinite(value)]
             self.spec, self.point = _float_spelling(values)
         else:
@@ -226,7 +229,7 @@ class _Column:
 
 
 class _ComplexColumn:
-    """Real and imaginary parts, each with their own format and width."""
+    """The formats and widths of the real and of the imaginary parts."""
 
     def __init__(self, values: Sequence[complex]) -> None:
         self.real = _Column([value.real for value in values])
@@ -240,7 +243,7 @@ class _ComplexColumn:
 
 
 def _float_spelling(values: Sequence[float]) -> tuple[str, str]:
-    """Return the format of non-zero finite `values`, and the decimal point that is appended if all are integral."""
+    """Return (format, suffix) for non-zero finite values; the suffix is "." if all are integers, else ""."""
     if not values:
         return ".0f", "."
     if _is_scientific(values):

@@ -1,17 +1,20 @@
-"""Saving and loading, in PyTorch's file formats.
+"""Save and load objects in PyTorch's file formats.
 
-Must stay true: PyTorch reads what `save` writes, and `load` reads what PyTorch writes; by default `load` runs no code from a
-file, but constructs only what `pickles` allows; class names in files are PyTorch's (`names`), so that a module may move
-without breaking a file.
+Must stay true: PyTorch reads the files that `save` writes, and `load` reads the files that PyTorch writes.  By default `load`
+runs no code from a file: it only calls the classes and functions that `pickles` allows.  Files contain PyTorch's class names
+(`names`), so that a module of flambeau may be renamed without breaking files.
 
 - `saving`, `loading`: the functions `save` and `load`;
-- `archive`: the zip format;
-- `legacy`: the format before it, and `compat/tar.py` the one of PyTorch 0.1;
+- `archive`: the zip format, PyTorch's default since 1.6;
+- `legacy`: the format of PyTorch 0.2 to 1.5; `compat/tar.py` reads that of PyTorch 0.1;
 - `storages`: the storages that a pickle refers to;
-- `damage`: how a damaged file is reported;
-- `replacing`: how a file takes the place of another;
-- `pickles`: the pickles in a file, and how they are read safely;
-- `names`: the names of classes and functions in pickles, which are PyTorch's;
+- `damage`: errors for damaged files;
+- `replacing`: atomic replacement of a file;
+- `pickles`: picklers and unpicklers, among them the safe one;
+- `names`: PyTorch's names of classes and functions in pickles;
+- `contents`: a listing of the tensors in a file;
+- `records`: `torch.PyTorchFileReader` and `torch.PyTorchFileWriter`;
+- `npz`: NumPy's `.npz` format;
 - `locations`: the devices of storages;
 - `options`: global settings;
 - `safetensors`: the `.safetensors` format;
@@ -85,7 +88,7 @@ __all__ = [
 
 @contextmanager
 def mkdtemp() -> Iterator[str]:
-    """A temporary folder that is deleted at the end of the `with` block.
+    """Create a temporary folder that is deleted at the end of the `with` block.
 
     >>> import os
     >>> with mkdtemp() as folder:

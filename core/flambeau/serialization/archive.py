@@ -1,4 +1,4 @@
-"""PyTorch's file format: a zip archive of uncompressed records, aligned so that they can be memory-mapped."""
+"""PyTorch's file format: a zip archive of uncompressed records, whose data is aligned to 64 bytes for memory mapping."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ ALIGNMENT = 64
 MAGIC = b"PK\x03\x04"
 _HEADER_SIZE = 30  # the size of a local header before the name and the extra field
 _FLAGS = 0x0808  # names are UTF-8, and checksums follow the data
-_DATE = 0x21  # the first of January 1980, so that equal objects make equal files
-_MAX = 0xFFFFFFFF  # a number of 32 bits that is found in a field of 64 bits elsewhere
-_CHUNK = 1 << 19  # bytes per read or write: small enough to be in the CPU cache still when the checksum is computed
-_MUCH = 1 << 22  # from how many bytes on it pays to check in a thread
+_DATE = 0x21  # 1 January 1980 for all records, so that equal objects give equal files
+_MAX = 0xFFFFFFFF  # in a 32-bit field: the number is in a 64-bit field of the zip64 extension
+_CHUNK = 1 << 19  # bytes per read or write: small enough to stay in the CPU cache until the checksum is computed
+_MUCH = 1 << 22  # bytes of a record from which computing its checksum in a thread is faster
 
 
 def is_archive(file: IO[bytes]) -> bool:
-    """Whether an archive starts at the position of `file`, which does not change."""
+    """Whether a zip archive starts at the current position of `file`.  The position is kept."""
     start = file.tell()
     magic = file.read(len(MAGIC))
     file.seek(start)
@@ -37,7 +37,7 @@ def is_archive(file: IO[bytes]) -> bool:
 
 
 class _Checksum:
-    """The CRC-32 of data that comes in parts.  For much data a thread computes it, while the next part is read or written."""
+    """Compute the CRC-32 of data added in parts.  For a large record, a thread does so while other parts are read or written."""
 
     def __init__(self, size: int) -> None:
         self._value = 0
@@ -69,9 +69,9 @@ class _Checksum:
 
 
 class ArchiveWriter:
-    """Writes records whose data is aligned to 64 bytes, to a file that need not be seekable.
+    """Write records whose data is aligned to 64 bytes, to a file that need not be seekable.
 
-    `zipfile` would copy each record, compute checksums that nobody wants, and take longer for a small record than PyTorch.
+    `zipfile` would copy each record, always compute checksums, and be slower than PyTorch for small records.
     """
 
     def __init__(self, file: IO[bytes]) -> None:
@@ -88,7 +88,7 @@ class ArchiveWriter:
             self.end()
 
     def write(self, name: str, data: Any, checked: bool = True) -> None:
-        """Write a record; without `checked`, its checksum is 0, which means unknown."""
+        """Write a record.  With `checked=False` its checksum is 0, which means unknown."""
         memory = memoryview(data).cast("B") if len(data) else memoryview(b"")
         path, size, start = f"archive/{name}".encode(), len(memory), self._offset
         large = size > ZIP64_LIMIT
@@ -110,7 +110,7 @@ class ArchiveWriter:
         self._directory.append(entry + path + zip64)
 
     def _write_data(self, header: bytes, data: memoryview, checked: bool) -> int:
-        """Write a header and the data after it; returns the checksum of the data."""
+        """Write a header and the data after it.  Return the checksum of the data, or 0 without `checked`."""
         if len(data) < _CHUNK:
             self._write(header + data)
             return zlib.crc32(data) if checked else 0
@@ -128,7 +128,7 @@ class ArchiveWriter:
         self._offset += len(data)
 
     def end(self) -> None:
-        """Write the directory, and the record of where it is."""
+        """Write the central directory of the zip file, and the end record with its position."""
         start, count = self._offset, len(self._directory)
         self._write(b"".join(self._directory))
         size, end = self._offset - start, self._offset
@@ -140,12 +140,12 @@ class ArchiveWriter:
 
 
 def _version(zip64: bool) -> int:
-    """The version of the format that a reader needs."""
+    """Return the version of the zip format that a reader must support: 45 for zip64, else 20."""
     return 45 if zip64 else 20
 
 
 class Record(NamedTuple):
-    """Where in a file the data of a record is: from byte `offset` on."""
+    """The position of a record's data in a file: `size` bytes from byte `offset`."""
 
     name: str
     offset: int
@@ -154,12 +154,12 @@ class Record(NamedTuple):
 
 
 class ArchiveReader:
-    """Reads the records of an archive, and verifies their checksums.
+    """Read the records of an archive, and verify their checksums.
 
-    A checksum of 0 is not verified: PyTorch has an option not to compute them.  `set_crc32_options(False)` disables the check.
+    A checksum of 0 is not verified, because PyTorch can save without checksums.  `set_crc32_options(False)` disables the check.
 
     Raises:
-        RuntimeError: the file is no archive, or its directory is damaged.
+        RuntimeError: the file is not a zip archive, or its directory is damaged.
     """
 
     def __init__(self, file: IO[bytes]) -> None:
@@ -168,7 +168,7 @@ class ArchiveReader:
         try:
             archive = ZipFile(file)
             records = archive.infolist()
-        except Exception as error:  # `zipfile` has no one error for what can be wrong with a directory
+        except Exception as error:  # `zipfile` raises many types of errors for a damaged directory
             if is_failure_of_system(error):
                 raise
             raise RuntimeError(f"failed reading zip archive: {error} (directory of {self.name})") from error
@@ -182,14 +182,14 @@ class ArchiveReader:
         return name in self._records
 
     def header_offset(self, name: str) -> int:
-        """Where in the file the header of a record begins."""
+        """Return the offset of a record's header in the file, in bytes."""
         return self._records[name].header_offset
 
     def locate(self, name: str) -> Record:
         """Find the data of a record in the file.
 
         Raises:
-            RuntimeError: there is no such record, it is compressed, its header is damaged, or the file ends within it.
+            RuntimeError: the record is missing, compressed or encrypted, its header is damaged, or the file ends within it.
         """
         entry = self._records.get(name)
         if entry is None:
@@ -210,14 +210,14 @@ class ArchiveReader:
         return Record(name, offset, size, entry.CRC)
 
     def read(self, name: str) -> bytearray:
-        """Read the data of a record into new memory.  RuntimeError as for `locate` and `read_into`."""
+        """Return the data of a record.  RuntimeError if the record is missing, compressed, incomplete or damaged."""
         record = self.locate(name)
         data = bytearray(record.size)
         self.read_into(record, memoryview(data))
         return data
 
     def read_into(self, record: Record, memory: memoryview) -> None:
-        """Read a record into memory of its size.  RuntimeError if it is incomplete, or its checksum is wrong."""
+        """Read a record into `memory`, of the record's size.  RuntimeError if it is incomplete or its checksum is wrong."""
         expected = record.checksum if get_crc32_options() else 0
         self._file.seek(record.offset)
         if record.size <= _CHUNK:
@@ -239,7 +239,7 @@ class ArchiveReader:
             )
 
     def _fill(self, memory: memoryview, record: Record, start: int) -> None:
-        """Read the part of a record that begins at byte `start` of it."""
+        """Fill `memory` from the current position of the file; `start` is the offset within the record, for error messages."""
         filled = 0
         while filled < len(memory):
             if self._readinto is not None:
@@ -254,7 +254,7 @@ class ArchiveReader:
             filled += count
 
     def forget_checksums(self, writable: IO[bytes]) -> None:
-        """Set the checksums in the file to 0 (unknown), because its records are about to change."""
+        """Set the checksums in the directory of a file to 0 (unknown), before its records are changed."""
         writable.seek(self._directory)
         for _ in self._records:
             entry = writable.tell()
@@ -267,7 +267,7 @@ class ArchiveReader:
 
 
 def swap_bytes(data: bytearray | memoryview | bytes, dtype: dtype) -> bytearray:
-    """The same elements in the opposite byte order, in writable memory."""
+    """Return a copy of the elements in the opposite byte order."""
     size = dtype.itemsize // 2 if dtype.is_complex else dtype.itemsize
     if size == 1:
         return bytearray(data)

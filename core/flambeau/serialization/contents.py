@@ -1,4 +1,4 @@
-"""Lists the tensors in a file: names, shapes, dtypes and sizes, without running code from it and without reading data."""
+"""List the tensors in a file: names, shapes, dtypes and sizes.  Runs no code from the file and reads no tensor data."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["Contents", "StandIn", "TensorEntry", "flattened", "read_contents"]
 
 @dataclass(frozen=True)
 class TensorEntry:
-    """The metadata of one tensor in a file; `storage` is the key of its storage, which other tensors may share."""
+    """The metadata of one tensor in a file.  Tensors that share memory have the same `storage` key."""
 
     dtype: dtypes.dtype
     shape: tuple[int, ...]
@@ -62,16 +62,16 @@ class Contents:
 
     @property
     def storage_nbytes(self) -> int:
-        """The total bytes of all storages; a storage that several tensors share counts once."""
+        """The total size of all storages in bytes.  A storage that several tensors share counts once."""
         return sum({entry.storage: entry.storage_nbytes for entry in self.tensors.values()}.values())
 
 
 def read_contents(path: str | os.PathLike[str]) -> Contents:
-    """Read what is in a `.pt` file of any age, a `.safetensors` or a `.npz` file.
+    """List the contents of a `.pt` file in any of PyTorch's formats, a `.safetensors` file or an `.npz` file.
 
     Raises:
         OSError: the file cannot be opened.
-        pickle.UnpicklingError, RuntimeError: it is damaged, or of another format.
+        pickle.UnpicklingError, RuntimeError: the file is damaged or in another format.
 
     >>> import os, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -175,15 +175,15 @@ def _sort(tree: Any, contents: Contents) -> None:
         (contents.tensors if isinstance(value, TensorEntry) else contents.values)[name] = value
 
 
-# Where modules keep their parameters and parts: no part of the names in their state dicts.
+# Attributes in which a pickled module keeps parameters, buffers and submodules; `state_dict` omits them from names.
 _INSIDE_MODULES = frozenset({"_parameters", "_buffers", "_modules"})
 
 
 def flattened(tree: Any) -> Iterator[tuple[str, Any]]:
-    """The leaves of nested containers, with their names: keys and positions, joined by dots.
+    """Yield (name, leaf) of nested containers; a name is the keys and indices joined by dots.
 
     Raises:
-        RuntimeError: there are more than a million, as in a small file whose containers hold each other many times.
+        RuntimeError: more than a million values: containers that contain each other can make a small file that large.
     """
     pending, visited = [("", tree, 0)], 0
     while pending:
@@ -234,7 +234,7 @@ class StandIn:
 
 
 class _Name(StandIn):
-    """A class or function that is not allowed."""
+    """Placeholder for a class or function that `load(weights_only=True)` refuses."""
 
 
 def _described_tensor(storage: SavedStorage, offset: int, size: Sequence[int], *rest: Any) -> TensorEntry:
@@ -271,7 +271,7 @@ _STAND_INS: dict[Any, Any] = {
 
 
 class _Describer(SafeUnpickler):
-    """Unpickles descriptions of tensors, and stand-ins for objects of all classes that are not allowed."""
+    """Unpickle each tensor as a `TensorEntry`, and each object of a class that is not allowed as a placeholder."""
 
     def __init__(self, file: IO[bytes]) -> None:
         super().__init__(file, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""How a damaged or hostile file is reported: one kind of error, which names the file, the record and the place in it."""
+"""Errors for damaged or malicious files, whose messages name the file, the record and the byte position."""
 
 from __future__ import annotations
 
@@ -22,19 +22,22 @@ __all__ = [
 
 
 class DamageError(pickle.UnpicklingError):
-    """A file is damaged, or was made to mislead its reader."""
+    """The file is damaged or malicious."""
 
 
 class EmptyFileError(DamageError, EOFError):
-    """A file is empty: for Python's pickle an EOFError."""
+    """The file is empty.  Also an EOFError, which Python's `pickle` raises for an empty file."""
 
 
 class RefusalError(pickle.UnpicklingError):
-    """A file is undamaged, but refers to a class or function that `weights_only` does not allow."""
+    """The file is not damaged, but refers to a class or function that `weights_only` does not allow."""
 
 
 class CallerError(Exception):
-    """Carries an error out of the reader that is not about the file: of the caller's `map_location`, or of an allowed class."""
+    """Wrap an error of code that the caller provided, such as `map_location` or an allowed class.
+
+    `reading` does not report it as damage of the file, and `load` raises the original error.
+    """
 
     def __init__(self, error: Exception) -> None:
         super().__init__(str(error))
@@ -46,7 +49,7 @@ class CallerError(Exception):
 
 @contextmanager
 def called_back() -> Iterator[None]:
-    """Around code of the caller: its errors reach the caller as they are."""
+    """Wrap errors in CallerError: the `with` block runs code that the caller provided."""
     try:
         yield
     except Exception as error:
@@ -54,27 +57,30 @@ def called_back() -> Iterator[None]:
 
 
 def described(f: Any) -> str:
-    """How messages name a file: its path, or the type of the object."""
+    """Return the name of a file for messages: its path, or else the type of the file object."""
     name = os.fspath(f) if isinstance(f, str | os.PathLike) else getattr(f, "name", None)
     return repr(name) if isinstance(name, str | bytes) and name else f"<{type(f).__name__}>"
 
 
 def is_failure_of_system(error: Exception) -> bool:
-    """Whether the operating system failed, rather than the file being damaged; an impossible position counts as damage."""
+    """Whether an error is from the operating system and not due to damage.
+
+    A seek to an invalid position (EINVAL) counts as damage: the position comes from the file.
+    """
     return isinstance(error, OSError) and error.errno != errno.EINVAL
 
 
 @contextmanager
 def reading(file: str, record: str, position: Callable[[], int]) -> Iterator[None]:
-    """Context for code that parses a file: turns any error that the bytes cause into an `UnpicklingError` or RuntimeError.
+    """Turn any error from parsing a file into an UnpicklingError or RuntimeError that names the file and the position.
 
     Args:
-        file: the file, as `described`.
-        record: the part of it that is read.
-        position: how far that has been read, in bytes.
+        file: the name of the file, from `described`.
+        record: the part of the file that is read.
+        position: returns the current position in bytes.
 
     Raises:
-        DamageError: any error but those of `called_back` and of the operating system, with the file and the place.
+        DamageError: for all errors except those of the operating system, of the caller's code, and refusals.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""`FileCheck`: a list of strings that must, or must not, occur in a text in a given order."""
+"""`torch.testing.FileCheck`: check that strings occur, or do not occur, in a text in a given order."""
 
 from __future__ import annotations
 
@@ -12,16 +12,19 @@ _COMMENT = re.compile(r"#\s*CHECK(?:-(NEXT|SAME|NOT|DAG|REGEX|SOURCE-HIGHLIGHTED
 
 
 class FileCheck:
-    """A list of checks on a text, each of which starts at the end of the previous match.
+    """A list of checks on a text.  Each check starts at the end of the previous match.
 
-    `check` searches for a string anywhere after that; `check_same` on the same line; `check_next` on the next line;
-    `check_not` requires that it does not occur before the next match; `check_count` that it occurs a number of times;
-    consecutive `check_dag` may match in any order; `check_regex` takes a regular expression;
-    `check_source_highlighted` requires that the match is underlined with `~`.  `run(text)` performs the checks;
-    `run(source, text)` first adds checks from comments such as `# CHECK-NEXT: relu` in `source`.
+    - `check` requires a string anywhere after the previous match, `check_same` on the same line, `check_next` on the next line.
+    - `check_not` requires that a string does not occur before the next match.
+    - `check_count` requires a number of occurrences.
+    - Consecutive `check_dag` may match in any order.
+    - `check_regex` takes a regular expression.
+    - `check_source_highlighted` requires that the line below underlines the match with `~`.
+
+    `run(text)` performs the checks.  `run(source, text)` first adds the checks in comments of `source`: `# CHECK-NEXT: relu`.
 
     Raises:
-        RuntimeError: at the first check that fails, with the text and the check; or when there are no checks.
+        RuntimeError: a check fails, or there are no checks.  The message shows the text and the check.
 
     >>> torch.testing.FileCheck().check("conv").check_next("relu").check_not("conv").run("conv\\nrelu\\n")
     """
@@ -110,7 +113,7 @@ class _Search:
         self.check_absent(len(self.text))
 
     def match(self, kind: str, pattern: str, position: int) -> None:
-        """Search for `pattern` from `position` on, by the rules of a check of this kind."""
+        """Search for `pattern` from `position`, and apply the rules of this kind of check."""
         match = re.compile(pattern if kind == "REGEX" else re.escape(pattern)).search(self.text, position)
         if match is None:
             what = f'{"regex " if kind == "REGEX" else ""}"{pattern}"'
@@ -137,7 +140,7 @@ class _Search:
         return marks == "~" * len(match.group())
 
     def fail(self, problem: str, kind: str, pattern: str, position: int) -> NoReturn:
-        """Raise an error that shows the text with a mark below `position`."""
+        """Raise RuntimeError with the text, where `~` marks underline `position`."""
         line_end = self.text.find("\n", position)
         line_end = len(self.text) if line_end < 0 else line_end
         column = position - (self.text.rfind("\n", 0, position) + 1)

@@ -1,4 +1,4 @@
-"""The format before PyTorch 1.6: a stream of pickles followed by storages."""
+"""Load the format of PyTorch 0.2 to 1.5: a stream of pickles followed by storages."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class SourceChangeWarning(Warning):
 
 
 class LegacyLoader:
-    """Loads a stream of several pickles, followed by the data of their storages.
+    """Load a stream of several pickles, followed by the data of their storages.
 
     Args:
         file: the file, at the start of the stream.
         map_location: as for `load`.
         unpickle: reads one pickle, given the file and the function that resolves persistent ids.
-        allows_code: whether the file may refer to classes by their source, which `weights_only` files may not.
+        allows_code: whether the file may name classes together with their source code, which `weights_only` forbids.
     """
 
     def __init__(self, file: IO[bytes], map_location: Any, unpickle: Unpickling, allows_code: bool) -> None:
@@ -101,7 +101,7 @@ class LegacyLoader:
 
 
 def _end(file: IO[bytes]) -> int:
-    """The number of bytes from the start of a file, whose position does not change."""
+    """Return the size of a file in bytes.  The position is kept."""
     position = file.tell()
     end = file.seek(0, 2)
     file.seek(position)
@@ -127,7 +127,7 @@ def check_source(container: type, file_name: str | None, source: str | None) -> 
 
 
 def is_tar(file: IO[bytes]) -> bool:
-    """Whether a tar archive, as of PyTorch 0.1, starts at the position of `file`, which does not change."""
+    """Whether a tar archive, the format of PyTorch 0.1, starts at the current position of `file`.  The position is kept."""
     start = file.tell()
     header = file.read(512)
     file.seek(start)

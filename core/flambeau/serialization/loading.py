@@ -1,4 +1,4 @@
-"""`load`: reads the pickle of a file together with its storages."""
+"""`torch.load`: read the pickle in a file, and the storages that it refers to."""
 
 from __future__ import annotations
 
@@ -46,18 +46,18 @@ def load(
 
     Args:
         f: a path, or an object with `read`, `seek` and `tell`.
-        map_location: the location of the loaded storages: a device or its name; a dict from saved location to
-            location; or a function from a storage in host memory and its saved location to a storage, or to None for
-            the saved location.  By default every storage is loaded to the location from which it was saved.
+        map_location: the device for the loaded storages.  A device or its name; a dict {saved location: location}; or a
+            function `f(storage, saved_location)` that receives a storage in host memory, and returns a storage, or None for
+            the saved location.  By default each storage is loaded to its saved location, such as "cuda:0".
         pickle_module: the module with the `Unpickler` class.
-        weights_only: only read tensors, plain Python data and what `add_safe_globals` allows, so
+        weights_only: only allow tensors, plain Python data and the classes given to `add_safe_globals`, so
             that loading runs no code from the file.  True by default, unless a `pickle_module` is given.
-        mmap: map the file into memory, so that tensors are only read when they are used.
+        mmap: map the file into memory, so that tensor data is only read on use.
         pickle_load_args: options of the unpickler for `weights_only=False`, such as `encoding="latin1"`.
 
     Raises:
         pickle.UnpicklingError: the file refers to a global that is not allowed; the message says how to allow it.
-        pickle.UnpicklingError, RuntimeError: the file is damaged; the message names the file, the record and the place;
+        pickle.UnpicklingError, RuntimeError: the file is damaged; the message names the file, the record and the byte;
             for an empty file, the error is also an EOFError.
         RuntimeError: the file has storages on a device that is not available.
 
@@ -94,7 +94,7 @@ def load(
 
 
 def _loader(file: IO[bytes], f: Any, map_location: Any, unpickle: Unpickling, allows_code: bool, mmap: bool) -> Any:
-    """The reader for the format that a file has."""
+    """Return the loader for the format of a file."""
     if is_archive(file):
         return _ArchiveLoader(file, map_location, unpickle, allows_code, mmap)
     if mmap:
@@ -117,7 +117,7 @@ def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
     """Return the names of the globals in a file that `load(f, weights_only=True)` would refuse.
 
     Raises:
-        ValueError: the file has the format of PyTorch before 1.6.
+        ValueError: the file is not a zip archive: PyTorch before 1.6 saved another format.
 
     >>> import io, fractions
     >>> file = io.BytesIO()
@@ -132,7 +132,7 @@ def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
 
 
 def _unpickling(weights_only: bool, pickle_module: Any, options: dict[str, Any]) -> Unpickling:
-    """A function that reads one pickle from a file."""
+    """Return a function `unpickle(file, persistent_load)` that reads one pickle."""
     make: Any = SafeUnpickler if weights_only else unpickler_class(pickle_module.Unpickler)
 
     def unpickle(file: IO[bytes], persistent_load: Callable[[Any], Any] | None) -> Any:
@@ -167,7 +167,7 @@ def _decide_weights_only(weights_only: bool | None, pickle_module: Any) -> bool:
 
 
 def _explain(message: str) -> str:
-    """The error message for a failed load with `weights_only`, with advice what to do."""
+    """Return the error message for a failed load with `weights_only`, with PyTorch's advice."""
     if re.search(r"GLOBAL (\S+) was not an allowed global by default.", message):
         text = (
             "Weights only load failed. This file can still be loaded, to do so you have two options, "
@@ -208,7 +208,7 @@ def _opened(f: Any) -> Iterator[IO[bytes]]:
 
 
 class _ArchiveLoader:
-    """Loads from a zip archive: storages are read when the pickle refers to them."""
+    """Load from a zip archive.  Storages are read when the pickle refers to them."""
 
     def __init__(self, file: IO[bytes], map_location: Any, unpickle: Unpickling, allows_code: bool, mmap: bool) -> None:
         self._archive = ArchiveReader(file)

@@ -1,4 +1,4 @@
-"""Locations of storages: recorded when they are saved, and restored when they are loaded."""
+"""Locations of storages, such as "cuda:0": `save` records them, and `load` restores them."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ Restorer = Callable[[Any, str], Any]
 
 
 class UnknownLocationError(RuntimeError):
-    """No registered package can restore a saved location."""
+    """No deserializer of `register_package` supports a saved location."""
 
 
 _registry: list[tuple[int, Tagger, Deserializer]] = []
 
 
 def register_package(priority: int, tagger: Tagger, deserializer: Deserializer) -> None:
-    """Register a type of location for storages.
+    """Register functions that record and restore one type of location, such as a device type.
 
     Args:
-        priority: packages are called in ascending order; the first one that does not return None decides.
+        priority: functions are called in ascending order of priority, until one does not return None.
         tagger: `tagger(storage)` returns the name of the storage's location, or None if it is of another type.
         deserializer: `deserializer(storage, location)` returns the storage, moved from host memory to the location, or None.
 
@@ -76,7 +76,7 @@ def default_restore_location(storage: Any, location: str) -> Any:
 
 
 def restorer(map_location: Any) -> Restorer:
-    """A function that moves a storage, given its saved location, to where `map_location` maps it."""
+    """Return a function `restore(storage, saved_location)` that moves a storage as `map_location` requires."""
     if map_location is None:
         return default_restore_location
     if isinstance(map_location, Mapping):
@@ -94,7 +94,7 @@ def restorer(map_location: Any) -> Restorer:
 
 
 def validate_cuda_device(location: str) -> int:
-    """Return the index of the CUDA device `location`.  RuntimeError if it is not available."""
+    """Return the index of a CUDA device such as "cuda:1".  RuntimeError if it is not available."""
     if not torch.cuda.is_available():
         raise RuntimeError(
             "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. "

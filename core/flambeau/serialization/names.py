@@ -1,4 +1,7 @@
-"""The names of classes and functions in files: PyTorch's, so that flambeau and PyTorch can read each other's files."""
+"""Translate between flambeau's objects and PyTorch's names of them, which pickles contain.
+
+Both libraries can thus read each other's files.
+"""
 
 from __future__ import annotations
 
@@ -41,10 +44,10 @@ _PREFIX_OF = {dtype: prefix for prefix, dtype in DTYPES.items()}
 
 
 class StorageType:
-    """A typed storage class in a pickle, such as `FloatStorage`: a name for a dtype.
+    """A typed storage class in a pickle, such as `FloatStorage`.  It represents a dtype.
 
     Raises:
-        KeyError: there is no storage class of that name.
+        KeyError: no storage class has this name.
 
     >>> from flambeau.serialization import StorageType
     >>> print(StorageType("LongStorage"))
@@ -68,12 +71,12 @@ class StorageType:
 
 @cache
 def storage_type(dtype: dtypes.dtype) -> StorageType:
-    """Return the storage type of `dtype` in files.  KeyError if files cannot have this dtype."""
+    """Return the storage class for a dtype.  KeyError if PyTorch has no typed storage of the dtype."""
     return StorageType(f"{_PREFIX_OF[dtype]}Storage")
 
 
 def encode(text: str, encoding: str) -> bytes:
-    """`_codecs.encode`, by which pickles of protocol 2 represent bytes."""
+    """Encode text as latin1; pickles of protocol 2 represent bytes by a call of `_codecs.encode`."""
     if encoding != "latin1":
         raise ValueError(f"bytes are encoded as latin1, not {encoding!r}")
     return text.encode(encoding)
@@ -88,7 +91,7 @@ def get_layout(name: str) -> Any:
 
 @cache
 def known() -> dict[str, Any]:
-    """All classes, functions and constants that `load(weights_only=True)` allows, by name."""
+    """Return all classes, functions and constants that `load(weights_only=True)` allows, by PyTorch's name."""
     from ..layouts.nested.tensors import NestedTensor, _rebuild_njt  # imported here because few programs need it
 
     named: dict[str, Any] = {
@@ -130,9 +133,9 @@ def known() -> dict[str, Any]:
 
 
 def torch_name(obj: Any, name: str | None = None) -> tuple[str, str] | None:
-    """PyTorch's module and name of a class, function or constant; None if it does not belong to flambeau.
+    """Return PyTorch's (module, name) of a class, function or constant; None if it does not belong to flambeau.
 
-    `name` is the name of a constant, which unlike a class has no `__qualname__`.
+    `name` is needed for constants, which have no `__qualname__`.
     """
     if id(obj) in _known_names():
         module, _, name = _known_names()[id(obj)].rpartition(".")
@@ -145,17 +148,17 @@ def torch_name(obj: Any, name: str | None = None) -> tuple[str, str] | None:
     root, *path = face(obj.__module__, "flambeau").split(".")
     root = _TORCH_ROOTS.get(root, root)
     above = [".".join([root, *path[:length]]) for length in range(len(path))]
-    for module in (
-        *above,
-        "torch.nn.functional",
-    ):  # PyTorch may define it in another module, so prefer the one where it is public
+    for module in (*above, "torch.nn.functional"):  # prefer a public module: PyTorch may define the object elsewhere
         if _find(module, name) is obj:
             return module, name
     return ".".join([root, *path]), name
 
 
 def may_be_called(obj: Any, module: str, name: str) -> bool:
-    """Whether `module.name` may be PyTorch's name of `obj`: in the module where it is public, or in one below that."""
+    """Whether `module.name` can be PyTorch's name of `obj`.
+
+    `module` may be a submodule of the one where flambeau defines the object, because the libraries differ in submodules.
+    """
     own = torch_name(obj)
     return own is not None and own[1] == name and f"{module}.".startswith(f"{own[0]}.")
 
@@ -166,12 +169,12 @@ def _known_names() -> dict[int, str]:
 
 
 def _is_ours(module: str | None) -> bool:
-    """Whether the module is flambeau's, under its own name or, where flambeau is imported as `torch`, under PyTorch's."""
+    """Whether a module name is flambeau's, or an alias of it such as `torch` in a process that imports flambeau as `torch`."""
     return resolve(module or "").partition(".")[0] in ("flambeau", "flambeau_nnlib", "flambeau_vision")
 
 
 def public(module: str, name: str) -> Any:
-    """The object that PyTorch calls `module.name`, from that module or the nearest parent module that has the name.
+    """Return flambeau's object for PyTorch's `module.name`, from that module or the nearest parent with the name.
 
     Raises:
         AttributeError: flambeau does not define the name.

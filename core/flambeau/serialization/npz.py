@@ -1,4 +1,4 @@
-"""NumPy's `.npz` files: zip archives of arrays with headers.  Arrays of objects, which are pickles, are refused."""
+"""Read and write NumPy's `.npz` files: zip archives of `.npy` arrays.  Object arrays, which contain pickles, are refused."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _NATIVE = "<" if sys.byteorder == "little" else ">"
 
 @dataclass(frozen=True)
 class ArrayHeader:
-    """The parsed header of an array; `swapped` if its byte order is not the machine's."""
+    """The parsed header of an `.npy` array.  `swapped` is True if its byte order is not that of this machine."""
 
     dtype: dtypes.dtype
     shape: tuple[int, ...]
@@ -43,19 +43,19 @@ class ArrayHeader:
 
 
 def headers(file: IO[bytes]) -> Iterator[tuple[str, ArrayHeader]]:
-    """The names of the arrays in a file with their headers; no data is read.
+    """Yield (name, header) of each array in a file, without reading data.
 
     Raises:
-        pickle.UnpicklingError, RuntimeError: a header is damaged, or an array is of a dtype that tensors do not have.
+        pickle.UnpicklingError, RuntimeError: a header is damaged, or flambeau does not have the dtype of an array.
     """
     return _read_each(file, _read_header)
 
 
 def load_npz(path: str | os.PathLike[str]) -> dict[str, Tensor]:
-    """The arrays of a `.npz` file as tensors, by name.
+    """Return the arrays of an `.npz` file as tensors, by name.
 
     Raises:
-        pickle.UnpicklingError, RuntimeError: the file is damaged, or an array is of a dtype that tensors do not have.
+        pickle.UnpicklingError, RuntimeError: the file is damaged, or flambeau does not have the dtype of an array.
     """
     with open(path, "rb") as file:
         return dict(_read_each(file, _read_array))
@@ -74,10 +74,10 @@ def _read_each(file: IO[bytes], read: Callable[[IO[bytes]], Any]) -> Iterator[tu
 
 
 def save_npz(tensors: Mapping[str, Tensor], path: str | os.PathLike[str]) -> None:
-    """Write tensors to a `.npz` file, which `numpy.load` reads.
+    """Write tensors to an `.npz` file, which `numpy.load` can read.
 
     Raises:
-        TypeError: a tensor is of a dtype that NumPy does not have, such as bfloat16.
+        TypeError: NumPy does not have the dtype of a tensor, such as bfloat16.
     """
     with replaced(path) as file, zipfile.ZipFile(file, "w") as archive:
         for name, tensor in tensors.items():

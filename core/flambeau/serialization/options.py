@@ -30,12 +30,12 @@ __all__ = [
 
 SafeGlobal = Callable[..., Any] | tuple[Callable[..., Any], str]
 
-_MAP_PRIVATE = getattr(mmap, "MAP_PRIVATE", None)  # Windows has neither
+_MAP_PRIVATE = getattr(mmap, "MAP_PRIVATE", None)  # `mmap` on Windows has no flags
 _MAP_SHARED = getattr(mmap, "MAP_SHARED", None)
 
 
 class LoadEndianness(enum.Enum):
-    """The byte order to assume for files without a record of it."""
+    """The byte order assumed for files that do not record it."""
 
     NATIVE = 1
     LITTLE = 2
@@ -58,7 +58,7 @@ def get_default_load_endianness() -> LoadEndianness | None:
 
 
 def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
-    """Set the byte order to assume for files without a record of it.
+    """Set the byte order that `load` assumes for files that do not record it.
 
     >>> torch.serialization.set_default_load_endianness(torch.serialization.LoadEndianness.BIG)
     >>> torch.serialization.set_default_load_endianness(None)
@@ -70,19 +70,19 @@ def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
 
 
 def assumed_byteorder() -> str:
-    """The byte order assumed for a file without a record of it: `"little"` or `"big"`."""
+    """Return the byte order assumed for files that do not record it: `"little"` or `"big"`."""
     if _load_endianness is LoadEndianness.NATIVE:
         return sys.byteorder
     return "big" if _load_endianness is LoadEndianness.BIG else "little"
 
 
 def get_crc32_options() -> bool:
-    """Return the setting of `set_crc32_options`."""
+    """Return whether `save` computes checksums and `load` verifies them."""
     return _computes_crc32
 
 
 def set_crc32_options(compute_crc32: bool) -> None:
-    """Set whether `save` computes the checksums of records (else it writes 0), and `load` verifies them."""
+    """Set whether `save` computes the CRC-32 checksums of records, and `load` verifies them.  `save` writes 0 otherwise."""
     global _computes_crc32
     _computes_crc32 = compute_crc32
 
@@ -124,7 +124,10 @@ class set_default_mmap_options:
 
 
 class skip_data:
-    """Context in which `save` leaves space for the data without writing it, and `load` does not read it.
+    """Inside a `with` block, `save` writes zeros in place of tensor data, and `load` does not read the data.
+
+    Args:
+        materialize_fake_tensors: no effect.
 
     >>> import io
     >>> file = io.BytesIO()
@@ -150,7 +153,10 @@ def is_skipping_data() -> bool:
 
 @contextmanager
 def collection_paused() -> Iterator[None]:
-    """Without the garbage collector, which would walk over all objects of the program again and again while many are made."""
+    """Disable the garbage collector inside a `with` block.
+
+    It would repeatedly traverse all objects of the program while a large pickle creates many objects.
+    """
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -164,10 +170,10 @@ def collection_paused() -> Iterator[None]:
 
 
 def add_safe_globals(safe_globals: Sequence[SafeGlobal]) -> None:
-    """Allow `load(weights_only=True)` to use these classes and functions where a file refers to them.
+    """Allow `load(weights_only=True)` to call these classes and functions if a file refers to them.
 
     Args:
-        safe_globals: classes and functions, or pairs of one and the full name by which files refer to it.
+        safe_globals: classes and functions, or pairs (class or function, its full name in files).
 
     >>> import fractions
     >>> torch.serialization.add_safe_globals([fractions.Fraction])
@@ -189,7 +195,7 @@ def clear_safe_globals() -> None:
 
 
 class safe_globals:
-    """`add_safe_globals` inside a `with` block.
+    """Call `add_safe_globals` for the duration of a `with` block.
 
     >>> import fractions
     >>> with torch.serialization.safe_globals([fractions.Fraction]):
@@ -210,7 +216,11 @@ class safe_globals:
 
 
 def safe_globals_by_name() -> dict[str, Any]:
-    """The safe globals by the full name by which files refer to them."""
+    """Return the safe globals by their full names in files.
+
+    Raises:
+        TypeError, ValueError: an entry of `add_safe_globals` is a tuple other than (object, name).
+    """
     named = {}
     for entry in _safe_globals:
         if not isinstance(entry, tuple):

@@ -1,4 +1,4 @@
-"""Pickling with PyTorch's names, and unpickling that only runs code that is allowed."""
+"""Pickle with PyTorch's names, and unpickle, optionally calling only allowed classes and functions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .options import safe_globals_by_name
 
 __all__ = ["SafeUnpickler", "pickler_class", "standard_pickler", "unpickler_class", "unsafe_globals"]
 
-_pickle: Any = pickle  # its Python implementation, unlike the one in C, lets subclasses change how names are written
+_pickle: Any = pickle  # for the classes in Python: those in C do not let subclasses override how names are written
 _old_names: dict[tuple[str, str], tuple[str, str]] = _pickle._compat_pickle.NAME_MAPPING
 _old_modules: dict[str, str] = _pickle._compat_pickle.IMPORT_MAPPING
 
@@ -37,7 +37,7 @@ _SMALL_TUPLES = {0: pickle.EMPTY_TUPLE, 1: pickle.TUPLE1, 2: pickle.TUPLE2, 3: p
 
 @cache
 def pickler_class(base: Any) -> Any:
-    """A subclass of a pickler class that writes PyTorch's names of flambeau's classes and functions."""
+    """Return a subclass of a pickler class that writes PyTorch's names of flambeau's classes and functions."""
 
     class Pickler(base):  # type: ignore[misc]  # a base given at run time
         def __init__(self, file: IO[bytes], protocol: int, persistent_id: Callable[[Any], Any]) -> None:
@@ -49,7 +49,7 @@ def pickler_class(base: Any) -> Any:
 
         def reducer_override(self, obj: Any) -> Any:
             if is_native(obj):
-                return obj.__qualname__  # found by its name, as other functions are
+                return obj.__qualname__  # pickled by name, as Python functions are
             return (names.get_layout, (str(obj),)) if isinstance(obj, torch.layout) else NotImplemented
 
         def save_global(self, obj: Any, name: str | None = None) -> None:
@@ -70,7 +70,7 @@ def pickler_class(base: Any) -> Any:
     return Pickler
 
 
-_EMPTY_AND_DONE = pickle.EMPTY_TUPLE + pickle.REDUCE + pickle.TUPLE + pickle.REDUCE  # calls a class, and then a function
+_EMPTY_AND_DONE = pickle.EMPTY_TUPLE + pickle.REDUCE + pickle.TUPLE + pickle.REDUCE  # call the class, then the function
 
 
 def _pickled_text(text: str) -> bytes:
@@ -80,7 +80,7 @@ def _pickled_text(text: str) -> bytes:
 
 @lru_cache(1024)
 def _pickled_int(number: int) -> bytes:
-    """A number that is not negative."""
+    """Return the opcodes that push an integer >= 0."""
     if number < 0x100:
         return pickle.BININT1 + bytes((number,))
     if number < 0x80000000:
@@ -90,7 +90,7 @@ def _pickled_int(number: int) -> bytes:
 
 @lru_cache(1024)
 def _pickled_ints(numbers: tuple[int, ...]) -> bytes:
-    """A tuple of numbers that are not negative."""
+    """Return the opcodes that push a tuple of integers >= 0."""
     parts = b"".join(map(_pickled_int, numbers))
     close = _SMALL_TUPLES.get(len(numbers))
     return parts + close if close else pickle.MARK + parts + pickle.TUPLE
@@ -98,15 +98,16 @@ def _pickled_ints(numbers: tuple[int, ...]) -> bytes:
 
 @cache
 def standard_pickler() -> Any:
+    """Return the pickler class that `save` uses by default."""
     base: Any = pickler_class(_pickle._Pickler)
     plain = {kind: base.dispatch[kind] for kind in (str, int, float, bool, type(None))}
 
     class Pickler(base):  # type: ignore[misc]  # a base given at run time
-        """Writes what state dicts consist of without looking for anything else that such objects could be."""
+        """A pickler with a fast path for the types in state dicts: numbers, strings and tensors."""
 
         def __init__(self, file: IO[bytes], protocol: int, persistent_id: Callable[[Any], Any]) -> None:
             super().__init__(file, protocol, persistent_id)
-            if self.proto < 4:  # there are no frames in which to collect what is written
+            if self.proto < 4:  # these protocols have no frames, in which the pickler would collect its output
                 self.write = file.write
 
         def save(self, obj: Any, save_persistent_id: bool = True) -> None:
@@ -135,7 +136,7 @@ def standard_pickler() -> Any:
             self._save_known(kind)
             self.write(_pickled_text(key))
             self._save_known(location)
-            end = pickle.NONE + pickle.TUPLE if rest else pickle.TUPLE  # the legacy format has a fifth part
+            end = pickle.NONE + pickle.TUPLE if rest else pickle.TUPLE  # the id in the legacy format ends with None
             place = _pickled_int(offset) + _pickled_ints(size) + _pickled_ints(stride)
             flag = pickle.NEWTRUE if requires_grad else pickle.NEWFALSE
             self.write(_pickled_int(numel) + end + pickle.BINPERSID + place + flag)
@@ -144,7 +145,7 @@ def standard_pickler() -> Any:
             self.memoize(obj)
 
         def _save_known(self, obj: Any) -> None:
-            """Write what most likely has been written before."""
+            """Write an object that is probably in the memo."""
             known = self.memo.get(id(obj))
             if known is not None:
                 self.write(self.get(known[0]))
@@ -159,7 +160,7 @@ def standard_pickler() -> Any:
 
 @cache
 def unpickler_class(base: Any) -> Any:
-    """A subclass of an unpickler class that finds flambeau's classes and functions by PyTorch's names."""
+    """Return a subclass of an unpickler class that finds flambeau's classes and functions by PyTorch's names."""
 
     class Unpickler(base):  # type: ignore[misc]  # a base given at run time
         def find_class(self, module: str, name: str) -> Any:
@@ -177,13 +178,13 @@ def unpickler_class(base: Any) -> Any:
 
 # --- reading safely ---
 
-_WITH_STATE = (rebuild.from_type, rebuild.parameter_with_state)  # functions that set attributes of a tensor
-_OF_SIZE = (bytes, bytearray, UntypedStorage)  # classes that take a number of bytes
+_WITH_STATE = (rebuild.from_type, rebuild.parameter_with_state)  # functions whose last argument is a dict of attributes to set
+_OF_SIZE = (bytes, bytearray, UntypedStorage)  # classes that would allocate N bytes if called with an integer N
 _MAY_BE_MADE = (Parameter, OrderedDict, Counter)
 
 
 def _check_state(state: Any) -> None:
-    """Raise if an attribute in a file would overwrite a tensor's internal state or one of its methods."""
+    """Raise UnpicklingError if attributes in a file would overwrite a tensor's internal state or methods."""
     for attributes in state if isinstance(state, tuple) else (state,):
         own = [
             name for name in attributes or () if not isinstance(name, str) or name in rebuild.NOT_STATE or hasattr(Tensor, name)
@@ -201,7 +202,7 @@ def _opcodes(names: str) -> list[int]:
     return [ord(getattr(pickle, name)) for name in names.split()]
 
 
-# Opcodes that build numbers, text and built-in containers; those that do more are methods below.
+# Opcodes that build numbers, text and built-in containers.  Methods of SafeUnpickler implement the opcodes that call code.
 _PLAIN_OPCODES = _opcodes("""
     MARK STOP POP POP_MARK DUP PROTO FRAME GLOBAL STACK_GLOBAL
     GET BINGET LONG_BINGET PUT BINPUT LONG_BINPUT MEMOIZE
@@ -213,9 +214,9 @@ _PLAIN_OPCODES = _opcodes("""
 
 
 class SafeUnpickler(_pickle._Unpickler):  # type: ignore[misc]  # not in the stubs
-    """Unpickles tensors, plain Python data, and instances of classes that were declared safe.
+    """Unpickle tensors, plain Python data, and instances of classes given to `add_safe_globals`.
 
-    Classes and functions are looked up in tables and never imported, and only those in the tables are called.
+    Classes and functions are looked up in tables and never imported; only those in the tables are called.
     """
 
     BLOCKED = frozenset({"sys", "os", "posix", "nt"})
@@ -262,9 +263,9 @@ class SafeUnpickler(_pickle._Unpickler):  # type: ignore[misc]  # not in the stu
                 self.stack[-1] = function(*args)
             return
         if function in _WITH_STATE:
-            if not getattr(args[1], "is_nested", False):  # of which no state is set
+            if not getattr(args[1], "is_nested", False):  # `from_type` ignores the state of nested tensors
                 _check_state(args[-1])
-        elif function in _OF_SIZE and args and isinstance(args[0], int):  # they would allocate any number of bytes
+        elif function in _OF_SIZE and args and isinstance(args[0], int):  # would allocate any number of bytes
             raise pickle.UnpicklingError(f"Can only make {function.__name__} of its contents, but got {args[0]}")
         self.stack[-1] = function(*args)
 
@@ -283,7 +284,7 @@ class SafeUnpickler(_pickle._Unpickler):  # type: ignore[misc]  # not in the stu
     def build(self) -> None:
         instance, state = self.stack[-2:]
         cls = type(instance)
-        if cls is Tensor and isinstance(state, tuple):  # the format of the oldest files
+        if cls is Tensor and isinstance(state, tuple):  # PyTorch 0.1 to 0.3 saved (storage, offset, size, stride)
             storage, *place = self.stack.pop()
             instance.set_(on_storage(storage.untyped(), instance.dtype, *place))
         elif cls is Parameter and isinstance(state, tuple) and len(state) == 3:  # a Variable of PyTorch 0.1 to 0.3
@@ -324,7 +325,7 @@ class SafeUnpickler(_pickle._Unpickler):  # type: ignore[misc]  # not in the stu
         self.append(self.persistent_load(self.stack.pop()))
 
     def read_bytearray(self) -> None:
-        data = self.read(int.from_bytes(self.read(8), "little"))  # of the file: no more than there is
+        data = self.read(int.from_bytes(self.read(8), "little"))  # a file object returns no more bytes than the file has
         self.append(bytearray(data))
 
     @staticmethod
@@ -357,7 +358,7 @@ class SafeUnpickler(_pickle._Unpickler):  # type: ignore[misc]  # not in the stu
 
 
 def unsafe_globals(data: bytes) -> list[str]:
-    """The names of the globals in a pickle (protocol 2 or later) that `SafeUnpickler` would refuse."""
+    """Return the names of the globals in a pickle (protocol 2 or later) that `SafeUnpickler` refuses."""
     unpickler = SafeUnpickler(io.BytesIO())
     unsafe = []
     for module, name in sorted(set(_named_globals(data))):
@@ -371,7 +372,7 @@ def unsafe_globals(data: bytes) -> list[str]:
 def _named_globals(data: bytes) -> Iterator[tuple[str, str]]:
     import pickletools
 
-    pushed: list[Any] = []  # strings, and None for anything else
+    pushed: list[Any] = []  # the values pushed so far: strings, or None for other types
     memo: dict[Any, Any] = {}
     for opcode, argument, _ in pickletools.genops(data):
         if opcode.name == "GLOBAL":

@@ -1,4 +1,4 @@
-"""The records of PyTorch's files, one by one: `torch.PyTorchFileReader` and `torch.PyTorchFileWriter`."""
+"""`torch.PyTorchFileReader` and `torch.PyTorchFileWriter`: read and write single records of PyTorch's zip files."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ __all__ = ["PyTorchFileReader", "PyTorchFileWriter"]
 
 
 class PyTorchFileReader:
-    """Reads the records of a file that `torch.save` wrote, without unpickling them.
+    """Read the records of a file that `torch.save` wrote, without unpickling.
 
     Args:
-        name_or_buffer: the path of a file, or an open one.
+        name_or_buffer: the path of a file, or an open file.
 
     Raises:
-        RuntimeError: it cannot be opened, is no such file, or has no such record.
+        RuntimeError: the file cannot be opened, is not a zip archive, or has no record of the requested name.
 
     Example:
         >>> import io
@@ -54,11 +54,11 @@ class PyTorchFileReader:
             owned.close()
 
     def get_all_records(self) -> list[str]:
-        """The names of all records."""
+        """Return the names of all records."""
         return [path.partition("/")[2] for path in self._archive.paths]
 
     def has_record(self, name: str) -> bool:
-        """Whether there is a record of this name."""
+        """Whether the file has a record called `name`."""
         return name in self._archive
 
     def _check(self, name: str) -> None:
@@ -66,27 +66,27 @@ class PyTorchFileReader:
             raise RuntimeError(f"PytorchStreamReader failed locating file {name}: file not found")
 
     def get_record(self, name: str) -> bytes:
-        """The bytes of a record."""
+        """Return the data of a record."""
         self._check(name)
         return bytes(self._archive.read(name))
 
     def get_record_size(self, name: str) -> int:
-        """How many bytes it has."""
+        """Return the size of a record in bytes."""
         self._check(name)
         return self._archive.locate(name).size
 
     def get_record_offset(self, name: str) -> int:
-        """Where in the file they begin."""
+        """Return the offset of a record's data in the file, in bytes."""
         self._check(name)
         return self._archive.locate(name).offset
 
     def get_record_header_offset(self, name: str) -> int:
-        """Where in the file the header before them begins."""
+        """Return the offset of a record's header in the file, in bytes."""
         self._check(name)
         return self._archive.header_offset(name)
 
     def get_storage_from_record(self, name: str, numel: int, dtype: Any) -> torch.Tensor:
-        """A tensor without elements, whose storage is the record."""
+        """Return an empty tensor of the dtype whose storage contains the first `numel` elements of a record."""
         self._check(name)
         data = self._archive.read(name)
         kind = dtype if isinstance(dtype, torch.dtype) else torch.uint8
@@ -95,21 +95,21 @@ class PyTorchFileReader:
         return torch.frombuffer(data, dtype=torch.uint8)[: numel * kind.itemsize].view(kind)[:0]
 
     def serialization_id(self) -> str:
-        """A number that tells files apart; empty in files that have none."""
+        """Return the digits that identify the contents of the file, or "" if the file has no such record."""
         name = ".data/serialization_id"
         return self.get_record(name).decode() if self.has_record(name) else ""
 
 
 class PyTorchFileWriter:
-    """Writes a file of records, in the format of `torch.save`.
+    """Write a file of records, in the format of `torch.save`.
 
     Args:
-        name_or_buffer: the path of a file, or an open one.
-        compute_crc32: whether records have checksums.
-        storage_alignment: to how many bytes records are aligned; only 64 is supported.
+        name_or_buffer: the path of a file, or an open file.
+        compute_crc32: whether to compute the checksums of records.
+        storage_alignment: the alignment of records in bytes; only 64 is supported.
 
     Raises:
-        RuntimeError: a record of this name has been written, or the end has.
+        RuntimeError: the alignment is not 64, a record is written twice, or after `write_end_of_file`.
 
     Example:
         >>> import io
@@ -130,15 +130,15 @@ class PyTorchFileWriter:
         self._archive = ArchiveWriter(self._owned or name_or_buffer)
         self._checked = compute_crc32
         self._version = 3
-        self._written: dict[str, int] = {}  # the checksums of names
+        self._written: dict[str, int] = {}  # {record name: checksum of name and data}
         self._ended = False
 
     def archive_name(self) -> str:
-        """The folder in the file that holds the records."""
+        """Return the name of the folder in the zip file that contains the records."""
         return "archive"
 
     def get_all_written_records(self) -> set[str]:
-        """The names of the records so far."""
+        """Return the names of the records written so far."""
         return set(self._written)
 
     def set_min_version(self, version: int) -> None:
@@ -146,7 +146,7 @@ class PyTorchFileWriter:
         self._version = max(self._version, version)
 
     def write_record(self, name: str, data: Any, size: int) -> None:
-        """Write the first `size` bytes of bytes, text, or a storage."""
+        """Write a record: the first `size` bytes of `data`, which is bytes, text or a storage."""
         if self._ended:
             raise RuntimeError("PyTorchFileWriter: the end of the file has been written")
         if name in self._written:
@@ -163,7 +163,7 @@ class PyTorchFileWriter:
         self._written[name] = zlib.crc32(memory, zlib.crc32(name.encode()))
 
     def write_end_of_file(self) -> None:
-        """Write the records that readers require, and the directory.  A second call does nothing."""
+        """Write the records that readers require, such as `version`, and the directory.  A second call does nothing."""
         if self._ended:
             return
         version = f"{self._version}\n".encode()
@@ -179,7 +179,7 @@ class PyTorchFileWriter:
             self._owned.close()
 
     def serialization_id(self) -> str:
-        """A number made of the names and contents so far."""
+        """Return 40 digits that are computed from the names and contents of the records written so far."""
         names = zlib.crc32("".join(sorted(self._written)).encode())
         contents = 0
         for checksum in self._written.values():

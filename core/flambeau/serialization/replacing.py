@@ -1,4 +1,4 @@
-"""Replacing a file in one step: at every moment there is the old one or the whole new one."""
+"""Replace a file atomically: at every moment the path has the complete old file or the complete new one."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ from typing import IO, Any
 
 __all__ = ["replaced"]
 
-_BUFFER = 1 << 18  # small records are collected up to this size
-_AT_ONCE = 1 << 22  # how much is sent to the disk at once
+_BUFFER = 1 << 18  # bytes of small records collected before a write
+_AT_ONCE = 1 << 22  # bytes written before the operating system is told to send them to the disk
 
 
 @contextmanager
 def replaced(f: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """A file to write to, which takes the place of the one at a path when all has been written and has reached the disk.
+    """Open a temporary file for writing, and rename it to the path `f` once all data has reached the disk.
 
-    Files that processes left behind when they were killed while writing to this path are removed.
+    If the `with` block raises an error, the temporary file is removed and the file at the path is unchanged.  Temporary files
+    of killed processes that wrote to the same path are removed.
 
     Raises:
         RuntimeError: the folder does not exist.
@@ -54,9 +55,9 @@ def replaced(f: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 class _FileOnItsWay(io.FileIO):
-    """A file whose data starts on its way to the disk while more is written, so that less is left to wait for at the end.
+    """A file whose data is sent to the disk while more is written, which makes the final `fsync` shorter.
 
-    Without that Linux would keep it in memory until it is asked to synchronize.
+    Linux otherwise keeps written data in memory until `fsync`.
     """
 
     _written = 0
@@ -82,7 +83,7 @@ def _c_function() -> Callable[[int, int, int, int], int] | None:
 
 
 def _start_writing(descriptor: int, start: int, count: int) -> None:
-    """Have a part of a file written to the disk, without waiting for it."""
+    """Start to write a part of a file to the disk, without waiting (Linux only)."""
     function = _c_function()
     if function is not None:
         start_and_return = 2  # SYNC_FILE_RANGE_WRITE
@@ -90,19 +91,22 @@ def _start_writing(descriptor: int, start: int, count: int) -> None:
 
 
 def _remove_left_behind(path: str) -> None:
-    """Remove the temporary files for a path whose processes no longer run."""
+    """Remove temporary files for `path` of processes that no longer exist."""
     folder, name = os.path.split(path)
     temporary = re.compile(re.escape(name) + r"\.(\d+)\.\d+\.tmp")
-    with suppress(OSError), os.scandir(folder) as entries:  # a folder that may be written to, but not listed
+    with suppress(OSError), os.scandir(folder) as entries:  # a folder may be writable but not listable
         for entry in entries:
             match = temporary.fullmatch(entry.name)
             if match and not _runs(int(match[1])):
-                with suppress(OSError):  # another save was faster
+                with suppress(OSError):  # another process may have removed it
                     os.unlink(entry.path)
 
 
 def _runs(process: int) -> bool:
-    """Whether a process exists.  On Windows, where asking would end it, no file that is open can be removed anyway."""
+    """Whether a process exists.
+
+    On Windows `os.kill(process, 0)` would end the process.  There False is returned: open files cannot be removed anyway.
+    """
     if process == os.getpid():
         return True
     if sys.platform == "win32":

@@ -1,4 +1,4 @@
-"""`.safetensors` files, which consist of a length, a JSON header of that length, and the bytes of all tensors."""
+"""Read and write `.safetensors` files: the length of a JSON header, the header, and the data of all tensors."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def load_safetensors(path: str | os.PathLike[str], map_location: Any = None) -> 
     """Return the tensors of a `.safetensors` file by name, on the device `map_location` (by default the CPU).
 
     Raises:
-        RuntimeError: `map_location` is not a device; or the file is damaged.
+        RuntimeError: `map_location` is a dict or function, or the file is damaged.
     """
     if map_location is not None and not isinstance(map_location, str | devices.device):
         kind = "dict" if isinstance(map_location, dict) else "callable"
@@ -63,10 +63,10 @@ def load_safetensors(path: str | os.PathLike[str], map_location: Any = None) -> 
 
 
 def save_safetensors(tensors: Mapping[str, Tensor], path: str | os.PathLike[str]) -> None:
-    """Write tensors to a `.safetensors` file, the larger dtypes first, so that all are aligned.
+    """Write tensors to a `.safetensors` file, those with larger dtypes first, so that all are aligned.
 
     Raises:
-        TypeError: the format has no such dtype.
+        TypeError: the format does not support the dtype of a tensor.
     """
     codes = {dtype: code for code, dtype in DTYPES.items()}
     entries, position = {}, 0
@@ -86,11 +86,11 @@ def save_safetensors(tensors: Mapping[str, Tensor], path: str | os.PathLike[str]
 
 
 def read_header(file: IO[bytes]) -> tuple[dict[str, Any], int]:
-    """Return the header's entry of each tensor, by name, and the offset of the data in bytes.
+    """Return ({tensor name: header entry}, offset of the data in bytes).
 
     Raises:
         RuntimeError: the header is incomplete.
-        pickle.UnpicklingError: it is not a JSON object.
+        pickle.UnpicklingError: the header is not a JSON object.
     """
     with reading(described(file), "header", file.tell):
         (length,) = struct.unpack("<Q", _read(file, 8))

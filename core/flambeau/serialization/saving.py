@@ -1,4 +1,4 @@
-"""`save`: writes an object as a pickle, and its storages separately."""
+"""`torch.save`: write an object as a pickle, and its storages separately."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["DEFAULT_PROTOCOL", "MAGIC_NUMBER", "PROTOCOL_VERSION", "save"]
 
 MAGIC_NUMBER = 0x1950A86A20F9469CFC6C  # the start of a file in the legacy format
 PROTOCOL_VERSION = 1001
-DEFAULT_PROTOCOL = 2  # of pickles
+DEFAULT_PROTOCOL = 2  # the pickle protocol
 
 
 def save(
@@ -35,18 +35,18 @@ def save(
     _use_new_zipfile_serialization: bool = True,
     _disable_byteorder_record: bool = False,
 ) -> None:
-    """Write an object to a file that `load`, also that of PyTorch, can read.
+    """Write an object to a file that `torch.load` of flambeau and of PyTorch can read.
 
-    Tensors that share memory share it again after loading; the whole storage of a tensor is saved even if the
-    tensor is a view of a part.  A file on disk is only replaced when all has been written,
-    and has reached the disk.
+    Tensors that share memory share it again after loading.  The whole storage of a tensor is saved, even if the
+    tensor is a view of a part of it.  An existing file is replaced only after the new one has reached the disk.
 
     Args:
         obj: tensors, containers of them, modules, or anything else that can be pickled.
         f: a path, or an object with a `write` method.
         pickle_module: the module with the `Pickler` class.
-        pickle_protocol: the protocol of the pickle; `weights_only` readers understand 2.
+        pickle_protocol: the protocol of the pickle; PyTorch's `load(weights_only=True)` supports 2.
         _use_new_zipfile_serialization: False for the legacy format of PyTorch before 1.6.
+        _disable_byteorder_record: True to omit the record of the byte order.
 
     Raises:
         AttributeError: `f` is neither a path nor has a `write` method.
@@ -79,7 +79,7 @@ def _save_archive(obj: object, archive: ArchiveWriter, base: type, protocol: int
     if byteorder:
         archive.write("byteorder", sys.byteorder.encode())
     for key, (storage, _) in storages.by_key.items():
-        if is_skipping_data():  # what is written there later has another checksum
+        if is_skipping_data():  # data that is filled in later has another checksum
             archive.write(f"data/{key}", bytes(storage.nbytes()), checked=False)
         else:
             archive.write(f"data/{key}", _data(storage))
@@ -103,10 +103,10 @@ def _save_legacy(obj: object, file: IO[bytes], base: type, protocol: int) -> Non
 
 
 class _Storages:
-    """Collects the storages of the pickled object, each once, and creates their persistent ids."""
+    """Collect the storages of the pickled object, each once, and create their persistent ids."""
 
     def __init__(self, legacy: bool = False) -> None:
-        self.by_key: dict[str, tuple[UntypedStorage, int]] = {}  # the storages with the size of their elements
+        self.by_key: dict[str, tuple[UntypedStorage, int]] = {}  # {key: (storage, bytes per element)}
         self._seen: dict[Any, tuple[str, dtypes.dtype]] = {}
         self._legacy = legacy
 
@@ -144,7 +144,7 @@ def _opened(f: Any) -> Iterator[IO[bytes]]:
 
 
 def _data(storage: UntypedStorage) -> Any:
-    """The bytes of a storage: its memory itself where that is possible."""
+    """Return the bytes of a storage: a view of its memory if possible, else a copy."""
     memory = storage._bytes
     if memory.device.type == "cpu" and memory._key.backend.mutable:
         return memoryview(memory.numpy())

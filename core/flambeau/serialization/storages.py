@@ -1,4 +1,4 @@
-"""Code shared by the readers of all formats: the storages that a pickle refers to, and the memory that they are read into."""
+"""Code shared by the loaders of all formats: parse the ids of storages in pickles, and create the storages."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _CPU = device("cpu")
 
 
 class SavedStorage:
-    """The parsed persistent id of a storage.
+    """The parsed persistent id of a storage in a pickle: dtype, key, location and size in bytes.
 
     Raises:
-        pickle.UnpicklingError: it is not the id of a storage.
+        pickle.UnpicklingError: the parts are not those of a storage id.
     """
 
     def __init__(self, kind: Any, key: Any, location: Any, numel: Any) -> None:
@@ -37,12 +37,19 @@ class SavedStorage:
         self.nbytes: int = numel * self.dtype.itemsize
 
     def of(self, storage: UntypedStorage) -> TypedStorage:
-        """A storage of this dtype over memory."""
+        """Return a typed storage of this dtype on the memory of `storage`."""
         return TypedStorage(wrap_storage=storage, dtype=self.dtype)
 
 
 def saved_storage(saved_id: Any, length: int) -> tuple[SavedStorage, Any]:
-    """A storage by its persistent id in a pickle, and what follows it there; strings are bytes in files from Python 2."""
+    """Parse the persistent id of a storage, a tuple of `length` parts.
+
+    Return (storage, sixth part), where the sixth part exists in the legacy format only and is otherwise None.  Strings may be
+    bytes, as in files that Python 2 wrote.
+
+    Raises:
+        pickle.UnpicklingError: the id is not that of a storage.
+    """
     if not isinstance(saved_id, tuple | int):
         raise pickle.UnpicklingError(f"persistent_load id must be tuple or int, but got {type(saved_id)}")
     if not isinstance(saved_id, tuple) or not saved_id:
@@ -56,7 +63,7 @@ def saved_storage(saved_id: Any, length: int) -> tuple[SavedStorage, Any]:
 
 
 def locator(map_location: Any) -> Restorer:
-    """Return `restorer(map_location)` with RuntimeError for an unknown location, and CallerError for any other error."""
+    """Return `restorer(map_location)`, but raising RuntimeError for an unknown location and CallerError for other errors."""
     restore = restorer(map_location)
 
     def restore_or_blame(storage: Any, location: str) -> Any:
@@ -72,7 +79,7 @@ def locator(map_location: Any) -> Restorer:
 
 
 def storage_filled(nbytes: int, fill: Callable[[memoryview], object]) -> UntypedStorage:
-    """A storage in host memory, whose memory `fill` is called with."""
+    """Return a new storage of `nbytes` bytes in host memory, after calling `fill` with its memory."""
     key = dispatch_key(dtypes.uint8, _CPU)
     if not key.backend.mutable:
         memory = bytearray(nbytes)

@@ -1,4 +1,4 @@
-"""Helpers for tests: comparison of values, random tensors, checks of printed text."""
+"""`torch.testing`: compare values, create random tensors, and check printed text."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _TOLERANCES: dict[Any, Tolerances] = {
     float: (1e-7, 1e-7),
     complex: (1e-7, 1e-7),
 }
-_WIDER = {  # these have no promotion of their own
+_WIDER = {  # dtypes without type promotion, and the dtype in which to compare them
     **dict.fromkeys((dtypes.uint16, dtypes.uint32, dtypes.uint64), dtypes.int64),
     **dict.fromkeys(dtypes.FLOAT8, dtypes.float32),
 }
@@ -55,22 +55,22 @@ def assert_close(
 ) -> None:
     """Raise AssertionError unless `|actual - expected| <= atol + rtol * |expected|` everywhere.
 
-    Both may be tensors, numbers, None, what `torch.as_tensor` takes, or equally nested sequences and
-    mappings of these.  Infinities are close to themselves only.
+    Both may be tensors, numbers, None, other values that `torch.as_tensor` accepts, or nested sequences and mappings of
+    these with the same structure.  Infinities are only close to themselves.
 
     Args:
-        allow_subclasses: let the types of the two differ if one is a subclass of the other.
-        rtol, atol: tolerances, both or neither; by default those of the looser dtype: 1.3e-6 and 1e-5 for
+        allow_subclasses: whether the types may differ if one is a subclass of the other.
+        rtol, atol: tolerances, both or neither; by default the larger ones of the two dtypes: 1.3e-6 and 1e-5 for
             float32 and complex64, 1e-7 and 1e-7 for float64 and complex128, 1e-3 and 1e-5 for float16,
             1.6e-2 and 1e-5 for bfloat16, zero for all others.
-        equal_nan: count nan as close to nan.
-        check_device, check_dtype, check_layout, check_stride: whether these must agree as well.
-        msg: the message of the error, or a function from the default message to that.
+        equal_nan: whether NaN is close to NaN.
+        check_device, check_dtype, check_layout, check_stride: whether these must be equal.
+        msg: the message of the error, or a function that receives the default message and returns another one.
 
     Raises:
-        AssertionError: the two are not close, or differ in structure, shape, or another attribute.
-        ValueError: only one of `rtol` and `atol` was given.
-        TypeError: the two cannot be compared.
+        AssertionError: the values are not close, or differ in structure, shape, or a checked attribute.
+        ValueError: only one of `rtol` and `atol` is given.
+        TypeError: the values cannot be compared.
 
     >>> torch.testing.assert_close(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.5]))
     Traceback (most recent call last):
@@ -84,7 +84,7 @@ def assert_close(
     __tracebackhide__ = True  # pytest shows the caller's line
     options = _Options(allow_subclasses, rtol, atol, equal_nan, check_device, check_dtype, check_layout, check_stride)
     try:
-        # The structure is checked everywhere before any value is.
+        # `list` checks the whole structure before the first values are compared.
         for pair in list(_pairs(actual, expected, options)):
             pair.compare()
     except _Failure as failure:
@@ -99,7 +99,7 @@ def assert_allclose(
     equal_nan: bool = True,
     msg: str = "",
 ) -> None:
-    """Deprecated: `assert_close` with looser tolerances and without a check of dtypes.
+    """Call `assert_close` with larger tolerances, and without comparing dtypes.  Deprecated.
 
     >>> import warnings
     >>> with warnings.catch_warnings():
@@ -192,7 +192,10 @@ def _pairs(actual: Any, expected: Any, options: _Options, path: tuple[Any, ...] 
 
 
 def _common_keys(actual: Any, expected: Any) -> Sequence[Any] | None:
-    """The common indices or keys of two containers, which must agree; None if the two are not containers."""
+    """Return the indices or keys of two containers; None if the values are not containers.
+
+    Raises _Failure if the lengths or keys differ.
+    """
     if _is_sequence(actual) and _is_sequence(expected):
         if len(actual) != len(expected):
             raise _Failure(f"The length of the sequences mismatch: {len(actual)} != {len(expected)}")
@@ -207,7 +210,7 @@ def _common_keys(actual: Any, expected: Any) -> Sequence[Any] | None:
             )
         try:
             return sorted(actual)
-        except TypeError:  # keys that have no order
+        except TypeError:  # keys that cannot be compared
             return list(actual)
     return None
 
@@ -217,7 +220,7 @@ def _is_sequence(value: Any) -> bool:
 
 
 def _leaf(actual: Any, expected: Any, options: _Options) -> tuple[Callable[..., None], tuple[Any, ...]]:
-    """The function, with its arguments, that compares two values that are not containers."""
+    """Return (function, arguments) that compares two values that are not containers."""
     if actual is None or expected is None:
         return _compare_identity, ("None", actual, expected)
     first, second = _python_scalar(actual), _python_scalar(expected)
@@ -242,7 +245,7 @@ def _tensor_pair(actual: Any, expected: Any, allow_subclasses: bool) -> tuple[Te
     if related and (allow_subclasses or type(actual) is type(expected)):
         try:
             return torch.as_tensor(actual), torch.as_tensor(expected)
-        except Exception as error:  # whatever the reason, the inputs cannot be converted to tensors
+        except Exception as error:  # any error means that the inputs cannot be converted to tensors
             raise failure from error
     raise failure
 
@@ -359,18 +362,18 @@ def make_tensor(
     exclude_zero: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """Return a tensor of this shape and dtype with values drawn uniformly from `[low, high)`.
+    """Return a tensor of a shape and dtype with values drawn uniformly from `[low, high)`.
 
     Args:
-        shape: integers, or one sequence of them.
-        low, high: the range, clamped to that of the dtype.  By default -9 to 9 for floating-point and
+        shape: integers, or one sequence of integers.
+        low, high: the range, clamped to the range of the dtype.  By default -9 to 9 for floating-point and
             complex dtypes, -9 to 10 for signed integers, 0 to 10 for unsigned ones, 0 to 2 for bool.
         noncontiguous: return every other element of a tensor twice the size.
         exclude_zero: replace zeros by the smallest positive number (1 for integers).
         memory_format: the memory format of the result; not together with `noncontiguous`.
 
     Raises:
-        ValueError: the range is empty, is nan, or holds nothing of the dtype; `requires_grad` with an
+        ValueError: the range is empty, is NaN, or is outside of the range of the dtype; `requires_grad` with an
             integer dtype; `noncontiguous` with `memory_format`.
 
     >>> torch.testing.make_tensor((2, 3), dtype=torch.int8, device="cpu", low=0).shape
@@ -404,13 +407,13 @@ def make_tensor(
 
 
 def _bounds(dtype: dtypes.dtype, low: float | None, high: float | None) -> tuple[float, float]:
-    """The range to draw from: `low` and `high` or their defaults, clamped to the range of `dtype`."""
+    """Return (low, high) or their defaults, clamped to the range of the dtype."""
     if dtype.is_floating_point or dtype.is_complex:
         lowest, highest, default_high = dtypes.finfo(dtype).min, dtypes.finfo(dtype).max, 9
     elif dtype == dtypes.bool_:
         lowest, highest, default_high = 0, 2, 2
     else:
-        info = dtypes.iinfo(dtype)  # randint's own bounds are int64, so that its exclusive end cannot be 2**63
+        info = dtypes.iinfo(dtype)  # the bounds of `randint` are int64, so that its exclusive upper bound cannot be 2**63
         lowest, highest, default_high = info.min, min(info.max + 1, 2**63 - 1), 10
     low = (0 if dtype == dtypes.bool_ else -9) if low is None else low
     high = default_high if high is None else high

@@ -1,4 +1,4 @@
-"""Helpers: hooks, DLPack, and (from packages outside the core) data loading, checkpointing, model downloads."""
+"""`torch.utils`: hooks, DLPack, and from packages outside of the core data loading, checkpointing and model downloads."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ __all__ = ["dlpack", "hooks", "set_module", "swap_tensors"]
 
 
 def set_module(obj: Any, mod: Any) -> None:
-    """Set the `__module__` of a function or class, unless `mod` is None."""
+    """Set the `__module__` of a function or class.  TypeError if `mod` is not a string."""
     if not isinstance(mod, str):
         raise TypeError("The mod argument should be a string")
     obj.__module__ = mod
 
 
 def swap_tensors(t1: Tensor, t2: Tensor) -> None:
-    """Exchange all that two tensors are: values, dtype, device, class, gradient, attributes; each stays the same object.
+    """Exchange two tensors in place: values, dtype, device, class, gradient and attributes.  Both objects keep their identity.
 
     Args:
-        t1: a tensor that no view, and no graph that is still to be run backwards, refers to.
-        t2: another.
+        t1: a tensor that no view, autograd graph or other weak reference refers to.
+        t2: another such tensor.
 
     Raises:
-        RuntimeError: something refers to one of them, or their classes have different slots.
+        RuntimeError: one of the tensors has weak references, or their classes have different slots.
 
     >>> a, b = torch.zeros(2), torch.ones(3, dtype=torch.int64)
     >>> torch.utils.swap_tensors(a, b)
@@ -35,9 +35,9 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
     (tensor([1, 1, 1]), tensor([0., 0.]))
     """
     for name, tensor in (("t1", t1), ("t2", t2)):
-        if weakref.getweakrefs(tensor):  # so views, and nodes of graphs, know the tensors that they come from
+        if weakref.getweakrefs(tensor):  # views and autograd nodes refer weakly to tensors
             raise RuntimeError(f"Cannot swap {name} because it has weakref associated with it")
-    slots: Any = copyreg._slotnames  # type: ignore[attr-defined]  # as PyTorch asks for them
+    slots: Any = copyreg._slotnames  # type: ignore[attr-defined]  # private, but PyTorch uses it also
     names = set(slots(type(t1)))
     if names != set(slots(type(t2))):
         raise RuntimeError("Cannot swap t1 and t2 if they have different slots")

@@ -1,4 +1,4 @@
-"""Facts about the machine and its software for bug reports: `python -m flambeau.utils.collect_env` prints them.
+"""Describe the machine and its software for bug reports: run `python -m flambeau.utils.collect_env`.
 
 >>> from flambeau.utils import collect_env
 >>> collect_env.get_pretty_env_info().splitlines()[0].startswith("PyTorch version:")
@@ -27,7 +27,7 @@ PATTERNS = ("flambeau", "torch", "numpy", "scipy", "numba", "cupy", "ml_dtypes",
 
 
 class SystemEnv(NamedTuple):
-    """Facts about a machine; None where one could not be determined."""
+    """Facts about a machine.  None if a fact could not be determined."""
 
     torch_version: str
     is_debug_build: str
@@ -58,25 +58,25 @@ class SystemEnv(NamedTuple):
 
 
 def run(command: str) -> tuple[int, str, str]:
-    """Run a command of a shell: its exit status, output and errors, without blanks around them."""
+    """Run a shell command.  Return (exit status, stdout, stderr), with surrounding whitespace removed."""
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False, errors="replace")
     return done.returncode, done.stdout.strip(), done.stderr.strip()
 
 
 def run_and_read_all(run_lambda: Runner, command: str) -> str | None:
-    """All that a command prints; None where it fails."""
+    """Return the output of a command, or None if it fails."""
     status, output, _ = run_lambda(command)
     return output if status == 0 else None
 
 
 def run_and_parse_first_match(run_lambda: Runner, command: str, regex: str) -> str | None:
-    """Run a command and return the first group of `regex` in its output; None if it fails or the output does not match."""
+    """Return the first group of `regex` in the output of a command; None if the command fails or the output does not match."""
     found = re.search(regex, run_and_read_all(run_lambda, command) or "")
     return None if found is None else found.group(1)
 
 
 def get_pip_packages(run_lambda: Runner | None = None, patterns: Iterable[str] | None = None) -> tuple[str, str]:
-    """`"pip3"`, and the installed distributions whose names contain one of the patterns, one a line."""
+    """Return ("pip3", lines `name==version` of the installed distributions that contain one of the patterns)."""
     wanted = PATTERNS if patterns is None else tuple(patterns)
     found = {f"{each.name}=={each.version}" for each in importlib.metadata.distributions() if each.name}
     lines = sorted((line for line in found if any(pattern in line.lower() for pattern in wanted)), key=str.lower)
@@ -84,7 +84,7 @@ def get_pip_packages(run_lambda: Runner | None = None, patterns: Iterable[str] |
 
 
 def get_conda_packages(run_lambda: Runner, patterns: Iterable[str] | None = None) -> str | None:
-    """The lines of `conda list` with one of the patterns; None without `conda`."""
+    """Return the lines of `conda list` that contain one of the patterns; None if `conda` fails."""
     listed = run_and_read_all(run_lambda, f"{os.environ.get('CONDA_EXE', 'conda')} list")
     if listed is None:
         return None
@@ -113,7 +113,7 @@ def get_cpu_info(run_lambda: Runner) -> str | None:
 
 
 def get_env_info() -> SystemEnv:
-    """All facts, as a named tuple; commands that are not there leave None.
+    """Collect all facts.  A fact is None if its command is missing.
 
     >>> from flambeau.utils.collect_env import get_env_info
     >>> get_env_info().is_debug_build
@@ -187,7 +187,7 @@ Versions of relevant libraries:
 
 
 def pretty_str(envinfo: SystemEnv) -> str:
-    """The facts as text, one a line, in the words of PyTorch's report."""
+    """Return the facts as text in the format of PyTorch's report."""
     facts: dict[str, Any] = {
         name: "Could not collect" if value in (None, "") else value for name, value in envinfo._asdict().items()
     }
@@ -197,7 +197,7 @@ def pretty_str(envinfo: SystemEnv) -> str:
 
 
 def get_pretty_env_info() -> str:
-    """All facts as text, and those of `python -m flambeau env` below."""
+    """Return all facts as text, followed by the output of `python -m flambeau env`."""
     return f"{pretty_str(get_env_info())}\n\nflambeau:\n{report()}"
 
 

@@ -1,4 +1,4 @@
-"""C++ and CUDA extensions of PyTorch, which are not supported: flambeau has no C++ API to compile against.
+"""`torch.utils.cpp_extension`: C++ and CUDA extensions, which flambeau does not support because it has no C++ API.
 
 The module exists for libraries that import it to check for support; `load`, `CppExtension` and the others raise when called.
 """
@@ -31,37 +31,37 @@ def _refuse(name: str) -> NoReturn:
 
 
 def load(name: str, *args: Any, **kwargs: Any) -> NoReturn:
-    """RuntimeError: nothing can be compiled."""
+    """Raise RuntimeError: flambeau does not compile extensions."""
     _refuse(name)
 
 
 def load_inline(name: str, *args: Any, **kwargs: Any) -> NoReturn:
-    """RuntimeError: nothing can be compiled."""
+    """Raise RuntimeError: flambeau does not compile extensions."""
     _refuse(name)
 
 
 def CppExtension(name: str, *args: Any, **kwargs: Any) -> NoReturn:
-    """RuntimeError: nothing can be compiled."""
+    """Raise RuntimeError: flambeau does not compile extensions."""
     _refuse(name)
 
 
 def CUDAExtension(name: str, *args: Any, **kwargs: Any) -> NoReturn:
-    """RuntimeError: nothing can be compiled."""
+    """Raise RuntimeError: flambeau does not compile extensions."""
     _refuse(name)
 
 
 def include_paths(*args: Any, **kwargs: Any) -> NoReturn:
-    """RuntimeError: there are no headers."""
+    """Raise RuntimeError: flambeau has no C++ headers."""
     _refuse("include_paths")
 
 
 def library_paths(*args: Any, **kwargs: Any) -> NoReturn:
-    """RuntimeError: there are no libraries."""
+    """Raise RuntimeError: flambeau has no C++ libraries."""
     _refuse("library_paths")
 
 
 class BuildExtension:
-    """A command of setuptools.  RuntimeError when one is made."""
+    """The setuptools command `build_ext`.  Its constructor raises RuntimeError."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         _refuse("BuildExtension")
@@ -73,10 +73,10 @@ class BuildExtension:
 
 
 def is_ninja_available() -> bool:
-    """False: nothing is built."""
+    """Return False: flambeau does not compile extensions."""
     return False
 
 
 def verify_ninja_availability() -> NoReturn:
-    """RuntimeError: nothing is built."""
+    """Raise RuntimeError: flambeau does not compile extensions."""
     _refuse("verify_ninja_availability")

@@ -1,7 +1,7 @@
-"""The switch for filling uninitialised memory while deterministic algorithms are enabled.
+"""The setting `torch.utils.deterministic.fill_uninitialized_memory`, which has no effect.
 
-The switch is kept for programs that set it.  No operation of flambeau reads what `torch.empty` returns before it has been
-written, and memory is not filled.
+PyTorch fills uninitialized memory while deterministic algorithms are enabled.  flambeau does not need to: none of its operations
+reads uninitialized memory.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Sharing memory with other array libraries, by DLPack."""
+"""Share memory with other array libraries by DLPack."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]
 
 
 def to_dlpack(tensor: Tensor) -> Any:
-    """A DLPack capsule of the tensor, which shares its memory; to be consumed once, by `from_dlpack`.
+    """Return a DLPack capsule that shares the tensor's memory.  It can be consumed once, by `from_dlpack`.
 
     >>> torch.from_dlpack(torch.utils.dlpack.to_dlpack(torch.ones(2)))
     tensor([1., 1.])

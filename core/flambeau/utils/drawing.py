@@ -1,6 +1,6 @@
-"""Draws graphs in layers, from top to bottom, as SVG: for pictures where Graphviz is not installed.
+"""Draw directed acyclic graphs as SVG, for machines without Graphviz.
 
-Each node stands below all nodes that lead to it, and within its layer below those that it comes from, as far as there is room.
+Nodes are in layers from top to bottom: each node is below its predecessors, and horizontally as close to them as possible.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from itertools import pairwise
 
 __all__ = ["draw"]
 
-_CHARACTER, _LINE, _PADDING = 6.4, 13.0, 8.0  # of text at 10.5 px
-_BETWEEN, _BELOW = 16.0, 30.0  # between nodes of a layer, and between layers
+_CHARACTER, _LINE, _PADDING = 6.4, 13.0, 8.0  # pixels of text at 10.5 px: width of a character, height of a line, margin of a box
+_BETWEEN, _BELOW = 16.0, 30.0  # pixels between nodes of a layer, and between layers
 
 _TIP = (
     '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="6" markerHeight="6" orient="auto">'
@@ -23,12 +23,12 @@ _TIP = (
 def draw(
     nodes: Mapping[Hashable, tuple[str, str]], edges: Sequence[tuple[Hashable, Hashable]], colours: Mapping[str, str]
 ) -> str:
-    """The SVG of a graph without cycles.
+    """Return the SVG text of a directed acyclic graph.
 
     Args:
-        nodes: label and kind of each node, by its key.
-        edges: pairs of keys.
-        colours: of each kind.
+        nodes: {key: (label, kind)}.
+        edges: pairs (start key, end key).
+        colours: {kind: colour}; other kinds are white.
 
     >>> from flambeau.utils.drawing import draw
     >>> draw({1: ("a", ""), 2: ("b", "")}, [(1, 2)], {}).count("<rect")
@@ -79,7 +79,10 @@ def _layers(keys: list[Hashable], edges: Sequence[tuple[Hashable, Hashable]]) ->
 def _ways(
     layers: list[list[Hashable]], edges: Sequence[tuple[Hashable, Hashable]], sizes: dict[Hashable, tuple[float, float]]
 ) -> list[list[Hashable]]:
-    """For each edge the places that it goes through: one in each layer between, which are added to the layers."""
+    """Return the path of each edge: start, one invisible node in each layer in between, and end.
+
+    The invisible nodes are added to `layers` and `sizes`.
+    """
     depth = {key: number for number, layer in enumerate(layers) for key in layer}
     ways = []
     for start, end in edges:
@@ -99,7 +102,10 @@ def _size(label: str) -> tuple[float, float]:
 def _places(
     layers: list[list[Hashable]], edges: Sequence[tuple[Hashable, Hashable]], sizes: Mapping[Hashable, tuple[float, float]]
 ) -> dict[Hashable, tuple[float, float]]:
-    """The centre of each node: layers are put in order by the mean of their neighbours, downwards and upwards in turn."""
+    """Return the centre (x, y) of each node.
+
+    Each layer is sorted by the mean x of its nodes' neighbours, in alternating passes downwards and upwards.
+    """
     above: dict[Hashable, list[Hashable]] = {}
     below: dict[Hashable, list[Hashable]] = {}
     for start, end in edges:
@@ -132,14 +138,14 @@ def _spread(
     sizes: Mapping[Hashable, tuple[float, float]],
     across: dict[Hashable, float],
 ) -> None:
-    """Put the nodes of a layer where they want to be, side by side where they would overlap."""
+    """Set `across` to the x of each node of a layer: its wanted x, shifted so that nodes do not overlap."""
     right = float("-inf")
     for key in layer:
         half = sizes[key][0] / 2
         across[key] = max(wanted[key], right + _BETWEEN + half)
         right = across[key] + half
     excess = sum(across[key] - wanted[key] for key in layer) / max(1, len(layer))
-    for key in layer:  # shared among all of them
+    for key in layer:  # so that the mean deviation is 0
         across[key] -= excess
 
 

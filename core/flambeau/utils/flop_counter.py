@@ -1,4 +1,4 @@
-"""Counting floating point operations: `FlopCounterMode`."""
+"""`torch.utils.flop_counter`: count floating-point operations (FLOPs)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ flop_registry: dict[Any, Any] = {}
 
 
 def shape_wrapper(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a formula of shapes so that it takes tensors; `out_shape` is the shape of the result."""
+    """Wrap a FLOP formula that takes shapes so that it takes tensors; `out_shape` is the shape of the result."""
 
     @wraps(function)
     def formula(*args: Any, out_val: Any = None, **kwargs: Any) -> Any:
@@ -42,15 +42,15 @@ def _shape_of(value: Any) -> Any:
 
 
 def register_flop_formula(targets: Any, get_raw: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A decorator for what counts the operations of an operator.
+    """Return a decorator that registers a function as the FLOP formula of an operator.
 
     Args:
-        targets: an operator, as `torch.ops.aten.mm` or one of a library, or a list of them.
-        get_raw: whether the formula is called with the tensors; otherwise, with their shapes, and `out_shape`.
+        targets: an operator such as `torch.ops.aten.mm`, or a list of operators.
+        get_raw: whether the formula is called with the tensors, rather than with their shapes and `out_shape`.
 
     Raises:
-        ValueError: it is no operator.
-        RuntimeError: it has a formula.
+        ValueError: a target is not an operator.
+        RuntimeError: a target already has a formula.
     """
 
     def register(formula: Callable[..., Any]) -> Callable[..., Any]:
@@ -68,18 +68,18 @@ def register_flop_formula(targets: Any, get_raw: bool = False) -> Callable[[Call
 
 @register_flop_formula([aten.mm, aten.bmm])
 def mm_flop(a_shape: Any, b_shape: Any, *args: Any, out_shape: Any = None, **kwargs: Any) -> Any:
-    """A multiplication and an addition for each element of the result and each that is summed over."""
+    """Count `2 * n * k * m` FLOPs for shapes `(n, k)` and `(k, m)`, times the batch size."""
     return 2 * math.prod(a_shape) * b_shape[-1]
 
 
 @register_flop_formula([aten.addmm, aten.baddbmm])
 def addmm_flop(self_shape: Any, a_shape: Any, b_shape: Any, out_shape: Any = None, **kwargs: Any) -> Any:
-    """The FLOPs of `mm`, without those of the sum."""
+    """Count the FLOPs of the product; like PyTorch, ignore those of adding `self`."""
     return mm_flop(a_shape, b_shape)
 
 
 def conv_flop_count(x_shape: Sequence[int], w_shape: Sequence[int], out_shape: Sequence[int], transposed: bool = False) -> int:
-    """Two FLOPs for each weight at each position of the window, a multiplication and an addition."""
+    """Count two FLOPs, a multiplication and an addition, for each weight at each position of the window."""
     return 2 * x_shape[0] * math.prod((x_shape if transposed else out_shape)[2:]) * math.prod(w_shape)
 
 
@@ -88,15 +88,15 @@ def conv_flop(
     x_shape: Any, w_shape: Any, bias: Any, stride: Any, padding: Any, dilation: Any, transposed: bool, *args: Any,
     out_shape: Any = None, **kwargs: Any,
 ) -> int:  # fmt: skip
-    """See `conv_flop_count`."""
+    """Count the FLOPs of a convolution, as `conv_flop_count`."""
     return conv_flop_count(x_shape, w_shape, out_shape, transposed)
 
 
-# Not registered, since no function of flambeau's is this operator.
+# Not registered: flambeau has no operator `convolution_backward`.
 def conv_backward_flop(
     grad_out_shape: Any, x_shape: Any, w_shape: Any, transposed: bool, wanted: Sequence[bool]
 ) -> int:  # fmt: skip
-    """The counts of the convolutions that give the gradients of the input and of the weight, as far as wanted."""
+    """Count the FLOPs of the gradients of the input and of the weight; `wanted` is a bool for each."""
     count = 0
     if wanted[0]:
         count += conv_flop_count(grad_out_shape, w_shape, x_shape, not transposed)
@@ -111,27 +111,27 @@ def conv_backward_flop(
 
 
 def _swapped(shape: Sequence[int]) -> tuple[int, ...]:
-    """Swap batch and channels: the weight's gradient is a convolution of arguments swapped like this."""
+    """Swap batch and channels.  The weight's gradient is a convolution of arguments that are swapped in this way."""
     return (shape[1], shape[0], *shape[2:])
 
 
 # --- the mode -----------------------------------------------------------------------------------------------------
 
-_PRODUCTS = set(flop_registry)  # these are described below
+_PRODUCTS = set(flop_registry)  # operators that `_Call` counts, including their backward passes
 _RECURRENT = names(kind=Kind.RECURRENT) & OPS.keys()
 
 
 class FlopCounterMode(TorchFunctionMode):
-    """A context that counts the floating point operations of matrix products and convolutions, by module and operator.
+    """A context that counts the FLOPs of matrix products and convolutions, by module and operator.
 
-    Backward passes count while the context is open. Operations that consist of matrix products also count: recurrent layers,
-    products with vectors, and attention, which PyTorch's counter misses on the CPU.
+    Backward passes inside the context are included.  So are operations that consist of matrix products: recurrent layers,
+    products with vectors, and attention, which PyTorch's counter omits on the CPU.
 
     Args:
-        mods: accepted without effect; modules are detected automatically.
-        depth: how many levels of modules the table shows; None for all.
-        display: whether the table is printed at the end.
-        custom_mapping: formulas by operator, before those that are registered.
+        mods: no effect: modules are detected automatically.
+        depth: the number of levels of modules in the table; None for all.
+        display: whether to print the table at the end.
+        custom_mapping: {operator: formula}, which override the registered formulas.
 
     >>> from flambeau.utils.flop_counter import FlopCounterMode
     >>> counter = FlopCounterMode(display=False)
@@ -155,7 +155,7 @@ class FlopCounterMode(TorchFunctionMode):
         self._is_open = False
 
     def __enter__(self) -> FlopCounterMode:
-        if not self._is_open:  # and not back from a call that it looks into
+        if not self._is_open:  # False when the mode is entered again after a nested call
             self.flop_counts.clear()
             self.mod_tracker.__enter__()
             self._is_open = True
@@ -198,7 +198,7 @@ class FlopCounterMode(TorchFunctionMode):
             self.flop_counts[parent][packet] += count
 
     def _count_call(self, call: _Call, result: Any) -> None:
-        """Count a call, and its backward pass when that comes."""
+        """Count a call now, and its backward pass when that runs."""
         parents, outcome = self._parents(), result[0] if isinstance(result, (tuple, list)) else result
         formula = self.flop_registry.get(call.packet)
         count = call.count(outcome) if formula is None or call.args is None else formula(*call.args, out_val=call.output(outcome))
@@ -208,7 +208,7 @@ class FlopCounterMode(TorchFunctionMode):
             return
 
         def before(gradients: Any) -> None:
-            # Where the backward pass is recorded, its operations are called, and have been counted.
+            # With `create_graph` the backward pass calls operations, which are counted like others.
             if self._is_open and not torch.is_grad_enabled():
                 self._add(call.backward_packet, call.count_backward(outcome_shape, count), parents)
 
@@ -216,15 +216,15 @@ class FlopCounterMode(TorchFunctionMode):
         node.register_prehook(before)
 
     def get_total_flops(self) -> int:
-        """The count of everything."""
+        """Return the total number of FLOPs."""
         return sum(self.flop_counts["Global"].values())
 
     def get_flop_counts(self) -> dict[str, dict[Any, int]]:
-        """The counts by module ("Global" for all) and by operator."""
+        """Return {module name: {operator: FLOPs}}; the module "Global" includes all calls."""
         return {module: dict(counts) for module, counts in self.flop_counts.items()}
 
     def get_table(self, depth: int | None = None) -> str:
-        """The counts as a table."""
+        """Return the counts as a text table with `depth` levels of modules."""
         depth = next(limit for limit in (depth, self.depth, 999999) if limit is not None)
         total = self.get_total_flops()
         rows: list[list[str]] = []
@@ -245,7 +245,7 @@ class FlopCounterMode(TorchFunctionMode):
 
 
 class _Call:
-    """A product or convolution: the operator that it is, and what that is called with."""
+    """A matrix product or convolution to count: its operator, the arguments of the FLOP formula, and the wanted gradients."""
 
     def __init__(
         self, packet: Any, args: Any, wanted: Sequence[bool], *, transposed: bool | None = None, batched: bool = True
@@ -257,7 +257,7 @@ class _Call:
             self.backward_packet = aten.bmm if packet in (aten.bmm, aten.baddbmm) else aten.mm
 
     def output(self, outcome: Any) -> Any:
-        """The shape of the result."""
+        """Return the shape of the result with a batch dimension."""
         return tuple(outcome.shape) if self.batched else (1, *outcome.shape)
 
     def count(self, outcome: Any) -> int:
@@ -265,15 +265,15 @@ class _Call:
         raise NotImplementedError
 
     def count_backward(self, outcome_shape: Any, count: int) -> int:
-        """The operations of the derivatives that are wanted."""
-        if self.transposed is None:  # each is a product as large
+        """Count the FLOPs of the wanted gradients, from the `count` of the forward pass."""
+        if self.transposed is None:  # each gradient is a product of the same size
             return count * sum(self.wanted)
         x_shape, w_shape = self.args[:2]
         return conv_backward_flop(outcome_shape, x_shape, w_shape, self.transposed, self.wanted)
 
 
 class _Steps(_Call):
-    """The products with a recurrent layer's state, step by step."""
+    """The products of a recurrent layer's weight and state at each time step."""
 
     def __init__(self, gates: Any, state: Any, wanted: Sequence[bool]) -> None:
         super().__init__(aten.addmm, None, wanted)
@@ -289,7 +289,7 @@ class _Steps(_Call):
 
 
 class _Attention(_Call):
-    """The products of queries and keys, and those of weights and values."""
+    """The two matrix products of attention: queries with keys, and attention weights with values."""
 
     def __init__(self, query: Any, key: Any, value: Any) -> None:
         super().__init__(aten.bmm, None, _needs(query, key, value))
@@ -306,11 +306,11 @@ class _Attention(_Call):
         return products_of_means * self.means + products_of_scores * self.scores
 
 
-_CONVOLUTION_BACKWARD = OpOverloadPacket("aten", "convolution_backward")  # which nobody can call
+_CONVOLUTION_BACKWARD = OpOverloadPacket("aten", "convolution_backward")  # only a name in the table: it cannot be called
 
 
 def _described(func: Any, name: str, args: Any, kwargs: Any) -> _Call | None:
-    """Describe a call for counting; None for functions that may call others."""
+    """Return the product or convolution that a call computes, or None for other functions, which may call some."""
     if name in ("mm", "bmm"):
         a, b = (args[0], args[1]) if len(args) > 1 else (args[0] if args else kwargs["input"], kwargs["mat2"])
         return _Call(aten.mm if a.ndim == 2 else aten.bmm, (a.shape, b.shape), _needs(a, b))
@@ -323,7 +323,7 @@ def _described(func: Any, name: str, args: Any, kwargs: Any) -> _Call | None:
     if name in _RECURRENT:
         return _Steps(args[0], args[1], _needs(args[1], args[3 if name == "lstm_layer" else 2]))
     if name == "convolution_transposed" or (name == "convolution" and not any(type(arg) is bool for arg in args)):
-        return _convolution(args, name != "convolution")  # `torch.convolution`, which is told whether, calls one of the two
+        return _convolution(args, name != "convolution")  # `torch.convolution` has a bool `transposed` and calls one of the two
     return None
 
 
@@ -332,7 +332,7 @@ def _needs(*tensors: Any) -> list[bool]:
 
 
 def _linear(func: Any, args: Any, kwargs: Any) -> _Call:
-    if func is OPS["linear"].function:  # the bias is its first argument
+    if func is OPS["linear"].function:  # its arguments are bias, input, weight
         bias, input, weight = args
     else:
         given = dict(zip(("input", "weight", "bias"), args, strict=False)) | kwargs
@@ -361,7 +361,7 @@ _UNITS = ["", "K", "M", "B", "T"]
 
 
 def _in_units(count: int, total: int) -> str:
-    """The count in the unit that fits the total."""
+    """Format a count in the unit (K, M, B, T) that suits the total."""
     power = max(0, min(len(_UNITS) - 1, (len(str(total)) - 2) // 3))
     return f"{count / 1000**power:.3f}{_UNITS[power]}" if power else str(count)
 
@@ -373,6 +373,6 @@ def _table(header: list[str], rows: list[list[str]]) -> str:
 
 
 def _padded(line: list[str], widths: list[int]) -> list[str]:
-    """The first cell to the left, the others to the right."""
+    """Align the first cell to the left and the others to the right."""
     first, *rest = zip(line, widths, strict=True)
     return [first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in rest)]

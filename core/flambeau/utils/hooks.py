@@ -12,13 +12,13 @@ __all__ = ["RemovableHandle", "unserializable_hook", "warn_if_has_hooks"]
 
 
 def unserializable_hook(f: Any) -> Any:
-    """A decorator of hooks that are not to be saved; saving a tensor that has others warns."""
+    """Mark a hook so that saving a tensor with this hook does not warn."""
     f.__torch_unserializable__ = True
     return f
 
 
 def warn_if_has_hooks(tensor: Tensor) -> None:
-    """Warn that the hooks of a tensor are not saved with it."""
+    """Warn for each hook of a tensor that is not marked by `unserializable_hook`: hooks are not saved."""
     for hook in (tensor._backward_hooks or {}).values():
         if not hasattr(hook, "__torch_unserializable__"):
             warnings.warn(

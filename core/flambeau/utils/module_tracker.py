@@ -1,4 +1,4 @@
-"""Which modules are being computed: for tools that attribute calls to them."""
+"""`ModuleTracker`: track which modules are running, for tools that attribute calls to modules."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["ModuleTracker"]
 
 
 class ModuleTracker:
-    """A context that tracks the names of the modules that are running: `parents`.
+    """A context that tracks running modules: `parents` is the set of their names, and "Global".
 
     >>> class Net(torch.nn.Module):
     ...     def __init__(self):
@@ -38,7 +38,7 @@ class ModuleTracker:
 
     @property
     def is_bw(self) -> bool:
-        """Whether a backward pass is going on."""
+        """Whether a backward pass is running."""
         return current_task.get() is not None
 
     def _name(self, module: Any) -> str:

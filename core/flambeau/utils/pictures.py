@@ -1,6 +1,6 @@
-"""Draws graphs: of programs (`torch.fx`, `torch.export`), and the autograd graph that `backward` will run.
+"""Draw graphs of programs (`torch.fx`, `torch.export`) and autograd graphs.
 
-They are written in Graphviz's language and drawn by its program `dot`, or, if it is not installed, by a simpler layout here.
+Graphs are written in Graphviz's language and drawn by its program `dot`; if that is not installed, by `drawing.draw`.
 
 >>> from flambeau.utils.pictures import picture
 >>> x = torch.ones(2, requires_grad=True)
@@ -35,11 +35,11 @@ _COLOURS = {
 
 
 class Picture:
-    """A graph in Graphviz's language; notebooks show it.
+    """A graph in Graphviz's language, which notebooks display as an image.
 
     Args:
-        nodes: label and kind of each node, by its key.
-        edges: pairs of keys.
+        nodes: {key: (label, kind)}.
+        edges: pairs (start key, end key).
     """
 
     def __init__(self, nodes: Mapping[Any, tuple[str, str]], edges: Iterable[tuple[Any, Any]]) -> None:
@@ -53,10 +53,10 @@ class Picture:
         self.source: str = "\n".join(["digraph {", *lines, "}"])
 
     def svg(self) -> str:
-        """The picture as SVG.
+        """Return the graph as SVG text.
 
         Raises:
-            RuntimeError: Graphviz's program `dot` is installed, and fails.
+            RuntimeError: Graphviz's program `dot` is installed and fails.
         """
         program = shutil.which("dot")
         if program is None:
@@ -67,10 +67,10 @@ class Picture:
         return done.stdout
 
     def save(self, path: str | Path) -> None:
-        """Write the picture: as SVG to `NAME.svg`, else its source.
+        """Write the graph to a file: as SVG if its name ends in ".svg", else in Graphviz's language.
 
         Args:
-            path: of the file.
+            path: the path of the file.
         """
         Path(path).write_text(self.svg() if str(path).endswith(".svg") else self.source + "\n", encoding="utf-8")
 
@@ -90,11 +90,11 @@ def picture(thing: Any, names: Mapping[str, Tensor] | None = None) -> Picture:
     """Draw the graph of a program, or the autograd graph of a tensor.
 
     Args:
-        thing: a graph of `torch.fx`, or a module or exported program that has one; or one or several tensors with a `grad_fn`.
-        names: names of the leaf tensors, as `dict(model.named_parameters())`.
+        thing: a graph of `torch.fx`, a module or exported program with such a graph, or one or several tensors.
+        names: {name: leaf tensor}, such as `dict(model.named_parameters())`.
 
     Raises:
-        TypeError: it is none of these.
+        TypeError: `thing` is of another type.
 
     >>> from flambeau.utils.pictures import picture
     >>> program = torch.export.export(torch.nn.ReLU(), (torch.ones(2),))

@@ -1,4 +1,4 @@
-"""Flatten nested tuples, lists, dicts and registered types into leaves, and rebuild them: PyTorch's `torch.utils._pytree`.
+"""`torch.utils._pytree`: flatten nested tuples, lists, dicts and registered types into leaves, and rebuild them.
 
 >>> from flambeau.utils.pytree import tree_map
 >>> tree_map(lambda x: x + 1, {"a": (1, 2), "b": [3]})
@@ -61,26 +61,26 @@ __getattr__ = private_names(__name__)
 
 
 def is_namedtuple(obj: Any) -> bool:
-    """Whether it is a named tuple, or a class of them."""
+    """Whether `obj` is a named tuple or a class of named tuples."""
     return is_namedtuple_class(obj if isinstance(obj, type) else type(obj))
 
 
 def is_namedtuple_instance(obj: Any) -> bool:
-    """Whether it is a named tuple."""
+    """Whether `obj` is a named tuple."""
     return is_namedtuple_class(type(obj))
 
 
 def is_structseq(obj: Any) -> bool:
-    """Whether it is a result with names, as of `torch.max`, or a class of such."""
+    """Whether `obj` is a struct sequence such as the result of `torch.max(x, 0)`, or a class of them."""
     return is_structseq_class(obj if isinstance(obj, type) else type(obj))
 
 
 def is_structseq_instance(obj: Any) -> bool:
-    """Whether it is a result with names, as of `torch.max`."""
+    """Whether `obj` is a struct sequence, such as the result of `torch.max(x, 0)`."""
     return is_structseq_class(type(obj))
 
 
-# --- taking apart, putting together -------------------------------------------------------------------------------
+# --- flatten and unflatten --------------------------------------------------------------------------------------------
 
 
 def tree_is_leaf(tree: Any, is_leaf: IsLeaf = None) -> bool:
@@ -89,17 +89,17 @@ def tree_is_leaf(tree: Any, is_leaf: IsLeaf = None) -> bool:
 
 
 def tree_flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeSpec]:
-    """The leaves of a tree, in order, and its structure; a node for which `is_leaf` returns True is a leaf."""
+    """Return (leaves, structure) of a tree.  A node for which `is_leaf` returns True is a leaf."""
     return flatten(tree, is_leaf)
 
 
 def tree_leaves(tree: Any, is_leaf: IsLeaf = None) -> list[Any]:
-    """The leaves of a tree, in order."""
+    """Return the leaves of a tree in order."""
     return flatten(tree, is_leaf)[0]
 
 
 def tree_iter(tree: Any, is_leaf: IsLeaf = None) -> Iterator[Any]:
-    """The leaves of a tree, in order, one after the other."""
+    """Yield the leaves of a tree in order."""
     parts = None if is_leaf is not None and is_leaf(tree) else node_parts(tree)
     if parts is None:
         yield tree
@@ -109,12 +109,12 @@ def tree_iter(tree: Any, is_leaf: IsLeaf = None) -> Iterator[Any]:
 
 
 def tree_structure(tree: Any, is_leaf: IsLeaf = None) -> TreeSpec:
-    """The structure of a tree."""
+    """Return the structure of a tree."""
     return flatten(tree, is_leaf)[1]
 
 
 def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:
-    """The tree of this structure with these leaves; ValueError where there are more or fewer than it holds."""
+    """Build the tree with a structure and leaves.  ValueError if the number of leaves is wrong."""
     if not isinstance(treespec, TreeSpec):
         raise TypeError(
             "tree_unflatten(leaves, treespec): Expected `treespec` to be instance of PyTreeSpec but got item of type "
@@ -124,7 +124,7 @@ def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:
 
 
 def treespec_pprint(treespec: TreeSpec) -> str:
-    """The tree with asterisks for its leaves, as text."""
+    """Return the text of the tree with `*` for each leaf."""
     return repr(treespec.drawn())
 
 
@@ -132,13 +132,16 @@ def treespec_pprint(treespec: TreeSpec) -> str:
 
 
 def tree_map(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: IsLeaf = None) -> Any:
-    """The tree with `func` applied to its leaves, together with the corresponding subtrees of `rests`."""
+    """Return the tree with each leaf replaced by `func(leaf, *others)`.
+
+    `others` are the subtrees at the same position in `rests`.
+    """
     leaves, spec = flatten(tree, is_leaf)
     return unflatten(map(func, leaves, *(flatten_up_to(rest, spec) for rest in rests)), spec)
 
 
 def tree_map_(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: IsLeaf = None) -> Any:
-    """Call `func` with each leaf and the values at the same place in `rests`; return the tree unchanged."""
+    """Call `func(leaf, *others)` for each leaf, where `others` are the values at the same position in `rests`.  Return `tree`."""
     leaves, spec = flatten(tree, is_leaf)
     for arguments in zip(leaves, *(flatten_up_to(rest, spec) for rest in rests), strict=True):
         func(*arguments)
@@ -154,7 +157,7 @@ def _chosen(asked: Chosen) -> Callable[[Any], bool]:
 
 
 def map_only(type_or_types_or_pred: Chosen, /) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
-    """Return a decorator: the function applies to values of the type, or that the predicate accepts; others are unchanged."""
+    """Return a decorator that applies a function to values of a type, or that a predicate accepts, and keeps other values."""
     chosen = _chosen(type_or_types_or_pred)
 
     def decorate(func: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -164,33 +167,33 @@ def map_only(type_or_types_or_pred: Chosen, /) -> Callable[[Callable[[Any], Any]
 
 
 def tree_map_only(type_or_types_or_pred: Chosen, /, func: Callable[[Any], Any], tree: Any, is_leaf: IsLeaf = None) -> Any:
-    """The tree with `func` applied to those leaves that are of a type, or that a function chooses."""
+    """Return the tree with `func` applied to the leaves of a type, or that a predicate accepts."""
     return tree_map(map_only(type_or_types_or_pred)(func), tree, is_leaf=is_leaf)
 
 
 def tree_map_only_(type_or_types_or_pred: Chosen, /, func: Callable[[Any], Any], tree: Any, is_leaf: IsLeaf = None) -> Any:
-    """The tree as it is, after `func` has been called with those leaves that are of a type, or that a function chooses."""
+    """Call `func` with the leaves of a type, or that a predicate accepts.  Return `tree`."""
     return tree_map_(map_only(type_or_types_or_pred)(func), tree, is_leaf=is_leaf)
 
 
 def tree_all(pred: Callable[[Any], bool], tree: Any, is_leaf: IsLeaf = None) -> bool:
-    """Whether `pred` holds for all leaves."""
+    """Whether `pred` is true for all leaves."""
     return all(map(pred, tree_iter(tree, is_leaf)))
 
 
 def tree_any(pred: Callable[[Any], bool], tree: Any, is_leaf: IsLeaf = None) -> bool:
-    """Whether `pred` holds for any leaf."""
+    """Whether `pred` is true for any leaf."""
     return any(map(pred, tree_iter(tree, is_leaf)))
 
 
 def tree_all_only(type_or_types: Chosen, /, pred: Callable[[Any], bool], tree: Any, is_leaf: IsLeaf = None) -> bool:
-    """Whether `pred` holds for all leaves of a type."""
+    """Whether `pred` is true for all leaves of a type, or that a predicate accepts."""
     chosen = _chosen(type_or_types)
     return all(pred(leaf) for leaf in tree_iter(tree, is_leaf) if chosen(leaf))
 
 
 def tree_any_only(type_or_types: Chosen, /, pred: Callable[[Any], bool], tree: Any, is_leaf: IsLeaf = None) -> bool:
-    """Whether `pred` holds for any leaf of a type."""
+    """Whether `pred` is true for any leaf of a type, or that a predicate accepts."""
     chosen = _chosen(type_or_types)
     return any(pred(leaf) for leaf in tree_iter(tree, is_leaf) if chosen(leaf))
 
@@ -199,7 +202,7 @@ def tree_any_only(type_or_types: Chosen, /, pred: Callable[[Any], bool], tree: A
 
 
 def tree_leaves_with_path(tree: Any, is_leaf: IsLeaf = None) -> list[tuple[KeyPath, Any]]:
-    """The leaves of a tree, each with the keys that lead to it."""
+    """Return (path, leaf) for each leaf of a tree.  A path is a tuple of keys."""
     return list(_with_paths((), tree, is_leaf))
 
 
@@ -212,12 +215,12 @@ def _with_paths(path: KeyPath, tree: Any, is_leaf: IsLeaf) -> Iterator[tuple[Key
 
 
 def tree_flatten_with_path(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[tuple[KeyPath, Any]], TreeSpec]:
-    """The leaves of a tree, each with the keys that lead to it, and the structure."""
+    """Return ([(path, leaf), ...], structure) of a tree.  A path is a tuple of keys."""
     return tree_leaves_with_path(tree, is_leaf), tree_structure(tree, is_leaf)
 
 
 def tree_map_with_path(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: IsLeaf = None) -> Any:
-    """Map `func(path, leaf, *others)` over the leaves of a tree; `others` are the values at the same place in `rests`.
+    """Map `func(path, leaf, *others)` over the leaves of a tree; `others` are the values at the same position in `rests`.
 
     >>> tree_map_with_path(lambda path, leaf: keystr(path), {"a": [1]})
     {'a': ["['a'][0]"]}
@@ -228,7 +231,7 @@ def tree_map_with_path(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf
 
 
 def keystr(kp: KeyPath) -> str:
-    """A path as one writes it behind the name of a variable."""
+    """Return a path as Python source after a variable name, such as `['a'][0].x`."""
     return "".join(map(str, kp))
 
 

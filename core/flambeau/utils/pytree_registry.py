@@ -1,4 +1,4 @@
-"""The types that `pytree` flattens, the keys of their children, and the text form of structures."""
+"""The types that `pytree` flattens, the keys of their children, and the JSON form of tree structures."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class KeyEntry(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class SequenceKey:
-    """The step into a sequence."""
+    """A step of a path: the element at an index of a sequence."""
 
     idx: int
 
@@ -37,13 +37,13 @@ class SequenceKey:
         return f"[{self.idx!r}]"
 
     def get(self, sequence: Any) -> Any:
-        """The element there."""
+        """Return the element at this index."""
         return sequence[self.idx]
 
 
 @dataclasses.dataclass(frozen=True)
 class MappingKey:
-    """The step into a mapping."""
+    """A step of a path: the value of a key of a mapping."""
 
     key: Any
 
@@ -51,13 +51,13 @@ class MappingKey:
         return f"[{self.key!r}]"
 
     def get(self, mapping: Any) -> Any:
-        """The value there."""
+        """Return the value of this key."""
         return mapping[self.key]
 
 
 @dataclasses.dataclass(frozen=True)
 class GetAttrKey:
-    """The step to an attribute."""
+    """A step of a path: an attribute of an object."""
 
     name: str
 
@@ -65,12 +65,12 @@ class GetAttrKey:
         return f".{self.name}"
 
     def get(self, obj: Any) -> Any:
-        """The attribute's value."""
+        """Return the value of this attribute."""
         return getattr(obj, self.name)
 
 
 class _Text(NamedTuple):
-    """How a type and its contexts are written to text."""
+    """The name of a type in JSON, and functions that convert its contexts to and from JSON values."""
 
     name: str | None
     dump: Callable[[Any], Any] | None = None
@@ -98,19 +98,19 @@ def register_pytree_node(
     from_dumpable_context: Callable[[Any], Any] | None = None,
     flatten_with_keys_fn: Callable[[Any], tuple[list[tuple[Any, Any]], Any]] | None = None,
 ) -> None:
-    """Register a type as a node of trees, for `tree_map`, `vmap`, `torch.func` and all other functions that take trees.
+    """Register a type as a container for `tree_map`, `vmap`, `torch.func` and all other functions that take trees.
 
     Args:
         cls: the type; its subclasses are not registered.
         flatten_fn: returns the children of a node, and a context with all other state.
         unflatten_fn: builds a node from children and a context.
         serialized_type_name: the name of the type for `treespec_dumps`.
-        to_dumpable_context: converts a context to a value that JSON can express.
-        from_dumpable_context: the inverse.
+        to_dumpable_context: converts a context to a JSON value.
+        from_dumpable_context: converts the JSON value back.
         flatten_with_keys_fn: returns the children with their keys, and the context.
 
     Raises:
-        ValueError: the type is already registered, or only one of the two functions for contexts was given.
+        ValueError: the type is already registered, or only one of the two `dumpable_context` functions is given.
 
     >>> class Pair:
     ...     def __init__(self, left, right):
@@ -140,7 +140,7 @@ def _deregister_pytree_node(cls: type) -> None:
 
 
 def _register_namedtuple(cls: type, *, serialized_type_name: str) -> None:
-    """Give a class of named tuples a name for `treespec_dumps`."""
+    """Register the name of a named tuple class for `treespec_dumps`."""
     _texts[cls] = _Text(serialized_type_name)
 
 
@@ -151,7 +151,13 @@ def register_dataclass(
     drop_field_names: list[str] | None = None,
     serialized_type_name: str | None = None,
 ) -> None:
-    """Register a dataclass as a node of trees; its fields are the children.
+    """Register a dataclass as a container whose children are its fields that are not None.
+
+    Args:
+        cls: the dataclass.
+        field_names: the fields to include; by default all fields of `__init__`.
+        drop_field_names: fields to omit.
+        serialized_type_name: the name of the type for `treespec_dumps`.
 
     Raises:
         TypeError: `cls` is not a dataclass.
@@ -177,10 +183,10 @@ def register_dataclass(
 
 
 def register_constant(cls: type) -> None:
-    """Register a type whose instances belong to the structure of a tree, and are not leaves.
+    """Register a type whose instances are part of the structure of a tree rather than leaves.
 
     Raises:
-        TypeError: the type compares by identity, so that no two structures would be equal.
+        TypeError: the type compares by identity, so that structures would never be equal.
     """
     if getattr(cls, "__eq__", None) is object.__eq__:
         raise TypeError(f"register_constant(cls) expects `cls` to have a non-default `__eq__` implementation, but got {cls!r}")
@@ -188,10 +194,10 @@ def register_constant(cls: type) -> None:
 
 
 def keys_and_children(tree: Any) -> list[tuple[Any, Any]]:
-    """The children of a node with their keys.
+    """Return (key, child) for each child of a node.
 
     Raises:
-        ValueError: its type was registered without saying what these are.
+        ValueError: its type was registered without `flatten_with_keys_fn`.
     """
     kind = type(tree)
     if kind in _with_keys:
@@ -214,12 +220,12 @@ def keys_and_children(tree: Any) -> list[tuple[Any, Any]]:
 
 
 def treespec_dumps(treespec: Spec, protocol: int | None = None) -> str:
-    """A structure as JSON.
+    """Return a tree structure as JSON text.
 
     Raises:
-        TypeError: it is no structure.
-        ValueError: there is no such protocol: it is 1, or None for the latest.
-        NotImplementedError: a type in it was registered without a name.
+        TypeError: `treespec` is not a tree structure.
+        ValueError: `protocol` is neither 1 nor None.
+        NotImplementedError: a type in the structure was registered without `serialized_type_name`.
     """
     if not isinstance(treespec, Spec):
         raise TypeError(
@@ -231,11 +237,11 @@ def treespec_dumps(treespec: Spec, protocol: int | None = None) -> str:
 
 
 def treespec_loads(serialized: str) -> Spec:
-    """The structure that `treespec_dumps` has written.
+    """Return the tree structure from the JSON text of `treespec_dumps`.
 
     Raises:
-        ValueError: it was written by another protocol.
-        NotImplementedError: it has a type that is not registered here.
+        ValueError: the protocol of the text is unknown.
+        NotImplementedError: a type in the structure is not registered.
     """
     protocol, schema = json.loads(serialized)
     if protocol != PROTOCOL:

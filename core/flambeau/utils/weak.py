@@ -1,4 +1,4 @@
-"""Weak references to tensors, and dictionaries by identity that hold their keys weakly."""
+"""Weak references to tensors, and dictionaries with weakly referenced keys that compare by identity."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ __all__ = ["TensorWeakRef", "WeakIdKeyDictionary", "WeakIdRef", "WeakTensorKeyDi
 
 
 class WeakIdRef(weakref.ref):  # type: ignore[type-arg]  # of anything
-    """A weak reference that compares by identity."""
+    """A weak reference that compares and hashes by the identity of its object."""
 
     __slots__ = ("_id",)
 
     def __init__(self, key: Any, callback: Any = None) -> None:
         self._id = id(key)
-        super().__init__(key, callback)  # type: ignore[call-arg]  # as ref takes them
+        super().__init__(key, callback)  # type: ignore[call-arg]  # the constructor of `ref` takes them
 
     def __call__(self) -> Any:
         return super().__call__()
@@ -31,7 +31,7 @@ class WeakIdRef(weakref.ref):  # type: ignore[type-arg]  # of anything
 
 
 class WeakIdKeyDictionary(collections.abc.MutableMapping[Any, Any]):
-    """A dictionary that compares keys by identity and holds them weakly: an entry is removed when its key is freed."""
+    """A dictionary that compares keys by identity and refers to them weakly: an entry is removed when its key is freed."""
 
     def __init__(self, dict: Mapping[Any, Any] | None = None, ref_type: Any = WeakIdRef) -> None:
         self.data: dict_type[Any, Any] = {}
@@ -68,11 +68,11 @@ class WeakIdKeyDictionary(collections.abc.MutableMapping[Any, Any]):
         return f"<{type(self).__name__} at {id(self):#x}>"
 
     def keyrefs(self) -> list[Any]:
-        """The references to the keys."""
+        """Return the weak references to the keys."""
         return list(self.data)
 
     def copy(self) -> WeakIdKeyDictionary:
-        """Another dictionary of the same keys and values."""
+        """Return a new dictionary with the same keys and values."""
         return WeakIdKeyDictionary(self, ref_type=self.ref_type)
 
     __copy__ = copy

@@ -1,4 +1,4 @@
-"""Names of PyTorch's compiled module that flambeau supports, each with the libraries that use it.
+"""Names of PyTorch's compiled module `torch._C` that libraries use.  Comments name some of those libraries.
 
 All other names are missing, so that libraries can test for them by `hasattr(torch._C, "_cuda_getDevice")`.
 """
@@ -41,12 +41,12 @@ def _log_api_usage_once(event: str) -> None:
 
 
 def _get_accelerator(check: bool | None = None) -> Any:
-    """The device that is no CPU, or the CPU."""
+    """Return the current accelerator as a device, or the CPU if there is no accelerator."""
     return torch.accelerator.current_accelerator() or device("cpu")
 
 
 def _get_default_device() -> str:
-    """The type of the device of new tensors."""
+    """Return the device type of new tensors, such as "cpu"."""
     return torch.get_default_device().type
 
 
@@ -56,12 +56,12 @@ def _are_functorch_transforms_active() -> bool:
 
 
 def _is_torch_function_mode_enabled() -> bool:
-    """Whether a mode is open that calls are offered to."""
+    """Whether a `TorchFunctionMode` is active."""
     return bool(open_modes.get())
 
 
 def _is_tracing() -> bool:
-    """Whether `torch.jit.trace` is running a program on its examples."""
+    """Whether `torch.jit.trace` is tracing a function."""
     return bool(torch.jit.is_tracing())
 
 
@@ -72,12 +72,12 @@ def _is_alias_of(data: Tensor, other: Tensor) -> bool:
 
 
 def _get_privateuse1_backend_name() -> str:
-    """The name of a device type that nobody has renamed."""
+    """Return the default name "privateuseone": flambeau cannot rename this device type."""
     return "privateuseone"
 
 
 def _current_graph_task_id() -> int:
-    """A number of the backward pass that runs, and -1 outside of one."""
+    """Return a number that identifies the running backward pass, or -1 if none is running."""
     task = current_task.get()
     return -1 if task is None else id(task)
 
@@ -88,7 +88,7 @@ def _get_tracing_state() -> tracing.TracingState | None:
 
 
 def __getattr__(name: str) -> Any:
-    """The classes of the graphs that `torch.jit` makes, which few programs need."""
+    """Import the classes of `torch.jit` graphs on first use, because few programs need them."""
     if name in ("Block", "Graph", "Node", "TensorType", "Type", "Value"):
         return getattr(import_module("flambeau_nnlib.compile.jit._graph"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

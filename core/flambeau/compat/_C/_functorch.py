@@ -1,4 +1,4 @@
-"""What libraries take from `torch._C._functorch`: whether a tensor is one of `vmap`'s."""
+"""`torch._C._functorch`: functions that detect and unwrap tensors batched by `vmap`."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def is_batchedtensor(tensor: Any) -> bool:
 
 
 def is_gradtrackingtensor(tensor: Any) -> bool:
-    """False: inside of `grad`, tensors are those that they are outside."""
+    """Return False: `torch.func.grad` does not wrap tensors in flambeau."""
     return False
 
 
 def is_legacy_batchedtensor(tensor: Any) -> bool:
-    """False: there is one `vmap`."""
+    """Return False: flambeau has no legacy `vmap` with its own kind of batched tensors."""
     return False
 
 
@@ -34,7 +34,7 @@ def is_functorch_wrapped_tensor(tensor: Any) -> bool:
 
 
 def get_unwrapped(tensor: Tensor) -> Tensor:
-    """The tensor outside of the innermost `vmap` that it is in, the batch being its first dimension."""
+    """Return the whole batch of a tensor inside `vmap`: the innermost batch dimension becomes dimension 0."""
     levels = levels_of(tensor._key)
     if not levels:
         raise RuntimeError("get_unwrapped() expects a tensor that stands for a batch")

@@ -1,4 +1,4 @@
-"""What libraries take from `torch._C._nn`."""
+"""The function of `torch._C._nn` that libraries use: `_parse_to`."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ __all__ = ["_parse_to"]
 
 
 def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
-    """The arguments of a `.to(...)`: device, dtype, whether not to block, memory format.
+    """Parse the arguments of `Tensor.to`; return (device, dtype, non_blocking, memory_format).
 
     Raises:
-        RuntimeError: `copy` is among them.
-        TypeError: they are none of a `.to`.
+        RuntimeError: `copy` is given.
+        TypeError: a keyword is unknown, or there are more than three positional arguments.
 
     >>> _parse_to("cpu", dtype=torch.float64)
     (device(type='cpu'), torch.float64, False, None)

@@ -1,1 +1,1 @@
-"""Where libraries look for the parts of `vmap`: `_functorch.vmap` is `transforms/batching/vmap.py`."""
+"""`torch._functorch`, whose submodule `vmap` is implemented by `flambeau.transforms.batching.vmap`."""

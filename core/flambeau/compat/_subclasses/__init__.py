@@ -1,4 +1,4 @@
-"""Subclasses of Tensor without data: fake tensors.
+"""Fake tensors: tensors with a shape, dtype and device, but without data.
 
 >>> from flambeau.compat._subclasses import FakeTensorMode
 >>> with FakeTensorMode():

@@ -1,7 +1,7 @@
-"""Fake tensors: tensors on the device `meta` that report another device, which need not be installed.
+"""Fake tensors: tensors on the device `meta` that report another device, which need not be available.
 
-Functions compute with them as with other tensors on `meta`. Each call is wrapped: the wrapper sets the device that the results
-report, and raises errors.
+Functions run on them as on other `meta` tensors.  `FakeTensorMode.compute` wraps each call: it sets the device that the results
+report, and replaces errors about missing data by PyTorch's exceptions.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ __all__ = [
 Tensor = torch.Tensor
 Device = torch.device
 
-# Functions whose tensors may be on several devices.
+# Functions whose tensor arguments may be on different devices.
 _ACROSS_DEVICES = frozenset({
     "__get__", "__getitem__", "__set__", "__setitem__", "backward", "copy_", "grad", "index_put", "index_put_", "set_", "to",
     "type_as",
 })  # fmt: skip
-_FEW = 16  # elements up to which it is known what numbers a program has written
+_FEW = 16  # the most elements of a constant, that is a tensor whose values the program itself has written
 _FROM_NUMBERS = frozenset({"tensor", "as_tensor", "scalar_tensor"})
 _WITH_VALUES = frozenset({"item", "tolist", "__bool__", "__float__", "__int__", "__complex__", "__index__"})
 
 
 class UnsupportedFakeTensorException(RuntimeError):
-    """A tensor of this kind cannot be faked."""
+    """A tensor of this type cannot be converted to a fake tensor."""
 
 
 class UnsupportedOperatorException(RuntimeError):
-    """The operator has no form for fake tensors."""
+    """The operator does not support fake tensors."""
 
 
 class DataDependentOutputException(RuntimeError):
@@ -54,12 +54,12 @@ class DynamicOutputShapeException(RuntimeError):
 
 
 class FakeTensor(Tensor):
-    """A tensor of a shape, strides, a dtype and a device, without memory.  It is made by a `FakeTensorMode`.
+    """A tensor with a shape, strides, dtype and device, but without data.  A `FakeTensorMode` creates it.
 
     Args:
-        fake_mode: the mode that it belongs to.
-        elem: a tensor on `meta`.
-        device: the device that it reports.
+        fake_mode: the mode that the tensor belongs to.
+        elem: a tensor on `meta` with the shape, strides and dtype.
+        device: the device that the tensor reports.
 
     Raises:
         AssertionError: `elem` is not on `meta`.
@@ -73,7 +73,7 @@ class FakeTensor(Tensor):
 
     fake_device: Device
     fake_mode: FakeTensorMode
-    constant: Tensor | None = None  # a real tensor of the same value, where that is known
+    constant: Tensor | None = None  # a real tensor with the same values, where these follow from numbers in the program
 
     def __new__(cls, fake_mode: FakeTensorMode, elem: Tensor, device: Any, constant: Any = None, **_: Any) -> Any:
         if elem.device.type != "meta":
@@ -82,7 +82,7 @@ class FakeTensor(Tensor):
 
     @staticmethod
     def from_tensor(t: Tensor, fake_mode: FakeTensorMode) -> FakeTensor:
-        """The fake of a tensor in a mode."""
+        """Return a fake tensor like `t` that belongs to `fake_mode`."""
         return fake_mode.from_tensor(t)
 
     @property
@@ -154,16 +154,16 @@ class FakeTensor(Tensor):
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         mode = next((leaf.fake_mode for leaf in tree_iter((args, kwargs)) if isinstance(leaf, FakeTensor)), None)
-        if mode is None:  # a function of the class
+        if mode is None:  # a call with the class but without a fake tensor
             with DisableTorchFunctionSubclass():
                 return func(*args, **(kwargs or {}))
         return mode.compute(func, args, kwargs or {})
 
 
 def _faked(tensor: Tensor, mode: FakeTensorMode, device: Device) -> FakeTensor:
-    """Turn a tensor on `meta` into a fake one, in place because the graph and views refer to the object."""
+    """Turn a `meta` tensor into a fake tensor, in place because the autograd graph and views refer to the object."""
     tensor.__class__ = FakeTensor
-    fake: FakeTensor = tensor  # type: ignore[assignment]  # it has become one
+    fake: FakeTensor = tensor  # type: ignore[assignment]  # its class was assigned above
     fake.fake_mode, fake.fake_device = mode, _exact(device)
     return fake
 
@@ -174,20 +174,20 @@ def _exact(device: Any) -> Device:
 
 
 def is_fake(x: object) -> bool:
-    """Whether it is a fake tensor."""
+    """Whether `x` is a fake tensor."""
     return isinstance(x, FakeTensor)
 
 
 class FakeTensorMode(TorchFunctionMode):
-    """A context in which all new tensors are fake.  They use no memory, and their devices need not be installed.
+    """A context in which all new tensors are fake.  They use no memory, and their devices need not be available.
 
     Args:
         allow_fallback_kernels: no effect: all operations support fake tensors.
-        allow_non_fake_inputs: whether tensors made elsewhere are faked where they meet fake ones, rather than being an error.
+        allow_non_fake_inputs: whether real tensors in a call are converted to fake ones; otherwise they raise AssertionError.
         shape_env, static_shapes, export: no effect: shapes are always numbers.
 
     Raises:
-        AssertionError: a tensor of another kind, or mode, meets fake ones.
+        AssertionError: a call has a real tensor (see `allow_non_fake_inputs`), or a fake tensor of another mode.
         DataDependentOutputException, DynamicOutputShapeException: a value or a shape depends on the data of a fake tensor.
     """
 
@@ -211,7 +211,7 @@ class FakeTensorMode(TorchFunctionMode):
         """Return a fake tensor with the tensor's shape, strides, dtype and device; the same one at each call.
 
         Raises:
-            AssertionError: it is fake, of another mode.
+            AssertionError: the tensor is a fake tensor of another mode.
         """
         if isinstance(tensor, FakeTensor):
             if tensor.fake_mode is not self:
@@ -235,7 +235,7 @@ class FakeTensorMode(TorchFunctionMode):
         return self.compute(func, args, kwargs or {})
 
     def compute(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-        """The result of a function of fake tensors."""
+        """Call `func` on fake tensors.  Return its result as fake tensors on the device that real tensors would give."""
         name = getattr(func, "__name__", "")
         args, kwargs = tree_map(lambda leaf: self._admitted(leaf, func, args, kwargs), (args, kwargs))
         known = [leaf for leaf in tree_iter((args, kwargs)) if isinstance(leaf, FakeTensor)]
@@ -261,7 +261,7 @@ class FakeTensorMode(TorchFunctionMode):
         return result
 
     def _made_fake(self, result: Any, device: Device) -> Any:
-        """Return the result of a function with its tensors turned into fake ones."""
+        """Turn the tensors in the result of a function into fake ones."""
         if type(result) in _PLAIN:
             return _faked(result, self, device) if result.is_meta else result
         if isinstance(result, (tuple, list, dict)) and not isinstance(result, torch.Size):
@@ -269,14 +269,14 @@ class FakeTensorMode(TorchFunctionMode):
         return result
 
     def _constant(self, func: Any, name: str, known: list[FakeTensor], args: Any, kwargs: Any) -> Any:
-        """The real result where it is a few numbers that follow from the program alone, as a count of steps; else None."""
+        """Return the real result if all inputs are constants and it is small, such as a step counter; else None."""
         if any(tensor.constant is None for tensor in known) or not (known or name in _FROM_NUMBERS):
             return None
         real_args, real_kwargs = tree_map(lambda leaf: leaf.constant if isinstance(leaf, FakeTensor) else leaf, (args, kwargs))
         with disable_modes(), DisableTorchFunctionSubclass(), Device("cpu"):
             try:
                 result = func(*real_args, **real_kwargs)
-            except Exception:  # the call on fake tensors says what is wrong
+            except Exception:  # the same call on fake tensors reports the error
                 return None
         return None if isinstance(result, Tensor) and result.numel() > _FEW else result
 
@@ -295,7 +295,7 @@ _PLAIN = (Tensor, torch.nn.Parameter)
 
 
 def _without_device(name: str, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any], Device | None]:
-    """The arguments without a device, and the device that was given."""
+    """Return (args, kwargs, device): the arguments without the requested device, and that device or None."""
     target = kwargs.get("device")
     kwargs = {key: value for key, value in kwargs.items() if key != "device"}
     if name in ("cpu", "cuda"):
@@ -320,7 +320,7 @@ def _without_device(name: str, args: Any, kwargs: dict[str, Any]) -> tuple[Any, 
 
 
 def _common_device(tensors: Iterable[FakeTensor], name: str) -> Device | None:
-    """The one device of the arguments; a 0-d CPU tensor may join any other."""
+    """Return the device that all tensors share; a 0-d CPU tensor may be combined with tensors on another device."""
     common: FakeTensor | None = None
     for tensor in tensors:
         if common is None or _joins(common, tensor):
@@ -338,7 +338,7 @@ def _joins(tensor: FakeTensor, other: FakeTensor) -> bool:
 
 
 def _explain(error: Exception, name: str) -> NoReturn:
-    """Raise PyTorch's exception for a function that needs the data of a tensor."""
+    """Raise PyTorch's exception if the function needed the data of a tensor; else raise `error` again."""
     text = str(error)
     if name in _WITH_VALUES or text.startswith(("Tensor.item() cannot be called", "Cannot copy out of meta tensor")):
         raise DataDependentOutputException("aten._local_scalar_dense.default") from None
@@ -350,16 +350,16 @@ def _explain(error: Exception, name: str) -> NoReturn:
 
 @contextmanager
 def unset_fake_temporarily() -> Iterator[None]:
-    """A context in which no mode is open, so that tensors are real."""
+    """Disable all modes inside a `with` block, so that new tensors are real."""
     with disable_modes():
         yield
 
 
 def fake_tensor_mode_of(inputs: Any) -> FakeTensorMode | None:
-    """The mode of the fake tensors in a tree; None without any.
+    """Return the mode of the fake tensors in a nested container, or None if it has none.
 
     Raises:
-        AssertionError: they are of several modes.
+        AssertionError: the fake tensors belong to different modes.
     """
     modes = {leaf.fake_mode for leaf in tree_iter(inputs) if isinstance(leaf, FakeTensor)}
     if len(modes) > 1:

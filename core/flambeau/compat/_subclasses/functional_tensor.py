@@ -1,4 +1,4 @@
-"""Functional tensors, which PyTorch's compiler writes to in copies: none are made here."""
+"""`FunctionalTensor`, the tensor class with which PyTorch's compiler removes in-place operations.  flambeau does not use it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ __all__ = ["FunctionalTensor", "mb_unwrap_functional_tensor"]
 
 
 class FunctionalTensor(Tensor):
-    """A class without instances, for `isinstance`: programs are captured in other ways here (`docs/compile.md`)."""
+    """A class without instances, for use in `isinstance`.  `docs/compile.md` describes how flambeau captures programs."""
 
     __slots__ = ()
 
     def __new__(cls, elem: Any, mode: Any) -> Any:
-        """Refused: RuntimeError."""
+        """Raise RuntimeError: flambeau creates no functional tensors."""
         raise RuntimeError("FunctionalTensor: flambeau captures programs without functional tensors, and makes none")
 
 

@@ -1,4 +1,4 @@
-"""The class of nested tensors in the jagged layout, and the symbols of their sizes."""
+"""`torch.nested._internal.nested_tensor`: jagged nested tensors, and the symbolic sizes of ragged dimensions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The arguments of the constructor of nested tensors."""
+"""`torch.nested._internal.ops`: the constructor arguments of a nested tensor."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["extract_kwargs"]
 
 
 def extract_kwargs(arg: NestedTensor) -> dict[str, Any]:
-    """Return the arguments of `NestedTensor` except the values, for a tensor with the same offsets."""
+    """Return the keyword arguments with which `NestedTensor(values, ...)` has the same offsets as `arg`."""
     return {
         "offsets": arg._offsets,
         "lengths": arg._lengths,

@@ -1,4 +1,4 @@
-"""Base class and decorators of PyTorch's own tests."""
+"""`torch.testing._internal.common_utils`: the base class and decorators of PyTorch's own tests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ IS_LINUX, IS_MACOS, IS_WINDOWS = sys.platform == "linux", sys.platform == "darwi
 
 
 class TestCase(unittest.TestCase):
-    """A `unittest.TestCase` that compares tensors, and what contains them, by closeness; each test begins at the same seed.
+    """A `unittest.TestCase` whose `assertEqual` allows for rounding in tensors and containers of tensors.
+
+    Each test starts with the same random seed.
 
     >>> TestCase().assertEqual({"x": torch.tensor([0.1 + 0.2])}, {"x": torch.tensor([0.3])})
     """
@@ -54,14 +56,14 @@ class TestCase(unittest.TestCase):
         exact_stride: bool = False,
         exact_is_coalesced: bool = False,
     ) -> None:
-        """Fail unless two values are equal: tensors and numbers about so, also in sequences and mappings.
+        """Fail unless two values are equal.  Tensors and numbers, also in sequences and mappings, may differ by tolerances.
 
         Args:
-            msg: what is said, or a function from what would be said to that.
-            atol, rtol: tolerances, both or neither; else those of `torch.testing.assert_close`, or the class's `precision` and
-                `rel_tol` where these are greater.
+            msg: the message of a failure, or a function that receives the default message and returns another one.
+            atol, rtol: absolute and relative tolerance, both or neither.  By default the class's `precision` and `rel_tol` if
+                one of them is not 0, else the tolerances of `torch.testing.assert_close`.
             equal_nan: whether NaN equals NaN.
-            exact_dtype, exact_device, exact_layout, exact_stride: whether tensors have to agree in these too.
+            exact_dtype, exact_device, exact_layout, exact_stride: whether these attributes of tensors must be equal.
         """
         options = {
             "atol": atol, "rtol": rtol, "equal_nan": equal_nan, "exact_dtype": exact_dtype, "check_device": exact_device,
@@ -97,7 +99,7 @@ class TestCase(unittest.TestCase):
         assert_close(first, second, check_dtype=exact, msg=msg if isinstance(msg, str) or callable(msg) else None, **options)
 
     def assertNotEqual(self, first: Any, second: Any, msg: Any = None, **options: Any) -> None:
-        """Fail if `assertEqual` would not."""
+        """Fail if `assertEqual` passes."""
         with self.assertRaises(AssertionError, msg=msg):
             self.assertEqual(first, second, msg, **options)
 
@@ -108,7 +110,7 @@ def _is_numeric(value: Any) -> bool:
 
 @contextmanager
 def freeze_rng_state() -> Iterator[None]:
-    """A context after which the default generator goes on as if nothing had been drawn in it."""
+    """Restore the state of the default random generator at the end of a `with` block."""
     state = torch.get_rng_state()
     try:
         yield
@@ -124,12 +126,12 @@ class subtest:
 
 
 class parametrize:
-    """Run a test of a class that `instantiate_parametrized_tests` decorates once for each of some values.
+    """Run a test method once per case; `instantiate_parametrized_tests` must decorate its class.
 
     Args:
         arg_str: the names of the arguments, separated by commas.
-        arg_values: for each case a value, or a tuple of them where there are several names, or a `subtest`.
-        name_fn: from the values to the end of the test's name.
+        arg_values: the cases, each a value, a tuple of values if there are several names, or a `subtest`.
+        name_fn: returns the suffix of the test's name for the values of a case.
     """
 
     def __init__(self, arg_str: str, arg_values: Iterable[Any], name_fn: Callable[..., str] | None = None) -> None:
@@ -142,7 +144,7 @@ class parametrize:
         return test
 
     def expanded(self) -> Iterator[tuple[str, dict[str, Any], list[Callable[..., Any]]]]:
-        """The end of the name, the arguments and the decorators of each case."""
+        """Yield (name suffix, arguments, decorators) of each case."""
         for case in self.cases:
             named = case if isinstance(case, subtest) else subtest(case)
             values = named.arg_values if len(self.names) > 1 else (named.arg_values,)
@@ -160,7 +162,7 @@ def _in_a_name(value: Any) -> str:
 
 
 def instantiate_parametrized_tests(generic_cls: type) -> type:
-    """Replace each test of a class that `parametrize` decorates by one for each case; returns the class."""
+    """Replace each test method that `parametrize` decorates by one method per case.  Return the class."""
     for name, test in list(vars(generic_cls).items()):
         if not getattr(test, "_parametrized_by", None):
             continue

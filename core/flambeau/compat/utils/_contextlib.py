@@ -11,7 +11,7 @@ __all__ = ["context_decorator"]
 
 
 class _DecoratorContextManager:
-    """A base for context managers: called with a function, a new one of the same kind is open while that runs."""
+    """A base class of context managers that decorate functions: each call runs inside a new context from `clone`."""
 
     def __call__(self, orig_func: Callable[..., Any]) -> Callable[..., Any]:
         decorated: Callable[..., Any] = context_decorator(self.clone, orig_func)
@@ -24,12 +24,12 @@ class _DecoratorContextManager:
         raise NotImplementedError
 
     def clone(self) -> Any:
-        """Another one: overridden where `__init__` takes arguments."""
+        """Return a new context manager like this one.  Override it if `__init__` takes arguments."""
         return self.__class__()
 
 
 class _NoParamDecoratorContextManager(_DecoratorContextManager):
-    """A base for those that take no arguments, and decorate without being called."""
+    """A base class of context managers without arguments, which decorate as `@name` or as `@name()`."""
 
     def __new__(cls, orig_func: Any = None) -> Any:
         return object.__new__(cls) if orig_func is None else cls()(orig_func)

@@ -1,4 +1,4 @@
-"""A device for new tensors, as a context and as a decorator."""
+"""Set the device of new tensors, by a context manager or a function wrapper."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["DeviceContext", "set_device"]
 
 
 class DeviceContext:
-    """A context in which functions that make tensors make them on this device.
+    """A context manager that sets the device on which new tensors are created.
 
     >>> with torch.utils._device.DeviceContext("cpu"):
     ...     torch.ones(1).device
@@ -31,7 +31,7 @@ class DeviceContext:
 
 
 def set_device(device: Any, func: Callable[..., Any]) -> Callable[..., Any]:
-    """A function whose new tensors are made on this device."""
+    """Wrap `func` so that the tensors that it creates are on `device`."""
 
     @functools.wraps(func)
     def on_device(*args: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Group tensors by device and dtype for `torch._foreach_*`, as optimizers and gradient clippers outside of PyTorch do."""
+"""Group tensors by device and dtype for `torch._foreach_*`.  Optimizers and gradient clippers outside of PyTorch use it."""
 
 from __future__ import annotations
 
@@ -15,19 +15,21 @@ Indices: TypeAlias = list[int]
 
 
 def _get_foreach_kernels_supported_devices() -> list[str]:
-    """The types of devices on which PyTorch has kernels for lists of tensors."""
+    """Return the device types for which PyTorch has kernels on lists of tensors."""
     return ["cuda", "xpu", "mtia", "privateuseone"]
 
 
 def _get_fused_kernels_supported_devices() -> list[str]:
-    """The types of devices on which optimizers have fused steps."""
+    """Return the device types for which PyTorch has fused optimizer kernels."""
     return ["mps", "cuda", "xpu", "hpu", "cpu", "mtia", "privateuseone"]
 
 
 def _group_tensors_by_device_and_dtype(
     tensorlistlist: Sequence[Sequence[Tensor | None]], with_indices: bool = False
 ) -> dict[tuple[Device, Any], tuple[TensorListList, Indices]]:
-    """The lists, divided by the device and dtype of the tensors of the first, and which places those had.
+    """Split parallel lists of tensors by the device and dtype of the tensors in the first list.
+
+    Return {(device, dtype): (lists, indices)}; with `with_indices`, `indices` are the positions in the original lists.
 
     >>> lists = [[torch.ones(1), torch.ones(1).half()], [torch.zeros(1), torch.zeros(1).half()]]
     >>> [indices for _, indices in _group_tensors_by_device_and_dtype(lists, with_indices=True).values()]
@@ -47,10 +49,10 @@ def _group_tensors_by_device_and_dtype(
 
 
 def _device_has_foreach_support(device: Device) -> bool:
-    """Whether PyTorch has kernels for lists there, or it is the CPU, which needs none."""
+    """Whether `torch._foreach_*` supports a device: the CPU, or a device for which PyTorch has kernels on lists."""
     return device.type in (*_get_foreach_kernels_supported_devices(), "cpu")
 
 
 def _has_foreach_support(tensors: Sequence[Tensor | None], device: Device) -> bool:
-    """Whether these are plain tensors, on such a device."""
+    """Whether the device supports `torch._foreach_*` and no tensor is of a subclass."""
     return _device_has_foreach_support(device) and all(t is None or type(t) is Tensor for t in tensors)

@@ -1,4 +1,4 @@
-"""Whether modules are installed."""
+"""Check whether modules are installed, without importing them."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 def no_dispatch() -> AbstractContextManager[None]:
-    """Return a context in which no mode is active."""
+    """Return a context manager that disables all function and dispatch modes."""
     return disable_modes()
 
 

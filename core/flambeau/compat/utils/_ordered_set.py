@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class OrderedSet(MutableSet[T]):
-    """A set in the order of insertion.
+    """A set that iterates in the order of insertion.
 
     >>> OrderedSet([3, 1, 3]) | {2}
     OrderedSet([3, 1, 2])
@@ -43,18 +43,18 @@ class OrderedSet(MutableSet[T]):
         self._dict.pop(elem, None)
 
     def update(self, *others: Iterable[T]) -> None:
-        """Add the elements of others."""
+        """Add the elements of all other iterables."""
         for other in others:
             self._dict.update(dict.fromkeys(other))
 
     def union(self, *others: Iterable[T]) -> OrderedSet[T]:
-        """A new set of all elements."""
+        """Return a new set with the elements of this set and all others."""
         joined = self.copy()
         joined.update(*others)
         return joined
 
     def copy(self) -> OrderedSet[T]:
-        """A new set of the same elements."""
+        """Return a new set with the same elements."""
         return OrderedSet(self)
 
     def __repr__(self) -> str:

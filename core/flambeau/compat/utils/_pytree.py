@@ -1,4 +1,4 @@
-"""Private functions of `torch.utils._pytree`: the names of that module in `PRIVATE` refer to these."""
+"""Private functions of `torch.utils._pytree`; the table of private names, `compat/table.py`, refers to them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__: list[str] = []
 
 
 def _get_node_type(tree: Any) -> Any:
-    """The type under which it is registered: of all named tuples, `collections.namedtuple`."""
+    """Return the type under which a container is registered: `collections.namedtuple` for all named tuples, else its type."""
     return namedtuple if is_namedtuple_class(type(tree)) else type(tree)
 
 
 def _dict_flatten(d: dict[Any, Any]) -> tuple[list[Any], Context]:
-    """The values of a dictionary, and its keys: for subclasses that are registered."""
+    """Return (values, keys) of a dictionary.  Libraries register dictionary subclasses with this function."""
     return list(d.values()), list(d)
 
 
@@ -32,7 +32,7 @@ def _dict_unflatten(values: Iterable[Any], context: Context) -> dict[Any, Any]:
 
 
 def _list_flatten(d: list[Any]) -> tuple[list[Any], Context]:
-    """The elements of a list: for subclasses that are registered."""
+    """Return (elements, None) of a list.  Libraries register list subclasses with this function."""
     return list(d), None
 
 
@@ -45,7 +45,7 @@ def _list_unflatten(values: Iterable[Any], context: Context) -> list[Any]:
 
 
 def _namedtuple_flatten(d: Any) -> tuple[list[Any], Context]:
-    """The elements of a named tuple, and its class."""
+    """Return (elements, class) of a named tuple."""
     return list(d), type(d)
 
 
@@ -54,11 +54,11 @@ def _namedtuple_unflatten(values: Iterable[Any], context: Context) -> Any:
 
 
 def _is_leaf(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> bool:
-    """The older name of `tree_is_leaf`."""
+    """Call `tree_is_leaf`, whose earlier name this is, with a FutureWarning."""
     warnings.warn("torch.utils._pytree._is_leaf is private: use tree_is_leaf", FutureWarning, stacklevel=2)
     return tree_is_leaf(tree, is_leaf)
 
 
 def _broadcast_to_and_flatten(tree: Any, treespec: Spec, is_leaf: Callable[[Any], bool] | None = None) -> list[Any] | None:
-    """For each leaf of a tree of that structure, the leaf of `tree` above it; None where they do not fit."""
+    """Repeat the leaves of `tree`, a prefix of the structure `treespec`, once per leaf of `treespec`; None if it is no prefix."""
     return broadcast_prefix(tree, treespec)

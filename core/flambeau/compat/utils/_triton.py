@@ -1,4 +1,4 @@
-"""Whether Triton is available.  It is not: its kernels cannot read flambeau's arrays."""
+"""Report Triton as unavailable: its kernels cannot read flambeau's arrays."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ __all__ = ["has_triton", "has_triton_package"]
 
 
 def has_triton_package() -> bool:
-    """False."""
+    """Return False, even if Triton is installed."""
     return False
 
 
 def has_triton() -> bool:
-    """False."""
+    """Return False, even if Triton is installed."""
     return False

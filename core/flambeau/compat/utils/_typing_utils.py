@@ -1,4 +1,4 @@
-"""Narrow an optional type."""
+"""`not_none`, which narrows an optional type for type checkers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 def not_none(obj: T | None) -> T:
-    """The value.  TypeError for None."""
+    """Return `obj`.  TypeError if it is None."""
     if obj is None:
         raise TypeError("Invariant encountered: value was None when it should not be")
     return obj

@@ -25,7 +25,7 @@ def device_count() -> int:
 
 
 def manual_seed(seed: int) -> None:
-    """Do nothing: there is no MPS device."""
+    """Do nothing: MPS devices are not supported."""
 
 
 def _refuse(what: str) -> NoReturn:
@@ -33,30 +33,30 @@ def _refuse(what: str) -> NoReturn:
 
 
 def seed() -> None:
-    """Raise RuntimeError: there is no MPS device."""
+    """Raise RuntimeError: MPS devices are not supported."""
     _refuse("getDefaultGenerator")
 
 
 def synchronize() -> None:
-    """Raise RuntimeError: there is no MPS device."""
+    """Raise RuntimeError: MPS devices are not supported."""
     _refuse("deviceSynchronize")
 
 
 def empty_cache() -> None:
-    """Raise RuntimeError: there is no MPS device."""
+    """Raise RuntimeError: MPS devices are not supported."""
     _refuse("emptyCache")
 
 
 def current_allocated_memory() -> int:
-    """Raise RuntimeError: there is no MPS device."""
+    """Raise RuntimeError: MPS devices are not supported."""
     _refuse("getCurrentAllocatedMemory")
 
 
 def driver_allocated_memory() -> int:
-    """Raise RuntimeError: there is no MPS device."""
+    """Raise RuntimeError: MPS devices are not supported."""
     _refuse("getDriverAllocatedMemory")
 
 
 def recommended_max_memory() -> int:
-    """Raise RuntimeError: there is no MPS device."""
+    """Raise RuntimeError: MPS devices are not supported."""
     _refuse("getRecommendedMaxMemory")

@@ -564,7 +564,7 @@ def _key(data: Tensor) -> tuple[Any, int, int]:
 
 
 def remembered(storage: UntypedStorage) -> UntypedStorage:
-    """Return the registered storage on the same memory; if there is none yet, register and return `storage`."""
+    """Return the registered storage on the same memory; if it is missing, register and return `storage`."""
     key = _key(storage._bytes)
     return _storages.setdefault(key, storage) if key[1] else storage
 

@@ -44,7 +44,7 @@ def device_count() -> int:
 
 
 def empty_cache() -> None:
-    """Do nothing: there is no XPU device."""
+    """Do nothing: XPU devices are not supported."""
 
 
 def memory_allocated(device: Any = None) -> int:
@@ -68,23 +68,23 @@ def max_memory_reserved(device: Any = None) -> int:
 
 
 def manual_seed(seed: int) -> None:
-    """Do nothing: there is no XPU device."""
+    """Do nothing: XPU devices are not supported."""
 
 
 def manual_seed_all(seed: int) -> None:
-    """Do nothing: there is no XPU device."""
+    """Do nothing: XPU devices are not supported."""
 
 
 def seed() -> None:
-    """Do nothing: there is no XPU device."""
+    """Do nothing: XPU devices are not supported."""
 
 
 def seed_all() -> None:
-    """Do nothing: there is no XPU device."""
+    """Do nothing: XPU devices are not supported."""
 
 
 def get_rng_state_all() -> list[Any]:
-    """Return an empty list: there is no XPU device."""
+    """Return an empty list: XPU devices are not supported."""
     return []
 
 
@@ -92,25 +92,25 @@ def get_rng_state_all() -> list[Any]:
 
 
 def init() -> NoReturn:
-    """Raise AssertionError: there is no XPU device."""
+    """Raise AssertionError: XPU devices are not supported."""
     raise AssertionError("Torch not compiled with XPU enabled: flambeau has no devices of Intel's")
 
 
 def current_device() -> int:
-    """Raise AssertionError: there is no XPU device."""
+    """Raise AssertionError: XPU devices are not supported."""
     init()
 
 
 def set_device(device: Any) -> None:
-    """Raise AssertionError: there is no XPU device."""
+    """Raise AssertionError: XPU devices are not supported."""
     init()
 
 
 def get_device_name(device: Any = None) -> str:
-    """Raise AssertionError: there is no XPU device."""
+    """Raise AssertionError: XPU devices are not supported."""
     init()
 
 
 def synchronize(device: Any = None) -> None:
-    """Raise AssertionError: there is no XPU device."""
+    """Raise AssertionError: XPU devices are not supported."""
     init()

@@ -79,7 +79,7 @@ class TarLoader:
         for _ in range(self._unpickle(member, None)):
             key, storage_key, kind = self._unpickle(member, None)
             storage = self._storages.get(storage_key)
-            (ndim,) = struct.unpack("<i4x", member.read(8))  # PyTorch 0.1 stored 8 bytes, of which the upper 4 are unused
+            (ndim,) = struct.unpack("<i4x", member.read(8))  # PyTorch 0.1 stored 8 bytes; the upper 4 are unused
             *place, offset = struct.unpack(f"<{2 * ndim + 1}q", member.read(8 * (2 * ndim + 1)))
             if storage is None:
                 self._objects[key] = empty(0, dtype=getattr(kind, "dtype", dtypes.float32))

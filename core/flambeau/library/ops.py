@@ -241,7 +241,7 @@ _PRODUCTS = {
 def operator_of(name: str, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OpOverload:
     """Return the `aten` overload that PyTorch would pass to `__torch_dispatch__` for an operation and its arguments.
 
-    `function` computes the operation with these arguments.  If it is None, an operator called `name` must exist.
+    `function` computes the operation with these arguments.  Without it, an operator called `name` must exist.
     """
     aten = _ATEN_NAMES.get(name, name)
     if aten in _PRODUCTS and any(arg.ndim != _PRODUCTS[aten] for arg in args):

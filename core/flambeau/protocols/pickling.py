@@ -195,7 +195,7 @@ def nested_tensor(buffer: Tensor, sizes: Tensor, strides: Tensor, storage_offset
 
 
 def storage_of_bytes(dtype: dtypes.dtype | None, device: str, data: bytes) -> Any:
-    """Return a storage on a device with a copy of `data`; it is untyped if `dtype` is None."""
+    """Return a storage on a device with a copy of `data`: typed, or untyped without `dtype`."""
     untyped = storage_over(bytearray(data))
     if device != "cpu":
         untyped = untyped.to(device=devices.device(device))

@@ -41,7 +41,7 @@ def _log_api_usage_once(event: str) -> None:
 
 
 def _get_accelerator(check: bool | None = None) -> Any:
-    """Return the current accelerator as a device, or the CPU if there is no accelerator."""
+    """Return the device of the current accelerator, or the CPU without an accelerator."""
     return torch.accelerator.current_accelerator() or device("cpu")
 
 

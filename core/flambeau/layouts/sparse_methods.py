@@ -1,4 +1,4 @@
-"""The methods by which tensors become sparse, and show what they are made of: `flambeau.sparse`, which they load, has them."""
+"""Methods of Tensor that convert to sparse layouts and return their parts.  They import `flambeau.sparse` when called."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def to_sparse(
     """Convert the tensor to a sparse layout, by default COO.
 
     Args:
-        sparse_dim: the number of sparse dimensions (all); the others are dense dimensions of the values.
+        sparse_dim: the number of sparse dimensions (default: all); the other dimensions are dense.
         layout: the layout of the result.
         blocksize: height and width of the blocks of BSR and BSC.
         dense_dim: the number of trailing dense dimensions of a compressed result.
@@ -44,32 +44,32 @@ def to_sparse(
 
 
 def to_sparse_coo(self: Tensor) -> Tensor:
-    """The tensor in the layout COO: an index for each value."""
+    """Convert the tensor to COO: an index for each value."""
     return _tensor("to_sparse_coo", self)
 
 
 def to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> Tensor:
-    """The tensor in the layout CSR: where each row begins, and a column for each value."""
+    """Convert the tensor to CSR: the start of each row, and a column for each value."""
     return _tensor("to_sparse_csr", self, dense_dim)
 
 
 def to_sparse_csc(self: Tensor, dense_dim: int | None = None) -> Tensor:
-    """The tensor in the layout CSC: where each column begins, and a row for each value."""
+    """Convert the tensor to CSC: the start of each column, and a row for each value."""
     return _tensor("to_sparse_csc", self, dense_dim)
 
 
 def to_sparse_bsr(self: Tensor, blocksize: Sequence[int], dense_dim: int | None = None) -> Tensor:
-    """The tensor in the layout BSR: as CSR, of blocks of `blocksize`, which is height and width."""
+    """Convert the tensor to BSR: like CSR, with blocks of `blocksize = (height, width)` instead of elements."""
     return _tensor("to_sparse_bsr", self, blocksize, dense_dim)
 
 
 def to_sparse_bsc(self: Tensor, blocksize: Sequence[int], dense_dim: int | None = None) -> Tensor:
-    """The tensor in the layout BSC: as CSC, of blocks of `blocksize`, which is height and width."""
+    """Convert the tensor to BSC: like CSC, with blocks of `blocksize = (height, width)` instead of elements."""
     return _tensor("to_sparse_bsc", self, blocksize, dense_dim)
 
 
 def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
-    """The elements of the tensor in the places of a sparse one, in that one's layout.
+    """Return a sparse tensor with the layout and indices of `mask`, and the values of this tensor at these indices.
 
     >>> torch.ones(2, 2).sparse_mask(torch.eye(2).to_sparse()).to_dense()
     tensor([[1., 0.],
@@ -82,62 +82,62 @@ def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
 
 
 def coalesce(self: Tensor) -> Tensor:
-    """A COO tensor with its indices sorted, and the values that stood in one place added; itself if it is so already."""
+    """Return a COO tensor with sorted indices, and duplicate entries added; the tensor itself if it is coalesced already."""
     return _tensor("coalesce", self)
 
 
 def is_coalesced(self: Tensor) -> bool:
-    """Whether the indices of a COO tensor are sorted, and none occurs twice."""
+    """Whether the indices of a COO tensor are sorted and unique."""
     return bool(_call("is_coalesced", self))
 
 
 def _coalesced_(self: Tensor, coalesced: bool) -> Tensor:
-    """Declare a COO tensor coalesced, or not."""
+    """Set whether a COO tensor counts as coalesced, without a check."""
     return _tensor("_coalesced_", self, coalesced)
 
 
 def indices(self: Tensor) -> Tensor:
-    """The indices of a coalesced COO tensor, of shape `(sparse dimensions, nnz)`."""
+    """Return the indices of a coalesced COO tensor, of shape `(sparse dimensions, nnz)`."""
     return _tensor("indices", self)
 
 
 def values(self: Tensor) -> Tensor:
-    """The specified elements of a sparse tensor; of a COO one only if it is coalesced."""
+    """Return the specified elements of a sparse tensor; a COO tensor must be coalesced."""
     return _tensor("values", self)
 
 
 def _indices(self: Tensor) -> Tensor:
-    """The indices of a COO tensor, coalesced or not."""
+    """Return the indices of a COO tensor, coalesced or not."""
     return _tensor("_indices", self)
 
 
 def _values(self: Tensor) -> Tensor:
-    """The values of a COO tensor, coalesced or not, without history."""
+    """Return the values of a COO tensor, coalesced or not, without history."""
     return _tensor("_values", self)
 
 
 def crow_indices(self: Tensor) -> Tensor:
-    """Where each row of a CSR or BSR tensor begins among its values, and at last their number."""
+    """Return the position in the values at which each row of a CSR or BSR tensor begins, followed by `nnz`."""
     return _tensor("crow_indices", self)
 
 
 def col_indices(self: Tensor) -> Tensor:
-    """The column of each value, or block, of a CSR or BSR tensor."""
+    """Return the column of each value (or block) of a CSR or BSR tensor."""
     return _tensor("col_indices", self)
 
 
 def ccol_indices(self: Tensor) -> Tensor:
-    """Where each column of a CSC or BSC tensor begins among its values, and at last their number."""
+    """Return the position in the values at which each column of a CSC or BSC tensor begins, followed by `nnz`."""
     return _tensor("ccol_indices", self)
 
 
 def row_indices(self: Tensor) -> Tensor:
-    """The row of each value, or block, of a CSC or BSC tensor."""
+    """Return the row of each value (or block) of a CSC or BSC tensor."""
     return _tensor("row_indices", self)
 
 
 def sparse_dim(self: Tensor) -> int:
-    """How many dimensions are sparse; none of a dense tensor."""
+    """Return the number of sparse dimensions; 0 for a dense tensor."""
     return int(_call("sparse_dim", self))
 
 
@@ -150,27 +150,27 @@ def dense_dim(self: Tensor) -> int:
 
 
 def sparse_resize_(self: Tensor, size: Sequence[int], sparse_dim: int, dense_dim: int) -> Tensor:
-    """Give a COO tensor another shape, in place, in which all of its places exist."""
+    """Change the shape of a COO tensor, in-place, to one that contains all of its indices."""
     return _tensor("sparse_resize_", self, size, sparse_dim, dense_dim)
 
 
 def sparse_resize_and_clear_(self: Tensor, size: Sequence[int], sparse_dim: int, dense_dim: int) -> Tensor:
-    """Give a COO tensor another shape, in place, and no elements."""
+    """Change the shape of a COO tensor, and remove all elements, in-place."""
     return _tensor("sparse_resize_and_clear_", self, size, sparse_dim, dense_dim)
 
 
 def resize_as_sparse_(self: Tensor, other: Tensor) -> Tensor:
-    """Give a COO tensor the shape of another one, in place."""
+    """Change the shape of a COO tensor to that of `other`, in-place."""
     return _tensor("resize_as_sparse_", self, other)
 
 
 def smm(self: Tensor, mat: Tensor) -> Tensor:
-    """The product of a sparse and a dense matrix, as a sparse one: see `torch.smm`."""
+    """Return the product of a sparse and a dense matrix as a sparse matrix: see `torch.smm`."""
     return _tensor("smm", self, mat)
 
 
 def sspaddmm(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    """`beta * self + alpha * mat1 @ mat2`, as a sparse matrix: see `torch.sspaddmm`."""
+    """Return `beta * self + alpha * mat1 @ mat2` as a sparse matrix: see `torch.sspaddmm`."""
     return _tensor("sspaddmm", self, mat1, mat2, beta=beta, alpha=alpha)
 
 

@@ -33,12 +33,12 @@ __all__ = [
     "types_of",
 ]
 
-Dims: TypeAlias = Any  # a dimension, or several
-Number: TypeAlias = Any  # of Python, of another library, or a 0-d tensor
+Dims: TypeAlias = Any  # one dimension, or a sequence of dimensions
+Number: TypeAlias = Any  # a Python number, another library's scalar, or a 0-d tensor
 
 
 def _is_constant(value: Any) -> bool:
-    """Whether this is a 0-d tensor that is accepted as a number."""
+    """Whether the value is a 0-d tensor that does not require a gradient, which is accepted as a number."""
     return isinstance(value, Tensor) and not value.ndim and not value.requires_grad
 
 
@@ -49,7 +49,7 @@ def _is_whole(value: Any) -> bool:
 
 
 def _is_position(name: str, value: Any) -> bool:
-    """Whether this is a one-element integer tensor, which PyTorch accepts as an index or a length."""
+    """Whether the value is a one-element integer tensor, given for an index or a length, as PyTorch allows."""
     return name in _POSITIONS and isinstance(value, Tensor) and value.numel() == 1 and value.dtype.category == dtypes.INTEGER
 
 
@@ -90,7 +90,7 @@ _TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {  # by annotation: the t
     "torch.Tensor": ("Tensor", _is_tensor),
     "Tensor | Number": ("Tensor", _either(_is_tensor, _is_number)),
     "Sequence[Tensor]": ("tuple of Tensors", _are_several),
-    "Sequence[Tensor | Sequence[Tensor]]": ("tuple of Tensors", _are_several),  # as separate arguments, or in a sequence
+    "Sequence[Tensor | Sequence[Tensor]]": ("tuple of Tensors", _are_several),  # separately, or in one sequence
     "bool": ("bool", _one_of(bool)),
     "int": ("int", _is_whole),
     "int | Tensor": ("int", _either(_is_whole, _is_tensor)),
@@ -131,12 +131,12 @@ _POSITIONS = {
     "storage_offset",
 }
 _MAY_BE_TENSORS = ("Tensor", "torch.Tensor", "Tensor | Number")
-_CHECKED_EVERYWHERE = ("Tensor", "torch.Tensor", "Sequence[int]")  # also for functions outside of the core
+_CHECKED_EVERYWHERE = ("Tensor", "torch.Tensor", "Sequence[int]")  # checked also outside of the core
 
 
 @functools.cache
 def types_of(function: Callable[..., Any]) -> dict[str, str]:
-    """The annotations of the parameters whose types are checked; they end in ` | None` where None may be passed.
+    """Return the annotations of the parameters whose types are checked, by name.  ` | None` at the end allows None.
 
     Functions outside of the core pass most arguments on to operations that check them: only their tensors and sequences are
     checked here.
@@ -156,7 +156,7 @@ def types_of(function: Callable[..., Any]) -> dict[str, str]:
 
 
 def exact_type_conditions(function: Callable[..., Any]) -> list[str]:
-    """Conditions, as source, under which the flags and numbers of a call need no further check."""
+    """Return conditions, as source, under which the flags and numbers of a call need no further check."""
     conditions = []
     for name, annotation in types_of(function).items():
         test = _EXACT_TYPES.get(annotation.removesuffix(" | None"), "").format(name)
@@ -166,14 +166,14 @@ def exact_type_conditions(function: Callable[..., Any]) -> list[str]:
 
 
 def all_arguments(function: Callable[..., Any]) -> str:
-    """The source of a tuple of all arguments."""
+    """Return the source of a tuple of all arguments of a call."""
     stars: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*{}", inspect.Parameter.VAR_KEYWORD: "*{}.values()"}
     names = [stars.get(p.kind, "{}").format(p.name) for p in signature_of(function).parameters.values()]
     return "(" + "".join(f"{name}, " for name in names) + ")"
 
 
 def check_source(function: Callable[..., Any], key: str) -> str:
-    """The source of the call that refuses arguments of wrong types."""
+    """Return the source of a call of `check`, which raises TypeError for arguments of wrong types."""
     names = [p.name for p in signature_of(function).parameters.values() if p.kind is not p.VAR_KEYWORD]
     arguments = "{" + ", ".join(f"{name!r}: {name}" for name in names) + "}"
     prefix = next((f"{m}_" for m in ("fft", "linalg", "special") if m in function.__module__.split(".")), "")
@@ -211,7 +211,7 @@ def _has_torch_function(value: Any) -> bool:
 
 
 def direct_conditions(function: Callable[..., Any], required: Sequence[str]) -> list[str]:
-    """Conditions, as source, that no required argument and no possible tensor argument overrides the call."""
+    """Return conditions, as source: no required argument, and no optional tensor, is of a type that overrides calls."""
     tests = [f"type({name}) in DIRECT" for name in required]
     tests += ["DIRECT.issuperset(map(type, tensors))"] if "tensors" in required else []
     types = types_of(function)
@@ -225,19 +225,19 @@ def direct_conditions(function: Callable[..., Any], required: Sequence[str]) -> 
 
 
 def number_lines(function: Callable[..., Any]) -> list[str]:
-    """Lines that turn 0-d tensors into Python numbers, for parameters that are annotated as numbers."""
+    """Return source lines that convert 0-d tensors to Python numbers, for parameters annotated as numbers."""
     names = [name for name, annotation in types_of(function).items() if annotation.removesuffix(" | None") in _NUMBERS]
     parameters = signature_of(function).parameters
     return [f"{name} = as_python({name})" for name in names if parameters[name].kind is not inspect.Parameter.VAR_POSITIONAL]
 
 
 def as_python(value: Any) -> Any:
-    """A tensor of one element as a Python number; any other value unchanged."""
+    """Convert a one-element tensor to a Python number; return other values unchanged."""
     return value.item() if isinstance(value, Tensor) and value.numel() == 1 and not value.requires_grad else value
 
 
 def as_number(function: str, name: str, value: Any) -> Any:
-    """The argument for a number of any kind, converted or refused as PyTorch's compiled functions do."""
+    """Convert a 0-d tensor to a Python number, and return other values unchanged; TypeError for other tensors."""
     if not isinstance(value, Tensor):
         return value
     if not _is_constant(value):
@@ -246,7 +246,7 @@ def as_number(function: str, name: str, value: Any) -> Any:
 
 
 def as_int(function: str, name: str, value: Any) -> int:
-    """The argument for an integer, converted or refused as PyTorch's compiled functions do."""
+    """Convert an argument to int; TypeError if it is not an integer, as in PyTorch's compiled functions."""
     if type(value) is int:
         return value
     if not _is_whole(value) and not _is_position(name, value):
@@ -255,7 +255,7 @@ def as_int(function: str, name: str, value: Any) -> int:
 
 
 def as_float(function: str, name: str, value: Any) -> float:
-    """The argument for a float, converted or refused as PyTorch's compiled functions do."""
+    """Convert an argument to float; TypeError if it is not a real number, as in PyTorch's compiled functions."""
     if type(value) is float:
         return value
     if not _is_number(value) or isinstance(value, complex):

@@ -1,4 +1,4 @@
-"""Functions that are written as source, and compiled when they are first called."""
+"""Functions that are generated as source, and compiled at their first call."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["NAMESPACE", "compiled", "lazy_function"]
 
 
 def _stub(*args: Any, **kwargs: Any) -> Any:
-    return materialize("INDEX", args, kwargs)  # type: ignore[arg-type]  # replaced in the copies
+    return materialize("INDEX", args, kwargs)  # type: ignore[arg-type]  # each copy of the code has a number in place of "INDEX"
 
 
 NAMESPACE: dict[str, Any] = {"__name__": "flambeau.operations", "__builtins__": __builtins__}
@@ -21,7 +21,7 @@ _pending: list[tuple[FunctionType, Callable[[], str]]] = []
 
 
 def lazy_function(name: str, write: Callable[[], str]) -> FunctionType:
-    """A function whose source is written and compiled when it is first called; it stays the same function object."""
+    """Return a function whose source `write` generates at the first call; the function object stays the same."""
     consts = tuple(len(_pending) if const == "INDEX" else const for const in _stub.__code__.co_consts)
     code: CodeType = _stub.__code__.replace(co_consts=consts, co_name=name, co_qualname=name)
     function = FunctionType(code, NAMESPACE, name)
@@ -33,7 +33,7 @@ def lazy_function(name: str, write: Callable[[], str]) -> FunctionType:
 
 
 def materialize(index: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Give a lazy function its real code, and call it."""
+    """Compile the source of a lazy function, replace the function's code, and call it."""
     function, write = _pending[index]
     name, text = function.__name__, write()
     scope: dict[str, Any] = {}

@@ -1,7 +1,7 @@
 """The general path of a call: subclasses, Python scalars, mixed dtypes, mixed devices, `out=`, and errors.
 
-Generated functions call `dispatch` with all arguments that are not plain tensors of one dispatch key.  `HANDLERS` lists, in
-order, the ways to serve such a call; `print(*HANDLERS, sep="\\n")` shows them.
+Generated functions call `dispatch` unless their arguments are plain tensors of one dispatch key.  `HANDLERS` lists, in order,
+the ways to compute such a call; `print(*HANDLERS, sep="\\n")` shows them.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _COMMON_TYPES = {Tensor, *_SCALARS}
 
 
 class Handler(NamedTuple):
-    """One way to serve a call: `handle` returns the result of a call to which it `applies`.
+    """One way to compute a call: `handle` returns the result of a call for which `applies` returns True.
 
     Both take the operation, its tensor arguments, its other parameters, and `out`.
     """
@@ -63,7 +63,7 @@ class Handler(NamedTuple):
 
 
 def dispatch(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any = None) -> Any:
-    """Run an operation on any arguments that PyTorch takes: the first of `HANDLERS` that applies returns the result."""
+    """Run an operation on any arguments that PyTorch accepts: the first of `HANDLERS` that applies returns the result."""
     for applies, handle in HANDLERS:
         if applies(op, tensors, params, out):
             return handle(op, tensors, params, out)
@@ -245,7 +245,7 @@ def _any_number(tensors: Sequence[Any]) -> bool:
 
 
 def _wrapped(op: Operation, computed: Any, key: Any, tensors: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
-    """Wrap what a kernel returned as tensors, and record the call where an argument requires a gradient."""
+    """Wrap the arrays that a kernel returned as tensors, and record the call if an argument requires a gradient."""
     recordable = op.differentiable and not is_inference_mode_enabled()
     tracked = recordable and _any_requires_grad(tensors)
     if tracked:
@@ -260,7 +260,7 @@ def _wrapped(op: Operation, computed: Any, key: Any, tensors: tuple[Any, ...], p
 
 
 def for_rules(op: Operation, key: Any, tensors: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The arguments as a node saves them: numbers as tensors, and promoted tensors in the dtype that they were promoted to."""
+    """Return the arguments that a node saves: numbers converted to tensors, and integer tensors to the promoted dtype."""
     if op.promote not in COMMON or op.variadic:
         return tuple(constant_of(argument, tensors) if isinstance(argument, _SCALARS) else argument for argument in tensors)
     to_save = []
@@ -274,12 +274,12 @@ def for_rules(op: Operation, key: Any, tensors: tuple[Any, ...]) -> tuple[Any, .
 
 
 def _exact(op: Operation, key: DispatchKey) -> DispatchKey:
-    """The dispatch key for computing with a Python number: float32 for float16 / bfloat16, as PyTorch only rounds the result."""
+    """Return the dispatch key for computing with a Python number: float32 for float16 / bfloat16, as PyTorch rounds once."""
     return key.to(dtypes.float32) if op.exact_numbers and key.dtype in dtypes.HALF else key
 
 
 def _tensor_of_number(value: Any) -> Tensor:
-    """A Python number as a tensor on the CPU, of the default dtype for it: for calls in which all arguments are numbers."""
+    """Convert a Python number to a 0-d CPU tensor of its default dtype, for a call whose arguments are all numbers."""
     try:
         return wrap_scalar(value, dispatch_key(dtypes.promotion_of_scalar(type(value)), device("cpu")))
     except OverflowError:
@@ -287,13 +287,13 @@ def _tensor_of_number(value: Any) -> Tensor:
 
 
 def constant_of(value: Any, tensors: tuple[Any, ...]) -> Tensor:
-    """A scalar argument as a tensor on the device of the others, for the node to save."""
+    """Convert a scalar argument to a 0-d tensor on the device of the tensors, for the node to save."""
     place = next(tensor for tensor in tensors if isinstance(tensor, Tensor)).device
     return wrap_scalar(value, dispatch_key(dtypes.promotion_of_scalar(type(value)), place))
 
 
 def wrap_scalar(value: Any, key: DispatchKey) -> Tensor:
-    """A 0-d tensor holding `value`."""
+    """Return a 0-d tensor with this value and dispatch key."""
     key = key.of_numbers
     return wrap(key.backend.asarray(value, key.raw_dtype, index=key.device.index or 0), key)
 
@@ -302,7 +302,7 @@ def wrap_scalar(value: Any, key: DispatchKey) -> Tensor:
 
 
 def require_tensors(name: str, **tensors: Any) -> None:
-    """Refuse arguments that have to be tensors and are not."""
+    """Raise TypeError for arguments that are not tensors."""
     for position, (argument, value) in enumerate(tensors.items(), 1):
         if not isinstance(value, Tensor) and value is not REQUIRED and not hasattr(value, "__torch_function__"):
             raise TypeError(
@@ -311,7 +311,7 @@ def require_tensors(name: str, **tensors: Any) -> None:
 
 
 def refusing(category: int, message: str) -> Callable[..., None]:
-    """An `Operation.check` that raises RuntimeError with this message for tensors of a category of dtypes."""
+    """Return an `Operation.check` that raises RuntimeError with this message for tensors of a category of dtypes."""
 
     def check(*tensors: Any) -> None:
         if any(isinstance(tensor, Tensor) and tensor._key.dtype.category == category for tensor in tensors):
@@ -321,13 +321,13 @@ def refusing(category: int, message: str) -> Callable[..., None]:
 
 
 def require_dtype(kernel: str, input: Tensor, accepts: str) -> None:
-    """Refuse a dtype that `kernel` does not support; `accepts` is a key of `DTYPES`, as for an operation."""
+    """Raise NotImplementedError unless the dtype is in `DTYPES[accepts]`; `kernel` is the name in the message."""
     if input._key.dtype.category not in DTYPES[accepts]:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{input.dtype.legacy_name}'")
 
 
 def require_factor(name: str, factor: Any, dtype: dtypes.dtype) -> None:
-    """Refuse a factor such as `alpha` if its category is above the result dtype's, or if it is a bool and the dtype is not."""
+    """Raise RuntimeError for a factor such as `alpha` whose category is above the result's, or a bool for a non-bool result."""
     if type(factor) is int:
         return
     if isinstance(factor, Tensor) and (factor.ndim or factor.requires_grad):
@@ -343,7 +343,7 @@ def require_factor(name: str, factor: Any, dtype: dtypes.dtype) -> None:
 
 
 def require_flags(function: str, **flags: Any) -> None:
-    """Refuse flags that are not True or False: for functions that PyTorch implements in C++."""
+    """Raise TypeError for flags other than True and False, as PyTorch's functions in C++ do."""
     for name, value in flags.items():
         if type(value) is not bool:
             raise TypeError(f"{function}(): argument '{name}' must be bool, not {type(value).__name__}")
@@ -360,7 +360,7 @@ def require_constant(function: str, **tensors: Any) -> None:
 
 
 def whole_numbers(name: str, value: Any) -> tuple[int, ...]:
-    """An argument that is an int or a sequence of ints, as a tuple."""
+    """Convert an argument that is an int, or a sequence of ints, to a tuple of ints."""
     values = tuple(value) if isinstance(value, (tuple, list)) else (value,)
     for number in values:
         if isinstance(number, bool) or not hasattr(number, "__index__"):
@@ -369,7 +369,7 @@ def whole_numbers(name: str, value: Any) -> tuple[int, ...]:
 
 
 def require_data(name: str, *tensors: Tensor) -> None:
-    """Refuse tensors without data, as those on the device `meta`: for functions whose result, or its shape, depends on values."""
+    """Raise NotImplementedError for tensors without data (device `meta`), in functions that must read values."""
     if not all(tensor._key.backend.has_data for tensor in tensors):
         raise NotImplementedError(
             f"aten::{name}: attempted to run this operator with Meta tensors, which have no data, and its result depends on data"
@@ -377,7 +377,7 @@ def require_data(name: str, *tensors: Tensor) -> None:
 
 
 def require_operands(name: str, **operands: Any) -> None:
-    """Refuse arguments that are neither tensors nor numbers."""
+    """Raise TypeError for arguments that are neither tensors nor numbers."""
     for argument, value in operands.items():
         if not can_operate(value):
             raise TypeError(f"{name}(): argument '{argument}' must be Tensor or a number, not {type(value).__name__}")
@@ -392,7 +392,7 @@ def tuple_of_tensors(tensors: Any, op: Operation) -> tuple[Any, ...]:
 
 
 def _operands(op: Operation, tensors: Sequence[Any]) -> tuple[DispatchKey, list[Any]]:
-    """The dispatch key to compute in, and the arguments as raw arrays for it."""
+    """Return the dispatch key to compute in, and the arguments as raw arrays on its device, promoted to its dtype."""
     place = _common_device(tensors, op)
     if op.variadic:
         key = _key_among(tensors, result_dtype(tensors), place)
@@ -414,7 +414,7 @@ def _operands(op: Operation, tensors: Sequence[Any]) -> tuple[DispatchKey, list[
 
 
 def _key_among(tensors: Sequence[Any], dtype: dtypes.dtype, place: device) -> DispatchKey:
-    """The dispatch key of this dtype and device; a batched one where a tensor is batched by `vmap`."""
+    """Return the dispatch key of this dtype and device; a batched key if `vmap` batches one of the tensors."""
     for tensor in tensors:
         if isinstance(tensor, Tensor) and type(tensor._key) is not DispatchKey:
             return tensor._key.to(dtype)
@@ -444,7 +444,7 @@ def c_name(dtype: dtypes.dtype) -> str:
 
 
 def result_dtype(tensors: Sequence[Any]) -> dtypes.dtype:
-    """The common dtype of tensors and Python scalars."""
+    """Return the common dtype of tensors and Python scalars."""
     dimensioned: list[dtypes.dtype] = []
     zero_dim: list[dtypes.dtype] = []
     scalars: list[dtypes.dtype] = []
@@ -469,7 +469,7 @@ def _as_array(value: Any, key: DispatchKey) -> Any:
 
 
 def _common_device(tensors: Sequence[Any], op: Operation) -> device:
-    """The one device of the arguments; a 0-d CPU tensor may join any other."""
+    """Return the device of all arguments; 0-d CPU tensors are accepted next to tensors on another device."""
     common: device | None = None
     for tensor in tensors:
         if isinstance(tensor, Tensor) and not _may_travel(tensor):
@@ -545,7 +545,7 @@ def explain(error: Exception, op: Operation, tensors: Sequence[Any], params: Seq
 
 
 def fault_of_arguments(op: Operation, tensors: Sequence[Any], params: Sequence[Any]) -> Exception | None:
-    """The error for arguments that the operation cannot take, whatever their values."""
+    """Return the error for arguments of unsupported types or dtypes, or None."""
     for position, value in enumerate(tensors):
         if not isinstance(value, Tensor):
             fault = _fault_of_operand(op, position, value, tensors)
@@ -559,7 +559,7 @@ def fault_of_arguments(op: Operation, tensors: Sequence[Any], params: Sequence[A
 
 
 def _fault_of_operand(op: Operation, position: int, value: Any, tensors: Sequence[Any]) -> TypeError | None:
-    """The error for an argument that is neither a tensor nor an accepted substitute, such as a number."""
+    """Return the error for an argument that is neither a tensor nor an accepted number or None."""
     name = "tensors" if op.variadic else op.tensor_names[position]
     if value is None and name in op.defaults:
         return None
@@ -618,7 +618,7 @@ def _fault_of_shapes(op: Operation, arrays: Sequence[Any]) -> RuntimeError | Non
 
 
 def _no_dim(dims: Any) -> str | None:
-    """The name of the type of the first value that cannot be a dimension; None if all can."""
+    """Return the type name of the first value that is not a valid dimension; None if all are valid."""
     for dim in dims if isinstance(dims, (tuple, list)) else () if dims is None else (dims,):
         if type(dim) is bool or not hasattr(dim, "__index__") or (isinstance(dim, Tensor) and dim.ndim):
             return type(dim).__name__

@@ -1,8 +1,8 @@
-"""Facts about operations: what `op()`, `composite()` and `declare` were given, and queries of them by name.
+"""Facts about operations, declared by `op()`, `composite()` and `declare`, and queries of operations by their facts.
 
-Every part of flambeau that treats operations by what they are (nested and sparse tensors, autocast, `_foreach`, DTensor, ...)
-calls `names()` instead of keeping a list of names.  A declaration costs an insertion into a dictionary; facts and queries are
-built when they are first needed, and built again after a module that defines further operations has been imported.
+Code that treats groups of operations alike (nested and sparse tensors, autocast, `_foreach`, DTensor, ...) calls `names()`
+instead of listing names.  A declaration costs one insertion into a dictionary.  Facts and queries are built when first needed,
+and again after a module with further operations has been imported.
 
 >>> from flambeau.extension import Kind, facts_of, names
 >>> facts_of("multiply_").name, facts_of("multiply_").kind.name, "exp" in names(kind=Kind.POINTWISE)
@@ -22,7 +22,7 @@ __all__ = [
 ]  # fmt: skip
 
 FACTORY_OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
-"""The options of functions that create tensors, as schemas have them."""
+"""The options of functions that create tensors, in schema notation."""
 
 
 class Kind(Enum):
@@ -33,7 +33,7 @@ class Kind(Enum):
     REDUCTION = auto()
     """One element for a whole tensor, or for each slice along some dimensions: `sum`, `amax`, `std`, `vector_norm`."""
     SCAN = auto()
-    """Each element is computed from those up to it along a dimension: `cumsum`, `cummax`."""
+    """Each element is computed from the elements up to it along a dimension: `cumsum`, `cummax`."""
     VIEW = auto()
     """The same memory with another shape or other strides: `transpose`, `unsqueeze`, `select`."""
     MOVEMENT = auto()
@@ -45,11 +45,11 @@ class Kind(Enum):
     PRODUCT = auto()
     """Products of vectors and matrices, and sums of them: `matmul`, `linear`, `einsum`, `cdist`."""
     CONVOLUTION = auto()
-    """Convolutions, transposed ones, and windows unfolded and folded."""
+    """Convolutions, transposed convolutions, `unfold` and `fold`."""
     NORMALIZATION = auto()
     """A result of the input's shape, computed from means or sums along some dimensions: `softmax`, `layer_norm`."""
     POOLING = auto()
-    """Maxima and means of windows, and their reverse."""
+    """Maxima and means of windows, and unpooling."""
     RESAMPLING = auto()
     """Values at other places of a grid: `interpolate`, `grid_sample`, `pixel_shuffle`."""
     LOSS = auto()
@@ -57,7 +57,7 @@ class Kind(Enum):
     FACTORY = auto()
     """A new tensor from sizes, ranges or data: `zeros`, `arange`, `tensor`."""
     LIKE = auto()
-    """A new tensor of the shape of the first argument, whose elements do not matter: `zeros_like`."""
+    """A new tensor with the shape of the first argument, whose elements are not read: `zeros_like`."""
     RANDOM = auto()
     """A new tensor of random numbers from parameters or a shape: `rand`, `randn_like`.  Operations that draw for each element of
     a tensor are `POINTWISE`, with the fact `random`."""
@@ -89,7 +89,7 @@ class Autocast(Enum):
     WIDEST = auto()
     """Cast all arguments to the widest dtype among them."""
     WHOLE = auto()
-    """No cast, also none inside: a composite that in PyTorch is one operation without a policy."""
+    """No cast, and autocast is off for the operations inside: a composite that in PyTorch is one operation without a policy."""
     UNSAFE = auto()
     """Raise an error."""
 
@@ -99,15 +99,15 @@ class Linearity(Enum):
 
     NONE = auto()
     FIRST = auto()
-    """In the first one alone: `div`."""
+    """Linear in the first argument only: `div`."""
     EACH = auto()
-    """In each one, while the others are constant: `mul`, `matmul`."""
+    """Linear in each argument while the others are constant: `mul`, `matmul`."""
     JOINT = auto()
-    """In all of them together: `neg`, `add`, `sum`, `cat`."""
+    """Linear in all arguments together: `neg`, `add`, `sum`, `cat`."""
 
 
 class Narrow(Flag):
-    """Dtypes with few bits that an operation computes in although most operations do not."""
+    """Narrow dtypes that an operation supports although most operations do not."""
 
     NONE = 0
     SIGNED_FLOAT8 = auto()
@@ -123,10 +123,10 @@ class Order(Enum):
     """How the CPU's kernel lays out a result in memory."""
 
     AS_INPUT = auto()
-    """With the dimensions in the order of those of the arguments."""
+    """With the arguments' order of dimensions in memory."""
     ROW_MAJOR = auto()
     IMAGE = auto()
-    """With channels last if those of the first argument are; else row-major."""
+    """Channels-last if the first argument is; else row-major."""
 
 
 _MOVING = frozenset({Kind.VIEW, Kind.MOVEMENT, Kind.INDEXING, Kind.CONVERSION})
@@ -137,31 +137,31 @@ class Facts:
     """The facts about one operation.  All are declared, documented and given their defaults here, and nowhere else."""
 
     name: str
-    """The name of the record or composite; functions of `linalg` and `fft` begin with that (`linalg_norm`)."""
+    """The name of the record or composite, with the module as a prefix for `linalg` and `fft` (`linalg_norm`)."""
     kind: Kind = Kind.OTHER
     keeps_zero: bool = False
     """Whether zero maps to zero for any values of the non-tensor arguments."""
     linearity: Linearity = Linearity.NONE
     moves: bool = None  # type: ignore[assignment]  # `__post_init__` sets it
     """Whether the result only has elements of the arguments, unchanged; the default depends on `kind`."""
-    narrow: Narrow = None  # type: ignore[assignment]  # as `moves`
-    """The narrow dtypes it computes in: by default all of them, if it only moves elements."""
+    narrow: Narrow = None  # type: ignore[assignment]  # `__post_init__` sets it
+    """The narrow dtypes that the operation supports; by default all if `moves` is True, else none."""
     rounds_once: bool = False
     """Whether half precision is computed in float32 and rounded once, at the end."""
     order: Order = Order.AS_INPUT
-    """How the result lies in memory."""
+    """The memory layout of the result."""
     random: bool = None  # type: ignore[assignment]  # `__post_init__` sets it
-    """Whether the result depends on random numbers; by default, if `kind` is `RANDOM`."""
+    """Whether the result depends on random numbers; True by default if `kind` is `RANDOM`."""
     dynamic_shape: bool = False
     """Whether the shape of the result depends on the elements of the arguments: `nonzero`, `unique`."""
     autocast: Autocast | Mapping[str, Autocast] | None = None
-    """Its precision under autocast; or that for a type of device (`{"cuda": Autocast.FLOAT32}`)."""
+    """The precision under autocast, for all device types or for each (`{"cuda": Autocast.FLOAT32}`)."""
     home: str = ""
-    """PyTorch's module of the function, if that is another one than its namespace: `"torch.functional"` for one of `torch`,
-    `"torch"` for one of `torch.nn.functional`."""
+    """PyTorch's module of the function if it differs from the public namespace: `"torch.functional"` for a function of `torch`,
+    `"torch"` for a function of `torch.nn.functional`."""
     schema: str | tuple[str, ...] = ()
-    """The signature in ATen notation, if that does not follow from the function: `"flip(Tensor self, int[] dims) -> Tensor"`.
-    Several for an operation with overloads, in the order in which a call tries them."""
+    """The signature in ATen notation, if it cannot be derived from the function: `"flip(Tensor self, int[] dims) -> Tensor"`.
+    An operation with overloads has several signatures, in the order in which a call tries them."""
 
     def __post_init__(self) -> None:
         if self.moves is None:
@@ -172,17 +172,17 @@ class Facts:
             object.__setattr__(self, "random", self.kind is Kind.RANDOM)
 
     def autocast_on(self, device_type: str) -> Autocast | None:
-        """The precision under autocast on a type of device.  Accelerators have that of CUDA."""
+        """Return the precision under autocast on a device type.  All accelerators use CUDA's."""
         if self.autocast is None or isinstance(self.autocast, Autocast):
             return self.autocast
         return self.autocast.get(device_type if device_type == "cpu" else "cuda")
 
 
-COMPILED = ("torch", "torch._C._nn")  # homes of functions that PyTorch compiles, which do not bind as methods
+COMPILED = ("torch", "torch._C._nn")  # values of `home` for functions that PyTorch compiles, which do not bind as methods
 OPTIONS = frozenset(option.name for option in fields(Facts)) - {"name"}
 
 _declared: dict[str, dict[str, Any]] = {}  # declared facts, by the name of the operation
-_spellings: dict[str, str] = {}  # operation names by further names: aliases, operators, in-place forms
+_spellings: dict[str, str] = {}  # the operation's name, by alias, operator (`__mul__`) or in-place form
 _facts: dict[str, Facts] = {}  # built from `_declared`
 _queries: dict[Any, frozenset[str]] = {}
 
@@ -190,7 +190,7 @@ _queries: dict[Any, frozenset[str]] = {}
 def register(
     name: str, options: Mapping[str, Any], *, aliases: Iterable[str] = (), operators: Iterable[str] = (), inplace: bool = False
 ) -> None:
-    """Store facts about an operation, in addition to those that were declared for the name before, and its further names."""
+    """Store facts about an operation, in addition to facts declared before, and its aliases, operators and in-place names."""
     declared = _declared.get(name)
     if declared is None:
         _declared[name] = dict(options)
@@ -212,13 +212,13 @@ C = TypeVar("C", bound=Callable[..., Any])
 
 
 def declare(*own_names: str, aliases: Iterable[str] = (), operators: Iterable[str] = (), **facts: Any) -> Callable[[C], C]:
-    """Decorator: declare facts about a function that is made of operations.
+    """Return a decorator that declares facts about a function made of operations.
 
     Args:
-        *own_names: the names of the operations that the function is, if it does not have their name.
+        *own_names: the names of the operations that the function implements; by default, its own name.
         aliases: further names of the function.
-        operators: the methods of operators that call it, such as `__matmul__`.
-        **facts: those of `Facts`.
+        operators: the operator methods that call it, such as `__matmul__`.
+        **facts: the fields of `Facts`.
 
     >>> from flambeau.extension import Kind, declare, facts_of
     >>> @declare(kind=Kind.POINTWISE)
@@ -244,7 +244,7 @@ def check_options(caller: str, facts: Mapping[str, Any]) -> None:
 
 
 def operation_name(function: Callable[..., Any]) -> str:
-    """The name of the operation that a function, method or operator implements: the key of its facts."""
+    """Return the name of the operation that a function, method or operator implements: the key of its facts."""
     name: str = getattr(function, "__name__", "")
     if name.startswith("__"):
         return _spellings.get(name, name.strip("_"))
@@ -256,7 +256,7 @@ def operation_name(function: Callable[..., Any]) -> str:
 
 
 def is_inplace(name: str) -> bool:
-    """Whether the function of this public name writes to its first argument: `add_`, `__iadd__`."""
+    """Whether the function with this public name writes to its first argument: `add_`, `__iadd__`."""
     if name.startswith("__"):
         return name.startswith("__i") and name != "__invert__"
     return name.endswith("_")
@@ -272,7 +272,7 @@ def unaliased(name: str) -> str:
 
 
 def facts_of(name: str) -> Facts | None:
-    """The facts about the operation of a public name, or None if nothing has been declared for it."""
+    """Return the facts about the operation with a public name, or None if none are declared."""
     found = _facts.get(name)
     if found is None:
         own = name if name in _declared else _spellings.get(name) or name.removesuffix("_")
@@ -283,16 +283,16 @@ def facts_of(name: str) -> Facts | None:
 
 
 def declared(fact: str) -> dict[str, Any]:
-    """The values of a fact, by the names of the operations that declare it.  It does not build the other facts."""
+    """Return the declared values of one fact, by operation name, without building the other facts."""
     return {name: facts[fact] for name, facts in _declared.items() if fact in facts}
 
 
 def names(**wanted: Any) -> frozenset[str]:
-    """Every public name (function, alias, method, operator, in-place form) of the operations for which all these facts hold.
+    """Return every public name (function, alias, method, operator, in-place form) of the operations with all these facts.
 
     Args:
         **wanted: for a fact, its value or a set of values: `kind={Kind.VIEW, Kind.MOVEMENT}`, `keeps_zero=True`.  For `narrow`,
-            the dtypes that must be among those of the operation; `has="autocast"` is for all that have such a fact.
+            dtypes that the operation must support.  `has="autocast"` requires any value other than None, False or empty.
     """
     query = frozenset((key, frozenset(value) if isinstance(value, set) else value) for key, value in wanted.items())
     found = _queries.get(query)

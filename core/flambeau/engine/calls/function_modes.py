@@ -1,8 +1,8 @@
-"""`TorchFunctionMode`: modes that are offered every call of functions, and of the methods and attributes of Tensor.
+"""`TorchFunctionMode`: modes that receive every call of functions, and of the methods and attributes of Tensor.
 
-A method that is not an operation of the table, such as `norm`, or an attribute, such as `shape`, is a plain Python function or
-property that does not look for overrides.  While a mode is open that is to see it, a descriptor replaces it in the class and
-offers every use on an instance; looked up on the class, it is still the original function.
+A method that is not in the table of operations, such as `norm`, or an attribute, such as `shape`, is a plain Python function or
+property without a check for overrides.  While a mode that receives it is active, a descriptor replaces it in the class and offers
+every use on an instance to the mode.  Looked up on the class, it is still the original function.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["TorchFunctionMode"]
 
 
 class TorchFunctionMode:
-    """A context inside which every function and operator is first offered to `__torch_function__` of the mode.
+    """Context in which every call of a function or operator is first passed to the mode's `__torch_function__`.
 
     >>> class Log(torch.overrides.TorchFunctionMode):
     ...     def __torch_function__(self, func, types, args=(), kwargs=None):
@@ -40,8 +40,8 @@ class TorchFunctionMode:
         return func(*args, **(kwargs or {}))
 
     sees_methods: bool | frozenset[str] = True
-    """Whether the mode receives composite methods and attributes, rather than the operations inside them: all (True), none
-    (False), or a set of names."""
+    """Which composite methods and attributes the mode receives: all (True), none (False), or a set of names.  For the others, it
+    receives the operations inside them."""
 
     def __enter__(self) -> Any:
         open_modes.set((*open_modes.get(), self))
@@ -60,7 +60,7 @@ class TorchFunctionMode:
 
 
 class Offered:
-    """Replaces a method in a class, and offers its calls."""
+    """Descriptor that replaces a method of Tensor and offers its calls to overrides."""
 
     def __init__(self, function: FunctionType, public: Any, name: str) -> None:
         self.public, self.name, self.original = public, name, function
@@ -76,7 +76,7 @@ class Offered:
 
 
 class OfferedProperty:
-    """Replaces a property in a class, and offers its uses."""
+    """Descriptor that replaces a property of Tensor and offers its uses to overrides."""
 
     def __init__(self, original: property) -> None:
         self.original = original
@@ -103,7 +103,7 @@ def _offer(public: Any, name: str, compute: Callable[..., Any], args: tuple[Any,
 
 
 class ForOuterModes:
-    """The method that a mode inside another one receives: it equals the original, and offers its call to the outer mode."""
+    """The method that the innermost of several modes receives: equal to the original, but offered to the next outer mode."""
 
     def __init__(self, public: Any, name: str, compute: Callable[..., Any]) -> None:
         self.public, self.__name__, self.compute = public, name, compute
@@ -119,12 +119,12 @@ class ForOuterModes:
         return hash(self.public)
 
 
-_open: Counter[bool | frozenset[str]] = Counter()  # how many modes are open, in all threads, by `sees_methods`
+_open: Counter[bool | frozenset[str]] = Counter()  # the number of active modes, in all threads, by `sees_methods`
 _lock = threading.Lock()
 
 
 def _begin(seen: bool | frozenset[str]) -> None:
-    """Offer methods and attributes, all or those with these names, until `_end` has been called as often."""
+    """Install the descriptors for all attributes, or for the names `seen`, until `_end` has been called as often."""
     with _lock:
         _open[seen] += 1
         if _open[seen] == 1:
@@ -145,7 +145,7 @@ def _end(seen: bool | frozenset[str]) -> None:
 
 
 def _replacements(seen: bool | frozenset[str]) -> Iterator[tuple[str, Offered | OfferedProperty]]:
-    """The names of the attributes to be offered, with the descriptors that replace them."""
+    """Yield the names of the attributes to offer, with the descriptors that replace them."""
     for attribute, offered in _descriptors().items() if seen else ():
         if seen is True or attribute in seen:  # type: ignore[operator]  # a set, unless it is True
             yield attribute, offered
@@ -153,7 +153,7 @@ def _replacements(seen: bool | frozenset[str]) -> Iterator[tuple[str, Offered | 
 
 @functools.cache
 def _descriptors() -> dict[str, Offered | OfferedProperty]:
-    """The descriptors for all methods that are not operations, and for all properties; by the name of the attribute."""
+    """Return the descriptors for all methods that are not operations and for all properties, by attribute name."""
     by_dispatch = {record.function for record in OPS.values()}
     descriptors: dict[str, Offered | OfferedProperty] = {}
     for name, attribute in vars(Tensor).items():

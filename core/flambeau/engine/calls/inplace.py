@@ -34,7 +34,7 @@ __all__ = [
 
 
 def in_place(name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
-    """The in-place method `name_` of a function."""
+    """Return the in-place method `name_` of a function."""
     fast = kernel_caller(name, function)
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -65,7 +65,7 @@ def in_place(name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
 
 
 def _check_cast(self: Tensor, operands: tuple[Any, ...]) -> None:
-    """Refuse operands whose common dtype with the tensor cannot be cast to the tensor's dtype."""
+    """Raise RuntimeError if the common dtype of the tensor and the operands cannot be cast to the tensor's dtype."""
     common = result_dtype([self, *(operand for operand in operands if isinstance(operand, (Tensor, bool, int, float, complex)))])
     if not dtypes.can_cast(common, self.dtype):
         raise _no_cast(common, self.dtype) from None
@@ -87,7 +87,7 @@ def snapshot(self: Tensor) -> Tensor:
 
 
 def _save_original(edge: Any, before: Tensor, first: int) -> None:
-    """Replace `before`, which is about to be overwritten, by a copy in nodes created since `first` that have saved it."""
+    """In nodes with `seq >= first` that saved `before`, which will be overwritten, replace it by a copy."""
     stack, original = [edge], None
     while stack:
         node = stack.pop()
@@ -105,7 +105,7 @@ def _save_original(edge: Any, before: Tensor, first: int) -> None:
 
 
 def kernel_caller(name: str, function: Any) -> Callable[[Tensor, tuple[Any, ...], dict[str, Any]], bool]:
-    """A function that calls the backend's in-place kernel on plain tensors without history, and returns whether it could."""
+    """Return a function that calls the backend's in-place kernel on plain tensors without history, or returns False."""
     record = OPS.get(name)
     max_args = len(record.tensor_names) - 1 if record else inspect.unwrap(function).__code__.co_argcount - 1
 
@@ -166,7 +166,7 @@ def kernel_caller(name: str, function: Any) -> Callable[[Tensor, tuple[Any, ...]
 
 
 def check_writable(tensor: Tensor, used: str = "is being used", part: bool = False) -> None:
-    """Refuse an in-place write where PyTorch does.  With `part`, a part of the tensor is written to, as if by a view."""
+    """Raise RuntimeError where PyTorch forbids an in-place write.  `part`: only a part is written, as by a view."""
     check_inference(tensor)
     if state.mutation_guards:
         refuse_captured(tensor)
@@ -182,7 +182,7 @@ def check_writable(tensor: Tensor, used: str = "is being used", part: bool = Fal
 
 
 def is_plain(tensor: Tensor) -> bool:
-    """Whether the tensor can be written to without regard to autograd and transforms."""
+    """Whether a write to the tensor needs no handling of autograd, inference mode or transforms."""
     tracked = tensor._requires_grad or tensor._inference or state.mutation_guards
     return not (tracked or (tensor._view is not None and _root(tensor)._requires_grad))
 
@@ -225,7 +225,7 @@ attach(_assign=assign)
 
 
 def check_batch(key: DispatchKey, value_key: DispatchKey) -> None:
-    """Refuse to write a tensor that is batched by `vmap` into one that is not."""
+    """Raise RuntimeError if a tensor batched by `vmap` would be written into one that is not batched."""
     if type(value_key) is not DispatchKey and not set(value_key.levels) <= set(key.levels):
         raise RuntimeError(VMAP_WRITES_TO_ALL)
 
@@ -245,7 +245,7 @@ def _write(self: Tensor, array: Any, storage: Storage) -> None:
 
 
 def _check_view(view: Tensor, ancestor: Tensor | None = None) -> None:
-    """Refuse to write to a view if it, or another view that it is a view of (`ancestor`), was made in a way that forbids it."""
+    """Raise RuntimeError if the view, or a view that it was made from (`ancestor`), may not be written to."""
     parent, record, _, recorded = (view if ancestor is None else ancestor)._view  # type: ignore[misc]  # a view
     if record is None or recorded is not True:
         raise RuntimeError(_why_not(view, "and is being modified inplace", record, recorded))
@@ -254,7 +254,7 @@ def _check_view(view: Tensor, ancestor: Tensor | None = None) -> None:
 
 
 def _why_not(view: Tensor, what: str, record: Any, recorded: bool | str) -> str:
-    """PyTorch's explanation of why a view, or its base, must not be modified in-place."""
+    """Return PyTorch's error message for a view that, or whose base, must not be modified in-place."""
     index = view._node.index if isinstance(view._node, Output) else 0
     subject = (
         f"Output {index} of {short_name(view.grad_fn)} is a view {what}."
@@ -304,7 +304,7 @@ def rebase(self: Tensor, edge: Any) -> None:
 
 
 def _refresh_history(storage: Storage, root: Tensor, except_for: Tensor) -> None:
-    """After a recorded write through one view: record the others again, from the root with its new history."""
+    """After a recorded write to one view, record all other views of `root` again, with its new history."""
     for view in storage.alive():
         if view is not except_for and view._view is not None and _root(view) is root:
             regenerate(view)
@@ -334,7 +334,7 @@ def _resave_output(node: Any, self: Tensor, storage: Storage) -> None:
 
 
 def _rewrite_base(view: Tensor, node: Any) -> None:
-    """Give `view` and every tensor up to its root a history in which `view` has the values computed by `node`."""
+    """Record in `view`, and in every tensor up to its root, that `view` now has the values computed by `node`."""
     assert view._view is not None
     parent, record, params, _ = view._view
     written_views = [view]
@@ -358,7 +358,7 @@ def _rewrite_base(view: Tensor, node: Any) -> None:
 
 
 def _is_part_of_overlapping(view: Tensor) -> bool:
-    """Whether the parent of the view may show elements of the root several times, as an expanded tensor does.
+    """Whether the parent of the view may contain elements of the root several times, as an expanded tensor does.
 
     A write to the view then changes elements of the parent outside the view, so that it is not enough to scatter the new values
     of the view into the old values of the parent.

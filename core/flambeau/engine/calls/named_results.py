@@ -14,7 +14,7 @@ CLASSES: dict[str, Any] = {}  # types created so far, by name
 
 @cache
 def make(name: str, fields: tuple[str, ...]) -> Any:
-    """The one class `torch.return_types.name`; constructed from an iterable of its fields' values."""
+    """Return the class `torch.return_types.name`, whose constructor takes an iterable of the fields' values.  Cached."""
     base: Any = namedtuple(name, fields)  # type: ignore[misc]  # fields are not known statically
 
     def __new__(cls: Any, values: Iterable[Any]) -> Any:
@@ -35,7 +35,7 @@ def make(name: str, fields: tuple[str, ...]) -> Any:
 
 
 def filled(results: type, out: Iterable[Any]) -> Any:
-    """`out` as the result of a call with `out=`: a tuple, or for results of a named tuple `name`, a `name_out`."""
+    """Return the tensors in `out` as the result of a call: a tuple, or a named tuple `name_out` for a result class `name`."""
     fields = getattr(results, "_fields", None)
     return tuple(out) if fields is None else rebuild(f"{results.__name__}_out", fields, tuple(out))
 

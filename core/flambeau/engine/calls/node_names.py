@@ -1,4 +1,4 @@
-"""Names of graph nodes, and changing the graph to the nodes that PyTorch would have recorded, when a user inspects it.
+"""Names of graph nodes, and rewriting the graph, when a user inspects it, to the nodes that PyTorch records.
 
 `op(grad_fn=...)`, `composite(grad_fn=...)` and `with_grad_fn` name the node of a result.  Flambeau and PyTorch do not always
 divide a computation into the same operations.  `linear` and `cross_entropy` record one node where PyTorch records several: the
@@ -24,7 +24,7 @@ __all__ = ["become", "merge_nodes", "step", "with_grad_fn"]
 
 C = TypeVar("C", bound=Callable[..., Any])
 
-Rule = Callable[..., Any]  # `(node, F, g, unpack)` to the gradients for the node's edges
+Rule = Callable[..., Any]  # takes `(node, F, g, unpack)` and returns the gradients for the node's edges
 
 
 # --- one node into several ----------------------------------------------------------------------------------------
@@ -71,7 +71,7 @@ def _apply_rule(self: Node, F: Any, g: Any, unpack: Callable[[Any, Node], Any], 
 
 @functools.cache
 def _by_rule(cls: type[Node]) -> type[Node]:
-    """A subclass with the same slots that takes its rule from the node's `__dict__`."""
+    """Return a subclass with the same slots whose `apply` calls the rule in the node's `__dict__`."""
     return type(cls.__name__, (cls,), {"__slots__": (), "apply": _apply_rule, "decompose": None})
 
 
@@ -93,14 +93,14 @@ def forget_view(result: Any, inputs: Iterable[Any]) -> None:
     """Make a result a regular tensor if it is a view of an intermediate value rather than of an input."""
     from ..tensors.storage import Storage
 
-    if type(result._storage) is not Storage or state.forward_levels:  # inference mode; or a view has its tangent from the base
+    if type(result._storage) is not Storage or state.forward_levels:  # inference mode; or a tangent is on the base
         return
     if all(getattr(tensor, "_storage", None) is not result._storage for tensor in inputs):
         result._view = result._storage = None
 
 
 def merge_nodes(result: Tensor, name: str, inputs: Sequence[Tensor | None]) -> Tensor:
-    """Return the result of several operations on `inputs`, shown as that of one operation, whose node is called `name`."""
+    """Make the result of several operations on `inputs` look like the result of one operation, with a node called `name`."""
     node, view = getattr(result, "_node", None), getattr(result, "_view", None)  # an override may have returned something else
     if node is None and view is None:
         return result
@@ -145,11 +145,11 @@ def with_grad_fn(name: str) -> Callable[[C], C]:
             if not isinstance(result, tuple):
                 return result if args and result is args[0] else merge_nodes(result, name, inputs)
             for output in result:
-                if getattr(output, "_view", None) is not None:  # the result of an override has none
+                if getattr(output, "_view", None) is not None:  # the result of an override may lack the attribute
                     forget_view(output, inputs)
             recorded = [output for output in result if getattr(output, "_node", None) is not None]
             for output in recorded:
-                if len(recorded) > 1:  # they may share nodes
+                if len(recorded) > 1:  # the outputs may share nodes
                     rename_node(output, name)
                 elif not (args and output is args[0]):
                     merge_nodes(output, name, inputs)
@@ -167,7 +167,7 @@ def _merging(cls: type[Node], name: str) -> type[Node]:
 
 
 def _merge(last: Node) -> None:
-    """Turn the last of several nodes into one whose backward runs them all."""
+    """Turn the last of several nodes into a node whose backward runs all of them."""
     edges = last.__dict__.pop("inputs", None)
     if edges is None:
         return
@@ -183,7 +183,7 @@ def _merge(last: Node) -> None:
 
 
 def _end(edge: Any) -> Tensor:
-    """A leaf to end the inner graph at, in place of an edge."""
+    """Return a leaf that replaces an edge, as an end of the inner graph."""
     from ..tape.engine import key_of_edge, shape_of
 
     key = key_of_edge(edge)
@@ -206,7 +206,7 @@ def _cut(inner: Node, ends: dict[Any, Tensor]) -> None:
 
 
 def _run_inner(self: Node, F: Any, gradients: Any, unpack: Any, *, inner: Node, ends: dict[Any, Tensor]) -> list[Any]:
-    """The gradients for the edges, by a backward of the inner graph; for an edge that occurs twice, the first gets the sum."""
+    """Compute the gradients for the edges by a backward over the inner graph.  A repeated edge gets its sum once."""
     from ..tape.engine import current_task, run
 
     task = current_task.get()

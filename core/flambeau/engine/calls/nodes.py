@@ -1,4 +1,4 @@
-"""Node classes of operations, and how calls save the values that derivative rules take."""
+"""Node classes of operations, and saving of the values that derivative rules take."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Define operations: one record per operation, from which everything else is generated.
 
-`op()` takes a forward, written against an array-API namespace, and one derivative rule per differentiable tensor argument,
-written against a namespace `F`.  It registers the record and returns the public function.  It also generates the `Tensor`
-method, the in-place `name_`, `out=`, aliases, promotion, the signature and the node class.
+`op()` takes a forward function, written against an array-API namespace `xp`, and one derivative rule per differentiable tensor
+argument, written against a namespace `F`.  It registers the record and returns the public function.  It also generates the
+`Tensor` method, the in-place `name_`, `out=`, aliases, promotion, the signature and the node class.
 
 The Python source of the public function is generated, once, when the function is first called: straight-line code for the
 common case (plain tensors of one dispatch key), and a call of `dispatch` for everything else.  `source(name)` shows it.
@@ -58,12 +58,12 @@ def op(name: str, forward: Callable[..., Any], **options_and_rules: Any) -> Call
     Args:
         name: the public name.
         forward: `(xp, tensors..., /, parameters...)`; without a slash every argument is a tensor.  `*tensors` takes a sequence of
-            them.
-        **options_and_rules: the options of `Operation` and the facts of `Facts`, which document them; and by the name of a tensor
-            argument, its derivative rule, `(F, g, names...)`.
+            tensors.
+        **options_and_rules: the options of `Operation`, the facts of `Facts`, and for each differentiable tensor argument, by its
+            name, the derivative rule `(F, g, names...)`.
 
     Raises:
-        TypeError: an option that neither `Operation` nor `Facts` has, or a rule for a name that is not an argument.
+        TypeError: an option is neither in `Operation` nor in `Facts`, or a rule is for a name that is not an argument.
     """
     code = forward.__code__
     arguments = {*code.co_varnames[1 : code.co_argcount], "tensors"}
@@ -139,8 +139,8 @@ def composite(
     operators: Sequence[str] = (),
     **declared: Any,
 ) -> Any:
-    """Publish a function made of other operations: as function, as method and optionally as `name_` and with `out=` (`True`
-    or its rules).
+    """Publish a function made of other operations: as function, as method, and optionally in-place (`name_`) and with `out=`
+    (`True` or the rules for it).
 
     The first parameter is the tensor that is `self` in the method.  Where PyTorch has a single operation for the function,
     `grad_fn` is the name of that operation's node, which the result's `grad_fn` then shows.  `operators` are the methods
@@ -193,7 +193,7 @@ _COMMUTING = ("add", "mul", "bitwise_and", "bitwise_or", "bitwise_xor")
 
 
 def _publish_dunders(record: Operation) -> None:
-    """Define the operators: like the function, but they return `NotImplemented` for operands of an unknown type."""
+    """Define the operator methods: the function, except that operands of unknown types give `NotImplemented`."""
     for dunder in record.dunders:
         if dunder.startswith("__i") and dunder != "__invert__":
             setattr(Tensor, dunder, _augmented(record, dunder))
@@ -220,7 +220,7 @@ def _augmented(record: Operation, name: str) -> Callable[..., Any]:
         return method(self, other, **kwargs)
 
     if record.name.startswith("bitwise"):
-        operator.__name__ = name  # what `__torch_function__` receives
+        operator.__name__ = name  # the name of the function that `__torch_function__` receives
     return operator
 
 
@@ -267,7 +267,10 @@ def recover(error: Exception, record: Operation, tensors: tuple[Any, ...], param
 
 
 def _look_up(record: Operation, tensors: tuple[Any, ...]) -> None:
-    """Cache the kernel for these integer tensors: the general path has only looked up the one for promoted floats."""
+    """Look up and cache the kernel for the dispatch key of these integer tensors, for later calls on the fast path.
+
+    The general path, which then runs, promotes integers to floats and so looks up the float kernel only.
+    """
     key = next(tensor for tensor in tensors if tensor is not None)._key
     if key.dtype.category < FLOATING:
         with suppress(NotImplementedError):
@@ -275,7 +278,7 @@ def _look_up(record: Operation, tensors: tuple[Any, ...]) -> None:
 
 
 def _leave_out(error: Exception, failure: BaseException) -> None:
-    """Remove `error`, which is unrelated, from the exception context chain of `failure`."""
+    """Remove `error` from the exception chain (`__context__`) of `failure`: it has not caused it."""
     while failure.__context__ is not None:
         if failure.__context__ is error:
             failure.__context__ = error.__context__

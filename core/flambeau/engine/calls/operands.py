@@ -13,7 +13,7 @@ __all__ = ["Foreign", "as_operand", "can_operate", "constant", "filler", "no_ten
 
 
 class Foreign:
-    """An operand that is neither a plain tensor nor a number of a fitting category.  It has no dispatch key."""
+    """Wraps an operand that is neither a plain tensor nor a number that fits the other operand's dtype."""
 
     __slots__ = ("value",)
     _key = None
@@ -23,7 +23,7 @@ class Foreign:
 
 
 def as_operand(value: Any, beside: Any) -> Any:
-    """Convert a Python scalar to a 0-d tensor with the dispatch key of `beside` if its category fits, else to `Foreign`."""
+    """Convert a scalar to a 0-d tensor with the other operand's dispatch key if its dtype fits, else to `Foreign`."""
     if type(beside) in FAST and type(value) in beside._key.constant_types:
         try:
             return constant(value, beside._key)
@@ -50,7 +50,7 @@ def can_operate(value: Any) -> bool:
 
 
 def constant(value: Any, key: DispatchKey) -> Tensor:
-    """A Python scalar as a 0-d tensor of this dispatch key, cached: kernels are faster with an array than with a scalar.
+    """Convert a Python scalar to a 0-d tensor of this dispatch key, cached: kernels are faster with an array than with a scalar.
 
     Raises:
         OverflowError: the dtype cannot hold the number; whether that is an error depends on the operation.
@@ -75,9 +75,9 @@ def constant(value: Any, key: DispatchKey) -> Tensor:
 
 
 def filler(value: Any, key: DispatchKey, alone: bool = False) -> Tensor:
-    """Convert a Python number, to be written into elements of this dispatch key, to a 0-d tensor.
+    """Convert a Python number, which will fill elements of this dispatch key, to a 0-d tensor.
 
-    `alone` and the errors are those of `converted`.
+    For `alone` and the errors, see `flambeau.engine.values.scalars.converted`.
     """
     if type(value) in key.constant_types:
         try:

@@ -1,4 +1,4 @@
-"""What PyTorch lets `out=` of an operation be, which differs from one to the next."""
+"""The rules for `out=`, which differ between PyTorch's operations."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ __all__ = ["Out"]
 
 
 class Out(Flag):
-    """The rules for `out=`, combined by `|`; an operation that has none of them casts its result into any `out` that can hold it.
+    """Rules for `out=`, combined by `|`.  Without rules, the result is cast to the dtype of `out` if that dtype can hold it.
 
     >>> Out.OWN_DTYPE in Out.OWN_DTYPE | Out.UNCHECKED
     True
     """
 
     OWN_DTYPE = auto()
-    """`out` must be of the result's dtype."""
+    """`out` must have the result's dtype."""
     OWN_DTYPES = auto()
-    """Likewise, where there are several results."""
+    """Each tensor of `out` must have the dtype of its result, for operations with several results."""
     SETS_DTYPE = auto()
-    """Where no `dtype` is given, the dtype of `out` is the one to compute in."""
+    """If no `dtype` is given, the operation computes in the dtype of `out`."""
     REAL = auto()
     """`out` must not be complex."""
     JOINED = auto()
-    """The rules of `cat`: `out` may share no memory with the inputs, and refusals are worded as there."""
+    """The rules of `cat`: `out` must not share memory with the inputs, and errors have the messages of `cat`."""
     ROW_MAJOR = auto()
-    """An `out` that is resized lies in memory by rows, and not in the result's order."""
+    """If `out` is resized, it becomes row-major instead of taking the result's order in memory."""
     RECORDED = auto()
-    """The result is copied into `out` by a step that autograd records, so that inputs may require a gradient."""
+    """Autograd records the copy of the result into `out`, so that inputs may require a gradient."""
     UNTRACKED = auto()
-    """Inputs must not require a gradient, although the result could have none."""
+    """Inputs must not require a gradient, even if the operation is not differentiable."""
     UNKNOWN_TO_AUTOGRAD = auto()
-    """Nothing is asked about gradients, and none flow."""
+    """Inputs and `out` may require a gradient, but `out` gets no history."""
     DISJOINT = auto()
-    """`out` must not share memory with the inputs, not even all of it."""
+    """`out` must not share memory with the inputs, and must not be an input itself."""
     DISJOINT_BUT_FIRST = auto()
-    """Likewise, but it may be the first input."""
+    """`out` must not share memory with the inputs, but may be the first input itself."""
     UNCHECKED = auto()
-    """Nobody looks whether `out` shares memory with the inputs."""
+    """It is not checked whether `out` shares memory with the inputs."""

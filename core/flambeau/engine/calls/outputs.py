@@ -1,4 +1,4 @@
-"""`out=`: the checks that PyTorch makes for each operation, and writing results."""
+"""`out=`: PyTorch's checks of it, and writing results into it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["check", "check_untracked", "write"]
 
 
 def check(name: str, rules: Out, out: Any, inputs: Iterable[Any]) -> None:
-    """Refuse an `out` that is not a tensor, that autograd would have to track, or that shares memory with an input."""
+    """Raise an error if `out` is not a tensor, requires a gradient, or shares memory with an input in a forbidden way."""
     if not isinstance(out, Tensor) and Out.SETS_DTYPE in rules:
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
     for target in out if isinstance(out, (tuple, list)) else (out,):
@@ -37,7 +37,7 @@ def check(name: str, rules: Out, out: Any, inputs: Iterable[Any]) -> None:
 
 
 def check_untracked(name: str, rules: Out, tracked: bool) -> None:
-    """Refuse a call that autograd would have to record: `out=` is not differentiable."""
+    """Raise RuntimeError if autograd would have to record the call: `out=` is not differentiable."""
     if tracked and grad_flag.get() and not rules & (Out.RECORDED | Out.UNKNOWN_TO_AUTOGRAD):
         raise _not_differentiable(name)
 
@@ -50,7 +50,7 @@ def _not_differentiable(name: str) -> RuntimeError:
 
 
 def write(name: str, rules: Out, out: Any, result: Any) -> Any:
-    """Write the result of an operation, or its results, into `out`, and return that."""
+    """Write the result (or results) of an operation into `out`, and return `out`."""
     if isinstance(result, Tensor):
         if not isinstance(out, Tensor):
             raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
@@ -67,7 +67,7 @@ def write(name: str, rules: Out, out: Any, result: Any) -> Any:
 
 
 def _write(name: str, rules: Out, out: Tensor, result: Tensor) -> Tensor:
-    """Write a result into `out`, resized if need be, where its dtype can be cast."""
+    """Write a result into `out`: check dtype, device and memory, and resize `out` if its shape differs."""
     check_inference(out)
     _check_dtype(name, rules, out, result)
     if result.device != out.device:
@@ -99,7 +99,7 @@ def _check_dtype(name: str, rules: Out, out: Tensor, result: Tensor) -> None:
 
 
 def _resize(out: Tensor, result: Tensor, row_major: bool) -> None:
-    """Give `out` the shape of the result and, unless it is to be `row_major`, its order in memory."""
+    """Resize `out` to the shape of the result; unless `row_major`, also use the result's strides."""
     if out.numel():
         warn(
             f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not "
@@ -136,7 +136,7 @@ def _tensors_in(values: Iterable[Any]) -> Iterator[Tensor]:
 
 
 def _shared(one: Tensor, other: Tensor) -> str:
-    """Whether two tensors have "none", "some" or "all" of their memory in common; "none" if one of them has gaps."""
+    """Return how much memory two tensors share: "none", "some" or "all"; "none" if one of them is not dense."""
     if one is not other and (one._storage is None or one._storage is not other._storage):
         return "none"
     if not one.numel() or not other.numel() or not _is_dense(one) or not _is_dense(other):
@@ -148,7 +148,7 @@ def _shared(one: Tensor, other: Tensor) -> str:
 
 
 def _bytes_of(tensor: Tensor) -> tuple[int, int]:
-    """The byte range `(begin, end)` of a tensor without gaps."""
+    """Return the byte range `(begin, end)` of a dense tensor in its memory."""
     start, size = tensor.storage_offset(), tensor.element_size()
     return start * size, (start + tensor.numel()) * size
 

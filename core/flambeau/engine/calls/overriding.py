@@ -1,11 +1,11 @@
 """`__torch_function__`: how tensor-like types and modes override operations.
 
-A type *overrides* calls if it has a `__torch_function__`; a call is *offered* to overrides when those are called in its place.
-Calls with plain tensors only never come here.  Others do in one of three ways:
+A type *overrides* calls if it has a `__torch_function__`.  A call is *offered* to overrides when their `__torch_function__` is
+called instead.  Calls of plain tensors never come here.  Other calls come in one of three ways:
 
-- operations of the table by `dispatch`, because an argument is not a plain tensor, or because an open mode has emptied `FAST`;
-- other functions of a public namespace by the type test at the start of the wrapper that `wrappers.py` generates;
-- the methods and properties of a Tensor subclass by wrappers that are installed on the subclass when it is defined.
+- operations of the table through `dispatch`, because an argument is not a plain tensor, or an active mode has emptied `FAST`;
+- other functions of a public namespace through the type test at the start of the wrapper that `wrappers.py` generates;
+- methods and properties of a Tensor subclass through wrappers that are installed on the subclass when it is defined.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ C = TypeVar("C", bound=Callable[..., Any])
 
 
 class _Redispatched:
-    """Marks a function as redispatched: neither it nor the operation of its name inside it is offered to overrides again."""
+    """State of a `redispatch_function` call.  The function, and the operation of its name inside it, are not offered again."""
 
     __slots__ = ("entered", "name")
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.entered = False  # whether the function itself has been called: the first check for overrides is its own
+        self.entered = False  # whether the first check for overrides, which is that of the function itself, has been made
 
 
 disabled: Final = ContextVar("torch_function_disabled", default=False)
@@ -49,7 +49,7 @@ _redispatched: ContextVar[_Redispatched | None] = ContextVar("torch_function_red
 open_modes: ContextVar[tuple[Any, ...]] = ContextVar("torch_function_modes", default=())
 
 _ORDINARY: set[type] = {Tensor, list, tuple, slice, int, float, bool, complex, str, type(None), type(...)}
-DIRECT: set[type] = set(_ORDINARY)  # types that override nothing; emptied while a mode is open
+DIRECT: set[type] = set(_ORDINARY)  # types that override nothing; emptied while a mode is active
 _open_modes = 0
 
 
@@ -67,7 +67,7 @@ class DisableTorchFunctionSubclass:
 
 
 def watch_calls(begin: bool) -> None:
-    """Start or stop offering every call to modes. Called once for each mode that is opened or closed."""
+    """Start or stop offering every call to modes. Called when a mode is entered or exited."""
     global _open_modes
     _open_modes += 1 if begin else -1
     if _open_modes:
@@ -92,7 +92,7 @@ def without_innermost_mode() -> Iterator[Any]:
 
 @contextmanager
 def enable_reentrant_dispatch() -> Iterator[None]:
-    """Context for use inside `__torch_function__`, in which calls are offered to subclasses as they are outside."""
+    """Context inside `__torch_function__` in which calls are offered to subclasses again."""
     token = disabled.set(False)
     try:
         yield
@@ -104,7 +104,7 @@ def enable_reentrant_dispatch() -> Iterator[None]:
 
 
 def _disabled_torch_function_impl(func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """The `__torch_function__` of subclasses that override nothing; operations on them return plain tensors."""
+    """The `__torch_function__` of subclasses that override nothing: call `func`, which then returns plain tensors."""
     with DisableTorchFunctionSubclass():
         return func(*args, **(kwargs or {}))
 
@@ -116,7 +116,7 @@ def overriding(value: Any) -> bool:
 
 
 def _answering(value: Any) -> bool:
-    """Whether the value has `__torch_function__`. Unlike `overriding`, this is also true of a class whose instances override."""
+    """Whether the value has a `__torch_function__`. Unlike `overriding`, it is also true of a class that defines one."""
     return type(value) is not Tensor and _overrides(value)
 
 
@@ -126,7 +126,7 @@ def _overrides(owner: Any) -> bool:
 
 
 def wanted(values: Iterable[Any], out: Any = None, name: str | None = None, by: Callable[[Any], bool] = overriding) -> bool:
-    """Whether to offer this call (of the operation `name`) to a mode, or to a value for which `by(value)` is true."""
+    """Whether to offer a call of operation `name`: a mode is active, or `by(value)` is true for `out` or one of `values`."""
     current = _redispatched.get()
     if current is not None:
         is_own_call = not current.entered if name is None else name == current.name
@@ -141,7 +141,7 @@ def wanted(values: Iterable[Any], out: Any = None, name: str | None = None, by: 
 
 
 def are_direct(values: Iterable[Any]) -> bool:
-    """Whether all arguments, and the elements of sequences, are of types known not to override calls."""
+    """Whether the types of all arguments, and of elements of sequences, are known not to override calls."""
     for value in values:
         cls = type(value)
         if cls not in DIRECT or ((cls is list or cls is tuple) and not DIRECT.issuperset(map(type, value))):
@@ -150,12 +150,12 @@ def are_direct(values: Iterable[Any]) -> bool:
 
 
 def may_override(values: Iterable[Any]) -> bool:
-    """Whether an argument of a call that failed, or one in a sequence, is of a type that overrides calls."""
+    """Whether the type of an argument, or of an element of a sequence, overrides calls. For calls that failed."""
     return not disabled.get() and _redispatched.get() is None and any(map(overriding, relevant(values)))
 
 
 def may_matter(params: Iterable[Any]) -> bool:
-    """Whether one of the parameters of a call that failed is a tensor, or of a type that overrides calls."""
+    """Whether a non-tensor parameter was given a tensor, or a type that overrides calls. For calls that failed."""
     return any(isinstance(param, Tensor) or overriding(param) for param in relevant(params))
 
 
@@ -173,10 +173,10 @@ def is_tensor_like(value: Any) -> bool:
 
 
 def handle_torch_function(public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
-    """Offer a call to the innermost mode, then to the arguments' types, subclasses first.
+    """Offer a call to the innermost mode, then to the arguments' types, subclasses before their bases.
 
     Raises:
-        TypeError: all returned NotImplemented.
+        TypeError: all handlers returned NotImplemented.
 
     >>> def double(x):
     ...     if torch.overrides.has_torch_function((x,)):
@@ -219,7 +219,7 @@ def _ask(public_api: Any, overloaded: list[Any], types: Any, asked: list[str], a
 
 
 def _full_name(function: Any) -> str:
-    """The qualified name of a function, starting with `torch`, for messages."""
+    """Return the qualified name of a function, starting with `torch`, for messages."""
     name = _plain_name(function)
     owner = getattr(function, "__self__", None)
     if isinstance(owner, property):
@@ -236,7 +236,7 @@ def _plain_name(function: Any) -> str:
 
 
 def _overloaded(values: Iterable[Any]) -> list[Any]:
-    """One value of each type that overrides, subclasses before their bases."""
+    """Return one value of each type that overrides, subclasses before their bases."""
     overloaded: list[Any] = []
     for value in () if disabled.get() else values:
         if overriding(value) and type(value) not in map(type, overloaded):
@@ -246,7 +246,7 @@ def _overloaded(values: Iterable[Any]) -> list[Any]:
 
 
 def relevant(args: Iterable[Any]) -> list[Any]:
-    """The arguments that may be tensors: those themselves, and the elements of sequences."""
+    """Return the arguments, with lists and tuples replaced by their elements: the values that may be tensors."""
     candidates: list[Any] = []
     for arg in args:
         candidates += arg if isinstance(arg, (list, tuple)) else (arg,)
@@ -254,7 +254,7 @@ def relevant(args: Iterable[Any]) -> list[Any]:
 
 
 def call(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any) -> Any:
-    """Offer a call of an operation to the overrides, with its public function and the arguments that are not defaults."""
+    """Offer a call of an operation to overrides, which receive its public function and the non-default arguments."""
     public, args, kwargs = as_called(op, tensors, params, out)
     return handle_torch_function(public, relevant([*tensors, *params, out]), *args, **kwargs)
 
@@ -262,7 +262,7 @@ def call(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], out: 
 def as_called(
     op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any
 ) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
-    """The public function of an operation, and the arguments that are not defaults."""
+    """Return the public function of an operation, and its positional and keyword arguments that are not defaults."""
     arguments = dict(zip(op.tensor_names, (tensors,) if op.variadic else tensors, strict=True))
     arguments.update(zip(op.param_names, params, strict=True))
     passed = {
@@ -279,14 +279,14 @@ def as_called(
     kwargs.update(passed)
     if out is not None:
         kwargs["out"] = out
-    kwargs.pop("workspace", None)  # a node's cache for its derivative rule
+    kwargs.pop("workspace", None)  # a cache that the derivative rule uses
     # Inside a redispatched function, offer the operation itself rather than the public function of its name.
     public = _published(op) if _redispatched.get() is None else op.function
     return public, tuple(args), kwargs
 
 
 def _positional(op: Operation) -> list[str]:
-    """The names of the arguments that may be given by position."""
+    """Return the names of the arguments that may be passed by position."""
     return [name.split("=")[0].strip() for name in op.declaration.split("*")[0].split(",") if name.strip()]
 
 
@@ -297,7 +297,7 @@ def is_published(op: Operation) -> bool:
 
 @functools.cache
 def _published(op: Operation) -> Callable[..., Any]:
-    """The public function with the operation's name if it takes the same arguments, else the operation's function."""
+    """Return the public function with the operation's name if it has the same parameters, else the operation's function."""
     if op.own_arguments:
         return op.function
     public = PUBLISHED.get(op.name, op.function)
@@ -325,7 +325,7 @@ def redispatch_function(func: Callable[..., Any], types: Any, args: Any, kwargs:
 
 
 def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A decorator that makes a function overridable; `dispatcher` says which of its arguments are tensors.
+    """Return a decorator that makes a function overridable; `dispatcher` returns those of its arguments that may be tensors.
 
     >>> @torch.overrides.wrap_torch_function(lambda x: (x,))
     ... def double(x):
@@ -392,7 +392,7 @@ DISPATCHING: set[type] = set()  # subclasses with a `__torch_dispatch__`, which 
 
 
 def prepare_subclass(cls: type) -> None:
-    """Wrap methods and properties of a Tensor subclass to call its `__torch_function__`, unless it overrides nothing."""
+    """Wrap methods and properties of a new Tensor subclass to call its `__torch_function__`, unless it overrides nothing."""
     if cls.__torch_dispatch__ is not getattr(Tensor, "__torch_dispatch__", cls.__torch_dispatch__):  # type: ignore[attr-defined]  # a Tensor class has one
         DISPATCHING.add(cls)
         state.dispatching = True
@@ -419,7 +419,7 @@ def prepare_subclass(cls: type) -> None:
 
 def is_offered(name: str, attribute: Any) -> bool:
     """Whether calls of this method of Tensor, or uses of this attribute, are offered to overrides."""
-    alias = isinstance(attribute, FunctionType) and attribute.__name__ != name  # as `__matmul__` for `matmul`
+    alias = isinstance(attribute, FunctionType) and attribute.__name__ != name  # such as `__matmul__` for `matmul`
     named = name in OFFERED_DUNDERS or name in OPERATORS or name in OPERATOR_METHODS or (alias and name.startswith("__"))
     return name not in NOT_OFFERED and (named or not name.startswith("_"))
 
@@ -430,7 +430,7 @@ def offered(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def known_as(function: Callable[..., Any], operator: str) -> Callable[..., Any]:
-    """The method that `__torch_function__` receives for an operator computed by this function."""
+    """Return the method that `__torch_function__` receives for `operator`: `Tensor.add` for `__add__`, else `function`."""
     known: Callable[..., Any] = getattr(Tensor, OPERATOR_METHODS[operator]) if operator in OPERATOR_METHODS else function
     return known
 
@@ -492,7 +492,7 @@ def offer_function(
     kwargs: dict[str, Any],
     out: Any,
 ) -> Any:
-    """Offer a call of a `public` function, implemented by `body`, to overrides; without any, compute it."""
+    """Offer a call of a `public` function, implemented by `body`, to overrides; without overrides, call `compute`."""
     options = kwargs if out is None else {**kwargs, "out": out}
     values = [] if public.__name__ in _TAKE_ANY_DATA else relevant([*args, *options.values()])
     if not wanted(values, name=public.__name__):
@@ -515,7 +515,7 @@ def offered_as(spelled: Callable[..., tuple[Any, ...]]) -> Callable[[C], C]:
     return decorate
 
 
-_TAKE_ANY_DATA = ("tensor", "as_tensor", "asarray")  # offered to modes only, whatever the data is
+_TAKE_ANY_DATA = ("tensor", "as_tensor", "asarray")  # offered to modes only, regardless of the type of the data
 
 
 def offer_method(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -526,14 +526,14 @@ def offer_method(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
 
 
 def offer_operand(operator: str, self: Any, other: Any) -> Any:
-    """Return the result of an operator with a non-tensor operand: NotImplemented unless the operand overrides it."""
+    """Offer an operator to its non-tensor operand; NotImplemented if the operand does not override calls."""
     if not may_override((other,)):
         return NotImplemented
     return offer_operator(OPERATOR_METHODS.get(operator, operator), (self, other), {})
 
 
 def offer_operator(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """`offer_method` for an operator: if all return NotImplemented, Python tries the other operand's reflected operator."""
+    """Call `offer_method` for an operator; NotImplemented if all handlers refuse, so that Python tries the reflected operator."""
     try:
         return offer_method(name, args, kwargs)
     except TypeError:
@@ -549,7 +549,7 @@ def _remember_ordinary_types(args: tuple[Any, ...]) -> None:
 
 
 def _as_called(body: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Drop arguments equal to their defaults: the caller has probably not passed them."""
+    """Drop arguments that are their defaults: the caller has probably not passed them."""
     parameters = inspect.signature(body).parameters
     defaults = [p.default for p in parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
     if len(args) == len(defaults):
@@ -561,12 +561,12 @@ def _as_called(body: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tupl
 
 
 def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
-    """Whether `func` is a method of Tensor, or the `__get__` of a property of it."""
+    """Whether `func` is a method of Tensor, or the `__get__` of one of its properties."""
     return _plain_name(func) == "__get__" or getattr(Tensor, _plain_name(func), None) is func
 
 
 def _torch_dispatch(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """Call the operation: the default `__torch_dispatch__` overrides nothing."""
+    """Implement `Tensor.__torch_dispatch__`, which overrides nothing: call the operation."""
     return func(*args, **(kwargs or {}))
 
 

@@ -15,7 +15,7 @@ from .out_rules import Out
 
 __all__ = ["ONLY_KERNELS", "OPTIONS", "Operation", "Out"]
 
-ONLY_KERNELS = "<kernels>"  # as `requires`: no library has an extension of this name, so that only kernels compute
+ONLY_KERNELS = "<kernels>"  # for `requires`: the name of no extension, so that only kernels compute the operation
 
 Forward = Callable[..., Any]  # `(xp, tensors..., /, parameters...)`; without a slash every argument is a tensor
 Rule = Callable[..., Any]  # `(F, g, names...)`
@@ -23,17 +23,17 @@ Rule = Callable[..., Any]  # `(F, g, names...)`
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Operation:
-    """One operation.  All options are declared, documented and given their defaults here, and nowhere else."""
+    """One operation.  All options, with their documentation and defaults, are declared here and nowhere else."""
 
     name: str
     forward: Forward
-    """Computes the results from raw arrays.  `*tensors` in place of single tensors takes a sequence of them."""
+    """Computes the results from raw arrays.  With `*tensors`, the operation takes a sequence of tensors."""
     rules: Mapping[str, Rule] = field(default_factory=dict)
-    """The derivative rule (vjp) of each tensor argument, by its name.  The parameters of a rule after `F` and `g` are what a call
-    saves for it: a tensor argument, `out`, one of the `results`, a parameter, `<argument>_shape`, or `needs` (for each edge,
-    whether its gradient is wanted)."""
+    """The derivative rule (vjp) of each tensor argument, by its name.  The parameters of a rule after `F` and `g` name the values
+    that a call saves for it: a tensor argument, `out`, one of the `results`, a parameter, `<argument>_shape`, or `needs` (for
+    each edge, whether its gradient is requested)."""
     vjp: Rule | None = None
-    """One rule that computes the gradients of all tensor arguments, for when they share work."""
+    """One rule that computes the gradients of all tensor arguments, used instead of `rules` where they share work."""
     nondifferentiable: tuple[str, ...] = ()
     """The tensor arguments that `vjp` has no gradient for."""
 
@@ -41,33 +41,33 @@ class Operation:
 
     doc: str = ""
     public: bool = True
-    """Whether there is a function of that name."""
+    """Whether the operation is a public function of `torch`."""
     method: bool = True
-    """Whether there is a method of that name."""
+    """Whether the operation is a method of Tensor."""
     inplace: bool = False
-    """Whether there is a `name_`."""
+    """Whether there is an in-place method `name_`."""
     out: bool | Out | None = None
-    """Whether there is `out=`: by default, unless the result is a view or there is a list of results.  Or the rules for it."""
+    """Whether the function takes `out=`, or the rules for it.  Default: True unless the result is a view or a list."""
     aliases: tuple[str, ...] = ()
-    """Further names, of function and method."""
+    """Further names of the function and the method."""
     dunders: tuple[str, ...] = ()
     """The operators that call it, such as `__mul__` and `__rmul__`."""
     signature: str = ""
-    """The public signature, where the parameters come in another order than in `forward`."""
+    """The public signature as source, if its parameters are in another order than in `forward`."""
     own_arguments: bool = False
     """Whether the public function of this name has other parameters: `__torch_function__` then receives this operation."""
 
     # --- dtypes ---
 
     promote: str = "same"
-    """How dtypes are promoted, which decides the dtype that is computed in and that of the result: a key of `PROMOTIONS`."""
+    """The dtype promotion, a key of `PROMOTIONS`: it decides the dtype to compute in and the result's dtype."""
     dtypes: str = "all"
-    """The dtypes that are supported: a key of `DTYPES`."""
+    """The supported dtypes, a key of `DTYPES`."""
     keeps_dtype: tuple[str, ...] = ()
     """Tensor arguments that keep their own dtype, such as masks and indices."""
     scalars: bool | tuple[str, ...] = True
-    """Whether Python numbers are accepted in place of tensors, where several tensors are promoted to a common dtype; or the
-    names of the arguments for which they are."""
+    """Whether Python numbers are accepted for tensor arguments, or the names of the arguments that accept them.  Only for
+    promotions to a common dtype."""
     numbers_alone: bool = False
     """Whether all tensor arguments may be Python numbers, as in `torch.mul(2, 3)`."""
     exact_numbers: bool = False
@@ -75,12 +75,12 @@ class Operation:
     real_is_identity: bool = False
     """Whether the result for a real array is that array itself."""
     check: Callable[..., None] | None = None
-    """Raises if PyTorch refuses the dtypes of the tensor arguments. Called with the tensors, before a cast and after an error."""
+    """Called with the tensor arguments; raises if PyTorch refuses their dtypes."""
 
     # --- results ---
 
     results: tuple[str, ...] = ()
-    """Names of the results, where there are several."""
+    """The names of the results, if there are several."""
     result_promotions: tuple[str, ...] = ()
     """For each result, the key of `PROMOTIONS` that determines its dtype."""
     returns_list: bool = False
@@ -88,30 +88,30 @@ class Operation:
     view: bool = False
     """Whether the result shares memory with the first argument."""
     writes: tuple[int, ...] = ()
-    """The positions of arrays that the kernel writes to, so that recorded steps keep the call."""
+    """The positions of arguments that the kernel writes to: a recorded step must not drop such a call."""
     column_major: tuple[str, ...] = ()
-    """The results (`("out",)` where there is one) that are column-major in memory, as LAPACK writes them."""
+    """The names of results (`"out"` for a single one) that are column-major in memory, as LAPACK writes them."""
     requires: str | None = None
-    """The optional part of the array API that the forward needs, such as `"linalg.svd"`.  For libraries without it, the operation
-    is computed on the CPU."""
+    """The optional array API function that the forward calls, such as `"linalg.svd"`.  If a backend's library lacks it, the
+    operation is computed on the CPU."""
 
     # --- the node, as PyTorch shows it ---
 
     grad_fn: str | tuple[str, str] = ""
-    """The name of the node's class; by default from the name of the operation, as in `MulBackward0`.  Or two names, of which the
-    second is that of PyTorch's other overload: for a call with `dim`, or for a reflected operator, as in `number - tensor`."""
+    """The name of the node's class; by default derived from the operation's name, as in `MulBackward0`.  Or two names: the second
+    is for calls of PyTorch's other overload, with `dim` or as a reflected operator (`number - tensor`)."""
     decompose: Callable[[Node], None] | None = None
-    """Replaces the node by the several that PyTorch records, when a user inspects the graph."""
+    """Replaces the node by the nodes that PyTorch records, when a user inspects the graph."""
 
-    # --- generated from all this, once, by `op()` ---
+    # --- generated once, by `op()` ---
 
     function: Callable[..., Any] = field(init=False, repr=False)
     """The public function."""
     record: Callable[..., Any] = field(init=False, repr=False)
-    """Wraps the arrays that a kernel has returned as tensors, and makes the node of the call."""
+    """Wraps the arrays that a kernel returned as tensors, and creates the node of the call."""
 
     def complete(self, function: Callable[..., Any], record: Callable[..., Any] | None) -> None:
-        """Add the functions that are generated from the record.  `op()` calls this once."""
+        """Set the functions that `op()` has generated from the record.  Called once."""
         object.__setattr__(self, "function", function)
         if record is not None:
             object.__setattr__(self, "record", record)
@@ -127,7 +127,7 @@ class Operation:
 
     @cached_property
     def variadic(self) -> bool:
-        """Whether it takes a sequence of tensors."""
+        """Whether the operation takes a sequence of tensors."""
         return bool(self.forward.__code__.co_flags & inspect.CO_VARARGS)
 
     @cached_property
@@ -139,17 +139,17 @@ class Operation:
 
     @cached_property
     def param_names(self) -> tuple[str, ...]:
-        """The names of the other parameters."""
+        """The names of the parameters that are not tensor arguments."""
         return self._positional_params + self._keyword_only
 
     @cached_property
     def kernel_params(self) -> tuple[str, ...]:
-        """The parameters that the kernel receives: not `dtype`, for which the input is cast before the kernel is called."""
+        """The parameters that the kernel receives: all except `dtype`, as the input is cast before the kernel is called."""
         return tuple(name for name in self.param_names if name != "dtype")
 
     @cached_property
     def defaults(self) -> dict[str, Any]:
-        """The default values of arguments."""
+        """The default values of parameters, by name."""
         code = self.forward.__code__
         positional: tuple[Any, ...] = self.forward.__defaults__ or ()
         names = code.co_varnames[code.co_argcount - len(positional) : code.co_argcount]
@@ -162,12 +162,12 @@ class Operation:
 
     @cached_property
     def primary(self) -> str:
-        """The tensor argument that decides the dtype and the device."""
+        """The name of the tensor argument that decides the dtype and the device."""
         return next(name for name in self.tensor_names if name not in self.keeps_dtype)
 
     @cached_property
     def number_names(self) -> tuple[str, ...]:
-        """The tensor arguments that may be Python numbers."""
+        """The names of the tensor arguments that may be Python numbers."""
         if self.promote not in COMMON or len(self.tensor_names) == 1 or not self.scalars:
             return ()
         allowed: tuple[str, ...] = self.tensor_names if isinstance(self.scalars, bool) else self.scalars
@@ -175,12 +175,12 @@ class Operation:
 
     @cached_property
     def differentiable(self) -> bool:
-        """Whether there is any derivative rule."""
+        """Whether the operation has a derivative rule."""
         return bool(self.rules) or self.vjp is not None
 
     @cached_property
     def edge_names(self) -> tuple[str, ...]:
-        """The tensor arguments that a node has edges to."""
+        """The names of the tensor arguments that get a gradient, in the order of the node's edges."""
         excluded = self.nondifferentiable if self.vjp or self.variadic else {*self.tensor_names} - self.rules.keys()
         return tuple(name for name in self.tensor_names if name not in excluded)
 
@@ -191,12 +191,12 @@ class Operation:
 
     @cached_property
     def out_rules(self) -> Out:
-        """What its `out=` may be."""
+        """The rules for `out=`."""
         return self.out if isinstance(self.out, Out) else Out(0)
 
     @cached_property
     def declaration(self) -> str:
-        """The parameters of the public function as source, without `out=`."""
+        """The source of the public function's parameters, without `out=`."""
         if self.signature:
             return self.signature
         parts = [self._declare(name) for name in (*self.tensor_names, *(() if self.variadic else self._positional_params))]
@@ -212,7 +212,7 @@ class Operation:
 
     @property
     def overload_node_name(self) -> str | None:
-        """The name of the node of PyTorch's other overload, if the record has one."""
+        """The node's name for PyTorch's other overload, or None: the second name in `grad_fn`."""
         return None if isinstance(self.grad_fn, str) else self.grad_fn[1]
 
     @property

@@ -30,7 +30,7 @@ _NARROW = {
 
 
 def raw_kernel(name: str, key: DispatchKey) -> Callable[..., Any]:
-    """The operation `name` on raw arrays of one dispatch key, called as `F.name` in derivative rules."""
+    """Return the operation `name` as a function of raw arrays of one dispatch key: `F.name` in derivative rules."""
     if name in OPS:
         return _on_sequence(OPS[name], key[name][0]) if OPS[name].variadic else key[name][0]
     if name in FORMULAS:
@@ -40,12 +40,12 @@ def raw_kernel(name: str, key: DispatchKey) -> Callable[..., Any]:
 
 
 def _on_sequence(record: Operation, kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel of separate arrays as a function of a sequence of arrays, which is how the public function is called."""
+    """Convert a kernel that takes arrays as separate arguments to a function of a sequence of arrays."""
     return lambda arrays, *params: kernel(*arrays, **dict(zip(record.param_names, params, strict=False)))
 
 
 def _composite_on_arrays(function: Callable[..., Any], key: DispatchKey) -> Callable[..., Any]:
-    """A composite as a function of raw arrays."""
+    """Convert a composite to a function of raw arrays."""
 
     def on_arrays(*args: Any, **kwargs: Any) -> Any:
         tensors = [wrap(arg, key) if isinstance(arg, key.array_type) else arg for arg in args]
@@ -56,7 +56,7 @@ def _composite_on_arrays(function: Callable[..., Any], key: DispatchKey) -> Call
 
 
 def resolve(name: str, key: DispatchKey) -> tuple[Callable[..., Any], Any]:
-    """The kernel that computes `name` for arguments of `key`, casts included, and the dispatch key of its result."""
+    """Return the kernel that computes `name` for arguments of `key`, including casts, and the result's dispatch key."""
     record = OPS[name]
     if key.dtype.category not in DTYPES[record.dtypes]:
         raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{key.dtype.legacy_name}'")
@@ -102,23 +102,23 @@ def resolve(name: str, key: DispatchKey) -> tuple[Callable[..., Any], Any]:
 
 
 def _half_kernel(name: str, key: DispatchKey) -> Callable[..., Any] | None:
-    """The kernel that takes half precision as it is, if `key` is of half precision and the backend has one."""
+    """Return the backend's kernel that computes in half precision without casts, if `key` has such a dtype; else None."""
     return key.backend.half_kernels.get(name) if key.dtype in dtypes.HALF else None
 
 
 def is_on_host(record: Operation, backend: Backend) -> bool:
-    """Whether the CPU computes an operation because a library lacks the optional part of the standard that it needs."""
+    """Whether the CPU computes an operation because the backend's library lacks the array API function in `requires`."""
     return record.requires is not None and record.name not in backend.all_kernels and not _has(backend.xp, record.requires)
 
 
 @cache
 def _kernel_of_forward(record: Operation, backend: Backend) -> Callable[..., Any]:
-    """The kernel built from the forward. It is shared by all dtypes, so that casts do not cause another compilation."""
+    """Return the kernel built from the forward. All dtypes share it, so that casts cause no further compilation."""
     return backend.compile_forward(record.name, partial(record.forward, backend.forward_xp))
 
 
 def _column_major(kernel: Callable[..., Any], backend: MutableBackend, chosen: list[bool]) -> Callable[..., Any]:
-    """The kernel, with those of its results that are `chosen` in column-major order."""
+    """Wrap a kernel to return results in column-major order, where `chosen` is True for the result."""
     by_columns = backend.by_columns
     if len(chosen) == 1:
         return lambda *args: by_columns(kernel(*args))
@@ -128,14 +128,14 @@ def _column_major(kernel: Callable[..., Any], backend: MutableBackend, chosen: l
 
 
 def _has(xp: Any, path: str) -> bool:
-    """Whether a library has an optional part of the array API."""
+    """Whether a library has an optional array API function, such as `linalg.svd`."""
     for name in path.split("."):
         xp = getattr(xp, name, None)
     return xp is not None
 
 
 def _casting(kernel: Callable[..., Any], record: Operation, key: DispatchKey, compute: dtype) -> Callable[..., Any]:
-    """The kernel, with its arguments of the dtype of `key` cast to the dtype that is computed in."""
+    """Wrap a kernel to cast its array arguments from the dtype of `key` to `compute`."""
     astype, from_dtype, to_dtype = key.backend.astype, key.raw_dtype, key.to(compute).raw_dtype
     count = None if record.variadic else len(record.tensor_names)
 
@@ -149,7 +149,7 @@ def _casting(kernel: Callable[..., Any], record: Operation, key: DispatchKey, co
 
 
 def _casting_back(kernel: Callable[..., Any], result: DispatchKey, *computed: dtype) -> Callable[..., Any]:
-    """The kernel, with results of the `computed` dtypes cast to that of `result`."""
+    """Wrap a kernel to cast results of the `computed` dtypes to that of `result`."""
     astype, to_dtype = result.backend.astype, result.raw_dtype
     raw_dtypes = result.backend.dtypes
     from_dtypes = [raw_dtypes[dtype] for dtype in computed if dtype in raw_dtypes]  # None would not compare in all libraries
@@ -167,7 +167,7 @@ def _casting_back(kernel: Callable[..., Any], result: DispatchKey, *computed: dt
 def _unknown_kernels(names: Iterable[str]) -> list[str]:
     """Return the kernel names that are unknown to flambeau.  Optimizers' kernels end in `_step`."""
     if not all(_is_known(name) for name in names):
-        for part in ("fft", "linalg", "special", "layouts.sparse"):  # which define operations when they are first used
+        for part in ("fft", "linalg", "special", "layouts.sparse"):  # these define operations when they are imported
             import_module(f"flambeau.{part}")
     return [name for name in names if not _is_known(name)]
 

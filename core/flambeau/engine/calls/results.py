@@ -1,4 +1,4 @@
-"""Wrapping the arrays that kernels return: as tensors, views, and named tuples of several results."""
+"""Wrap the arrays that kernels return as tensors, views, and named tuples of several results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["result_type", "several", "view_of"]
 
 
 def view_of(array: Any, key: DispatchKey, record: Operation, base: Tensor, params: tuple[Any, ...]) -> Tensor:
-    """A tensor that shares memory with `base`."""
+    """Wrap an array that shares memory with `base` as a view of it."""
     result = wrap(array, key)
     storage = base._storage or base._own_storage()
     result._storage = storage
@@ -26,7 +26,7 @@ def view_of(array: Any, key: DispatchKey, record: Operation, base: Tensor, param
 
 
 def several(record: Operation, arrays: Sequence[Any], keys: Any, tensors: Sequence[Tensor], params: tuple[Any, ...]) -> Any:
-    """Wrap the results of an operation that has several."""
+    """Wrap the arrays of an operation with several results, and record the call if a tensor requires a gradient."""
     keys = keys if type(keys) is tuple else (keys,) * len(arrays)
     tracked = False
     for tensor in tensors:
@@ -57,7 +57,7 @@ _result_types: dict[str, Any] = {}
 
 
 def result_type(record: Operation) -> Any:
-    """The type that holds several results: `tuple`, or a named tuple that prints as PyTorch's."""
+    """Return the type for several results: `tuple`, or a named tuple that prints as PyTorch's."""
     cls = _result_types.get(record.name)
     if cls is None:
         cls = make(record.name.removesuffix("_dim"), record.results) if record.results else tuple

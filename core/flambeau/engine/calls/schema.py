@@ -1,6 +1,6 @@
 """Schemas of operators in ATen notation: `add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor`.
 
-`parse` reads a schema, `derive` makes the schema of a public function from its signature.
+`parse` reads a schema; `derive` builds the schema of a public function from its signature.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def _fits(kind: str, value: Any) -> bool:
 
 
 def _spoken(kind: str) -> str:
-    """The name of a type in messages."""
+    """Return the name of a schema type as PyTorch's messages have it: `Optional[int]` for `int?`."""
     if kind.endswith("?"):
         return f"Optional[{_spoken(kind[:-1])}]"
     if kind.endswith("]"):

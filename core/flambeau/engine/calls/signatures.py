@@ -2,7 +2,7 @@
 
 PyTorch accepts `axis` for `dim`, `keepdims` for `keepdim`, `x`, `a` and `x1` for `input`, and `x2` for `other`, as in
 `torch.sum(x, axis=0, keepdims=True)`.  Generated functions collect such names in `**numpy_names`.  If it is not empty, the fast
-path is skipped, and `call_with_torch_names` calls the function again.
+path is skipped, and `call_with_torch_names` calls the function again with PyTorch's names.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class _Required:
         return "<required>"
 
 
-REQUIRED = _Required()  # the default of a required parameter that may be given by another name
+REQUIRED = _Required()  # the default of a required parameter that may be passed by a NumPy name
 
 
 def missing(function: str, parameter: str) -> TypeError:
@@ -35,19 +35,19 @@ class NumpyNames(NamedTuple):
     """How a function accepts NumPy's names for its parameters."""
 
     declared: list[str]
-    """The declarations of its parameters."""
+    """The declarations of the function's parameters."""
     required: list[str]
-    """The required parameters, which have the default `REQUIRED`."""
+    """The required parameters, now declared with the default `REQUIRED`."""
     catches_all: bool
     """Whether `**numpy_names` was added, which then must be empty on the fast path."""
     lines: list[str]
-    """Lines for the slow path, which call the function again by PyTorch's names."""
+    """Source lines for the slow path, which call the function again with PyTorch's names."""
 
 
 def with_numpy_names(declared: Sequence[str], function: str, name: str) -> NumpyNames | None:
-    """Let a function accept NumPy's names for its parameters; None if NumPy has no other names for them.
+    """Return how to let a function accept NumPy's parameter names; None if its parameters have no NumPy names.
 
-    `function` is the source of an expression for the function itself, and `name` its name in error messages.
+    `function` is an expression, as source, for the function itself, and `name` is its name in error messages.
     """
     names = [text.lstrip("*").partition("=")[0] for text in declared]
     renamed = {meant for alias, meant in NUMPY_NAMES.items() if alias not in names}
@@ -75,7 +75,7 @@ def with_numpy_names(declared: Sequence[str], function: str, name: str) -> Numpy
 
 
 def _names(positional: Sequence[str]) -> str:
-    """The source of the names of positional parameters, without `*args`."""
+    """Return the source of a tuple of the positional parameters' names, without `*args`."""
     return "(" + "".join(f"{name!r}, " for name in positional if not name.startswith("*")) + ")"
 
 
@@ -111,13 +111,13 @@ def call_with_torch_names(
 
 
 def packed(positional: Sequence[str], keywords: Sequence[str]) -> str:
-    """The source of a call's arguments as a tuple and a dictionary."""
+    """Return the source of a call's arguments as a tuple and a dictionary."""
     options = ", ".join(name if name.startswith("**") else f"{name!r}: {name}" for name in keywords)
     return f"({''.join(f'{name}, ' for name in positional)}), {{{options}}}"
 
 
 def signature_of(function: Callable[..., Any]) -> inspect.Signature:
-    """The signature of a function, without the wrappers around it."""
+    """Return the signature of the function inside all wrappers."""
     innermost: Any = inspect.unwrap(function, stop=lambda wrapper: hasattr(wrapper, "__signature__"))
     return inspect.signature(innermost)
 
@@ -125,9 +125,9 @@ def signature_of(function: Callable[..., Any]) -> inspect.Signature:
 def declarations(
     function: Callable[..., Any], key: str, namespace: dict[str, Any]
 ) -> tuple[list[str], list[str], list[str], list[str]]:
-    """The declarations of a function's parameters, the names passed on by position and by keyword, and the required ones.
+    """Return the parameters' declarations, the names to pass on by position and by keyword, and the required names.
 
-    Defaults are stored in `namespace`, under names that begin with `default_` and the key.
+    Defaults are stored in `namespace`, under the names `default_<key>_<parameter>`.
     """
     declared: list[str] = []
     positional: list[str] = []
@@ -165,5 +165,5 @@ def add_out(declared: list[str]) -> None:
 
 
 def passed_on(positional: Sequence[str], keywords: Sequence[str]) -> str:
-    """The source of the arguments of a call that passes all parameters on."""
+    """Return the source of the arguments of a call that passes on all parameters."""
     return ", ".join([*positional, *(name if name.startswith("**") else f"{name}={name}" for name in keywords)])

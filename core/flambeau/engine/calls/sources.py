@@ -1,4 +1,4 @@
-"""The source of an operation's functions: the public one, its operators, and the one that records a call.
+"""Generate the source of an operation's functions: the public function, its operators, and the one that records a call.
 
 In the common case, plain tensors of one dispatch key, a call runs straight-line code (the fast path); anything else is passed to
 `dispatch`.
@@ -34,7 +34,7 @@ __all__ = ["function_source", "record_source", "sequence_fast_path_source", "sig
 
 
 def signature(record: Operation, with_out: bool = True) -> inspect.Signature:
-    """The public signature, for `inspect`, documentation and the stub files."""
+    """Return the public signature, for `inspect`, documentation and the stub files."""
     parameter_kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
     parameters = []
     for part in (_full_declaration(record) if with_out else record.declaration).split(", "):
@@ -48,14 +48,14 @@ def signature(record: Operation, with_out: bool = True) -> inspect.Signature:
 
 
 def _full_declaration(record: Operation) -> str:
-    """The parameters of the public function, with `out=` where it has that."""
+    """Return the source of the public function's parameters, including `out=` if it has one."""
     if not record.has_out:
         return record.declaration
     return record.declaration + (", out=None" if "*" in record.declaration else ", *, out=None")
 
 
 def source(name: str) -> str:
-    """The Python source generated for an operation's public function.
+    """Return the Python source generated for an operation's public function.
 
     >>> print(source("exp").splitlines()[0])
     def exp(input=REQUIRED, *, out=None, **numpy_names):
@@ -64,10 +64,10 @@ def source(name: str) -> str:
 
 
 def function_source(record: Operation, dunder: str | None = None, native: bool = False) -> str:
-    """The source of the public function, or of the operator `dunder`.
+    """Return the source of the public function, or of the operator `dunder`.
 
-    With `native`, the source is of a function that does not bind as a method where a class holds it, as PyTorch's compiled
-    functions do not: see `_bound_to` in `wrappers.py`, which fills its hidden first parameter.
+    With `native`, the function has a hidden first parameter `NATIVE`, which `_bound_to` in `wrappers.py` binds.  So it does not
+    become a method as an attribute of a class, like PyTorch's compiled functions.
     """
     name, tensors, params = record.name, record.tensor_names, record.param_names
     NAMESPACE[f"op_{name}"] = record
@@ -107,7 +107,7 @@ def function_source(record: Operation, dunder: str | None = None, native: bool =
 
 
 def _shape(record: Operation) -> str:
-    """The template for the operation's kind of result."""
+    """Return the template for the operation's kind of result."""
     if record.returns_list or (record.results and record.view):
         return LIST_OF_RESULTS
     if record.results:
@@ -122,9 +122,9 @@ def _is_optional(record: Operation, tensor: str) -> bool:
 
 
 def _fast_path_conditions(record: Operation, operands: Sequence[str], has_out: bool) -> list[str]:
-    """The conditions under which a call has plain tensors of one dispatch key and no special options.
+    """Return the conditions, as source, under which a call has plain tensors of one dispatch key and no special options.
 
-    The `operands` are plain or without a key after `as_operand`: comparing their keys suffices.
+    After `as_operand`, `operands` are plain tensors or have the key None, so that only their keys are compared.
     """
     conditions = []
     for tensor in record.tensor_names:
@@ -142,9 +142,9 @@ def _fast_path_conditions(record: Operation, operands: Sequence[str], has_out: b
 
 
 def _operand_lines(record: Operation, tensor: str) -> list[str]:
-    """Lines that turn a Python number into a tensor."""
+    """Return source lines that convert a Python number to a tensor."""
     lines = [f"if type({tensor}) not in FAST:"]
-    if record.check is not None:  # a number may be refused where a tensor of the same value is not
+    if record.check is not None:  # `check` refuses some bools whose converted tensor it would accept
         lines += [f"    if type({tensor}) is bool:", f"        op_{record.name}.check({', '.join(record.tensor_names)})"]
     return [*lines, f"    {tensor} = as_operand({tensor}, {record.primary})"]
 
@@ -154,7 +154,7 @@ def _array_of(record: Operation, tensor: str) -> str:
 
 
 def _record_lines(record: Operation, shape: str) -> list[str]:
-    """Lines that record the call where a tensor requires a gradient."""
+    """Return source lines that record the call if a tensor requires a gradient."""
     if not record.differentiable:
         return []
     tracked = " or ".join(
@@ -171,7 +171,7 @@ def _record_lines(record: Operation, shape: str) -> list[str]:
 
 
 def _operator_lines(record: Operation, dunder: str) -> list[str]:
-    """Lines in which an operator rejects invalid operands, and offers the call to an operand that overrides it."""
+    """Return source lines that reject invalid operands of an operator, and offer the call to an operand that overrides it."""
     if len(record.tensor_names) < 2:
         return []
     primary, other = record.primary, record.tensor_names[1]
@@ -188,7 +188,7 @@ def _operator_lines(record: Operation, dunder: str) -> list[str]:
 
 
 def sequence_fast_path_source(record: Operation) -> str:
-    """The source of the fast path of an operation on a sequence of tensors: all in one loop, as sequences are short."""
+    """Return the source of the fast path of an operation on a sequence of tensors: one loop over the tensors."""
     NAMESPACE[f"op_{record.name}"] = record
     options = ", ".join(f"{param}={param}" for param in record.kernel_params)
     params = _tuple(record.param_names)
@@ -200,7 +200,7 @@ def _tuple(names: Sequence[str]) -> str:
 
 
 def record_source(record: Operation) -> str:
-    """The source of `record_<name>`, which wraps the result of the kernel and, where grad mode is on, makes its node."""
+    """Return the source of `record_<name>`, which wraps the kernel's result and, in grad mode, creates its node."""
     name, tensors, params = record.name, record.tensor_names, record.param_names
     NAMESPACE[f"node_{name}"] = make_node_class(record)
     NAMESPACE[f"op_{name}"] = record
@@ -232,7 +232,7 @@ def _edges_source(record: Operation) -> str:
 
 
 def _saves_source(record: Operation) -> list[str]:
-    """Lines that save the values for derivative rules on the node, if the arguments of those rules require a gradient."""
+    """Return source lines that save a rule's values on the node, if the rule's argument requires a gradient."""
     lines = []
     for name, wanted_by in wanted_by_rules(record).items():
         condition = _any_requires(record, wanted_by)
@@ -261,7 +261,7 @@ def _saves_source(record: Operation) -> list[str]:
 
 
 def _any_requires(record: Operation, names: Sequence[str]) -> str:
-    """The condition under which one of the arguments requires a gradient."""
+    """Return the condition, as source, that one of the arguments requires a gradient."""
     if record.variadic or record.vjp:
         return "True"
     return " or ".join(

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMULAS", "FUSED", "OPS", "PUBLIC"]
 
-OPS: dict[str, Operation] = {}  # every record
-PUBLIC: dict[str, Callable[..., Any]] = {}  # every function of the `torch` namespace, records and composites
-FORMULAS: dict[str, Callable[..., Any]] = {}  # gradients written as functions of `F`
-FUSED: set[str] = set()  # the names of kernels that some function uses directly, and that belong to no operation
+OPS: dict[str, Operation] = {}  # all records
+PUBLIC: dict[str, Callable[..., Any]] = {}  # all functions of the `torch` namespace, operations and composites
+FORMULAS: dict[str, Callable[..., Any]] = {}  # helper functions of derivative rules, written as functions of `F`
+FUSED: set[str] = set()  # names of backend kernels that are no operation, such as `sparse_product`

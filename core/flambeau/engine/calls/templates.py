@@ -1,4 +1,4 @@
-"""The source of generated functions: one template for each shape of call.
+"""Templates for the source of generated functions, one for each kind of call.
 
 `fill` replaces the placeholders.  A placeholder alone on its line is replaced by zero or more lines.  Names in the code, such as
 `FAST`, `recover` and `dispatch`, are defined in `codegen.NAMESPACE`.

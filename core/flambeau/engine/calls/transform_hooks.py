@@ -1,6 +1,6 @@
-"""Hooks by which calls reach the transforms, which are in a layer above: each transform sets its own when it is loaded.
+"""Hooks through which calls reach transforms, which are in a higher layer and set their hooks when they are imported.
 
-The defaults serve a process in which the transform has not been loaded, and in which none of its tensors can exist.
+The defaults apply until a transform is imported: before that, no tensor of the transform exists.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ class BatchHooks:
     """The hooks of `vmap`."""
 
     def lift(self, tensor: Tensor, levels: Any) -> Tensor:
-        """The tensor batched at all of these levels. At levels that are new to it, all members share its value."""
+        """Return the tensor batched at all of `levels`. At new levels, all members of the batch share its value."""
         return tensor
 
     def align(self, tensors: Sequence[Any]) -> tuple[Any, ...]:
-        """The arguments of a call, all batched at every level at which one of them is."""
+        """Return the arguments of a call, each batched at all levels at which any of them is batched."""
         return tuple(tensors)
 
     def loop(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call a function for each member of a batch in turn."""
+        """Call a function separately for each member of a batch."""
         return function(*args, **kwargs)
 
     def generator(self, raw: Any, place: device) -> Any:
-        """A backend's generator as one that draws for all members of the batch."""
+        """Wrap a backend's random generator to draw for all members of the batch."""
         return raw
 
     def sampled(self, array: Any, key: Any) -> Tensor:
-        """The samples drawn by such a generator as a tensor."""
+        """Wrap an array drawn by a generator of `generator()` as a batched tensor."""
         raise NotImplementedError
 
 
@@ -49,7 +49,7 @@ class ForwardHooks:
     """The hooks of forward-mode differentiation; called only while `state.forward_levels` is positive."""
 
     def propagate(self, op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], compute: Callable[[], Any]) -> Any:
-        """The result of a call with its tangent; NotImplemented if no argument has a tangent."""
+        """Compute a call and the tangent of its result; NotImplemented if no argument has a tangent."""
         return NotImplemented
 
     def has_tangent(self, tensors: Sequence[Any]) -> bool:
@@ -57,51 +57,51 @@ class ForwardHooks:
         return False
 
     def along(self, function: Callable[[Tensor], Tensor], tensor: Tensor) -> Tensor:
-        """`function(tensor)` for a linear function, which is applied to the tangent as well."""
+        """Apply a linear function to a tensor and to its tangent."""
         return function(tensor)
 
     def copy(self, source: Tensor, target: Tensor) -> None:
         """Copy the tangents of `source` to `target`, which has the same value."""
 
     def overwrite(self, target: Tensor, source: Tensor) -> None:
-        """The target was overwritten with the value of the source: give it the tangents of the source."""
+        """Copy the tangents of `source` to `target`, which has been overwritten with the value of `source`."""
 
     def follow(self, tensor: Tensor, seen: Tensor) -> None:
-        """The tensor has become another view of its memory: give it the tangents of that view."""
+        """Copy the tangents of `seen` to `tensor`, which has become the same view of its memory."""
 
 
 class Hooks:
-    """The transforms that are loaded."""
+    """The hooks of all upper layers."""
 
     def __init__(self) -> None:
         self.batches: BatchHooks = BatchHooks()
         self.forward: ForwardHooks = ForwardHooks()
         self.materialize: Callable[[Operation, tuple[Any, ...]], tuple[Any, ...]] = lambda op, tensors: tensors
-        """The arguments of a call, with conjugate and negative views copied to new memory if the call needs it."""
+        """Returns the arguments of a call, with lazy conjugate and negative views copied if the operation needs it."""
         self.below_autograd: Callable[[Operation, tuple[Any, ...], tuple[Any, ...], Any], Any]
-        """The result of an operation on tensors of classes with a `__torch_dispatch__`; set by the layer of subclasses."""
+        """Computes an operation on tensors whose class has a `__torch_dispatch__`; set by `flambeau.layouts.subclasses`."""
         self.prepare_dispatching: Callable[[type], None]
-        """Prepares such a class when it is defined; set likewise."""
+        """Prepares a class with a `__torch_dispatch__` when it is defined; set by `flambeau.layouts.subclasses`."""
         self.compute_on_wrappers: Callable[[str, Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
         self.ask_class: Callable[[str, tuple[Any, ...], dict[str, Any]], Any]
-        """What such a class returns for an operator of a name; set likewise."""
+        """Calls `__torch_dispatch__` for the operator of a name; set by `flambeau.layouts.subclasses`."""
         self.operator: Callable[[str, Any, tuple[Any, ...], dict[str, Any]], Any]
-        """The operator of `torch.ops.aten` by which such a class is asked, given a name, the function that computes it, and the
-        arguments; set by the namespace."""
+        """Returns the operator of `torch.ops.aten` that `__torch_dispatch__` receives, given a name, the function that computes
+        it (or None), and the arguments; set by the package `flambeau`."""
         self.sparse: Callable[[str], Any]
-        """What `flambeau.sparse` has under a name, loading it; set by the namespace."""
+        """Imports `flambeau.sparse` and returns its attribute of a name; set by the package `flambeau`."""
         self.nested: Callable[[str], Any]
-        """What `flambeau.nested` has under a name, likewise."""
+        """Imports `flambeau.nested` and returns its attribute of a name; set by the package `flambeau`."""
 
 
 hooks: Final = Hooks()
-LOOPED: list[str] = []  # names of the operations that run separately for each member of a batch
+LOOPED: list[str] = []  # names of functions that `vmap` calls separately for each member of a batch
 
 
 def one_by_one(function: C) -> C:
-    """Let `vmap` call a function for each member of a batch in turn, because its steps depend on the values.
+    """Decorate a function whose steps depend on values, so that `vmap` calls it separately for each member of a batch.
 
-    The results of all members have to be of one shape.
+    The results of all members must have one shape.
     """
     LOOPED.append(function.__name__)
 

@@ -1,13 +1,13 @@
 """Generate wrappers around functions written in Python, from one template.
 
-A *composite*, a function made of operations, does not deal with NumPy's names for parameters (`axis`), with `out=`, with 0-d
-tensors as numbers, with `__torch_function__`, or with PyTorch's error messages.  A wrapper does.  Its source is generated when it
-is first called, in one of three forms:
+A *composite* is a function made of operations.  Its wrapper handles NumPy's parameter names (`axis`), `out=`, 0-d tensors given
+as numbers, `__torch_function__`, and PyTorch's error messages.  The source of the wrapper is generated at the first call, in one
+of three forms:
 
-- a method (`as_method`), or any function that checks its arguments (`checked`);
-- the same with `out=` (`with_out`);
-- a function of a public namespace (`open_to_overrides`): on its fast path, it only tests the types of the arguments; otherwise it
-  passes the call to `__torch_function__`, where there is one.
+- a method (`as_method`), or any function whose arguments are checked (`checked`);
+- a function with an added `out=` (`with_out`);
+- a function of a public namespace (`open_to_overrides`): its fast path only tests the types of the arguments; otherwise, it
+  passes the call to a `__torch_function__`, if an argument or mode has one.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ C = TypeVar("C", bound=Callable[..., Any])
 NO_RULES = Out(0)
 
 _CHECKED_TYPES = {"Tensor", "Tensor | None", "bool", "bool | None", "str"}  # annotations worth the extra call of a wrapper
-_numbers = count()  # a suffix for the names that the code of each wrapper uses
+_numbers = count()  # suffixes for the names in each wrapper's generated code
 
 
 # --- the forms ----------------------------------------------------------------------------------------------------
 
 
 def as_method(function: Any) -> Any:
-    """A composite as a method, wrapped where a parameter has a NumPy name or a type that is worth checking."""
+    """Return a composite for use as a method, wrapped if a parameter has a NumPy name or a checked annotation."""
     code = inspect.unwrap(function).__code__
     names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
     has_names = {*NUMPY_NAMES.values()} & {*names} and not NUMPY_NAMES.keys() & names
@@ -66,7 +66,7 @@ def as_method(function: Any) -> Any:
 
 
 def checked(function: Any) -> Any:
-    """A composite, wrapped so that its arguments are checked before it computes."""
+    """Wrap a composite to check the types of its arguments."""
     wrapper = _generated(function, function)
     return functools.update_wrapper(wrapper, function)
 
@@ -80,9 +80,9 @@ def with_out(function: Out = ..., **facts: Any) -> Callable[[C], C]: ...
 
 
 def with_out(function: Any = NO_RULES, **facts: Any) -> Any:
-    """A composite with an `out=` argument added; `@with_out(Out.OWN_DTYPE)` says which rules hold for it.
+    """Decorate a composite to add an `out=` argument, with rules for it: `@with_out(Out.OWN_DTYPE)`.
 
-    The further options are facts about it: see `Facts`.
+    The other options are facts about the function: see `Facts`.
     """
     if not isinstance(function, Out):
         return add_out_argument(function, NO_RULES)
@@ -91,7 +91,7 @@ def with_out(function: Any = NO_RULES, **facts: Any) -> Any:
 
 
 def add_out_argument(function: Any, rules: Out) -> Any:
-    """A composite with an `out=` argument for which these rules hold."""
+    """Wrap a composite to add an `out=` argument with these rules."""
     wrapper = _generated(function, function, out_rules=rules)
     functools.update_wrapper(wrapper, function)
     wrapper.__dict__["__without_out__"] = function
@@ -100,9 +100,9 @@ def add_out_argument(function: Any, rules: Out) -> Any:
 
 
 def overridable(function: Callable[..., Any], native_in: str = "") -> Callable[..., Any]:
-    """The function, wrapped so that `__torch_function__` of arguments and modes may take over its calls.
+    """Wrap a function so that the `__torch_function__` of arguments and modes can override its calls.
 
-    `native_in` names the module in which it is to be native, as PyTorch's compiled functions are, and so not to bind as a method.
+    If `native_in` is the name of a module, the function becomes a native function of it, which does not bind as a method.
     """
     body = getattr(function, "__without_out__", function)
     has_out = body is not function
@@ -126,7 +126,7 @@ def _generated(
     public: list[Callable[..., Any]] | None = None,
     native: bool = False,
 ) -> FunctionType:
-    """A wrapper of `body`.  If it is `public`, calls off the fast path are offered to overrides, then to `function`."""
+    """Generate a wrapper of `body`.  With `public`, calls off the fast path go to overrides, or else to `function`."""
     key = str(next(_numbers))
     NAMESPACE[f"body_{key}"] = body
     NAMESPACE[f"out_{key}"] = out_rules
@@ -146,7 +146,7 @@ def _generated(
 
 
 class _Parts:
-    """The parts of the source of a wrapper that both of its forms have."""
+    """The parts of a wrapper's source that both templates use."""
 
     def __init__(self, name: str, body: Callable[..., Any], key: str, has_out: bool) -> None:
         self.declared, self.positional, self.keywords, self.required = declarations(body, key, NAMESPACE)
@@ -201,7 +201,7 @@ def _method_source(name: str, body: Callable[..., Any], key: str, has_out: bool)
 
 
 def _lines_with_out(body: Callable[..., Any], key: str, parts: _Parts) -> list[str]:
-    """The lines that return the result of a call, or write it into `out`."""
+    """Return source lines that return the result of a call, or write it into `out`."""
     modules = [module for module in body.__module__.split(".") if module in ("fft", "linalg")]
     name = "_".join([*modules, body.__name__])
     takes_dtype = "dtype" in parts.keywords and Out.SETS_DTYPE in NAMESPACE[f"out_{key}"]
@@ -236,7 +236,7 @@ def _with_out_parameter(signature: inspect.Signature) -> inspect.Signature:
 
 
 class _Namespace:
-    """A public module as `__self__` of native functions: a bound function does not bind to an instance as a method."""
+    """A public module as the `__self__` of its native functions: bound methods do not bind again to an instance."""
 
     def __init__(self, module: str) -> None:
         self.module = module
@@ -261,19 +261,19 @@ def _namespace(module: str) -> _Namespace:
 
 
 def is_native(value: Any) -> bool:
-    """Whether it is a function of a public namespace that does not bind as a method."""
+    """Whether the value is a native function, which does not bind as a method."""
     return isinstance(value, MethodType) and type(value.__self__) is _Namespace
 
 
 class _Hidden:
-    """The `__wrapped__` of a native function: it adds the hidden first parameter to the signature that users see."""
+    """The `__wrapped__` of a native function.  Its signature starts with the hidden parameter, which `inspect` drops."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.__wrapped__ = function
 
     @property
     def __signature__(self) -> inspect.Signature:
-        """Made on demand, because the signatures of most functions are never inspected."""
+        """The function's signature after a hidden first parameter; built on demand, as most signatures are never inspected."""
         signature = signature_of(self.__wrapped__)
         first = inspect.Parameter("NATIVE", inspect.Parameter.POSITIONAL_ONLY)
         parameters = [first, *signature.parameters.values()]
@@ -281,9 +281,9 @@ class _Hidden:
 
 
 def _bound_to(module: str, code: Any, function: Callable[..., Any]) -> Any:
-    """A method that calls `code` with the namespace of `function` for the hidden first parameter."""
+    """Return a bound method that calls `code` with the namespace object of `module` as the hidden first argument."""
     code.__wrapped__ = _Hidden(function)
-    code.__dict__.pop("__signature__", None)  # of the function without that parameter
+    code.__dict__.pop("__signature__", None)  # it lacks the hidden parameter
     return MethodType(code, _namespace(module))
 
 
@@ -291,7 +291,7 @@ _natives: dict[int, MethodType] = {}  # the native functions of operations, by t
 
 
 def _native_operation(record: Operation, module: str) -> Any:
-    """The public function of an operation as one that does not bind as a method."""
+    """Return the public function of an operation as a native function, which does not bind as a method."""
     method = _natives.get(id(record.function))
     if method is None:
         function: Any = lazy_function(record.name, lambda: function_source(record, native=True))
@@ -302,14 +302,14 @@ def _native_operation(record: Operation, module: str) -> Any:
 
 
 def open_to_overrides(namespace: MutableMapping[str, Any], names: Iterable[str], native: Container[str] = ()) -> None:
-    """Make the functions of a public namespace overridable; operations of the table are so by themselves.
+    """Make the functions of a public namespace overridable; operations of the table already are.
 
-    Their `__module__` is that namespace, where pickle finds them.  Those that are `native` in PyTorch, that is compiled, do not
-    bind as methods where a class holds them: `conv = torch.conv2d` in its body is called as `self.conv(input, weight)`.
+    Their `__module__` becomes the name of the namespace, where pickle finds them.  Functions in `native`, which PyTorch compiles,
+    do not bind as methods: after `conv = torch.conv2d` in a class body, `self.conv(input, weight)` passes no `self`.
     """
     module = namespace.get("__name__", "flambeau")
     if module.startswith("flambeau."):
-        module = face(module, "flambeau")  # `flambeau.linalg`, whose functions pickles name so
+        module = face(module, "flambeau")  # `flambeau.linalg`: pickles store the public name
     operations = {id(record.function): record for record in OPS.values()}
     for name in names:
         function = namespace[name]

@@ -4,7 +4,7 @@ After `alias("torch", "flambeau")`, `import torch.nn.functional` returns the sam
 `import flambeau.nn.functional`.  Aliases can be chained, the longest prefix wins, and modules are only imported
 when a program imports them.
 
-A module whose `__getattr__` is `private_names(__name__)` also has the names that `PRIVATE` lists for it.
+A module with `__getattr__ = private_names(__name__)` also has the names that `PRIVATE` lists for it.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _hidden: set[str] = set()  # aliases that `face` ignores
 def alias(prefix: str, target: str, *, hidden: bool = False) -> None:
     """Make `prefix` and every `prefix.x.y` import as `target` and `target.x.y`.
 
-    The alias wins over an installed package of that name, wherever that is on `sys.path`.
+    The alias takes precedence over an installed package of that name, anywhere on `sys.path`.
 
     Args:
         prefix: the name to import.
         target: the module that it imports.
-        hidden: whether `face` ignores the alias, because the module goes by another name.
+        hidden: whether `face` ignores the alias, as it is not the module's public name.
 
     Raises:
         ImportError: another module called `prefix` has been imported already.
@@ -71,7 +71,7 @@ def resolve(name: str) -> str:
 
 
 def face(name: str, root: str) -> str:
-    """Return the name of the module `name` by the closest alias under `root`; `name` itself if there is none.
+    """Return the alias under `root` of the module `name`, by the longest aliased prefix; `name` itself if no alias applies.
 
     >>> alias("lumiere.grad", "flambeau.autograd"); face("flambeau.autograd.graph", "lumiere")
     'lumiere.grad.graph'
@@ -105,7 +105,7 @@ def private_value(name: str) -> Any:
 
 
 def private_names(module: str) -> Callable[[str], Any]:
-    """Return a `__getattr__` for a module, which finds its names in `PRIVATE`."""
+    """Return a `__getattr__` for a module that looks up names in `PRIVATE`."""
 
     def __getattr__(name: str) -> Any:
         space = face(module, "flambeau").removeprefix("flambeau.")
@@ -119,9 +119,9 @@ def private_names(module: str) -> Callable[[str], Any]:
 
 @contextmanager
 def without_aliases() -> Iterator[None]:
-    """Context in which an aliased name imports the package that is installed under it: for plugins that are made of that package.
+    """Context without aliases: `import torch` imports the installed PyTorch, for plugins that use it.
 
-    Afterwards the name is flambeau's again, and the package stays with those who have imported it here.
+    On exit, the aliases are restored.  Modules that imported the package inside the context keep it.
     """
     if not _targets:
         yield
@@ -142,19 +142,19 @@ _set_aside: dict[str, ModuleType] = {}  # the modules of installed packages whos
 
 
 def _modules_under(prefixes: dict[str, str]) -> dict[str, ModuleType]:
-    """The imported modules with these names and below them."""
+    """Return the imported modules with these names, and their submodules."""
     return {name: module for name, module in list(sys.modules.items()) if any(_is_under(prefix, name) for prefix in prefixes)}
 
 
 def _exchange(removed: dict[str, ModuleType], inserted: dict[str, ModuleType]) -> None:
-    """Replace some entries of the table of imported modules by others."""
+    """Replace entries of `sys.modules`."""
     for name in removed:
         sys.modules.pop(name, None)
     sys.modules.update(inserted)
 
 
 class _Finder:
-    """The import finder for names under an alias; ignores all other names."""
+    """Import finder for names under an alias; it ignores all other names."""
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> ModuleSpec | None:

@@ -1,7 +1,7 @@
 """CUDA devices: their number, the current device, and their properties.
 
-Everything here works with the backend that owns the device type `cuda`, which is loaded when first needed.  What such a backend
-has to implement beyond `flambeau.backend.Backend` is listed in `cuda_capabilities`.
+The functions call the backend that owns the device type `cuda`, which is loaded when first needed.  `cuda_capabilities` lists
+the methods that such a backend implements in addition to those of `flambeau.backend.Backend`.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ initialized_in: int | None = None  # the id of the process that initialized CUDA
 
 
 class DeferredCudaCallError(Exception):
-    """A call that was deferred until the initialization of CUDA has failed."""
+    """Raised if a call that was deferred until CUDA is initialized fails."""
 
 
 class CudaError(RuntimeError):
-    """A CUDA call has failed."""
+    """Raised if a CUDA call fails."""
 
     def __init__(self, code: int) -> None:
         super().__init__(f"{backend().error_string(code)} ({code})")
 
 
 class cudaStatus:
-    """The status codes that programs compare with."""
+    """Status codes of the CUDA runtime, for comparison with results."""
 
     SUCCESS: int = 0
     ERROR_NOT_READY: int = 34
@@ -55,12 +55,12 @@ def check_error(res: int) -> None:
 
 
 def backend() -> Accelerator:
-    """The backend that owns CUDA devices.
+    """Return the backend that owns CUDA devices.
 
     Raises:
-        AssertionError: none is installed; the message says what to install.
+        AssertionError: no such backend is installed; the message names the package to install.
     """
-    return backends.for_device_type("cuda")  # type: ignore[return-value]  # which is an Accelerator
+    return backends.for_device_type("cuda")  # type: ignore[return-value]  # the backend of CUDA is an Accelerator
 
 
 def init() -> Accelerator:
@@ -91,7 +91,7 @@ def is_initialized() -> bool:
 
 
 def is_available() -> bool:
-    """Whether there is a usable CUDA device.  Never raises.
+    """Whether a CUDA device is available.  Never raises.
 
     >>> torch.cuda.is_available() == (torch.cuda.device_count() > 0)
     True
@@ -108,7 +108,7 @@ def device_count() -> int:
 
 
 def index_of(place: Any, what: str = "cuda") -> int:
-    """The index of a device, which is given as a device, string, number or None (the current device).
+    """Return the index of a CUDA device, given as a device, string, index or None (the current device).
 
     Raises:
         ValueError: it is not a CUDA device.
@@ -146,7 +146,7 @@ def set_device(device: Any) -> None:
 
 
 class device:
-    """Context in which a device is the current one; a negative index changes nothing.
+    """Context that makes a device the current one; a negative index changes nothing.
 
     Tensors created with `device="cuda"`, and those moved by `cuda()`, go to the current device::
 
@@ -170,7 +170,7 @@ class device:
 
 
 class device_of(device):
-    """Context in which the device of a tensor or storage is the current one; an object on the CPU changes nothing."""
+    """Context that makes the device of a tensor or storage the current one; no effect for objects on the CPU."""
 
     def __init__(self, obj: Any) -> None:
         super().__init__((obj.device.index or 0) if obj.is_cuda else -1)
@@ -215,7 +215,7 @@ class Properties:
 
 
 def get_device_properties(device: Any = None) -> Properties:
-    """The properties of a device.  AssertionError for an index that does not exist."""
+    """Return the properties of a device.  AssertionError if the index does not exist."""
     cuda, index = init(), index_of(device)
     if not 0 <= index < cuda.device_count():
         raise AssertionError("Invalid device id")
@@ -243,20 +243,20 @@ def can_device_access_peer(device: Any, peer_device: Any) -> bool:
 
 
 def get_arch_list() -> list[str]:
-    """The architectures of the available devices, for which kernels are compiled when first used."""
+    """Return the architectures of the available devices, such as `sm_90`.  Kernels are compiled for them when first used."""
     if not is_available():
         return []
     return sorted({"sm_{}{}".format(*get_device_capability(index)) for index in range(device_count())})
 
 
 def get_gencode_flags() -> str:
-    """The flags with which `nvcc` compiles for these architectures."""
+    """Return the flags of `nvcc` for the architectures of the available devices."""
     numbers = [arch.removeprefix("sm_") for arch in get_arch_list()]
     return " ".join(f"-gencode compute=compute_{number},code=sm_{number}" for number in numbers)
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Whether the current device computes in bfloat16; older ones emulate it."""
+    """Whether the current device computes in bfloat16, natively or (`including_emulation`) by emulation."""
     return is_available() and (including_emulation or get_device_capability()[0] >= 8)
 
 

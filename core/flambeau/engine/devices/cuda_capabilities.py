@@ -1,4 +1,4 @@
-"""The interface of a backend for CUDA devices, beyond that of all backends; `torch.cuda` only uses what is listed here."""
+"""The interface of CUDA backends in addition to that of all backends; `torch.cuda` uses nothing else."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Accelerator(Protocol):
     """The methods of a CUDA backend, by subject.  Devices are given by index; `None` is the current one."""
 
     name: str
-    sync_debug_mode: int  # 0, or 1 to warn and 2 to raise when an operation waits for the device
+    sync_debug_mode: int  # when an operation waits for the device: 0 ignores it, 1 warns, 2 raises
 
     # devices
     def device_count(self) -> int: ...
@@ -85,7 +85,7 @@ class Accelerator(Protocol):
     def create_pool(self, allocator: Any = None) -> Any: ...
     def using_pool(self, pool: Any) -> AbstractContextManager[Any]: ...
 
-    # memory that is shared between processes
+    # memory shared between processes
     def memory_handle(self, pointer: int) -> tuple[bytes, int]: ...  # a handle of the allocation, and the offset of the address
     def open_memory(self, handle: bytes, offset: int, size: int, index: int, release: Any) -> Any: ...  # an array of bytes
 

@@ -45,12 +45,12 @@ _PATTERN = re.compile(r"([a-z_]\w*)(?::(0|[1-9]\d*))?")
 class device:
     """The device of a tensor: a type (`"cpu"`, `"cuda"`, or a plugin's) and an index.
 
-    A number alone is the index of an accelerator.  A device is also a context manager (and decorator), inside which it is the
-    default device of new tensors.
+    An integer without a type is the index of an accelerator.  As a context manager or decorator, a device is the default device
+    of new tensors.
 
     Raises:
-        RuntimeError: the string has an unknown device type or is malformed; or the index is negative, or is given without a type
-            although there is no accelerator.
+        RuntimeError: the string has an unknown device type or is malformed; the index is negative; or an index is given without a
+            type and no accelerator is available.
 
     >>> torch.device("cuda:1"), torch.device("cuda", 1).index
     (device(type='cuda', index=1), 1)
@@ -120,7 +120,7 @@ def _type_name(value: object) -> str:
 
 
 def _numbered_type() -> str:
-    """The device type of an index without a type: the selected backend's, or CUDA if that is the CPU and CUDA is available."""
+    """Return the device type of an index without a type: the selected backend's; CUDA, if available, instead of the CPU."""
     chosen = backends.selected().device_type
     if chosen == "cpu" and backends.has_devices("cuda"):
         return "cuda"
@@ -154,7 +154,7 @@ _process_default: device | None = None
 
 
 def set_default_device(device: Any) -> None:
-    """Set the default device of new tensors; None restores that of the selected backend.
+    """Set the default device of new tensors; None restores the selected backend's device.
 
     >>> torch.set_default_device("cpu"); torch.get_default_device()
     device(type='cpu')
@@ -166,7 +166,7 @@ def set_default_device(device: Any) -> None:
 
 
 def chosen_device() -> device | None:
-    """The default device set by the program, available or not; None if unset."""
+    """Return the default device set by the program, without a check that it is available; None if unset."""
     return _default.get() or _process_default
 
 
@@ -184,12 +184,12 @@ def get_default_device() -> device:
 
 
 def _cpu_if_selected() -> device | None:
-    """The CPU, if it is the only device of the selected backend; always the same object."""
+    """Return the CPU device, always the same object, if it is the only device of the selected backend; else None."""
     return _CPU if CPU_DEVICES == 1 and backends.selected().device_type == "cpu" else None
 
 
 def canonical(place: device) -> device:
-    """The device as tensors report it: `cpu` has an index only if there are several CPU devices, `meta` never, others always."""
+    """Return the device as tensors report it: `cpu` has an index only with several CPU devices, `meta` never, others always."""
     index = place.index
     count = CPU_DEVICES if place.type == "cpu" else None
     if place.type == "cpu":
@@ -201,7 +201,7 @@ def canonical(place: device) -> device:
                 f"Invalid device 'cpu:{index}': this process has {count} CPU device(s); FLAMBEAU_CPU_DEVICES sets their number"
             )
         return device("cpu", index)
-    if place.type == "meta":  # there is only one, whatever index is given
+    if place.type == "meta":  # there is one meta device; the index is ignored
         return device("meta")
     backend = backends.for_device_type(place.type)
     backend.prepare()
@@ -229,13 +229,11 @@ _SCALARS_THAT_FIT = {
     FLOATING: frozenset({bool, int, float}),
     COMPLEX: frozenset({bool, int, float, complex}),
 }
-_NONE: frozenset[type] = (
-    frozenset()
-)  # for half precision, as scalars in an operation are not always rounded to the tensor's dtype
+_NONE: frozenset[type] = frozenset()  # for half precision: operations do not always round scalars to the tensor's dtype
 
 
 class DispatchKey(dict[str, tuple[Callable[..., Any], Any]]):
-    """Decides which kernel computes an operation on a tensor: the tensor's dtype and device, and a table of resolved kernels.
+    """The dtype and device of a tensor, with a table of the kernels for them: it decides which kernel computes an operation.
 
     All plain tensors of one dtype on one device share one key; tensors inside `vmap` and lazily conjugated ones have other keys.
 
@@ -255,11 +253,11 @@ class DispatchKey(dict[str, tuple[Callable[..., Any], Any]]):
         "scalars",
         "table",
     )
-    __hash__ = object.__hash__  # type: ignore[assignment]  # a class with __eq__ loses it
-    levels: tuple[Any, ...] = ()  # the `vmap` levels that tensors with this key are inside of
-    resolve: ClassVar[Callable[[str, DispatchKey], tuple[Callable[..., Any], Any]]]  # set by the module that knows the operations
-    raw_kernel: ClassVar[Callable[[str, DispatchKey], Callable[..., Any]]]  # likewise: the kernel of `F.name` in gradient rules
-    wraps = False  # whether its tensors are wrappers around other tensors, without their own elements
+    __hash__ = object.__hash__  # type: ignore[assignment]  # a class that defines __eq__ must set it again
+    levels: tuple[Any, ...] = ()  # the `vmap` levels at which tensors with this key are batched
+    resolve: ClassVar[Callable[[str, DispatchKey], tuple[Callable[..., Any], Any]]]  # set by `calls.resolve`
+    raw_kernel: ClassVar[Callable[[str, DispatchKey], Callable[..., Any]]]  # the same, for `F.name`
+    wraps = False  # whether its tensors are wrappers of other tensors, without elements
     lazy_op: str | None = None  # "conj" or "neg" if the memory holds the conjugate, or the negative, of the elements
 
     def __init__(self, dtype: dtype, device: device, backend: Backend, kernels: Kernels | None = None) -> None:
@@ -282,7 +280,7 @@ class DispatchKey(dict[str, tuple[Callable[..., Any], Any]]):
         self.constant_types: frozenset[type] = _NONE if dtype in HALF else self.scalars
         self.constants: dict[Any, Any] = {}
         self.F = kernels or kernels_of(self)
-        self.table: dict[str, tuple[Callable[..., Any], Any]] = {}  # the same entries; lookup in a plain dict is faster
+        self.table: dict[str, tuple[Callable[..., Any], Any]] = {}  # a copy of the entries, as lookup in a plain dict is faster
 
     def __missing__(self, name: str) -> tuple[Callable[..., Any], Any]:
         entry = self[name] = self.table[name] = DispatchKey.resolve(name, self)
@@ -304,20 +302,20 @@ class DispatchKey(dict[str, tuple[Callable[..., Any], Any]]):
 
     @property
     def materialized(self) -> DispatchKey:
-        """The key of the materialized tensors, whose memory holds their elements; differs from `self` for a `LazyKey`."""
+        """The key of materialized tensors, whose memory holds their elements; other than `self` for a `LazyKey`."""
         return self
 
     @property
     def of_numbers(self) -> DispatchKey:
-        """The key of constants that are combined with tensors of this key."""
+        """The key of Python numbers that are converted to tensors and combined with tensors of this key."""
         return self
 
     def materialize(self, tensor: Any) -> Any:
-        """A tensor with this key, converted to one whose memory holds its elements."""
+        """Return a tensor with the elements of `tensor` in its memory: conjugated, for a lazy conjugate view."""
         return tensor
 
     def stored(self, array: Any) -> Any:
-        """The array to store so that a tensor with this key has the elements of `array`."""
+        """Return the array to store in a tensor with this key so that its elements are those of `array`."""
         return array
 
 
@@ -325,7 +323,7 @@ Kernels = ModuleType
 
 
 def kernels_of(key: DispatchKey) -> Kernels:
-    """The operations on raw arrays of one dispatch key, as attributes: the `F` that derivative rules get.
+    """Return the namespace `F` of derivative rules: operations on raw arrays of one dispatch key, as attributes.
 
     It is a module, because Python looks up a module's attributes fast even if it has a `__getattr__` for missing ones.
     """
@@ -343,7 +341,7 @@ def kernels_of(key: DispatchKey) -> Kernels:
 
 
 cached_keys: dict[tuple[dtype, str, int | None], DispatchKey] = {}
-_keys_of_selected: dict[dtype, DispatchKey] = {}  # of a selected backend with only one device
+_keys_of_selected: dict[dtype, DispatchKey] = {}  # keys on the default device, if the selected backend has only one device
 _places: dict[tuple[str, int | None], device] = {}
 
 
@@ -390,18 +388,18 @@ def forget_kernels() -> None:
 
 # --- messages -----------------------------------------------------------------------------------------------------
 
-_OUTSIDE = ("flambeau.conformance", "flambeau.cli")  # which call the functions as programs do
+_OUTSIDE = ("flambeau.conformance", "flambeau.cli")  # these packages call flambeau's functions as a program does
 
 
 def called_function() -> str:
-    """The name of the function of flambeau that the program has called, found on the stack; empty if it called none."""
+    """Return the name of flambeau's function that the program called, from the stack; empty if none."""
     found, frame = "", sys._getframe(1)
     while frame is not None and _is_inside(str(frame.f_globals.get("__name__", ""))):
         code = frame.f_code
         if not code.co_name.startswith("<"):
-            # One function may serve many names: then it holds the name in a variable.
+            # One function may implement several names: its closure variable `name` is the one called.
             found = str(frame.f_locals["name"]) if "name" in code.co_freevars else code.co_name
-        frame = frame.f_back  # type: ignore[assignment]  # None above the program
+        frame = frame.f_back  # type: ignore[assignment]  # None at the end of the stack
     return found.removesuffix("_method").removeprefix("_" if not found.startswith("__") else "")
 
 

@@ -1,4 +1,4 @@
-"""The hooks that a plugin may implement, as pluggy specifications.  A backend only needs `flambeau_backend`.
+"""The hooks that a plugin may implement, as pluggy specifications.  A backend must implement `flambeau_backend`.
 
 A plugin is a module (or any object) with functions decorated by `flambeau.backend.hookimpl`, published under the
 entry-point group `flambeau.backends` with the backend's name as the entry's name.
@@ -41,8 +41,8 @@ def flambeau_inplace_kernels(backend: Backend) -> Mapping[str, Callable[..., Any
     """Return faster kernels for the in-place forms of an existing backend's operations, by the operation's name.
 
     Read once.  A kernel is called as `kernel(target, *others, **scalars)` with raw arrays (0-d ones for scalars), and writes
-    into `target`.  If it raises, it must not have written anything.  So the library must not raise for infinities inside it, even
-    where its user has asked for that; for NumPy, see `flambeau_backends.numpy.error_state`.
+    into `target`.  If it raises, it must not have written anything.  So a library that the user has set to raise floating-point
+    errors must not do so inside the kernel; for NumPy, see `flambeau_backends.numpy.error_state`.
     """
 
 
@@ -53,7 +53,7 @@ class Operand(NamedTuple):
 
 
 class FusionStep(NamedTuple):
-    """One operation in a chain: its signature, its arguments (`Operand` or numbers) and its floating-point dtype."""
+    """One operation in a chain: its name, signature, arguments (`Operand` or numbers) and floating-point dtype."""
 
     name: str
     signature: str
@@ -67,10 +67,10 @@ class FusionStep(NamedTuple):
 
 
 class FusionInput(NamedTuple):
-    """An input of a chain: an array, with the name of its dtype, or a number that the program computes.
+    """An input of a chain: an array, or a number that the program computes.
 
-    The layout is how an array broadcasts to the results: `full` (same shape), a repeated `row` or `column`, one element
-    (`scalar`), or any other `broadcast`.  For a `number`, the dtype is the one that it is used in.
+    For an array, `layout` is its broadcasting to the results: `full` (same shape), a repeated `row` or `column`, one element
+    (`scalar`), or any other `broadcast`.  For a number, `layout` is `number`, and `dtype` is the dtype that it is converted to.
     """
 
     layout: str
@@ -78,15 +78,15 @@ class FusionInput(NamedTuple):
 
 
 class FusionChain(NamedTuple):
-    """A chain of element-wise operations, to be computed in one loop.
+    """A chain of pointwise operations, computed in one loop.
 
     Attributes:
         steps: the operations, in order.
         inputs: the arrays and numbers.
-        outputs: indices of the steps whose results are returned, as arrays of `shape`.
-        written: for each array changed in place, the index of the input and that of the step whose result it receives.
+        outputs: the indices of steps whose results are returned, as arrays of `shape`.
+        written: for each input modified in-place, its index, and the index of the step whose result is written to it.
         shape: the shape of all results.
-        split: the number of trailing dimensions of `shape` in a row, if any input is a `row` or `column`.
+        split: the number of trailing dimensions of `shape` that form a row, if any input is a `row` or `column`.
     """
 
     steps: Sequence[FusionStep]
@@ -110,14 +110,14 @@ class ArrayKind(NamedTuple):
 
 
 class Fusion(Protocol):
-    """Loops that compute chains of element-wise operations, for the steps that `torch.compile` captures.
+    """A compiler of chains of pointwise operations to loops, for the steps that `torch.compile` captures.
 
     Attributes:
         least: the minimum number of elements for which a loop is faster than separate operations.
         operations: the supported operations with their signatures, such as `"ff>b"`: two floating-point arrays to a bool array.
-            All floats of a step have one dtype; a number may replace an `f`.  A name that ends in `_` writes to its first
-            argument.
-        floats: the names of the dtypes that `f` may be.
+            All floats of a step have one dtype; a number may replace an `f`.  An operation whose name ends in `_` writes to
+            its first argument.
+        floats: the names of the supported dtypes for `f`.
         general: whether loops support any broadcasting, in-place writes and numbers that the program computes; and whether an
             operation outside `operations`, without a kernel of the backend, may be decomposed into supported ones.
     """
@@ -128,10 +128,10 @@ class Fusion(Protocol):
     general: bool
 
     def loop(self, chain: FusionChain, one_by_one: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function from the chain's inputs to its outputs: one array, a tuple of several, or None.
+        """Return a function that takes the chain's inputs and returns its outputs: one array, a tuple of arrays, or None.
 
-        Its results are bitwise equal to those of the separate steps; it may be compiled at its first call.  `one_by_one` runs the
-        separate operations: the fallback for arrays that the loop does not support, such as non-contiguous ones.
+        Its results must be bitwise equal to those of the separate steps.  It may be compiled at its first call.  `one_by_one`
+        runs the operations separately: call it for arrays that the loop does not support, such as non-contiguous ones.
         """
 
 
@@ -144,28 +144,28 @@ def flambeau_fusion(backend: Backend) -> Fusion | None:
 
 
 class Collectives(Protocol):
-    """Communication between the devices of one type.  Tensors are detached, and so are results."""
+    """Communication between the devices of one type.  Arguments and results are detached tensors."""
 
     def devices(self) -> list[device]:
-        """All devices of the type."""
+        """Return all devices of the type."""
 
     def run(self, calls: Sequence[Callable[[], Any]], devices: Sequence[device]) -> list[Any]:
         """Run each call on its device, in parallel. If a call raises, its exception is returned as its result."""
 
     def broadcast(self, tensors: Sequence[Tensor], devices: Sequence[device]) -> list[list[Tensor]]:
-        """For each device, a copy of all tensors."""
+        """Return, for each device, copies of all tensors."""
 
     def scatter(self, tensor: Tensor, devices: Sequence[device], sizes: Sequence[int] | None, dim: int) -> list[Tensor]:
-        """For each device, a part of the tensor along `dim`, of these sizes or as equal as possible."""
+        """Return, for each device, a part of the tensor along `dim`; by default, parts of nearly equal sizes."""
 
     def gather(self, tensors: Sequence[Tensor], destination: device, dim: int) -> Tensor:
-        """The tensors of all devices, concatenated on one device."""
+        """Return the concatenation of the tensors along `dim`, on one device."""
 
     def reduce_add(self, tensors: Sequence[Tensor], destination: device) -> Tensor:
-        """The sum of the tensors of all devices, on one device."""
+        """Return the sum of the tensors, on one device."""
 
     def all_reduce(self, tensors: Sequence[Tensor]) -> list[Tensor]:
-        """The sum of the tensors, on the device of each."""
+        """Return the sum of the tensors, once on each tensor's device."""
 
 
 @hookspec(firstresult=True)

@@ -31,7 +31,7 @@ _OF_ARRAYS = frozenset({"binomial", "dirichlet", "gamma", "multinomial", "poisso
 
 
 class HostGenerator:
-    """The CPU's random stream for device `index` of another backend: samplers take its dtypes and return its arrays."""
+    """A CPU random generator for device `index` of another backend: samplers take its dtypes and return its arrays."""
 
     def __init__(self, backend: Backend, index: int, stream: Any = None) -> None:
         host = for_device_type("cpu")
@@ -55,16 +55,16 @@ class HostGenerator:
         return sample
 
     def clone(self) -> HostGenerator:
-        """A new generator that starts from the current state."""
+        """Return a new generator with the current state."""
         return HostGenerator(self._backend, self._index, self._stream.clone())
 
 
 COMPUTED_ON_HOST: dict[str, set[str]] = {}
-"""By backend name: the called operations that the CPU computes for it."""
+"""For each backend name, the operations called so far that the CPU computes for the backend."""
 
 
 def kernel_on_host(name: str, key: DispatchKey) -> Callable[..., Any]:
-    """The CPU's kernel of an operation, for arrays of another backend."""
+    """Wrap the CPU's kernel of an operation for arrays of another backend, which are copied to the host and back."""
     COMPUTED_ON_HOST.setdefault(key.backend.name, set()).add(name)
     host_key, backend, index = key.on(device("cpu")), key.backend, key.device.index or 0
     host, array_type = host_key.backend, backend.array_type
@@ -89,7 +89,7 @@ class MissingError(AttributeError):
 class StandardNamespace:
     """The namespace of a backend's library, which raises `MissingError` for missing functions and dtypes.
 
-    Dtypes that are not in the backend's `dtypes` are missing, even if the library has attributes of their names.
+    Dtypes that are not in the backend's `dtypes` are missing even if the library has attributes with their names.
     """
 
     def __init__(self, backend: Backend) -> None:
@@ -112,7 +112,7 @@ class StandardNamespace:
 
 
 class _Extension:
-    """An extension of the standard, such as `linalg`, which a library may implement in part."""
+    """The namespace of an extension of the standard, such as `linalg`, in which a library may lack functions."""
 
     def __init__(self, backend: Backend, name: str, part: Any) -> None:
         self._backend, self._name, self._part = backend, name, part
@@ -130,7 +130,7 @@ _DTYPE_NAMES = frozenset(known.name for known in dtypes.ALL)
 
 
 def or_on_host(name: str, key: DispatchKey, kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a kernel: after its first `MissingError`, warn with the operation's name, and use the CPU's kernel from then on."""
+    """Wrap a kernel: after its first `MissingError`, warn once and use the CPU's kernel from then on."""
     current = kernel
 
     def compute(*args: Any, **kwargs: Any) -> Any:
@@ -148,7 +148,7 @@ def or_on_host(name: str, key: DispatchKey, kernel: Callable[..., Any]) -> Calla
 
 
 def reinterpret(backend: Backend, array: Array, wanted: dtype) -> Array:
-    """The bytes of another backend's array as another dtype, computed on the CPU."""
+    """Reinterpret the bytes of an array of another backend as another dtype, on the CPU."""
     key = dispatch_key(backend.dtype_of(array), device("cpu"))
     on_host = key["contiguous"][0](key.backend.asarray(backend.to_host(array)))
     return backend.from_host(key.backend.reinterpret(on_host, wanted))

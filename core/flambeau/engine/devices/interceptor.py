@@ -19,13 +19,13 @@ class Interceptor:
     Kernels are only reached through a `DispatchKey`: its entries (`key["exp"]`), its kernels for derivative rules (`key.F`) and
     its backend.  Inside the context, each plain key of these backends has:
 
-    - the result of `stand_in` instead of its backend, and the `array_type` of that;
+    - the result of `stand_in` in place of its backend, with the stand-in's `array_type`;
     - an empty table, filled on demand: a kernel is resolved for the real backend (`suspended`), then wrapped;
-    - a new `F`, new constants, and the changes of `set_up`.
+    - a new `F`, new constants, and the changes made by `set_up`.
 
     Keys are shared by all threads, so only one interceptor is installed at a time: `Interceptor.active`.  When the context ends,
-    even by an error, all keys are restored; kernels resolved meanwhile are kept.  Subclasses handle keys derived from plain ones,
-    such as those of conjugate views and of `vmap`, because transforms are above this layer.
+    even by an error, all keys are restored; kernels resolved meanwhile are kept.  Subclasses handle keys derived from plain
+    keys, such as those of conjugate views and of `vmap`, because transforms are in a higher layer.
 
     Args:
         backends: the backends whose kernels are wrapped.
@@ -49,11 +49,11 @@ class Interceptor:
         raise NotImplementedError
 
     def read_number(self, backend: Any, array: Any) -> Any:
-        """Return the element of a one-element array, as a number whose use may be intercepted; `backend` is a stand-in."""
+        """Return the number in a one-element array of a stand-in.  Subclasses may return one that records its use."""
         return backend.item(array)
 
     def set_up(self, key: DispatchKey) -> None:
-        """Change further attributes of a key; its backend has already been replaced."""
+        """Change other attributes of a key whose backend has been replaced."""
 
     # --- the context ---
 
@@ -121,7 +121,7 @@ class Interceptor:
 
 @dataclass(slots=True)
 class _Contents:
-    """The attributes of a dispatch key that an interceptor changes."""
+    """The entries and attributes of a dispatch key that an interceptor replaces."""
 
     entries: dict[str, Any]
     attributes: dict[str, Any]
@@ -139,13 +139,13 @@ class _Contents:
 
 
 def real_backend(backend: Backend) -> Backend:
-    """The real backend of a stand-in; any other backend unchanged."""
+    """Return the real backend of a stand-in; return other backends unchanged."""
     active = Interceptor.active
     return backend if active is None else active.real_backends.get(backend, backend)
 
 
 def wrapped_kernel(name: str, kernel: Callable[..., Any], backend: Backend) -> Callable[..., Any]:
-    """A kernel that is in no table, wrapped if `backend` is a stand-in."""
+    """Wrap a kernel that is in no dispatch key's table, if `backend` is a stand-in; else return it unchanged."""
     active = Interceptor.active
     return kernel if active is None or backend not in active.real_backends else active.wrap_kernel(name, kernel)
 
@@ -157,6 +157,6 @@ def intercepts(backend: Backend) -> bool:
 
 
 def read_number(backend: Backend, array: Any) -> Any:
-    """Return the element of a stand-in's one-element array, as a number whose use is intercepted."""
+    """Return the number in a stand-in's one-element array: call the active interceptor's `read_number`."""
     assert Interceptor.active is not None
     return Interceptor.active.read_number(backend, array)

@@ -12,15 +12,15 @@ class MappedFile(mmap.mmap):
     """A memory-mapped file; `filename` is set if writes go to the file."""
 
     filename: str | None = None
-    is_shared = True  # protocol of the object that owns an array's memory
+    is_shared = True  # the NumPy backend's `is_shared` reads it from the owner of the memory
 
 
 def map_file(filename: str, shared: bool | None, nbytes: int) -> MappedFile | None:
-    """The first `nbytes` of a file, memory-mapped; None for 0 bytes, which cannot be mapped.
+    """Map the first `nbytes` of a file into memory; return None for 0 bytes, which cannot be mapped.
 
     Args:
         filename: the path of the file.
-        shared: whether writes go to the file, which is created or extended if need be.
+        shared: whether writes go to the file, which is created or extended if necessary.
         nbytes: the number of bytes.
 
     Raises:

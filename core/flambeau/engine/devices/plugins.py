@@ -23,15 +23,15 @@ __all__ = ["backend_plugin", "installed", "plugins", "register", "warn"]
 
 GROUP = "flambeau.backends"
 BUILTIN = {"numpy": "flambeau_backends.numpy", "cupy": "flambeau_backends.cupy"}
-WITHOUT_DATA = {"meta": "flambeau_backends.meta"}  # found by its device type, and not for selection
+WITHOUT_DATA = {"meta": "flambeau_backends.meta"}  # not selectable; found by its device type
 INSTALL_HINT = {"cupy": "pip install 'flambeau[cuda12]'  (or [cuda13])"}
 
 _manager: pluggy.PluginManager | None = None
-_registered: list[tuple[Any, ModuleType]] = []  # the plugins and their registrations
+_registered: list[tuple[Any, ModuleType]] = []  # (plugin, module registered for it)
 
 
 def plugins() -> pluggy.PluginManager:
-    """The plugin manager; plugins other than backends are loaded from their entry points at the first call."""
+    """Return the plugin manager.  The first call loads the plugins that are no backends from their entry points."""
     global _manager
     if _manager is None:
         _manager = pluggy.PluginManager(hookspecs.PROJECT)
@@ -39,13 +39,13 @@ def plugins() -> pluggy.PluginManager:
         for entry in _entry_points(f"{hookspecs.PROJECT}.plugins"):
             try:
                 register(entry.name, _load(entry))
-            except RuntimeError as error:  # a broken plugin is reported, and the others are loaded nevertheless
+            except RuntimeError as error:  # the other plugins are still loaded
                 warn(str(error))
     return _manager
 
 
 def _entry_points(group: str) -> Sequence[Any]:
-    """The installed entry points of a group; only those that `FLAMBEAU_PLUGINS` lists, if it is set."""
+    """Return the installed entry points of a group; only those listed in `FLAMBEAU_PLUGINS`, if it is set."""
     from importlib.metadata import entry_points
 
     listed = os.environ.get("FLAMBEAU_PLUGINS")
@@ -54,7 +54,7 @@ def _entry_points(group: str) -> Sequence[Any]:
 
 
 def _load(entry: Any) -> Any:
-    """Import the object of an entry point.  RuntimeError, with the plugin's name and version, if that fails."""
+    """Import the object of an entry point.  If that fails, raise RuntimeError with the plugin's name and version."""
     try:
         with without_aliases():  # a plugin's `import torch` means PyTorch, even in a program whose torch is flambeau
             return entry.load()
@@ -70,7 +70,7 @@ def _load(entry: Any) -> Any:
 
 
 def installed() -> dict[str, str]:
-    """The names of the backends that can be selected, and the module of each.  Imports none of them."""
+    """Return the names of the selectable backends with their modules, without importing them."""
     sources = dict(BUILTIN)
     for entry in _entry_points(GROUP):
         source = f"{entry.value} ({entry.dist.name} {entry.dist.version})"
@@ -109,10 +109,10 @@ def backend_plugin(name: str) -> Any:
 
 
 def register(name: str, plugin: Any) -> ModuleType:
-    """Register the hooks of a plugin, once; return the module that the plugin manager holds for it.
+    """Register the hooks of a plugin, once; return the module that is registered with the plugin manager for it.
 
     Raises:
-        RuntimeError: it implements an unknown hook, or one with other arguments.
+        RuntimeError: the plugin implements an unknown hook, or a hook with wrong parameters.
     """
     manager = plugins()
     for known, hooks in _registered:
@@ -135,7 +135,7 @@ def register(name: str, plugin: Any) -> ModuleType:
 
 
 def _reporting(name: str, hook: Callable[..., Any]) -> Callable[..., Any]:
-    """A hook that reports its errors: `flambeau_backend`, which was called by the plugin's name, raises, and others warn."""
+    """Wrap a hook to add the plugin's name to errors: `flambeau_backend` raises RuntimeError, other hooks warn."""
 
     @functools.wraps(hook)
     def call(*args: Any) -> Any:
@@ -153,5 +153,4 @@ def _reporting(name: str, hook: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def warn(message: str) -> None:
-    """Warn of a plugin."""
     warnings.warn(message, stacklevel=3)

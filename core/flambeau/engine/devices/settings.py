@@ -43,12 +43,12 @@ def set_num_threads(num: int, /) -> None:
 
 
 def get_num_interop_threads() -> int:
-    """The number of threads for running operations in parallel, 1 by default; flambeau runs one operation at a time."""
+    """The value set by `set_num_interop_threads`, 1 by default; flambeau always runs one operation at a time."""
     return _settings["interop_threads"] or 1
 
 
 def set_num_interop_threads(num: int, /) -> None:
-    """Set the number that `get_num_interop_threads` returns; it has no effect."""
+    """Set the value that `get_num_interop_threads` returns; no other effect."""
     if num <= 0:
         raise RuntimeError("set_num_interop_threads expects a positive integer")
     _settings["interop_threads"] = num
@@ -92,7 +92,7 @@ def get_float32_matmul_precision() -> str:
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Set the precision of float32 matrix products: unless it is `"highest"`, CUDA may round the factors to TF32."""
+    """Set the precision of float32 matrix products; with `"high"` or `"medium"`, CUDA may round the factors to TF32."""
     if precision not in ("highest", "high", "medium"):
         warnings.warn(f"{precision} is not one of 'highest', 'high', or 'medium'; the setting stays as it is", stacklevel=2)
         return

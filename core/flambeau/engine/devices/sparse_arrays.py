@@ -1,4 +1,4 @@
-"""`SparseArray`: the parts of a sparse tensor, where a dense one has its array."""
+"""`SparseArray`: the indices and values of a sparse tensor, stored in its `_array`."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ __all__ = ["SparseArray"]
 class SparseArray:
     """The indices and values of a sparse tensor, as raw arrays of one backend.
 
-    The engine, which runs derivatives on raw arrays, passes these along like any other; they can be added to each other and to
-    arrays.  What they are made of is known to `flambeau.sparse`, which fills in how when it is loaded: it makes all of them.
+    The engine, which runs derivative rules on raw arrays, passes sparse arrays along like dense ones, and adds them to each other
+    and to dense arrays.  `flambeau.sparse` creates all of them, and sets the functions below when it is imported.
 
     Args:
-        layout: its name, such as `"sparse_coo"`.
-        parts: the indices of a COO array, of shape `(sparse dimensions, nnz)`; of a compressed one the compressed and the
-            plain indices.
-        values: the elements, the first dimension counting those that are specified.
-        shape: of the whole.
+        layout: the name of the layout, such as `"sparse_coo"`.
+        parts: for COO, the indices of shape `(sparse dimensions, nnz)`; for compressed layouts, the compressed and the plain
+            indices.
+        values: the specified elements, of shape `(nnz, ...)`.
+        shape: the shape of the tensor.
         key: the dispatch key of the values.
-        coalesced: whether the indices of a COO array are sorted, and none occurs twice.
+        coalesced: whether the indices of a COO array are sorted and unique.
     """
 
     __slots__ = ("coalesced", "key", "layout", "parts", "shape", "values")
@@ -34,8 +34,8 @@ class SparseArray:
     shape: tuple[int, ...]
     key: DispatchKey
     coalesced: bool
-    __array_ufunc__ = None  # NumPy's operators give way
-    dtype = None  # so that it is not mistaken for a dense array of the right shape
+    __array_ufunc__ = None  # NumPy's operators then call those of this class
+    dtype = None  # a dense array of the same shape would have a dtype
 
     tensor_of: ClassVar[Callable[[SparseArray], Any]]
     dense: ClassVar[Callable[[SparseArray], Any]]
@@ -53,7 +53,7 @@ class SparseArray:
         return len(self.shape)
 
     def holding(self, values: Any, key: DispatchKey) -> SparseArray:
-        """The array with the same places and other values."""
+        """Return a sparse array with the same indices and other values."""
         return SparseArray(self.layout, self.parts, values, self.shape, key, self.coalesced)
 
     def __add__(self, other: Any) -> Any:

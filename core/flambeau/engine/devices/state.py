@@ -11,8 +11,8 @@ __all__ = ["state"]
 class State:
     """Counters and switches that are read for every call or every backward pass.
 
-    They belong to the process, not to a thread: a switch that is on sends all threads through the general path, where each thread
-    checks its own context variables.
+    They are shared by all threads: a switch that is on sends all threads through the general path, where each thread checks its
+    own context variables.
     """
 
     __slots__ = (
@@ -29,16 +29,16 @@ class State:
     )
 
     def __init__(self) -> None:
-        self.forward_levels: int = 0  # open forward-mode levels: a backward pass then computes with Tensors, which have tangents
-        self.mutation_guards: int = 0  # functions being differentiated, which may not write to tensors that they have captured
+        self.forward_levels: int = 0  # active forward-mode levels; if any, a backward pass runs on Tensors, which have tangents
+        self.mutation_guards: int = 0  # running `torch.func` functions that must not write to captured tensors
         self.anomaly_mode: bool = False  # whether nodes store the stack trace of the forward call
-        self.node_observers: tuple[Callable[[Any], None], ...] = ()  # of active profilers
-        self.observes_records = False  # whether any of the last three is set: each new node is then observed
+        self.node_observers: tuple[Callable[[Any], None], ...] = ()  # called with each new node, for profilers
+        self.observes_records = False  # whether `observe_record` must be called for each new node
         self.checks_nan: bool = True  # whether anomaly mode looks for NaN in gradients
-        self.guarded_devices: bool = False  # whether there are devices that only get work while they are the current device
-        self.dispatching: bool = False  # whether there are tensor subclasses with a `__torch_dispatch__`
-        self.on_tensors: bool = False  # whether there may be graphs with such tensors, whose rules get Tensors, not arrays
-        # whether leaves may have hooks, so that a pass must know when each leaf's gradient is complete
+        self.guarded_devices: bool = False  # whether some device must be the current one while it is used
+        self.dispatching: bool = False  # whether a tensor subclass with a `__torch_dispatch__` exists
+        self.on_tensors: bool = False  # whether graphs of such subclasses may exist, whose rules take Tensors instead of arrays
+        # whether leaves may have hooks: a backward pass then tracks when each leaf's gradient is complete
         self.leaf_hooks: bool = False
 
     def update_observing(self) -> None:

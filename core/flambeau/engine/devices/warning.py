@@ -1,4 +1,4 @@
-"""Warnings that point at the line of the program, whatever flambeau's functions call one another."""
+"""Warnings that are reported at the line of the user's program, not at a line of flambeau."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _warned: set[str] = set()
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
-    """`warnings.warn`, of the innermost line that is not flambeau's: neither in its files nor in code that it generates.
+    """Call `warnings.warn` with a stack level that points at the innermost line outside of flambeau and its generated code.
 
     Args:
-        message: what is said.
-        category: its class, by which programs filter.
+        message: the text.
+        category: the class of the warning, for filters.
 
     Example:
         >>> import warnings

@@ -36,8 +36,8 @@ def is_anomaly_check_nan_enabled() -> bool:
 class set_detect_anomaly:
     """Turn anomaly mode on or off immediately; as a context manager, restore the previous state on exit.
 
-    In anomaly mode, an error in backward comes with a warning that shows where the forward call was made, and a gradient
-    with a NaN in it is an error (unless `check_nan=False`).
+    In anomaly mode, an error in backward also gives a warning that shows the traceback of the forward call, and a NaN in a
+    gradient raises an error (unless `check_nan=False`).
 
     >>> with torch.autograd.set_detect_anomaly(True):
     ...     torch.is_anomaly_enabled()
@@ -77,7 +77,7 @@ class detect_anomaly:
 
 
 def warn_of(node: Node) -> None:
-    """Warn that the backward of `node` failed, and show where its forward was called."""
+    """Warn that the backward of `node` failed, with the traceback of its forward call."""
     text = f"Error detected in {node.name()}. {_forward_trace(node)}"
     while node.parent is not None:
         node = node.parent
@@ -92,7 +92,7 @@ def _forward_trace(node: Node) -> str:
 
 
 def check_nan(node: Node, gradients: Sequence[Any]) -> None:
-    """Raise if there is a NaN among the gradients that `node` has computed."""
+    """Raise RuntimeError if a gradient computed by `node` contains NaN."""
     for index, gradient in enumerate(gradients):
         if gradient is not None and gradient.dtype.category >= 2 and bool(gradient.detach().isnan().any()):
             warn_of(node)

@@ -1,7 +1,7 @@
 """The engine: runs the recorded graph backwards.
 
-The same derivative rules serve twice.  A plain backward calls them with raw arrays and raw kernels; `create_graph=True` calls
-them with Tensors and the recorded operations, so that their results can be differentiated again.  Nodes run in decreasing order
+A plain backward calls derivative rules with raw arrays and raw kernels.  With `create_graph=True`, the same rules are called
+with Tensors and recorded operations, so that their results can be differentiated again.  Nodes run in decreasing order
 of `seq`, from a heap rather than by recursion, so that Python's stack does not limit the depth of the graph.
 """
 
@@ -38,10 +38,10 @@ def run(
     inputs: Sequence[Any] | None = None,
     capture: bool = False,
 ) -> list[Any] | None:
-    """Push gradients from `roots` (edge, gradient) to the leaves.
+    """Run a backward pass from `roots`, pairs `(edge, gradient)`, to the leaves.
 
-    With `inputs` (Tensors or GradientEdges), only they receive a gradient: returned (as Tensors, or None) with
-    `capture`, else accumulated in `grad`.
+    With `inputs` (Tensors or GradientEdges), only gradients of these are computed.  With `capture`, they are returned (as
+    Tensors, or None); else they are accumulated in `grad`.
     """
     tensors = create_graph or state.forward_levels > 0
     if state.on_tensors and any(node.on_tensors for node in reachable([edge for edge, _ in roots])):
@@ -53,7 +53,7 @@ def run(
     if inputs is not None or state.leaf_hooks:
         task.survey([edge for edge, _ in roots], inputs, capture)
         for target in () if capture else inputs or ():
-            if not isinstance(target, tuple):  # a GradientEdge has no place for a gradient
+            if not isinstance(target, tuple):  # a GradientEdge has no `grad`
                 target.retain_grad()
     previous = grad_flag.get()
     grad_flag.set(create_graph)
@@ -77,7 +77,7 @@ def run(
 
 
 def run_scalar(output: Tensor, retain_graph: bool) -> None:
-    """`run` for the usual training step: from one one-element output to all leaves, on raw arrays."""
+    """`run` for the usual training step: from a single one-element output to all leaves, on raw arrays."""
     if state.leaf_hooks or state.anomaly_mode or state.forward_levels or state.guarded_devices or state.on_tensors:
         run([(output._node, one(output._key))], retain_graph=retain_graph)
         return
@@ -96,7 +96,7 @@ def queue_callback(callback: Callable[[], Any]) -> None:
 
 
 def one(key: DispatchKey) -> Tensor:
-    """A 0-d tensor of this dispatch key that holds 1, cached among the constants of the dispatch key."""
+    """Return a 0-d tensor with value 1 and this dispatch key, cached in the key's constants."""
     tensor: Tensor | None = key.constants.get(1)
     if tensor is None:
         tensor = key.constants[1] = tensor_class.wrap(key.backend.asarray(1, key.raw_dtype, index=key.device.index or 0), key)
@@ -106,20 +106,20 @@ def one(key: DispatchKey) -> Tensor:
 class Task:
     """One backward pass: gradients waiting for their nodes, in a heap ordered by `seq`."""
 
-    alone = False  # whether started by `run_scalar`, which sets grad mode and `current_task` around user code only
+    alone = False  # whether started by `run_scalar`: grad mode and `current_task` are set around user code only
 
     # Set by `survey`:
     surveyed = False
     capture = False  # whether gradients are returned rather than accumulated
     reached: set[Any]  # the nodes and leaves that receive a gradient
     edges_left: dict[Any, int]  # for each leaf, how many edges may still deliver a gradient
-    targets: set[Any] | None = None  # the edges whose gradients are requested; None: all leaves
-    needed: set[Node] | None = None  # the nodes to run; None: all
+    targets: set[Any] | None = None  # the edges whose gradients are requested; None for all leaves
+    needed: set[Node] | None = None  # the nodes to run; None for all
     caught: dict[Any, Any]  # the gradients of inputs that are not leaves
     callbacks: Sequence[Callable[[], Any]] = ()  # called after all gradients have been accumulated
 
     def __init__(self, tensors: bool, create_graph: bool, retain_graph: bool) -> None:
-        self.tensors = tensors  # whether rules get Tensors, not arrays
+        self.tensors = tensors  # whether rules take Tensors instead of arrays
         self.create_graph = create_graph
         self.retain_graph = retain_graph
         self.heap: list[tuple[float, Node]] = []
@@ -127,7 +127,7 @@ class Task:
         self.leaves: dict[Tensor, Any] = {}
 
     def with_modes(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Call a function that may run user code, with grad mode and `current_task` as `run` sets them for a whole pass."""
+        """Call a function that may run user code, with grad mode off and `current_task` set, as `run` does for a whole pass."""
         previous, token = grad_flag.get(), current_task.set(self)
         grad_flag.set(False)
         try:
@@ -139,7 +139,7 @@ class Task:
     # --- which part of the graph to run ---
 
     def survey(self, roots: Sequence[Any], inputs: Sequence[Any] | None, capture: bool) -> None:
-        """Walk the graph: find the nodes on a path to `inputs` (all nodes if None), and count the edges into each leaf."""
+        """Find the nodes on a path to `inputs` (None: all nodes), and count the edges into each leaf."""
         self.surveyed, self.capture, self.edges_left, self.caught = True, capture, {}, {}
         nodes = sorted(reachable(roots), key=lambda node: node.seq)
         if inputs is not None:
@@ -165,7 +165,7 @@ class Task:
     # --- the pass ---
 
     def deliver(self, edge: Any, gradient: Any) -> None:
-        """Add `gradient` to the gradient that waits at `edge`."""
+        """Add `gradient` to the gradient waiting at `edge`; ignore the array library's floating-point errors."""
         try:
             self.add(edge, gradient)
         except key_of_edge(edge).backend.arithmetic_errors:  # raised before anything was added
@@ -196,7 +196,7 @@ class Task:
             self.leaves[edge] = gradient if waiting is None else waiting + gradient
 
     def drain(self, node: Any = None, gradient: Any = None) -> None:
-        """Run nodes on raw arrays, starting with `node`, until none is waiting.  A backward spends most of its time here."""
+        """Run nodes on raw arrays, starting with `node`, until none is left.  The hot loop of a backward pass."""
         heap, pending, leaves, deliver, release = self.heap, self.pending, self.leaves, self.deliver, not self.retain_graph
         while node is not None or heap:
             if node is None:
@@ -222,7 +222,7 @@ class Task:
                         key = edge.dispatch_key
                         if grad.shape != edge.shape or grad.dtype is not key.raw_dtype:
                             grad = fit(grad, key, edge.shape, False, edge.takes_tensors)
-                        if node is None and not heap:  # nothing else waits: in a chain, the next node needs no queue
+                        if node is None and not heap:  # no other node waits: in a chain, the heap is not needed
                             node, gradient = edge, grad
                             continue
                         if edge in pending:
@@ -240,7 +240,7 @@ class Task:
                         continue
                 except key_of_edge(edge).backend.arithmetic_errors:  # raised by unbroadcasting or by the addition
                     deliver(edge, grad)
-                if node is not None:  # something else waits now
+                if node is not None:  # now other nodes wait as well
                     deliver(node, gradient)
                     node = None
 
@@ -283,7 +283,7 @@ class Task:
             self.call_back()
 
     def finish_leaves(self, leaves: dict[Tensor, Any]) -> None:
-        """Finish all leaves in a dictionary, last one first, and empty it."""
+        """Finish all leaves in a dictionary, the last one first, and remove them from it."""
         targets = self.targets
         while leaves:  # removed one by one: a gradient without other references is kept without a copy
             leaf, gradient = leaves.popitem()
@@ -379,7 +379,7 @@ class Task:
         return node.dispatch_key.backend.compute(node.apply, node.dispatch_key.F, gradient, unpack_array, edges)  # type: ignore[no-any-return]  # of any function
 
     def fill_missing(self, node: Node, gradients: list[Any]) -> list[Any]:
-        """Put zeros in place of missing gradients of outputs."""
+        """Replace missing gradients of outputs by zeros, unless the node accepts None."""
         assert node.outputs is not None
         if node.keeps_none:
             return gradients
@@ -429,7 +429,7 @@ class Task:
         return result if self.tensors else raw(result)
 
     def apply_with_checks(self, node: Node, gradient: Any, edges: Any, grad_outputs: tuple[Any, ...]) -> Sequence[Any]:
-        """`apply` for a node that takes Tensors or has hooks, or in anomaly mode; `grad_outputs` is for its post-hooks."""
+        """Apply a node that takes Tensors or has hooks, or any node in anomaly mode; `grad_outputs` is passed to post-hooks."""
         token = running.set(node)
         try:
             if node.takes_tensors:
@@ -462,7 +462,7 @@ class Task:
         return [None if grad is None else _copied(grad, output[0]) for grad, output in zip(gradient, node.outputs, strict=True)]
 
     def unwrapped(self, node: Node, gradients: list[Any]) -> Any:
-        """The reverse of `wrapped`: a list for a node with several outputs, else one gradient."""
+        """Reverse `wrapped`: return a list for a node with several outputs, else one gradient."""
         if not self.tensors:
             gradients = [None if grad is None else raw(grad) for grad in gradients]
         return gradients if node.outputs is not None else gradients[0]
@@ -475,11 +475,11 @@ def _run_alone(node: Node, *grad_outputs: Any) -> Any:
     return gradients[0] if len(gradients) == 1 else gradients
 
 
-Node.__call__ = _run_alone  # type: ignore[method-assign]  # set here because nodes cannot import the unpacking of saved tensors
+Node.__call__ = _run_alone  # type: ignore[method-assign]  # `node` cannot import `saved`
 
 
 class GuardedTask(Task):
-    """A pass over several devices. Each gradient is processed with its device as the current one."""
+    """A backward pass in which each gradient is processed with its device as the current one."""
 
     def deliver(self, edge: Any, gradient: Any) -> None:
         with on_device_of(key_of_edge(edge)):
@@ -545,7 +545,7 @@ def _add_in_place(grad: Tensor, gradient: Any) -> None:
 
 
 def _add_sparse(leaf: Tensor, grad: Tensor, gradient: Any) -> None:
-    """Accumulate if either gradient is sparse. A dense `grad` is updated in place; a sparse `grad` is replaced by the sum."""
+    """Add to `leaf.grad` if either gradient is sparse: in-place, unless a dense gradient is added to a sparse `grad`."""
     added = as_tensor(gradient, grad._key)
     if type(grad._array) is SparseArray and type(gradient) is not SparseArray:
         leaf._grad = added + grad
@@ -554,21 +554,21 @@ def _add_sparse(leaf: Tensor, grad: Tensor, gradient: Any) -> None:
 
 
 def as_tensor(array: Any, key: DispatchKey) -> Tensor:
-    """A raw gradient as a Tensor."""
+    """Wrap a raw gradient, dense or sparse, as a Tensor."""
     if type(array) is SparseArray:
-        return SparseArray.tensor_of(array)  # type: ignore[no-any-return]  # it knows no class of tensors
+        return SparseArray.tensor_of(array)  # type: ignore[no-any-return]  # `SparseArray` cannot import Tensor
     return tensor_class.wrap(array if type(array) is key.array_type else key.backend.wrap(array), key)
 
 
 def raw(gradient: Tensor) -> Any:
-    """A gradient as an array."""
+    """Return the raw array of a gradient, materialized."""
     return gradient._key.materialize(gradient)._array
 
 
 def _copied(array: Any, key: DispatchKey) -> Tensor:
     """Copy a raw gradient to a new Tensor."""
     if type(array) is SparseArray:
-        return SparseArray.tensor_of(SparseArray.copy_of(array))  # type: ignore[no-any-return]  # it knows no class of tensors
+        return SparseArray.tensor_of(SparseArray.copy_of(array))  # type: ignore[no-any-return]  # it cannot import Tensor
     return tensor_class.wrap(key.backend.copy(array if type(array) is key.array_type else key.backend.wrap(array)), key)
 
 
@@ -576,9 +576,9 @@ def _copied(array: Any, key: DispatchKey) -> Tensor:
 
 
 def fit(gradient: Any, key: DispatchKey, shape: tuple[int, ...], tensors: bool, sparse: bool = True) -> Any:
-    """Bring a gradient to the shape and dispatch key of its tensor: sum over broadcast dimensions, undo promotion.
+    """Convert a gradient to the shape and dispatch key of its tensor: sum over broadcast dimensions, undo promotion.
 
-    A sparse gradient stays sparse for a leaf, and for a node whose rule takes `sparse` gradients.
+    Unless `sparse` is True (for leaves, and nodes that take Tensors), a sparse gradient becomes dense.
     """
     if tensors:
         if type(gradient._array) is SparseArray and not sparse:
@@ -606,7 +606,7 @@ def fit(gradient: Any, key: DispatchKey, shape: tuple[int, ...], tensors: bool, 
 
 
 def _fitted(gradients: Sequence[Any], edges: Sequence[Any]) -> tuple[Any, ...]:
-    """The gradients, one for each edge, brought to the shapes and dispatch keys of the edges."""
+    """Return the gradients, one for each edge, converted to the shapes and dispatch keys of the edges."""
     padded = (*gradients, *[None] * (len(edges) - len(gradients)))
     return tuple(
         None if edge is None or grad is None else fit(grad, key_of_edge(edge), shape_of(edge), True)
@@ -615,7 +615,7 @@ def _fitted(gradients: Sequence[Any], edges: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _sum_to(gradient: Any, from_shape: tuple[int, ...], shape: tuple[int, ...], F: Any) -> Any:
-    """Sum over the dimensions that broadcasting added or stretched."""
+    """Sum over the dimensions that broadcasting added or expanded."""
     extra = len(from_shape) - len(shape)
     if extra and from_shape[extra:] == shape:
         return F.sum(gradient, tuple(range(extra)))

@@ -1,11 +1,11 @@
-"""Which types of tensors take the fast path of a call: none, while a mode has to see every call."""
+"""The types of tensors that take the fast path of a call; none while a mode must receive every call."""
 
 from __future__ import annotations
 
 __all__ = ["FAST", "leave_fast_path", "register_plain", "return_to_fast_path"]
 
-FAST: set[type] = set()  # tensor types that take the fast path; emptied while a mode has to see every call
-_PLAIN: set[type] = set()  # the contents of FAST at other times
+FAST: set[type] = set()  # tensor types that take the fast path; empty while a mode must receive every call
+_PLAIN: set[type] = set()  # the types in FAST without such a mode
 _slow_modes = 0
 
 
@@ -25,7 +25,7 @@ def return_to_fast_path() -> None:
 
 
 def register_plain(cls: type) -> None:
-    """Let a type of tensors that overrides no operation, such as Tensor itself or Parameter, take the fast path."""
+    """Let a tensor type that overrides no operation, such as Tensor or Parameter, take the fast path."""
     _PLAIN.add(cls)
     if not _slow_modes:
         FAST.add(cls)

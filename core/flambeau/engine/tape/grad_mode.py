@@ -24,7 +24,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 class Mode:
-    """A context manager that is also a decorator, of functions, generators and (for their `__init__`) classes."""
+    """A context manager that is also a decorator, for functions and generator functions."""
 
     def __enter__(self) -> Any:
         raise NotImplementedError
@@ -94,7 +94,7 @@ class _GradMode(Mode):
 
 
 class no_grad(_GradMode):
-    """Record nothing inside: results do not require grad.  A context manager and a decorator.
+    """Context manager or decorator that disables recording: results do not require grad.
 
     >>> x = torch.ones(2, requires_grad=True)
     >>> with torch.no_grad():
@@ -106,7 +106,7 @@ class no_grad(_GradMode):
 
 
 class enable_grad(_GradMode):
-    """Record inside, even within `no_grad`.  A context manager and a decorator."""
+    """Context manager or decorator that enables recording, even inside of `no_grad`."""
 
 
 class set_grad_enabled(Mode):
@@ -140,7 +140,7 @@ class set_grad_enabled(Mode):
 
 
 class inference_mode(Mode):
-    """`no_grad`, and the tensors made inside cannot take part in autograd later.  A context manager and a decorator.
+    """`no_grad` whose results, in addition, cannot take part in autograd later.  A context manager and a decorator.
 
     >>> with torch.inference_mode():
     ...     x = torch.ones(2) * 2
@@ -180,7 +180,7 @@ class inference_mode(Mode):
 
 
 class _Setting(Mode):
-    """A setting of PyTorch's engine without effect here: it is only stored, and reset at the end of the context."""
+    """A setting of PyTorch's engine that has no effect here; the value is stored, and restored at the end of the context."""
 
     value: ContextVar[bool] = ContextVar("setting", default=True)
     mode: bool
@@ -204,13 +204,13 @@ class _Setting(Mode):
 
 
 class set_multithreading_enabled(_Setting):
-    """Accepted, as a function and as a context: a backward pass runs in the thread that calls it."""
+    """Accepted without effect, as a function or a context: a backward pass always runs in the calling thread."""
 
     value: ContextVar[bool] = ContextVar("multithreading", default=True)
 
 
 class enforce_grad_layout_policy(_Setting):
-    """Accepted, as a function and as a context: gradients keep the memory layout that they are computed in."""
+    """Accepted without effect, as a function or a context: gradients keep the memory layout in which they are computed."""
 
     value: ContextVar[bool] = ContextVar("grad_layout", default=True)
 

@@ -16,7 +16,7 @@ Hook = Callable[..., Any]
 
 
 def call_tensor_hooks(hooks: Iterable[Hook], gradient: Tensor | None) -> Any:
-    """Call each hook with the gradient (or None), and replace the gradient by its result."""
+    """Call each hook with the gradient (or None); a result other than None replaces the gradient."""
     for hook in list(hooks):
         replaced = hook(gradient)
         if replaced is not None:
@@ -25,7 +25,7 @@ def call_tensor_hooks(hooks: Iterable[Hook], gradient: Tensor | None) -> Any:
 
 
 def call_node_hooks(hooks: Mapping[int, Hook], gradients: Sequence[Any], *more: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Call each hook with the gradients (and with `more`), and replace the gradients by its result."""
+    """Call each hook with the gradients (and `more`); a result other than None replaces the gradients."""
     gradients = tuple(gradients)
     for hook in list(hooks.values()):
         replaced = hook(gradients, *more)
@@ -43,7 +43,7 @@ def call_node_hooks(hooks: Mapping[int, Hook], gradients: Sequence[Any], *more: 
 
 
 def after_accumulation(leaf: Tensor) -> None:
-    """Call the hooks for an accumulated `grad`: those of the leaf, and the post-hooks of its AccumulateGrad."""
+    """Call the hooks after accumulation of `grad`: the leaf's hooks, and the post-hooks of its AccumulateGrad."""
     for hook in list((leaf.__dict__.get("_post_accumulate_hooks") or {}).values()):
         returned = hook(leaf)
         if isinstance(returned, tensor_class.Tensor) and returned is not leaf:
@@ -56,7 +56,7 @@ def after_accumulation(leaf: Tensor) -> None:
 
 
 def _checked(hook: Hook, replaced: Any, gradient: Tensor | None) -> Tensor:
-    """Check a hook's result: a gradient with the same shape and dtype as the one that it replaces."""
+    """Check that a hook's result is a Tensor with the shape and dtype of the gradient that it replaces."""
     if not isinstance(replaced, tensor_class.Tensor):
         raise TypeError(f"expected Variable, but hook returned '{type(replaced).__name__}'")
     if gradient is None:

@@ -26,12 +26,11 @@ next_seq = itertools.count().__next__
 
 
 class Node:
-    """One recorded operation.  Its class is named as PyTorch names it (`MulBackward0`) and holds what a call saved.
+    """One recorded operation.  Its class has PyTorch's name (`MulBackward0`), and slots for the saved values.
 
-    `edges` has an entry per tensor argument: the node that made the argument, the argument itself where it is a leaf,
-    or None for arguments without a gradient.  `seq` increases with each new node, so decreasing order is valid for
-    backward.  `dispatch_key` and `shape` describe the output; its gradient is brought to them (unbroadcast, cast) before it
-    is handed to `apply`.
+    `edges` has an entry per tensor argument: the node (or Output) that computed it, the argument itself if it is a leaf, or
+    None if it gets no gradient.  `seq` increases with each new node, so that backward runs nodes in decreasing order.
+    `dispatch_key` and `shape` describe the output; its gradient is converted to them (unbroadcast, cast) before `apply`.
     """
 
     __slots__ = ("__dict__", "__weakref__", "dispatch_key", "edges", "hooks", "outputs", "seq", "shape")
@@ -41,19 +40,19 @@ class Node:
     shape: tuple[int, ...]
     outputs: tuple[tuple[DispatchKey, tuple[int, ...]], ...] | None  # dispatch key and shape of each output, if there are several
     hooks: Hooks | None
-    saves: tuple[str, ...] = ()  # the slots that hold tensors; freed by a backward that does not retain the graph
-    takes_tensors = False  # whether `apply` works on Tensors in every backward, as a user's Function does
-    on_tensors = False  # whether recorded for a wrapper subclass, which has Tensors but no arrays
+    saves: tuple[str, ...] = ()  # the slots with saved tensors, freed by a backward that does not retain the graph
+    takes_tensors = False  # whether `apply` always takes Tensors, as a user's Function does
+    on_tensors = False  # whether recorded for a wrapper subclass, whose gradients have no arrays
     decompose: ClassVar[Callable[[Node], None] | None] = None  # replaces the node by PyTorch's nodes
     keeps_none = False  # whether `apply` takes None instead of zeros for outputs without a gradient
-    along: str | None = None  # node name for a call with `dim`, if PyTorch has a separate overload
+    along: str | None = None  # the node's name for calls with `dim`, if that is another overload in PyTorch
     trace: list[str] | None = None  # the stack of the forward call, in anomaly mode
-    parent: Node | None = None  # the node whose backward recorded it, in anomaly mode
+    parent: Node | None = None  # in anomaly mode: the node whose backward recorded this one
 
     def apply(self, F: Any, g: Any, unpack: Callable[[Any, Node], Any], edges: Any = None) -> tuple[Any, ...]:
-        """Compute the gradients for the edges (or None) from the gradient of the output.
+        """Compute the gradients for the edges (or None) from the gradient `g` of the output.
 
-        `edges` are the node's edges, with None for those that the running pass does not need; None requests all gradients.
+        `edges` are the node's edges, with None in place of those whose gradient is not requested; by default, all are.
         """
         raise NotImplementedError
 
@@ -70,7 +69,7 @@ class Node:
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        """`(node, output number)` per tensor argument; leaves appear as `AccumulateGrad`."""
+        """A pair `(node, output index)` per tensor argument; leaves appear as `AccumulateGrad`."""
         self.show()
         return tuple(public_edge(edge) for edge in self.edges)
 
@@ -89,7 +88,7 @@ class Node:
         return self.own_hooks().add("pre", hook)
 
     def show(self) -> None:
-        """Replace the node by PyTorch's nodes, except during a backward, when the graph must not change."""
+        """Replace the node by PyTorch's nodes, except during a backward pass, when the graph must not change."""
         if self.decompose is not None and current_task.get() is None:
             self.decompose()
 
@@ -125,7 +124,7 @@ def add_hook(table: dict[int, Callable[..., Any]], hook: Callable[..., Any]) -> 
 
 
 class Output:
-    """The edge to one output of a node that has several."""
+    """The edge to one output of a node with several outputs."""
 
     __slots__ = ("index", "node")
 
@@ -151,7 +150,7 @@ class Output:
 
 
 class AccumulateGrad(Node):
-    """Represents a leaf in `next_functions`.  In the graph itself, the edge is the leaf."""
+    """The node of a leaf, as shown in `next_functions`.  In the graph itself, the edge is the leaf."""
 
     __slots__ = ("_variable",)
 
@@ -176,7 +175,7 @@ class AccumulateGrad(Node):
 
 
 class Error(Node):
-    """A node that must not be differentiated."""
+    """A node that raises RuntimeError when backward reaches it."""
 
     __slots__ = ("message",)
     message: str
@@ -184,7 +183,7 @@ class Error(Node):
 
     @classmethod
     def before(cls, tensor: Tensor, message: str) -> Error:
-        """A node for `tensor` that raises RuntimeError with this message when a backward reaches it."""
+        """Return a node for `tensor` that raises RuntimeError with this message in backward."""
         node = cls()
         node.edges, node.seq, node.hooks, node.outputs = (None,), next_seq(), None, None
         node.dispatch_key, node.shape, node.message = tensor._key, tensor._array.shape, message
@@ -195,13 +194,13 @@ class Error(Node):
 
 
 RELEASED = ("released",)
-_NAMESPACED = frozenset({"AccumulateGrad", "CopyBackwards", "CopySlices"})  # which PyTorch shows with their C++ namespace
+_NAMESPACED = frozenset({"AccumulateGrad", "CopyBackwards", "CopySlices"})  # nodes that PyTorch shows with their C++ namespace
 current_task: ContextVar[Task | None] = ContextVar("current_backward", default=None)  # the pass that is running
 running: ContextVar[Node | None] = ContextVar("running_node", default=None)
 
 
 def accumulator(leaf: Tensor) -> AccumulateGrad:
-    """The leaf's one AccumulateGrad, created on first use."""
+    """Return the AccumulateGrad of a leaf, created at the first call."""
     node = leaf.__dict__.get("_accumulator")
     if node is None:
         node = leaf.__dict__["_accumulator"] = AccumulateGrad(leaf)
@@ -209,7 +208,7 @@ def accumulator(leaf: Tensor) -> AccumulateGrad:
 
 
 def public_edge(edge: Any) -> tuple[Node | None, int]:
-    """An edge as PyTorch shows it: the node and the index of its output."""
+    """Return an edge as PyTorch shows it: the node and the index of its output."""
     if edge is None:
         return None, 0
     if isinstance(edge, Output):
@@ -227,7 +226,7 @@ def add_leaf_hook(leaf: Tensor, table: str, hook: Callable[..., Any]) -> Removab
 
 
 def remember_trace(node: Node) -> None:
-    """Keep the stack of the forward call for anomaly mode, without flambeau's own frames at its end."""
+    """Store the stack of the forward call on the node, for anomaly mode, without flambeau's frames at the end."""
     frames = traceback.extract_stack(sys._getframe(1))
     while frames and (frames[-1].filename.startswith(("<flambeau", _PACKAGE))):
         frames.pop()
@@ -236,7 +235,7 @@ def remember_trace(node: Node) -> None:
 
 
 def rename_node(result: Tensor, name: str) -> Tensor:
-    """Rename the node of a result: the last of several operations gets the name of PyTorch's single node."""
+    """Rename the node of a result, and return the result."""
     node = getattr(result, "_node", None)  # an override may have returned something else
     node = node.node if type(node) is Output else node
     if isinstance(node, Node):

@@ -1,8 +1,8 @@
 """Saved tensors: values of the forward that nodes store for their backward.
 
-A saved tensor is `(holder, array, version)`, with the array and the version that the tensor `holder` had when it was saved.  It
-is `RELEASED` once a backward has freed it, and `(Packed,)` if a hook has packed it.  For an output of the node itself, the holder
-is an alias without history (with `_output_of` in its `__dict__`), to avoid a reference cycle.
+A saved tensor is a tuple `(holder, array, version)`: the tensor, and its array and version at the time of saving.  It is replaced
+by `RELEASED` when a backward frees it, and by `(Packed,)` when a hook packs it.  For an output of the node itself, the holder is
+an alias without history (with `_output_of` in its `__dict__`), to avoid a reference cycle.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SAVE_HOOKS: list[Any] = []  # the contexts of saved_tensors_hooks, innermost las
 
 
 def unpack_array(saved: Any, node: Node) -> Any:
-    """The raw array of a saved tensor."""
+    """Return the raw array of a saved tensor; RuntimeError if the tensor was freed or modified."""
     if saved is None:
         return None
     if len(saved) != 3:
@@ -40,7 +40,7 @@ def unpack_array(saved: Any, node: Node) -> Any:
 
 
 def unpack_tensor(saved: Any, node: Node) -> Any:
-    """A saved tensor as a Tensor, with the history it had."""
+    """Return a saved tensor as a Tensor with its history; RuntimeError if it was freed or modified."""
     if saved is None:
         return None
     if len(saved) != 3:
@@ -54,10 +54,10 @@ def unpack_tensor(saved: Any, node: Node) -> Any:
 
 
 def saved_outputs(node: Node) -> Iterator[tuple[int, Tensor]]:
-    """Yield `(index, alias)` for each output that the node saved itself."""
+    """Yield `(index, holder)` for each of its outputs that the node has saved."""
     for name in node.saves:
         value = getattr(node, name)
-        value = getattr(value, "_saved", value)  # of a Function's context
+        value = getattr(value, "_saved", value)  # the context of a Function
         for saved in (value,) if is_saved_tensor(value) else value or ():
             index = saved[0].__dict__.get("_output_of") if is_saved_tensor(saved) else None
             if index is not None:
@@ -65,7 +65,7 @@ def saved_outputs(node: Node) -> Iterator[tuple[int, Tensor]]:
 
 
 def is_saved_tensor(value: Any) -> bool:
-    """Whether the value is one saved tensor, rather than a tuple of several, or None."""
+    """Whether the value is a single saved tensor, rather than a sequence of saved tensors or None."""
     return type(value) is tuple and len(value) == 3 and type(value[2]) is int
 
 
@@ -91,7 +91,7 @@ def _unpack_special(saved: Any, node: Node) -> Any:
 
 
 def check_saved(saved: Any, node: Node) -> None:
-    """Refuse a tensor that was freed, or modified since it was saved."""
+    """Raise RuntimeError if a saved tensor was freed, or modified since it was saved."""
     if saved is RELEASED:
         raise RuntimeError(
             "Trying to backward through the graph a second time (or directly access saved tensors after they have "
@@ -124,7 +124,7 @@ def _refuse_modified(holder: Tensor, shape: list[int], current: int, version: in
 
 
 def check_inference(tensor: Tensor) -> None:
-    """Refuse to write to an inference tensor outside of inference mode."""
+    """Raise RuntimeError before a write to an inference tensor outside of inference mode."""
     if tensor._inference and not is_inference_mode_enabled():
         raise RuntimeError(
             "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a "
@@ -141,7 +141,7 @@ def refuse_inference() -> NoReturn:
 
 
 def short_name(node: Node) -> str:
-    """The node's name as PyTorch's messages have it: `Mul` for `MulBackward0`."""
+    """Return the node's name as in PyTorch's messages: `Mul` for `MulBackward0`."""
     return re.sub(r"Backward\d*$", "", node.name())
 
 
@@ -164,7 +164,7 @@ def pack(tensor: Tensor, pack_hook: Callable[[Tensor], Any], unpack_hook: Callab
 
 
 class Packed:
-    """A tensor as packed by a hook, and the history that the unpacked tensor is given."""
+    """The result of a pack hook, with the history for the unpacked tensor."""
 
     __slots__ = ("index", "leaf", "node", "packed", "unpack_hook")
     packed: Any
@@ -213,7 +213,7 @@ def _relink(leaf: Tensor | None, tensor: Tensor) -> Node | None:
 
 
 class SavedTensor:
-    """One tensor that a node saved, or what hooks packed it into: `grad_fn._raw_saved_self`."""
+    """A tensor saved by a node, or the result of its pack hook, as in `grad_fn._raw_saved_self`."""
 
     __slots__ = ("_field", "_node", "_owner", "_position")
 
@@ -225,7 +225,7 @@ class SavedTensor:
         return value if self._position is None or value is RELEASED else value[self._position]
 
     def register_hooks(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
-        """Keep `pack_hook(tensor)` in place of the tensor, and restore that by `unpack_hook(packed)`."""
+        """Replace the tensor by `pack_hook(tensor)`; backward then calls `unpack_hook` with the result."""
         value = self._value()
         if value is None or value is RELEASED:
             reason = (
@@ -250,7 +250,7 @@ class SavedTensor:
         setattr(self._owner, self._field, replacement)
 
     def unpack(self) -> Any:
-        """The tensor, as backward receives it."""
+        """Return the tensor as backward receives it."""
         return unpack_tensor(self._value(), self._node)
 
     @property
@@ -266,7 +266,7 @@ class SavedTensor:
 
 
 def saved_members(field: str, is_tensor: bool) -> dict[str, property]:
-    """Public properties for a node's saved value: `_saved_<name>` and, for tensors, `_raw_saved_<name>`."""
+    """Return public properties for a node's saved value: `_saved_<name>` and, for tensors, `_raw_saved_<name>`."""
     name = _PUBLIC_NAMES.get(field, field)
 
     def saved(self: Node) -> Any:
@@ -287,4 +287,4 @@ def saved_members(field: str, is_tensor: bool) -> dict[str, property]:
     return members | {f"_raw_saved_{name}": property(raw_saved)} if is_tensor else members
 
 
-_PUBLIC_NAMES = {"input": "self", "out": "result", "input_shape": "self_sym_sizes"}  # as PyTorch has them
+_PUBLIC_NAMES = {"input": "self", "out": "result", "input_shape": "self_sym_sizes"}  # PyTorch's names

@@ -1,4 +1,4 @@
-"""How the tape makes tensors without importing their class: the layer that defines `Tensor` registers it here."""
+"""Access to `Tensor` for the tape, which must not import it: the layer that defines `Tensor` registers it here."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ RECORDED: Any = SimpleNamespace()  # the `F` of a differentiable backward: all o
 
 
 class TensorClass:
-    """The class of tensors, and the two ways to make one."""
+    """The class `Tensor`, and two functions that create instances."""
 
     __slots__ = ("Tensor", "alias", "wrap")
 
     Tensor: type[_Tensor]
-    wrap: Callable[[Any, DispatchKey], _Tensor]  # a raw array as a tensor without history
-    alias: Callable[..., Any]  # another tensor on the same array and storage, without history
+    wrap: Callable[[Any, DispatchKey], _Tensor]  # wraps a raw array as a tensor without history
+    alias: Callable[..., Any]  # creates a tensor with the same array and storage, without history
 
     def register(self, cls: type[_Tensor], wrap: Callable[[Any, DispatchKey], _Tensor], alias: Callable[..., Any]) -> None:
-        """Set the class and the functions: called once, where the class is defined."""
+        """Set the class and the functions.  Called once, by the module that defines the class."""
         self.Tensor, self.wrap, self.alias = cls, wrap, alias
 
 

@@ -1,9 +1,9 @@
-"""State of the function transforms (`torch.func`) that the tape, tensors and calls read.
+"""State of the function transforms (`torch.func`) that the tape, tensors and calls check.
 
 A function that is being differentiated may write to tensors that it has created, but not to captured ones: a captured tensor
-would keep a history (or a tangent) that ends with the transform.  To distinguish them, tensors created inside such a transform
-have its depth in their `__dict__`.  Meanwhile, all calls take the general path, which marks their results.  Outside of these
-transforms, nothing is marked, at no cost.
+would keep a history (or a tangent) beyond the end of the transform.  To distinguish them, each tensor created inside such a
+transform stores the transform's depth in its `__dict__`.  To do so, all calls inside take the general path.  Outside of these
+transforms, tensors store nothing and calls take the fast path.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ batches: ContextVar[tuple[Any, ...]] = ContextVar("open_batches", default=())  #
 open_batches: Callable[[], tuple[Any, ...]] = batches.get
 
 _in_transform: ContextVar[bool] = ContextVar("in_transform", default=False)
-in_transform: Callable[[], bool] = _in_transform.get  # whether a `torch.func` transform, `vmap` included, is calling a function
+in_transform: Callable[[], bool] = _in_transform.get  # whether a `torch.func` transform, including `vmap`, is running
 _depth: ContextVar[int] = ContextVar("depth_of_transforms", default=0)
 _lock = threading.Lock()
 
@@ -48,7 +48,7 @@ def _count(change: int) -> None:
 
 @contextmanager
 def transforming() -> Iterator[None]:
-    """Context in which a transform calls its function."""
+    """Context in which any transform calls its function."""
     token = _in_transform.set(True)
     try:
         yield
@@ -71,7 +71,7 @@ def differentiating() -> Iterator[None]:
 
 
 def note_depth(tensor: Tensor) -> None:
-    """Mark a tensor as created inside the active transforms."""
+    """Store the current transform depth on a newly created tensor."""
     tensor.__dict__["_depth"] = _depth.get()
 
 
@@ -81,7 +81,7 @@ def inherit_depth(alias: Tensor, source: Tensor) -> None:
 
 
 def as_argument(tensor: Tensor) -> Tensor:
-    """Mark a tensor as an argument of the function to be differentiated, which it may write to even if it is a view."""
+    """Mark a tensor as an argument of the function to be differentiated: the function may write to it even if it is a view."""
     tensor.__dict__["_argument"], tensor.__dict__["_depth"] = True, _depth.get() + 1
     return tensor
 
@@ -93,7 +93,7 @@ def _depth_of(tensor: Tensor) -> int:
 
 
 def refuse_captured(tensor: Tensor) -> None:
-    """Refuse to write to a tensor that was made outside of the innermost transform."""
+    """Raise RuntimeError before a write to a tensor that was created outside of the innermost transform."""
     if _depth_of(tensor) < _depth.get():
         raise RuntimeError(
             "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call an in-place operation that "
@@ -103,7 +103,7 @@ def refuse_captured(tensor: Tensor) -> None:
 
 
 def refuse_backward() -> None:
-    """Refuse to accumulate gradients inside of a transform."""
+    """Raise RuntimeError for `backward()` inside of a transform."""
     if _depth.get():
         raise RuntimeError(
             "backward() called inside a functorch transform. This is not supported, please use functorch.grad or "

@@ -1,6 +1,7 @@
-"""Tensors and the memory that they share.
+"""Tensors and their shared memory.
 
-Entry points: `tensor.Tensor`, `tensor.wrap` (a tensor on an array) and `storage.Storage` (a version counter and the views of
-one memory).  Must stay true: a tensor is an array, a dispatch key and a place in the graph, in slots; neither `Tensor` nor
-`Node` has a `__getattr__`, which would slow every access.  Operations attach methods from above; none is written here.
+Entry points: `tensor.Tensor`, `tensor.wrap` (wraps an array as a tensor) and `storage.Storage` (the version counter and the
+views of one memory).  Must stay true: a tensor is an array, a dispatch key and a node of the graph, in slots; neither `Tensor`
+nor `Node` has a `__getattr__`, which would slow every access.  Methods that compute are attached by the operations, in a higher
+layer.
 """

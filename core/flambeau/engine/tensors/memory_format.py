@@ -1,4 +1,4 @@
-"""The memory format of tensors, and the names of tensor types."""
+"""The order of dimensions in memory, `is_tensor` and `typename`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["is_tensor", "typename"]
 
 
 def memory_order(tensor: Tensor, target: memory_format | None = None) -> tuple[int, ...]:
-    """The dimensions of a tensor, or of one of its shape in another format, from the slowest in memory to the fastest."""
+    """Return the dimensions of a tensor, in its own memory format or in `target`, from the slowest in memory to the fastest."""
     ndim = tensor._array.ndim
     if target is not None and target is not preserve_format:
         return target.order(ndim)
@@ -30,7 +30,7 @@ def is_tensor(obj: Any, /) -> bool:
 
 
 def typename(obj: Any, /) -> str:
-    """The name of the object's type, with its module; `torch.FloatTensor` and the like for tensors.
+    """Return the name of the object's type, with its module; for tensors, the legacy type (`torch.FloatTensor`).
 
     >>> torch.typename(torch.ones(1)), torch.typename(1)
     ('torch.FloatTensor', 'int')

@@ -14,19 +14,19 @@ __all__ = [
     "how_viewed", "memory_root", "root_of", "source_of",
 ]  # fmt: skip
 
-# How a view was made, in place of True (recorded) or False (not recorded):
+# Values of the last item of `Tensor._view`, besides True (the view is recorded) and False (it is not):
 IN_CUSTOM_FUNCTION = "in a custom Function"
 IN_INFERENCE_MODE = "in inference mode, of a tensor made outside"
 
 
 class Storage:
-    """Shared by a tensor and its views: a version that counts in-place writes, and weak references to the views, oldest first.
+    """State shared by a tensor and its views: the number of in-place writes (`version`), and weak references to the views.
 
-    Made when a tensor is first viewed, saved as an output, or written to.
+    `views` begins with the oldest.  Created when a tensor is first viewed, saved as an output, or written to.
     """
 
     __slots__ = ("_prune_at", "version", "views")
-    put_view: ClassVar[Callable[..., Any]]  # puts a view's new array into its parent's; set by the operations on views
+    put_view: ClassVar[Callable[..., Any]]  # writes a view's new array into its parent's array; set by the operations on views
 
     def __init__(self) -> None:
         self.version: int = 0
@@ -41,7 +41,7 @@ class Storage:
             self._prune_at = 2 * len(views) + 16
 
     def add_former(self, former: Tensor, view: Tensor) -> None:
-        """Add `former` ahead of `view`, which has become a view of it."""
+        """Insert `former` into `views` before `view`, which has become a view of `former`."""
         position = next((i for i, reference in enumerate(self.views) if reference() is view), len(self.views))
         self.views.insert(position, weakref.ref(former))
 
@@ -53,28 +53,28 @@ class Storage:
         """The direct views of `tensor`, without the views of its views."""
         return [view for view in self.alive() if source_of(view) is tensor]
 
-    # --- where arrays are immutable ---
+    # --- for backends with immutable arrays ---
 
     def link(self, alias: Tensor, source: Tensor) -> None:
-        """Let two tensors share memory although neither is a view of the other."""
+        """Let `alias` share the memory of `source` without being a view of it."""
         alias.__dict__["_shares"] = source
         self.add_view(alias)
 
     def twin(self) -> Storage:
-        """A storage for the same memory with a separate version counter."""
+        """Return a storage for the same memory with a separate version counter."""
         storage = Storage()
         storage.views = self.views
         return storage
 
     def replace(self, target: Tensor, array: Any) -> None:
-        """Give `target` a new array, and compute the arrays of all tensors that share its memory again."""
+        """Give `target` a new array, and recompute the arrays of all tensors that share its memory."""
         root = _put_back(target, array)
         for tensor in self.alive():
             if memory_root(tensor) is root:
                 tensor._array = _replay(tensor)
 
     def renew_views(self, target: Tensor, known: set[int]) -> None:
-        """Recompute the arrays of the views of `target`, whose array is new; skip views with ids in `known`."""
+        """Recompute the arrays of the views of `target`, whose array is new; skip views whose `id` is in `known`."""
         root = memory_root(target)
         for tensor in self.alive():
             if id(tensor) not in known and memory_root(tensor) is root:
@@ -82,13 +82,13 @@ class Storage:
 
 
 class InferenceStorage(Storage):
-    """The storage of a tensor made in inference mode; its views are inference tensors as well."""
+    """The storage of a tensor created in inference mode; its views are inference tensors as well."""
 
     __slots__ = ()
 
     @classmethod
     def of(cls, tensor: Tensor) -> None:
-        """Mark a new tensor as made in inference mode."""
+        """Mark a new tensor as created in inference mode."""
         tensor._inference, tensor._storage = True, cls()
 
     def add_view(self, view: Tensor) -> None:
@@ -103,19 +103,19 @@ def root_of(view: Tensor) -> Tensor:
 
 
 def source_of(tensor: Tensor) -> Tensor | None:
-    """The tensor that this one is a view of or shares memory with; None if it owns its memory."""
+    """Return the tensor that this one is a view of or shares memory with; None if it owns its memory."""
     source: Tensor | None = tensor.__dict__.get("_shares")
     return source if source is not None or tensor._view is None else tensor._view[0]
 
 
 def memory_root(tensor: Tensor) -> Tensor:
-    """The tensor that owns the memory: the end of the chain of `source_of`."""
+    """Return the tensor that owns the memory: the end of the chain of `source_of`."""
     source = source_of(tensor)
     return tensor if source is None else memory_root(source)
 
 
 def how_viewed(view: Tensor) -> tuple[Tensor, str, tuple[Any, ...], int | None]:
-    """How a view was made: its parent, the view operation, the parameters, and the index among several results, or None."""
+    """Return how a view was made: the parent, the view operation's name and parameters, and the index of the result or None."""
     assert view._view is not None
     parent, record, params, _ = view._view
     if record is not None:
@@ -127,7 +127,7 @@ def how_viewed(view: Tensor) -> tuple[Tensor, str, tuple[Any, ...], int | None]:
 
 
 def _put_back(tensor: Tensor, array: Any) -> Tensor:
-    """Write a tensor's new array into its source's array, and so on up to the root; return the root."""
+    """Write a tensor's new array into its source, the source's into the source's own, and so on; return the root."""
     tensor._array = array
     source = tensor.__dict__.get("_shares")
     if source is not None:
@@ -139,7 +139,7 @@ def _put_back(tensor: Tensor, array: Any) -> Tensor:
 
 
 def _replay(tensor: Tensor) -> Any:
-    """Compute the array of a tensor again from that of its source."""
+    """Recompute the array of a tensor from its source's array."""
     source = tensor.__dict__.get("_shares")
     if source is not None:
         return source._array
@@ -149,7 +149,7 @@ def _replay(tensor: Tensor) -> Any:
 
 
 class StorageBase:
-    """Base class of the storages of the public API (`flambeau.storage`), for modules that cannot import these."""
+    """Base class of the public storages (`flambeau.storage`), for modules that cannot import `flambeau.storage`."""
 
     device: Any
 
@@ -159,5 +159,5 @@ class StorageBase:
         return object.__new__(cls)
 
     def as_tensor(self, dtype: Any) -> Tensor:
-        """The memory as a one-dimensional tensor of a dtype."""
+        """Return a one-dimensional tensor of this dtype on the memory."""
         raise NotImplementedError

@@ -1,6 +1,6 @@
 """`Tensor`: an array, its dispatch key, and its place in the recorded graph.
 
-The class holds what a tensor is; what can be done with it is attached by the operations (`flambeau/operations`).
+The class has the attributes and the autograd interface of tensors.  `flambeau/operations` attaches the methods that compute.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ new = object.__new__
 class Tensor(Members):
     """A multi-dimensional array of elements of one dtype, on one device, that records its computation for autograd.
 
-    Use `torch.tensor` to make one from data.  `Tensor` itself is the legacy constructor: `Tensor(2, 3)` is an uninitialized
+    Use `torch.tensor` to create one from data.  `Tensor` itself is the legacy constructor: `Tensor(2, 3)` is an uninitialized
     float32 tensor of that shape, and `Tensor([1, 2])` holds the data as float32.
 
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -51,21 +51,21 @@ class Tensor(Members):
     _array: Any  # the backend's array
     _key: DispatchKey  # dtype and device
     _requires_grad: bool
-    _node: Any  # the node (or Output of one) that made this tensor; None for a leaf
+    _node: Any  # the node (or Output of a node) that computed this tensor; None for a leaf
     _grad: Tensor | None
-    _storage: Storage | None  # shared with views; made when first needed
+    _storage: Storage | None  # shared with views; created when first needed
     _view: tuple[Tensor, Any, tuple[Any, ...], bool | str] | None  # for a view: (base, operation, parameters, recorded)
     _inference = False
-    _has_hooks = False  # on a leaf: whether there are hooks, or a `grad_dtype`
+    _has_hooks = False  # whether a leaf has hooks or a `grad_dtype`
     name: str | None = None
-    __array_priority__ = 1000  # NumPy's operators leave the operation to the tensor's
+    __array_priority__ = 1000  # so that `array * tensor` calls the tensor's operator
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         pass
 
     @staticmethod
     def _make_subclass(cls: type[Tensor], data: Tensor, requires_grad: bool = False) -> Any:
-        """`data` as an instance of a subclass, sharing its memory."""
+        """Return `data` as an instance of the subclass `cls`, sharing its memory."""
         tensor = data.detach()._as(cls)
         tensor.requires_grad_(requires_grad)
         return tensor
@@ -78,7 +78,7 @@ class Tensor(Members):
         return tensor
 
     def as_subclass(self, cls: type[Tensor]) -> Any:
-        """The same tensor as an instance of `cls`, sharing memory and history."""
+        """Return the tensor as an instance of `cls`, with the same memory and history."""
         return self._as(cls)
 
     # --- shape and memory -----------------------------------------------------------------------------------------
@@ -89,7 +89,7 @@ class Tensor(Members):
         return tuple.__new__(Size, self._array.shape)
 
     def size(self, dim: int | None = None) -> Any:
-        """The shape, or the length of dimension `dim`."""
+        """Return the shape, or the size of dimension `dim`."""
         if dim is None:
             return tuple.__new__(Size, self._array.shape)
         shape = self._array.shape
@@ -124,7 +124,7 @@ class Tensor(Members):
         return self._array.shape[0]  # type: ignore[no-any-return]  # arrays are untyped
 
     def stride(self, dim: int | None = None) -> Any:
-        """The stride, in elements, of dimension `dim`; of all dimensions as a tuple if that is None."""
+        """Return the stride of dimension `dim` in elements; by default, a tuple of the strides of all dimensions."""
         strides = self._key.backend.strides(self._array)
         return strides if dim is None else strides[dim]
 
@@ -133,7 +133,7 @@ class Tensor(Members):
         return self._key.backend.root(self._array)[1]
 
     def data_ptr(self) -> int:
-        """The address of the first element, or 0 for an empty tensor; without addresses, a number that identifies the memory."""
+        """Return the address of the first element, 0 for an empty tensor.  For immutable arrays, return an id of the memory."""
         if not self.numel():
             return 0
         backend = self._key.backend
@@ -161,7 +161,7 @@ class Tensor(Members):
 
     @property
     def _cdata(self) -> int:
-        """A number that is this tensor's alone while it lives: programs ask with it whether two names are of one tensor."""
+        """A unique number of this tensor object: programs compare it to check whether two variables are the same tensor."""
         return id(self)
 
     @property
@@ -197,10 +197,10 @@ class Tensor(Members):
 
     @property
     def is_meta(self) -> bool:
-        """Whether the tensor has a shape and a dtype, and no elements."""
+        """Whether the device is `meta`: the tensor has a shape and a dtype but no elements."""
         return self._key.device.type == "meta"
 
-    # Properties of PyTorch's tensors that no tensor of this library has
+    # False for plain tensors; sparse and nested tensors override some of them
     is_sparse = is_sparse_csr = is_nested = is_quantized = is_mkldnn = False
     is_ipu = is_maia = is_mps = is_mtia = is_vulkan = is_xla = is_xpu = False
 
@@ -248,7 +248,7 @@ class Tensor(Members):
         self._requires_grad = bool(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Ask for (or stop asking for) a gradient, in place."""
+        """Set `requires_grad` in-place, and return the tensor."""
         if requires_grad and in_transform():
             raise RuntimeError(
                 "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* "
@@ -269,16 +269,16 @@ class Tensor(Members):
         """The node of the operation that computed the tensor; None for a leaf."""
         return self._node.node if type(self._node) is Output else self._node
 
-    creator = grad_fn  # its name in PyTorch 0.1
+    creator = grad_fn  # the name of `grad_fn` in PyTorch 0.1
 
     @property
     def output_nr(self) -> int:
-        """Which of its operation's results the tensor is."""
+        """The index of the tensor among the results of its operation."""
         return self._node.index if type(self._node) is Output else 0
 
     @property
     def grad(self) -> Tensor | None:
-        """The gradient that `backward` has added up here; None before the first."""
+        """The gradient accumulated by `backward`; None before the first backward pass."""
         if self._grad is None and self._node is not None and not self.retains_grad:
             warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
@@ -318,9 +318,9 @@ class Tensor(Members):
 
     @property
     def grad_dtype(self) -> dtypes.dtype | None:
-        """The dtype of `grad`: by default that of the tensor.  Only for leaves.
+        """The dtype of `grad`, by default the tensor's dtype.  Only for leaves.
 
-        With None, a gradient of any dtype can be assigned.
+        If set to None, a gradient of any dtype can be assigned.
 
         >>> x = torch.ones(2, requires_grad=True)
         >>> x.grad_dtype = torch.float64
@@ -358,7 +358,7 @@ class Tensor(Members):
 
     @property
     def retains_grad(self) -> bool:
-        """Whether a non-leaf tensor keeps its gradient: see `retain_grad`."""
+        """Whether `retain_grad` has been called on this non-leaf tensor."""
         return self.__dict__.get("_retains_grad", False)  # type: ignore[no-any-return]  # a dict of anything
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
@@ -372,7 +372,7 @@ class Tensor(Members):
 
     @property
     def _backward_hooks(self) -> Any:
-        """The hooks by number, or None."""
+        """The hooks of `register_hook` by their handles' ids, or None."""
         if self._node is None:
             return self.__dict__.get("_hooks") or None
         node, index = (self._node.node, self._node.index) if type(self._node) is Output else (self._node, 0)
@@ -396,7 +396,7 @@ class Tensor(Members):
         return add_leaf_hook(self, "_post_accumulate_hooks", hook)
 
     def detach(self) -> Tensor:
-        """A tensor that shares this one's memory and version but has no history."""
+        """Return a tensor with the same memory and version counter but no history."""
         detached: Tensor = alias(self)
         detached._storage = self._storage or self._own_storage()
         if self._inference:
@@ -406,7 +406,7 @@ class Tensor(Members):
         return detached
 
     def detach_(self) -> Tensor:
-        """Forget this tensor's history, in place."""
+        """Remove the history of this tensor, in-place."""
         if self._is_view():
             raise RuntimeError(
                 "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel "
@@ -421,7 +421,7 @@ class Tensor(Members):
 
     @property
     def data(self) -> Tensor:
-        """A tensor with the same memory but no history.  Autograd does not detect writes to it."""
+        """A tensor with the same memory but no history; autograd does not detect writes to it."""
         data: Tensor = alias(self)
         if self._key.backend.mutable:
             data._storage = None  # the same memory, with a separate version counter
@@ -448,7 +448,7 @@ class Tensor(Members):
         base = self
         while base._view is not None:
             base = base._view[0]
-        became = base.__dict__.get("_became")  # if it is a tensor's previous state, before `t_` or similar
+        became = base.__dict__.get("_became")  # `base` may be the former state of a tensor changed by `t_` or similar
         if became is not None and became() is not None:
             base = became()
         return None if base is self else base
@@ -457,7 +457,7 @@ class Tensor(Members):
         return self._view is not None and self._base is not None
 
     def is_inference(self) -> bool:
-        """Whether the tensor was made in inference mode."""
+        """Whether the tensor was created in inference mode."""
         return self._inference
 
     # --- Python protocols -----------------------------------------------------------------------------------------
@@ -473,13 +473,13 @@ class Tensor(Members):
     __nonzero__ = __bool__
 
     def item(self) -> Any:
-        """The one element as a Python scalar.  RuntimeError if there is not exactly one."""
+        """Return the only element as a Python scalar.  RuntimeError unless the tensor has exactly one element."""
         if self.numel() != 1:
             raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
         return self._key.backend.item(self._array)
 
     def tolist(self) -> Any:
-        """The elements as nested lists of Python scalars; a scalar for a 0-d tensor."""
+        """Return the elements as nested lists of Python scalars; a scalar for a 0-d tensor."""
         return self._key.backend.tolist(self._array)
 
     def _only(self) -> Any:
@@ -530,7 +530,10 @@ class Tensor(Members):
         return sorted({*dir(type(self)), *self.__dict__})
 
     def __setstate__(self, state: Any) -> None:
-        """Restore the state from legacy pickles: a storage and a place in it, or data, or whether a gradient is required."""
+        """Restore the state of a leaf from a legacy pickle.
+
+        `state` is `(storage, offset, size, stride)`, `(requires_grad, _, hooks)`, or `(data, _, _, requires_grad, hooks)`.
+        """
         if self._node is not None:
             raise RuntimeError("__setstate__ can be only called on leaf Tensors")
         if len(state) == 4:
@@ -542,11 +545,11 @@ class Tensor(Members):
         self.requires_grad, _, _ = state
 
     def numpy(self, *, force: bool = False) -> Any:
-        """The tensor as a NumPy array that shares its memory.  `force` detaches and copies to the CPU where needed.
+        """Return the tensor as a NumPy array that shares its memory.  `force` detaches it, and copies it to the CPU if necessary.
 
         Raises:
-            RuntimeError: the tensor requires a gradient, while operations are recorded.
-            TypeError: it is not on the CPU, or NumPy has no such dtype.
+            RuntimeError: the tensor requires a gradient, in grad mode.
+            TypeError: the tensor is not on the CPU, or NumPy does not have its dtype.
         """
         if force:
             return self.detach().cpu().resolve_conj().resolve_neg().numpy()
@@ -584,14 +587,14 @@ class Tensor(Members):
         return self._key.backend.to_dlpack(self._array, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> Tensor:
-        """The tensor on another device: the array API standard's name for `to`."""
+        """Return the tensor on another device: the array API standard's name for `to`."""
         if stream is not None:
             raise ValueError(f"to_device() takes no stream, but got {stream!r}")
         return self.to(device)
 
 
 Tensor.__module__ = "flambeau"
-# They are for readers of this file: `typing.get_type_hints` of a subclass would look for their names in that module.
+# The annotations are for readers of this file only: `typing.get_type_hints` of a subclass would fail to resolve their names.
 Tensor.__annotations__ = {}
 
 
@@ -602,7 +605,7 @@ def attach(**members: Any) -> None:
 
 
 def wrap(array: Any, key: DispatchKey) -> Tensor:
-    """A raw array of this dispatch key as a Tensor without history."""
+    """Wrap a raw array of this dispatch key as a Tensor without history."""
     result = new(Tensor)
     result._array = array
     result._key = key
@@ -614,7 +617,7 @@ def wrap(array: Any, key: DispatchKey) -> Tensor:
 
 
 def alias(tensor: Tensor, cls: type[Tensor] = Tensor) -> Any:
-    """Another Tensor on the same array and storage, without history."""
+    """Return another Tensor with the same array and storage, without history."""
     result = new(cls)
     result._array = tensor._array
     result._key = tensor._key

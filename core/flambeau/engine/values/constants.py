@@ -36,7 +36,7 @@ class memory_format(Constant):
         """The dimensions of a tensor, from the slowest in memory to the fastest.
 
         Raises:
-            RuntimeError: channels_last of other than 4 dimensions, channels_last_3d of other than 5.
+            RuntimeError: `ndim` is not 4 for channels_last, or not 5 for channels_last_3d.
         """
         if not self.is_channels_last:
             return tuple(range(ndim))

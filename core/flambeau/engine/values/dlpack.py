@@ -1,4 +1,4 @@
-"""DLPack, the protocol by which array libraries share memory: its device types and its capsules."""
+"""DLPack, a protocol to share memory between array libraries: its device types and capsules."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class DLDeviceType(IntEnum):
 
 
 class Capsule:
-    """Wraps a bare capsule in an object with the DLPack protocol, which array libraries expect."""
+    """Wraps a DLPack capsule in an object with the methods `__dlpack__` and `__dlpack_device__`, which array libraries call."""
 
     _TENSOR_AT = {b"dltensor": 0, b"dltensor_versioned": 32}  # the offset of the DLTensor in the struct of the capsule
 

@@ -1,7 +1,7 @@
 """Element types and how they combine.
 
-A `dtype` is an interned object, compared by identity.  Promotion follows PyTorch: a tensor's category (bool, integer,
-floating, complex) decides before its width does, and 0-d tensors and Python scalars only matter through their category.
+A `dtype` is an interned object, compared by identity.  Promotion follows PyTorch: the highest category (bool < integer <
+floating < complex) decides first, then the width.  0-d tensors and Python scalars only count if their category is higher.
 """
 
 from __future__ import annotations
@@ -81,11 +81,11 @@ class dtype:
         return self.category == COMPLEX
 
     def to_real(self) -> dtype:
-        """The dtype of the real part: float64 for complex128, itself for a real dtype."""
+        """Return the dtype of the real part: float64 for complex128, the dtype itself if it is real."""
         return {complex32: float16, complex64: float32, complex128: float64}.get(self, self)
 
     def to_complex(self) -> dtype:
-        """The complex dtype whose parts have this dtype (complex64 for half precision).  RuntimeError for bool and integers."""
+        """Return the complex dtype with parts of this dtype (complex64 for half precision); RuntimeError for int and bool."""
         if self.category == COMPLEX:
             return self
         if self.category < FLOATING or self in FLOAT8:
@@ -96,7 +96,7 @@ class dtype:
         return f"torch.{self.name}"
 
     def __reduce__(self) -> str:
-        return "bool_" if self.name == "bool" and type(self).__module__ == __name__ else self.name  # or as `torch.bool`
+        return "bool_" if self.name == "bool" and type(self).__module__ == __name__ else self.name  # otherwise as `torch.bool`
 
 
 bool_: Final = dtype("bool", 1, BOOL, "Bool", is_signed=False)
@@ -123,8 +123,8 @@ cfloat: Final = complex64
 complex128: Final = dtype("complex128", 16, COMPLEX, "ComplexDouble")
 cdouble: Final = complex128
 
-# To store numbers in, and to multiply matrices: the names say how many bits exponent and mantissa have, and that there are only
-# finite values (`fn`), only one zero (`uz`) or no sign (`u`).
+# For storage and matrix products only.  The names give the bits of exponent and mantissa; `fn`: no infinities, `uz`: no negative
+# zero, `u`: unsigned.
 float8_e4m3fn: Final = dtype("float8_e4m3fn", 1, FLOATING, "Float8_e4m3fn")
 float8_e5m2: Final = dtype("float8_e5m2", 1, FLOATING, "Float8_e5m2")
 float8_e4m3fnuz: Final = dtype("float8_e4m3fnuz", 1, FLOATING, "Float8_e4m3fnuz")
@@ -132,18 +132,18 @@ float8_e5m2fnuz: Final = dtype("float8_e5m2fnuz", 1, FLOATING, "Float8_e5m2fnuz"
 float8_e8m0fnu: Final = dtype("float8_e8m0fnu", 1, FLOATING, "Float8_e8m0fnu", is_signed=False)
 FLOAT8: Final = (float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz, float8_e8m0fnu)
 
-# Known by name, for tables of dtypes: no array library has it.
+# No array library supports complex32; programs name it in tables of dtypes.
 complex32: Final = dtype("complex32", 4, COMPLEX, "ComplexHalf")
 chalf: Final = complex32
 
-# Likewise, those of PyTorch's quantized tensors.
+# The dtypes of PyTorch's quantized tensors, which flambeau does not support; programs name them in tables of dtypes.
 quint8: Final = dtype("quint8", 1, INTEGER, "QUInt8", is_signed=False)
 qint8: Final = dtype("qint8", 1, INTEGER, "QInt8")
 qint32: Final = dtype("qint32", 4, INTEGER, "QInt32")
 quint4x2: Final = dtype("quint4x2", 1, INTEGER, "QUInt4x2", is_signed=False)
 quint2x4: Final = dtype("quint2x4", 1, INTEGER, "QUInt2x4", is_signed=False)
 
-# The dtypes that are computed in.
+# The dtypes that operations compute in.
 ALL: Final = (
     bool_, uint8, int8, int16, int32, int64, uint16, uint32, uint64,
     float16, bfloat16, float32, float64, complex64, complex128,
@@ -165,7 +165,7 @@ _default = float32
 
 
 def get_default_dtype() -> dtype:
-    """The dtype of tensors made from Python floats; `torch.float32` unless set otherwise."""
+    """Return the dtype of tensors created from Python floats; `torch.float32` unless changed."""
     return _default
 
 
@@ -176,7 +176,7 @@ def set_default(new: dtype) -> None:
 
 # --- promotion ---------------------------------------------------------------------------------------------------
 
-_WIDENING = {  # the promotion of two dtypes of one category, where it is not the wider of the two
+_WIDENING = {  # promotions of two dtypes of one category that are not the wider of the two
     frozenset({uint8, int8}): int16,
     frozenset({float16, bfloat16}): float32,
 }
@@ -185,7 +185,7 @@ _BAREBONES_UNSIGNED = frozenset({uint16, uint32, uint64})
 
 @cache
 def promote_types(type1: dtype, type2: dtype) -> dtype:
-    """The smallest dtype that holds both `type1` and `type2`, by PyTorch's rules.
+    """Return the smallest dtype that holds both `type1` and `type2`, by PyTorch's rules.
 
     >>> torch.promote_types(torch.int64, torch.float16), torch.promote_types(torch.uint8, torch.int8)
     (torch.float16, torch.int16)
@@ -214,7 +214,7 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
 
 
 def promotion_of_scalar(scalar_type: type) -> dtype:
-    """The dtype of a scalar of this type (a Python or another library's number) where no tensor is involved."""
+    """Return the dtype for a Python or other library's scalar type, if no tensor is involved."""
     if scalar_type is float:
         return _default
     if scalar_type is bool:
@@ -246,7 +246,7 @@ def result_of(dimensioned: Iterable[dtype], zero_dim: Iterable[dtype], scalars: 
 
 
 def can_cast(from_: dtype, to: dtype) -> bool:
-    """Whether `from_` may be written into `to`: never to a lower category.
+    """Whether values of dtype `from_` can be cast to `to`: not if the category of `to` is lower.
 
     >>> torch.can_cast(torch.float64, torch.float32), torch.can_cast(torch.float32, torch.int64)
     (True, False)

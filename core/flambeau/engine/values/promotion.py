@@ -1,4 +1,4 @@
-"""The dtype rules of operations: which dtypes they take, in which they compute, and the dtype of the result."""
+"""The dtype rules of operations: the dtypes that they accept and compute in, and the dtype of the result."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def _to_float(d: dtype) -> dtype:
 NARROW = HALF.union(FLOAT8)
 PROMOTIONS: Mapping[str, Promotion] = {
     "same": lambda d: (d, d),  # arguments keep their dtypes; the result has the first one's
-    "match": lambda d: (d, d),  # arguments must agree
-    "product": lambda d: (float32 if d in NARROW else d, d),  # arguments must agree; fewer bits are accumulated in float32
+    "match": lambda d: (d, d),  # arguments must have one dtype
+    "product": lambda d: (float32 if d in NARROW else d, d),  # as "match"; narrow dtypes are accumulated in float32
     "arithmetic": lambda d: (d, d),  # arguments are promoted to a common dtype
-    "wide arithmetic": lambda d: (float32 if d in HALF else d, d),  # likewise; half precision is only rounded at the end
+    "wide arithmetic": lambda d: (float32 if d in HALF else d, d),  # as "arithmetic", but half precision is computed in float32
     "float": lambda d: (_to_float(d), _to_float(d)),  # integers become the default floating-point dtype
     "accumulate": lambda d: (float32 if d in NARROW else d, d),  # half precision is summed in float32
     "float_accumulate": lambda d: (float32 if d in HALF else _to_float(d), _to_float(d)),
@@ -48,4 +48,4 @@ DTYPES: Mapping[str, frozenset[int]] = {
     "floating": frozenset({FLOATING}),
 }
 COMMON = frozenset({"arithmetic", "wide arithmetic", "float", "compare", "position"})  # promote all arguments to one dtype
-ONE_KEY = COMMON | {"match", "product"}  # afterwards, all arguments have the same dispatch key
+ONE_KEY = COMMON | {"match", "product"}  # require or promote to one dispatch key

@@ -1,4 +1,4 @@
-"""Conversion of Python numbers to dtypes that may not be able to hold them."""
+"""Conversion of Python numbers to dtypes, with checks for overflow."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _pack, _unpack = _SINGLE.pack, _SINGLE.unpack
 
 
 def wrapped(value: Any, dtype: dtype) -> Any:
-    """Convert an operand like a cast in C: an integer that is too large loses its upper bits.
+    """Convert an integer operand like a cast in C: an integer that is too large loses its upper bits.
 
     Raises:
         OverflowError: an integer has more than 64 bits.
@@ -51,8 +51,8 @@ def _check_bits(value: int) -> None:
 def converted(value: Any, dtype: dtype, alone: bool = False) -> Any:
     """Convert a fill value: integer dtypes truncate fractions; unsigned dtypes wrap negative numbers around.
 
-    Infinities and NaN fit every floating-point dtype; a finite number beyond the largest value does not.  The exception is a
-    single element (`alone`) of a dtype with at most 16 bits: a cast makes it infinite.
+    Infinities and NaN fit every floating-point dtype; a finite number beyond the dtype's largest value does not.  Exception: if
+    a single element (`alone`) of a dtype with at most 16 bits is filled, the number becomes infinite.
 
     Raises:
         RuntimeError: the dtype cannot hold the value.
@@ -86,7 +86,7 @@ def converted(value: Any, dtype: dtype, alone: bool = False) -> Any:
 
 
 def too_large(value: Any, dtype: dtype) -> bool:
-    """Whether a number is beyond the largest finite ones of a floating-point or complex dtype, or an integer beyond int64."""
+    """Whether a finite number exceeds the largest value of a floating-point or complex dtype, or an integer exceeds int64."""
     if type(value) is int and not -(2**63) <= value < 2**63:
         return True
     largest = _LARGEST.get(dtype)
@@ -96,13 +96,13 @@ def too_large(value: Any, dtype: dtype) -> bool:
 
 
 def overflow(dtype: dtype) -> RuntimeError:
-    """The error for a value that does not fit into the dtype."""
+    """Return the error for a value that does not fit into the dtype."""
     name = _C_NAMES.get(dtype.name, dtype.name + "_t")
     return RuntimeError(f"value cannot be converted to type {name} without overflow")
 
 
 def single(value: float) -> float:
-    """Round to float32."""
+    """Round a float to float32."""
     try:
         return _unpack(_pack(value))[0]  # type: ignore[no-any-return]  # the struct's one float
     except OverflowError:  # as by a cast in C
@@ -110,7 +110,7 @@ def single(value: float) -> float:
 
 
 def is_library_scalar(value: Any) -> bool:
-    """Whether this is a scalar of another library, such as NumPy's `float32(2)`; never true for a tensor."""
+    """Whether the value is a scalar of another library, such as NumPy's `float32(2)`; False for a tensor."""
     if value is None or isinstance(value, (bool, int, float, complex, str, bytes)) or hasattr(type(value), "__setitem__"):
         return False
     shape = getattr(value, "shape", None)

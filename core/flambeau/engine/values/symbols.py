@@ -1,8 +1,8 @@
 """`torch.SymInt`, `SymFloat` and `SymBool`: numbers whose computation is recorded.
 
-An example is an input size that may differ from call to call.  The number has the value of the example inputs, and a *recorder*
-(such as that of `flambeau.export`) records arithmetic with it.  Code that needs a plain number, such as `range` or `if`, gets it
-from the recorder, which either specializes the program to this value or raises an error.
+An example is the size of an input that varies between calls.  The number has the value of the example inputs, and a *recorder*
+(such as that of `flambeau.export`) records arithmetic with it.  If code needs a plain number, as `range` and `if` do, the
+recorder either specializes the program to the example value or raises an error.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Protocol
 
 __all__ = ["ARITHMETIC", "BINARY", "COMPARISONS", "UNARY", "SymBool", "SymFloat", "SymInt", "is_symbolic", "plain"]
 
-# Python's operators: the names of their methods, without underscores, and the array API functions that they call for arrays.
+# Python's operators: the method's name without underscores, and the array API function for arrays.
 ARITHMETIC = {
     "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide", "mod": "remainder",
     "pow": "pow",
@@ -38,12 +38,12 @@ class Recorder(Protocol):
 
 
 class _Symbolic:
-    """A number that is being recorded.
+    """A number whose use a recorder records.
 
     Args:
         recorder: the recorder of computations with the number.
         value: the value for the example inputs.
-        origin: data that the recorder stores with the number.
+        origin: any data that the recorder stores with the number.
     """
 
     __slots__ = ("origin", "recorder", "value")
@@ -62,10 +62,10 @@ class _Symbolic:
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """A call that is not recorded: it gets plain numbers, and the program is specialized to them."""
+        """Call `func` with plain numbers instead, to which the program is specialized: such a call is not recorded."""
         return func(*map(_decided, args), **{name: _decided(value) for name, value in (kwargs or {}).items()})
 
-    __hash__: ClassVar[None] = None  # type: ignore[assignment]  # equality is not known
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]  # equality may depend on the inputs
 
     def __deepcopy__(self, memo: Any) -> Any:
         return self
@@ -105,7 +105,7 @@ for _function in (operator.neg, operator.pos, operator.abs, math.trunc, math.flo
 
 
 class SymInt(_Symbolic):
-    """An integer that is being recorded, such as a size of an input that may differ from call to call."""
+    """An integer whose use is recorded, such as the size of an input that varies between calls."""
 
     __slots__ = ()
 
@@ -122,7 +122,7 @@ class SymInt(_Symbolic):
 
 
 class SymFloat(_Symbolic):
-    """A floating-point number that is being recorded."""
+    """A floating-point number whose use is recorded."""
 
     __slots__ = ()
 
@@ -134,7 +134,7 @@ class SymFloat(_Symbolic):
 
 
 class SymBool(_Symbolic):
-    """A truth value that is being recorded."""
+    """A bool whose use is recorded."""
 
     __slots__ = ()
 
@@ -158,10 +158,10 @@ def _decided(value: Any) -> Any:
 
 
 def is_symbolic(value: Any) -> bool:
-    """Whether a value is a number that is being recorded."""
+    """Whether the value is a SymInt, SymFloat or SymBool."""
     return isinstance(value, _Symbolic)
 
 
 def plain(value: Any) -> Any:
-    """The value of a symbolic number for the example inputs; any other value unchanged."""
+    """Return a symbolic number's value for the example inputs; return other values unchanged."""
     return value.value if isinstance(value, _Symbolic) else value

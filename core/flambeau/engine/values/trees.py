@@ -18,16 +18,16 @@ class Entry(NamedTuple):
     """How to flatten and unflatten nodes of a registered type."""
 
     flatten: Callable[[Any], tuple[Iterable[Any], Any]]
-    """Gives the children and a context, which says all the rest."""
+    """Returns the children, and a context with the other data needed to rebuild the node."""
     unflatten: Callable[[Any, Any], Any]
-    """Makes a node of the children and the context."""
+    """Returns a node with these children and this context."""
 
 
 REGISTERED: dict[type, Entry] = {}
 
 
 class Spec:
-    """The structure of a tree: the type of its root (None for a leaf), a context (a dict's keys), and the structures below."""
+    """The structure of a tree: its root's type (None for a leaf) and context (a dict's keys), and the children's structures."""
 
     __slots__ = ("children_specs", "context", "num_leaves", "type")
     type: Any
@@ -41,32 +41,32 @@ class Spec:
 
     @property
     def num_nodes(self) -> int:
-        """How many nodes there are, leaves among them."""
+        """The number of nodes, including leaves."""
         return 1 + sum(child.num_nodes for child in self.children_specs)
 
     @property
     def num_children(self) -> int:
-        """How many children the root has."""
+        """The number of children of the root."""
         return len(self.children_specs)
 
     def is_leaf(self) -> bool:
-        """Whether it is the structure of a leaf."""
+        """Whether the tree is a leaf."""
         return self.type is None
 
     def children(self) -> list[Spec]:
-        """The structures below the root."""
+        """Return the structures of the root's children."""
         return list(self.children_specs)
 
     def child(self, index: int) -> Spec:
-        """The structure of a child of the root."""
+        """Return the structure of the root's child at `index`."""
         return self.children_specs[index]
 
     def flatten_up_to(self, tree: Any) -> list[Any]:
-        """Return the subtrees of a tree at the leaves of this structure; ValueError if the structures do not match."""
+        """Return the subtrees of a tree at this structure's leaves; ValueError if the structures do not match."""
         return flatten_up_to(tree, self)
 
     def unflatten(self, leaves: Iterable[Any]) -> Any:
-        """The tree of this structure with these leaves; ValueError where there are more or fewer than it holds."""
+        """Return the tree with this structure and these leaves; ValueError if their number is not `num_leaves`."""
         leaves = list(leaves)
         if len(leaves) != self.num_leaves:
             raise ValueError(
@@ -76,7 +76,7 @@ class Spec:
         return unflatten(leaves, self)
 
     def drawn(self) -> Any:
-        """A tree of this structure with asterisks as leaves, for error messages."""
+        """Return a tree of this structure with asterisks as leaves, for error messages."""
         return unflatten(iter(_Star, None), self)
 
     def __eq__(self, other: object) -> bool:
@@ -119,7 +119,7 @@ _SEQUENCES = (tuple, list, Size)
 _MAPPINGS = (dict, OrderedDict, defaultdict)
 
 
-def _namedtuple(*_: Any) -> None:  # the type of a structure whose context is the class
+def _namedtuple(*_: Any) -> None:  # the `type` in the Spec of a named tuple, whose `context` is the class
     raise TypeError("this stands for named tuples of any class")
 
 
@@ -127,7 +127,7 @@ _namedtuple.__name__ = "namedtuple"
 
 
 def is_namedtuple_class(cls: Any) -> bool:
-    """Whether it is a class of named tuples."""
+    """Whether `cls` is a class made by `namedtuple`."""
     return (
         isinstance(cls, type)
         and issubclass(cls, tuple)
@@ -138,12 +138,12 @@ def is_namedtuple_class(cls: Any) -> bool:
 
 
 def is_structseq_class(cls: Any) -> bool:
-    """Whether it is a class of tuples with names as those that operations return."""
+    """Whether `cls` is a class of `torch.return_types`: the named tuples that operations return."""
     return isinstance(cls, type) and issubclass(cls, tuple) and hasattr(cls, "n_fields")
 
 
 def node_parts(tree: Any) -> tuple[Any, Any, list[Any]] | None:
-    """The type, context and children of a node; None for a leaf."""
+    """Return the type, context and children of a node; None for a leaf."""
     kind = type(tree)
     if kind in _MAPPINGS:
         keys = list(tree)
@@ -161,7 +161,7 @@ def node_parts(tree: Any) -> tuple[Any, Any, list[Any]] | None:
 
 
 def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], Spec]:
-    """The leaves of a tree, in order, and its structure; a node for which `is_leaf` returns True is a leaf.
+    """Return the leaves of a tree, in order, and its structure; a node for which `is_leaf` returns True is a leaf.
 
     >>> flatten({"a": (1, 2), "b": 3})[0]
     [1, 2, 3]
@@ -180,7 +180,7 @@ def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[li
 
 
 def unflatten(leaves: Any, spec: Spec) -> Any:
-    """A tree of this structure from its leaves."""
+    """Return the tree with this structure and these leaves."""
     return _build(iter(leaves), spec)
 
 
@@ -199,24 +199,24 @@ def _build(leaves: Iterator[Any], spec: Spec) -> Any:
     if kind is deque:
         return deque(children, context)
     if kind is Size:
-        return tuple(children)  # mapped lengths need not be ints
+        return tuple(children)  # leaves may have been mapped to other types than int
     return kind._make(children) if hasattr(kind, "_make") else kind(children)
 
 
 def keys_of(spec: Spec) -> list[Any]:
-    """The keys of a mapping's structure."""
+    """Return the keys in the structure of a dict."""
     keys: list[Any] = spec.context[1] if spec.type is defaultdict else spec.context
     return keys
 
 
 def tree_map(function: Callable[..., Any], tree: Any) -> Any:
-    """The tree with `function` applied to its leaves."""
+    """Return a tree with `function` applied to each leaf."""
     leaves, spec = flatten(tree)
     return unflatten(map(function, leaves), spec)
 
 
 def broadcast_prefix(prefix: Any, spec: Spec) -> list[Any] | None:
-    """For each leaf of a tree of structure `spec`, the leaf of `prefix` above it; None where they do not fit."""
+    """Return, for each leaf of a tree with structure `spec`, the leaf of `prefix` above it; None if they do not match."""
     parts = node_parts(prefix)
     if parts is None:
         return [prefix] * spec.num_leaves
@@ -233,7 +233,7 @@ def broadcast_prefix(prefix: Any, spec: Spec) -> list[Any] | None:
 
 
 def flatten_up_to(tree: Any, spec: Spec) -> list[Any]:
-    """The subtrees of `tree` in the places where `spec` has leaves; ValueError if the structures differ above them."""
+    """Return the subtrees of `tree` at the leaves of `spec`; ValueError if the structures differ above them."""
     if spec.type is None:
         return [tree]
     parts = node_parts(tree)
@@ -259,5 +259,5 @@ def _in_order_of(spec: Spec, tree: Any) -> list[Any]:
 
 
 def count(spec: Spec) -> int:
-    """How many leaves there are."""
+    """Return the number of leaves."""
     return spec.num_leaves

@@ -5,22 +5,21 @@
 >>> layer(sentences).sum(1).shape
 torch.Size([2, 4])
 
-Design. A nested tensor is an instance of a subclass of Tensor that holds the elements of all its items as one dense tensor, and
-what says where the items are: for the layout `torch.jagged` (`NestedTensor`) offsets into the one dimension in which they differ,
-for `torch.strided` (`StridedNestedTensor`) the size of each. Calls come to `Nested.__torch_function__`, which finds by its name
-what a function means, in the table of the layout or in that of both; what is in none is refused as PyTorch refuses it.
+Design. A nested tensor is an instance of a subclass of Tensor. One dense tensor, `_values`, holds the elements of all items. In
+the layout `torch.jagged` (`NestedTensor`), items differ in one *ragged* dimension, and offsets mark where each item begins along
+it. In `torch.strided` (`StridedNestedTensor`), the size of each item is stored. `Nested.__torch_function__` receives all calls,
+and looks up an implementation by the function's name, then by its kind. Other functions raise PyTorch's errors.
 
-The implementations are written with operations on the values, which are recorded as those of any tensor. So a nested tensor needs
-no graph of its own: it requires a gradient if its values do, and its gradient is theirs. In the jagged layout what works element
-by element takes one call for all items, and what goes along the ragged dimension pads them; in the strided one, most is done item
-by item.
+Implementations call operations on the values, which autograd records. So a nested tensor has no node apart from that of its
+values: it requires a gradient if they do, and its gradient is built from theirs. In the jagged layout, a pointwise function takes
+one call for all items, and functions along the ragged dimension pad the items; in the strided layout, most run item by item.
 
-The package is loaded when the first of its names is used.
+The package is imported when one of its names is first used.
 """
 
 from __future__ import annotations
 
-from . import elementwise, products, reductions, shapes  # noqa: F401 (they register what they implement)
+from . import elementwise, products, reductions, shapes  # noqa: F401 (they register implementations)
 from .construction import _nested_view_from_buffer as _nested_view_from_buffer
 from .construction import (
     as_nested_tensor,

@@ -29,7 +29,7 @@ def nested_tensor(
     Args:
         tensor_list: tensors with the same number of dimensions, or nested lists of numbers.
         dtype: the dtype of the result (by default, of the first tensor).
-        layout: `torch.strided` (the default), or `torch.jagged` for tensors that differ in one dimension only.
+        layout: `torch.strided` (the default), or `torch.jagged` for tensors that differ in at most one dimension.
         device: the device of the result (by default, of the first tensor).
         requires_grad: whether operations on the result are recorded.
         pin_memory: accepted without effect.
@@ -218,21 +218,21 @@ def narrow(tensor: Tensor, dim: int, start: Any, length: Any, layout: Any = torc
     offsets = torch.cat([begins, (begins[-1] + lengths[-1]).unsqueeze(0)])
     values = tensor.view(-1, *tensor.shape[2:])
     extremes = {"min_seqlen": int(lengths.min()), "max_seqlen": int(lengths.max())}
-    if torch.equal(offsets.diff(), lengths):  # the parts lie one after the other
+    if torch.equal(offsets.diff(), lengths):  # the slices are adjacent in memory
         values = values[int(offsets[0]) : int(offsets[-1])]
         return NestedTensor(values, offsets - offsets[0], _metadata_cache=extremes)
     return NestedTensor(values, offsets, lengths=lengths, _metadata_cache=extremes)
 
 
 def masked_select(tensor: Tensor, mask: Tensor) -> Tensor:
-    """The elements of a matrix that a mask chooses, row by row, as a nested tensor in the jagged layout.
+    """Return the elements of a matrix where a mask is True, as a jagged nested tensor with one item per row.
 
     Args:
-        tensor: of two dimensions, or one that becomes so by broadcasting.
-        mask: bool, likewise.
+        tensor: the matrix, of shape `(B, N)`, or a tensor that broadcasts with `mask` to that shape.
+        mask: a bool tensor, of shape `(B, N)` or broadcast likewise.
 
     Raises:
-        RuntimeError: it is nested, or the mask is not bool.
+        RuntimeError: the tensor or the mask is not in the layout `torch.strided`, or the mask is not bool.
 
     >>> mask = torch.tensor([[False, True, True], [True, False, False]])
     >>> torch.nested.masked_select(torch.arange(6).view(2, 3), mask).unbind()
@@ -257,7 +257,7 @@ def to_padded_tensor(input: Tensor, padding: float, output_size: Any = None, out
         input: a nested tensor.
         padding: the value to pad with.
         output_size: the shape of the result; by default, the smallest that holds all items.
-        out: a tensor that becomes the result.
+        out: a tensor that the result is written to.
 
     Raises:
         RuntimeError: the output size is too small for an item.

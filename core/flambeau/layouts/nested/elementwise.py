@@ -1,4 +1,4 @@
-"""Pointwise operations on nested tensors: they compute on the values."""
+"""Pointwise operations on nested tensors, which compute on the values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["aligned", "matches"]
 
 
 def _on_values(func: Any, *args: Any, **kwargs: Any) -> Any:
-    """Call a function that treats each element separately with the values of nested tensors."""
+    """Call a pointwise function with the values of nested tensors, and wrap its results."""
     values = [value for value in (*args, *kwargs.values()) if isinstance(value, Nested)]
     first = values[0]
     for other in values[1:]:
@@ -36,7 +36,7 @@ def _on_values(func: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _nested(first: Nested, result: Any) -> Any:
-    """A tensor computed from the values of `first`, as a nested tensor."""
+    """Wrap a tensor computed from the values of `first` as a nested tensor; return other results unchanged."""
     if not isinstance(result, Tensor):
         return result
     if result is first._values:
@@ -47,7 +47,7 @@ def _nested(first: Nested, result: Any) -> Any:
 
 
 def matches(first: Nested, other: Nested) -> bool:
-    """Whether the items of both are of the same sizes, in the ragged dimension at least."""
+    """Whether two nested tensors have the same item sizes: in the jagged layout, along the ragged dimension."""
     if isinstance(first, NestedTensor) and isinstance(other, NestedTensor):
         return (
             first.dim() == other.dim()
@@ -64,11 +64,11 @@ def _as_values(first: Nested, value: Any) -> Any:
 
 
 def aligned(input: Nested, dense: Tensor) -> Tensor:
-    """A tensor that a nested one can be computed with, so that its elements meet those of the values.
+    """Return a dense operand rearranged so that it broadcasts with the values of a nested tensor.
 
     Raises:
-        NotImplementedError: it has more dimensions.
-        RuntimeError: its sizes are others.
+        NotImplementedError: the dense tensor has more dimensions than the nested one.
+        RuntimeError: their shapes do not broadcast.
     """
     if isinstance(input, StridedNestedTensor):
         return _spread(input, dense)
@@ -93,7 +93,7 @@ def aligned(input: Nested, dense: Tensor) -> Tensor:
 
 
 def _spread(input: StridedNestedTensor, dense: Tensor) -> Tensor:
-    """A tensor with a row, or one element, for each item, as values."""
+    """Expand a dense tensor with one element, or with one row per item, to the values of a strided nested tensor."""
     if dense.numel() == 1:
         return dense.reshape(())
     if dense.ndim == input.dim() and dense.shape[0] == len(input._sizes):
@@ -103,12 +103,12 @@ def _spread(input: StridedNestedTensor, dense: Tensor) -> Tensor:
 
 
 def _rows(input: NestedTensor) -> Tensor:
-    """For each place of the ragged dimension, the item that it belongs to."""
+    """Return, for each position of the values along the ragged dimension, the index of its item."""
     return torch.repeat_interleave(torch.arange(len(input), device=input._offsets.device), lengths_of(input))
 
 
 def _without_holes(input: NestedTensor) -> NestedTensor:
-    """A nested tensor of the same items, one after the other."""
+    """Copy a nested tensor with gaps between items (`lengths`) to one without."""
     lengths = lengths_of(input)
     offsets = torch.cat([lengths.new_zeros(1), lengths.cumsum(0)])
     return NestedTensor(torch.cat(list(input.items()), input._ragged_idx - 1), offsets, _ragged_idx=input._ragged_idx)

@@ -1,4 +1,4 @@
-"""Nested tensors as rows of one length, and back."""
+"""Conversion of nested tensors to padded dense tensors, and back."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["from_padded", "on_padded", "to_padded"]
 @implements(NestedTensor, "to_padded_tensor")
 @implements(StridedNestedTensor, "to_padded_tensor")
 def to_padded(input: Any, padding: float, output_size: Any = None) -> Tensor:
-    """The items as rows of a tensor, filled up at their ends."""
+    """Return a dense tensor of the items, each padded at its end."""
     if isinstance(input, StridedNestedTensor):
         return _strided_to_padded(input, padding, output_size)
     if not isinstance(input, NestedTensor):
@@ -58,7 +58,7 @@ def _strided_to_padded(input: StridedNestedTensor, padding: float, output_size: 
 
 
 def from_padded(padded: Tensor, like: NestedTensor, ragged_idx: int) -> NestedTensor:
-    """The items that rows of a tensor begin with, as many elements as those of another nested tensor have."""
+    """Reverse `to_padded`: keep the beginning of each row, with the item lengths of the nested tensor `like`."""
     holds = torch.arange(padded.shape[ragged_idx], device=padded.device) < lengths_of(like).unsqueeze(1)
     rows = padded.movedim(ragged_idx, 1)
     values = rows.flatten(0, 1).index_select(0, holds.reshape(-1).nonzero().squeeze(1)).movedim(0, ragged_idx - 1)
@@ -66,11 +66,11 @@ def from_padded(padded: Tensor, like: NestedTensor, ragged_idx: int) -> NestedTe
 
 
 def on_padded(function: Any, input: NestedTensor, padding: float) -> NestedTensor:
-    """Apply a function to the padded rows, and remove the padding from its result."""
+    """Apply a function to the padded items, and remove the padding from its result."""
     return from_padded(function(to_padded(input, padding)), input, input._ragged_idx)
 
 
 def check_without_holes(name: str, input: Nested) -> None:
-    """RuntimeError for a nested tensor that has holes between its items."""
+    """Raise RuntimeError for a nested tensor with gaps between its items (`lengths`)."""
     if isinstance(input, NestedTensor) and input._lengths is not None:
         raise RuntimeError(f"{name}: not supported for non-contiguous nested tensors with holes")

@@ -16,8 +16,8 @@ class NestedInt(SymInt):
     """The size of a ragged dimension, which differs between items: equal only to itself, and larger than 1.
 
     Args:
-        number: the number in its name, as in `j1`.
-        coeff: a factor.
+        number: the number in the printed name: 1 for `j1`.
+        coeff: a factor: 2 for `2*j1`.
     """
 
     __slots__ = ("coeff", "number")
@@ -26,7 +26,7 @@ class NestedInt(SymInt):
         self.number, self.coeff = number, coeff
 
     def nested_int(self) -> int:
-        """The number in its name."""
+        """Return the number in the printed name: 1 for `j1`."""
         return self.number
 
     @property
@@ -45,7 +45,7 @@ class NestedInt(SymInt):
     def __ne__(self, other: object) -> bool:
         return not self == other
 
-    def __hash__(self) -> int:  # type: ignore[override]  # equality is known
+    def __hash__(self) -> int:  # type: ignore[override]  # unlike SymInt, it can be compared
         return hash((self.number, self.coeff))
 
     def __mul__(self, other: Any) -> Any:
@@ -87,13 +87,13 @@ class NestedInt(SymInt):
 
 
 class _Symbols:
-    """The symbol of each tensor of offsets or lengths, by the tensor's identity rather than its values."""
+    """A dictionary from tensors of offsets or lengths, compared by identity, to their ragged sizes (NestedInt)."""
 
     def __init__(self) -> None:
         self._by_id: dict[int, tuple[weakref.ref[Tensor], NestedInt]] = {}
 
     def get(self, tensor: Tensor, default: Any = None) -> Any:
-        """The symbol of a tensor, or the default."""
+        """Return the NestedInt of a tensor, or `default`."""
         found = self._by_id.get(id(tensor))
         return default if found is None or found[0]() is not tensor else found[1]
 

@@ -1,4 +1,4 @@
-"""The nested tensors, which function of `torch` means what for them, and what all of them have in common."""
+"""The classes of nested tensors, and the lookup of implementations of `torch` functions for them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ C = TypeVar("C", bound=Callable[..., Any])
 
 
 class _Shape:
-    """Placeholder for an array, which has only a shape."""
+    """The `_array` of a nested tensor: only its shape."""
 
     __slots__ = ("shape",)
     dtype = None
@@ -50,21 +50,21 @@ class Nested(Tensor):
     """
 
     _values: Tensor  # type: ignore[assignment]  # a method of other tensors
-    kinds: ClassVar[dict[Kind, Callable[..., Any]]] = {}  # what computes all functions of a kind, for all layouts
-    implementations: ClassVar[dict[str, Callable[..., Any]]] = {}  # in one layout, by the name of the function, or method
-    locals().update({name: vars(Tensor)[name] for name in _NEED_NO_ELEMENTS})  # as they are, offered to nobody
+    kinds: ClassVar[dict[Kind, Callable[..., Any]]] = {}  # for all functions of a kind
+    implementations: ClassVar[dict[str, Callable[..., Any]]] = {}  # for one layout, by the function's name
+    locals().update({name: vars(Tensor)[name] for name in _NEED_NO_ELEMENTS})  # not overridden
     is_nested = True
 
     def like(self, values: Tensor) -> Any:
-        """A nested tensor of other values, or values of other sizes in the dimensions that are not ragged."""
+        """Return a nested tensor with other values and the same items; sizes of dimensions that are not ragged may change."""
         raise NotImplementedError
 
     def items(self) -> Sequence[Tensor]:
-        """The tensors of the batch."""
+        """Return the tensors of the batch."""
         raise NotImplementedError
 
     def to_padded_tensor(self, padding: float, output_size: Any = None, out: Any = None) -> Tensor:
-        """The items as rows of a tensor, filled up at their ends: see `torch.nested.to_padded_tensor`."""
+        """Return a dense tensor of the items, each padded at its end: see `torch.nested.to_padded_tensor`."""
         return torch.nested.to_padded_tensor(self, padding, output_size, out)  # type: ignore[no-any-return]
 
     @classmethod
@@ -91,7 +91,7 @@ class Nested(Tensor):
         self._values.requires_grad = value
 
     def requires_grad_(self, requires_grad: bool = True) -> Any:
-        """Set `requires_grad` in place."""
+        """Set `requires_grad` in-place, and return the tensor."""
         self._values.requires_grad_(requires_grad)
         return self
 
@@ -102,12 +102,12 @@ class Nested(Tensor):
 
     @property
     def grad_fn(self) -> Any:
-        """The node of the operation that computed the values."""
+        """The node of the operation that computed the tensor; None for a leaf."""
         return self._node.node if type(self._node) is Output else self._node
 
     @property
     def grad(self) -> Any:
-        """The gradient that `backward` has added up: a nested tensor."""
+        """The gradient accumulated by `backward`, a nested tensor, or None."""
         return None if self._values.grad is None else self.like(self._values.grad)
 
     @grad.setter
@@ -120,15 +120,15 @@ class Nested(Tensor):
 
     @property
     def retains_grad(self) -> bool:
-        """Whether the gradient of a tensor that was computed is kept."""
+        """Whether `retain_grad` has been called on this non-leaf tensor."""
         return self._values.retains_grad
 
     def retain_grad(self) -> None:
-        """Keep the gradient of a tensor that was computed."""
+        """Let backward accumulate `grad` for this tensor, although it is not a leaf."""
         self._values.retain_grad()
 
     def register_hook(self, hook: Callable[..., Any]) -> Any:
-        """Call a function with the gradient, a nested tensor, whenever one is computed."""
+        """Call `hook(grad)`, with a nested tensor, whenever this tensor's gradient is computed."""
         return self._values.register_hook(lambda gradient: _unwrapped(hook(self.like(gradient))))
 
     def backward(
@@ -139,16 +139,16 @@ class Nested(Tensor):
         inputs: Any = None,
         retain_variables: bool | None = None,
     ) -> None:
-        """Compute the gradients of the leaves, `gradient`, a nested tensor, being that of this one."""
+        """Compute the gradients of the leaves, given the gradient of this tensor, a nested tensor."""
         torch.autograd.backward(self, gradient, retain_graph, create_graph, inputs=inputs, retain_variables=retain_variables)
 
     def detach(self) -> Any:
-        """The tensor without history, over the same memory."""
+        """Return a tensor with the same memory but no history."""
         return self.like(self._values.detach())
 
     @property
     def data(self) -> Any:
-        """The tensor without history, over the same memory."""
+        """Return a tensor with the same memory but no history."""
         return self.detach()
 
     @data.setter
@@ -159,31 +159,31 @@ class Nested(Tensor):
     def _version(self) -> int:
         return self._values._version
 
-    # --- looking at it ---
+    # --- attributes ---
 
     @property
     def dtype(self) -> Any:
-        """The element type."""
+        """The dtype of the elements."""
         return self._values.dtype
 
     @property
     def device(self) -> Any:
-        """Where the elements are."""
+        """The device of the elements."""
         return self._values.device
 
     def dim(self) -> int:
-        """The number of dimensions, the batch among them."""
+        """The number of dimensions, including the batch."""
         return self._array.ndim  # type: ignore[no-any-return]  # arrays are untyped
 
     ndimension = dim
 
     @property
     def ndim(self) -> int:
-        """The number of dimensions, the batch among them."""
+        """The number of dimensions, including the batch."""
         return self.dim()
 
     def numel(self) -> int:
-        """The number of elements of all items."""
+        """Return the number of elements of all items."""
         return self._values.numel()
 
     nelement = numel
@@ -201,39 +201,39 @@ class Nested(Tensor):
         return bool(self.item())
 
     def item(self) -> Any:
-        """The one element as a Python scalar.  RuntimeError if there is not exactly one."""
+        """Return the only element as a Python scalar.  RuntimeError unless the tensor has exactly one element."""
         if self.numel() != 1:
             raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
         return self._values.item()
 
     def tolist(self) -> Any:
-        """Refused: RuntimeError, as PyTorch does."""
+        """Raise RuntimeError, as PyTorch does for tensor subclasses."""
         raise RuntimeError(f".tolist() is not supported for tensor subclasses, got {type(self).__name__}")
 
     def numpy(self, *, force: bool = False) -> Any:
-        """Refused: RuntimeError, as there is no array of such a shape."""
+        """Raise RuntimeError, as PyTorch does for tensor subclasses."""
         raise RuntimeError(".numpy() is not supported for tensor subclasses.")
 
     def data_ptr(self) -> int:
-        """The address of the values."""
+        """Return the address of the values in memory."""
         return self._values.data_ptr()
 
     def untyped_storage(self) -> Any:
-        """The memory of the values."""
+        """Return the storage of the values."""
         return self._values.untyped_storage()
 
     def storage_offset(self) -> int:
-        """Where in their memory the values begin."""
+        """Return the offset of the values in their storage, in elements."""
         return self._values.storage_offset()
 
     def share_memory_(self) -> Any:
-        """Move the values, and the offsets and lengths, to memory that is shared with other processes."""
+        """Move values, offsets and lengths to memory shared with other processes."""
         for part in self._parts():
             part.share_memory_()
         return self
 
     def is_shared(self) -> bool:
-        """Whether all of that is in such memory."""
+        """Whether values, offsets and lengths are in memory shared with other processes."""
         return all(part.is_shared() for part in self._parts())
 
     def as_subclass(self, cls: type) -> Any:
@@ -262,12 +262,12 @@ def _unwrapped(value: Any) -> Any:
 
 
 class NestedTensor(Nested):
-    """A nested tensor in the layout `torch.jagged`: its items differ in one dimension, along which they lie one after the other.
+    """A nested tensor in the layout `torch.jagged`: its items differ in one dimension, along which they are concatenated.
 
     Args:
         values: the elements of all items.
-        offsets: where in the ragged dimension each item begins, and at last where the last one ends.
-        lengths: how long they are, if not all up to the next one.
+        offsets: the start of each item along the ragged dimension, and the end of the last one, of shape `(B + 1,)`.
+        lengths: the length of each item, of shape `(B,)`, if there are gaps between items.
     """
 
     _offsets: Tensor
@@ -287,7 +287,7 @@ class NestedTensor(Nested):
         requires_grad: bool = False,
         _metadata_cache: dict[str, Any] | None = None,
     ) -> Any:
-        """A nested tensor of these parts, which are not looked at."""
+        """Create a nested tensor from its parts, which are not checked."""
         self = object.__new__(cls)
         self._values, self._offsets, self._lengths, self._ragged_idx = values, offsets, lengths, _ragged_idx
         self._metadata_cache = _metadata_cache if _metadata_cache is not None else {}
@@ -301,11 +301,11 @@ class NestedTensor(Nested):
         return self
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Nothing: all has been done."""
+        """Do nothing: `__new__` sets all attributes."""
 
     @property
     def shape(self) -> Any:
-        """The size, with a symbol in the ragged dimension."""
+        """The shape; the ragged dimension has a symbolic size such as `j1`."""
         return self._array.shape
 
     @property
@@ -313,7 +313,7 @@ class NestedTensor(Nested):
         return self._array.shape
 
     def size(self, dim: int | None = None) -> Any:
-        """The size, or that of a dimension: a symbol of the ragged one."""
+        """Return the shape, or the size of a dimension; the ragged dimension's is symbolic, such as `j1`."""
         return self.shape if dim is None else self.shape[wrapped(dim, self.dim())]
 
     @property
@@ -323,11 +323,11 @@ class NestedTensor(Nested):
         return (ragged * steps[self._ragged_idx - 1], *steps)
 
     def stride(self, dim: int | None = None) -> Any:
-        """The steps in memory, that of the batch being a symbol."""
+        """Return the strides, or that of a dimension; the batch dimension's is symbolic, such as `4*j1`."""
         return self._strides if dim is None else self._strides[wrapped(dim, self.dim())]
 
     def numel(self) -> int:
-        """The number of elements of all items."""
+        """Return the number of elements of all items."""
         if self._lengths is None:
             return self._values.numel()
         fixed = math.prod(n for place, n in enumerate(self._values.shape) if place != self._ragged_idx - 1)
@@ -336,26 +336,26 @@ class NestedTensor(Nested):
     nelement = numel
 
     def is_contiguous(self, *, memory_format: Any = torch.contiguous_format) -> bool:
-        """Whether the items lie one after the other without holes, in the order of the dimensions."""
+        """Whether there are no gaps between the items, and the values are contiguous."""
         return self._lengths is None and self._values.is_contiguous(memory_format=memory_format)
 
     def values(self) -> Tensor:
-        """The elements of all items."""
+        """Return the elements of all items, concatenated along the ragged dimension."""
         return self._values
 
     def offsets(self) -> Tensor:
-        """Where in the ragged dimension of the values each item begins, and at last where the last one ends."""
+        """Return the start of each item along the ragged dimension of the values, and the end of the last one."""
         return self._offsets
 
     def lengths(self) -> Tensor | None:
-        """How long the items are, where not all reach up to the next one; else None."""
+        """Return the lengths of the items if there are gaps between them, else None."""
         return self._lengths
 
     def _parts(self) -> list[Tensor]:
         return [self._values, self._offsets, *([] if self._lengths is None else [self._lengths])]
 
     def like(self, values: Tensor, ragged_idx: int | None = None) -> Any:
-        """Return a nested tensor with other values and the same item lengths; its ragged dimension may be another."""
+        """Return a nested tensor with other values and the same item lengths; the ragged dimension may change."""
         return NestedTensor(
             values,
             self._offsets,
@@ -365,7 +365,7 @@ class NestedTensor(Nested):
         )
 
     def items(self) -> Sequence[Tensor]:
-        """The tensors of the batch: views of the values."""
+        """Return the tensors of the batch: views of the values."""
         dim, starts, lengths = self._ragged_idx - 1, self._offsets.tolist(), lengths_of(self).tolist()
         if self._lengths is None and starts[0] == 0 and starts[-1] == self._values.shape[dim]:
             return self._values.split(lengths, dim)
@@ -394,13 +394,13 @@ class NestedTensor(Nested):
         return self._metadata_cache.get("min_seqlen")
 
     def __tensor_flatten__(self) -> tuple[list[str], dict[str, Any]]:
-        """The names of the tensors that it is made of, and the rest."""
+        """Return the names of the inner tensors, and a dictionary with the other attributes."""
         names = ["_values", "_offsets", *([] if self._lengths is None else ["_lengths"])]
         return names, {"requires_grad": self.requires_grad, "ragged_idx": self._ragged_idx}
 
     @staticmethod
     def __tensor_unflatten__(inner_tensors: dict[str, Tensor], meta: dict[str, Any], outer_size: Any, outer_stride: Any) -> Any:
-        """A nested tensor of such tensors."""
+        """Create a nested tensor from inner tensors and the dictionary of `__tensor_flatten__`."""
         values, offsets, lengths = (inner_tensors.get(name) for name in ("_values", "_offsets", "_lengths"))
         return NestedTensor(values, offsets, lengths=lengths, _ragged_idx=meta["ragged_idx"], requires_grad=meta["requires_grad"])
 
@@ -430,16 +430,16 @@ def _rebuild_njt(constructor_kwargs: dict[str, Any]) -> NestedTensor:
 
 
 class StridedNestedTensor(Nested):
-    """A nested tensor in the layout `torch.strided`: its items may differ in all dimensions, and lie one after the other."""
+    """A nested tensor in the layout `torch.strided`: items may differ in all dimensions, and are stored contiguously in order."""
 
     implementations: ClassVar[dict[str, Callable[..., Any]]] = {}
     _sizes: tuple[Size, ...]
 
     def __len__(self) -> int:
-        return len(self.shape)  # refuses, as PyTorch does
+        return len(self.shape)  # raises PyTorch's error
 
     def __new__(cls, values: Tensor, sizes: Sequence[Size]) -> Any:
-        """A nested tensor of values, of one dimension, and the sizes of the items."""
+        """Create a nested tensor from one-dimensional values and the sizes of the items."""
         self = object.__new__(cls)
         self._values, self._sizes = values, tuple(sizes)
         self._array = _Shape((len(sizes), *(None for _ in (sizes[0] if sizes else ()))))
@@ -448,15 +448,15 @@ class StridedNestedTensor(Nested):
         return self
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Nothing: all has been done."""
+        """Do nothing: `__new__` sets all attributes."""
 
     @property
     def shape(self) -> Any:
-        """Refused: RuntimeError, for there is no one shape."""
+        """Raise RuntimeError, as PyTorch does: the items differ in shape."""
         raise RuntimeError("Internal error: NestedTensorImpl doesn't support sizes. Please file an issue.")
 
     def size(self, dim: int | None = None) -> Any:
-        """The size of a dimension in which all items agree.  RuntimeError for others, and without a dimension."""
+        """Return the size of a dimension that is equal in all items.  RuntimeError for other dimensions, and without `dim`."""
         if dim is None:
             return self.shape
         dim = wrapped(dim, self.dim())
@@ -466,36 +466,36 @@ class StridedNestedTensor(Nested):
         return sizes.pop()
 
     def stride(self, dim: int | None = None) -> Any:
-        """Refused: RuntimeError, for there are no such steps."""
+        """Raise RuntimeError, as PyTorch does: the items differ in strides."""
         raise RuntimeError("Internal error: NestedTensorImpl doesn't support strides. Please file an issue.")
 
     def is_contiguous(self, *, memory_format: Any = torch.contiguous_format) -> bool:
-        """True: the items lie one after the other."""
+        """Return True: the items are always stored contiguously."""
         return True
 
     def values(self) -> Tensor:
-        """The elements of all items, in one dimension."""
+        """Return the elements of all items as a one-dimensional tensor."""
         return self._values
 
     def _nested_tensor_size(self) -> Tensor:
-        """The sizes of the items, a row for each."""
+        """Return the sizes of the items, of shape `(B, ndim - 1)`."""
         return torch.tensor([list(size) for size in self._sizes], dtype=torch.int64).reshape(len(self._sizes), self.dim() - 1)
 
     def _nested_tensor_strides(self) -> Tensor:
-        """The steps in memory of the items, a row for each."""
+        """Return the strides of the items, of shape `(B, ndim - 1)`."""
         rows = [[math.prod(size[place + 1 :]) for place in range(len(size))] for size in self._sizes]
         return torch.tensor(rows, dtype=torch.int64).reshape(len(rows), self.dim() - 1)
 
     def _nested_tensor_storage_offsets(self) -> Tensor:
-        """Where each item begins."""
+        """Return the offset of each item in the values, of shape `(B,)`."""
         return torch.tensor([0, *(math.prod(size) for size in self._sizes)][:-1], dtype=torch.int64).cumsum(0)
 
     def like(self, values: Tensor) -> Any:
-        """A nested tensor of other values, with items of the same sizes."""
+        """Return a nested tensor with other values and items of the same sizes."""
         return StridedNestedTensor(values, self._sizes)
 
     def items(self) -> Sequence[Tensor]:
-        """The tensors of the batch: views of the values."""
+        """Return the tensors of the batch: views of the values."""
         parts = self._values.split([math.prod(size) for size in self._sizes])
         return tuple(part.view(size) for part, size in zip(parts, self._sizes, strict=True))
 
@@ -519,12 +519,12 @@ def wrapped(dim: int, ndim: int) -> int:
 
 
 def lengths_of(input: NestedTensor) -> Tensor:
-    """How long the items are."""
+    """Return the lengths of the items along the ragged dimension."""
     return input._offsets.diff() if input._lengths is None else input._lengths
 
 
 def items_of(input: Any) -> Sequence[Tensor]:
-    """The tensors of a batch, nested or not."""
+    """Return the items of a nested tensor, or the rows of a dense one."""
     return input.items() if isinstance(input, Nested) else input.unbind(0)
 
 
@@ -536,7 +536,7 @@ def like(input: Nested, result: Any) -> Any:
 
 
 def moved(input: NestedTensor, values: Tensor) -> Any:
-    """The nested tensor on another device, where its values are already: of the same symbol."""
+    """Return `input` on the device of `values`, its values already moved there; the ragged size stays the same symbol."""
     source = input._offsets if input._lengths is None else input._lengths
     offsets = input._offsets.to(values.device)
     lengths = None if input._lengths is None else input._lengths.to(values.device)
@@ -545,7 +545,7 @@ def moved(input: NestedTensor, values: Tensor) -> Any:
 
 
 def made_of(items: Sequence[Tensor]) -> Any:
-    """A nested tensor in the strided layout, with the history of its items."""
+    """Create a nested tensor in the strided layout from its items; gradients flow to them."""
     if not items:
         return StridedNestedTensor(torch.empty(0), ())
     return StridedNestedTensor(torch.cat([item.reshape(-1) for item in items]), [item.shape for item in items])
@@ -575,7 +575,7 @@ def _call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if func in (torch.autograd.grad, torch.autograd.backward):
         return _differentiate(func, name, args, kwargs)
     if module.partition(".")[0] not in ("flambeau", "flambeau_nnlib", "torch", "builtins", ""):
-        return redispatch_function(func, (), args, kwargs)  # it is made of others
+        return redispatch_function(func, (), args, kwargs)  # a function made of operations
     if name in ("__get__", "__set__", "__delete__"):
         name = _name_of_property(func) if name == "__get__" else name
         if name not in NestedTensor.implementations:
@@ -616,7 +616,7 @@ def _name_of_property(getter: Any) -> str:
 
 
 def _differentiate(func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """`torch.autograd.grad` or `backward`, of and by the values."""
+    """Call `torch.autograd.grad` or `backward` with the values of nested tensors; wrap the gradients."""
 
     def plain(value: Any) -> Any:
         return tuple(map(plain, value)) if isinstance(value, (list, tuple)) else _unwrapped(value)

@@ -4,24 +4,25 @@
 >>> s @ torch.ones(3)
 tensor([3., 9.])
 
-Design. A sparse tensor is an instance of `SparseTensor`, a subclass of Tensor: an operation's straight path asks whether its
-arguments are plain tensors, as it always does, and so dense calls pay nothing. Everything else takes the way of any subclass
-and comes to `SparseTensor.__torch_function__`, which finds the function by its name in one table, `IMPLEMENTATIONS`; what is
-not there is refused as PyTorch refuses it. In the place of an array such a tensor has a `SparseArray`
-(`engine/devices/sparse_arrays.py`): a layout, index arrays, values, and the dispatch key of these. The engine passes it along as
-a gradient, to leaves and to the nodes of this package; before any other node it becomes dense.
+Design. A sparse tensor is an instance of `SparseTensor`, a subclass of Tensor. The fast path of an operation already tests
+whether its arguments are plain tensors, so that calls on dense tensors have no overhead. Calls with a sparse tensor go to
+`SparseTensor.__torch_function__`, which looks up the function by its name in the table `IMPLEMENTATIONS`. Functions that are not
+in the table raise PyTorch's errors. The `_array` of a sparse tensor is a `SparseArray` (`engine/devices/sparse_arrays.py`): a
+layout, index arrays, values, and the dispatch key of the values. The engine passes it as a gradient to leaves and to the nodes of
+this package; for all other nodes, it is converted to a dense array.
 
-The implementations are written with operations on the values and the indices, which are dense tensors. So derivatives of all
-orders follow, from a pair of functions that take a sparse tensor apart and make one, `values_of` and `build`: the gradient of
-either is the other. Where PyTorch's gradient is dense (`torch.mm`, `S.sum()`), a `Function` says so. Batches of compressed
-matrices are taken apart into matrices, and made of such (`batches.py`), where places matter; there are no products of them.
+Implementations call operations on values and indices, which are dense tensors. Derivatives of all orders follow from two
+differentiable functions: `values_of` returns the values of a sparse tensor, and `build` creates a sparse tensor; the gradient of
+each is computed by the other. Where PyTorch's gradient is dense (`torch.mm`, `S.sum()`), a `Function` computes it. Batches of
+compressed matrices are split into matrices and stacked again (`batches.py`) if indices change; products of batches are not
+implemented.
 
-The package is loaded when the first of its names is used.
+The package is imported when one of its names is first used.
 """
 
 from __future__ import annotations
 
-from . import elementwise, shapes, text  # noqa: F401 (they register what they implement)
+from . import elementwise, shapes, text  # noqa: F401 (they register implementations)
 from .construction import rebuild as rebuild
 from .embedding import embedding as embedding
 from .embedding import gather as gather

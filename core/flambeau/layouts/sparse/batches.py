@@ -17,7 +17,7 @@ __all__ = ["matrices", "stacked"]
 
 
 def matrices(input: SparseTensor) -> list[SparseTensor]:
-    """The matrices of a batch, in order."""
+    """Return the matrices of a batch, in order."""
     array, batch = input._array, batch_of(input._array)
     parts = [part.reshape(-1, part.shape[-1]) for part in parts_of(array)]
     values = values_of(input)
@@ -26,7 +26,7 @@ def matrices(input: SparseTensor) -> list[SparseTensor]:
 
 
 def stacked(members: Sequence[SparseTensor], batch: Sequence[int]) -> SparseTensor:
-    """The batch of these compressed matrices, in order. RuntimeError if one has more specified elements than another."""
+    """Return a batch, of shape `batch`, of compressed matrices. RuntimeError if their numbers of specified elements differ."""
     if not members:
         raise RuntimeError("Expected product of batch dimensions to be non-zero.")
     arrays, values = [member._array for member in members], [values_of(member) for member in members]

@@ -1,4 +1,4 @@
-"""Sparse tensors from their parts."""
+"""Creation of sparse tensors from indices and values."""
 
 from __future__ import annotations
 
@@ -56,18 +56,18 @@ def sparse_coo_tensor(
     """Create a COO tensor with values at indices, zero elsewhere; values at the same index are added.
 
     Args:
-        indices: of shape `(sparse dimensions, nnz)`.  Alone, with no values, it is the size of a tensor without elements.
-        values: of shape `(nnz, *dense dimensions)`; memory is shared, and gradients flow to it.
+        indices: the indices, of shape `(sparse dimensions, nnz)`.  Without `values`, the size of a tensor without elements.
+        values: the values, of shape `(nnz, *dense dimensions)`; the result shares their memory, and gradients flow to them.
         size: the shape; by default, the smallest that holds the indices.
-        dtype, device, requires_grad: of the result; by default, those of the values, and False.
-        pin_memory: accepted.
+        dtype, device, requires_grad: attributes of the result; by default, the values' dtype and device, and False.
+        pin_memory: accepted without effect.
         check_invariants: whether to check that the indices are inside of `size`; by default, the state of
             `check_sparse_tensor_invariants`.
         is_coalesced: whether the indices are sorted and distinct.
-        layout: accepted.
+        layout: accepted without effect.
 
     Raises:
-        RuntimeError: the parts do not fit together.
+        RuntimeError: the shapes of indices, values and size are inconsistent.
 
     >>> s = torch.sparse_coo_tensor([[0, 1, 1], [2, 0, 2]], [3.0, 4.0, 5.0], (2, 3))
     >>> s.to_dense()
@@ -143,8 +143,8 @@ def sparse_compressed_tensor(
         values: the elements, or blocks, of shape `(nnz, *block, *dense dimensions)`.
         size: the shape; by default, the smallest that holds the indices.
         layout: the layout of the result.
-        dtype, device, requires_grad: of the result; by default, those of the values, and False.
-        pin_memory: accepted.
+        dtype, device, requires_grad: attributes of the result; by default, the values' dtype and device, and False.
+        pin_memory: accepted without effect.
         check_invariants: whether to check that the indices are sorted, distinct and inside of `size`.
 
     Raises:
@@ -209,7 +209,7 @@ sparse_bsc_tensor = _named("sparse_bsc", "ccol_indices", "row_indices")
 
 
 def rebuild(layout: Any, data: Any) -> Any:
-    """Rebuild a tensor from its data in a file; the indices are checked."""
+    """Rebuild a tensor from its pickled data, and check the indices."""
     if layout is torch.sparse_coo:
         indices, values, size, *rest = data
         return sparse_coo_tensor(indices, values, size, check_invariants=True, is_coalesced=rest[0] if rest else None)

@@ -1,4 +1,4 @@
-"""Arithmetic on sparse tensors, and functions of one number that leave zero as it is."""
+"""Pointwise functions, arithmetic, copies and casts of sparse tensors."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ __all__: list[str] = []
 
 # --- functions of one number --------------------------------------------------------------------------------------
 
-_COALESCED_BY_PYTORCH = ("deg2rad", "rad2deg")  # although they are linear
+_COALESCED_BY_PYTORCH = ("deg2rad", "rad2deg")  # although they are linear functions
 
 
 @implements()
 def of_values(func: Any, input: Any, *args: Any, **kwargs: Any) -> Any:
-    """A function that maps zero to zero, of the values.  Values in one place are added up before, unless it is linear."""
+    """Apply a function that maps zero to zero to the values, after adding duplicate entries unless the function is linear."""
     facts = facts_of(func.__name__)
-    assert facts is not None  # `keeps_zeros` has been called
+    assert facts is not None  # `keeps_zeros` has found it
     is_linear = facts.linearity is Linearity.JOINT and facts.name not in _COALESCED_BY_PYTORCH
     source = input if is_linear or input._array.layout != "sparse_coo" else coalesced(input)
     given = values_of(source)
@@ -54,7 +54,7 @@ def of_values(func: Any, input: Any, *args: Any, **kwargs: Any) -> Any:
 
 @implements("conj_physical", grad_fn="ConjBackward0")
 def conj(input: Any) -> Any:
-    """Computed at once: there are no conjugate views of sparse tensors."""
+    """Compute the conjugate: sparse tensors have no lazy conjugate views."""
     if not input.is_complex():
         return input
     return like(input._array, torch.conj_physical(values_of(input)))
@@ -137,7 +137,7 @@ def _sum(first: SparseTensor, second: SparseTensor, alpha: Any) -> Any:
 
 
 def _joined(first: SparseTensor, second: SparseTensor) -> SparseTensor:
-    """The entries of both."""
+    """Return an uncoalesced COO tensor with the entries of both tensors: their sum."""
     indices = torch.cat([indices_of(first), indices_of(second)], 1)
     values, others = values_of(first), values_of(second)
     dtype = torch.promote_types(values.dtype, others.dtype)
@@ -158,7 +158,7 @@ def added_gradients(first: SparseTensor, second: Tensor) -> Tensor:
         return to_dense(first) + to_dense(second)
     if first._array.layout != second._array.layout:
         return added_gradients(to_coo(first), to_coo(second))
-    return _sum(first, second, 1)  # type: ignore[no-any-return]  # of two sparse tensors
+    return _sum(first, second, 1)  # type: ignore[no-any-return]  # a SparseTensor
 
 
 @implements("__radd__")
@@ -182,7 +182,7 @@ def add_(self: Any, other: Any, *, alpha: Any = 1) -> Any:
         _check_not_leaf(self)
         return become(self, add(self, other, alpha=alpha))
     if self.shape != other.shape:
-        return _dense_plus_sparse(self, other, alpha)  # which says so
+        return _dense_plus_sparse(self, other, alpha)  # raises the error
     other = other if other._array.layout == "sparse_coo" else to_coo(other)
     values, indices = values_of(other), indices_of(other)
     values = (values if alpha == 1 else values * alpha).to(self.dtype)
@@ -205,7 +205,7 @@ def _check_not_leaf(self: SparseTensor) -> None:
 
 
 class _Gather(Function):
-    """The values of a dense tensor at sparse indices; its gradient is sparse."""
+    """The values of a dense tensor at the indices `places`; its gradient is sparse."""
 
     @staticmethod
     def forward(ctx: Any, input: Tensor, places: SparseArray) -> Tensor:
@@ -291,7 +291,6 @@ def _detach(self: Any) -> Any:
 
 @implements(grad_fn="CloneBackward0")
 def clone(input: Any, *, memory_format: Any = None) -> Any:
-    """A copy."""
     return like(input._array, values_of(input).clone())
 
 
@@ -303,7 +302,7 @@ def _copied(self: SparseTensor, values: Tensor) -> SparseTensor:
 @implements()
 def to(self: Any, *args: Any, **kwargs: Any) -> Any:
     kwargs.pop("memory_format", None)
-    if not isinstance(self, SparseTensor):  # like another tensor, which is sparse
+    if not isinstance(self, SparseTensor):  # `dense.to(sparse)`
         return self.to(args[0].device, args[0].dtype)
     args = tuple(alias(each, Tensor) if isinstance(each, SparseTensor) else each for each in args)
     layout = kwargs.pop("layout", None)

@@ -1,4 +1,4 @@
-"""Embedding with a sparse gradient, which only holds the rows that were looked up."""
+"""`embedding` and `gather` with a sparse gradient, which only holds the looked-up rows or elements."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["embedding", "gather"]
 
 
 class _Rows(Function):
-    """The rows of a table at indices; the gradient of the table has an entry for each of them."""
+    """Rows of `weight` at indices.  The gradient of `weight` is a COO tensor with one entry per index."""
 
     @staticmethod
     def forward(ctx: Any, weight: Tensor, indices: Tensor, padding_idx: int, by_frequency: bool) -> Tensor:
@@ -36,12 +36,12 @@ class _Rows(Function):
 
 @with_grad_fn("EmbeddingBackward0")
 def embedding(weight: Tensor, indices: Tensor, padding_idx: int, by_frequency: bool) -> Tensor:
-    """The rows of `weight` at `indices`, with a sparse gradient."""
+    """Return the rows of `weight` at `indices`; the gradient of `weight` is sparse."""
     return _Rows.apply(weight, indices, padding_idx, by_frequency)  # type: ignore[no-any-return]  # of any function
 
 
 class _Gather(Function):
-    """Elements along a dimension; the gradient has an entry for each of them."""
+    """`torch.gather` whose gradient is a COO tensor with one entry per element of `index`."""
 
     @staticmethod
     def forward(ctx: Any, input: Tensor, index: Tensor, dim: int) -> Tensor:
@@ -58,5 +58,5 @@ class _Gather(Function):
 
 @with_grad_fn("GatherBackward0")
 def gather(input: Tensor, index: Tensor, dim: int) -> Tensor:
-    """`torch.gather` with a sparse gradient."""
+    """Call `torch.gather`; the gradient of `input` is sparse."""
     return _Gather.apply(input, index, dim)  # type: ignore[no-any-return]  # of any function

@@ -12,10 +12,10 @@ __all__ = ["as_sparse_gradcheck"]
 
 
 def as_sparse_gradcheck(gradcheck: Callable[..., Any]) -> Callable[..., Any]:
-    """`gradcheck` (or `gradgradcheck`) for functions that take and return sparse tensors: by their values.
+    """Wrap `gradcheck` (or `gradgradcheck`) for functions that take and return sparse tensors: it checks their values.
 
     Args:
-        gradcheck: the function that checks dense ones.
+        gradcheck: the function that checks functions of dense tensors.
 
     >>> check = torch.sparse.as_sparse_gradcheck(torch.autograd.gradcheck)
     >>> x = torch.tensor([[0, 1], [2, 3]], dtype=torch.float64).to_sparse().requires_grad_()

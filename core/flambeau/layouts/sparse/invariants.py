@@ -1,4 +1,4 @@
-"""Whether the parts of sparse tensors fit together, and whether that is to be looked at."""
+"""Checks of the indices of sparse tensors, and the setting that enables them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _enabled = False
 
 
 def wanted(asked: bool | None) -> bool:
-    """Whether to check the places of a tensor that is being made: as asked, else as it is set for all."""
+    """Whether to check the indices of a new tensor: `asked`, or the global setting if it is None."""
     return _enabled if asked is None else asked
 
 
@@ -38,12 +38,12 @@ class check_sparse_tensor_invariants:
 
     @staticmethod
     def is_enabled() -> bool:
-        """Whether tensors are checked."""
+        """Whether the indices of new tensors are checked."""
         return _enabled
 
     @staticmethod
     def enable() -> None:
-        """Check from now on."""
+        """Enable the checks."""
         global _enabled
         _enabled = True
 
@@ -74,7 +74,7 @@ class check_sparse_tensor_invariants:
 
 
 def check_coo(indices: Tensor, values: Tensor, size: Sequence[int], coalesced: bool) -> None:
-    """Raise for indices outside of the shape, and for unsorted indices of a tensor that is declared coalesced."""
+    """Raise RuntimeError if indices are outside of the shape, or not sorted and unique although `coalesced` is True."""
     if not indices.numel():
         return
     least, most = indices.amin(1).tolist(), indices.amax(1).tolist()
@@ -92,7 +92,7 @@ def check_coo(indices: Tensor, values: Tensor, size: Sequence[int], coalesced: b
 
 
 def check_parts(layout: str, compressed: Tensor, plain: Tensor, values: Tensor) -> None:
-    """Refuse parts of a compressed tensor whose shapes do not fit together."""
+    """Raise RuntimeError if the shapes or dtypes of a compressed tensor's indices and values are inconsistent."""
     row_wise = layout in ("sparse_csr", "sparse_bsr")
     first, second = ("crow_indices", "col_indices") if row_wise else ("ccol_indices", "row_indices")
     blocks = 2 if layout in ("sparse_bsr", "sparse_bsc") else 0
@@ -114,7 +114,7 @@ def check_parts(layout: str, compressed: Tensor, plain: Tensor, values: Tensor) 
 
 
 def check_compressed(layout: str, compressed: Tensor, plain: Tensor, values: Tensor, size: Sequence[int]) -> None:
-    """Refuse indices that are not sorted, occur twice, or are outside of the shape."""
+    """Raise RuntimeError if the indices of a compressed tensor are not sorted, not unique, or outside of the shape."""
     row_wise = layout in ("sparse_csr", "sparse_bsr")
     first, second = ("crow_indices", "col_indices") if row_wise else ("ccol_indices", "row_indices")
     batch = compressed.ndim - 1

@@ -1,4 +1,4 @@
-"""From one layout to another: `to_sparse` and its relatives, `coalesce`, and what a sparse tensor is made of."""
+"""Conversion between layouts (`to_sparse` and similar), `coalesce`, and access to indices and values."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ __all__ = [
 
 
 def indices_of(input: SparseTensor) -> Tensor:
-    """The indices of a COO tensor, of shape `(sparse dimensions, nnz)`."""
+    """Return the indices of a COO tensor, of shape `(sparse dimensions, nnz)`."""
     return parts_of(input._array)[0]
 
 
 def sparse_dims(input: SparseTensor) -> int:
-    """How many dimensions are sparse, the first ones."""
+    """Return the number of sparse dimensions; they are the first ones, after batch dimensions."""
     return input._array.parts[0].shape[0] if input._array.layout == "sparse_coo" else 2
 
 
 def linear(indices: Tensor, sizes: Sequence[int]) -> Tensor:
-    """Places as one number each, in the order of rows, columns and so on."""
+    """Convert indices of shape `(dims, nnz)` to flat indices `(nnz,)` into a row-major array of these sizes."""
     number = indices.new_zeros(indices.shape[1])
     for index, size in zip(indices.unbind(0), sizes, strict=True):
         number = number * size + index
@@ -64,7 +64,7 @@ def linear(indices: Tensor, sizes: Sequence[int]) -> Tensor:
 
 
 def apart(numbers: Tensor, sizes: Sequence[int]) -> Tensor:
-    """The reverse of `linear`."""
+    """Reverse `linear`: convert flat indices to indices of shape `(dims, nnz)`."""
     rows = []
     for size in reversed(sizes):
         rows.append(numbers % max(size, 1))
@@ -73,14 +73,14 @@ def apart(numbers: Tensor, sizes: Sequence[int]) -> Tensor:
 
 
 def sum_groups(values: Tensor, group: Tensor, count: int) -> Tensor:
-    """The sums of the values of each group."""
+    """Return the sum of the values in each of `count` groups; `group` has the group of each value."""
     if values.dtype is torch.bool:
         return sum_groups(values.to(torch.uint8), group, count) != 0
     return values.new_zeros((count, *values.shape[1:])).index_add(0, group, values)
 
 
 def merged(indices: Tensor, values: Tensor, sizes: Sequence[int], shape: Sequence[int]) -> SparseTensor:
-    """A coalesced COO tensor of entries in any order, those in one place added."""
+    """Create a coalesced COO tensor from entries in any order; entries with equal indices are added."""
     numbers, group = torch.unique(linear(indices, sizes), return_inverse=True)
     if len(numbers) == len(group):
         order = torch.argsort(group)
@@ -89,7 +89,7 @@ def merged(indices: Tensor, values: Tensor, sizes: Sequence[int], shape: Sequenc
 
 
 def coalesced(input: SparseTensor) -> SparseTensor:
-    """The tensor with its indices sorted, and entries in one place added; itself if they are already."""
+    """Return a COO tensor with sorted indices, and duplicate entries added; the tensor itself if it is coalesced already."""
     if input._array.coalesced:
         return input
     indices = indices_of(input)
@@ -98,7 +98,7 @@ def coalesced(input: SparseTensor) -> SparseTensor:
 
 @implements()
 def values_at(input: SparseTensor, indices: Tensor) -> Tensor:
-    """The values of a COO tensor in places, zero where it has none."""
+    """Return the values of a COO tensor at indices, and zeros at indices that it does not have."""
     input = coalesced(input)
     sizes = input.shape[: len(indices)]
     known, wanted, values = linear(indices_of(input), sizes), linear(indices, sizes), values_of(input)
@@ -114,7 +114,7 @@ def values_at(input: SparseTensor, indices: Tensor) -> Tensor:
 
 
 def to_coo(input: SparseTensor) -> SparseTensor:
-    """The tensor as a COO one; of CSR and BSR, a coalesced one."""
+    """Convert a sparse tensor to COO; the result is coalesced if the tensor was CSR or BSR."""
     array = input._array
     if array.layout == "sparse_coo":
         return input
@@ -127,7 +127,7 @@ def to_coo(input: SparseTensor) -> SparseTensor:
     indices = torch.stack([rows, columns])
     if array.layout == "sparse_csr":
         return build("sparse_coo", [indices], values, shape)
-    if array.layout in ("sparse_csc", "sparse_bsc"):  # in the order that they are in, column by column
+    if array.layout in ("sparse_csc", "sparse_bsc"):  # the result is ordered by columns
         by_column = torch.argsort(linear(torch.stack([columns // _width(array), rows]), shape[1::-1]), stable=True)
         return build("sparse_coo", [indices[:, by_column]], values[by_column], shape, coalesced=False)
     order = torch.argsort(linear(indices, shape[:2]), stable=True)
@@ -144,12 +144,12 @@ def _batch_to_coo(input: SparseTensor, batch: tuple[int, ...]) -> SparseTensor:
 
 
 def _width(array: SparseArray) -> int:
-    """How many columns a block has."""
+    """Return the width of a block; 1 for layouts without blocks."""
     return int(array.values.shape[2]) if array.layout == "sparse_bsc" else 1
 
 
 def _split_blocks(rows: Tensor, columns: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Blocks as single elements."""
+    """Split blocks into single elements with their rows and columns."""
     height, width = values.shape[1:3]
     down = torch.arange(height, device=rows.device).reshape(1, -1, 1)
     across = torch.arange(width, device=rows.device).reshape(1, 1, -1)
@@ -159,12 +159,12 @@ def _split_blocks(rows: Tensor, columns: Tensor, values: Tensor) -> tuple[Tensor
 
 
 def _compressed(numbers: Tensor, count: int) -> Tensor:
-    """How many of sorted indices come before each of `count`, and in all."""
+    """Return compressed indices of length `count + 1`: the number of sorted `numbers` below 0, 1, ..., `count`."""
     return torch.searchsorted(numbers, torch.arange(count + 1, device=numbers.device))
 
 
 def _to_compressed(input: SparseTensor, layout: str, blocks: tuple[int, int] | None) -> SparseTensor:
-    """A COO tensor of two sparse dimensions in a compressed layout."""
+    """Convert a COO tensor with two sparse dimensions to a compressed layout."""
     input = coalesced(input)
     if sparse_dims(input) != 2:
         raise RuntimeError(
@@ -182,7 +182,7 @@ def _to_compressed(input: SparseTensor, layout: str, blocks: tuple[int, int] | N
 
 
 def _gather_blocks(rows: Tensor, columns: Tensor, values: Tensor, sizes: Any, blocks: Any) -> tuple[Tensor, Tensor, Tensor]:
-    """Single elements as blocks, those in which there are any."""
+    """Collect single elements in blocks, for the blocks that have any."""
     height, width = blocks
     across = max(sizes[1] // width, 1)
     numbers, group = torch.unique(rows // height * across + columns // width, return_inverse=True)
@@ -205,7 +205,7 @@ def _check_blocks(layout: str, blocksize: Any, shape: Sequence[int]) -> tuple[in
 
 
 def convert(input: Tensor, layout: str, blocksize: Any = None, dense_dim: int | None = None) -> SparseTensor:
-    """A tensor, dense or sparse, in a sparse layout."""
+    """Convert a dense or sparse tensor to a sparse layout."""
     if layout == "sparse_coo":
         return to_coo(input) if isinstance(input, SparseTensor) else from_dense(input, input.ndim)
     if not isinstance(input, SparseTensor):
@@ -229,7 +229,7 @@ def convert(input: Tensor, layout: str, blocksize: Any = None, dense_dim: int | 
 
 
 def from_dense(input: Tensor, dims: int) -> SparseTensor:
-    """The elements of a dense tensor that are not zero, or the slices in which there are such."""
+    """Convert a dense tensor to COO with `dims` sparse dimensions: its nonzero elements, or slices with a nonzero element."""
     if not 0 <= dims <= input.ndim or (dims == 0 and input.ndim):
         raise RuntimeError(f"sparse_dim() must be in range of [1, {input.ndim}], but got {dims}")
     nonzero = input.detach() != 0
@@ -287,7 +287,7 @@ implements("to_sparse")(to_sparse)
 
 @implements("to_sparse_coo")
 def to_sparse_coo(self: Tensor) -> Any:
-    """The tensor in the layout COO."""
+    """Convert the tensor to COO."""
     return to_sparse(self)
 
 
@@ -309,21 +309,21 @@ def _require(self: Any, name: str, wanted: str, *layouts: str) -> None:
 
 @implements(grad_fn="CoalesceBackward0")
 def coalesce(self: Any) -> Any:
-    """The tensor with its indices sorted, and the values that stood in one place added."""
+    """Return a COO tensor with sorted indices, and duplicate entries added."""
     _require(self, "coalesce", "coordinate", "sparse_coo")
     return coalesced(self)
 
 
 @implements()
 def is_coalesced(self: Any) -> bool:
-    """Whether the indices of a COO tensor are sorted, and none occurs twice."""
+    """Whether the indices of a COO tensor are sorted and unique."""
     _require(self, "is_coalesced", "coordinate", "sparse_coo")
-    return self._array.coalesced  # type: ignore[no-any-return]  # of a tensor that is sparse
+    return self._array.coalesced  # type: ignore[no-any-return]  # a bool
 
 
 @implements()
 def _coalesced_(self: Any, coalesced: bool) -> Any:
-    """Declare a COO tensor coalesced, or not."""
+    """Set whether a COO tensor counts as coalesced, without a check."""
     self._array = self._array.holding(self._array.values, self._key)
     self._array.coalesced = coalesced
     return self
@@ -336,7 +336,7 @@ def _require_coalesced(self: Any, name: str) -> None:
 
 @implements()
 def indices(self: Any) -> Tensor:
-    """The indices of a coalesced COO tensor, of shape `(sparse dimensions, nnz)`."""
+    """Return the indices of a coalesced COO tensor, of shape `(sparse dimensions, nnz)`."""
     _require(self, "indices", "coordinate", "sparse_coo")
     _require_coalesced(self, "indices")
     return indices_of(self)
@@ -344,7 +344,7 @@ def indices(self: Any) -> Tensor:
 
 @implements(grad_fn="ValuesBackward0")
 def values(self: Any) -> Tensor:
-    """The specified elements."""
+    """Return the specified elements."""
     if not isinstance(self, SparseTensor):
         raise RuntimeError("values expected sparse tensor layout but got Strided")
     if self._array.layout == "sparse_coo":
@@ -354,13 +354,13 @@ def values(self: Any) -> Tensor:
 
 @implements()
 def _indices(self: Any) -> Tensor:
-    """The indices of a COO tensor, coalesced or not."""
+    """Return the indices of a COO tensor, coalesced or not."""
     return indices_of(self)
 
 
 @implements()
 def _values(self: Any) -> Tensor:
-    """The values of a COO tensor, coalesced or not, without history."""
+    """Return the values of a COO tensor, coalesced or not, without history."""
     return values_of(self.detach())
 
 
@@ -381,7 +381,7 @@ _part("row_indices", 1, "column compressed", ("sparse_csc", "sparse_bsc"))
 
 @implements()
 def sparse_dim(self: Any) -> int:
-    """How many dimensions are sparse; none of a dense tensor."""
+    """Return the number of sparse dimensions; 0 for a dense tensor."""
     return sparse_dims(self) if isinstance(self, SparseTensor) else 0
 
 
@@ -395,7 +395,7 @@ def dense_dim(self: Any) -> int:
 
 @implements(grad_fn="SparseMaskBackward0")
 def sparse_mask(self: Tensor, mask: Any) -> Any:
-    """The elements of a tensor in the places of a sparse one, in that one's layout.
+    """Return a sparse tensor with the layout and indices of `mask`, and the values of `self` at these indices.
 
     >>> torch.ones(2, 2).sparse_mask(torch.eye(2).to_sparse()).to_dense()
     tensor([[1., 0.],
@@ -418,7 +418,7 @@ def sparse_mask(self: Tensor, mask: Any) -> Any:
 
 @implements()
 def sparse_resize_(self: Any, size: Sequence[int], sparse_dim: int, dense_dim: int) -> Any:
-    """Give a COO tensor another shape, in place, in which all of its places exist."""
+    """Change the shape of a COO tensor, in-place, to one that contains all of its indices."""
     _require(self, "sparse_resize_", "coordinate", "sparse_coo")
     array = self._array
     if len(size) != sparse_dim + dense_dim:
@@ -437,7 +437,7 @@ def sparse_resize_(self: Any, size: Sequence[int], sparse_dim: int, dense_dim: i
 
 @implements()
 def sparse_resize_and_clear_(self: Any, size: Sequence[int], sparse_dim: int, dense_dim: int) -> Any:
-    """Give a COO tensor another shape, in place, and no elements."""
+    """Change the shape of a COO tensor, and remove all elements, in-place."""
     if len(size) != sparse_dim + dense_dim:
         raise RuntimeError(
             f"number of dimensions must be sparse_dim ({sparse_dim}) + dense_dim ({dense_dim}), but got {len(size)}"
@@ -448,20 +448,20 @@ def sparse_resize_and_clear_(self: Any, size: Sequence[int], sparse_dim: int, de
 
 @implements()
 def resize_as_sparse_(self: Any, other: Any) -> Any:
-    """Give a COO tensor the shape of another one, in place."""
+    """Change the shape of a COO tensor to that of `other`, in-place."""
     if tuple(self.shape) == tuple(other.shape) and sparse_dims(self) == sparse_dims(other):
         return self
     return sparse_resize_(self, tuple(other.shape), sparse_dims(other), other.ndim - sparse_dims(other))
 
 
 def empty_coo(shape: Sequence[int], sparse: int, dtype: Any, device: Any) -> SparseTensor:
-    """A COO tensor of no elements."""
+    """Create a COO tensor without elements."""
     values = torch.zeros((0, *shape[sparse:]), dtype=dtype, device=device)
     return build("sparse_coo", [torch.zeros((sparse, 0), dtype=torch.int64, device=device)], values, shape)
 
 
 def empty_like(array: SparseArray, shape: Sequence[int], dtype: Any) -> SparseTensor:
-    """A tensor of no elements, in the layout of another."""
+    """Create a tensor without elements, in the layout of `array`."""
     place = array.key.device
     if array.layout == "sparse_coo":
         return empty_coo(shape, array.parts[0].shape[0], dtype, place)
@@ -477,7 +477,7 @@ def empty_like(array: SparseArray, shape: Sequence[int], dtype: Any) -> SparseTe
 
 
 def empty(shape: Sequence[int], layout: Any, key: Any) -> SparseTensor:
-    """A tensor of no elements, of the dtype and on the device of a dispatch key."""
+    """Create a tensor without elements, with the dtype and device of a dispatch key."""
     name = str(layout).removeprefix("torch.")
     if name == "sparse_coo":
         return empty_coo(tuple(shape), len(shape), key.dtype, key.device)

@@ -32,7 +32,7 @@ class SparseType(type):
         return isinstance(instance, SparseTensor) and instance.is_sparse and instance.dtype is cls.dtype and instance.is_cpu
 
     def __call__(cls, *args: Any, device: Any = None) -> Any:
-        """A COO tensor of indices, values and a size; or an empty one of a size, given as numbers or as one tuple.
+        """Create a COO tensor from indices, values and a size; or one without elements from a size (ints, or one tuple).
 
         The values keep their dtype.
 

@@ -1,7 +1,7 @@
 """Products with sparse matrices.
 
-A product with a dense matrix runs on the backend's kernel `sparse_product`, where it has one (NumPy's is SciPy's); else rows of
-the dense matrix are gathered, scaled, and added up by `index_add`.
+A product with a dense matrix is computed by the backend's kernel `sparse_product`, if it has one (for NumPy, SciPy's).
+Otherwise, rows of the dense matrix are gathered, scaled, and added by `index_add`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FUSED.add("sparse_product")
 
 
 def entries(input: SparseTensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Rows, columns and values of a sparse matrix, those of blocks one by one."""
+    """Return the row, column and value of each specified element of a sparse matrix; blocks are split."""
     if input._array.layout in ("sparse_bsr", "sparse_bsc"):
         input = to_coo(input)
     rows, columns = coordinates(input._array)
@@ -43,7 +43,7 @@ _TURNED = {
 
 
 def _product(sparse: SparseTensor, dense: Tensor, turned: bool = False) -> Tensor:
-    """Multiply a sparse matrix, transposed if `turned`, by a dense one, without recording."""
+    """Multiply a sparse matrix, or its transpose if `turned`, by a dense matrix, without recording."""
     key, array = dense._key, sparse._array
     height, width = array.shape[::-1] if turned else array.shape
     kernel = key.backend.all_kernels.get("sparse_product") if type(key) is DispatchKey else None
@@ -59,7 +59,7 @@ def _product(sparse: SparseTensor, dense: Tensor, turned: bool = False) -> Tenso
 
 
 class _Times(Function):
-    """A sparse matrix times a dense one.  The first one's gradient is sparse where it is `masked`, else dense."""
+    """`sparse @ dense`.  The gradient of `sparse` is sparse, with the same indices, if `masked`, else dense."""
 
     @staticmethod
     def forward(ctx: Any, sparse: SparseTensor, dense: Tensor, masked: bool) -> Tensor:
@@ -79,7 +79,7 @@ class _Times(Function):
 
 
 class _TimesSparse(Function):
-    """A dense matrix times a sparse one; both gradients are dense."""
+    """`dense @ sparse`; both gradients are dense."""
 
     @staticmethod
     def forward(ctx: Any, dense: Tensor, sparse: SparseTensor) -> Tensor:
@@ -99,7 +99,7 @@ class _TimesSparse(Function):
 
 
 def sampled(left: Tensor, right: Tensor, mask: SparseTensor) -> SparseTensor:
-    """The product of dense matrices, in the places of a sparse one only."""
+    """Return `left @ right` at the indices of `mask` only, with the layout of `mask`."""
     array = mask._array
     if array.layout in ("sparse_bsr", "sparse_bsc"):
         return like(array, gather(left @ right, array))
@@ -157,7 +157,7 @@ def mm(mat1: Tensor, mat2: Tensor, reduce: str | None = None) -> Any:
     Args:
         mat1: sparse, of shape `(n, m)`.
         mat2: sparse or dense, of shape `(m, p)`.
-        reduce: for CSR, the reduction over the products of the stored elements of a row: `"sum"`, `"mean"`, `"amax"` or `"amin"`.
+        reduce: for CSR, the reduction of the products of a row's stored elements: `"sum"`, `"mean"`, `"amax"` or `"amin"`.
 
     >>> torch.sparse.mm(torch.eye(2).to_sparse(), torch.ones(2, 2))
     tensor([[1., 1.],
@@ -254,7 +254,7 @@ def _scaled_sum(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
 
 @with_grad_fn("SparseAddmmBackward0")
 def addmm(mat: Tensor, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    """`beta * mat + alpha * mat1 @ mat2` for a sparse `mat1`, whose gradient is sparse, with the same indices.
+    """Return `beta * mat + alpha * mat1 @ mat2` for a sparse `mat1`, whose gradient is sparse, with the same indices.
 
     >>> torch.sparse.addmm(torch.ones(2, 2), torch.eye(2).to_sparse(), torch.ones(2, 2))
     tensor([[2., 2.],
@@ -274,19 +274,19 @@ def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> A
 
 
 def spmm(input: Any, mat2: Any) -> Any:
-    """The product of a sparse and a dense matrix; another name of `torch.mm`."""
+    """Return the product of a sparse and a dense matrix: another name of `torch.mm`."""
     return torch.mm(input, mat2)
 
 
 @implements()
 def saddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    """`beta * input + alpha * mat1 @ mat2` of a sparse `mat1`: another name of `torch.sparse.addmm`."""
+    """Return `beta * input + alpha * mat1 @ mat2` for a sparse `mat1`: another name of `torch.sparse.addmm`."""
     return addmm(input, mat1, mat2, beta=beta, alpha=alpha)
 
 
 @implements()
 def smm(input: Any, mat: Any) -> Any:
-    """The product of a sparse and a dense matrix, as a sparse one.
+    """Return the product of a sparse and a dense matrix as a sparse matrix.
 
     >>> torch.smm(torch.eye(2).to_sparse(), torch.ones(2, 2)).is_sparse
     True
@@ -296,9 +296,9 @@ def smm(input: Any, mat: Any) -> Any:
 
 @implements()
 def sspaddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    """`beta * input + alpha * mat1 @ mat2` of sparse `input` and `mat1` and a dense `mat2`, as a sparse matrix.
+    """Return `beta * input + alpha * mat1 @ mat2` as a sparse matrix; `input` and `mat1` are sparse, `mat2` is dense.
 
-    All columns of the rows in which `mat1` has elements are in the result.
+    Every column is specified in the rows where `mat1` has elements.
     """
     if not isinstance(mat1, SparseTensor) or not isinstance(input, SparseTensor):
         raise RuntimeError("sspaddmm: expected sparse input and mat1, and a dense mat2")
@@ -316,7 +316,7 @@ def _rows_of_product(mat1: SparseTensor, mat2: Tensor) -> SparseTensor:
 
 @implements()
 def hspmm(mat1: Any, mat2: Tensor) -> Any:
-    """The product of a sparse and a dense matrix, as a tensor of one sparse dimension: of rows.
+    """Return the product of a sparse and a dense matrix as a COO tensor with one sparse dimension, the rows.
 
     >>> torch.hspmm(torch.eye(2).to_sparse(), torch.ones(2, 3)).dense_dim()
     1
@@ -329,7 +329,7 @@ def hspmm(mat1: Any, mat2: Tensor) -> Any:
 
 @implements(grad_fn="SparseSampledAddmmBackward0")
 def sampled_addmm(input: Any, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: Any = 1.0) -> Any:
-    """`beta * input + alpha * mat1 @ mat2` in the places of a sparse `input` only, in its layout (a compressed one).
+    """Return `beta * input + alpha * mat1 @ mat2` at the indices of a sparse `input` only, in its compressed layout.
 
     >>> torch.sparse.sampled_addmm(torch.eye(2).to_sparse_csr(), torch.ones(2, 3), torch.ones(3, 2)).values()
     tensor([4., 4.])
@@ -351,13 +351,13 @@ def sampled_addmm(input: Any, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, al
 
 @implements()
 def dsmm(input: Any, mat2: Any) -> Any:
-    """The product of a sparse and a dense matrix; another name of `torch.mm`."""
+    """Return the product of a sparse and a dense matrix: another name of `torch.mm`."""
     return torch.mm(input, mat2)
 
 
 @implements()
 def hsmm(mat1: Any, mat2: Tensor) -> Any:
-    """The product of a sparse and a dense matrix, as a tensor of rows; another name of `torch.hspmm`."""
+    """Return the product of a sparse and a dense matrix with sparse rows: another name of `torch.hspmm`."""
     return hspmm(mat1, mat2)
 
 

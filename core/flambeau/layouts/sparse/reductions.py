@@ -1,4 +1,4 @@
-"""Sums and softmax over sparse tensors."""
+"""Sums, norms and softmax of sparse tensors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["log_softmax", "softmax", "sum"]
 
 
 class _SumOfAll(Function):
-    """The sum of all elements; the gradient is dense."""
+    """The sum of all elements, with a dense gradient."""
 
     @staticmethod
     def forward(ctx: Any, input: SparseTensor) -> Tensor:
@@ -42,9 +42,9 @@ def wrapped_dims(dim: Any, ndim: int) -> list[int]:
 
 
 def sum(input: Any, dim: int | Sequence[int] | None = None, dtype: Any = None) -> Any:
-    """The sum of the elements, or of those along some dimensions; sparse where sparse dimensions are left.
+    """Return the sum of all elements, or along dimensions; the result is sparse if sparse dimensions remain.
 
-    The gradient is sparse, in the places of the input.
+    The gradient is sparse, with the indices of the input.
 
     >>> s = torch.sparse_coo_tensor([[0, 1, 1], [2, 0, 2]], [3.0, 4.0, 5.0], (2, 3))
     >>> torch.sparse.sum(s), torch.sparse.sum(s, 0).to_dense()
@@ -106,7 +106,7 @@ def _sum_of_dims(source: SparseTensor, dims: list[int], keepdim: bool) -> Any:
 
 
 def _with_dims(result: Any, dims: list[int], sparse: int) -> Any:
-    """The sum with the dimensions that were summed, of length 1."""
+    """Insert the summed dimensions again, with size 1."""
     if not isinstance(result, SparseTensor):
         for each in sorted(dims):
             result = result.unsqueeze(each)
@@ -160,10 +160,10 @@ def _normalized(name: str, input: Any, dim: int, dtype: Any) -> Any:
 
 
 def _groups(input: SparseTensor, dim: int) -> Tensor:
-    """A number for each entry, the same for those that differ in one dimension only."""
+    """Return a group number for each entry; entries whose indices differ only in `dim` are in one group."""
     others = [each for each in range(sparse_dims(input)) if each != dim]
     numbers = linear(indices_of(input)[others], [input.shape[each] for each in others])
-    return torch.unique(numbers, return_inverse=True)[1]  # type: ignore[no-any-return]  # the second of a tuple
+    return torch.unique(numbers, return_inverse=True)[1]  # type: ignore[no-any-return]  # the inverse indices
 
 
 def _within_groups(values: Tensor, group: Tensor, logarithm: bool) -> Tensor:
@@ -178,7 +178,7 @@ def _within_groups(values: Tensor, group: Tensor, logarithm: bool) -> Tensor:
 
 @with_grad_fn("SparseSoftmaxBackward0")
 def softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
-    """`softmax` along a dimension of a COO tensor, of the specified elements only: the others count as minus infinity.
+    """Return the softmax along a dimension of a COO tensor; unspecified elements count as minus infinity.
 
     >>> torch.sparse.softmax(torch.tensor([[1.0, 1.0], [0.0, 3.0]]).to_sparse(), 1).to_dense()
     tensor([[0.5000, 0.5000],
@@ -189,5 +189,5 @@ def softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
 
 @with_grad_fn("SparseLogSoftmaxBackward0")
 def log_softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
-    """The logarithm of `softmax` along a dimension of a COO tensor, of the specified elements only."""
+    """Return the log-softmax along a dimension of a COO tensor; unspecified elements count as minus infinity."""
     return _normalized("log_softmax", input, dim, dtype)

@@ -20,34 +20,34 @@ def _refuse(original: Any) -> NoReturn:
 
 
 class SparseSemiStructuredTensor:
-    """A matrix in which of any four elements in a row two are zero.  No backend has kernels for it.
+    """A matrix with 2:4 sparsity: two of every four elements in a row are zero.  It cannot be created.
 
     Raises:
-        RuntimeError: always; which device the tensor would have to be on, or that there are no kernels.
+        RuntimeError: always.  PyTorch's error for a tensor that is not on a CUDA device; else, no backend has kernels for it.
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        """Refused."""
+        """Raise RuntimeError: see `SparseSemiStructuredTensor`."""
         _refuse(args[0] if args else None)
 
     @classmethod
     def from_dense(cls, original_tensor: Tensor) -> Any:
-        """Refused: see `SparseSemiStructuredTensor`."""
+        """Raise RuntimeError: see `SparseSemiStructuredTensor`."""
         _refuse(original_tensor)
 
 
 class SparseSemiStructuredTensorCUTLASS(SparseSemiStructuredTensor):
-    """The form that CUTLASS takes; refused as its base class is."""
+    """2:4 sparsity in the format of CUTLASS.  Like its base class, it cannot be created."""
 
 
 class SparseSemiStructuredTensorCUSPARSELT(SparseSemiStructuredTensor):
-    """The form that cuSPARSELt takes; refused as its base class is."""
+    """2:4 sparsity in the format of cuSPARSELt.  Like its base class, it cannot be created."""
 
 
 def to_sparse_semi_structured(original_tensor: Tensor, transposed: bool = False) -> Any:
-    """The tensor with 2:4 sparsity.
+    """Raise RuntimeError: flambeau has no kernels for 2:4 sparsity.
 
     Raises:
-        RuntimeError: always; which device the tensor would have to be on, or that there are no kernels.
+        RuntimeError: always.  PyTorch's error for a tensor that is not on a CUDA device; else, no backend has kernels for it.
     """
     _refuse(original_tensor)

@@ -1,4 +1,4 @@
-"""Other shapes of sparse tensors, parts of them, and several in one."""
+"""Transposing, indexing and joining of sparse tensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Systems of linear equations with sparse matrices, and matrices of diagonals."""
+"""Linear systems with sparse matrices, and `spdiags`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FUSED.add("sparse_solve")
 
 
 class _Solve(Function):
-    """The solution of a system; the matrix has a sparse gradient."""
+    """The solution of `matrix @ x = right`.  The gradient of the matrix is sparse, with the same indices."""
 
     @staticmethod
     def forward(ctx: Any, matrix: SparseTensor, right: Tensor) -> Tensor:
@@ -54,14 +54,14 @@ def _solution(matrix: SparseTensor, right: Tensor) -> Tensor:
 
 @with_grad_fn("LinalgSolveExBackward0")
 def spsolve(input: Any, other: Tensor, *, left: bool = True) -> Tensor:
-    """The solution `x` of `input @ x = other` for a square sparse matrix.
+    """Return the solution `x` of `input @ x = other` for a square sparse matrix.
 
-    By SciPy's sparse factorization where it is installed and arrays are NumPy's, else by a dense one.
+    With the NumPy backend and SciPy, by SciPy's sparse factorization; else by a dense factorization.
 
     Args:
-        input: square, in the layout CSR (or any other).
-        other: of shape `(n,)` or `(n, k)`.
-        left: accepted as True alone, as in PyTorch.
+        input: the matrix, of shape `(n, n)`, in any sparse layout.
+        other: the right side, of shape `(n,)` or `(n, k)`.
+        left: must be True, as in PyTorch.
 
     Raises:
         RuntimeError: the shapes do not fit, or `left` is False.
@@ -80,7 +80,7 @@ def spsolve(input: Any, other: Tensor, *, left: bool = True) -> Tensor:
 
 
 def solve(input: Any, other: Tensor) -> Tensor:
-    """The solution `x` of `input @ x = other` for a square sparse matrix: another name of `spsolve`."""
+    """Return the solution `x` of `input @ x = other` for a square sparse matrix: another name of `spsolve`."""
     return spsolve(input, other)
 
 
@@ -96,13 +96,13 @@ def triangular_solve(b: Tensor, A: Any, upper: bool = True, transpose: bool = Fa
 
 
 def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) -> Any:
-    """A sparse matrix of diagonals: the row `i` of `diagonals` along the diagonal `offsets[i]`.
+    """Create a sparse matrix from diagonals: row `i` of `diagonals` becomes the diagonal `offsets[i]`.
 
     Args:
-        diagonals: of shape `(number of diagonals, length)`; the column of an element is that in the result.
-        offsets: which diagonals; 0 the main one, those above it positive.
-        shape: of the result, two numbers.
-        layout: of the result: COO (the default), CSR or CSC.
+        diagonals: the elements, of shape `(number of diagonals, length)`; each keeps its column in the result.
+        offsets: the diagonals' positions: 0 is the main diagonal, positive numbers are above it.
+        shape: the shape of the result, two ints.
+        layout: the layout of the result: COO (the default), CSR or CSC.
 
     >>> torch.sparse.spdiags(torch.tensor([[1, 2, 3]]), torch.tensor([1]), (3, 3)).to_dense()
     tensor([[0, 2, 0],

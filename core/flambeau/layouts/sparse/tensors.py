@@ -45,7 +45,7 @@ BACKENDS = {
     "sparse_coo": "Sparse", "sparse_csr": "SparseCsr", "sparse_csc": "SparseCsc", "sparse_bsr": "SparseBsr",
     "sparse_bsc": "SparseBsc",
 }  # fmt: skip
-IMPLEMENTATIONS: dict[str, Callable[..., Any]] = {}  # by the name of the function, or method, that it is for sparse tensors
+IMPLEMENTATIONS: dict[str, Callable[..., Any]] = {}  # by the name of the function or method
 
 C = TypeVar("C", bound=Callable[..., Any])
 
@@ -53,9 +53,7 @@ C = TypeVar("C", bound=Callable[..., Any])
 def implements(*names: str, grad_fn: str | None = None) -> Callable[[C], C]:
     """Return a decorator that registers a function as the implementation of these operations for sparse tensors.
 
-    The function's own name is always registered, in addition to `names`.
-
-    `grad_fn` is the name of its results' nodes.
+    The function's own name is always registered, in addition to `names`.  `grad_fn` names the nodes of its results.
     """
 
     def register(function: C) -> C:
@@ -83,23 +81,23 @@ class SparseTensor(Tensor):
 
     __slots__ = ()
     _array: SparseArray
-    locals().update({name: vars(Tensor)[name] for name in _NEED_NO_ELEMENTS})  # as they are, offered to nobody
-    _has_hooks = True  # so that the engine looks twice at the gradient of a leaf
-    text: ClassVar[Callable[[Any], str]]  # set by the module that prints
+    locals().update({name: vars(Tensor)[name] for name in _NEED_NO_ELEMENTS})  # not overridden
+    _has_hooks = True  # the engine then accumulates a leaf's gradient in its general path
+    text: ClassVar[Callable[[Any], str]]  # set by `text`
 
     @property
-    def is_sparse(self) -> bool:  # type: ignore[override]  # False of other tensors
-        """Whether it is in the COO layout."""
+    def is_sparse(self) -> bool:  # type: ignore[override]  # False in Tensor
+        """Whether the layout is COO."""
         return self._array.layout == "sparse_coo"
 
     @property
     def is_sparse_csr(self) -> bool:  # type: ignore[override]
-        """Whether it is in the CSR layout."""
+        """Whether the layout is CSR."""
         return self._array.layout == "sparse_csr"
 
     @property
     def layout(self) -> torch.layout:
-        """How the elements are stored."""
+        """The layout, such as `torch.sparse_coo`."""
         return LAYOUTS[self._array.layout]
 
     @classmethod
@@ -119,27 +117,27 @@ class SparseTensor(Tensor):
         return bool(self.item())
 
     def item(self) -> Any:
-        """The one element as a Python scalar.  RuntimeError if there is not exactly one."""
+        """Return the only element as a Python scalar.  RuntimeError unless the tensor has exactly one element."""
         if self.numel() != 1:
             raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
         return to_dense(detached(self)).item()
 
     def numpy(self, *, force: bool = False) -> Any:
-        """Refused: TypeError, as there is no array that shares its memory."""
+        """Raise TypeError: call `to_dense` first."""
         raise TypeError(f"can't convert {BACKENDS[self._array.layout]} layout tensor to numpy. Use Tensor.to_dense() first.")
 
     def tolist(self) -> Any:
-        """Refused: RuntimeError, as PyTorch does."""
+        """Raise RuntimeError, as PyTorch does: call `to_dense` first."""
         raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
 
     def stride(self, dim: int | None = None) -> Any:
-        """Refused: RuntimeError, for there are no steps in memory; zeros for a COO tensor, as in PyTorch."""
+        """Return zeros for a COO tensor; raise RuntimeError for other layouts, as in PyTorch."""
         if self._array.layout == "sparse_coo":
             return (0,) * self.ndim if dim is None else 0
         raise RuntimeError(f"{_spoken(self)} tensors do not have strides")
 
     def is_contiguous(self, *, memory_format: Any = None) -> bool:
-        """False for a COO tensor; RuntimeError for the others, as in PyTorch."""
+        """Return False for a COO tensor; raise RuntimeError for other layouts, as in PyTorch."""
         if self._array.layout == "sparse_coo":
             return False
         raise RuntimeError(f"{_spoken(self)} tensors do not have is_contiguous")
@@ -148,11 +146,11 @@ class SparseTensor(Tensor):
         return self._array.parts[-1].shape[-1]  # type: ignore[no-any-return]  # arrays are untyped
 
     def data_ptr(self) -> int:
-        """Refused: RuntimeError, for there is no one memory."""
+        """Raise RuntimeError: indices and values are in separate memory."""
         raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
 
     def storage(self) -> Any:
-        """Refused: NotImplementedError, for there is no one memory."""
+        """Raise NotImplementedError: indices and values are in separate memory."""
         raise NotImplementedError("Cannot access storage of SparseTensorImpl")
 
     untyped_storage: Any = storage
@@ -165,7 +163,7 @@ def _spoken(tensor: SparseTensor) -> str:
 
 
 def is_sparse(value: Any) -> bool:
-    """Whether it is a sparse tensor, of any layout."""
+    """Whether the value is a sparse tensor, of any layout."""
     return isinstance(value, SparseTensor)
 
 
@@ -177,7 +175,7 @@ def _call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     name = func.__name__
     module = resolve(getattr(func, "__module__", None) or "")  # `torch` while flambeau is imported under that name
     if module.startswith("flambeau.autograd") or module.partition(".")[0] not in ("flambeau", "flambeau_nnlib", "builtins", ""):
-        return redispatch_function(func, (), args, kwargs)  # it is made of others
+        return redispatch_function(func, (), args, kwargs)  # a function made of operations
     if name in ("__get__", "__set__", "__delete__"):
         name = _name_of_property(func) if name == "__get__" else name
         if name not in IMPLEMENTATIONS:
@@ -186,7 +184,7 @@ def _call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     operation = name if name in IMPLEMENTATIONS else unaliased(name)
     if operation in IMPLEMENTATIONS:
         return IMPLEMENTATIONS[operation](*args, **kwargs)
-    if name in _NEED_NO_ELEMENTS:  # as a function
+    if name in _NEED_NO_ELEMENTS:  # called as a function
         return getattr(Tensor, name)(*args, **kwargs)
     if is_inplace(name) and (name[:-1] in IMPLEMENTATIONS or keeps_zeros(name, args, kwargs)):
         return _in_place(IMPLEMENTATIONS.get(name[:-1]) or partial(_of_values, PUBLIC[name[:-1]]), *args, **kwargs)
@@ -206,7 +204,7 @@ def _name_of_property(getter: Any) -> str:
 
 
 def keeps_zeros(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether a call is that of a function of the elements of one tensor, separately, which maps zero to zero."""
+    """Whether a call is of a pointwise function that maps zero to zero, with a single tensor argument."""
     facts = facts_of(name)
     tensors = [value for value in (*args, *kwargs.values()) if isinstance(value, Tensor)]
     return facts is not None and facts.kind is Kind.POINTWISE and facts.keeps_zero and len(tensors) == 1
@@ -217,7 +215,7 @@ def _of_values(func: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _in_place(function: Callable[..., Any], self: Any, *args: Any, **kwargs: Any) -> Any:
-    """Call a function, and let the tensor become its result."""
+    """Call a function with `self`, and replace `self` by the result, in-place."""
     if not isinstance(self, SparseTensor):
         return self.copy_(function(self, *args, **kwargs))
     if self._requires_grad and self._node is None and torch.is_grad_enabled():
@@ -226,7 +224,7 @@ def _in_place(function: Callable[..., Any], self: Any, *args: Any, **kwargs: Any
 
 
 def become(self: SparseTensor, result: Any) -> SparseTensor:
-    """Replace the data and autograd history of a tensor by those of `result`, in place."""
+    """Replace the data and autograd history of a tensor by those of `result`, in-place."""
     if not isinstance(result, SparseTensor) or result.dtype is not self.dtype:
         raise RuntimeError(f"result type {result.dtype} in layout {result.layout} can't be held by {self.dtype} in {self.layout}")
     if result is not self:
@@ -240,7 +238,7 @@ def become(self: SparseTensor, result: Any) -> SparseTensor:
 
 
 def make(array: SparseArray) -> SparseTensor:
-    """The tensor of this array, without history."""
+    """Wrap a SparseArray as a SparseTensor without history."""
     result = object.__new__(SparseTensor)
     result._array, result._key, result._requires_grad = array, array.key, False
     result._node = result._grad = result._storage = result._view = None
@@ -248,18 +246,18 @@ def make(array: SparseArray) -> SparseTensor:
 
 
 def detached(input: SparseTensor) -> SparseTensor:
-    """Return the tensor, without its history."""
+    """Return a tensor with the same data, without history."""
     return make(input._array)
 
 
 def parts_of(array: SparseArray) -> tuple[Tensor, ...]:
-    """The indices, as tensors."""
+    """Return the index arrays as tensors: one for COO, the compressed and the plain indices for other layouts."""
     key = array.key
     return tuple(wrap(each, key.to(key.backend.dtype_of(each))) for each in array.parts)
 
 
 class _Values(Function):
-    """The specified elements; their gradient is sparse, with the same indices."""
+    """The specified elements of a sparse tensor.  Its gradient is sparse, with the same indices."""
 
     @staticmethod
     def forward(ctx: Any, input: SparseTensor) -> Tensor:
@@ -272,7 +270,7 @@ class _Values(Function):
 
 
 class _Build(Function):
-    """A sparse tensor of values.  Their gradient is what the gradient has in their places."""
+    """A sparse tensor created from values.  The gradient of the values is the tensor's gradient at the indices."""
 
     @staticmethod
     def forward(ctx: Any, values: Tensor, places: SparseArray) -> SparseTensor:
@@ -286,7 +284,7 @@ class _Build(Function):
 
 
 class _ToDense(Function):
-    """All elements.  The gradient is sparse, in the same places, if `masked`, else where it is not zero; dense for None."""
+    """All elements of a sparse tensor.  Its gradient has the same indices if `masked`, else those of nonzeros; dense for None."""
 
     @staticmethod
     def forward(ctx: Any, input: SparseTensor, masked: bool | None) -> Tensor:
@@ -301,14 +299,14 @@ class _ToDense(Function):
 
 
 def values_of(input: SparseTensor) -> Tensor:
-    """The specified elements, the first dimension counting them."""
+    """Return the specified elements, of shape `(nnz, ...)`, with gradients."""
     if input._requires_grad and torch.is_grad_enabled():
         return _Values.apply(input)  # type: ignore[no-any-return]  # of any function
     return wrap(input._array.values, input._key)
 
 
 def like(places: SparseArray, values: Tensor) -> SparseTensor:
-    """A sparse tensor with values in the places of another one."""
+    """Create a sparse tensor with the layout, shape and indices of `places`, and these values."""
     values = values._key.materialize(values)
     if values._requires_grad and torch.is_grad_enabled():
         return _Build.apply(values, places)  # type: ignore[no-any-return]  # of any function
@@ -316,20 +314,20 @@ def like(places: SparseArray, values: Tensor) -> SparseTensor:
 
 
 def build(layout: str, parts: Sequence[Tensor], values: Tensor, shape: Sequence[int], coalesced: bool = True) -> SparseTensor:
-    """A sparse tensor of its parts, which are not looked at."""
+    """Create a sparse tensor from indices (`parts`), values and shape, without checks."""
     raw = tuple(each._key.materialize(each)._array for each in parts)
     return like(SparseArray(layout, raw, None, tuple(shape), values._key, coalesced), values)
 
 
 def to_dense(input: SparseTensor, masked: bool | None = True) -> Tensor:
-    """All elements of a sparse tensor, whose gradient is in the same places, or anywhere, or (None) dense."""
+    """Convert a sparse tensor to dense.  Its gradient has the same indices if `masked`, any if not; None: it is dense."""
     if input._requires_grad and torch.is_grad_enabled():
         return _ToDense.apply(input, masked)  # type: ignore[no-any-return]  # of any function
     return scatter(wrap(input._array.values, input._key), input._array)
 
 
 def same_places(first: SparseArray, second: SparseArray) -> bool:
-    """Whether the elements of both are in the same places, in the same order."""
+    """Whether layout, shape and indices are equal, and in the same order."""
     if first.layout != second.layout or first.shape != second.shape:
         return False
     if all(a is b for a, b in zip(first.parts, second.parts, strict=True)):
@@ -343,12 +341,12 @@ def same_places(first: SparseArray, second: SparseArray) -> bool:
 
 
 def batch_of(array: SparseArray) -> tuple[int, ...]:
-    """How many matrices there are, along each dimension of the batch that a compressed tensor may be."""
+    """Return the batch dimensions of a compressed tensor; `()` for COO."""
     return () if array.layout == "sparse_coo" else tuple(array.parts[0].shape[:-1])
 
 
 def _matrices_of(array: SparseArray) -> list[SparseArray]:
-    """The places of each matrix of a batch, with the block that their values have."""
+    """Split the SparseArray of a batch into those of its matrices."""
     batch = len(batch_of(array))
     parts = [part.flatten(0, batch - 1).unbind(0) for part in parts_of(array)]
     values, shape = wrap(array.values, array.key).flatten(0, batch - 1).unbind(0), array.shape[batch:]
@@ -359,7 +357,7 @@ def _matrices_of(array: SparseArray) -> list[SparseArray]:
 
 
 def coordinates(array: SparseArray) -> tuple[Tensor, ...]:
-    """The index of each value, or block, in each sparse dimension."""
+    """Return, for each sparse dimension, the index of each value (or block)."""
     parts = parts_of(array)
     if array.layout == "sparse_coo":
         return tuple(parts[0].unbind(0))
@@ -373,12 +371,12 @@ def coordinates(array: SparseArray) -> tuple[Tensor, ...]:
 
 
 def blocks_of(array: SparseArray, values: Any) -> tuple[int, int] | None:
-    """The shape of a block, where values are blocks."""
+    """Return the shape of a block for BSR and BSC, else None."""
     return tuple(values.shape[1:3]) if array.layout in ("sparse_bsr", "sparse_bsc") else None
 
 
 def scatter(values: Tensor, array: SparseArray) -> Tensor:
-    """A dense tensor with the sum of the values in each of their places, and zeros elsewhere."""
+    """Create a dense tensor from values at the indices of `array`: duplicates are added, other elements are zero."""
     if values.dtype is torch.bool:
         return scatter(values.to(torch.uint8), array) != 0
     if batch := batch_of(array):
@@ -396,7 +394,7 @@ def scatter(values: Tensor, array: SparseArray) -> Tensor:
 
 
 def gather(input: Tensor, places: SparseArray) -> Tensor:
-    """The values that a tensor, dense or sparse, has in places."""
+    """Return the values of a dense or sparse tensor at the indices of `places`."""
     if isinstance(input, SparseTensor):
         if same_places(input._array, places):
             return values_of(input)
@@ -429,7 +427,7 @@ def _gather_sparse(input: SparseTensor, places: SparseArray) -> Tensor:
 
 
 def _sum_of(array: SparseArray, other: Any) -> Any:
-    """The sum of raw gradients, at least one of them sparse."""
+    """Return the sum of two raw gradients, of which the first is sparse."""
     first = make(array)
     second = make(other) if isinstance(other, SparseArray) else wrap(other, array.key)
     with torch.no_grad():

@@ -24,13 +24,13 @@ _INDENT = len("tensor(")
 
 
 def sparse_str(tensor: SparseTensor) -> str:
-    """The printed form: indices, values, and what follows them."""
+    """Return the printed form of a sparse tensor: indices, values, size, nnz, dtype, layout and autograd state."""
     array = tensor._array
     values = wrap(array.values, array.key)
     named = [*zip(_NAMES[array.layout], parts_of(array), strict=True), ("values", values)]
     text = "tensor(" + (",\n" + " " * _INDENT).join(_part(name, part) for name, part in named)
     suffixes = [*_suffixes(tensor), *autograd_suffixes(tensor)]
-    if array.layout == "sparse_coo":  # whose suffixes begin a line
+    if array.layout == "sparse_coo":  # the first suffix begins a new line
         text += ",\n" + " " * _INDENT + suffixes.pop(0)
     text = add_suffixes(text, suffixes, _INDENT)
     return f"Parameter containing:\n{text}" if isinstance(tensor, Parameter) else text

@@ -23,7 +23,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
     """A tensor that becomes a parameter of the Module to which it is assigned.
 
     Args:
-        data: the values, whose memory is shared.  A tensor of a custom class keeps its class, and is marked as a parameter.
+        data: the values; the parameter shares their memory.  A tensor of a custom class keeps its class.
         requires_grad: whether the parameter requires grad.
 
     >>> torch.nn.Parameter(torch.ones(2))
@@ -52,12 +52,12 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         memo[id(self)] = copied
         return copied
 
-    def __repr__(self, **kwargs: Any) -> str:  # type: ignore[override]  # takes what Tensor takes
+    def __repr__(self, **kwargs: Any) -> str:  # type: ignore[override]  # it takes what Tensor takes
         return "Parameter containing:\n" + super().__repr__(**kwargs)
 
 
 def _marked(data: Tensor, requires_grad: bool) -> Tensor:
-    """A tensor of a custom class, marked as a parameter."""
+    """Return a detached tensor of the same custom class, marked as a parameter."""
     parameter = data.detach().requires_grad_(requires_grad)
     if type(parameter) is not type(data):
         name = type(data).__name__

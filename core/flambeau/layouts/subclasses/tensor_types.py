@@ -75,7 +75,7 @@ class TensorType(type):
 
 
 def construct_as(dtype: dtype, place: Any, args: Sequence[Any]) -> Tensor:
-    """The tensor `FloatTensor(*args)`, where `args` are sizes, data, a storage, or another tensor to share memory with."""
+    """Create the tensor of `FloatTensor(*args)`: `args` are sizes, data, a storage, or another tensor, whose memory is shared."""
     key = dispatch_key(dtype, place if isinstance(place, device) else device(place))
     if not args:
         return empty(0, dtype=dtype, device=key.device)
@@ -94,7 +94,7 @@ def construct_as(dtype: dtype, place: Any, args: Sequence[Any]) -> Tensor:
 
 
 def construct(cls: type[Tensor], *args: Any, device: Any = None, requires_grad: bool = False, **unknown: Any) -> Any:
-    """The tensor `Tensor(...)`, of the default dtype."""
+    """Create the tensor of the legacy constructor `Tensor(...)`, with the default dtype."""
     if unknown:
         raise TypeError(f"{cls.__name__}() got an unexpected keyword argument '{next(iter(unknown))}'")
     if len(args) == 1 and isinstance(args[0], Tensor):
@@ -118,7 +118,7 @@ _default_type = TENSOR_TYPES["cpu"]["FloatTensor"]
 
 
 def tensor_type(dtype: dtype, device_type: str) -> TensorType:
-    """The legacy type of tensors of this dtype and device type."""
+    """Return the legacy type of tensors of this dtype and device type."""
     if device_type not in TENSOR_TYPES:
         TENSOR_TYPES[device_type] = _make_types(device_type)
     name = f"{dtype.legacy_name}Tensor"
@@ -128,7 +128,7 @@ def tensor_type(dtype: dtype, device_type: str) -> TensorType:
 
 
 def find_type(spec: Any) -> TensorType:
-    """The tensor type for a class or a string such as `'torch.cuda.LongTensor'`."""
+    """Return the tensor type for a class or a string such as `'torch.cuda.LongTensor'`."""
     if isinstance(spec, TensorType):
         return spec
     if isinstance(spec, type) and issubclass(spec, Tensor):
@@ -144,14 +144,12 @@ def find_type(spec: Any) -> TensorType:
 
 @declare("type", kind=Kind.CONVERSION)
 def type_method(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
-    """The name of the tensor's type; or, given a type (class, name or dtype), the tensor converted to it.
+    """Return the name of the tensor's type; or, given a type (class, name or dtype), the tensor converted to it.
 
     >>> torch.ones(1).type(), torch.ones(1).type(torch.LongTensor)
     ('torch.FloatTensor', tensor([1]))
     """
-    unknown = next(
-        (name for name in kwargs if name != "async"), None
-    )  # the legacy name of `non_blocking`, now a keyword of Python
+    unknown = next((name for name in kwargs if name != "async"), None)  # `async` is the legacy name of `non_blocking`
     if unknown is not None:
         raise TypeError(f"type() got an unexpected keyword argument '{unknown}'")
     if dtype is None:
@@ -164,7 +162,7 @@ def type_method(self: Tensor, dtype: Any = None, non_blocking: bool = False, **k
 
 
 def new_method(self: Tensor, *args: Any, **options: Any) -> Tensor:
-    """Legacy constructor: a tensor with the dtype and device of this one, from sizes or data."""
+    """Create a tensor with the dtype and device of this one, from sizes or data, like the legacy constructors."""
     return construct_as(self.dtype, options.get("device") or self.device, args)
 
 

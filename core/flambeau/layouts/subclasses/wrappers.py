@@ -1,8 +1,8 @@
 """Wrapper subclasses: tensors that hold other tensors, and define operations on them by `__torch_dispatch__`.
 
-A wrapper has a shape, strides, a dtype and a device, and no elements: its array is a description. Operations of the table that
-meet one come here from `dispatch`, below what records the graph: the class computes the result from what it holds, and the call
-is then recorded as any other. Backward passes run the same rules on such tensors, and so come here again.
+A wrapper has a shape, strides, a dtype and a device, but no elements: its array is one of the backend `meta`. `dispatch` passes
+operations with wrapper arguments to `below_autograd`: the class computes the result from its inner tensors, and the call is then
+recorded like any other. A backward pass runs derivative rules on wrappers, whose operations come here again.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["WrapperKey"]
 
 
 class WrapperKey(DispatchKey):
-    """The dispatch key of wrappers of one dtype and device: their arrays are descriptions, and they have no kernels."""
+    """The dispatch key of wrappers of one dtype and device, without kernels: their arrays are of the backend `meta`."""
 
     __slots__ = ()
     wraps = True
@@ -75,7 +75,7 @@ def make_wrapper_subclass(
     dispatch_layout: bool = False,
     **_: Any,
 ) -> Any:
-    """A tensor of a subclass, of this shape, dtype and device, without elements of its own: for its `__new__`.
+    """Create a wrapper of class `cls` with this shape, dtype and device, without elements; called in `cls.__new__`.
 
     Raises:
         TypeError: the class has no `__torch_dispatch__`.
@@ -109,7 +109,7 @@ def offer(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call `__torch_dispatch__` of the arguments' classes for an operator, without recording.
 
     Raises:
-        TypeError: all returned NotImplemented.
+        TypeError: all handlers returned NotImplemented.
     """
     found: list[type] = []
     for value in overriding.relevant([*args, *kwargs.values()]):
@@ -129,7 +129,7 @@ def offer(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def below_autograd(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any) -> Any:
-    """Compute an operation on wrappers, and record the call."""
+    """Compute an operation on wrappers by `__torch_dispatch__`, and record the call."""
     if op.real_is_identity and tensors[0].dtype.category < dtypes.COMPLEX:
         return tensors[0]
     if op.name in _LOOKS:
@@ -140,7 +140,7 @@ def below_autograd(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, .
             public, args = _without_backend(op, tensors, params)
         if op.variadic:
             args = (list(args[0]), *args[1:])
-        elif op.name == "contiguous":  # which is a clone in PyTorch
+        elif op.name == "contiguous":  # PyTorch calls `clone`
             kwargs = {"memory_format": contiguous_format}
         elif op.name == "index":
             places = _indices(params[0], tensors[0].ndim) if isinstance(params[0], tuple) else None
@@ -155,7 +155,7 @@ def below_autograd(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, .
     results = list(result) if isinstance(result, (tuple, list)) else [result]
     results = [_shallow(item) if any(item is tensor for tensor in tensors) else item for item in results]
     arrays, keys = [item._array for item in results], tuple(item._key for item in results)
-    waiting, SAVE_HOOKS[:] = SAVE_HOOKS[:], []  # hooks get the tensors of the class, once the node has them
+    waiting, SAVE_HOOKS[:] = SAVE_HOOKS[:], []  # saved-tensor hooks must get wrappers: see `_pack`
     if op.results or op.returns_list:
         recorded = op.record(arrays, keys, *tensors, *params)
     elif op.variadic:
@@ -173,12 +173,16 @@ def below_autograd(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, .
     return type(result)(results) if isinstance(result, (tuple, list)) else results[0]
 
 
-# Functions that are made of other operations here, and are one of PyTorch's operators.
+# Functions that flambeau computes by several operations, and PyTorch by one operator.
 _OPERATORS = frozenset({"equal", "index_select", "masked_select"})
 
 
 def compute_on_wrappers(name: str, compute: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A function of which an argument is a wrapper: as the class says, where it is one operator and nothing is recorded."""
+    """Call a composite that has a wrapper argument.
+
+    If PyTorch has one operator for it, and the call is not recorded, `__torch_dispatch__` computes it.  Otherwise, the composite
+    calls its operations.
+    """
     if kwargs.get("out") is not None or (name in _OPERATORS and not _is_tracked(args)):
         return ask_class(name, args, kwargs)
     if name in ("mm", "matmul") and len(args) == 2 and args[0].ndim == args[1].ndim == 2 and not _is_tracked(args):
@@ -196,7 +200,7 @@ def _one_operator(name: str) -> Callable[..., Any]:
 
 
 def _indices(index: tuple[Any, ...], ndim: int) -> list[Tensor | None] | None:
-    """An index of arrays and whole dimensions as PyTorch lists it, with None for the latter; None if it has anything else."""
+    """Convert an index of arrays, `:` and `...` to PyTorch's list of tensors, with None for `:`; None for other indices."""
     used = sum(getattr(item, "ndim", 1) if str(getattr(item, "dtype", "")) == "bool" else 1 for item in index if item is not ...)
     found: list[Tensor | None] = []
     for item in index:
@@ -212,9 +216,10 @@ def _indices(index: tuple[Any, ...], ndim: int) -> list[Tensor | None] | None:
 
 
 def _without_backend(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
-    """A call without the backend that computes it, which is another one for what the class holds, and what follows that.
+    """Return a function and arguments for an operation whose parameters include a `backend`.
 
-    Also the function that takes such arguments, unless PyTorch has one of the name.
+    The arguments end before `backend`, as the class's inner tensors may have another one.  The function inserts the backend of
+    its first argument and the parameters after it; it is None if PyTorch has an operator of the same name.
     """
     place = op.param_names.index("backend")
     args = (*tensors, *(list(value) if isinstance(value, tuple) else value for value in params[:place]))
@@ -233,7 +238,7 @@ _LOOKS = frozenset({"getitem_alias", "getitem_select", "getitem_slice", "getitem
 
 
 def _part(tensor: Tensor, index: Any) -> Any:
-    """What a basic index chooses, dimension by dimension, as PyTorch asks for it."""
+    """Apply a basic index by PyTorch's operators `select`, `slice` and `unsqueeze`, one dimension at a time."""
     items = list(index) if isinstance(index, tuple) else [index]
     if ... in items:
         place = items.index(...)
@@ -241,7 +246,7 @@ def _part(tensor: Tensor, index: Any) -> Any:
         items[place : place + 1] = [slice(None)] * (tensor.ndim - used)
     result, dim = _shallow(tensor), 0
     for place, item in enumerate(items):
-        if type(result) not in overriding.DISPATCHING:  # the class has returned another tensor, which knows the rest itself
+        if type(result) not in overriding.DISPATCHING:  # the class has returned another tensor: apply the remaining index to it
             return result[(slice(None),) * dim + tuple(items[place:])]
         if item is None:
             result = ask_class("unsqueeze", (result, dim), {})
@@ -263,7 +268,7 @@ def _dtype_of(result: Any) -> dtypes.dtype:
 
 
 def _keep_outputs(node: Any, results: list[Tensor]) -> None:
-    """Attach to each result that a node has saved its wrapper, for the backward pass."""
+    """Store the wrapper of each result that a node has saved, for the backward pass."""
     for index, holder in saved_outputs(node):
         holder.__dict__["_wrapper"] = _shallow(results[index])
 
@@ -287,7 +292,7 @@ def _pack(node: Any, context: Any) -> None:
 
 
 def _shallow(tensor: Tensor) -> Any:
-    """Another object that holds the same, without history."""
+    """Return a copy of a wrapper with the same inner tensors, without history."""
     copy = new(type(tensor))
     copy._array, copy._key, copy._storage = tensor._array, tensor._key, tensor._storage
     copy._requires_grad, copy._node, copy._grad, copy._view = False, None, None, None
@@ -303,7 +308,7 @@ def ask_class(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def _detach(self: Tensor) -> Tensor:
-    return ask_class("detach", (self,), {})  # type: ignore[no-any-return]  # what a class returns
+    return ask_class("detach", (self,), {})  # type: ignore[no-any-return]  # a class may return anything
 
 
 def _to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -326,7 +331,7 @@ def _to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         and not kwargs.get("copy")
     ):
         return self
-    return ask_class("_to_copy", (self,), options)  # type: ignore[no-any-return]  # what a class returns
+    return ask_class("_to_copy", (self,), options)  # type: ignore[no-any-return]  # a class may return anything
 
 
 def _data(self: Tensor) -> Tensor:
@@ -398,7 +403,7 @@ def _converting(target: Any) -> Callable[..., Any]:
 
 
 def _new(name: str) -> Callable[..., Any]:
-    """The method that asks the class for a new tensor: of these sizes, given as one argument or as several."""
+    """Return a method such as `new_zeros`, which takes sizes as one or several arguments and calls `__torch_dispatch__`."""
 
     def method(self: Tensor, size: Any, *rest: Any, **options: Any) -> Tensor:
         if not isinstance(size, (tuple, list)):
@@ -412,7 +417,7 @@ def _new(name: str) -> Callable[..., Any]:
 
 
 def prepare_dispatching(cls: type[Tensor]) -> None:
-    """Route those methods of a wrapper subclass that call no operation through `__torch_dispatch__` also."""
+    """Route methods of a wrapper subclass that are not operations of the table through `__torch_dispatch__`."""
     methods: dict[str, Any] = {"detach": _detach, "to": _to, "cpu": _converting("cpu")}
     methods["cuda"] = lambda self, place="cuda", **options: self.to(place)
     methods |= {name: _converting(dtype) for name, dtype in _CONVERSIONS.items()}

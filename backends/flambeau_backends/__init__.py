@@ -1,1 +1,1 @@
-"""Backends that come with flambeau."""
+"""Backends that are installed with flambeau: NumPy, CuPy and meta, and collectives among devices."""

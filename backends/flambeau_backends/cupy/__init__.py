@@ -1,4 +1,4 @@
-"""The CuPy backend: CUDA."""
+"""The CuPy backend, for CUDA devices."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _PARTS = (attention, convolution, matrix, movement, normalization, optimizers)  
 
 
 class CupyBackend(Devices, Transfers, Memory, AcceleratorBackend, RecordableBackend, MutableBackend):
-    """Arrays are `cupy.ndarray`; `xp` is CuPy wrapped by array-api-compat, which adds missing functions.
+    """Backend for CUDA devices: arrays are `cupy.ndarray`; `xp` is array-api-compat's namespace for CuPy.
 
-    Work runs on the device and stream that are current in the calling thread; kernels are bound to their arrays' device.
+    Work runs on the calling thread's current device and stream; kernels are bound to their arrays' device.
     """
 
     name = "cupy"
@@ -46,7 +46,7 @@ class CupyBackend(Devices, Transfers, Memory, AcceleratorBackend, RecordableBack
 
     @cached_property
     def dtypes(self) -> Mapping[dtypes.dtype, Any]:
-        return {d: raw for d, raw in raw_dtypes().items() if d not in dtypes.FLOAT8}  # CuPy also uses ml_dtypes' bfloat16
+        return {d: raw for d, raw in raw_dtypes().items() if d not in dtypes.FLOAT8}  # CuPy supports ml_dtypes' bfloat16
 
     @cached_property
     def fusion(self) -> Any:
@@ -128,7 +128,7 @@ class CupyBackend(Devices, Transfers, Memory, AcceleratorBackend, RecordableBack
         return bool(cupy.may_share_memory(array, other))
 
     def record_stream(self, array: Any, stream: Any) -> None:
-        """The memory will return to the pool of its allocating stream, so make that stream wait for `stream`."""
+        """Make the stream that allocated the memory wait for `stream`, as the memory returns to its pool when freed."""
         with array.device:
             cupy.cuda.get_current_stream().wait_event(stream.raw.record())
 
@@ -148,7 +148,7 @@ class CupyBackend(Devices, Transfers, Memory, AcceleratorBackend, RecordableBack
 
 
 class _Placed:
-    """`xp` with functions that create their arrays on one device."""
+    """The namespace `xp` with all functions run on one device, so that they create their arrays there."""
 
     def __init__(self, xp: Any, index: int) -> None:
         self._xp, self._index = xp, index

@@ -1,4 +1,4 @@
-"""Attention by cuDNN; registered only if cuDNN is installed."""
+"""Attention kernels by cuDNN; registered only if cuDNN is installed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["attention_backward", "fused_attention"]
 
 
 def _weights(query: Any, key: Any, bias: Any, scale: float) -> Any:
-    """Compute the attention weights; used if cuDNN has no engine."""
+    """Compute the attention weights `softmax(query @ key.T * scale + bias)`; used if cuDNN has no engine."""
     scores = product(query, key.swapaxes(-1, -2)).astype("f4") * scale
     scores = scores if bias is None else scores + bias
     weights = cupy.exp(scores - scores.max(-1, keepdims=True))

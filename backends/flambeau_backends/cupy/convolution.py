@@ -1,4 +1,4 @@
-"""Convolution by cuDNN, or by im2col: one matrix product for all windows of a group."""
+"""Convolution by cuDNN, or by im2col: one matrix product over all windows of a group."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _padded(input: Any, padding: Sizes) -> Any:
 
 
 def _windows(input: Any, window: Sizes, stride: Sizes, dilation: Sizes, size: Sizes) -> Any:
-    """View a padded input as windows `(batch, channels, *kernel, *output)`."""
+    """View a padded input as windows of shape `(batch, channels, *kernel, *output)`."""
     batch, channel, *space = input.strides
     inside = [step * d for step, d in zip(space, dilation, strict=True)]
     between = [step * s for step, s in zip(space, stride, strict=True)]
@@ -34,7 +34,7 @@ def _windows(input: Any, window: Sizes, stride: Sizes, dilation: Sizes, size: Si
 
 
 def _columns(input: Any, groups: int, window: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes) -> Any:
-    """The windows as columns of matrices: `(batch * groups, channels in the group * kernel elements, output positions)`."""
+    """Return the windows as matrix columns: `(batch * groups, channels per group * kernel elements, output positions)`."""
     seen = _windows(_padded(input, padding), window, stride, dilation, size)
     batch, channels = input.shape[:2]
     return seen.reshape(batch * groups, channels // groups * prod(window), prod(size))
@@ -110,7 +110,7 @@ def convolution_transposed(
 
 
 def _spread(input: Any, weight: Any, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Any:
-    """Transposed convolution by matrix products, whose columns are added to the windows of the result (col2im)."""
+    """Compute the transposed convolution by matrix products, adding their columns to the windows of the result (col2im)."""
     batch, channels = input.shape[:2]
     window, outputs = weight.shape[2:], weight.shape[1] * groups
     rows = weight.reshape(1, groups, channels // groups, -1)

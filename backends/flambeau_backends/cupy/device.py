@@ -1,4 +1,4 @@
-"""CUDA devices through CuPy, for `flambeau.cuda`: the current device, streams, events, graphs, properties."""
+"""CUDA devices through CuPy, for `flambeau.cuda`: the current device, streams, events, graphs and properties."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Devices", "on_device"]
 
 
 def on_device(index: int, call: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap `call` to run with a current device: CUDA work goes to the current device, wherever the arrays are."""
+    """Wrap `call` to make device `index` current, since CUDA queues work on the current device, wherever the arrays are."""
     current, switch = runtime.getDevice, runtime.setDevice
 
     @wraps(call)
@@ -37,7 +37,7 @@ def on_device(index: int, call: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Devices:
-    """The backend's methods for devices and streams."""
+    """Methods of the CuPy backend for devices, streams, events and graphs."""
 
     sync_debug_mode = 0
 
@@ -86,7 +86,7 @@ class Devices:
             runtime.deviceSynchronize()
 
     def waits(self) -> None:
-        """Called before the host waits for the device; warns or raises according to `torch.cuda.set_sync_debug_mode`."""
+        """Warn or raise before the host waits for the device, according to `torch.cuda.set_sync_debug_mode`."""
         if self.sync_debug_mode == 1:
             warnings.warn("called a synchronizing CUDA operation", stacklevel=4)
         elif self.sync_debug_mode == 2:
@@ -122,7 +122,7 @@ class Devices:
         return int(cupy.cuda.Device().cusolver_handle)
 
     def cudnn_version(self) -> int | None:
-        """cuDNN's version, or None if its front end is not installed."""
+        """Return cuDNN's version, or None if its Python front end is not installed."""
         cudnn = library()
         return None if cudnn is None else int(cudnn.backend_version())
 
@@ -177,7 +177,7 @@ class Devices:
 
 
 class _OpenedEvent:
-    """An event opened from another process."""
+    """An event of another process, opened by its handle."""
 
     def __init__(self, pointer: int) -> None:
         self.ptr = pointer

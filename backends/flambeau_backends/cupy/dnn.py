@@ -1,6 +1,6 @@
-"""cuDNN through its Python front end, if both are installed: graphs of one operation, planned once per set of shapes.
+"""Operations by cuDNN, through its Python front end: graphs of one operation, planned once per combination of shapes.
 
-If cuDNN has no engine for an operation, that is cached as well: callers get None and use other kernels.
+If cuDNN has no engine for an operation, this is cached as well: functions return None, and callers use other kernels.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Layout(NamedTuple):
 
 @cache
 def library() -> Any:
-    """The front end's module; None if it or cuDNN is missing."""
+    """Return the module of cuDNN's front end; None if it or cuDNN is missing."""
     try:
         import cudnn
 
@@ -85,14 +85,14 @@ def _is_dense(array: Any) -> bool:
 
 
 def _empty(shape: Sequence[int], dtype: Any, like: Any) -> Any:
-    """Allocate an array, in channels-last memory if `like` is and has as many dimensions."""
+    """Allocate an array, with channels-last memory order if `like` has it and the same number of dimensions."""
     if len(shape) != like.ndim or like.flags.c_contiguous:
         return cupy.empty(shape, dtype)
     return cupy.empty((shape[0], *shape[2:], shape[1]), dtype).transpose((0, len(shape) - 1, *range(1, len(shape) - 1)))
 
 
 def _handle(cudnn: Any) -> Any:
-    """This thread's cuDNN handle for the current device, set to its current stream."""
+    """Return this thread's cuDNN handle for the current device, set to the current stream."""
     handles = _local.__dict__.setdefault("handles", {})
     device = cupy.cuda.runtime.getDevice()
     if device not in handles:
@@ -102,7 +102,7 @@ def _handle(cudnn: Any) -> Any:
 
 
 class _Plan:
-    """A cuDNN graph and the engine chosen for it."""
+    """A cuDNN graph of one operation and the engine selected for it."""
 
     def __init__(
         self,
@@ -187,7 +187,7 @@ def _weight_gradient(cudnn: Any, graph: Any, image: Any, loss: Any, *geometry: S
 
 
 def _convolved(describe: Callable[..., Any], a: Any, b: Any, shape: Sizes, *geometry: Sizes) -> Any:
-    """Run a convolution or a gradient; one-dimensional ones get a second spatial dimension, which cuDNN requires."""
+    """Run a convolution or a gradient; one-dimensional inputs get a second spatial dimension, which cuDNN requires."""
     if a.ndim == 3:
         stride, padding, dilation = geometry
         flat = (1, *stride), (0, *padding), (1, *dilation)
@@ -198,17 +198,17 @@ def _convolved(describe: Callable[..., Any], a: Any, b: Any, shape: Sizes, *geom
 
 
 def convolution(input: Any, weight: Any, shape: Sizes, *geometry: Sizes) -> Any:
-    """Convolution with result shape `shape`; `geometry` is stride, padding and dilation."""
+    """Compute a convolution with result shape `shape`; `geometry` is stride, padding and dilation."""
     return _convolved(_forward, input, weight, shape, *geometry)
 
 
 def convolution_transposed(input: Any, weight: Any, shape: Sizes, *geometry: Sizes) -> Any:
-    """The gradient of a convolution's input, given the gradient of its output."""
+    """Compute a transposed convolution: the gradient of a convolution's input, given that of its output."""
     return _convolved(_input_gradient, input, weight, shape, *geometry)
 
 
 def convolution_weight(grad: Any, input: Any, shape: Sizes, *geometry: Sizes) -> Any:
-    """The gradient of a convolution's weight."""
+    """Compute the gradient of a convolution's weight, given that of its output."""
     return _convolved(_weight_gradient, input, grad, shape, *geometry)
 
 
@@ -229,7 +229,7 @@ def _as_rows(array: Any, width: int) -> Any:
 
 
 def layer_norm(input: Any, weight: Any, bias: Any, eps: float) -> Any:
-    """Layer norm over rows of `weight.size` elements; returns also their means and inverse standard deviations."""
+    """Compute layer norm over rows of `weight.size` elements; also returns the rows' means and inverse standard deviations."""
     rows = _as_rows(cupy.ascontiguousarray(input), weight.size)
     shape, statistics = rows.shape, ((rows.shape[0], 1, 1, 1), np.float32)
     operands = [rows, *(cupy.ascontiguousarray(parameter).reshape(1, -1, 1, 1) for parameter in (weight, bias))]
@@ -238,7 +238,7 @@ def layer_norm(input: Any, weight: Any, bias: Any, eps: float) -> Any:
 
 
 def layer_norm_backward(grad: Any, input: Any, weight: Any, mean: Any, inv_variance: Any) -> Any:
-    """Return the gradients of input, weight and bias."""
+    """Return the gradients of layer norm with respect to input, weight and bias."""
     rows, grads = (_as_rows(cupy.ascontiguousarray(array), weight.size) for array in (input, grad))
     scale = cupy.ascontiguousarray(weight).reshape(1, -1, 1, 1)
     results = [(rows.shape, input.dtype), (scale.shape, weight.dtype), (scale.shape, weight.dtype)]
@@ -265,7 +265,7 @@ def _attended_gradients(
 
 
 def attention(query: Any, key: Any, value: Any, causal: bool, scale: float) -> Any:
-    """Return attention over `(batch, heads, length, size)` in half precision, and the log-sum-exp of the scores."""
+    """Compute attention over `(batch, heads, length, size)` in half precision; also returns the scores' log-sum-exp."""
     shape, statistics = (*query.shape[:3], value.shape[3]), (*query.shape[:3], 1)
     return run(_attended, [query, key, value], [(shape, query.dtype), (statistics, np.float32)], causal, scale)
 
@@ -273,6 +273,6 @@ def attention(query: Any, key: Any, value: Any, causal: bool, scale: float) -> A
 def attention_backward(
     grad: Any, query: Any, key: Any, value: Any, result: Any, statistics: Any, causal: bool, scale: float
 ) -> Any:
-    """Return the gradients of query, key and value."""
+    """Return the gradients of attention with respect to query, key and value."""
     operands = [query, key, value, result, grad, statistics]
     return run(_attended_gradients, operands, [(array.shape, array.dtype) for array in operands[:3]], causal, scale)

@@ -1,7 +1,7 @@
-// CUDA kernels, compiled when first used.  T is float or double; callers convert half precision to float.
+// CUDA kernels, compiled on first use.  T is float or double; callers convert half precision to float.
 //
-// Kernels in which the threads of a block cooperate are correct for every block size, even for a single thread.
-// In the others, each thread processes separate elements.
+// Kernels whose threads cooperate within a block (softmax) are correct for every block size, even one thread.
+// In the other kernels, each thread processes separate elements.
 
 typedef long long Int;
 typedef unsigned long long Wide;
@@ -13,7 +13,7 @@ typedef unsigned int Word;
 
 const int LARGEST_BLOCK = 256;
 
-// --- softmax: one block for each row --------------------------------------------------------------------------------
+// --- softmax: one block per row -------------------------------------------------------------------------------------
 
 struct Largest {
     template <typename T> static __device__ T join(T a, T b) { return a > b || a != a ? a : b; }
@@ -23,7 +23,7 @@ struct Sum {
     template <typename T> static __device__ T join(T a, T b) { return a + b; }
 };
 
-// The reduction of the values of all threads of the block, returned to all of them.
+// Reduces the values of all threads of the block with `How::join`, and returns the result to all of them.
 template <typename How, typename T> __device__ T over_block(T mine) {
     __shared__ T parts[LARGEST_BLOCK];
     parts[threadIdx.x] = mine;
@@ -37,7 +37,7 @@ template <typename How, typename T> __device__ T over_block(T mine) {
     return all;
 }
 
-// Softmax of rows of `length` elements with stride `inner`.
+// Softmax (log-softmax if LOG) of a row of `length` elements with stride `inner`; each block computes one row.
 template <typename T, bool LOG> __global__ void softmax(const T* input, T* out, Int length, Int inner) {
     Int start = blockIdx.x / inner * length * inner + blockIdx.x % inner;
     input += start;
@@ -72,14 +72,14 @@ __global__ void softmax_backward(const T* grad, const T* result, T* out, Int len
 
 // --- cross entropy ----------------------------------------------------------------------------------------------------
 
-// An index out of bounds aborts the program, like a failed assertion.
+// Returns a class index; an index out of bounds aborts the kernel, like a failed assertion.
 __device__ inline Int checked(Int target, Int classes) {
     if (target < 0 || target >= classes) __trap();
     return target;
 }
 
-// Input (batch, classes, inner), its log-sum-exp in two parts (batch, 2, inner), targets (batch, inner).
-// If `log_sum` is null, the input holds log-probabilities.
+// Shapes: input (batch, classes, inner), log-sum-exp in two parts (batch, 2, inner), targets (batch, inner).
+// If `log_sum` is null, the input contains log-probabilities.
 template <typename T>
 __global__ void cross_entropy(const T* input, const T* log_sum, const Int* target, const T* weight, T* losses, T* weights,
                               Int count, Int classes, Int inner, Int ignored) {
@@ -118,12 +118,12 @@ __global__ void cross_entropy_backward(const T* grad, const T* input, const T* l
 
 // --- pooling ----------------------------------------------------------------------------------------------------------
 
-// Windows over three spatial dimensions; missing ones have size 1.
+// The geometry of pooling windows over three spatial dimensions; missing dimensions have size 1.
 struct Windows {
     int space[3], size[3], window[3], stride[3], padding[3], dilation[3];
 };
 
-// The position of a window's maximum in the flattened space of one channel; NaN counts as the largest.
+// Returns the position of a window's maximum in the flattened space of one channel; NaN counts as the maximum.
 template <typename T> __device__ Int largest_in_window(const T* channel, Int spot, const Windows& w) {
     int z = int(spot / w.size[2] / w.size[1]), y = int(spot / w.size[2] % w.size[1]), x = int(spot % w.size[2]);
     Int found = -1;
@@ -160,7 +160,7 @@ template <typename T> __global__ void max_pool(const T* input, T* out, Int* indi
     }
 }
 
-// `out` must be zeros.
+// `out` must contain zeros.
 template <typename T> __global__ void max_pool_backward(const T* grad, const T* input, T* out, Int count, const Windows* windows) {
     const Windows& w = *windows;
     Int spots = Int(w.size[0]) * w.size[1] * w.size[2], space = Int(w.space[0]) * w.space[1] * w.space[2];
@@ -170,7 +170,7 @@ template <typename T> __global__ void max_pool_backward(const T* grad, const T* 
     }
 }
 
-// The number by which a window's sum is divided: elements in the padding count if `padded`, those beyond it never.
+// Returns the divisor of a window's sum: elements in the padding count if `padded`, those beyond the padding never.
 __device__ inline int window_count(const Windows& w, int z, int y, int x, bool padded, Int divisor) {
     if (divisor) return int(divisor);
     int spot[3] = {z, y, x}, count = 1;
@@ -201,7 +201,7 @@ __global__ void avg_pool(const T* input, T* out, Int count, const Windows* windo
     }
 }
 
-// The first and the last window along one dimension that contain an element.
+// Return the first and the last window along dimension k that contain the element at `place`.
 __device__ inline int first_window(const Windows& w, int k, int place) {
     int reach = place + w.padding[k] - w.window[k];
     return reach < 0 ? 0 : reach / w.stride[k] + 1;
@@ -211,7 +211,7 @@ __device__ inline int last_window(const Windows& w, int k, int place) {
     return min((place + w.padding[k]) / w.stride[k], w.size[k] - 1);
 }
 
-// Each element of the input gathers from the windows that contain it: no atomics, so the result is deterministic.
+// Each input element sums the gradients of the windows that contain it: without atomics, the result is deterministic.
 template <typename T>
 __global__ void avg_pool_backward(const T* grad, T* out, Int count, const Windows* windows, bool padded, Int divisor) {
     const Windows& w = *windows;
@@ -228,7 +228,7 @@ __global__ void avg_pool_backward(const T* grad, T* out, Int count, const Window
     }
 }
 
-// `out` must be zeros.
+// `out` must contain zeros.
 template <typename T>
 __global__ void nll_loss_backward(const T* grad, const Int* target, const T* weight, T* out, Int count, Int classes, Int inner,
                                   Int ignored) {
@@ -241,12 +241,12 @@ __global__ void nll_loss_backward(const T* grad, const Int* target, const T* wei
 
 // --- embedding --------------------------------------------------------------------------------------------------------
 
-// The rows of a table at the indices.  T is any type of the elements' size.
+// Copies the rows of a table at `indices`.  T is any type with the size of the elements.
 template <typename T> __global__ void take_rows(const T* table, const Int* indices, T* out, Int count, Int width, Int rows) {
     FOR_EACH(i, count) out[i] = table[checked(indices[i / width], rows) * width + i % width];
 }
 
-// Adds each row of the input to the row of `out` at its index; `out` must hold zeros.
+// Adds each row of the input to the row of `out` at its index; `out` must contain zeros.
 template <typename T> __global__ void sum_rows(const T* input, const Int* indices, T* out, Int count, Int width) {
     FOR_EACH(i, count) atomicAdd(out + indices[i / width] * width + i % width, input[i]);
 }
@@ -266,7 +266,7 @@ __global__ void sgd_step(T* param, const T* grad, T* buffer, Int count, double l
     }
 }
 
-// `decoupled` decay is AdamW's.  `largest` is the running maximum of AMSGrad, or null.
+// `decoupled` selects AdamW's weight decay.  `largest` is the running maximum of AMSGrad, or null.
 template <typename T>
 __global__ void adam_step(T* param, const T* grad, T* mean, T* square, T* largest, Int count, double lr, double beta1, double beta2,
                           double eps, double decay, Int step, bool decoupled, bool maximize) {
@@ -289,7 +289,7 @@ struct Words {
     Word x, y, z, w;
 };
 
-// Four words of the sequence that belongs to `thread`, at position `offset` (a multiple of 4).
+// Returns four words of the sequence of `thread`, at position `offset` (a multiple of 4).
 __device__ inline Words philox(Wide seed, Wide thread, Wide offset) {
     Words c = {Word(offset / 4), Word(offset / 4 >> 32), Word(thread), Word(thread >> 32)};
     Word k0 = Word(seed), k1 = Word(seed >> 32);
@@ -302,13 +302,13 @@ __device__ inline Words philox(Wide seed, Wide thread, Wide offset) {
     return c;
 }
 
-// Uniform on (0, 1].
+// Return uniform values on (0, 1].
 __device__ inline float unit(Word x) { return x * 2.3283064e-10f + 1.1641532e-10f; }
 __device__ inline double unit(Word low, Word high) {
     return (Wide(low) ^ (Wide(high) << 21)) * 1.1102230246251565e-16 + 5.551115123125783e-17;
 }
 
-// The values drawn from four words: four floats or two doubles.
+// Converts four words to four floats or two doubles.
 template <typename T> struct Draw;
 
 template <> struct Draw<float> {
@@ -346,7 +346,7 @@ template <> struct Draw<double> {
 
 enum Shape { UNIFORM, NORMAL, BERNOULLI, EXPONENTIAL };
 
-// Transforms a uniform or standard normal number; `a` and `b` are the distribution's parameters.
+// Transforms a uniform or standard normal value; `a` and `b` are the distribution's parameters.
 template <typename T, int SHAPE> __device__ T shaped(T value, T a, T b) {
     if (SHAPE == UNIFORM) return value == T(1) ? a : value * (b - a) + a;
     if (SHAPE == NORMAL) return value * b + a;
@@ -355,7 +355,7 @@ template <typename T, int SHAPE> __device__ T shaped(T value, T a, T b) {
     return (value >= T(1) - tiny ? tiny : -log(value)) / a;
 }
 
-// The assignment of elements to threads determines their values; it is the same as in PyTorch.
+// Which thread computes an element determines its value; the assignment is the same as in PyTorch.
 template <typename T, int SHAPE> __global__ void draw(T* out, Int count, Wide seed, Wide offset, T a, T b) {
     for (Int start = THIS_THREAD; start < count; start += ALL_THREADS * Draw<T>::COUNT, offset += 4) {
         T values[Draw<T>::COUNT];
@@ -367,7 +367,7 @@ template <typename T, int SHAPE> __global__ void draw(T* out, Int count, Wide se
     }
 }
 
-// Each element is kept with probability `keep` and scaled, or dropped; `noise` is the scaled mask.
+// Keeps each element with probability `keep`, scaled by 1 / keep; `noise` is the scaled mask.
 template <typename T>
 __global__ void dropout(T* out, Int count, Wide seed, Wide offset, const T* input, T* noise, float keep) {
     for (Int start = THIS_THREAD; start < count; start += ALL_THREADS * 4, offset += 4) {
@@ -382,7 +382,7 @@ __global__ void dropout(T* out, Int count, Wide seed, Wide offset, const T* inpu
     }
 }
 
-// Integers in [low, low + span), or all 64-bit integers if `span` is 0; WIDE ones take two words.
+// Draws integers in [low, low + span), or all 64-bit integers if `span` is 0; WIDE ones take two words each.
 template <bool WIDE> __global__ void draw_integers(Int* out, Int count, Wide seed, Wide offset, Wide span, Int low) {
     const int COUNT = WIDE ? 2 : 4;
     for (Int start = THIS_THREAD; start < count; start += ALL_THREADS * COUNT, offset += 4) {

@@ -1,4 +1,4 @@
-"""Kernels by operation name: CuPy's ufuncs, fused elementwise kernels, and those of `kernels.cu`.
+"""CuPy kernels by operation name: ufuncs, fused elementwise kernels, and the CUDA kernels of `kernels.cu`.
 
 A kernel takes CuPy arrays, then the operation's parameters, and never writes to its inputs.
 """
@@ -32,13 +32,13 @@ INPLACE: dict[str, Kernel] = {}
 
 
 def kernel(function: Kernel) -> Kernel:
-    """Register a function as the kernel of the operation it is named after."""
+    """Register a function as the kernel of the operation with its name."""
     KERNELS[function.__name__.rstrip("_")] = function
     return function
 
 
 def _on_its_device(function: Kernel) -> Kernel:
-    """Run a kernel on the device of its first array, if flambeau does not bind it to a device."""
+    """Wrap a kernel to run on the device of its first array, for kernels that the backend does not bind to a device."""
 
     @wraps(function)
     def guarded(first: Any, /, *others: Any, **scalars: Any) -> Any:
@@ -49,20 +49,20 @@ def _on_its_device(function: Kernel) -> Kernel:
 
 
 def formula(function: Kernel) -> Kernel:
-    """Register a function as the kernel of the backward formula or optimizer step after which it is named."""
+    """Register a function as the kernel of the backward formula or optimizer step with its name."""
     KERNELS[function.__name__] = _on_its_device(function)
     return function
 
 
 def is_expanded(target: Any) -> bool:
-    """Whether elements share memory, so that writing to one changes others."""
+    """Whether elements share memory (stride 0), so that writing to one changes others."""
     if 0 not in target.strides or not target.size:
         return False
     return any(stride == 0 and length > 1 for stride, length in zip(target.strides, target.shape, strict=True))
 
 
 def in_place(function: Kernel) -> Kernel:
-    """Register a function as the in-place kernel of the operation after which it is named."""
+    """Register a function as the in-place kernel of the operation with its name, which refuses expanded targets."""
 
     @wraps(function)
     def checked(target: Any, /, *others: Any, **scalars: Any) -> Any:
@@ -116,7 +116,7 @@ def addcmul_(target: Any, first: Any, second: Any, value: Any = None) -> None:
 @in_place
 def addcdiv_(target: Any, first: Any, second: Any, value: Any = None) -> None:
     if target.dtype.kind in "biu":
-        raise TypeError("not for integers")
+        raise TypeError("addcdiv_ is not supported for integer tensors")
     _ADDCDIV(target, first, second, _one(target) if value is None else value, target)
 
 
@@ -126,7 +126,7 @@ def lerp_(target: Any, end: Any, weight: Any) -> None:
 
 
 def _copy(target: Any, source: Any) -> bool:
-    """Copy `source` into `target`; return False if the target is expanded."""
+    """Copy `source` into `target`; return False, without copying, if the target is expanded."""
     if is_expanded(target):
         return False
     target[...] = source
@@ -144,12 +144,12 @@ INPLACE.update(copy=_on_its_device(_copy), zero=_on_its_device(_zero))
 
 
 def real(array: Any) -> str:
-    """The name of the C++ type of an array's elements."""
+    """Return the C++ type of an array's elements: `double` for float64, else `float`."""
     return "double" if array.dtype == np.float64 else "float"
 
 
 def serves(*arrays: Any) -> bool:
-    """Whether the kernels of `kernels.cu` support these dtypes."""
+    """Whether all arrays (or None) are float32 or float64, the dtypes that `kernels.cu` supports."""
     return all(array is None or array.dtype in (np.float32, np.float64) for array in arrays)
 
 
@@ -286,7 +286,7 @@ def fused_dropout(input: Any, keep: float, generator: Any) -> tuple[Any, Any]:
 
 @lru_cache(maxsize=256)
 def _windows(device: int, *geometry: tuple[int, ...]) -> Any:
-    """Six rows of three spatial sizes on the device: input, output, window, stride, padding and dilation."""
+    """Return a device array of shape `(6, 3)`: rows input, output, window, stride, padding, dilation; columns dimensions."""
     fillers = (1, 1, 1, 1, 0, 1)
     rows = [(filler,) * (3 - len(sizes)) + tuple(sizes) for sizes, filler in zip(geometry, fillers, strict=True)]
     return cupy.asarray(np.array(rows, np.int32))

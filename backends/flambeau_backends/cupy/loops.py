@@ -1,8 +1,8 @@
-"""Chains of element-wise operations as one kernel each, for the steps that `torch.compile` captures.
+"""Fused kernels for chains of elementwise operations in programs that `torch.compile` records.
 
-CuPy compiles a kernel of one operation with `-ftz=true`, and the compiler may fuse products with sums in it. In a kernel with
-several operations, the functions of `FUNCTIONS` that set the rounding prevent fusion across operations, so that the results
-are bitwise equal.
+CuPy compiles a kernel of one operation with `-ftz=true`, and the compiler may contract products and sums to fused multiply-adds.
+In a fused kernel, the rounding functions in `FUNCTIONS` prevent contraction across operations, so that its results are bitwise
+equal to those of separate kernels.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ template <typename T> __device__ inline T smaller(T a, T b) { return (isnan(a) |
 template <typename T> __device__ inline T sign(T a) { return a < 0 || a > 0 ? copysign(T(1), a) : a - a; }
 """
 
-# The expression of each CuPy ufunc, by signature: "f" is float, "b" bool, and `{f}` the float type.
+# The C++ expression of each CuPy ufunc, by signature: "f" is a float, "b" a bool, and `{f}` the name of the float type.
 _UFUNCS: dict[str, dict[str, str]] = {
     "add": {"ff>f": "plus({0}, {1})"},
     "subtract": {"ff>f": "minus({0}, {1})"},
@@ -82,7 +82,7 @@ _OF_ONE_FLOAT = (  # ufuncs that call the C function of the same name
 )  # fmt: skip
 _UFUNCS.update({name: {"f>f": f"{name}({{0}})"} for name in _OF_ONE_FLOAT})
 
-# Other names: of the array API, Python's operators, and flambeau's operations.
+# Aliases of ufuncs: names in the array API, of Python's operators, and of flambeau's operations.
 _NAMES = {
     "abs": "absolute", "truediv": "divide", "pow": "power", "neg": "negative", "bitwise_invert": "invert", "and": "bitwise_and",
     "or": "bitwise_or", "xor": "bitwise_xor", "sub": "subtract", "mul": "multiply", "lt": "less", "le": "less_equal",
@@ -92,7 +92,7 @@ _NAMES = {
 for _name, _ufunc in UFUNCS.items():
     _NAMES.setdefault(_name, _NAMES.get(_ufunc.__name__, _ufunc.__name__))
 
-# In-place operations. In a separate kernel, CuPy's compiler rounds `target + alpha * other` once; here this is explicit.
+# In-place operations.  The separate kernels round `target + alpha * other` once, which the fused one must request explicitly.
 _IN_PLACE: dict[str, dict[str, str]] = {
     "write_": {"ff>f": "{1}", "bb>b": "{1}"},
     "copy_": {"ff>f": "{1}", "bb>b": "{1}"},
@@ -121,9 +121,9 @@ _TYPES = {"float32": "float", "float64": "double", "bool": "bool"}
 
 
 class Loops:
-    """The interface that flambeau calls to fuse chains of operations."""
+    """The CuPy implementation of `flambeau.backend.RecordableBackend.fusion`."""
 
-    least = 0  # a launch costs more than computing a few elements
+    least = 0  # minimum number of elements: 0, as a kernel launch costs more than computing a few elements
     operations = {name: tuple(forms) for name, forms in EXPRESSIONS.items()}
     floats = frozenset({"float32", "float64"})
     general = True
@@ -133,7 +133,7 @@ class Loops:
 
 
 class _Loop:
-    """A chain as a kernel, which CuPy compiles at its first call and caches on disk."""
+    """A chain compiled to one kernel by CuPy, at its first call; CuPy caches it on disk."""
 
     __slots__ = ("allocated", "kernel", "one_by_one", "placed", "shape", "source", "written")
 
@@ -151,7 +151,8 @@ class _Loop:
                 try:
                     self.kernel(*given, *results, *[given[number] for number in self.written])
                 except cupy.cuda.compiler.CompileException as error:
-                    warnings.warn(f"torch.compile: a kernel is not used, as CuPy could not compile it: {error}", stacklevel=2)
+                    message = f"torch.compile: CuPy could not compile a fused kernel, and separate kernels are used: {error}"
+                    warnings.warn(message, stacklevel=2)
                     self.kernel = None
             if self.kernel is None:
                 return self.one_by_one(*given)
@@ -159,7 +160,7 @@ class _Loop:
 
 
 def parameters(chain: FusionChain) -> tuple[str, str]:
-    """Return the declarations of inputs and outputs of a chain's kernel; arrays that are written to are also outputs."""
+    """Return the parameter declarations of a chain's kernel: inputs, and outputs including arrays that are written to."""
     inputs = [f"{input.dtype} x{number}" for number, input in enumerate(chain.inputs)]
     steps = [chain.steps[number - len(chain.inputs)] for number in chain.outputs]
     results = [f"{step.dtype} y{number}" for number, step in enumerate(steps)]
@@ -168,7 +169,7 @@ def parameters(chain: FusionChain) -> tuple[str, str]:
 
 
 def body(chain: FusionChain) -> str:
-    """Return the kernel's code for one element: all reads and computations come before the writes."""
+    """Return the kernel's C++ code for one element: all reads and computations come before the writes."""
     lines = []
     for number, step in enumerate(chain.steps, len(chain.inputs)):
         floats = _TYPES.get(step.floats, "")
@@ -183,5 +184,5 @@ def body(chain: FusionChain) -> str:
 
 
 def _shortest(number: float, dtype: str) -> str:
-    """Format a number, rounded to a dtype, as C++ and Python read it."""
+    """Return the shortest literal of a number rounded to `dtype`, valid in C++ and Python."""
     return repr(float(np.dtype(dtype).type(number)))

@@ -1,4 +1,4 @@
-"""Matrix products by cuBLAS, called directly to honour the TF32 switch, and because CuPy's `matmul` upcasts half precision."""
+"""Matrix products by cuBLAS, called directly: CuPy's `matmul` ignores the TF32 setting and upcasts half precision."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _COMPUTE_32F, _COMPUTE_32F_FAST_TF32, _DEFAULT_ALGORITHM = 68, 77, -1
 
 
 def _layout(array: Any) -> tuple[Any, int, int]:
-    """Return a batch of matrices for cuBLAS: the array (copied if necessary), its operation, and the leading dimension."""
+    """Return a batch of matrices for cuBLAS: the array (copied if necessary), its transpose flag, and its leading dimension."""
     rows, columns = array.shape[-2:]
     item = array.itemsize
     if array.strides[-1] == item and array.strides[-2] >= columns * item and array.strides[-2] % item == 0:
@@ -34,7 +34,7 @@ def _layout(array: Any) -> tuple[Any, int, int]:
 def batched_gemm(a: Any, b: Any, allow_tf32: bool) -> Any:
     """Return `a @ b` for `(batch, n, k)` and `(batch, k, m)` of one dtype, accumulated in float32.
 
-    cuBLAS is column-major, so it computes the transpose: `b' @ a'`.
+    cuBLAS matrices are column-major, so the transposed product `b.T @ a.T` is computed.
     """
     (batch, n, k), m = a.shape, b.shape[2]
     out = cupy.empty((batch, n, m), a.dtype)
@@ -74,7 +74,7 @@ def batched_gemm(a: Any, b: Any, allow_tf32: bool) -> Any:
 
 
 def product(a: Any, b: Any, allow_tf32: bool | None = None) -> Any:
-    """`a @ b`; `allow_tf32` defaults to the setting in `flambeau.backends.cuda.matmul`."""
+    """Return `a @ b`; `allow_tf32` defaults to the setting in `flambeau.backends.cuda.matmul`."""
     if a.dtype != b.dtype or a.dtype.name not in _TYPES:
         return cupy.matmul(a, b)
     batch_shape = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])

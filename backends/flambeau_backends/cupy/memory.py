@@ -1,4 +1,4 @@
-"""Device memory: CuPy's memory pools, with PyTorch's statistics, limits and errors."""
+"""Device memory: CuPy's memory pools with PyTorch's statistics, limits and errors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GRAIN = 512  # CuPy's pools round sizes up to multiples of this many bytes
 
 
 class Counter:
-    """A statistic: current value, peak, and the totals allocated and freed."""
+    """A memory statistic: its current value, its peak, and the totals allocated and freed."""
 
     __slots__ = ("allocated", "current", "freed", "peak")
 
@@ -43,14 +43,14 @@ class Counter:
 
 
 class Figures:
-    """The statistics of one device, or of page-locked host memory."""
+    """The memory statistics of one device, or of page-locked host memory."""
 
     names = ("allocated_bytes", "requested_bytes", "reserved_bytes", "allocation", "segment")
 
     def __init__(self) -> None:
         self.counters = {name: Counter() for name in self.names}
         self.out_of_memory = self.retries = 0
-        self.lock = threading.RLock()  # reentrant: the garbage collector may release memory inside any call
+        self.lock = threading.RLock()  # reentrant because the garbage collector may release memory inside any call
 
     def add(self, **amounts: int) -> None:
         with self.lock:
@@ -82,7 +82,7 @@ class Figures:
 
 
 class _Segment(memory.BaseMemory):  # type: ignore[misc]
-    """A segment that a pool allocated on the device."""
+    """A segment of device memory allocated by a pool."""
 
     def __init__(self, size: int, figures: Figures, known: dict[int, int]) -> None:
         self.size, self.device_id = size, runtime.getDevice()
@@ -128,7 +128,7 @@ class _Block(memory.BaseMemory):  # type: ignore[misc]
 
 
 class Memory:
-    """The backend's methods for memory."""
+    """Methods of the CuPy backend for memory."""
 
     def __init__(self) -> None:
         self._figures: defaultdict[int, Figures] = defaultdict(Figures)
@@ -145,7 +145,7 @@ class Memory:
         return memory.MemoryPointer(_Segment(size, self._figures[runtime.getDevice()], self._segments), 0)
 
     def _malloc(self, size: int) -> Any:
-        """Allocate memory: CuPy calls this for every array."""
+        """Allocate memory and count it in the statistics; CuPy's allocator function, called for every array."""
         index = runtime.getDevice()
         figures, pool = self._figures[index], getattr(self._local, "pool", None) or self._pool
         try:
@@ -245,13 +245,13 @@ class Memory:
 
 
 class _Uncached:
-    """Replaces a pool when caching is disabled: allocates on the device and frees immediately."""
+    """A pool without caching: it allocates on the device and frees immediately."""
 
     def __init__(self, malloc: Callable[[int], Any]) -> None:
         self.malloc = malloc
 
     def free_all_blocks(self) -> None:
-        """Do nothing: nothing is cached."""
+        """Do nothing, as no memory is cached."""
 
 
 def _foreign(allocate: Callable[[int, int], int], release: Callable[[int, int], None]) -> Any:

@@ -1,4 +1,4 @@
-"""Views, copies, indexing and scattering."""
+"""Kernels for views, copies, indexing and scattering."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def reshape(input: Any, shape: Sizes) -> Any:
 def view(input: Any, shape: Sizes) -> Any:
     result = input.reshape(shape)
     if result.size and result.data.ptr != input.data.ptr:
-        raise ValueError("this shape needs a copy")
+        raise ValueError(f"cannot view an array of shape {input.shape} as {tuple(shape)} without a copy")
     return result
 
 
@@ -81,9 +81,9 @@ KERNELS["pairs_of_complex"] = view_as_real
 
 @kernel
 def view_scatter(input: Any, value: Any, view: str, params: tuple[Any, ...]) -> Any:
-    if view in ("conj_view", "neg_view"):  # lazy views: memory holds the values before conjugation or negation
+    if view in ("conj_view", "neg_view"):  # lazy views: the memory stores the values before conjugation or negation
         return OPS[view].forward(xp, value)
-    if view == "as_strided":  # refers to the original memory, which the copy does not share
+    if view == "as_strided":  # indexes the original memory, which the copy does not share
         return OPS["view_scatter"].forward(xp, input, value, view, params)
     result = input.copy()
     shown = KERNELS[view](result, *params) if view in KERNELS else OPS[view].forward(xp, result, *params)
@@ -136,7 +136,7 @@ def pad_to(input: Any, shape: Sizes) -> Any:
 def _add_at(target: Any, index: Any, values: Any) -> None:
     """Compute `target[index] += values`, accumulating repeated indices.
 
-    Signed 64-bit integers are added as unsigned ones, for which CUDA has an atomic addition; the bits are the same.
+    int64 values are added as uint64, for which CUDA has an atomic addition; the resulting bits are the same.
     """
     if target.dtype == np.int64:
         target, values = target.view(np.uint64), cupy.ascontiguousarray(values).view(np.uint64)

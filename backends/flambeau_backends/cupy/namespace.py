@@ -1,4 +1,7 @@
-"""CuPy as an array-API namespace: array-api-compat, with replacements for functions that synchronize with the device."""
+"""CuPy as an array-API namespace: array-api-compat, without its `clip` and `isdtype`.
+
+Its `clip` synchronizes with the device; its `isdtype` does not support bfloat16.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +15,14 @@ __all__ = ["xp"]
 
 
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
-    """Limit `x` to `[min, max]`, in the dtype of `x`; NaN if any of the three is NaN."""
+    """Limit `x` to `[min, max]`, keeping its dtype; NaN if any operand is NaN."""
     clipped = x if min is None else cupy.maximum(x, min)
     clipped = clipped if max is None else cupy.minimum(clipped, max)
     return clipped.astype(x.dtype, copy=clipped is x)
 
 
 def isdtype(dtype: Any, kind: Any) -> bool:
-    """Like the array API's `isdtype`, also for bfloat16, which NumPy does not support."""
+    """Like the array API's `isdtype`, with support for bfloat16."""
     if dtype.name == "bfloat16":
         return bool({"real floating", "numeric"} & {*(kind if isinstance(kind, tuple) else (kind,))})
     return bool(array_api_compat.cupy.isdtype(dtype, kind))

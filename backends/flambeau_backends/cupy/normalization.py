@@ -1,4 +1,4 @@
-"""Normalization: statistics by CuPy's reductions, everything else in one kernel; layer norm by cuDNN if possible."""
+"""Normalization: CuPy's reductions for the statistics and one fused kernel for the rest; layer norm by cuDNN if possible."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def layer_norm(
 
 
 def _shared(g: Any, like: Any) -> Any:
-    """The gradient of a parameter: summed over the dimensions along which it was broadcast."""
+    """Return a parameter's gradient: `g` summed over the dimensions along which the parameter was broadcast."""
     extra = g.ndim - like.ndim
     dims = (*range(extra), *(i + extra for i, n in enumerate(like.shape) if n == 1 and g.shape[i + extra] != 1))
     return (g.sum(dims, keepdims=True) if dims else g).reshape(like.shape)

@@ -1,4 +1,4 @@
-"""Optimizer steps in one kernel per parameter, instead of one per operation.  They write to their arrays."""
+"""Optimizer steps with one kernel per parameter, which updates parameter and state in place."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def sgd_step(
     first: bool = False,
     maximize: bool = False,
 ) -> None:
-    """A step of SGD.  `buffer` is the momentum, initialized by the first step; all arrays are contiguous float32 or float64."""
+    """Compute a step of SGD.  `buffer` is the momentum, set by the first step; all arrays are contiguous float32 or float64."""
     numbers = map(np.float64, (lr, momentum, dampening, weight_decay))
     flags = map(np.bool_, (nesterov, first, maximize))
     launch(f"sgd_step<{real(param)}>", param.size, (param, dense(grad), pointer(buffer), np.int64(param.size), *numbers, *flags))
@@ -49,7 +49,7 @@ def adam_step(
     decoupled: bool = False,
     maximize: bool = False,
 ) -> None:
-    """A step of Adam, or of AdamW if `decoupled`.  `largest` is AMSGrad's running maximum."""
+    """Compute a step of Adam, or of AdamW if `decoupled`.  `largest` is AMSGrad's running maximum."""
     numbers = map(np.float64, (lr, beta1, beta2, eps, weight_decay))
     launch(
         f"adam_step<{real(param)}>",

@@ -1,8 +1,8 @@
 """PyTorch's CUDA random stream: the same seed gives the same uniform, normal and integer values.
 
-Philox 4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3") is counter-based: a thread computes the
-sequence of its number from the offset on, so that seed and offset are the entire state. As in PyTorch, the assignment of
-elements to threads depends on the device.
+Philox 4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3") is counter-based: each thread computes its
+words from the seed, the thread's number and the offset, so seed and offset are the complete state.  As in PyTorch, the assignment
+of elements to threads depends on the device.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ __all__ = ["Generator"]
 
 Shape = Sequence[int]
 DEFAULT_SEED = host.DEFAULT_SEED
-_WORDS = 4  # words that a thread uses at a time
-_WIDE_SPAN = 1 << 28  # from here on, the remainder of 32 bits would be too uneven
+_WORDS = 4  # 32-bit words that a thread computes at a time
+_WIDE_SPAN = 1 << 28  # ranges of integers from this size use 64 bits: the remainder of 32 bits would be too uneven
 
 
 class Generator:
-    """A stream of random numbers on one device.  Samplers take a shape and a dtype and return a new array on it."""
+    """A random generator on one device.  Samplers take a shape and a dtype and return a new array on it."""
 
     def __init__(self, index: int = 0, seed: int = DEFAULT_SEED) -> None:
         self.index = index
@@ -88,7 +88,7 @@ class Generator:
         return int(properties["multiProcessorCount"]) * (int(properties["maxThreadsPerMultiProcessor"]) // BLOCK)
 
     def _run(self, instance: str, count: int, drawn: int, out: Any, *parameters: Any) -> Any:
-        """Fill `out`, `drawn` elements at a time per thread, and advance the offset."""
+        """Run a kernel that fills `out`, `drawn` elements at a time per thread, and advance the offset."""
         if count:
             blocks = min(self._most_blocks, -(-count // BLOCK))
             state = np.uint64(self._seed), np.uint64(self._offset)
@@ -105,7 +105,7 @@ class Generator:
             return out.astype(dtype, copy=False)
 
     def _host(self) -> host.Generator:
-        """Return a host generator seeded from this stream, for samplers that are sequential."""
+        """Return a CPU generator seeded from this stream, for samplers that are sequential."""
         seed = self.integers((1,), np.int64, 0, 2**62)
         return host.Generator(int(seed[0]))
 
@@ -132,12 +132,12 @@ class Generator:
         return self._draw(shape, dtype, "NORMAL", mean, std)
 
     def log_normal(self, shape: Shape, dtype: Any, mean: float = 1.0, std: float = 2.0) -> Any:
-        """Return the exponential of normal values."""
+        """Draw from the log-normal distribution: the exponential of normal values."""
         with cupy.cuda.Device(self.index):
             return cupy.exp(self.normal(shape, dtype, mean, std))
 
     def exponential(self, shape: Shape, dtype: Any, rate: float = 1.0) -> Any:
-        """Draw from the exponential distribution with this rate."""
+        """Draw from the exponential distribution with mean `1 / rate`."""
         if rate <= 0:
             raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={rate:g}")
         return self._draw(shape, dtype, "EXPONENTIAL", rate)
@@ -150,7 +150,7 @@ class Generator:
             return median + sigma * cupy.tan(math.pi * (self.uniform(shape, dtype) - 0.5))
 
     def geometric(self, shape: Shape, dtype: Any, p: float) -> Any:
-        """Draw the number of trials until the first success."""
+        """Draw the number of trials until the first success, each with probability `p`."""
         if not 0 < p < 1:
             raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
         with cupy.cuda.Device(self.index):
@@ -167,14 +167,14 @@ class Generator:
         return self._draw(shape, np.float32, "BERNOULLI", p).astype(dtype, copy=False)
 
     def dropout(self, input: Any, keep: float) -> tuple[Any, Any]:
-        """Return the input with dropped or scaled elements, and the scaled mask."""
+        """Apply dropout; return the result, and the mask scaled by `1 / keep`."""
         out, noise = cupy.empty_like(input), cupy.empty_like(input)
         name = "double" if input.dtype == np.float64 else "float"
         self._run(f"dropout<{name}>", input.size, _WORDS, out, input, noise, np.float32(keep))
         return out, noise
 
     def integers(self, shape: Shape, dtype: Any, low: int | None = None, high: int | None = None) -> Any:
-        """Draw integers from `[low, high)`; by default up to the dtype's largest, and from 0."""
+        """Draw integers from `[low, high)`; `low` is 0 by default, `high - 1` the largest integer of the dtype."""
         dtype = np.dtype(dtype)
         largest = 1 if dtype.kind == "b" else np.iinfo(dtype).max if dtype.kind in "iu" else 1 << np.finfo(dtype).nmant + 1
         low, high = 0 if low is None else low, largest + 1 if high is None else high
@@ -188,16 +188,16 @@ class Generator:
             return out.astype(dtype, copy=False)
 
     def permutation(self, n: int, dtype: Any) -> Any:
-        """Return a random permutation of the integers below `n`: the order of random keys."""
+        """Return a random permutation of the integers below `n`, by sorting random keys."""
         with cupy.cuda.Device(self.index):
             return cupy.argsort(self.integers((n,), np.int64)).astype(dtype, copy=False)
 
     def multinomial(self, probs: np.ndarray, num_samples: int, replacement: bool = False) -> Any:
-        """Draw indices with the weights in each row."""
+        """Draw indices with probabilities proportional to the weights in each row."""
         return self._from_host(self._host().multinomial(probs, num_samples, replacement))
 
     def poisson(self, rates: np.ndarray) -> Any:
-        """Draw from Poisson distributions with these rates."""
+        """Draw a Poisson count for each rate."""
         return self._from_host(self._host().poisson(rates))
 
     def binomial(self, count: np.ndarray, prob: np.ndarray) -> Any:
@@ -205,9 +205,9 @@ class Generator:
         return self._from_host(self._host().binomial(count, prob))
 
     def gamma(self, alpha: np.ndarray) -> Any:
-        """Draw from gamma distributions with these shape parameters."""
+        """Draw a gamma value of unit scale for each shape parameter."""
         return self._from_host(self._host().gamma(alpha))
 
     def dirichlet(self, alpha: np.ndarray) -> Any:
-        """Draw from Dirichlet distributions with these concentrations."""
+        """Draw from the Dirichlet distribution of each row of concentrations."""
         return self._from_host(self._host().dirichlet(alpha))

@@ -1,4 +1,4 @@
-"""The CUDA kernel templates of `kernels.cu`, instantiated and compiled for a device when first used."""
+"""Access to the CUDA kernel templates in `kernels.cu`, which are compiled for a device on first use."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["ANY_BLOCK", "BLOCK", "INSTANCES", "PATH", "launch", "pointer"]
 
 PATH = Path(__file__).with_name("kernels.cu")
 BLOCK = 256
-ANY_BLOCK = ("softmax", "softmax_backward")  # their threads cooperate within a block; see `kernels.cu`
+ANY_BLOCK = ("softmax", "softmax_backward")  # kernels whose threads cooperate, but which are correct for every block size
 
 _REAL = ("float", "double")
 _BY_TYPE = (
@@ -46,6 +46,6 @@ def pointer(array: Any) -> Any:
 
 
 def launch(instance: str, count: int, arguments: Sequence[Any], *, blocks: int | None = None) -> None:
-    """Run a kernel on the current device and stream: one thread for each of `count` elements, or `blocks` blocks if given."""
+    """Launch a kernel on the current device and stream, with `count` threads in all, or with `blocks` blocks if given."""
     if count:
         _function(instance)((min(-(-count // BLOCK), 1 << 16) if blocks is None else blocks,), (BLOCK,), tuple(arguments))

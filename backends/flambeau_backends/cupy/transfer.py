@@ -1,4 +1,4 @@
-"""Copies between host and devices, and page-locked (pinned) host memory, which devices access directly."""
+"""Copies between host and devices, and page-locked (pinned) host memory, which devices can access directly."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["Transfers"]
 
 
 class Transfers:
-    """The backend's methods for moving arrays."""
+    """Methods of the CuPy backend for copying arrays between host and devices."""
 
     def __init__(self) -> None:
         super().__init__()
         self._host_figures = Figures()
-        self._under_way: list[tuple[Any, Any]] = []  # events, and host memory to keep until they have occurred
+        self._under_way: list[tuple[Any, Any]] = []  # (event, host memory to keep alive until the event has occurred)
         self._lock = threading.Lock()
 
     def asarray(self, data: Any, raw_dtype: Any = None, *, index: int = 0, copy: bool | None = None) -> Any:
@@ -31,7 +31,7 @@ class Transfers:
             return array.copy() if copy and array is data else array
 
     def from_host(self, data: Any, index: int = 0) -> Any:
-        return self.asarray(np.asarray(data), index=index)  # CuPy copies before it returns, so `data` may change
+        return self.asarray(np.asarray(data), index=index)  # CuPy finishes copying before it returns, so `data` may change then
 
     def from_host_async(self, data: Any, index: int = 0) -> Any:
         if not (data.size and data.flags.c_contiguous and self.is_pinned(data.ctypes.data)):
@@ -43,7 +43,7 @@ class Transfers:
         return result
 
     def to_host(self, array: Any) -> Any:
-        self.waits()  # type: ignore[attr-defined]  # of another part
+        self.waits()  # type: ignore[attr-defined]  # defined in `Devices`
         return cupy.asnumpy(array)
 
     def to_host_async(self, array: Any) -> Any:
@@ -57,7 +57,7 @@ class Transfers:
         return result
 
     def to_device(self, array: Any, index: int) -> Any:
-        """Copy to another device, whose current stream waits for the current stream of the array's device."""
+        """Copy to another device; its current stream waits for the current stream of the array's device."""
         with array.device:
             ready = cupy.cuda.Event(disable_timing=True)
             ready.record()
@@ -71,7 +71,7 @@ class Transfers:
     # --- page-locked memory ---
 
     def pinned_memory(self, size: int) -> Any:
-        """Allocate page-locked memory, as a NumPy array of bytes."""
+        """Allocate page-locked memory as a uint8 NumPy array."""
         result = np.frombuffer(cupy.cuda.alloc_pinned_memory(size), np.uint8, size)
         amounts = {"allocated_bytes": size, "requested_bytes": size, "allocation": 1}
         self._host_figures.add(**amounts)
@@ -88,7 +88,7 @@ class Transfers:
         self._host_figures.reset(what)
 
     def _keep(self, memory: Any) -> None:
-        """Keep host memory alive until the current stream is done with it."""
+        """Keep host memory alive until the current stream has finished using it."""
         done = cupy.cuda.Event(disable_timing=True)
         done.record()
         with self._lock:

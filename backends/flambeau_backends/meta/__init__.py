@@ -1,7 +1,7 @@
-"""The backend of device `meta`: arrays with a shape, a dtype and strides, but without elements.
+"""The backend of device `meta`: arrays with shape, dtype and strides, but without elements.
 
-Operations run their array-API forwards on these arrays (`arrays.py`, `namespace.py`), so that every computation has its result
-shape here, at the same small cost for any size.
+Operations run their array-API forwards on these arrays (`arrays.py`, `namespace.py`), so their results have the same shapes as on
+other devices, at a small cost that does not depend on the size.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["MetaBackend"]
 
 
 class MetaBackend(MutableBackend):
-    """Arrays are `MetaArray`; `xp` follows the array API standard."""
+    """Backend for the device `meta`: arrays are `MetaArray`; `xp` follows the array API standard."""
 
     name = "meta"
     device_type = "meta"
@@ -59,7 +59,7 @@ class MetaBackend(MutableBackend):
         raise RuntimeError("Tensor.item() cannot be called on meta tensors")
 
     def extremes(self, array: MetaArray) -> tuple[Any, Any]:
-        return float("nan"), float("nan")  # passes every range check
+        return float("nan"), float("nan")  # NaN passes every range check
 
     def astype(self, array: MetaArray, raw_dtype: Any) -> MetaArray:
         return like(array, np.dtype(raw_dtype))

@@ -1,8 +1,8 @@
 """Arrays without elements: a shape, a dtype and strides over memory that is never allocated.
 
-Each is represented by a NumPy array, `layout`, which claims memory that does not exist. It is used only for what NumPy
-computes from shapes and strides: transposing, basic slicing, reshaping without a copy. Its elements are never read or written,
-and a `MetaArray` does not give access to them.
+Each `MetaArray` contains a NumPy array, `layout`, that points to unallocated memory.  NumPy uses it only to compute shapes and
+strides: transposing, basic slicing, reshaping without a copy.  Its elements are never read or written, and a `MetaArray` does not
+give access to them.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ NO_DATA = "Cannot copy out of meta tensor; no data!"
 
 
 class Memory:
-    """The memory shared by views of one array: `nbytes` bytes. Only the first 16 are allocated."""
+    """The memory of `nbytes` bytes shared by the views of one array; only the first 16 bytes are allocated."""
 
     __slots__ = ("nbytes", "place")
 
     def __init__(self, nbytes: int) -> None:
         self.nbytes = nbytes
-        self.place = np.empty(16, np.uint8)  # a unique address
+        self.place = np.empty(16, np.uint8)  # provides a unique address
 
     def flat(self, dtype: Any) -> np.ndarray:
-        """View all of it as a one-dimensional array."""
+        """View all of the memory as a one-dimensional array."""
         first = self.place[: dtype.itemsize].view(dtype)
         return as_strided(first, (self.nbytes // dtype.itemsize,), (dtype.itemsize,))
 
 
 class MetaArray:
-    """An array of the array API standard without elements.  Access to an element raises RuntimeError."""
+    """An array that follows the array API standard but has no elements.  Access to an element raises RuntimeError."""
 
     __slots__ = ("layout", "memory")
     __array_priority__ = 1000
-    __array_ufunc__ = None  # NumPy scalars defer to our operators
+    __array_ufunc__ = None  # makes NumPy scalars use the operators of this class
 
     def __init__(self, layout: np.ndarray, memory: Memory) -> None:
         self.layout = layout
@@ -77,13 +77,13 @@ class MetaArray:
 
     @property
     def strides(self) -> tuple[int, ...]:
-        """Strides in elements."""
+        """The strides in elements."""
         itemsize = self.layout.itemsize
         return tuple([stride // itemsize for stride in self.layout.strides])
 
     @property
     def offset(self) -> int:
-        """Offset of the first element in the memory, in elements."""
+        """The offset of the first element in the memory, in elements."""
         return (_address(self.layout) - _address(self.memory.place)) // self.layout.itemsize
 
     @property
@@ -118,10 +118,10 @@ class MetaArray:
         return described(_advanced_shape(self, items), self.dtype)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        """Write nothing; check the index and the shape of the value."""
+        """Check the index and the shape of the value; nothing is written."""
         items = index if isinstance(index, tuple) else (index,)
         if any(map(_is_mask, items)):
-            return  # the number of elements is unknown
+            return  # the number of selected elements is unknown
         target, given = self[index].shape, getattr(value, "shape", ())
         while len(given) > len(target) and given[0] == 1:
             given = given[1:]
@@ -140,7 +140,7 @@ class MetaArray:
 
 
 def described(shape: Sequence[int], dtype: Any, strides: Sequence[int] | None = None) -> MetaArray:
-    """Return a new array; row-major unless strides (in elements) are given."""
+    """Return a new MetaArray; row-major unless strides (in elements) are given."""
     shape, dtype = tuple(shape), np.dtype(dtype)
     strides = contiguous_strides(shape) if strides is None else strides
     extent = 1 + sum((n - 1) * stride for n, stride in zip(shape, strides, strict=True)) if 0 not in shape else 0
@@ -153,12 +153,12 @@ def _address(layout: np.ndarray) -> int:
 
 
 def like(array: MetaArray, dtype: Any = None) -> MetaArray:
-    """Return a new array of the same shape and order of dimensions in memory."""
+    """Return a new MetaArray with the shape and memory order of `array`."""
     return ordered(array.shape, dtype or array.dtype, [array])
 
 
 def in_order(shape: Sequence[int], dtype: Any, order: Sequence[int]) -> MetaArray:
-    """Return a new array whose dimensions have this order in memory, slowest first."""
+    """Return a new MetaArray whose dimensions have the given order in memory, slowest first."""
     strides, step = [0] * len(shape), 1
     for dim in reversed(order):
         strides[dim] = step
@@ -167,7 +167,7 @@ def in_order(shape: Sequence[int], dtype: Any, order: Sequence[int]) -> MetaArra
 
 
 def ordered(shape: Sequence[int], dtype: Any, operands: Sequence[Any]) -> MetaArray:
-    """Return a new array with the memory order that NumPy chooses for the result of a ufunc of these operands."""
+    """Return a new MetaArray with the memory order that NumPy chooses for a ufunc's result, given its operands."""
     shape = tuple(shape)
     layouts = [operand.layout for operand in operands if isinstance(operand, MetaArray) and operand.ndim]
     alike = all(layout.shape == shape for layout in layouts)
@@ -179,16 +179,16 @@ def ordered(shape: Sequence[int], dtype: Any, operands: Sequence[Any]) -> MetaAr
 
 
 def _aligned(layout: np.ndarray, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Strides of an operand along the dimensions of the result: 0 where it is expanded."""
+    """Return an operand's strides along the dimensions of the result, with 0 where it is broadcast."""
     missing = len(shape) - layout.ndim
     strides = [0 if n == 1 else stride for n, stride in zip(layout.shape, layout.strides, strict=True)]
     return (0,) * missing + tuple(strides)
 
 
 def common_order(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> list[int]:
-    """The dimensions sorted from slowest to fastest in memory, as NumPy's iterator does for all operands (`order="K"`)."""
+    """Sort dimensions from slowest to fastest in memory, as NumPy's iterator does for all operands (`order="K"`)."""
     order = list(range(len(shape)))
-    for position in range(len(order) - 2, -1, -1):  # insertion sort; undecided pairs keep their order
+    for position in range(len(order) - 2, -1, -1):  # insertion sort; dimensions that cannot be compared keep their order
         dim, to = order[position], position
         for place in range(position + 1, len(order)):
             decided = _is_slower(dim, order[place], strides)
@@ -202,18 +202,18 @@ def common_order(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> list
 
 
 def _is_slower(dim: int, other: int, strides: Sequence[Sequence[int]]) -> bool | None:
-    """Whether `dim` has larger strides than `other`; None if no operand decides."""
+    """Whether `dim` has larger strides than `other`; None if all operands are broadcast along one of them."""
     verdict = None
     for operand in strides:
         outer, inner = abs(operand[dim]), abs(operand[other])
         if outer and inner:
             if outer >= inner:
-                return True  # one operand suffices
+                return True  # a single operand is enough
             verdict = False
     return verdict
 
 
-# --- indices that are arrays ---
+# --- indexing with arrays ---
 
 
 def _is_advanced(item: Any) -> bool:
@@ -225,11 +225,12 @@ def _is_mask(item: Any) -> bool:
 
 
 def _advanced_shape(array: MetaArray, items: Sequence[Any]) -> tuple[int, ...]:
-    """The shape of `array[items]`, where some items are integer arrays, by NumPy's rules."""
+    """Return the shape of `array[items]` by NumPy's rules, if some items are integer arrays."""
     given = [np.asarray(item) if isinstance(item, (list, bool)) else item for item in items]
     if any(_is_mask(item) and isinstance(item, MetaArray) for item in given):
         raise NotImplementedError(
-            "indexing with a mask: the number of elements that it chooses depends on data, which meta tensors do not have"
+            "indexing with a mask is not supported: the number of selected elements depends on data, which meta "
+            "tensors do not have"
         )
     items = [part for item in given for part in (np.nonzero(item) if _is_mask(item) else (item,))]
     used = sum(item is not None and item is not ... for item in items)

@@ -1,4 +1,4 @@
-"""Operations whose forward reads data, or whose CPU kernel returns a different memory layout than the forward."""
+"""Meta kernels for operations whose forward reads data, or whose CPU kernel returns another memory order than the forward."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _gather_along(input: MetaArray, index: MetaArray, dim: int) -> MetaArray:
 
 
 def _of_row_major(name: str) -> Kernel:
-    """Wrap the forward: results are row-major, whatever the memory order of the arguments."""
+    """Return a kernel that runs the forward and makes its results row-major, whatever the memory order of the arguments."""
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
         results = forward_of(name)(namespace, *args, **kwargs)
@@ -94,7 +94,7 @@ def _of_row_major(name: str) -> Kernel:
 
 
 def _of_image_format(name: str) -> Kernel:
-    """Wrap the forward: results are channels-last if the first argument is, else row-major."""
+    """Return a kernel that runs the forward; results are channels-last if the first argument is, else row-major."""
 
     def kernel(image: MetaArray, *args: Any, **kwargs: Any) -> Any:
         results = forward_of(name)(namespace, image, *args, **kwargs)
@@ -109,7 +109,7 @@ def _of_image_format(name: str) -> Kernel:
 
 
 def _indices_row_major(name: str) -> Kernel:
-    """Wrap the forward of a sort: indices are row-major."""
+    """Return a kernel for `sort` or `topk` that makes the indices row-major; values keep the forward's memory order."""
 
     def kernel(*args: Any) -> Any:
         values, indices = forward_of(name)(namespace, *args)
@@ -129,7 +129,7 @@ def _ldl_solve(LD: MetaArray, B: MetaArray, pivots: MetaArray, hermitian: bool =
     return described(B.shape, B.dtype)
 
 
-# --- Fourier transforms: results have the CPU's memory order --------------------------------------------------------
+# --- Fourier transforms: results have the memory order of the CPU kernels -------------------------------------------
 
 
 def _fourier(name: str, halved: bool) -> Kernel:

@@ -1,4 +1,4 @@
-"""Matrix products and the standard's `linalg`: shapes, dtypes and strides of results."""
+"""Matrix products and the array API's `linalg` for meta arrays: they return the shapes and dtypes of results."""
 
 from __future__ import annotations
 

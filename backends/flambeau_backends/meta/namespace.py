@@ -1,6 +1,6 @@
-"""The array API standard on arrays without elements: functions return the shape, dtype and strides of NumPy's results.
+"""The array API namespace for meta arrays: functions return the shape, dtype and strides of NumPy's results.
 
-Element-wise functions are all generated, since NumPy's ufuncs report their result dtypes.
+Elementwise functions are generated from NumPy's ufuncs, which report their result dtypes.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ def _elementwise(ufunc: np.ufunc) -> Callable[..., Any]:
 
 
 def _probe(array: Any) -> np.ndarray:
-    """Return an array with one element, of the same dtype and number of dimensions, to find result dtypes with NumPy."""
+    """Return an array with one element, the same dtype and number of dimensions, to determine result dtypes with NumPy."""
     return np.ones((1,) * array.ndim, array.dtype)
 
 
-# --- making arrays ---
+# --- creation ---
 
 
 def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None) -> MetaArray:
@@ -58,7 +58,7 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | 
 
 
 def ordered_as(array: np.ndarray, dtype: Any) -> MetaArray:
-    """Describe a real array, with its dimensions in the same memory order."""
+    """Return a MetaArray with the shape and memory order of a NumPy array."""
     if array.flags.c_contiguous or not array.size:
         return described(array.shape, dtype)
     return like(MetaArray(array, None), dtype)  # type: ignore[arg-type]  # `like` does not use the memory
@@ -141,7 +141,7 @@ def imag(x: MetaArray, /) -> MetaArray:
     return x.view(x.layout.imag) if x.dtype.kind == "c" else like(x)
 
 
-# --- element-wise, where NumPy has no ufunc for it ---
+# --- elementwise functions for which NumPy has no ufunc ---
 
 
 def clip(x: MetaArray, /, min: Any = None, max: Any = None) -> MetaArray:
@@ -190,7 +190,7 @@ def _reduced(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _along(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function of the elements along an axis whose result has the same shape."""
+    """Wrap a NumPy function along an axis whose result has the same shape, such as a cumulative sum."""
 
     def compute(x: MetaArray, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False, **_: Any) -> Any:
         found = dtype or function(np.ones(1, x.dtype)).dtype
@@ -235,7 +235,7 @@ def reshape(x: MetaArray, /, shape: int | Sequence[int], *, copy: bool | None = 
 
 
 def _viewing(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function for which NumPy returns a view, and therefore uses only shape and strides."""
+    """Wrap a NumPy function that returns a view, for which only shape and strides are used."""
 
     def view(x: MetaArray, /, *args: Any, **kwargs: Any) -> MetaArray:
         return x.view(function(x.layout, *args, **kwargs))
@@ -297,7 +297,7 @@ def repeat(x: MetaArray, repeats: Any, /, *, axis: int | None = None) -> MetaArr
 
 
 def flip(x: MetaArray, /, *_: Any, **__: Any) -> MetaArray:
-    """Reorder elements: the shape stays."""
+    """Return a new array of the same shape, as for all functions that only reorder elements."""
     return like(x)
 
 
@@ -332,7 +332,7 @@ def _data_dependent(name: str) -> Callable[..., Any]:
 # --- the namespace ------------------------------------------------------------------------------------------------
 
 builtin_sum = sum
-_REDUCTIONS = ("all", "any", "max", "min", "sum")  # names that shadow Python's functions
+_REDUCTIONS = ("all", "any", "max", "min", "sum")  # generated, because definitions here would shadow Python's functions
 _OF_UNKNOWN_SHAPE = ("nonzero", "unique_all", "unique_counts", "unique_inverse", "unique_values")
 _DTYPES = (
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
@@ -352,7 +352,7 @@ namespace.__dict__.update(
     | {"has_data": False}  # forwards check this before reading values
 )
 
-# --- the operators of arrays --------------------------------------------------------------------------------------
+# --- operators of arrays ------------------------------------------------------------------------------------------
 
 
 def _operator(name: str) -> Callable[..., Any]:
@@ -370,4 +370,4 @@ for _symbol, _name in (BINARY | COMPARISONS | UNARY).items():
 for _symbol, _name in BINARY.items():
     setattr(MetaArray, f"__r{_symbol}__", _reflected(_name))
 MetaArray.__array_namespace__ = lambda self, api_version=None: namespace  # type: ignore[attr-defined]  # a method
-MetaArray.__hash__ = object.__hash__  # type: ignore[method-assign,assignment]  # a class with __eq__ loses it
+MetaArray.__hash__ = object.__hash__  # type: ignore[method-assign,assignment]  # a class that defines __eq__ loses its hash

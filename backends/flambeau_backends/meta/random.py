@@ -1,4 +1,4 @@
-"""The generator of meta tensors: samplers draw nothing and return arrays of the right shape and dtype."""
+"""The random generator of meta tensors: samplers draw nothing and return arrays of the right shape and dtype."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Generator"]
 
 
 class Generator:
-    """A generator that stores a seed and never draws, with the samplers of the CPU's generator."""
+    """A generator with the samplers of the CPU's generator; it stores a seed and never draws."""
 
     def __init__(self, seed: int = 0) -> None:
         self._seed = seed

@@ -1,4 +1,4 @@
-"""The standard's `fft`: the shapes and dtypes of transforms."""
+"""The array API's `fft` for meta arrays: functions return the shapes and dtypes of transforms."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _complex(dtype: Any) -> Any:
 
 
 def _over_axes(x: MetaArray, s: Sequence[int] | None, axes: Sequence[int] | None) -> tuple[list[int], list[int]]:
-    """Return the shape with the requested lengths, and the axes."""
+    """Return the input's shape with the lengths `s` along `axes`, and the axes as non-negative numbers."""
     axes = list(range(x.ndim) if axes is None and s is None else range(-len(s or ()), 0) if axes is None else axes)
     shape = list(x.shape)
     for axis, length in zip(axes, s or [shape[axis] for axis in axes], strict=True):

@@ -1,4 +1,4 @@
-"""The NumPy backend: the CPU."""
+"""The NumPy backend, for the CPU."""
 
 from __future__ import annotations
 
@@ -68,11 +68,11 @@ __all__ = ["NumpyBackend", "without_new_axes"]
 
 _HALF, _DOUBLE = np.dtype(np.float16), np.dtype(np.float64)
 _add_to = without_warnings_in_place(np.add)
-_FEW = 1 << 10  # elements up to which call overhead outweighs computation
+_FEW = 1 << 10  # number of elements up to which call overhead outweighs computation
 
 
 def without_new_axes(shape: Sequence[int], strides: tuple[int, ...]) -> tuple[int, ...]:
-    """Strides as PyTorch reports them: NumPy's 0 for dimensions of length 1 becomes the stride of a contiguous array."""
+    """Return strides as PyTorch reports them: NumPy's 0 for a dimension of length 1 becomes the contiguous stride."""
     result, extent = [], 1
     for n, stride in zip(reversed(shape), reversed(strides), strict=True):
         result.append(extent if n == 1 and not stride else stride)
@@ -81,7 +81,7 @@ def without_new_axes(shape: Sequence[int], strides: tuple[int, ...]) -> tuple[in
 
 
 class NumpyBackend(RecordableBackend, MutableBackend):
-    """Arrays are `numpy.ndarray`; `xp` is NumPy's namespace, which follows the array API standard."""
+    """Backend for the CPU: arrays are `numpy.ndarray`; `xp` is NumPy's namespace, which follows the array API standard."""
 
     name = "numpy"
     device_type = "cpu"
@@ -154,7 +154,7 @@ class NumpyBackend(RecordableBackend, MutableBackend):
             return min(low for low, _ in found), max(high for _, high in found)
         if array.size > _FEW or array.dtype.kind == "V":
             return array.min().item(), array.max().item()
-        return array.item(array.argmin()), array.item(array.argmax())  # methods implemented in C, without Python overhead
+        return array.item(array.argmin()), array.item(array.argmax())  # faster than `min` and `max`, which call Python code
 
     def astype(self, array: Any, raw_dtype: Any) -> Any:
         if 0 in array.strides:
@@ -244,7 +244,7 @@ class NumpyBackend(RecordableBackend, MutableBackend):
     is_shared = staticmethod(is_shared)
 
     def share(self, array: Any) -> Any:
-        from flambeau.multiprocessing.shared import SharedBlock  # knows how to pass shared memory to another process
+        from flambeau.multiprocessing.shared import SharedBlock  # memory that can be passed to another process
 
         shared = np.asarray(SharedBlock.create(array.nbytes))[: array.nbytes].view(array.dtype)
         shared[...] = array
@@ -255,7 +255,7 @@ class NumpyBackend(RecordableBackend, MutableBackend):
     def generator(self, index: int) -> Any:
         from .random import Generator
 
-        _ = self.all_kernels  # load kernel packs first: one may replace the sampler
+        _ = self.all_kernels  # load kernel packs first, because one may replace the sampler
         return Generator()
 
     # --- threads ---

@@ -1,9 +1,9 @@
-"""Normal values from uniform ones (Box & Muller 1958), bitwise equal to PyTorch's.
+"""Normal values from uniform ones by the Box-Muller transform (1958), bitwise equal to PyTorch's.
 
-In float32 PyTorch evaluates Cephes' polynomials for log, sin and cos with fused multiply-adds. Here an FMA of float32 is
-computed in float64: the product is exact, and the sum is rounded to float64 and then to float32. This double rounding makes no
-difference: uniform float32 values are multiples of 2**-24, and the result was compared with the FMA instruction's for all of
-them. float64 is computed by the C library, as in PyTorch.
+PyTorch evaluates Cephes' float32 polynomials for log, sin and cos with fused multiply-adds.  Here a float32 FMA is computed in
+float64: the product is exact, and the sum is rounded to float64 and then to float32.  The double rounding makes no difference:
+uniform float32 values are multiples of 2**-24, and the result was compared with the FMA instruction for all of them.  float64
+values are computed by the C library, as in PyTorch.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ import numpy as np
 
 __all__ = ["directions", "draw", "radii"]
 
-draw: Any = None  # set by a kernel pack: fills a vector from an engine's state, in place of `radii` and `directions`
+draw: Any = None  # replacement by a kernel pack: fills a vector with normal values, given the random engine's state
 
 
 def _singles(*values: float) -> list[Any]:
-    """0-d float32 arrays, which ufuncs accept faster than Python numbers."""
+    """Return 0-d float32 arrays, which ufuncs accept faster than Python numbers."""
     return [np.array(value, np.float32) for value in values]
 
 
 def _rounded(*values: float) -> list[Any]:
-    """Values rounded to float32, as float64 arrays."""
+    """Return values rounded to float32, as 0-d float64 arrays."""
     return [value.astype(np.float64) for value in _singles(*values)]
 
 
@@ -34,7 +34,7 @@ _LOG = _rounded(
 )  # fmt: skip
 _SIN = _rounded(-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)
 _COS = _rounded(2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
-_LN2 = _singles(0.693359375, -2.12194440e-4)  # ln 2 and pi / 4 split into sums; products with the first term are exact
+_LN2 = _singles(0.693359375, -2.12194440e-4)  # ln 2 and pi / 4 as sums of parts; products with the first part are exact
 _PI_4 = _singles(0.78515625, 2.4187564849853515625e-4, 3.77489497744594108e-8)
 _HALF, _ONE, _MINUS_TWO, _FOUR_BY_PI, _TWO_PI = _singles(0.5, 1, -2, 4 / math.pi, 2 * math.pi)
 _ROOT_HALF = np.array(np.float32(math.sqrt(0.5))).view(np.int32)  # bits of sqrt(1 / 2)
@@ -103,7 +103,7 @@ def _cos_and_sin(x: Any) -> tuple[Any, Any]:
     """Return cos and sin of float32 values in [0, 2 pi]; overwrites `x`."""
     octant = (x * _FOUR_BY_PI).astype(np.int32)
     octant += _1
-    octant &= _EVEN  # now even: two octants are a quarter turn
+    octant &= _EVEN  # make it even: two octants are a quarter turn
     turned = octant.astype(np.float32)
     x -= turned * _PI_4[0]
     x -= turned * _PI_4[1]

@@ -1,4 +1,4 @@
-"""Process large arrays chunk by chunk, so that temporaries stay in the processor's cache."""
+"""Processing of large arrays chunk by chunk, so that temporary arrays stay in the processor's cache."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _IN_THREADS = 1 << 18  # elements per chunk with several threads: see `map_chunk
 
 
 def chunks(length: int, width: int = 1) -> Iterator[slice]:
-    """Slices that cover `length` rows of `width` elements, with about `CHUNK` elements each."""
+    """Return slices that cover `length` rows of `width` elements, with about `CHUNK` elements each."""
     step = max(1, CHUNK // max(width, 1))
     return (slice(start, start + step) for start in range(0, length, step))
 
@@ -40,8 +40,8 @@ def chunks(length: int, width: int = 1) -> Iterator[slice]:
 def map_chunks(compute: Callable[[slice], Any], length: int, width: int = 1, shared_from: int = SHARED) -> list[Any]:
     """Call `compute` for each chunk and return the results in order; split between threads from `shared_from` elements.
 
-    Threads get longer chunks: when a NumPy call ends while another thread holds the GIL, the thread waits some 10 us. Calls of
-    5 us take longer in two threads than in one, calls of 100 us little more than half.
+    Threads get longer chunks: when a NumPy call ends while another thread holds the GIL, its thread waits about 10 us.  Calls of
+    5 us take longer in two threads than in one, calls of 100 us little more than half as long.
     """
     if length * width >= shared_from and get_num_threads() > 1:
         return share(compute, parts(length, _IN_THREADS // max(width, 1), True))
@@ -49,7 +49,7 @@ def map_chunks(compute: Callable[[slice], Any], length: int, width: int = 1, sha
 
 
 def map_parts(compute: Callable[[slice], Any], length: int, width: int = 1) -> list[Any]:
-    """Like `map_chunks`, for functions without temporaries: one part per thread, or a single part."""
+    """Like `map_chunks`, for functions without temporary arrays: one part per thread, or a single part."""
     if length * width >= SHARED and get_num_threads() > 1:
         return share(compute, parts(length, length, True))
     return [compute(slice(None))]
@@ -57,7 +57,7 @@ def map_parts(compute: Callable[[slice], Any], length: int, width: int = 1) -> l
 
 @functools.cache
 def cache_size() -> int:
-    """The size in bytes of a processor's L2 cache; 1 MiB if the system does not report it."""
+    """Return the size of the processor's L2 cache in bytes; 1 MiB if the system does not report it."""
     with suppress(OSError, ValueError):
         return int(Path("/sys/devices/system/cpu/cpu0/cache/index2/size").read_text().rstrip().removesuffix("K")) << 10
     return 1 << 20
@@ -77,9 +77,9 @@ def contiguous(array: Any) -> Any:
 
 
 def in_chunks(compute: Callable[..., None], *arrays: Any, width: int = 1, dtype: Any = None) -> Any:
-    """Return an array filled by `compute(out, *chunks)` from arrays of one shape.
+    """Return an array filled by `compute(out, *chunks)`, given arrays of one shape.
 
-    Pieces are shorter for wide temporaries (`width`). The result has `dtype`, by default the first array's.
+    `width` is the number of temporary arrays: chunks are shorter for more.  `dtype` defaults to the first array's.
     """
     first = arrays[0]
     dtype = dtype or first.dtype
@@ -90,7 +90,7 @@ def in_chunks(compute: Callable[..., None], *arrays: Any, width: int = 1, dtype:
     order: Any = "C"
     if not first.flags.c_contiguous:
         result = np.empty_like(first, dtype)
-        order = "K" if all(_steps(array) == _steps(result) for array in arrays) else "C"  # "K" if all are dense in one order
+        order = "K" if all(_steps(array) == _steps(result) for array in arrays) else "C"  # "K" if all have the same dense strides
     if order == "C":
         result = np.empty(first.shape, dtype)
     flat = [array.ravel(order) for array in (result, *arrays)]
@@ -102,7 +102,7 @@ def in_chunks(compute: Callable[..., None], *arrays: Any, width: int = 1, dtype:
 
 
 def _steps(array: Any) -> list[int]:
-    """Strides in elements."""
+    """Return the strides in elements."""
     return [stride // array.itemsize for stride in array.strides]
 
 
@@ -121,7 +121,7 @@ _BITS = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 
 
 def select(mask: Any, array: Any, other: Any = None, out: Any = None) -> Any:
-    """Compute `where(mask, array, other or 0)` without branches, by bitwise operations; write to `out` if given."""
+    """Compute `where(mask, array, other or 0)` by bitwise operations instead of branches; write to `out` if given."""
     bits = _BITS.get(array.dtype.itemsize)
     if bits is None:
         result = np.where(mask, array, array.dtype.type(0) if other is None else other)

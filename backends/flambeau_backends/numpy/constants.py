@@ -1,4 +1,4 @@
-"""Constants: dtypes, and cached arrays, which must not be written to."""
+"""Dtypes, and cached constant arrays, which must not be written to."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FEW = 1 << 13  # vectors shorter than this are cached
 
 
 def ones(count: int, dtype: Any) -> Any:
-    """A vector of ones, for sums by matrix products.  It may be cached: do not write to it."""
+    """Return a vector of ones, for sums by matrix products.  It may be cached, so do not write to it."""
     return _few_ones(count, dtype) if count < _FEW else np.ones(count, dtype)
 
 
@@ -25,12 +25,12 @@ _few_ones = lru_cache(32)(np.ones)
 
 @lru_cache(256)
 def number(value: float, dtype: Any) -> Any:
-    """A Python number as a cached 0-d array, which ufuncs accept faster."""
+    """Return a number as a cached 0-d array, which ufuncs accept faster than a Python number."""
     return np.array(value, dtype)
 
 
 @cache
 def has_vectors(name: str) -> bool:
-    """Whether NumPy has a vectorized float32 loop of this function for this processor; otherwise it calls the C library."""
+    """Whether NumPy has a vectorized float32 loop for this function and processor; if not, it calls the C library."""
     loops = introspect.opt_func_info(func_name=f"^{name}$").get(name, {})
     return "baseline" not in loops.get("ff", {}).get("current", "baseline")

@@ -1,4 +1,4 @@
-"""Convolution by im2col, image by image, with windows as columns.  Used for few channels or several groups."""
+"""Convolution by im2col with windows as columns, image by image; used for few channels or several groups."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from .windows import Geometry, Sizes, inside, padded, padded_size, spots, stride
 
 __all__ = ["fold", "matrix", "multiply", "spread", "to_weight", "unfold", "weight_gradient"]
 
-_MORE = 1.5  # runs pay if padding lines to full length multiplies the elements by at most this
-_FEW = 1 << 13  # elements of all windows up to which `take` is faster than copying a strided view
+_MORE = 1.5  # maximum growth of the work by padding output lines to the input's line length
+_FEW = 1 << 13  # number of elements of all windows up to which `take` is faster than copying a strided view
 
 
 def matrix(weight: Any, g: Geometry) -> Any:
@@ -28,7 +28,7 @@ def to_weight(matrix: Any, g: Geometry) -> Any:
 
 
 def unfold(images: Any, g: Geometry) -> Any:
-    """The windows as `(image, group, input channel * kernel element, output position)`."""
+    """Return the windows as `(image, group, input channel * kernel element, output position)`."""
     if g.is_plain:
         return images.reshape(len(images), g.groups, g.shape[1], prod(g.size))
     images = padded(images, g.padding)
@@ -48,7 +48,7 @@ def _windows(images: Any, channels: int, places: Sizes, size: Sizes, stride: Siz
 
 @lru_cache(64)
 def _positions(shape: Sizes, *geometry: Any) -> Any:
-    """Flat indices of the elements of `unfold` in padded images of this shape."""
+    """Return the flat indices, in padded images of this shape, of the elements that `unfold` returns."""
     return _windows(np.arange(prod(shape)).reshape(shape), *geometry)
 
 
@@ -63,7 +63,7 @@ def _joined(images: Any) -> Any:
 
 
 def multiply(out: Any, windows: Any, matrix: Any, g: Geometry) -> None:
-    """Write the convolution to `out`: the product of weight matrix and windows."""
+    """Write the convolution to `out`: the product of the weight matrix and the windows."""
     if len(out) == g.groups == 1:  # `dot` takes half the time of `matmul` for small matrices
         matrix[0].dot(windows[0, 0], out.reshape(len(matrix[0]), -1))
         return
@@ -76,7 +76,7 @@ def multiply(out: Any, windows: Any, matrix: Any, g: Geometry) -> None:
 
 
 def weight_gradient(grad: Any, windows: Any, g: Geometry) -> Any:
-    """The gradient of the weight matrix, given the gradient of the output."""
+    """Return the gradient of the weight matrix, given the gradient of the output."""
     grad = _grouped(grad, g)
     if g.joins:
         return np.matmul(_joined(grad), _joined(windows).swapaxes(-1, -2))
@@ -84,7 +84,7 @@ def weight_gradient(grad: Any, windows: Any, g: Geometry) -> Any:
 
 
 def spread(out: Any, grad: Any, matrix: Any, g: Geometry) -> None:
-    """Write the gradient of the images to `out`, given the gradient of the output."""
+    """Write the gradient of the images to `out`, given the gradient of the output (transposed convolution)."""
     batch, channels, *space = out.shape
     transposed, grad = matrix.swapaxes(-1, -2), _grouped(grad, g)
     if g.is_plain:
@@ -99,15 +99,15 @@ def spread(out: Any, grad: Any, matrix: Any, g: Geometry) -> None:
 
 
 def _folds_in_runs(whole: Sizes, g: Geometry) -> bool:
-    """Whether output lines are nearly as long as padded input lines, so that extending them with zeros costs little."""
+    """Whether output lines are nearly as long as padded input lines, so that zero-padding them costs little."""
     return max(g.stride) == 1 and len(whole) > 1 and min(g.size) > 0 and prod(whole[1:]) <= _MORE * prod(g.size[1:])
 
 
 def _spread_in_runs(whole: Any, grad: Any, transposed: Any, g: Geometry) -> None:
-    """Fill the padded input gradient; output lines are extended with zeros to the input's line length.
+    """Fill the padded input gradient, with output lines zero-padded to the input's line length.
 
-    The gradients of one kernel element in all windows of an image are then one run of memory, which NumPy adds several times
-    as fast as separate lines.
+    The gradients of one kernel element in all windows of an image are then contiguous, and NumPy adds them several times as fast
+    as separate lines.
     """
     batch, channels, *space = whole.shape
     wide = np.zeros((batch, g.shape[0], g.size[0], *space[1:]), whole.dtype)
@@ -121,6 +121,6 @@ def _spread_in_runs(whole: Any, grad: Any, transposed: Any, g: Geometry) -> None
 
 
 def fold(target: Any, columns: Any, g: Geometry) -> None:
-    """Add `columns`, `(image, channel, *kernel, *output)`, to the elements of `target` from which they were taken (col2im)."""
+    """Add `columns`, `(image, channel, *kernel, *output)`, to the elements of `target` that they were copied from (col2im)."""
     for place in product(*map(range, g.places)):
         target[spots(place, g)] += columns[(slice(None), slice(None), *place)]

@@ -1,4 +1,4 @@
-"""Convolution by im2col with windows as rows: the channels of each position are adjacent in memory (channels last)."""
+"""Convolution by im2col with windows as rows, in channels-last order: a position's channels are adjacent in memory."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from .windows import Geometry, inside, padded_size, spots, strided
 
 __all__ = ["matrix", "multiply", "spread", "suits", "to_weight", "unfold", "weight_gradient"]
 
-_FROM = 8  # minimum channels for which rows may be faster than columns
-_FEW, _SHORT = 32, 64  # below this many channels and output columns, rows are folded line by line
+_FROM = 8  # minimum number of channels for which rows may be faster than columns
+_FEW, _SHORT = 32, 64  # numbers of channels and output columns below which rows are folded line by line
 
 
 def suits(g: Geometry) -> bool:
-    """Whether rows are likely to be faster: they copy runs of channels, where `conv_columns` copies lines of windows."""
+    """Whether rows are likely to be faster: they copy runs of channels, while `conv_columns` copies lines of windows."""
     return g.groups == 1 and g.shape[1] >= _FROM and g.shape[1] > g.size[-1] and prod(g.places) > 1
 
 
 def matrix(weight: Any, g: Geometry) -> Any:
-    """Reshape the weight to `(C_out, kernel * C_in)`; heavy weights are not copied and stay `(C_out, C_in * kernel)`."""
+    """Reshape the weight to `(C_out, kernel * C_in)`; a weight larger than the windows stays `(C_out, C_in * kernel)`."""
     if not g.is_heavy:
         weight = contiguous(channels_last(weight))
     return weight.reshape(len(weight), prod(weight.shape[1:]))
@@ -38,12 +38,12 @@ def to_weight(matrix: Any, g: Geometry) -> Any:
 
 
 def _swapped(rows: Any, first: int) -> Any:
-    """Transpose each row, which is a matrix with `first` rows."""
+    """Transpose each row as a matrix with `first` rows."""
     return np.ascontiguousarray(rows.reshape(len(rows), first, -1).swapaxes(1, 2)).reshape(rows.shape)
 
 
 def unfold(images: Any, g: Geometry) -> Any:
-    """The windows as rows `(image * output position, kernel * C_in)`, in the column order of `matrix`."""
+    """Return the windows as rows, `(image * output position, kernel * C_in)`, in the column order of `matrix`."""
     batch, channels, *space = images.shape
     padded = np.zeros((batch, *padded_size(space, g.padding), channels), images.dtype)
     channels_second(padded)[inside(space, g.padding)] = images
@@ -66,12 +66,12 @@ def _outputs_first(images: Any) -> Any:
 
 
 def weight_gradient(grad: Any, windows: Any, g: Geometry) -> Any:
-    """The gradient of the weight matrix, given the gradient of the output."""
+    """Return the gradient of the weight matrix, given the gradient of the output."""
     return _outputs_first(grad) @ windows
 
 
 def spread(out: Any, grad: Any, matrix: Any, g: Geometry) -> None:
-    """Write the gradient of the images to `out`, given the gradient of the output."""
+    """Write the gradient of the images to `out`, given the gradient of the output (transposed convolution)."""
     batch, channels, *space = out.shape
     rows = _outputs_first(grad).T @ matrix
     if g.is_heavy:
@@ -82,7 +82,7 @@ def spread(out: Any, grad: Any, matrix: Any, g: Geometry) -> None:
 
 
 def _fold(target: Any, rows: Any, g: Geometry) -> None:
-    """Add `rows`, `(image, *output, *kernel, channel)`, to the elements of `target` from which they were taken (col2im)."""
+    """Add `rows`, `(image, *output, *kernel, channel)`, to the elements of `target` that they were copied from (col2im)."""
     if g.dilation[-1] == 1 and rows.shape[-1] < _FEW and g.size[-1] < _SHORT:
         _fold_lines(target, rows, g)
         return
@@ -91,9 +91,9 @@ def _fold(target: Any, rows: Any, g: Geometry) -> None:
 
 
 def _fold_lines(target: Any, rows: Any, g: Geometry) -> None:
-    """Like `_fold`, window by window along the last dimension: a line of kernel elements and channels is contiguous.
+    """Like `_fold`, but for each window along the last dimension: its kernel elements and channels are contiguous.
 
-    There are more calls, but each adds a longer run, which is faster for few channels.
+    This takes more calls, but each adds a longer run, which is faster for few channels.
     """
     outer = len(g.size) - 1
     leading, line = (slice(None),) * (outer + 1), g.places[-1]

@@ -1,7 +1,7 @@
-"""Depthwise convolution: a sum of shifted images, each scaled by one weight.
+"""Depthwise convolution as a sum of shifted images, each scaled by one weight.
 
-Rows keep the length of the padded input, so that a shift in any dimension is an offset in flat memory. The surplus at the end
-of each row is cut off afterwards. With a stride, or several outputs per channel, strided windows are used instead.
+Rows keep the length of the padded input, so that a shift in any dimension is an offset in flat memory; the surplus at the end of
+each row is removed afterwards.  With a stride, or several outputs per channel, strided windows are used instead.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _parts(images: Any, g: Geometry) -> list[slice]:
 
 
 def _pays(g: Geometry) -> bool:
-    """Whether several threads are faster."""
+    """Whether the work is large enough for several threads."""
     return g.batch * g.elements >= LARGE
 
 
@@ -51,19 +51,19 @@ def _shifts(g: Geometry) -> bool:
 
 
 def _in_long_rows(array: Any, space: Sizes) -> Any:
-    """The array with rows zero-padded to the row length of `space`."""
+    """Zero-pad the rows of an array to the row length of `space`."""
     result = np.zeros((*array.shape[:3], *space[1:]), array.dtype)
     result[(..., *(slice(0, n) for n in array.shape[2:]))] = array
     return result
 
 
 def _scales(weight: Any, g: Geometry, place: Sizes) -> Any:
-    """The weights of one kernel element, shaped to broadcast against `(image, group, output of the group, *space)`."""
+    """Return the weights of one kernel element, shaped to broadcast against `(image, group, output of the group, *space)`."""
     return weight[(slice(None), 0, *place)].reshape(g.groups, -1, *(1,) * len(place))
 
 
 def _outputs(array: Any, g: Geometry) -> Any:
-    """The array as `(image, group, output of the group, *space)`."""
+    """Reshape an array to `(image, group, output of the group, *space)`."""
     return array.reshape(len(array), g.groups, g.shape[0] // g.groups, *array.shape[2:])
 
 
@@ -104,7 +104,7 @@ def _convolve_windows(images: Any, weight: Any, g: Geometry) -> Any:
 
 
 def spread(grad: Any, weight: Any, bias: Any, space: Sizes, g: Geometry) -> Any:
-    """The gradient of the input, of spatial shape `space`, given the gradient of the output."""
+    """Return the gradient of the input with spatial shape `space`, given the gradient of the output."""
     grad_input = np.empty((len(grad), g.groups, *space), grad.dtype)
 
     def compute(part: slice) -> None:
@@ -133,10 +133,10 @@ def _spread_windows(target: Any, grad: Any, weight: Any, g: Geometry) -> None:
 
 
 def weight_gradient(grad: Any, input: Any, g: Geometry) -> Any:
-    """The gradient of the weight, given the gradient of the output."""
+    """Return the gradient of the weight, given the gradient of the output."""
 
     def compute(part: slice) -> Any:
-        grads, images = grad[part].conj(), padded(input[part], g.padding)  # vecdot conjugates again
+        grads, images = grad[part].conj(), padded(input[part], g.padding)  # conjugated because vecdot conjugates again
         return (_weight_gradient_shifted if _shifts(g) else _weight_gradient_of_windows)(grads, images, g)
 
     return total(share(compute, _parts(input, g), _pays(g))).reshape(g.shape)

@@ -1,6 +1,6 @@
-"""Compute infinities and NaN without warnings or errors, as PyTorch does, whatever `np.errstate` the user has set.
+"""Computation of infinities and NaN without warnings or errors, as in PyTorch, whatever `np.errstate` the user has set.
 
-NumPy stores its error state in a context variable. Kernels run in separate contexts whose error state is "ignore": entering an
+NumPy stores its error state in a context variable.  Kernels run in separate contexts whose error state is "ignore": entering an
 existing context takes a twentieth of the time of `np.errstate`.
 """
 
@@ -28,7 +28,7 @@ def _new() -> Run:
 
 
 def without_warnings(function: C) -> C:
-    """Wrap a function so that it neither depends on NumPy's error state nor changes it for others.
+    """Wrap a function to run with NumPy warnings and errors disabled, without changing the caller's error state.
 
     The function must not run user code, because other context variables have their default values inside it.
     """
@@ -48,7 +48,7 @@ def without_warnings(function: C) -> C:
 
 
 def without_warnings_in_place(ufunc: np.ufunc) -> Callable[..., None]:
-    """Like `without_warnings`, for a ufunc that writes to its first argument; every `x += y` calls one of these."""
+    """Like `without_warnings`, for a ufunc that writes to its first argument; used by every `x += y`, so calls are inlined."""
 
     def unary(target: Any) -> None:
         try:
@@ -80,6 +80,6 @@ def without_warnings_in_place(ufunc: np.ufunc) -> Callable[..., None]:
         finally:
             _free.append(run)
 
-    if ufunc in (np.maximum, np.minimum):  # NumPy deprecates a third positional argument for these
+    if ufunc in (np.maximum, np.minimum):  # NumPy deprecates passing `out` as the third positional argument of these
         return binary_by_keyword
     return unary if ufunc.nin == 1 else binary

@@ -15,7 +15,7 @@ __all__ = ["converted", "is_complex32", "is_float8", "raw_dtypes"]
 
 @cache
 def raw_dtypes() -> Mapping[dtypes.dtype, Any]:
-    """NumPy's dtype for each of flambeau's dtypes."""
+    """Return NumPy's dtype for each flambeau dtype; bfloat16, 8-bit floats and complex32 come from ml_dtypes."""
     import ml_dtypes
 
     extended = (dtypes.bfloat16, *dtypes.FLOAT8)
@@ -27,23 +27,23 @@ def raw_dtypes() -> Mapping[dtypes.dtype, Any]:
 
 
 def is_float8(raw_dtype: Any) -> bool:
-    """Whether it is an 8-bit floating-point dtype."""
+    """Whether `raw_dtype` is an 8-bit floating-point dtype."""
     return raw_dtype is not None and raw_dtype.itemsize == 1 and raw_dtype.kind in "fV"
 
 
 def is_complex32(raw_dtype: Any) -> bool:
-    """Whether it is complex32 (two float16), which only ml_dtypes has."""
+    """Whether `raw_dtype` is complex32 (two float16), which only ml_dtypes provides."""
     return bool(raw_dtype.kind == "W")
 
 
 def converted(array: np.ndarray, raw_dtype: Any) -> np.ndarray:
-    """Convert a real array to an 8-bit dtype, via float32."""
+    """Convert a real array to an 8-bit floating-point dtype, by way of float32."""
     single = array.astype(np.float32)
     name = raw_dtype.name
     if name == "float8_e8m0fnu":
         return _nearest_powers_of_two(single).view(raw_dtype)
     with np.errstate(all="ignore"):
-        if name == "float8_e4m3fn":  # no infinities; PyTorch saturates large values rather than converting them to NaN
+        if name == "float8_e4m3fn":  # has no infinities; PyTorch saturates large values instead of converting them to NaN
             single = np.clip(single, -448, 448)
         return single.astype(raw_dtype)
 

@@ -1,8 +1,8 @@
-"""Half precision: bitwise conversions of float16, and float16 / bfloat16 operations computed in float32.
+"""Half precision: fast conversions of float16, and float16 and bfloat16 operations computed in float32.
 
-NumPy converts element by element, and takes some 140 ns for a subnormal result, because the processor then raises a flag. Its
-float16 operations convert each operand in that way. Here a conversion is a few branch-free passes over chunks of the array. An
-operation converts its operands, computes in float32, and rounds its result once, as PyTorch does.
+NumPy converts float16 element by element, taking about 140 ns for a subnormal result, because the processor then raises a flag;
+its float16 operations convert each operand in this way.  Here a conversion is a few branch-free passes over chunks of the array.
+An operation converts its operands, computes in float32, and rounds its result once, as in PyTorch.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ _INFINITE = 0x7C00  # bits of infinity; NaNs are larger
 
 
 def _widen(out: Any, halves: Any) -> None:
-    """Shift float16 bits to their positions in float32, and multiply by 2**112 to correct the exponent bias (exact)."""
+    """Convert float16 to float32: shift the bits, and multiply by 2**112 to correct the exponent bias (exact)."""
     bits, words = halves.view(np.int16), out.view(np.int32)
     words[...] = bits
     np.left_shift(words, 13, words)
-    np.bitwise_and(words, -0x70002000, words)  # clears the copies of the sign in the exponent; the sign bit stays
+    np.bitwise_and(words, -0x70002000, words)  # clear the sign copies in the exponent but keep the sign bit
     np.multiply(out, _SINGLE.type(2.0**112), out)
     if bits.max() >= _INFINITE or bits.view(np.uint16).max() >= 0x8000 + _INFINITE:
         np.bitwise_or(words, (bits & _INFINITE == _INFINITE) * np.int32(0x7F800000), words)
 
 
 def _round(out: Any, singles: Any) -> None:
-    """Round float32 to float16 by adding a power of two chosen so that the sum is rounded at float16's last digit.
+    """Round float32 to float16: add a power of two chosen so that the sum is rounded at float16's last digit.
 
-    The float16 bits are the sum's exponent, shifted, plus the sum's low digits, which count units in the last place.
+    The float16 bits are the shifted exponent of the sum plus its low digits, which count units in the last place.
     """
     magnitude, is_nan = np.abs(singles), None
     if not magnitude.max() < 65536:
@@ -62,13 +62,13 @@ def _round(out: Any, singles: Any) -> None:
         np.bitwise_or(halves, is_nan * np.uint16(0x7E00), halves)
 
 
-# Conversions by (source, target) dtype: the number of elements above which they are faster than NumPy's, and a function `(out,
-# vector)`. A kernel pack may replace them.
+# Faster conversions by (source, target) dtype: the number of elements from which they are faster than NumPy's, and a function
+# `convert(out, vector)`.  A kernel pack may replace them.
 CONVERSIONS: dict[tuple[Any, Any], tuple[int, Callable[[Any, Any], None]]] = {
     (_HALF, _SINGLE): (1 << 13, lambda out, halves: _in_chunks(_widen, out, halves)),
     (_SINGLE, _HALF): (1 << 14, lambda out, singles: _in_chunks(_round, out, singles)),
 }
-_LEAST = 1 << 8  # arrays smaller than this are never looked up in CONVERSIONS
+_LEAST = 1 << 8  # minimum number of elements for using CONVERSIONS
 
 
 def _in_chunks(convert: Callable[[Any, Any], None], out: Any, vector: Any) -> None:
@@ -89,23 +89,23 @@ def cast(array: Any, dtype: Any) -> Any:
 
 # --- operations ---------------------------------------------------------------------------------------------------
 
-_EXACT = ("relu", "relu_backward", "round")  # exact in float16: used directly for small arrays, as are ufuncs
-_FEW = 1 << 12  # elements up to which NumPy's float16 loops take less time than converting
+_EXACT = ("relu", "relu_backward", "round")  # operations exact in float16: small arrays use NumPy's float16 loops, as for ufuncs
+_FEW = 1 << 12  # number of elements up to which NumPy's float16 loops take less time than converting
 _BOOL = np.dtype(bool)
 
 
-# float16 / bfloat16 kernels of a kernel pack, by name; they return None for arrays that they do not support.
+# float16 and bfloat16 kernels from a kernel pack, by name; they return None for arrays that they do not support.
 LOOPS: dict[str, Kernel] = {}
 
 
 def half_kernels(kernels: Mapping[str, Kernel]) -> Mapping[str, Kernel]:
-    """Return the float16 / bfloat16 kernels of operations that compute in float32."""
+    """Return float16 and bfloat16 kernels, by name, for operations whose results are rounded once from float32."""
     found = {name: _of_halves(name, kernels[name]) for name in names(rounds_once=True) & kernels.keys()}
     return found | {name: _either(loop, found[name]) for name, loop in LOOPS.items()}
 
 
 def _of_halves(name: str, kernel: Kernel) -> Kernel:
-    """Derive the half-precision kernel from that of float32.  NumPy's ufuncs also accept halves, and compute them in float32."""
+    """Return a half-precision kernel computed by a float32 kernel; small arrays use NumPy's float16 ufunc if there is one."""
     if facts_of(name).kind is not Kind.POINTWISE:
         return _in_single(kernel)
     is_comparison = isinstance(kernel, np.ufunc) and "ff->?" in kernel.types
@@ -114,7 +114,7 @@ def _of_halves(name: str, kernel: Kernel) -> Kernel:
 
 
 def _either(kernel: Kernel, other: Kernel) -> Kernel:
-    """Wrap two kernels: call the second one where the first returns None."""
+    """Return a kernel that calls `kernel`, or `other` if that returns None."""
 
     def chosen(*arrays: Any) -> Any:
         result = kernel(*arrays)
@@ -124,12 +124,12 @@ def _either(kernel: Kernel, other: Kernel) -> Kernel:
 
 
 def _for_many(kernel: Kernel, few: Kernel) -> Kernel:
-    """Wrap two kernels: the first for large arrays, the second for small ones."""
+    """Return a kernel that calls `kernel` for large arrays and `few` for small ones."""
     return lambda *args: kernel(*args) if any(getattr(arg, "size", 0) > _FEW for arg in args) else few(*args)
 
 
 def _in_single(kernel: Kernel) -> Kernel:
-    """Wrap a float32 kernel: cast halves to float32 and results back."""
+    """Wrap a float32 kernel: cast half-precision arguments to float32, and results back."""
 
     def computed(*args: Any) -> Any:
         dtype = next(arg.dtype for arg in args if hasattr(arg, "dtype"))
@@ -142,12 +142,12 @@ def _in_single(kernel: Kernel) -> Kernel:
 
 
 def _of_other_dtype(values: Iterable[Any], old: Any, new: Any) -> list[Any]:
-    """Cast the arrays of dtype `old` among the values to `new`."""
+    """Cast those of the values that are arrays of dtype `old` to `new`."""
     return [cast(np.asarray(value), new) if getattr(value, "dtype", None) == old else value for value in values]
 
 
 def _in_chunks_of_float32(kernel: Kernel, result_dtype: Any = None) -> Kernel:
-    """Wrap an element-wise float32 kernel: cast and compute halves chunk by chunk."""
+    """Wrap an elementwise float32 kernel to cast and compute half-precision arrays chunk by chunk."""
 
     of_others = _in_single(kernel) if result_dtype is None else kernel
 
@@ -155,7 +155,7 @@ def _in_chunks_of_float32(kernel: Kernel, result_dtype: Any = None) -> Kernel:
     def computed(*args: Any) -> Any:
         arrays = [arg for arg in args if isinstance(arg, np.ndarray)]
         params = args[len(arrays) :]
-        if not arrays or arrays[0] is not args[0] or arrays[0].dtype != arrays[-1].dtype:  # a number first, or a float32 array
+        if not arrays or arrays[0] is not args[0] or arrays[0].dtype != arrays[-1].dtype:  # number first, or mixed dtypes
             return of_others(*args)
 
         def compute(out: Any, *halves: Any) -> None:

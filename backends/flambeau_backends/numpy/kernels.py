@@ -1,4 +1,4 @@
-"""NumPy kernels: ufuncs, and operations for which NumPy has a faster way than the array-API forward.
+"""NumPy kernels: ufuncs, and operations that NumPy computes faster than their array-API forward.
 
 A kernel takes NumPy arrays, then the operation's parameters, and never writes to its inputs.
 """
@@ -45,7 +45,7 @@ NOT_ELEMENTWISE = {"bmm"}
 KERNELS: dict[str, Kernel] = dict(UFUNCS)
 INPLACE: dict[str, Kernel] = {}
 
-_LARGE = 1 << 18  # elements above which a temporary array of the same size does not fit into the cache
+_LARGE = 1 << 18  # number of elements above which a temporary array of the same size does not fit into the cache
 
 # In-place kernels are called as `kernel(target, *others, **scalars)`. A kernel that raises must not have written to `target`,
 # because the general path then computes the operation again. Therefore intermediate results go to a temporary array, and
@@ -54,7 +54,7 @@ INPLACE.update({name: without_warnings_in_place(ufunc) for name, ufunc in UFUNCS
 
 
 def in_place(function: Kernel) -> Kernel:
-    """Register a function as the in-place kernel of the operation it is named after."""
+    """Register a function as the in-place kernel of the operation with its name."""
     INPLACE[function.__name__.rstrip("_")] = function
     return function
 
@@ -80,7 +80,7 @@ def sub_(target: Any, other: Any, alpha: Any = None) -> None:
 
 @without_warnings
 def _combine(ufunc: np.ufunc, target: Any, other: Any, alpha: Any) -> None:
-    """Write `ufunc(target, alpha * other)` into `target`; large arrays are processed chunk by chunk to save memory."""
+    """Write `ufunc(target, alpha * other)` to `target`; large arrays are processed in chunks to save memory."""
     dense = other.size == target.size > _LARGE and target.flags.c_contiguous and other.flags.c_contiguous
     if not dense or other.dtype != target.dtype or np.may_share_memory(target, other):
         ufunc(target, np.multiply(other, alpha), target)
@@ -109,7 +109,7 @@ def addcmul_(target: Any, first: Any, second: Any, value: Any = None) -> None:
 @without_warnings
 def addcdiv_(target: Any, first: Any, second: Any, value: Any = None) -> None:
     if target.dtype.kind not in "fc":
-        raise TypeError("not for integers")
+        raise TypeError("addcdiv_ is not supported for integer tensors")
     if value is None:
         update = np.true_divide(first, second)
     else:
@@ -122,7 +122,7 @@ def addcdiv_(target: Any, first: Any, second: Any, value: Any = None) -> None:
 @without_warnings
 def lerp_(target: Any, end: Any, weight: Any) -> None:
     if weight.ndim:
-        raise TypeError("one weight only")
+        raise TypeError("lerp_ expects a single weight")
     difference = np.subtract(end, target)
     if abs(weight) < 0.5:
         np.add(target, np.multiply(difference, weight, difference), target)
@@ -131,9 +131,9 @@ def lerp_(target: Any, end: Any, weight: Any) -> None:
 
 
 def opened(array: Any) -> Any:
-    """Make the array writable unless elements share memory, and return it.
+    """Make the array writable unless its elements share memory, and return it.
 
-    NumPy makes every view of an expanded array read-only, even a part without repeated elements.
+    NumPy makes every view of an expanded array read-only, even parts without repeated elements.
     """
     if not array.flags.writeable and all(stride or n < 2 for stride, n in zip(array.strides, array.shape, strict=True)):
         array.flags.writeable = True
@@ -151,16 +151,16 @@ def copy_(target: Any, source: Any) -> bool:
 
 @in_place
 def zero_(target: Any) -> None:
-    if not target.flags.writeable:  # expanded: writing each memory location once is enough
+    if not target.flags.writeable:  # an expanded array: write each memory location once
         target = target[tuple(slice(0, 1) if not stride else slice(None) for stride in target.strides)]
         target.flags.writeable = True
-    if target.dtype.isbuiltin == 2:  # dtypes of ml_dtypes: clear the bits, like PyTorch, since one has no zero
+    if target.dtype.isbuiltin == 2:  # ml_dtypes: clear the bits, like PyTorch, as one of its dtypes has no zero
         target = target.view(np.uint8 if target.itemsize == 1 else np.uint16)
     target.fill(0)
 
 
 def kernel(function: Kernel) -> Kernel:
-    """Register a function as the kernel of the operation it is named after."""
+    """Register a function as the kernel of the operation with its name."""
     KERNELS[function.__name__.strip("_")] = function
     return function
 
@@ -171,7 +171,7 @@ def round_(input: Any) -> Any:
 
 
 def _whole_power(input: Any, exponent: float) -> Any:
-    """Power of floats with an integer exponent, else None; NumPy vectorizes it for positive bases only."""
+    """Raise floats to an integer power; return None for other exponents.  NumPy vectorizes this only for positive bases."""
     if exponent == 3:
         return _cubed(input)
     if exponent % 1 or not 2 < abs(exponent) < 64 or input.size <= _FEW:
@@ -181,7 +181,7 @@ def _whole_power(input: Any, exponent: float) -> Any:
 
 @without_warnings
 def _cubed(input: Any) -> Any:
-    """`x * x * x`, rounded after each product, as in PyTorch."""
+    """Compute `x * x * x`, rounded after each product, as in PyTorch."""
     return in_chunks(lambda out, x: np.multiply(np.multiply(x, x, out), x, out), input)
 
 
@@ -206,7 +206,7 @@ def pow_scalar(input: Any, exponent: Any) -> Any:
 def pow_(input: Any, other: Any) -> Any:
     repeated = other.size == 1 or other.shape != input.shape or 0 in other.strides
     if repeated and other.dtype.kind == "f" and (other == 0.5).any():
-        return np.float_power(input, other).astype(input.dtype)  # np.power uses the square root, which is NaN for -inf
+        return np.float_power(input, other).astype(input.dtype)  # np.power computes a square root, which is NaN for -inf
     try:
         return np.power(input, other)
     except ValueError:  # integers to negative powers
@@ -234,7 +234,7 @@ _zero = cache(lambda dtype: np.zeros((), dtype))  # ufuncs accept arrays faster 
 
 
 def _sign(out: Any, x: Any) -> None:
-    """Write `(x > 0) - (x < 0)`, which is 0 for NaN."""
+    """Write `(x > 0) - (x < 0)` to `out`, which is 0 for NaN."""
     zero = _zero(x.dtype)
     out[...] = np.subtract(np.greater(x, zero).view(np.int8), np.less(x, zero).view(np.int8))
 
@@ -247,7 +247,7 @@ def sign(input: Any) -> Any:
     if kind == "b":
         return input.copy()
     result = np.asarray(np.sign(input))
-    if kind != "c" and (unknown := result != result).any():  # PyTorch: the sign of NaN is 0
+    if kind != "c" and (unknown := result != result).any():  # in PyTorch the sign of NaN is 0
         result[unknown] = 0
     return result
 
@@ -294,7 +294,7 @@ def mH_(input: Any) -> Any:
 KERNELS["mH_"] = mH_
 
 
-# --- choices and copies -------------------------------------------------------------------------------------------
+# --- masks, clipping and copies -----------------------------------------------------------------------------------
 
 
 @kernel
@@ -311,14 +311,14 @@ def masked(input: Any, mask: Any, of: Any = None) -> Any:
     return result
 
 
-_FEW = 1 << 10  # elements up to which `np.where` is faster than several passes
-_SHORT = 1 << 12  # elements up to which `np.maximum` is faster than `np.clip`
+_FEW = 1 << 10  # number of elements up to which `np.where` is faster than several passes
+_SHORT = 1 << 12  # number of elements up to which `np.maximum` is faster than `np.clip`
 
 
 def clip(out: Any, x: Any, low: Any = None, high: Any = None) -> Any:
-    """Like `np.clip`; negative zeros are kept.
+    """Like `np.clip`, but keeps negative zeros.
 
-    With a scalar bound `np.maximum` takes four times as long as `np.clip`, but has less call overhead.
+    With a scalar bound, `np.maximum` takes four times as long as `np.clip` per element, but has less call overhead.
     """
     if x.size < _SHORT or x.dtype.kind != "f":
         if low is not None:
@@ -376,15 +376,15 @@ def contiguous(input: Any) -> Any:
     return np.ascontiguousarray(input)
 
 
-_LONG = 8  # ratio of input features to rows above which the product is computed transposed
+_LONG = 8  # ratio of input features to rows from which the product is computed transposed
 
 
 @kernel
 def linear(bias: Any, input: Any, weight: Any) -> Any:
-    """Flatten the leading dimensions into one matrix product; NumPy would compute one product for each leading index."""
+    """Compute `input @ weight.T + bias` with the leading dimensions flattened; NumPy would compute a product for each."""
     shape = input.shape
     rows = input if len(shape) == 2 else input.reshape(prod(shape[:-1]), shape[-1])
-    if weight.shape[1] >= _LONG * len(rows):  # OpenBLAS is faster with the few rows on the right-hand side
+    if weight.shape[1] >= _LONG * len(rows):  # OpenBLAS is faster with the operand of few rows on the right-hand side
         output = np.add(product(weight, rows.T).T, bias, order="C")
     else:
         output = product(rows, weight.T)
@@ -427,8 +427,8 @@ def _takes_slices(index: tuple[Any, ...]) -> bool:
 
 @kernel
 def index(input: Any, index: Any) -> Any:
-    if _takes_slices(index) and input.size and input.flags.c_contiguous:  # `take` copies arrays that are not contiguous
-        return input.take(index[-1], len(index) - 1)  # in less than half the time
+    if _takes_slices(index) and input.size and input.flags.c_contiguous:  # `take` would copy an input that is not contiguous
+        return input.take(index[-1], len(index) - 1)  # takes less than half the time of indexing
     result = input[index]
     return result if result.flags.c_contiguous else np.ascontiguousarray(result)  # NumPy keeps the memory order of the input
 
@@ -467,7 +467,7 @@ def pad_to(input: Any, shape: Any) -> Any:
 
 
 def summing(input: Any) -> Any:
-    """Return a copy for accumulation, in float32 for half precision."""
+    """Return a copy to accumulate into: float32 for half precision, else the same dtype."""
     return input.astype(np.float32) if _is_half(input) else input.copy()
 
 
@@ -475,7 +475,7 @@ def _is_half(input: Any) -> bool:
     return input.dtype.itemsize == 2 and input.dtype.kind in "fV"
 
 
-_FEW_PLACES = 1 << 9  # elements up to which computing flat positions does not pay
+_FEW_PLACES = 1 << 9  # number of elements up to which `np.add.at` is fast enough
 
 
 def _add_at(target: Any, index: Any, values: Any) -> None:
@@ -497,7 +497,7 @@ def _add_at(target: Any, index: Any, values: Any) -> None:
         raise IndexError(f"index {worst} is out of bounds for axis {dim} with size {length}")
     places, size = np.where(rows < 0, rows + length, rows).reshape(-1), prod(after)
     values = np.broadcast_to(values, (*before, *rows.shape, *after)).reshape(-1, size)
-    if dim:  # one row for each slice of the leading dimensions
+    if dim:  # one row of the table for each index into the leading dimensions and `dim`
         places = np.add.outer(np.arange(prod(before)) * length, places).reshape(-1)
     add_rows(target.reshape(-1, size), places, values)
 
@@ -516,7 +516,7 @@ def index_backward(input: Any, shape: Any, index: Any) -> Any:
 def search(input: Any, values: Any, side: str) -> Any:
     if input.dtype.kind == "V":
         input, values = input.astype(np.float32), values.astype(np.float32)
-    if input.ndim == 1 and input.size and input[-1] != input[-1]:  # NumPy and PyTorch treat NaN differently
+    if input.ndim == 1 and input.size and input[-1] != input[-1]:  # NaN at the end: NumPy and PyTorch order it differently
         return search_rows(np, input, values.reshape(-1), side).reshape(values.shape)
     return search_forward(np, input, values, side)
 

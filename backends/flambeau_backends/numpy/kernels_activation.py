@@ -61,9 +61,9 @@ def silu_backward(g: Any, input: Any) -> Any:
 
 # --- Mish ---------------------------------------------------------------------------------------------------------
 
-# With `e = exp(x)` and `n = e (e + 2)`, `tanh(log(1 + e)) = n / (n + 2)`. This needs no tanh or log1p, and does not cancel.
+# With `e = exp(x)` and `n = e (e + 2)`, `tanh(log(1 + e)) = n / (n + 2)`: no tanh or log1p, and no cancellation.
 
-_FLAT = 20.0  # from here on, tanh(softplus(x)) rounds to 1, even in float64
+_FLAT = 20.0  # above this, tanh(softplus(x)) rounds to 1, even in float64
 
 
 def _bent_exponential(e: Any) -> Any:
@@ -88,7 +88,7 @@ def mish(input: Any) -> Any:
 @kernel
 @without_warnings
 def mish_backward(g: Any, input: Any) -> Any:
-    """Return `g (n + 4 x (n - e) / (n + 2)) / (n + 2)`."""
+    """Compute `g (n + 4 x (n - e) / (n + 2)) / (n + 2)` with `e = exp(x)` and `n = e (e + 2)`."""
 
     def compute(out: Any, grad: Any, x: Any) -> None:
         dtype = x.dtype
@@ -110,7 +110,7 @@ def mish_backward(g: Any, input: Any) -> Any:
 
 # --- the error function and GELU ----------------------------------------------------------------------------------
 
-# A fit for float32: erf(x) = tanh(x P(x^2)) with relative error 1e-8. P is positive everywhere, so that large x need no
+# A fit for float32: erf(x) = tanh(x P(x^2)) with relative error 1e-8.  P is positive everywhere, so that large x need no
 # clipping.
 _ERF = (
     1.78659507e-10,
@@ -125,7 +125,7 @@ _ERF = (
     1.12837918,
 )
 
-# The normal CDF is 1 / (1 + exp(x P(x^2))): a fit for float32 with absolute error 3e-8.
+# A fit for float32: the standard normal CDF is 1 / (1 + exp(x P(x^2))), with absolute error 3e-8.
 _P = (
     -3.51234122e-09,
     2.64526672e-07,
@@ -229,7 +229,7 @@ def gelu_tanh(input: Any) -> Any:
 @kernel
 @without_warnings
 def gelu_tanh_backward(g: Any, input: Any) -> Any:
-    """Return `g s (1 + (1 - s) 2 x du / dx)` with `s = (1 + tanh(u)) / 2`."""
+    """Compute `g s (1 + (1 - s) 2 x du / dx)` with `s = (1 + tanh(u)) / 2` and `u = sqrt(2 / pi) * (x + 0.044715 x**3)`."""
 
     def compute(out: Any, grad: Any, x: Any) -> None:
         dtype = x.dtype

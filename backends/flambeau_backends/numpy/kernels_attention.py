@@ -1,11 +1,11 @@
 """Attention in blocks, without storing the full score matrix.
 
-Memory grows linearly with the number of positions, as in FlashAttention (Dao et al. 2022). A forward block has some queries
-and all keys, so that it needs no running maximum. A backward block has some keys and all queries. It recomputes the attention
+Memory grows linearly with the number of positions, as in FlashAttention (Dao et al. 2022).  A forward block has some queries and
+all keys, so that it needs no running maximum.  A backward block has some keys and all queries; it recomputes the attention
 weights from the log-sum-exp that the forward stores.
 
-A block's product is computed as several small ones in one call of NumPy. OpenBLAS multiplies small matrices in place, but
-first copies the operands of larger ones, which takes as long as the product itself if one side has few columns.
+A block's product is computed as several small ones in one NumPy call.  OpenBLAS multiplies small matrices in place, but copies
+the operands of larger ones first, which takes as long as the product itself if one side has few columns.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from .error_state import without_warnings
 from .kernels import kernel
 from .threads import LARGE, get_num_threads, share
 
-_AT_ONCE = 1 << 15  # up to this many scores, attention is not split into blocks, and the weights are saved for the backward
-_SMALL = 1_000_000  # multiplications up to which OpenBLAS does not copy operands
-_LEAST_ROWS, _MOST_ROWS = 4, 48  # rows of a small product; large products have at least _MOST_ROWS
-_SAFE = 46.0  # magnitude up to which exponentials can be summed without overflow and with negligible underflow
+_AT_ONCE = 1 << 15  # number of scores up to which attention is not split into blocks, and its weights are saved for backward
+_SMALL = 1_000_000  # number of multiplications up to which OpenBLAS does not copy operands
+_LEAST_ROWS, _MOST_ROWS = 4, 48  # rows of a small product; large products have at least _MOST_ROWS rows
+_SAFE = 46.0  # magnitude of scores up to which exponentials are summed without overflow and with negligible underflow
 
 
 @kernel
@@ -36,15 +36,15 @@ _SAFE = 46.0  # magnitude up to which exponentials can be summed without overflo
 def attention(
     query: Any, key: Any, value: Any, mask: Any = None, causal: bool = False, scale: float = 1.0, workspace: Any = None
 ) -> Any:
-    """`softmax(query @ key.T * scale + mask) @ value`; zeros for fully masked queries.
+    """Compute `softmax(query @ key.T * scale + mask) @ value`; the result is zero for fully masked queries.
 
-    `workspace` receives what the backward needs: the weights if there are few, else each row's log-sum-exp.
+    `workspace` receives values for the backward: the attention weights if there are few, else each row's log-sum-exp.
     """
     length, seen, size = query.shape[-2], key.shape[-2], query.shape[-1]
     scores_of_all = prod(query.shape[:-1]) * seen
     if 0 < scores_of_all <= _AT_ONCE:
         return _attend_at_once(query, key, value, mask, causal, scale, workspace)
-    # Scores are bounded by products of norms (Cauchy-Schwarz), which are cheaper to compute than the largest score.
+    # The norms bound the scores (Cauchy-Schwarz) and are cheaper to compute than the largest score.
     safe = (mask is None or mask.dtype == bool) and bool(_largest_norm(query) * _largest_norm(key) * abs(scale) < _SAFE)
     exponential, logarithm, unit = _exponential(query.dtype, safe)
     queries, keys, values = _by_head(query * number(scale * unit, query.dtype)), _features_by_head(key), _by_head(value)
@@ -84,8 +84,8 @@ def attention(
 def attention_gradients(
     g: Any, query: Any, key: Any, value: Any, mask: Any, out: Any, causal: bool, scale: float, workspace: Any
 ) -> tuple[Any, Any, Any]:
-    """Return the gradients of query, key and value."""
-    if "weights" not in workspace and "logarithms" not in workspace:  # a different kernel computed the forward
+    """Return the gradients of attention with respect to query, key and value."""
+    if "weights" not in workspace and "logarithms" not in workspace:  # the forward was computed by another kernel
         attention(query, key, value, mask, causal, scale, workspace)
     if "weights" in workspace:
         return _gradients_at_once(g, query, key, value, out, scale, workspace["weights"])
@@ -93,7 +93,7 @@ def attention_gradients(
     exponential, _, unit = _exponential(query.dtype, safe)
     length, seen, size, value_size = query.shape[-2], key.shape[-2], query.shape[-1], value.shape[-1]
     queries, keys, slopes_of_results = _by_head(query), _by_head(key), _by_head(g)
-    # An additional feature subtracts within the product: scores minus log-sum-exp, and gradients of weights minus their means.
+    # An additional feature computes a difference within the product: scores - log-sum-exp, and weight gradients - their means.
     query_features, g_features = _features_by_head(query, 1), _features_by_head(g, 1)
     query_features *= number(scale * unit, query.dtype)
     np.negative(workspace["logarithms"], query_features[:, size])
@@ -171,18 +171,18 @@ def _gradients_at_once(g: Any, query: Any, key: Any, value: Any, out: Any, scale
 
 @cache
 def _block() -> int:
-    """The number of scores per block: in float32, half of the processor's L2 cache.
+    """Return the number of scores per block: in float32, half of the processor's L2 cache.
 
-    It has a lower limit because threads wait for the GIL between NumPy calls, so that calls should be long.
+    It has a minimum because threads wait for the GIL between NumPy calls, which therefore should be long.
     """
     return min(max(cache_size() // 8, 1 << 17), 1 << 19)
 
 
 class _Blocks:
-    """Divides the scores of all heads, `length` rows of `columns` each, between threads and calls.
+    """Division of the scores of all heads, `length` rows of `columns` each, into blocks.
 
-    A block consists of some rows of one head, or of all rows of several heads. It is split into chunks that are small enough
-    for OpenBLAS's fast path with `features` features.
+    A block consists of some rows of one head, or of all rows of several heads.  It is divided into chunks that are small enough
+    for OpenBLAS's fast path, given the number of features.
     """
 
     def __init__(self, heads: int, length: int, columns: int, features: int) -> None:
@@ -204,7 +204,7 @@ class _Blocks:
         share(compute, parts, pays=self.heads * self.length * self.columns >= LARGE // 8)
 
     def of(self, heads: slice) -> Iterator[tuple[slice, tuple[int, int, int]]]:
-        """Yield for each block its rows, and their shape `(heads, chunks, rows per chunk)`."""
+        """Yield the rows of each block, and their shape `(heads, chunks, rows per chunk)`."""
         start = 0
         while start < self.length:
             chunks, chunk = min(self.chunks, (self.length - start) // self.chunk), self.chunk
@@ -214,7 +214,7 @@ class _Blocks:
             start += chunks * chunk
 
     def memory(self, heads: slice, dtype: Any, vectors_of: int = 0) -> Any:
-        """Allocate the scores of a block, or, given `vectors_of`, a vector of that size for each column and chunk."""
+        """Allocate memory for the scores of a block; if `vectors_of` is given, for a vector of that size per column and chunk."""
         of_head = self.chunks * vectors_of if vectors_of else self.rows
         return np.empty((heads.stop - heads.start) * of_head * self.columns, dtype)
 
@@ -270,7 +270,7 @@ def _exponential(dtype: Any, safe: bool) -> tuple[Callable[..., Any], Callable[.
 
 
 def _sums(exponentials: Any) -> Any:
-    """Return row sums, with 1 in place of 0 for fully masked queries."""
+    """Return the sum of each row of exponentials, with 1 in place of 0 (a fully masked query)."""
     columns = exponentials.shape[-1]
     sums = exponentials.reshape(-1, columns).dot(ones(columns, exponentials.dtype)).reshape(exponentials.shape[:-1])
     sums[sums == 0] = 1
@@ -305,13 +305,13 @@ def _largest_norm(array: Any) -> Any:
 
 
 def _like(array: Any, size: int) -> Any:
-    """An empty array with last dimension `size`, in the memory order of `array` if the sizes agree, as in PyTorch."""
+    """Return an empty array like `array` with last dimension `size`; as in PyTorch, it has its memory order if sizes agree."""
     alike = array.ndim == 4 and array.shape[-1] == size and array.strides[-1] == array.itemsize
     return np.empty_like(array) if alike else np.empty((*array.shape[:-1], size), array.dtype)
 
 
 def _in_order_of(array: Any, by_head: Any) -> Any:
-    """Reshape a result like `array`, except for the last dimension, with the memory order of `_like`."""
+    """Reshape a result `(batch * heads, position, feature)` like `array`, with the memory order of `_like`."""
     result = by_head.reshape(*array.shape[:-1], by_head.shape[-1])
     if array.flags.c_contiguous:
         return result

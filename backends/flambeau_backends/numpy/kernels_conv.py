@@ -1,10 +1,10 @@
-"""Convolution, by one of four algorithms.
+"""Convolution by one of four algorithms.
 
-Most convolutions are matrix products, at which BLAS is best: im2col copies each window of the input to a row (`conv_rows`) or
-a column (`conv_columns`) of a matrix. 3 x 3 kernels use the faster `winograd`. Depthwise convolutions (`depthwise`) need no
+Most convolutions are matrix products, which BLAS computes fastest: im2col copies each window of the input to a row (`conv_rows`)
+or a column (`conv_columns`) of a matrix.  `winograd` is faster for 3 x 3 kernels.  Depthwise convolutions (`depthwise`) need no
 matrix product.
 
-A convolution and the gradients of its input and weight share one `Plan`, which selects the algorithm of each. Plans are cached
+A convolution and the gradients of its input and weight share one `Plan`, which selects an algorithm for each.  Plans are cached
 by shapes, stride, padding, dilation, groups and dtype.
 """
 
@@ -24,8 +24,8 @@ from .windows import Geometry, Sizes, output_size, total
 
 __all__ = ["Plan", "plan", "uses_winograd"]
 
-_KEEP = 3  # save unfolded windows for the weight's gradient if they take at most this many times the input's memory
-uses_winograd = os.environ.get("FLAMBEAU_WINOGRAD") != "0"  # rounding errors about ten times as large
+_KEEP = 3  # windows are saved for the weight's gradient if they take at most this many times the input's memory
+uses_winograd = os.environ.get("FLAMBEAU_WINOGRAD") != "0"  # disabling it makes rounding errors about ten times smaller
 
 
 # --- the three operations -----------------------------------------------------------------------------------------
@@ -128,7 +128,7 @@ def plan(
 
 @lru_cache(256)
 def _plan_of_input(images: Sizes, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int, dtype: Any) -> Plan:
-    """The plan for images of this shape, with the output size computed from it."""
+    """Return the plan for input and weight shapes, with the output size computed from them."""
     size = output_size(images[2:], shape[2:], stride, padding, dilation)
     return plan(images[0], images[2:], shape, size, stride, padding, dilation, groups, dtype)
 
@@ -137,18 +137,18 @@ def _plan_of_input(images: Sizes, shape: Sizes, stride: Sizes, padding: Sizes, d
 
 
 class Algorithm:
-    """A way to compute a convolution and its gradients.  `g` is the geometry of the convolution."""
+    """An algorithm for a convolution and its gradients.  `g` is the geometry of the convolution."""
 
     def convolve(self, input: Any, weight: Any, bias: Any, g: Geometry, workspace: Any) -> Any:
         """Return the convolution; unfolded windows may be saved in `workspace` for the weight's gradient."""
         raise NotImplementedError
 
     def weight_gradient(self, grad: Any, input: Any, g: Geometry, windows: Any) -> Any:
-        """Return the gradient of the weight, given the output's gradient; `windows` are the saved windows, or None."""
+        """Return the gradient of the weight, given the output's gradient; `windows` are those saved by `convolve`, or None."""
         raise NotImplementedError
 
     def input_gradient(self, grad: Any, weight: Any, bias: Any, space: Sizes, g: Geometry) -> Any:
-        """Return the gradient of the input, of spatial shape `space`, plus `bias`."""
+        """Return the gradient of the input with spatial shape `space`, plus `bias`."""
         raise NotImplementedError
 
 
@@ -176,7 +176,7 @@ class _Depthwise(Algorithm):
 
 
 class _Products(Algorithm):
-    """im2col and matrix products, a part of the batch at a time; `way` is the module `conv_rows` or `conv_columns`."""
+    """Convolution by im2col and matrix products, for parts of the batch; `way` is the module `conv_rows` or `conv_columns`."""
 
     def __init__(self, way: Any) -> None:
         self._way = way
@@ -200,7 +200,7 @@ class _Products(Algorithm):
 
     def weight_gradient(self, grad: Any, input: Any, g: Geometry, windows: Any) -> Any:
         way = self._way
-        if g.is_heavy and not windows:  # one large product instead of a sum of several gradients
+        if g.is_heavy and not windows:  # one large product instead of a sum of several large gradients
             unfolded, outputs = way.unfold(input, g), parts(g.shape[0], g.shape[0], g.pays)
             gradients = g.share(lambda part: way.weight_gradient(grad[:, part], unfolded, g), outputs)
             return way.to_weight(np.concatenate(gradients), g)

@@ -1,7 +1,7 @@
 """Cumulative sums, products, minima and maxima.
 
-NumPy's `accumulate` processes one element after the other, each waiting for the previous one. Here, if slices across the
-dimension are large enough, each slice is combined as a whole with the previous one.
+NumPy's `accumulate` processes one element after another, each waiting for the previous one.  If the slices across the dimension
+are large enough, each slice is combined with the previous one in one call instead.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from .namespace import namespace
 
 __all__: list[str] = []
 
-_WIDE = 256  # minimum slice size for combining whole slices
+_WIDE = 256  # minimum size of a slice for combining slices
 
 
 def _by_slices(input: Any, dim: int) -> bool:
-    """Whether to combine slices across `dim` instead of elements along it."""
+    """Whether to combine slices across `dim` instead of accumulating elements along it."""
     return input.size >= _WIDE * input.shape[dim] > _WIDE
 
 
@@ -34,13 +34,13 @@ def _by_slices(input: Any, dim: int) -> bool:
 
 
 def _accumulating(name: str, ufunc: Any) -> None:
-    """Register a cumulative kernel computed in a wider dtype, because rounding errors add up."""
+    """Register a cumulative kernel that computes in a wider dtype, because rounding errors add up."""
 
     def kernel(input: Any, dim: int) -> Any:
         wider = WIDER.get(input.dtype)
         if _by_slices(input, dim) and (wider is not None or input.strides[dim] != input.itemsize):
             return _accumulated(ufunc, input, dim, wider or input.dtype)
-        return ufunc.accumulate(input, dim, wider).astype(input.dtype, copy=False)  # `np.cumsum` would emit warnings
+        return ufunc.accumulate(input, dim, wider).astype(input.dtype, copy=False)  # unlike `np.cumsum`, emits no warnings
 
     KERNELS[name] = kernel
 
@@ -69,12 +69,12 @@ _accumulating("cumprod", np.multiply)
 
 def _running_extreme(name: str, beats: Any) -> None:
     def extremes(slices: Any, start: int, best: Any, places: Any) -> tuple[Any, Any]:
-        """Overwrite each slice with the extremes up to it, given those before; return them and their indices."""
+        """Replace each slice by the running extreme, continuing from `best` and `places`; return the slices and indices."""
         found = np.empty(slices.shape, np.int64)
         for place, (here, where) in enumerate(zip(slices, found, strict=True), start):
             loses = np.logical_not(beats(here, best))
             if here.dtype.kind not in "iub":
-                np.logical_and(loses, here == here, loses)  # a NaN wins
+                np.logical_and(loses, here == here, loses)  # NaN replaces the extreme
             where.fill(place)
             np.copyto(here, best, where=loses)
             np.copyto(where, places, where=loses)

@@ -1,8 +1,8 @@
 """Remainders and rounded quotients.
 
-NumPy calls the C library for each remainder, which divides digit by digit. For float32 the remainder follows from the quotient
-in float64. A non-integer quotient below `2**28` differs from the nearest integer by at least `2**-24`, which is more than the
-rounding error. The product of its integer part (28 bits) and the divisor (24 bits) is exact, and so is the remainder.
+NumPy computes each remainder by the C library, which divides digit by digit.  For float32 the remainder is computed from the
+float64 quotient instead.  A non-integer quotient below `2**28` differs from the nearest integer by at least `2**-24`, more than
+its rounding error.  The product of its integer part (28 bits) and the divisor (24 bits) is exact, and so is the remainder.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from .chunks import in_chunk_pairs
 from .error_state import without_warnings
 from .kernels import INPLACE, KERNELS, UFUNCS
 
-_FEW = 1 << 10  # elements up to which the C library is faster
+_FEW = 1 << 10  # number of elements up to which the C library is faster
 _SIGN = np.array(-(1 << 31), np.int32)
 
 
 def _quotients(x: Any, y: Any, limit: float) -> Any:
-    """Return `x / y` in float64; None unless all quotients are within the limit and all divisors are finite."""
+    """Return `x / y` in float64; None unless all quotients are below the limit in magnitude and all divisors are finite."""
     result = np.divide(x, y)
     return result if -limit < result.min() <= result.max() < limit and np.isfinite(y).all() else None
 
 
 def _rest(out: Any, x: Any, y: Any, rounded: np.ufunc, signs: Any) -> bool:
-    """Write `x - rounded(x / y) * y`, taking the sign of zeros from `signs`; return False if it would not be exact."""
+    """Write `x - rounded(x / y) * y` to `out`, with the sign of zeros from `signs`; return False if that would be inexact."""
     rest, divisor = x.astype(np.float64), y.astype(np.float64)
     product = _quotients(rest, divisor, 2.0**28)
     if product is None:
@@ -65,7 +65,7 @@ def _truncate_quotient(input: Any, other: Any, *out: Any) -> Any:
 
 
 def _division(divide: Callable[..., Any], compute: Callable[..., None] | None = None) -> Callable[..., Any]:
-    """A kernel that calls `divide`, or for large float32 arrays `compute`, chunk by chunk."""
+    """Return a kernel that calls `divide`, or for large float32 arrays `compute` chunk by chunk."""
     in_chunks = without_warnings(in_chunk_pairs)
 
     def kernel(input: Any, other: Any, *out: Any) -> Any:

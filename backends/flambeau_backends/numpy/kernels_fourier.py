@@ -1,7 +1,7 @@
-"""Fourier transforms in an order of dimensions that suits the input's memory; the result has the same memory order.
+"""Fourier transforms with the dimensions ordered by the input's memory; the result has the same memory order.
 
-The transformed dimensions are moved to the end, and both groups of dimensions are sorted by stride. In a transform to or
-from real numbers, the halved dimension (the last of `dims`) stays last.
+The transformed dimensions are moved to the end, and both groups of dimensions are sorted by stride.  In a transform to or from
+real numbers, the halved dimension (the last of `dims`) remains the last.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from .kernels import kernel
 
 __all__ = ["transform_order"]
 
-_FEW = 1 << 10  # real elements up to which a full complex transform is faster than mirroring half a spectrum
+_FEW = 1 << 10  # number of elements up to which a full complex transform is faster than mirroring half a spectrum
 
 
 def transform_order(input: Any, dims: Sequence[int], halved: bool) -> list[int]:
-    """All dimensions, in the memory order of a result transformed over `dims`, slowest first."""
+    """Return all dimensions in the memory order of the result of a transform over `dims`, slowest first."""
 
     def outermost_first(chosen: Any) -> list[int]:
         return sorted(chosen, key=lambda dim: -abs(input.strides[dim]))
@@ -63,7 +63,7 @@ def fft_r2c(input: Any, dims: tuple[int, ...], scale: int, onesided: bool = True
 
 
 def _mirror(result: Any, count: int) -> None:
-    """Fill the second half of the last of `count` dimensions: for real input, frequency `-k` is the conjugate of `k`."""
+    """Fill the second half of the last of `count` dimensions by symmetry: for real input, `X[-k] = conj(X[k])`."""
     length = result.shape[-1]
     into, source = slice(length // 2 + 1, None), slice((length - 1) // 2, 0, -1)
     zero, others = (slice(0, 1), slice(0, 1)), (slice(1, None), slice(None, 0, -1))

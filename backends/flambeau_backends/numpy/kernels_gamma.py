@@ -1,8 +1,8 @@
 """`lgamma`, `digamma`, `polygamma` and the Bessel function I0.
 
-Single and half precision are computed in float64, which hides cancellation near zeros. Arguments are shifted up by a constant
-to where an asymptotic series is short (Abramowitz and Stegun, "Handbook of Mathematical Functions", 1964, 6.1.40, 6.3.18 and
-23.2.7). The factors of the shift form one polynomial. float64 arguments use the generic forward.
+Single and half precision are computed in float64, so that cancellation near zeros does not affect the result.  Arguments are
+shifted up by a constant, to a range in which an asymptotic series is short (Abramowitz and Stegun, "Handbook of Mathematical
+Functions", 1964, 6.1.40, 6.3.18 and 23.2.7).  The factors of the shift form one polynomial.  float64 arguments use the forward.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .error_state import without_warnings
 from .kernels import KERNELS
 from .polynomials import polynomial
 
-_SHIFT = 7  # the shift of arguments
+_SHIFT = 7  # number added to arguments
 
 # Fits in powers of 1 / z^2 for z >= 7. First: the remainder of Stirling's formula for log(gamma(z)), times z, to 1e-14. Second:
 # the remainder of digamma(z) after log(z) - 1 / (2 z), times -z^2, to 1e-13.
@@ -41,7 +41,7 @@ _DIGAMMA = (
 
 
 def _kernel_of(name: str, compute: Callable[..., Any]) -> None:
-    """Register a kernel that calls `compute` in float64; float64 arguments use the forward."""
+    """Register a kernel that calls `compute` in float64; float64 arguments use the operation's forward."""
     forward = OPS[name].forward
 
     @without_warnings
@@ -55,7 +55,7 @@ def _kernel_of(name: str, compute: Callable[..., Any]) -> None:
 
 
 def _reflected(x: Any) -> tuple[Any, Any, Any]:
-    """Return `x < 0.5`, `max(x, 1 - x)` (the reflected arguments), and `pi / tan(pi x)`."""
+    """Return `x < 0.5`, the reflected arguments `max(x, 1 - x)`, and `pi / tan(pi x)`, for the reflection formulas."""
     cotangent = np.rint(x)
     np.subtract(x, cotangent, cotangent)
     cotangent *= math.pi
@@ -145,9 +145,9 @@ def _digamma(x: Any) -> Any:
 
 _kernel_of("digamma", _digamma)
 
-_TERMS = 5  # terms summed directly before the Euler-Maclaurin formula; also its number of coefficients
+_TERMS = 5  # terms summed directly before the Euler-Maclaurin formula, and number of its coefficients
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66)  # B2, B4, ...
-_HIGHEST = 30  # highest order: above it, factorial and powers overflow float64 before their product does
+_HIGHEST = 30  # highest order: above it, factorials and powers overflow float64 although their products do not
 
 
 def _whole_power(x: Any, n: int) -> Any:
@@ -160,7 +160,7 @@ def _whole_power(x: Any, n: int) -> Any:
 
 
 def _polygamma_above(x: Any, n: int) -> Any:
-    """Return `n!` times the sum over `k` of `(x + k)**-(n + 1)` for nonnegative numbers: polygamma without its sign."""
+    """Compute `n! * sum((x + k)**-(n + 1) for k >= 0)` for nonnegative `x`: polygamma without its sign."""
     result = np.zeros_like(x)
     for k in range(_TERMS):
         z = np.add(x, k)  # turns -0 into 0, also for k = 0

@@ -19,7 +19,7 @@ from .namespace import namespace
 
 __all__ = ["SMALL", "elements"]
 
-SMALL = 1 << 12  # index arrays up to this size have their positions cached
+SMALL = 1 << 12  # number of indices up to which their flat positions are cached
 
 
 # --- views --------------------------------------------------------------------------------------------------------
@@ -32,7 +32,7 @@ def unsqueeze(input: Any, dim: int) -> Any:
 
 @kernel
 def expand(input: Any, shape: tuple[int, ...]) -> Any:
-    """Like `broadcast_to`, but cheaper for contiguous memory."""
+    """Like `np.broadcast_to`, but faster for contiguous memory."""
     if prod(shape) == input.size:  # no element is repeated: the view may be writable
         return input.reshape(shape)
     input_shape = input.shape
@@ -72,9 +72,9 @@ _extreme("min_dim", "argmin", np.minimum.reduce)
 
 
 def _starts(shape: tuple[int, ...], array_shape: tuple[int, ...], dim: int) -> Any:
-    """Flat positions in a contiguous array of the elements with index 0 along `dim`.
+    """Return flat positions, in a contiguous array, of the elements with index 0 along `dim`.
 
-    There is one position for each index into the other dimensions of `shape`, the shape of the index array.
+    There is one position for each index into the other dimensions of `shape`, which is the shape of the index array.
     """
     starts: Any = np.zeros((1,) * len(shape), np.intp)
     for axis, (length, stride) in enumerate(zip(shape, contiguous_strides(array_shape), strict=True)):
@@ -85,12 +85,12 @@ def _starts(shape: tuple[int, ...], array_shape: tuple[int, ...], dim: int) -> A
 
 @lru_cache(64)
 def _remembered(shape: tuple[int, ...], array_shape: tuple[int, ...], dim: int) -> tuple[Any, int]:
-    """Cached `_starts`, expanded to the full shape, since adding it is faster than broadcasting; and the stride of `dim`."""
+    """Return `_starts` expanded to the full shape, as adding it is then faster, and the stride of `dim`; cached."""
     return np.broadcast_to(_starts(shape, array_shape, dim), shape).copy(), prod(array_shape[dim + 1 :])
 
 
 def _places(array: Any, index: Any, dim: int) -> Any:
-    """Flat positions, in a contiguous array, of the elements that `index` selects along `dim`."""
+    """Return flat positions, in a contiguous array, of the elements that `index` selects along `dim`."""
     if index.size <= SMALL:
         starts, stride = _remembered(index.shape, array.shape, dim)
     else:
@@ -99,7 +99,7 @@ def _places(array: Any, index: Any, dim: int) -> Any:
 
 
 def elements(input: Any, index: Any, dim: int) -> Any:
-    """Like `take_along_axis`, with a single index into the flattened array."""
+    """Like `np.take_along_axis`, but with a single index into the flattened array."""
     if not input.flags.c_contiguous:
         return OPS["gather_along"].forward(namespace, input, index, dim)
     return input.take(_places(input, index, dim) if input.ndim > 1 else index)
@@ -109,14 +109,14 @@ _UNSIGNED = {np.dtype(np.int64): np.dtype(np.uint64), np.dtype(np.int32): np.dty
 
 
 def _check_bounds(index: Any, length: int, dim: int) -> None:
-    seen = index.view(_UNSIGNED[index.dtype])  # as unsigned integers, negative numbers exceed any length
+    seen = index.view(_UNSIGNED[index.dtype])  # as unsigned integers, negative numbers are larger than any length
     worst = seen.argmax()
     if seen.item(worst) >= length:
         raise RuntimeError(f"index {index.item(worst)} is out of bounds for dimension {dim} with size {length}")
 
 
 def _indices_by_chunk(array: Any, index: Any, dim: int) -> Iterator[tuple[Any, Any]]:
-    """Yield slices of the index's first dimension, and the `_places` that each selects."""
+    """Yield slices of the index's first dimension, each with the flat positions that it selects."""
     if index.size <= CHUNK:
         yield slice(None), _places(array, index, dim)
         return
@@ -135,7 +135,7 @@ def gather_along(input: Any, index: Any, dim: int) -> Any:
     result, flat = np.empty(index.shape, input.dtype), input.reshape(-1)
     for chunk, places in _indices_by_chunk(input, index, dim):
         _check_bounds(index[chunk], input.shape[dim], dim)
-        flat.take(places, None, result[chunk], "clip")  # "clip" avoids the buffer of "raise"; bounds are already checked
+        flat.take(places, None, result[chunk], "clip")  # "clip" avoids the buffer that "raise" uses; bounds are already checked
     return result
 
 

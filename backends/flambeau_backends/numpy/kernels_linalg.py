@@ -1,4 +1,4 @@
-"""Linear algebra that NumPy or SciPy has and the array API lacks."""
+"""Linear algebra that NumPy or SciPy provides but the array API does not."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def geqrf(input: Any) -> Any:
 
 @kernel
 def linalg_lstsq(A: Any, B: Any, rtol: float, is_vector: bool = False, with_residuals: bool = False) -> Any:
-    """Solve by QR, in a third of the time of an SVD, if all singular values are certainly above the tolerance."""
+    """Solve by QR if all singular values are certainly above the tolerance, in a third of the time of an SVD."""
     from flambeau.operations.linalg.solves import least_squares
 
     inverse = _inverse_of_columns(A, rtol) if A.size and A.shape[-2] >= A.shape[-1] else None
@@ -61,13 +61,13 @@ def linalg_lstsq(A: Any, B: Any, rtol: float, is_vector: bool = False, with_resi
 
 
 def _inverse_of_columns(A: Any, rtol: float) -> Any:
-    """Return the pseudo-inverse of matrices with independent columns; None if columns may be dependent."""
+    """Return the pseudo-inverse of matrices with independent columns; None if the columns may be dependent."""
     Q, R = np.linalg.qr(A)
     try:
         inverse = np.linalg.inv(R)
     except np.linalg.LinAlgError:
         return None
-    condition = np.linalg.norm(R, axis=(-2, -1)) * np.linalg.norm(inverse, axis=(-2, -1))  # an upper bound of A's
+    condition = np.linalg.norm(R, axis=(-2, -1)) * np.linalg.norm(inverse, axis=(-2, -1))  # upper bound of A's condition number
     return inverse @ Q.mT.conj() if (condition * rtol < 1).all() else None
 
 
@@ -83,7 +83,7 @@ def euclidean_dist(x1: Any, x2: Any) -> Any:
 
 
 def _factors(x1: Any, x2: Any) -> tuple[Any, Any]:
-    """Two matrices whose product is the squared distance: `-2 a b + aa 1 + 1 bb`."""
+    """Return two matrices whose product is the squared distances: `-2 a b + (a a) 1 + 1 (b b)`."""
     left, right = (np.ones((*x.shape[:-1], x.shape[-1] + 2), x.dtype) for x in (x1, x2))
     np.multiply(x1, -2, out=left[..., :-2])
     np.vecdot(x1, x1, out=left[..., -2])
@@ -92,7 +92,7 @@ def _factors(x1: Any, x2: Any) -> tuple[Any, Any]:
     return left, right
 
 
-_NEAR = 1e-7  # relative to the squared norms: below this, products in float64 lose too many digits of the difference
+_NEAR = 1e-7  # ratio of squared distance to squared norm below which the float64 product loses too many digits
 
 
 @kernel
@@ -120,7 +120,7 @@ def pair_distances(input: Any, first: Any, second: Any) -> Any:
 
 # --- LAPACK through SciPy -----------------------------------------------------------------------------------------
 
-_WORTHWHILE = 32  # matrix size above which LAPACK, one matrix at a time, beats NumPy on the batch, despite SciPy's import
+_WORTHWHILE = 32  # matrix size from which LAPACK, one matrix at a time, is faster than NumPy on the batch and SciPy's import pays
 
 
 def _lapack(routine: str, like: Any) -> Any:
@@ -145,11 +145,11 @@ def linalg_lu_factor_ex(A: Any) -> Any:
     return LU, pivots, info
 
 
-_PANEL = 32  # columns per block, after which a matrix product updates the columns to the right
+_PANEL = 32  # columns per block; after each block, a matrix product updates the remaining columns
 
 
 def _lu_by_columns(A: Any) -> Any:
-    """LU factorization with partial pivoting, column by column for the whole batch."""
+    """Compute LU factorizations with partial pivoting, column by column for the whole batch."""
     LU = A.reshape(prod(A.shape[:-2]), *A.shape[-2:]).copy()
     batch, rows, columns = LU.shape
     count = min(rows, columns)
@@ -175,7 +175,7 @@ def _lu_by_columns(A: Any) -> Any:
 
 @kernel
 def permutation_matrix(input: Any, pivots: Any, rows: int) -> Any:
-    """Apply the swaps to Python lists, which takes a tenth of the time of NumPy calls."""
+    """Build the matrices by swapping entries of Python lists, which takes a tenth of the time of NumPy calls."""
     result = np.zeros((*pivots.shape[:-1], rows, rows), input.dtype)
     for index in np.ndindex(pivots.shape[:-1]):
         order = list(range(rows))
@@ -216,7 +216,7 @@ def _solve_triangular(A: Any, B: Any, upper: bool, unitriangular: bool) -> Any:
 def _symmetric(step: str, A: Any, hermitian: bool) -> Any:
     routine = _lapack(("he" if hermitian and np.iscomplexobj(A) else "sy") + step, A)
     if routine is None:
-        raise RuntimeError("the LDL factorization on the CPU needs SciPy: pip install flambeau[linalg]")
+        raise RuntimeError("the LDL factorization on the CPU requires SciPy: pip install flambeau[linalg]")
     return routine
 
 

@@ -1,4 +1,4 @@
-"""`logaddexp`, `logcumsumexp`, `softplus`, `log_sigmoid` and `logit`, and gradients of the activations."""
+"""`logaddexp`, `logcumsumexp`, `softplus`, `log_sigmoid` and `logit`, and gradients of `softplus` and `log_sigmoid`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .namespace import namespace
 from .polynomials import polynomial
 
 _OF_NUMPY = (np.dtype(np.float32), np.dtype(np.float64))  # dtypes with vectorized exp and log in NumPy
-_FEW = 1 << 9  # elements up to which the C library is faster
+_FEW = 1 << 9  # number of elements up to which the C library is faster
 
 
 # A fit for float32: log(1 + u) = z P(z^2) with z = u / (2 + u) in [0, 1 / 3], relative error at most 4e-9.
@@ -24,7 +24,7 @@ _LOGARITHM = (0.281746573, 0.279614188, 0.400248537, 0.666663159, 2.00000001)
 
 
 def _log1p_exp(distance: Any) -> Any:
-    """Overwrite `distance` with `log(1 + exp(-abs(distance)))`."""
+    """Replace `distance` by `log(1 + exp(-abs(distance)))`."""
     np.abs(distance, distance)
     np.negative(distance, distance)
     np.exp(distance, distance)
@@ -56,11 +56,11 @@ def logaddexp(input: Any, other: Any) -> Any:
     return _large_logaddexp(input, other)
 
 
-_SAFE = 600  # exp(-_SAFE) and its sums are normal float64 numbers
+_SAFE = 600  # limit of exponents: exp(-600) and its sums are normal float64 numbers
 
 
 def _running_sums(out: Any, rows: Any) -> None:
-    """Compute logcumsumexp of rows in float64, relative to the maximum of each row; uses the forward if that might underflow."""
+    """Compute logcumsumexp of rows in float64 relative to each row's maximum; use the forward if that might underflow."""
     wide = rows.astype(np.float64)
     peaks = np.maximum.reduce(wide, -1, None, None, True)
     np.subtract(wide, peaks, wide)
@@ -90,7 +90,7 @@ def logcumsumexp(input: Any, dim: int) -> Any:
 @without_warnings
 def softplus(input: Any, beta: float, threshold: float) -> Any:
     dtype = input.dtype
-    plain = beta == 1 and threshold >= 20 and dtype == np.float32  # the threshold changes nothing in float32
+    plain = beta == 1 and threshold >= 20 and dtype == np.float32  # the threshold has no effect in float32
 
     def compute(out: Any, x: Any) -> None:
         scaled = x.copy() if beta == 1 else np.multiply(x, number(beta, dtype))
@@ -146,7 +146,7 @@ def log_sigmoid_backward(g: Any, input: Any) -> Any:
 @kernel
 @without_warnings
 def logit(input: Any, eps: float | None = None) -> Any:
-    """Compute `log(x / (1 - x))` in float64: near 0.5, float32 odds would lose all digits of the result."""
+    """Compute `log(x / (1 - x))` in float64, since near 0.5 float32 odds would lose all digits of the result."""
 
     def compute(out: Any, x: Any) -> None:
         odds = (x if eps is None else np.clip(x, eps, 1 - eps)).astype(np.float64)  # the limits are also rounded to the dtype

@@ -21,9 +21,9 @@ from .random import Generator
 from .row_sums import add_rows, place_largest
 from .windows import Geometry, Sizes, inside, output_size, padded_size
 
-_FEW = 1 << 9  # elements up to which working in chunks does not pay
+_FEW = 1 << 9  # number of elements up to which working in chunks does not pay
 
-# --- errors ------------------------------------------------------------------------------------------------
+# --- regression losses ---------------------------------------------------------------------------------------
 
 
 @kernel
@@ -44,7 +44,7 @@ def mse_loss(input: Any, target: Any, reduction: str) -> Any:
 
 @kernel
 def mse_loss_backward(g: Any, input: Any, target: Any, reduction: str) -> Any:
-    error = np.asarray(np.subtract(input, target))  # np.subtract returns a scalar where both are 0-d
+    error = np.asarray(np.subtract(input, target))  # np.subtract returns a scalar if both are 0-d
     if reduction == "none":
         scale = g * g.dtype.type(2)
     else:
@@ -79,7 +79,7 @@ def _bent_loss(input: Any, target: Any, reduction: str, edge: float, factor: flo
 
 
 def _kernel_of(name: str, factor: Callable[[float], float]) -> None:
-    """Register a Huber-type loss; small arrays and half precision, which needs a wider sum, use the forward."""
+    """Register a Huber-type loss; the forward is used for small arrays, and for half precision, which needs a wider sum."""
     forward = OPS[name].forward
 
     def loss(input: Any, target: Any, reduction: str, edge: float) -> Any:
@@ -117,7 +117,7 @@ def sum_rows(input: Any, indices: Any, count: int) -> Any:
 
 
 def _length_of_runs(numbers: Any) -> int:
-    """The count of each number if numbers are consecutive and equally frequent, as in bags of one length; else 0."""
+    """Return the frequency of each number if the numbers are consecutive and equally frequent (bags of equal size), else 0."""
     if not numbers.size:
         return 0
     count = int(numbers[-1]) - int(numbers[0]) + 1
@@ -130,7 +130,7 @@ def _length_of_runs(numbers: Any) -> int:
 
 @kernel
 def largest_rows(input: Any, segments: Any, count: int) -> Any:
-    """Maximum of each segment; segments are consecutive, so that each is one run of rows."""
+    """Return the maximum of each segment, a run of consecutive rows, by one `reduceat`."""
     largest = np.full((count, input.shape[1]), -np.inf, input.dtype)
     if segments.size:
         starts = np.flatnonzero(np.concatenate(([True], segments[1:] != segments[:-1])))
@@ -174,7 +174,7 @@ def col2im(input: Any, space: Sizes, window_size: Sizes, dilation: Sizes, paddin
 
 @kernel
 def fused_dropout(input: Any, keep: float, generator: Generator) -> tuple[Any, Any]:
-    """Return the result and the scaled mask; random numbers are drawn in the input's memory order."""
+    """Apply dropout; return the result and the scaled mask.  Random numbers are drawn in the input's memory order."""
     if input.flags.c_contiguous:
         noise = generator.bernoulli(input.shape, input.dtype, keep)
     else:
@@ -183,7 +183,7 @@ def fused_dropout(input: Any, keep: float, generator: Generator) -> tuple[Any, A
     return _dropped(input, noise, keep)
 
 
-@without_warnings  # after an error the caller would compute the operation again, and draw other random numbers
+@without_warnings  # an error would make the caller compute the operation again, with other random numbers
 def _dropped(input: Any, noise: Any, keep: float) -> tuple[Any, Any]:
     noise /= input.dtype.type(keep)
     return input * noise, noise

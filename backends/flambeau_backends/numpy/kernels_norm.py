@@ -1,4 +1,4 @@
-"""Normalization: of rows (layer, group and instance norm), and of channels over a batch (batch norm)."""
+"""Normalization of rows (layer, group and instance norm), and of channels over a batch (batch norm)."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from .kernels import KERNELS, kernel
 from .layout import keeps_channels_last
 
 Dims = Sequence[int]
-_FEW = 1 << 13  # elements up to which call overhead outweighs computation
-_LONG = 1 << 8  # positions per channel above which broadcasting a column is as fast as multiplying two full arrays
+_FEW = 1 << 13  # number of elements up to which call overhead outweighs computation
+_LONG = 1 << 8  # positions per channel above which broadcasting a column is as fast as multiplying two arrays of equal shape
 
 
 # --- rows: statistics over contiguous elements --------------------------------------------------------------------
 
 
 class _Rows:
-    """The input as `(sample, row of a sample, element)`, with weight and bias for the elements of each row."""
+    """The input as `(sample, row of the sample, element)`, with weight and bias for the elements of each row."""
 
     def __init__(self, input: Any, weight: Any, bias: Any, dims: Dims) -> None:
         self.length = _length(input, dims)
@@ -44,7 +44,7 @@ class _Rows:
         return (part.reshape(-1, self.length) @ average).reshape(*part.shape[:-1], 1)
 
     def standardize(self, chunk: slice, eps: float, saved: Any = None) -> tuple[Any, Any, Any]:
-        """Return some rows normalized to mean 0 and variance 1, their means, and their scales (inverse standard deviations)."""
+        """Return some rows normalized to mean 0 and variance 1, and their means and scales (inverse standard deviations)."""
         part, dtype = self.input[chunk], self.input.dtype
         if saved is not None:
             mean, scale = (statistic[chunk] for statistic in saved)
@@ -66,14 +66,14 @@ def _length(input: Any, dims: Dims) -> int:
 
 
 def _one_row_each(dims: Dims, weight: Any, bias: Any) -> bool:
-    """Whether all rows share one weight and one bias, as in layer norm."""
+    """Whether all rows share one weight vector and one bias vector, as in layer norm."""
     return (weight is None or weight.ndim == len(dims)) and (bias is None or bias.ndim == len(dims))
 
 
 def _channels(input: Any, weight: Any, bias: Any, dims: Dims) -> tuple[int, int, int] | None:
-    """Return (rows per sample, channels per row, positions per channel).
+    """Return (rows per sample, channels per row, positions per channel) if weight and bias are constant within channels.
 
-    None if there are few positions, or if weight or bias differs between the positions of a channel.
+    Return None if they are not, or if there are few positions per channel.
     """
     shape = (weight if bias is None else bias).shape if weight is not None or bias is not None else ()
     if weight is not None and weight.shape != shape:
@@ -170,7 +170,7 @@ def _over_channels(dims: Dims, ndim: int) -> bool:
 
 
 def _sums(rows: Any) -> Any:
-    """Sum over samples and positions: in the input's dtype over the positions of a sample, then in float64."""
+    """Sum over samples and positions: over positions in the input's dtype, then over samples in float64."""
     if rows.size <= _FEW:
         return np.add.reduce(rows, (0, 2), np.float64)
     sums = rows.reshape(-1, rows.shape[2]) @ np.ones(rows.shape[2], rows.dtype)
@@ -178,18 +178,18 @@ def _sums(rows: Any) -> Any:
 
 
 def _products(rows: Any, others: Any) -> Any:
-    """Like `_sums`, for the products of `rows` and `others`."""
+    """Sum the products of `rows` and `others` over samples and positions, as `_sums` does."""
     return np.add.reduce(np.vecdot(rows, others), 0, np.float64)
 
 
 def _sums_and_products(rows: Any, others: Any) -> tuple[Any, Any]:
-    """For each channel, the sum of `rows`, and the sum of their products with `others`."""
+    """Return, for each channel, the sum of `rows`, and the sum of their products with `others`."""
     parts = map_parts(lambda part: (_sums(rows[part]), _products(rows[part], others[part])), len(rows), rows[0].size)
     return parts[0] if len(parts) == 1 else (sum(s for s, _ in parts), sum(s for _, s in parts))
 
 
 def _products_with_centred(rows: Any, others: Any, mean: Any) -> Any:
-    """For each channel, `sum(rows * (others - mean))`; if both are the same array, `sum((rows - mean) ** 2)`."""
+    """Return `sum(rows * (others - mean))` for each channel; if both are the same array, `sum((rows - mean) ** 2)`."""
     mean = mean[:, None].astype(rows.dtype, copy=False)
 
     def compute(chunk: slice) -> Any:
@@ -224,12 +224,12 @@ def moments(input: Any, dims: Dims) -> Any:
 
 
 def _spread(values: Any, places: int) -> Any:
-    """Repeat each channel's value for all its positions: NumPy multiplies full rows faster than it broadcasts."""
+    """Repeat each channel's value for all its positions, since NumPy is faster at multiplying full arrays than broadcasting."""
     return np.repeat(values, places).reshape(len(values), places)
 
 
 def _scales(variance: Any, eps: float) -> Any:
-    """Return `1 / sqrt(variance + eps)` for each channel."""
+    """Compute `1 / sqrt(variance + eps)` for each channel."""
     scales = np.add(variance.reshape(-1), number(eps, variance.dtype))
     np.sqrt(scales, scales)
     return np.reciprocal(scales, scales)
@@ -262,7 +262,7 @@ def _channel_norm(input: Any, weight: Any, bias: Any, mean: Any, variance: Any, 
 
 
 def _channel_gradients(grads: Any, rows: Any, mean: Any, scale: Any) -> tuple[Any, Any]:
-    """For each channel, the sum of the gradient, and of its products with the centred input."""
+    """Return the sum of the gradient, and of its products with the centred input, for each channel."""
     total, projection = _sums_and_products(grads, rows)
     if row_norm.are_near(np.square(mean * scale), 1):
         projection -= mean * total
@@ -274,7 +274,7 @@ def _channel_gradients(grads: Any, rows: Any, mean: Any, scale: Any) -> tuple[An
 def _channel_norm_backward(
     g: Any, input: Any, weight: Any, bias: Any, mean: Any, variance: Any, eps: float, fixed: bool
 ) -> tuple[Any, Any, Any]:
-    """Gradients of input, weight and bias; `fixed` means that mean and variance do not depend on the input."""
+    """Return the gradients of input, weight and bias; `fixed` means that mean and variance do not depend on the input."""
     dtype, rows, grads = g.dtype, _batches(input), _batches(g)
     mean = mean.reshape(-1).astype(dtype, copy=False)
     scale = _scales(variance, eps).astype(dtype, copy=False)
@@ -289,14 +289,14 @@ def _channel_norm_backward(
 
 
 def _tilt(rows: Any, mean: Any, scale: Any, total: Any, projection: Any) -> tuple[Any, Any]:
-    """Factor and offset of the input in its gradient, which account for mean and variance depending on it."""
+    """Return factor and offset of the input in its gradient, which account for the dependence of mean and variance on it."""
     share = rows.dtype.type(1 / (rows.shape[0] * rows.shape[2]))
     tilt = -projection * scale * scale * share
     return tilt, -mean * tilt - total * share
 
 
 def _back_through(grads: Any, rows: Any, factor: Any, tilt: Any = None, offset: Any = None) -> Any:
-    """Return `factor * (grads + tilt * rows + offset)` for each channel."""
+    """Compute `factor * (grads + tilt * rows + offset)` for each channel."""
     places, result = rows.shape[2], np.empty(grads.shape, grads.dtype)
     factor = _spread(factor, places)
     if tilt is not None:
@@ -341,7 +341,7 @@ KERNELS.update(batch_norm=_norm_of_batch, fixed_norm=_norm_of_batch, layer_norm=
 
 
 def _nothing(*arrays: Any) -> tuple[Any, ...]:
-    """Zero gradients, for an empty input."""
+    """Return zero gradients, for an empty input."""
     return tuple(None if array is None else np.zeros_like(array) for array in arrays)
 
 

@@ -1,4 +1,4 @@
-"""The inverse error function."""
+"""The inverse error function `erfinv`."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from .kernels import kernel
 from .namespace import namespace
 from .polynomials import polynomial
 
-# Fits for float32 of erfinv(x) / x, with relative error 1e-8, in the variables of M. Giles ("Approximating the erfinv
-# function", GPU Computing Gems 2, 2011): with w = -log(1 - x^2), in w - 2.5 for w < 5, else in sqrt(w) - 3.
+# Fits for float32 of erfinv(x) / x, with relative error 1e-8, by the method of M. Giles ("Approximating the erfinv function", GPU
+# Computing Gems 2, 2011): with w = -log(1 - x^2), in powers of w - 2.5 for w < 5, else in powers of sqrt(w) - 3.
 _NEAR = (
     -8.81521833e-09,
     2.34762628e-08,
@@ -45,7 +45,7 @@ _EDGE = 5.0
 
 
 def _erfinv(out: Any, x: Any) -> None:
-    """Compute erfinv in float64, so that the result is as precise as its dtype allows."""
+    """Compute erfinv in float64, so that the result is accurate to its dtype's precision."""
     wide = x.astype(np.float64)
     w = 1 - wide * wide
     np.negative(np.log(w, w), w)

@@ -1,4 +1,4 @@
-"""Optimizer steps, chunk by chunk, so that parameter, gradient and state stay in the processor's cache."""
+"""The Adam optimizer step, chunk by chunk, so that parameter, gradient and state stay in the processor's cache."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .kernels import kernel
 
 @lru_cache(4)
 def _factors(dtype: Any, lr: float, beta1: float, beta2: float, eps: float, step: int) -> tuple[Any, ...]:
-    """The scalars of a step, shared by all parameters of a group, as 0-d arrays, which are faster than Python numbers."""
+    """Return the scalars of a step, the same for all parameters of a group, as 0-d arrays, which ufuncs accept faster."""
     correction = math.sqrt(1 - beta2**step)  # bias correction of the denominator, factored out to save a pass
     factors = 1 - beta1, beta2, 1 - beta2, eps * correction, lr / (1 - beta1**step) * correction
     return tuple(np.asarray(factor, dtype) for factor in factors)
@@ -39,7 +39,7 @@ def adam_step(
     decoupled: bool = False,
     maximize: bool = False,
 ) -> None:
-    """Adam, or AdamW if `decoupled`; `largest` is the running maximum of AMSGrad.  All arrays are contiguous."""
+    """Compute a step of Adam, or AdamW if `decoupled`; `largest` is AMSGrad's running maximum.  All arrays are contiguous."""
     mean_weight, square_decay, square_weight, scaled_eps, step_size = _factors(param.dtype, lr, beta1, beta2, eps, step)
     decay, shrink = (0.0, 1 - lr * weight_decay) if decoupled else (weight_decay, 1.0)
     arrays = [array.reshape(-1) for array in (param, grad, mean, square) if array is not None]

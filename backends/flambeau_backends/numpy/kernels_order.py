@@ -1,8 +1,8 @@
 """Sorting, ranking and counting: `sort`, `topk`, `kthvalue`, `median`, `isin`, `bincount`.
 
 NumPy sorts and partitions numbers with vector instructions, but its stable argsort does not use them and is many times slower.
-Instead, element and index are packed into one integer, and the integers are sorted. For a single rank, a partition finds the
-value, and a search finds which of the equal elements has the rank.
+Here each element and its index are packed into one integer, and the integers are sorted.  For a single rank, a partition finds
+the value, and a search finds which of the equal elements has that rank.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from .kernels_index import SMALL, elements
 
 __all__: list[str] = []
 
-_LONG = 64  # minimum length of the dimension
-_KEY_BITS = 63  # value bits of a nonnegative int64
+_LONG = 64  # minimum length of the dimension for packed sorting and partitioning
+_KEY_BITS = 63  # bits of a nonnegative int64
 
 
 # --- full sort ----------------------------------------------------------------------------------------------------
 
 
 def _argsort(input: Any, dim: int, descending: bool) -> Any:
-    """Indices of a stable sort, ascending or descending; NaN is the largest value."""
+    """Return the indices of a stable sort, ascending or descending; NaN is the largest value."""
     if input.dtype.kind == "V":  # NumPy does not order NaN in bfloat16
         input = input.astype(np.float32)
     if input.shape[dim] >= _LONG and (found := _sorted_places(input, dim, descending)) is not None:
@@ -42,7 +42,7 @@ def _argsort(input: Any, dim: int, descending: bool) -> Any:
 
 
 def _sorted_places(input: Any, dim: int, descending: bool) -> Any:
-    """Like `_argsort`, by sorting int64 keys of rank and index; None if 63 bits are too few."""
+    """Return the indices of a stable sort by sorting int64 keys of rank and index; None if 63 bits are too few."""
     length = input.shape[dim]
     bits = (length - 1).bit_length()
     ranks = _ranks(_as_rows(input, dim), _KEY_BITS - bits)
@@ -57,7 +57,7 @@ def _sorted_places(input: Any, dim: int, descending: bool) -> Any:
 
 
 def _ranks(rows: Any, bits: int) -> Any:
-    """Convert elements to int64 ranks of at most `bits` bits plus sign, in their order; None if they do not fit."""
+    """Map elements to int64 ranks of at most `bits` bits plus sign, preserving their order; None if they do not fit."""
     if rows.dtype.kind != "f":
         if rows.dtype.itemsize < 8 or not rows.size:
             return rows.astype(np.int64)
@@ -66,14 +66,14 @@ def _ranks(rows: Any, bits: int) -> Any:
     if rows.dtype.itemsize > 4 or bits < 32:
         return None
     singles = np.add(rows, 0.0, dtype=np.float32)  # adding 0 turns -0 into 0
-    np.copyto(singles, np.nan, where=singles != singles)  # a single, positive NaN, so that all are equal
+    np.copyto(singles, np.nan, where=singles != singles)  # replace all NaNs by the same positive NaN, so that they are equal
     numbers = singles.view(np.int32)
-    np.bitwise_xor(numbers, np.right_shift(numbers, 31) & 0x7FFFFFFF, numbers)  # sign and magnitude to two's complement
+    np.bitwise_xor(numbers, np.right_shift(numbers, 31) & 0x7FFFFFFF, numbers)  # from sign and magnitude to two's complement
     return numbers.astype(np.int64)
 
 
 def _as_rows(input: Any, dim: int) -> Any:
-    """Move `dim` to the last dimension."""
+    """Move dimension `dim` to the end."""
     return input if dim == input.ndim - 1 else np.moveaxis(input, dim, -1)
 
 
@@ -100,28 +100,28 @@ def topk(input: Any, k: int, dim: int, largest: bool) -> Any:
 
 @lru_cache(64)
 def _leading(shape: tuple[int, ...], k: int, dim: int) -> Any:
-    """Flat positions of the first `k` elements along `dim`."""
+    """Return flat positions of the first `k` elements along `dim` in a contiguous array; cached."""
     return np.arange(prod(shape)).reshape(shape)[(slice(None),) * dim + (slice(0, k),)].copy()
 
 
 def _leading_of_long(input: Any, k: int, dim: int, largest: bool) -> Any:
-    """Indices of the first `k` elements in stable order: partition, then sort only those.
+    """Return indices of the first `k` elements in stable sort order, by a partition and a sort of the selected elements.
 
-    Return None if the last of them has equals, since a partition selects any of them.
+    Return None if other elements equal the last selected one, as a partition selects any of these.
     """
     rows = _as_rows(input.astype(np.float32) if input.dtype.kind == "V" else input, dim)
     split = rows.shape[-1] - k if largest else k - 1
     places = np.argpartition(rows, split, -1)[..., split:] if largest else np.argpartition(rows, split, -1)[..., :k]
     places = np.sort(places, -1)
     first = np.take_along_axis(rows, places, -1)
-    edge = (np.fmin if largest else np.maximum).reduce(first, -1, None, None, True)  # NaN is the largest value
+    edge = (np.fmin if largest else np.maximum).reduce(first, -1, None, None, True)  # last selected; NaN is the largest value
     if np.count_nonzero(rows == edge) > np.count_nonzero(first == edge) or (edge != edge).any():
         return None
     order = _argsort(first, rows.ndim - 1, largest)
     return np.ascontiguousarray(np.moveaxis(np.take_along_axis(places, order, -1), -1, dim))
 
 
-# --- one rank -----------------------------------------------------------------------------------------------------
+# --- selection by rank --------------------------------------------------------------------------------------------
 
 
 @kernel
@@ -153,13 +153,13 @@ def nanmedian(input: Any, dim: int, keepdim: bool = False) -> Any:
 
 
 def _compared(input: Any, dim: int) -> Any:
-    """Reshape slices along `dim` to rows of a matrix, with a dtype for which NumPy compares with vector instructions."""
+    """Reshape slices along `dim` to rows of a matrix, in a dtype whose comparisons NumPy vectorizes."""
     rows = _as_rows(input.astype(np.float32) if input.dtype.kind in "fV" and input.dtype.itemsize < 4 else input, dim)
     return np.ascontiguousarray(rows).reshape(-1, input.shape[dim])
 
 
 def _places_of(rows: Any, values: Any, rank: Any) -> Any:
-    """Index, in each row, of the element with this value and rank in a stable sort; for NaN values, the first NaN."""
+    """Return the index, in each row, of the element with this value and stable rank; for NaN values, the first NaN."""
     values = values[:, None]
     less, equal = rows < values, rows == values
     if (unknown := values[:, 0] != values[:, 0]).any():
@@ -172,7 +172,7 @@ def _places_of(rows: Any, values: Any, rank: Any) -> Any:
 
 
 def _found(input: Any, places: Any, dim: int, keepdim: bool) -> Any:
-    """Return the elements at one index of each slice along `dim`, and the indices."""
+    """Return the elements at one index per slice along `dim`, and the indices."""
     kept = (*input.shape[:dim], 1, *input.shape[dim + 1 :])
     indices = places.reshape(kept)
     values = elements(input, indices, dim)

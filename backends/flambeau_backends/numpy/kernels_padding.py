@@ -1,4 +1,4 @@
-"""Padding: the inside is written once, then the edges, instead of growing the array dimension by dimension."""
+"""Padding: the interior is written once, then the edges, instead of enlarging the array dimension by dimension."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def constant_pad(input: Any, pad: Pads, value: Any = 0) -> Any:
         return inside.copy()
     output = np.empty(shape, input.dtype)
     output[tuple(part)] = inside
-    for dim, (before, after) in enumerate(pad):  # only the edges: the inside is already written
+    for dim, (before, after) in enumerate(pad):  # fill only the edges, as the interior is already written
         if before > 0:
             output[(*part[:dim], slice(0, before))] = value
         if after > 0:
@@ -59,9 +59,9 @@ _SOURCES: dict[str, Callable[[int, int, int], tuple[slice, slice]]] = {
 
 
 def _edges(shape: Sequence[int], pad: Pads, mode: str) -> list[tuple[Any, Any, int]]:
-    """The index of each edge in the padded array and of its source, from the last dimension to the first.
+    """Return (index of the edge, index of its source, dimension) for each edge, from the last dimension to the first.
 
-    An edge does not include the edges along earlier dimensions.
+    An edge excludes the edges along earlier dimensions.
     """
     inside = [slice(before, length - after) for length, (before, after) in zip(shape, pad, strict=True)]
     edges = []

@@ -1,4 +1,4 @@
-"""`hypot`, `frac`, `nan_to_num` and `lerp`, for which NumPy calls scalar functions or makes many passes."""
+"""`hypot`, `frac`, `nan_to_num` and `lerp`, which NumPy computes by scalar functions or in many passes."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from .error_state import without_warnings
 from .kernels import kernel
 from .namespace import namespace
 
-_FEW = 1 << 9  # elements up to which one scalar loop is faster than several passes
-_SMALLEST, _LARGEST = 1e-30, 1e38  # sums of squares in this range lost nothing to underflow or overflow
+_FEW = 1 << 9  # number of elements up to which one scalar loop is faster than several passes
+_SMALLEST, _LARGEST = 1e-30, 1e38  # range of sums of squares that are not affected by underflow or overflow
 
 
 def _hypot(out: Any, x: Any, y: Any) -> None:

@@ -1,4 +1,4 @@
-"""Pooling by strided views, one for each kernel element; small inputs use a single `take` of all windows."""
+"""Pooling by one strided view per kernel element; small inputs use a single `take` of all windows."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from .pool_indices import MANY, places_of_maxima
 from .threads import LARGE, parts, share
 from .windows import Sizes, inside
 
-_CACHE = 1 << 18  # elements of the input processed at a time
-_FEW = 1 << 13  # elements of all windows up to which `take` is faster than views
+_CACHE = 1 << 18  # number of input elements processed at a time
+_FEW = 1 << 13  # number of elements of all windows up to which `take` is faster than views
 
 
 def _padded(input: Any, window: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes, value: Any) -> Any:
-    """Pad the input so that every window fits."""
+    """Pad the input with `value` so that every window fits."""
     amounts = _padding_amounts(input.shape[2:], window, stride, padding, dilation, size)
     return input if amounts is None else np.pad(input, amounts, constant_values=value)
 
@@ -43,12 +43,12 @@ def _padding_amounts(space: Sizes, window: Sizes, stride: Sizes, padding: Sizes,
 
 @lru_cache(64)
 def _along(dim: int, k: int, s: int, d: int, n: int) -> tuple[tuple[slice, ...], ...]:
-    """For each of the `k` kernel elements, the index of the elements under it in all `n` windows along `dim`."""
+    """Return, for each of `k` kernel elements, the index of the elements under it in all `n` windows along `dim`."""
     return tuple((*(slice(None),) * dim, slice(p * d, p * d + (n - 1) * s + 1, s)) for p in range(k))
 
 
 def _combined(combine: Callable[..., Any], places: Sequence[Any], out: Any = None) -> Any:
-    """Reduce the views of all kernel elements to one array (`out` if given) with the ufunc `combine`."""
+    """Reduce the views of all kernel elements to one array (`out` if given) by the ufunc `combine`."""
     if len(places) == 1:
         if out is None:
             return places[0]
@@ -63,7 +63,7 @@ def _combined(combine: Callable[..., Any], places: Sequence[Any], out: Any = Non
 def _pool(
     combine: Callable[..., Any], out: Any, images: Any, window_size: Sizes, stride: Sizes, dilation: Sizes, size: Sizes
 ) -> None:
-    """Reduce each window with the ufunc `combine`, one dimension at a time, and write the results to `out`."""
+    """Reduce each window by the ufunc `combine`, one dimension at a time, and write the results to `out`."""
     last = images.ndim - 1
     for dim, geometry in enumerate(zip(window_size, stride, dilation, size, strict=True), 2):
         places = [images[index] for index in _along(dim, *geometry)]
@@ -83,7 +83,7 @@ def _by_parts(compute: Callable[..., None], result: Any, *arrays: Any) -> Any:
 
 
 def _empty(images: Any, size: Sizes) -> Any:
-    """Allocate an output for these images, in channels-last memory if they are."""
+    """Allocate an output with the memory order (row-major or channels-last) of the images."""
     batch, channels = images.shape[:2]
     if has_channels_last(images):
         return channels_second(np.empty((batch, *size, channels), images.dtype))
@@ -92,7 +92,7 @@ def _empty(images: Any, size: Sizes) -> Any:
 
 @lru_cache(64)
 def _few_places(shape: Sizes, window_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes) -> Any:
-    """Flat indices of `(*kernel element, image, channel, *window)`; None if there are many, or windows include padding."""
+    """Return flat indices `(*kernel, image, channel, *output)`; None if they are many, or windows include padding."""
     if not 0 < prod(shape[:2]) * prod(size) * prod(window_size) <= _FEW:
         return None
     if _padding_amounts(shape[2:], window_size, stride, padding, dilation, size) is not None:
@@ -135,7 +135,7 @@ def max_pool_backward(g: Any, input: Any, window_size: Sizes, stride: Sizes, pad
 
     def compute(out: Any, g: Any, images: Any) -> None:
         if images.dtype.itemsize == 2:
-            images = images.astype(np.float32)  # NumPy compares float32 much faster
+            images = images.astype(np.float32)  # NumPy compares float32 much faster than half precision
         if np.isnan(images.max()):
             out[...] = _at_indices(g, images, *geometry)
             return
@@ -149,7 +149,7 @@ def max_pool_backward(g: Any, input: Any, window_size: Sizes, stride: Sizes, pad
 
 
 def _to_maxima(g: Any, input: Any, window_size: Sizes, size: Sizes) -> Any:
-    """Assign the gradients of non-overlapping windows to the positions of their maxima."""
+    """Add the gradients of non-overlapping windows at the positions of their maxima."""
     windows = [(np.arange(n) * k, np.arange(n) * k + (k - 1)) for k, n in zip(window_size, size, strict=True)]
     places = places_of_maxima(input, windows).reshape(prod(g.shape[:2]), -1)
     places += np.arange(len(places))[:, None] * prod(input.shape[2:])
@@ -166,7 +166,7 @@ def adaptive_max_indices(input: Any, sizes: Sizes) -> Any:
 
 @lru_cache(64)
 def _divided(length: int, count: int) -> tuple[Any, Any]:
-    """First and last positions of windows that divide a dimension; cached, do not write to them."""
+    """Return first and last positions of windows that divide a dimension; the arrays are cached, do not write to them."""
     windows = np.array(adaptive_windows(length, count), np.int64).reshape(-1, 2)
     return windows[:, 0].copy(), windows[:, 1] - 1
 
@@ -174,8 +174,8 @@ def _divided(length: int, count: int) -> tuple[Any, Any]:
 def _to_first_maximum(out: Any, g: Any, images: Any, windows: Sequence[tuple[int, tuple[int, ...]]]) -> None:
     """Write the gradient of `images` to `out`, given the gradients of their windows' maxima.
 
-    Maxima are taken over the last dimension first, so that among equal elements the first in row-major order is chosen. The
-    padding is NaN, which never equals a maximum.
+    Maxima are computed over the last dimension first, so that among equal elements the first in row-major order is selected.
+    Padding is NaN, which never equals a maximum.
     """
     *outer, (dim, (k, s, d, n)) = windows
     spots = _along(dim, k, s, d, n)
@@ -196,11 +196,11 @@ def _to_first_maximum(out: Any, g: Any, images: Any, windows: Sequence[tuple[int
 
 
 def _shares(g: Any, places: Sequence[Any], best: Any) -> Iterator[Any]:
-    """Yield for each kernel element the gradients of the windows in which it is the first maximum."""
+    """Yield, for each kernel element, the gradients of the windows in which it is the first maximum."""
     for place in places[:-1]:
         given, g = split(place == best, g)
         yield given
-    yield g  # the remaining gradients
+    yield g  # for the last kernel element, the gradients that remain
 
 
 def _at_indices(g: Any, input: Any, *geometry: Any) -> Any:
@@ -215,7 +215,7 @@ def _at_indices(g: Any, input: Any, *geometry: Any) -> Any:
 
 @lru_cache(64)
 def _window_sizes(*geometry: Any) -> Any:
-    """Cached `pooling.window_sizes`: do not write to it."""
+    """Return `pooling.window_sizes` from a cache; do not write to the array."""
     sizes = pooling.window_sizes(np, *geometry)
     dtype = geometry[-1]
     return sizes if dtype.kind in "iu" else np.asarray(sizes, dtype)  # an array divides faster than a Python number

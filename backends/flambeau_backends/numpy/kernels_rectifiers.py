@@ -17,7 +17,7 @@ from .namespace import namespace
 
 __all__: list[str] = []
 
-_FEW = 1 << 9  # elements up to which working in chunks does not pay
+_FEW = 1 << 9  # number of elements up to which working in chunks does not pay
 
 
 # --- leaky ReLU, PReLU --------------------------------------------------------------------------------------------
@@ -39,7 +39,7 @@ def leaky_relu(input: Any, negative_slope: float) -> Any:
 
 
 def _scale_below(out: Any, values: Any, x: Any, slope: Any) -> None:
-    """Write `values` where `x` is positive, and `values * slope` elsewhere."""
+    """Write `where(x > 0, values, values * slope)` to `out`."""
     np.multiply(values, slope, out)
     select(x > number(0, x.dtype), values, out, out)
 
@@ -52,10 +52,10 @@ def leaky_relu_backward(input: Any, of: Any, negative_slope: float) -> Any:
 
 
 def _by_channels(values: Any, x: Any, weight: Any) -> Any:
-    """`_scale_below` with a slope for each channel."""
+    """Compute `where(x > 0, values, values * weight)` with one slope `weight[c]` per channel."""
     channels = weight.size
     length = prod(x.shape[2:])
-    if length > 1:  # as rows: one for each channel of each sample
+    if length > 1:  # one row for each channel of each sample
         weight = np.tile(weight.reshape(-1), len(x))[:, None]
     shape = (-1, length) if length > 1 else (-1, channels)
     result = np.empty(x.shape, values.dtype)
@@ -92,7 +92,7 @@ def prelu_backward(g: Any, input: Any, weight: Any) -> Any:
 
 
 def _expm1(x: Any) -> None:
-    """Overwrite nonpositive `x` with `exp(x) - 1`; without a vectorized expm1 as `2 t / (1 - t)`, `t = tanh(x / 2)`."""
+    """Replace nonpositive `x` by `exp(x) - 1`; without a vectorized expm1 by `2 t / (1 - t)` with `t = tanh(x / 2)`."""
     if x.dtype != np.float32 or has_vectors("expm1"):
         np.expm1(x, x)
         return
@@ -104,7 +104,7 @@ def _expm1(x: Any) -> None:
 @kernel
 @without_warnings
 def elu(input: Any, alpha: float, scale: float, input_scale: float) -> Any:
-    """Return the sum of the positive and the negative part."""
+    """Compute ELU as the sum of the positive part and the transformed negative part."""
     dtype = input.dtype
     zero, height = number(0, dtype), alpha * scale
 

@@ -1,7 +1,7 @@
-"""Recurrent layers: step by step, in preallocated arrays, with each gate of a step contiguous.
+"""Recurrent layers computed step by step in preallocated arrays, with each gate of a step contiguous.
 
-Computations that do not depend on the previous step cover several steps at a time, few enough to stay in the cache. Products
-with the hidden state are split into small ones, which OpenBLAS computes without packing operands or waking threads.
+Computations that do not depend on the previous step cover several steps at a time, as many as fit in the cache.  Products with
+the hidden state are split into small ones, which OpenBLAS computes without packing operands or waking threads.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from .chunks import chunks
 from .kernels import kernel
 from .sums import column_sums
 
-_SMALL = 10**6  # multiplications up to which OpenBLAS treats a product as small
-_WIDTHS = (64, 32)  # column counts that suit vector registers
+_SMALL = 10**6  # number of multiplications up to which OpenBLAS treats a product as small
+_WIDTHS = (64, 32)  # numbers of columns that suit vector registers
 
 
 def _width(batch: int, size: int) -> int:
-    """The number of columns of a gate to compute at a time."""
+    """Return the number of columns of a gate to compute in one product."""
     return next((width for width in _WIDTHS if size % width == 0 and batch * size * width <= _SMALL), size)
 
 
@@ -73,11 +73,11 @@ def lstm_backward(
     steps, batch, size = output.shape
     grad_gates = np.empty((steps, batch, 4 * size), output.dtype)
     order = slice(None, None, -1 if reverse else 1)
-    if "gates" not in workspace:  # a different kernel computed the forward
+    if "gates" not in workspace:  # the forward was computed by another kernel
         lstm_layer(gates, h, c, weight, reverse, workspace)
     activations = workspace["gates"]
     rows, active, g_output, output, cells = (array[order] for array in (grad_gates, activations, g_output, output, cells))
-    seen = g_cells if any(g_cells.strides) else g_cells[:1, :1, :1]  # an undefined gradient arrives as an expanded zero
+    seen = g_cells if any(g_cells.strides) else g_cells[:1, :1, :1]  # an undefined gradient is passed as an expanded zero
     g_cells = g_cells[order] if seen.any() else None
     d_gates, (d_h, d_c) = _by_gate(rows), np.zeros((2, batch, size), output.dtype)
     width = _width(batch, size)
@@ -104,7 +104,7 @@ def lstm_backward(
 
 
 def _lstm_derivatives(active: Any, c: Any, cells: Any) -> tuple[Any, Any]:
-    """Derivatives of the cell by gates i, f, g, and of the output by gate o; and the derivative of the output by the cell."""
+    """Return the derivatives of the cell by gates i, f, g and of the output by gate o, and that of the output by the cell."""
     i, _, g, o = active.swapaxes(0, 1)
     derivatives = np.square(active)
     np.subtract(active, derivatives, derivatives)  # the derivative of sigmoid ...
@@ -163,7 +163,7 @@ def gru_backward(
     g: Any, gates: Any, h: Any, weight: Any, bias: Any, output: Any, reverse: bool, workspace: Any
 ) -> tuple[Any, Any, Any, Any]:
     steps, batch, size = output.shape
-    if "gates" not in workspace:  # a different kernel computed the forward
+    if "gates" not in workspace:  # the forward was computed by another kernel
         gru_layer(gates, h, weight, bias, reverse, workspace)
     order = slice(None, None, -1 if reverse else 1)
     grad_gates, past = np.empty((2, steps, batch, 3 * size), output.dtype)
@@ -192,7 +192,7 @@ def gru_backward(
 
 
 def _gru_derivatives(active: Any, before: Any) -> Any:
-    """Derivatives of the new state by the input of each gate, `(steps, gate, batch, size)`."""
+    """Return the derivatives of the new state by the input of each gate, `(steps, gate, batch, size)`."""
     r, z, n, acted_on = active.swapaxes(0, 1)
     derivatives = np.empty((len(active), 3, *before.shape[1:]), active.dtype)
     to_r, to_z, to_n = derivatives.swapaxes(0, 1)

@@ -1,6 +1,6 @@
-"""Reductions that call NumPy's ufuncs directly, without the Python overhead of `np.max` etc.; results are row-major.
+"""Reductions by NumPy's ufuncs, without the Python overhead of `np.max` etc., and the gradient of products.
 
-Also the gradient of products.
+Results are row-major.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _truth("any", np.logical_or)
 
 
 def _others(rows: Any) -> Any:
-    """For each element the product of all others, by cumulative products; NaN stays NaN in rows without zeros, as in PyTorch."""
+    """Return for each element the product of the others in its row; NaN stays NaN in rows without zeros, as in PyTorch."""
     result = np.ones_like(rows)
     np.multiply.accumulate(rows[:, :-1], 1, None, result[:, 1:])
     behind = np.multiply.accumulate(rows[:, :0:-1], 1)
@@ -56,9 +56,9 @@ def _others(rows: Any) -> Any:
 @kernel
 @without_warnings
 def prod_backward(g: Any, input: Any, out: Any, input_shape: Any, dim: Any, keepdim: bool) -> Any:
-    """Gradient of a product: `product / element`, as PyTorch computes it.
+    """Compute the gradient of a product as `product / element`, as in PyTorch.
 
-    Cumulative products replace the division if the product is 0, infinite or NaN, or underflowed.
+    If the product is 0, infinite, NaN or subnormal, cumulative products are used instead of the division.
     """
     if not input.ndim:
         return g

@@ -1,7 +1,7 @@
 """Resampling (interpolation) by banded matrix products.
 
-An output element depends on a few neighbours in the input, so that the weight matrix is a band. Products with dense pieces of
-the band do little more arithmetic than necessary, and run in BLAS.
+An output element depends on a few neighbours in the input, so the weight matrix is a band.  Products with dense pieces of the
+band do little more arithmetic than necessary, and are computed by BLAS.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from .layout import keeps_channels_last
 
 __all__: list[str] = []
 
-_HEIGHT = 16  # rows of each piece of the band
+_HEIGHT = 16  # number of rows of each piece of the band
 
 
 class _Piece(NamedTuple):
-    """Some rows of the weight matrix, without the columns that are zero in all of them."""
+    """Some rows of the weight matrix, without columns that are zero in all of them."""
 
     rows: slice
     columns: slice
-    weights: Any  # transposed if it is the right operand: BLAS is nearly twice as fast then
+    weights: Any  # transposed if it is the right operand, as BLAS is then nearly twice as fast
 
 
 def _is_last(shape: Sequence[int], dim: int) -> bool:
-    """Whether vectors along the dimension are contiguous, so that the matrix is the right operand."""
+    """Whether vectors along the dimension are contiguous, so that the weight matrix is the right operand of the product."""
     return prod(shape[dim + 1 :] if dim != -1 else ()) == 1
 
 
@@ -56,14 +56,14 @@ def _cut(matrix: Any, first: Any, last: Any, transposed: bool) -> list[_Piece]:
 
 
 def _matrix(indices: Any, weights: Any, length: int, dtype: Any) -> Any:
-    """The matrix with `weights` in the columns `indices`, both `(rows, taps)`; weights at equal indices are added."""
+    """Return the matrix with `weights` in the columns `indices`, both `(rows, taps)`; weights at equal indices are added."""
     matrix = np.zeros((len(indices), length), dtype)
     np.add.at(matrix, (np.arange(len(indices))[:, None], indices), weights)
     return matrix
 
 
 def _along(input: Any, dim: int, size: int, pieces: list[_Piece]) -> Any:
-    """Multiply a matrix of `size` rows, given in pieces, with the vectors along `dim` of a contiguous input."""
+    """Multiply a matrix of `size` rows, given as pieces, with the vectors along `dim` of a contiguous input."""
     before, after = prod(input.shape[:dim]), prod(input.shape[dim + 1 :])
     result = np.empty((*input.shape[:dim], size, *input.shape[dim + 1 :]), input.dtype)
     if after == 1:
@@ -101,7 +101,7 @@ def resample(input: Any, dim: int, taps: Taps) -> Any:
     if taps.weights is None:
         return resample_forward(np, input, dim, taps)
     output = _along(np.ascontiguousarray(input), dim, size, _pieces_of(taps, input.dtype, _is_last(input.shape, dim)))
-    if not np.isfinite(output).all():  # 0 * inf put NaN into outputs that do not depend on the infinity
+    if not np.isfinite(output).all():  # 0 * inf gave NaN in outputs that do not depend on the infinity
         return resample_forward(np, input, dim, taps)
     return output
 
@@ -138,12 +138,12 @@ def weighted_pixels(input: Any, weights: Any, index: Any) -> Any:
                     np.add(out, np.multiply(part, factor[k, piece], part), out)
 
     map_chunks(compute, batch, channels * points * neighbours)
-    if not np.isfinite(output).all():  # pixels outside contribute 0, even if the substituted pixel is infinite
+    if not np.isfinite(output).all():  # pixels outside must contribute 0, even if the substituted pixel is infinite
         return weighted_pixels_forward(np, input, weights, index)
     return output
 
 
-# --- bytes --------------------------------------------------------------------------------------------------------
+# --- uint8 images -------------------------------------------------------------------------------------------------
 
 
 def _triangle(x: Any) -> Any:
@@ -168,7 +168,7 @@ _FILTERS: dict[str, tuple[Callable[[Any], Any], int]] = {
 
 
 def _widened(filter: Callable[[Any], Any], reach: int, length: int, size: int, ratio: float) -> tuple[Any, Any]:
-    """Indices and weights of a filter that widens with the ratio; vectorized, since random crops need new ones each time."""
+    """Return indices and weights of a filter widened by the ratio; vectorized, since random crops need new ones each time."""
     stretch = max(ratio, 1.0)
     centers = ratio * (np.arange(size) + 0.5)
     first = np.maximum((centers - reach * stretch + 0.5).astype(np.int64), 0)
@@ -183,9 +183,9 @@ def _widened(filter: Callable[[Any], Any], reach: int, length: int, size: int, r
 def _pieces_for_bytes(
     length: int, size: int, scale: float | None, align_corners: bool, filter: str, transposed: bool
 ) -> tuple[list[_Piece], Any, bool]:
-    """Return the pieces, the dtype for computing, and whether results can leave the range of bytes.
+    """Return the pieces, the dtype for computing, and whether results can leave the range of uint8.
 
-    Weights are multiples of a power of 2, as in `in_fixed_point`. Their sums are exact, in most cases even in float32.
+    Weights are multiples of a power of 2, as in `in_fixed_point`.  Their sums are exact, in most cases even in float32.
     """
     if filter in _FILTERS and not align_corners:
         indices, weights = _widened(*_FILTERS[filter], length, size, 1.0 / scale if scale else length / size)
@@ -216,7 +216,7 @@ def resample_bytes(input: Any, sizes: Sequence[int], scales: Sequence[float | No
     output = input
     for dim, size, scale in zip(range(-1, -len(sizes) - 1, -1), reversed(sizes), reversed(scales), strict=True):
         if dim < -1 and output.dtype.kind == "f":
-            np.floor(output, output)  # results of each dimension are rounded to bytes
+            np.floor(output, output)  # the results of each dimension are rounded to integers
         pieces, dtype, leaves = _pieces_for_bytes(
             input.shape[dim], size, scale, align_corners, filter, _is_last(output.shape, dim)
         )

@@ -1,4 +1,4 @@
-"""Softmax, log-softmax and classification losses."""
+"""Softmax, log-softmax, cross entropy and negative log-likelihood loss."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from .error_state import without_warnings
 from .kernels import kernel
 from .threads import share
 
-_SAFE = 46.0  # magnitude up to which exponentials are summed without overflow and with negligible underflow
-_EXACT = 24.0  # magnitude up to which the logarithm of such a sum is precise enough for small losses
-_WIDE = 64  # if at least this many elements follow the dimension, its vectors are processed side by side, without transposing
-_BROAD = 512  # minimum number of vectors processed side by side: shorter runs of memory are not prefetched
+_SAFE = 46.0  # magnitude of inputs up to which exponentials are summed without overflow and with negligible underflow
+_EXACT = 24.0  # magnitude of inputs up to which the logarithm of such a sum is precise enough for small losses
+_WIDE = 64  # number of elements after the dimension from which its vectors are processed side by side, without transposing
+_BROAD = 512  # minimum number of vectors processed side by side, as shorter runs of memory are not prefetched
 _LEAST_SUM = {limit: exp(-limit) for limit in (_SAFE, _EXACT)}
 
 
@@ -51,9 +51,9 @@ def row_sums(rows: Any) -> Any:
 
 
 def _exponentials(out: Any, rows: Any, limit: float) -> tuple[Any, Any]:
-    """Fill `out` with exponentials; return their row sums, and the shift subtracted before (None for no shift).
+    """Fill `out` with exponentials of `rows`; return their row sums, and the subtracted maxima (None if none were subtracted).
 
-    Row maxima are subtracted only if a number exceeds `limit`, since computing them takes most of the time.
+    Maxima are subtracted only if a number exceeds `limit`, since computing them takes most of the time.
     """
     if -limit < rows.item(rows.argmax()) < limit:
         np.exp(rows, out)
@@ -72,7 +72,7 @@ def _shifted_exponentials(out: Any, rows: Any) -> tuple[Any, Any]:
 
 
 def _exponentials_of_columns(out: Any, columns: Any, limit: float) -> tuple[Any, Any]:
-    """Like `_exponentials`, along the middle one of three dimensions."""
+    """Like `_exponentials`, along the second of three dimensions."""
     if -limit < columns.max() < limit:
         np.exp(columns, out)
         sums = np.add.reduce(out, 1, keepdims=True)
@@ -84,7 +84,7 @@ def _exponentials_of_columns(out: Any, columns: Any, limit: float) -> tuple[Any,
 
 
 def _by_rows(compute: Callable[..., None], dim: int, *arrays: Any) -> Any:
-    """Return an array filled by `compute(out, *chunks)`, row by row along `dim`."""
+    """Return an array filled by `compute(out, *chunks)`, in which chunks are matrices whose rows run along `dim`."""
     first = arrays[0]
     shape, ndim = first.shape, first.ndim
     if not first.size:
@@ -103,7 +103,7 @@ def _by_rows(compute: Callable[..., None], dim: int, *arrays: Any) -> Any:
 
 
 def _along(by_rows: Callable[..., None], by_columns: Callable[..., None], dim: int, *arrays: Any) -> Any:
-    """Return an array filled by one of the functions.
+    """Return an array filled by `by_rows` or `by_columns`, depending on the memory after `dim`.
 
     `by_rows` receives chunks `(row, position along dim)`, `by_columns` receives chunks `(outer, position along dim, inner)`.
     """
@@ -209,7 +209,7 @@ def log_softmax_backward(g: Any, out: Any, dim: int) -> Any:
 
 @kernel
 def log_sum_exp(input: Any, dim: int) -> Any:
-    """Return two entries along `dim`: the subtracted shift (0 for none), and the logarithm of the sum of exponentials."""
+    """Return two entries along `dim`: the subtracted maximum (0 if none), and the logarithm of the sum of exponentials."""
     if (
         input.ndim == 2
         and (rows := small_rows.as_rows(input, dim)) is not None
@@ -237,14 +237,14 @@ def _log_sums(out: Any, rows: Any) -> None:
         out[0] = shift[:, 0]
 
 
-# --- classes ------------------------------------------------------------------------------------------------------
+# --- losses of class indices --------------------------------------------------------------------------------------
 
 
 def _classes(target: Any, count: int, weight: Any, dtype: Any, ignore_index: int) -> tuple[Any, Any]:
-    """Return flat target classes, with 0 for ignored ones, and the weight of each target (None if all are 1)."""
+    """Return flat class indices, with 0 for ignored targets, and the weight of each target (None if all weights are 1)."""
     flat = target.reshape(-1)
     if weight is None and flat.size and not 0 <= ignore_index < count:
-        seen = flat.view(np.uint64)  # as unsigned integers, negative numbers exceed any class
+        seen = flat.view(np.uint64)  # as unsigned integers, negative numbers are larger than any class
         if seen.item(seen.argmax()) < count:
             return flat, None
     ignored = flat == ignore_index
@@ -259,7 +259,7 @@ def _classes(target: Any, count: int, weight: Any, dtype: Any, ignore_index: int
 
 
 def _places(shape: Any, classes: Any) -> Any:
-    """Flat indices of each target's element in a contiguous input of shape `(N, C, *)`."""
+    """Return flat indices of each target's class score in a contiguous input of shape `(N, C, *)`."""
     if len(shape) == 2:
         return classes + (_few_starts if len(classes) < CHUNK else _starts)(*shape, 1)
     positions = prod(shape[2:])
@@ -267,7 +267,7 @@ def _places(shape: Any, classes: Any) -> Any:
 
 
 def _starts(samples: int, classes: int, positions: int) -> Any:
-    """Flat indices of the elements of class 0."""
+    """Return flat indices of the scores of class 0 for each sample and position."""
     starts = np.arange(0, samples * classes * positions, classes * positions)
     return starts if positions == 1 else (starts[:, None] + np.arange(positions)).reshape(-1)
 
@@ -335,7 +335,7 @@ def nll_loss_backward(
 
 @kernel
 def cross_entropy_backward(g: Any, input: Any, log_sum: Any, target: Any, weight: Any, reduction: str, ignore_index: int) -> Any:
-    """Return `(probabilities - one_hot(target)) * gradient of each sample's loss`."""
+    """Compute `(probabilities - one_hot(target)) * gradient of each sample's loss`."""
     classes, weights = _classes(target, input.shape[1], weight, input.dtype, ignore_index)
     sample_grads = _sample_gradients(g, target, weights, reduction, ignore_index)
     factor = sample_grads.reshape(log_sum[:, :1].shape) if sample_grads.ndim else sample_grads

@@ -1,4 +1,4 @@
-"""Sparse matrix operations by SciPy; kernels return None without SciPy, and the caller uses the generic way."""
+"""Sparse matrix operations by SciPy.  Kernels return None if SciPy is not installed, and callers use a generic algorithm."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .kernels import kernel
 
 
 def _matrix(rows: Any, columns: Any, values: Any, shape: Any) -> Any:
-    """A SciPy CSR matrix of the entries; None if SciPy is not installed or does not support the dtype."""
+    """Return a SciPy CSR matrix with these entries; None if SciPy is not installed or does not support the dtype."""
     if values.dtype.kind not in "iufc" or values.dtype == np.float16:
         return None
     try:
@@ -22,7 +22,7 @@ def _matrix(rows: Any, columns: Any, values: Any, shape: Any) -> Any:
 
 @kernel
 def sparse_product(parts: Any, values: Any, shape: Any, dense: Any, layout: str, turned: bool) -> Any:
-    """Use SciPy's class for the given layout, so that nothing is sorted or converted."""
+    """Multiply by SciPy's class for the given layout, which avoids sorting and conversion."""
     if values.dtype.kind not in "iufc" or values.dtype == np.float16 or values.ndim != (3 if layout == "sparse_bsr" else 1):
         return None
     try:

@@ -58,11 +58,11 @@ KERNELS["pairs_of_complex"] = view_as_real
 
 @kernel
 def view_scatter(input: Any, value: Any, view: str, params: tuple[Any, ...]) -> Any:
-    if view in ("conj_view", "neg_view"):  # lazy views: memory holds the values before conjugation or negation
+    if view in ("conj_view", "neg_view"):  # lazy views: the memory stores the values before conjugation or negation
         return OPS[view].forward(np, value)
-    if view == "as_strided":  # refers to the original memory, which the copy does not share
+    if view == "as_strided":  # indexes the original memory, which the copy does not share
         return OPS["view_scatter"].forward(np, input, value, view, params)
-    result = np.array(input, order="C")  # contiguous, so that every view of it is possible
+    result = np.array(input, order="C")  # contiguous, so that every view of it can be created
     shown = KERNELS[view](result, *params) if view in KERNELS else OPS[view].forward(np, result, *params)
     shown[...] = value
     return result

@@ -1,4 +1,4 @@
-"""Memory orders of results as in PyTorch: channels-last if an operand is, row-major for reductions."""
+"""Memory orders of results, as in PyTorch: channels-last if an operand is channels-last, row-major for reductions."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ["channels_last", "channels_second", "has_channels_last", "in_rows", "
 
 
 def channels_last(array: Any) -> Any:
-    """View images or weights with the channels as the last dimension."""
+    """Move the channels of images or weights from dimension 1 to the last dimension, as a view."""
     return array.transpose(0, *range(2, array.ndim), 1)
 
 
 def channels_second(array: Any) -> Any:
-    """The inverse of `channels_last`."""
+    """Move the channels from the last dimension to dimension 1, as a view."""
     return array.transpose(0, array.ndim - 1, *range(1, array.ndim - 1))
 
 
@@ -28,12 +28,12 @@ def has_channels_last(array: Any) -> bool:
 
 
 def in_rows(result: Any) -> Any:
-    """Copy a reduction's result to row-major order: NumPy keeps the input's order, for which a program's `view` may fail."""
+    """Copy a reduction's result to row-major order: with NumPy's order, the input's, a later `view` may fail."""
     return result if result.ndim < 2 or result.flags.c_contiguous else np.ascontiguousarray(result)
 
 
 def keeps_channels_last(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a kernel to return channels-last memory if its input or weight is channels-last."""
+    """Wrap a kernel to return channels-last memory if its input or weight has it."""
 
     @functools.wraps(kernel)
     def keeping(input: Any, weight: Any = None, *args: Any, **kwargs: Any) -> Any:

@@ -1,11 +1,11 @@
-"""The memory of arrays: extent and owner, and keeping freed memory in the process.
+"""The memory of arrays: its extent and owner, and settings that keep freed memory in the process.
 
-An array may be a view of another one, which NumPy calls its base. A *window* is a view that is treated as a separate memory
+An array may be a view of another one, which NumPy calls its base.  A *window* is a view that is treated as a separate memory
 (storage): a slice of a storage, or an array that the user passed.
 
-A training step frees what it allocated, and the next step allocates the same again. glibc immediately returns blocks over 128
-KiB, and the free top of its heap, to the system. Each page that is mapped again costs a page fault, which takes longer than
-the arithmetic on it: a step of a small network takes a third longer.
+A training step frees what it allocated, and the next step allocates the same again.  glibc returns blocks over 128 KiB, and free
+memory at the top of its heap, to the system immediately.  Each page that is mapped again costs a page fault, which takes longer
+than the arithmetic on it: a step of a small network takes a third longer.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ __all__ = [
 ]  # fmt: skip
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # constants in glibc's malloc.h
-_KEPT = 512 << 20  # bytes that may stay free at the top of the heap
-_MAPPED = 32 << 20  # larger blocks are returned to the system when freed; the largest value that glibc accepts
+_KEPT = 512 << 20  # number of bytes that may stay free at the top of the heap
+_MAPPED = 32 << 20  # size from which blocks are returned to the system when freed; the largest value that glibc accepts
 
 
 def keep_freed_memory() -> None:
     """Keep up to 512 MiB of freed memory in the process.
 
-    Does nothing if the user has configured the allocator, by `MALLOC_TRIM_THRESHOLD_` or `MALLOC_MMAP_THRESHOLD_` in the
-    environment, or by a different C library or allocator.
+    This has no effect if the user has configured the allocator, by `MALLOC_TRIM_THRESHOLD_` or `MALLOC_MMAP_THRESHOLD_` in the
+    environment, or by another C library or allocator.
     """
     chosen = {"MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "GLIBC_TUNABLES", "LD_PRELOAD"} & os.environ.keys()
     if chosen or not sys.platform.startswith("linux"):
@@ -52,7 +52,7 @@ def keep_freed_memory() -> None:
 
 
 def as_strided(array: Any, shape: Any, strides: Any) -> Any:
-    """Like NumPy's `as_strided`, also for dtypes that NumPy's array interface cannot describe, such as 8-bit floats."""
+    """Like NumPy's `as_strided`, but also for dtypes that NumPy's array interface cannot describe, such as 8-bit floats."""
     if array.dtype.isbuiltin == 2:
         return stride_tricks.as_strided(array.view(_BYTES[array.itemsize]), shape, strides).view(array.dtype)
     return stride_tricks.as_strided(array, shape, strides)
@@ -62,20 +62,20 @@ _BYTES = {1: np.uint8, 2: np.uint16, 4: np.uint32}
 
 
 class _Window:
-    """The base object of a window: `_base` stops here when it walks from views to bases."""
+    """The base of a window's array: `_base`, which follows views to their bases, stops at it."""
 
     def __init__(self, array: Any) -> None:
         address, read_only = array.__array_interface__["data"]
         if read_only:
             expanded = any(n > 1 and not stride for n, stride in zip(array.shape, array.strides, strict=True))
-            read_only = expanded or isinstance(memory_owner(array), mmap)  # writing to a read-only map would crash the process
+            read_only = expanded or isinstance(memory_owner(array), mmap)  # writing to a read-only mapping would crash
         self.base = array
         kind = {"typestr": "|u1"} if array.dtype.itemsize == 1 else {}
         self.__array_interface__ = {**array.__array_interface__, **kind, "data": (address, read_only)}
 
 
 def window(array: Any) -> Any:
-    """View an array as a separate memory, writable even if the array is flagged read-only."""
+    """View an array as a separate memory, made writable if possible even if the array is flagged read-only."""
     if array.base is None and array.flags.writeable:
         return array
     view = np.asarray(_Window(array))
@@ -83,7 +83,7 @@ def window(array: Any) -> Any:
 
 
 def _base(array: Any) -> Any:
-    """The array that owns the memory of `array`, or the window of which it is a view."""
+    """Follow the bases of a view to the array that owns the memory, or to the array of the enclosing window."""
     while array.base is not None:
         below = array.base
         if not isinstance(below, np.ndarray):  # as_strided inserts a helper object between view and base
@@ -95,7 +95,7 @@ def _base(array: Any) -> Any:
 
 
 def all_of(array: Any) -> Any:
-    """The full memory of which an array is a view, as a one-dimensional array."""
+    """Return all memory of the array's base (see `_base`) as a one-dimensional array."""
     base = _base(array)
     if base.ndim == 1 and base.flags.c_contiguous:
         return base
@@ -108,7 +108,7 @@ def all_of(array: Any) -> Any:
 
 
 def as_dtype(flat: Any, dtype: Any) -> Any:
-    """Reinterpret a one-dimensional array as another dtype; trailing bytes that do not fill an element are dropped."""
+    """Reinterpret a one-dimensional array as another dtype, dropping trailing bytes that do not fill an element."""
     if flat.dtype == dtype:
         return flat
     over = flat.nbytes % dtype.itemsize
@@ -116,13 +116,13 @@ def as_dtype(flat: Any, dtype: Any) -> Any:
 
 
 def memory_owner(array: Any) -> Any:
-    """The object that owns the memory of an array, such as a mapped file; None if NumPy owns it."""
+    """Return the object that owns the memory of an array, such as a mapped file; None if NumPy owns it."""
     below = _base(array).base
     return below.obj if isinstance(below, memoryview) else below
 
 
 def is_shared(array: Any) -> bool:
-    """Whether the memory's owner is shared with other processes (its attribute `is_shared`)."""
+    """Whether the memory is shared with other processes: the owner's attribute `is_shared`."""
     owner = memory_owner(array)
     while isinstance(owner, _Window):
         owner = memory_owner(owner.base)
@@ -142,7 +142,7 @@ def is_unaliased(array: Any) -> bool:
 
 
 def is_all_of_unshared(view: Any) -> bool:
-    """Whether this is a dense view of an entire array that owns its memory and has no other references."""
+    """Whether `view` is a dense view of all of an array that owns its memory and has no other references."""
     below = view.base
     return (
         type(below) is np.ndarray
@@ -162,4 +162,4 @@ def _measure(thing: Any) -> int:
 
 
 _held = [object()]
-_ONE_NAME = _measure(_held[0])  # reference count that a function sees for an object with one other reference
+_ONE_NAME = _measure(_held[0])  # reference count, seen inside a function, of an object with one reference outside

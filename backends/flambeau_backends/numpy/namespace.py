@@ -1,4 +1,4 @@
-"""The backend's array-API namespace: NumPy's, extended to treat the dtypes of `ml_dtypes` as floating-point."""
+"""The backend's array-API namespace: NumPy's, extended with ml_dtypes' dtypes as floating-point dtypes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["namespace"]
 
 
 def isdtype(dtype: Any, kind: Any) -> bool:
-    """Like `numpy.isdtype`, which raises for dtypes that are not NumPy's."""
+    """Like `numpy.isdtype`, but also for dtypes of ml_dtypes, for which that raises."""
     if getattr(dtype, "isbuiltin", 1) != 2:
         return np.isdtype(dtype, kind)
     return any(
@@ -21,7 +21,7 @@ def isdtype(dtype: Any, kind: Any) -> bool:
 
 
 def finfo(dtype: Any) -> Any:
-    """Like `numpy.finfo`, which raises for dtypes that are not NumPy's."""
+    """Like `numpy.finfo`, but also for dtypes of ml_dtypes, for which that raises."""
     if getattr(dtype, "isbuiltin", 1) != 2:
         return np.finfo(dtype)
     import ml_dtypes
@@ -30,7 +30,7 @@ def finfo(dtype: Any) -> Any:
 
 
 class _Writable:
-    """Expose the memory of an array as writable, through its `__array_interface__`."""
+    """An object whose `__array_interface__` exposes the memory of an array as writable."""
 
     def __init__(self, array: np.ndarray) -> None:
         self.array = array  # keeps the memory alive
@@ -38,13 +38,13 @@ class _Writable:
 
 
 def from_dlpack(x: Any, /, **options: Any) -> np.ndarray:
-    """Like `numpy.from_dlpack`, but the result is writable: for version 0 of the protocol NumPy returns read-only arrays."""
+    """Like `numpy.from_dlpack`, but the result is writable; NumPy's is read-only for version 0 of the protocol."""
     array = np.from_dlpack(x, **options)
     return array if array.flags.writeable else np.asarray(_Writable(array))
 
 
 def astype(x: np.ndarray, dtype: Any, /, *, copy: bool = True) -> np.ndarray:
-    """Like `numpy.astype`, but overflow warnings are not attributed to NumPy's module."""
+    """Like `numpy.astype`, but its overflow warnings are attributed to this module, for which they are filtered."""
     return x.astype(dtype, copy=copy)
 
 

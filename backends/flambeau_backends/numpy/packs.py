@@ -1,12 +1,12 @@
-"""The interface for kernel packs of the NumPy backend; the rest of this package may change between versions.
+"""The parts of the NumPy backend that kernel packs may use; the rest may change between versions.
 
-- `kernels`, `kernels_conv`, `winograd`: the backend's own kernels, as fallbacks where a pack's kernels are not faster.
+- `kernels`, `kernels_conv`, `winograd`: the backend's own kernels, as fallbacks if a pack's kernel is not faster.
 - `box_muller`: the functions that compute normal values; replacements must be bitwise equal.
 - `halves`: `CONVERSIONS`, whose replacements must be bitwise equal, and `LOOPS`, which is empty without a pack.
 - `Generator`: PyTorch's random stream, for kernels that draw random numbers.
-- `follow`, `keep_products_serial`: follow the number of threads; limit BLAS to one thread next to a pack's own threads.
+- `follow`, `keep_products_serial`: get the number of threads; limit BLAS to one thread if a pack has its own threads.
 - `output_size`: the output size of a convolution.
-- `without_warnings`: run a function without warnings about infinities and NaN.
+- `without_warnings`: wraps a function to run without warnings about infinities and NaN.
 """
 
 from __future__ import annotations

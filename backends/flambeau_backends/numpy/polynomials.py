@@ -1,4 +1,4 @@
-"""Evaluate polynomials for all elements of an array."""
+"""Evaluation of polynomials for all elements of an array."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["polynomial"]
 
 
 def polynomial(out: Any, x: Any, coefficients: Sequence[float]) -> Any:
-    """Fill `out`, which must not be `x`, by Horner's rule; coefficients start with the highest power."""
+    """Evaluate a polynomial by Horner's rule into `out`, which must not be `x`; coefficients start with the highest power."""
     dtype = x.dtype
     np.multiply(x, number(coefficients[0], dtype), out)
     for coefficient in coefficients[1:-1]:

@@ -1,7 +1,7 @@
-"""Positions of window maxima.
+"""Positions of the maxima of pooling windows.
 
-Large windows call `argmax` once per window. Small windows are processed one dimension at a time, with that dimension moved to
-the front: the elements at one offset in all windows are then contiguous rows, which NumPy compares as vectors.
+Large windows call `argmax` once per window.  Small windows are processed one dimension at a time, with that dimension moved to
+the front: the elements at one offset in all windows are then contiguous rows, which NumPy compares with vector instructions.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from .chunks import map_chunks
 __all__ = ["MANY", "places_of_maxima"]
 
 
-MANY = 48  # window elements above which `argmax` is faster
-_SHORTER = 16  # approximate ratio of spatial elements to the elements of temporary vectors
+MANY = 48  # number of window elements from which `argmax` is faster
+_SHORTER = 16  # approximate ratio of the number of spatial elements to that of temporary arrays
 
 Windows = tuple[Any, Any]  # first and last position of each window along a dimension
 
 
 def places_of_maxima(images: Any, windows: Sequence[Windows]) -> Any:
-    """Return, for each window, the flat index of its first maximum, or of its last NaN if it has any.
+    """Return the flat index of each window's first maximum, or of its last NaN if it has any.
 
-    `windows` contains the windows along each spatial dimension.
+    `windows` contains the first and last positions of windows along each spatial dimension.
     """
     n = len(windows)
     batch, space = images.shape[: images.ndim - n], images.shape[images.ndim - n :]
@@ -68,7 +68,7 @@ def _has_nan(values: Any) -> bool:
 
 
 def _in_windows(rows: Any, windows: Sequence[Windows]) -> Any:
-    places, step = None, 1  # step: stride of the dimension in the flattened space
+    places, step = None, 1  # `step` is the stride of the dimension in the flattened space
     for dim in range(len(windows), 0, -1):
         values = np.ascontiguousarray(np.moveaxis(rows, dim, 0))
         largest, found = _first_largest(values, *windows[dim - 1])
@@ -82,9 +82,9 @@ def _in_windows(rows: Any, windows: Sequence[Windows]) -> Any:
 
 
 def _first_largest(values: Any, first: Any, last: Any) -> tuple[Any, Any]:
-    """Return the maxima of windows along the first dimension, and their positions in it."""
+    """Return the maxima of windows along the first dimension, and their positions along it."""
     largest, length = values.take(first, 0), int((last - first).max()) + 1
-    turn = np.zeros(largest.shape, np.min_scalar_type(length))  # offset of the maximum so far from the window's start
+    turn = np.zeros(largest.shape, np.min_scalar_type(length))  # offset of the running maximum from the window's start
     with_nan = _has_nan(values)
     for place in range(1, length):
         part = values.take(np.minimum(first + place, last), 0)

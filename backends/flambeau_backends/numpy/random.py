@@ -1,14 +1,14 @@
-"""PyTorch's CPU random stream on NumPy: the same seed gives the same values.
+"""PyTorch's CPU random stream, implemented with NumPy: the same seed gives the same values.
 
-One engine, MT19937 (Matsumoto & Nishimura 1998, "Mersenne Twister"), supplies 32-bit words to every sampler.
-To match PyTorch, samplers use the same number of words per value, and the same formulas (normal values in `box_muller`):
+One engine, MT19937 (Matsumoto & Nishimura 1998, "Mersenne Twister"), provides 32-bit words for every sampler.  To match PyTorch,
+samplers use the same number of words per value and the same formulas (for normal values, see `box_muller`):
 
 - `uniform` and `integers` use one word per value, two if it needs more bits;
 - `bernoulli`, `exponential`, `geometric` and `cauchy` transform a float64 (two words) for each value;
 - `normal` transforms blocks of 16 values, or pairs if there are fewer values or the target is not contiguous;
-- `poisson`, `binomial` and `gamma` use rejection: each value determines where in the stream the next one starts.
+- `poisson`, `binomial` and `gamma` use rejection: each value starts in the stream where the previous one ended.
 
-Samplers take a shape and a NumPy dtype and return a new array. Bad parameters raise PyTorch's errors.
+Samplers take a shape and a NumPy dtype and return a new array.  Invalid parameters raise PyTorch's errors.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ Uniform = Callable[[], float]
 DEFAULT_SEED = 67280421310721
 _WORD = 2**32 - 1  # mask of one word
 _SINGLE, _LONG, _WORD_TYPE = np.dtype(np.float32), np.dtype(np.int64), np.dtype(np.uint32)
-_FEW_STEPS = 200  # steps of a shuffle up to which a Python loop is faster
+_FEW_STEPS = 200  # number of steps of a shuffle up to which a Python loop is faster
 _CHUNK = 2**15  # values drawn at a time, so that temporaries stay in the processor's cache
 
-# A float64 uses the low 53 bits of two words; a float32 (words.py) 24 bits of one.
+# A float64 uses the low 53 bits of two words; a float32 (see `word_buffer.singles`) the low 24 bits of one.
 _MASK_53, _SCALE_53 = np.array(2**53 - 1, np.uint64), np.array(2.0**-53)
 
-# Layout of PyTorch's `get_rng_state()`: fields of a C structure, including gaps.
+# Layout of PyTorch's `get_rng_state()`: the fields of a C structure, including gaps.
 _STATE = np.dtype(
     {
         "names": ["seed", "left", "seeded", "next", "key", "spare", "has_spare"],
@@ -70,7 +70,7 @@ class Generator:
             raise ValueError("Overflow when unpacking long long")
         self._seed = seed % 2**64
         self._words.seed(self._seed & _WORD)
-        self._spare: float | None = None  # the second normal value of a pair, saved for the next call
+        self._spare: float | None = None  # the second normal value of a pair, kept for the next call
         return self
 
     def seed(self) -> int:
@@ -85,7 +85,7 @@ class Generator:
     def get_state(self) -> np.ndarray:
         """Return the complete state, in PyTorch's layout of 5056 bytes."""
         key, used = self._words.state
-        fresh = used == 624 and key[0] == self._seed & _WORD  # seeded, and nothing drawn yet
+        fresh = used == 624 and key[0] == self._seed & _WORD  # seeded, but nothing drawn yet
         state = np.zeros(1, _STATE)
         state["seed"], state["seeded"], state["key"] = self._seed, 1, key
         state["left"], state["next"] = 625 - used, 0 if fresh else used
@@ -143,7 +143,7 @@ class Generator:
         """Draw integers from `[low, high)`, in any dtype.
 
         Without `high`, the upper limit is the dtype's largest integer, or for floats the limit up to which all integers are
-        representable. Without `low` as well, draw from 0 up to there, as `random_()` does.
+        representable.  Without both, draw from 0 to that limit, as `random_()` does.
         """
         if dtype is _LONG and low == 0 and high is not None and 0 < high < 2**28 and (count := math.prod(shape)) <= MANY:
             return np.remainder(self._words.take(count), number(high, _WORD_TYPE)).astype(np.int64).reshape(shape)
@@ -156,7 +156,7 @@ class Generator:
             low, high = 0, _largest_integer(dtype) + 1
         else:
             low, high = _bounds(low, high, dtype)
-            wide = high - low >= 2**28  # PyTorch's limit: the remainder of 32 bits would be too uneven
+            wide = high - low >= 2**28  # as in PyTorch: for large ranges, the remainder of 32 bits would be too uneven
         span = high - low
         take = self._words.take_wide if wide else self._words.take
         return _in_chunks(lambda count: _remainder(take(count), span).astype(np.int64) + low, shape, dtype)
@@ -173,7 +173,7 @@ class Generator:
     # --- choices ---
 
     def bernoulli(self, shape: Shape, dtype: np.dtype, p: float | np.ndarray = 0.5) -> np.ndarray:
-        """Draw 1 with probability `p`, else 0. An array of probabilities is compared with numbers of its own precision."""
+        """Draw 1 with probability `p`, else 0.  An array of probabilities is compared with uniform values of its precision."""
         if isinstance(p, np.ndarray):
             if not ((p >= 0) & (p <= 1)).all():
                 raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
@@ -187,9 +187,9 @@ class Generator:
 
     @without_warnings
     def multinomial(self, probs: np.ndarray, num_samples: int, replacement: bool = False) -> np.ndarray:
-        """Draw indices (int64) with the weights in each row of `probs`, which need not sum to 1.
+        """Draw indices (int64) with probabilities proportional to the weights in each row of `probs`.
 
-        With replacement, invert the cumulative distribution. Without, take the largest quotients of weight and exponential
+        With replacement, invert the cumulative distribution.  Without, take the largest quotients of weight and exponential
         noise (Efraimidis & Spirakis 2006).
         """
         if probs.ndim not in (1, 2):
@@ -263,8 +263,8 @@ class Generator:
     ) -> np.ndarray:
         """Draw normal values (Box & Muller 1958); for a complex dtype each part gets half of the variance.
 
-        Arrays of means and standard deviations shift and scale standard normal values. `contiguous=False` draws the values
-        that PyTorch draws into a tensor that is not contiguous.
+        Arrays of means and standard deviations shift and scale standard normal values.  `contiguous=False` gives the values that
+        PyTorch draws for a tensor that is not contiguous.
         """
         if dtype is _SINGLE and contiguous and type(mean) is type(std) is float and mean == 0.0 and std == 1.0:
             count = math.prod(shape)
@@ -272,7 +272,7 @@ class Generator:
                 return self._words.normal(tuple(shape), count)
         dtype = np.dtype(dtype)
         is_standard = type(mean) is float and mean == 0 and type(std) is float and std == 1
-        draw = self._normal if is_standard and dtype.itemsize > 2 else self._normal_quietly  # standard values do not overflow
+        draw = self._normal if is_standard and dtype.itemsize > 2 else self._normal_quietly  # standard values cannot overflow
         return draw(shape, dtype, mean, std, contiguous)
 
     def _normal(
@@ -293,7 +293,7 @@ class Generator:
 
     @without_warnings
     def log_normal(self, shape: Shape, dtype: np.dtype, mean: float = 1.0, std: float = 2.0) -> np.ndarray:
-        """Return the exponential of normal values."""
+        """Draw from the log-normal distribution: the exponential of normal values."""
         if not std > 0:
             raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
         return _in_chunks(lambda count: np.exp(_shift(self._normal_pairs(count, dtype), mean, std)), shape, dtype)
@@ -320,7 +320,7 @@ class Generator:
 
         n = math.prod(shape)
         remainder = n % 16
-        if n <= MANY and dtype.itemsize == 4:  # the same as below, in a single draw
+        if n <= MANY and dtype.itemsize == 4:  # the same result as below, in a single draw
             return _shift(self._words.normal((n,), n), mean, std).reshape(shape)
         if dtype is _SINGLE and box_muller.draw is not None:
             values = np.empty(n - remainder, dtype)
@@ -339,7 +339,7 @@ class Generator:
     def _normal_pairs(self, count: int, dtype: np.dtype) -> np.ndarray:
         """Draw standard normal float64 values in pairs; the second value of an incomplete pair is kept for the next call.
 
-        `dtype` is the dtype to which the caller casts them.
+        `dtype` is the dtype to which the caller casts the values; it selects the precision of the logarithm.
         """
         waiting = [] if self._spare is None else [self._spare]
         uniforms = self._doubles(2 * ((count - len(waiting) + 1) // 2))
@@ -375,7 +375,7 @@ class Generator:
 
     @without_warnings
     def binomial(self, count: np.ndarray, prob: np.ndarray) -> np.ndarray:
-        """Draw the number of successes in `count` trials of probability `prob`; both have the same shape and dtype."""
+        """Draw the number of successes in `count` trials of probability `prob`, two arrays of the same shape and dtype."""
         flip = prob > 0.5
         chance = np.where(flip, 1 - prob, prob)
         live = (count > 0) & (chance > 0)
@@ -424,10 +424,10 @@ class Generator:
                 return scale * v
 
     def _each(self, sample: Callable[..., float], *parameters: np.ndarray) -> list[float]:
-        """Call `sample(uniform, *scalars)` for each element in order.
+        """Call `sample(uniform, *scalars)` for each element in order, and return the results.
 
-        Uniform values are drawn in batches, one for each remaining element. Each element uses at least one, so that none is
-        wasted and the engine ends in the same state as PyTorch's.
+        Uniform values are drawn in batches, one for each remaining element.  Each element uses at least one, so none is wasted,
+        and the engine ends in the same state as PyTorch's.
         """
         to_come = parameters[0].size
 
@@ -457,11 +457,11 @@ class Generator:
 
 # --- algorithms ---
 
-_THIRD, _SQUEEZE = np.float32(1 / 3), float(np.float32(0.0331))  # float32 constants in PyTorch
+_THIRD, _SQUEEZE = np.float32(1 / 3), float(np.float32(0.0331))  # constants that PyTorch has in float32
 
 
 def _box_muller(unit: np.ndarray) -> np.ndarray:
-    """Turn uniform values into normal ones, in place, in blocks of eight radii and eight angles."""
+    """Convert uniform values to normal ones in place, in blocks of eight radii and eight angles."""
     eight = np.dtype((np.void, 8 * unit.itemsize))  # eight values, copied as one item
     halves = unit.view(eight).reshape(-1, 2)
     radius, angle = (halves[:, side].copy().view(unit.dtype) for side in (0, 1))
@@ -483,7 +483,7 @@ def _shift(values: np.ndarray, mean: float, std: float) -> np.ndarray:
 
 
 def _shuffled(n: int, words: list[int]) -> list[int]:
-    """Shuffle the integers below `n`: each one except the last is swapped with itself or a later one, as its word determines."""
+    """Shuffle the integers below `n`: swap each except the last with itself or a later one, chosen by its random word."""
     places = list(range(n))
     for step, word in enumerate(words):
         target = step + word % (n - step)
@@ -492,12 +492,12 @@ def _shuffled(n: int, words: list[int]) -> list[int]:
 
 
 def _swap_all(steps: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """Return `steps` after swapping elements i and `targets[i]` (never less than i), for each i in turn.
+    """Return `steps` after swapping elements `i` and `targets[i]` (never less than `i`) for each `i` in turn.
 
-    Computed without a loop over steps. After step i, element i is final: it is what position `targets[i]` held before that
-    step. If an earlier step k had the same target, the last such step put there what position k held before step k; otherwise
-    the target still holds its own number. What position k held before step k came in the same way from the last earlier step
-    whose target was k. The loop follows these links to the end.
+    This is computed without a loop over steps.  After step i, element i is final: it is the number that position `targets[i]`
+    held before that step.  If an earlier step had the same target, the last such step k moved to it the number that position k
+    held before step k; otherwise the target still holds its own number.  The number that position k held before step k came in
+    the same way from the last earlier step with target k.  The loop follows these links to the end.
     """
     order = np.sort(targets << 32 | steps)  # by target, then by step
     target, step = order >> 32, order & _WORD
@@ -605,7 +605,7 @@ def _log(x: float) -> float:
 
 
 def _in_chunks(draw: Callable[[int], np.ndarray], shape: Shape, dtype: np.dtype) -> np.ndarray:
-    """Return an array of `shape` filled with `draw(count)`, chunk by chunk."""
+    """Return an array of `shape` filled by `draw(count)`, chunk by chunk."""
     n, dtype = math.prod(shape), np.dtype(dtype)
     if n == 0:
         return np.empty(shape, dtype)
@@ -651,7 +651,7 @@ def _split(x: np.ndarray | np.floating) -> tuple[np.ndarray | np.floating, np.nd
 
 
 def _remainder(words: np.ndarray, span: int) -> np.ndarray:
-    """Return `words % span`; NumPy divides by a constant far faster than it computes the remainder."""
+    """Return `words % span`; in NumPy, a division by a constant is far faster than a remainder."""
     if span == 2**64:
         return words
     divisor = words.dtype.type(span)
@@ -659,7 +659,7 @@ def _remainder(words: np.ndarray, span: int) -> np.ndarray:
 
 
 def _bounds(low: int, high: int | None, dtype: np.dtype) -> tuple[int, int]:
-    """Return the range of integers to draw; for floats it is narrowed so that rounding cannot leave it."""
+    """Return the range of integers to draw; for floats it is narrowed so that rounded values stay inside."""
     if high is None:
         if low == -(2**63):
             return 0, 2**64  # every 64-bit word, reinterpreted as signed
@@ -676,17 +676,17 @@ def _bounds(low: int, high: int | None, dtype: np.dtype) -> tuple[int, int]:
 
 
 def _largest_integer(dtype: np.dtype) -> int:
-    """The largest integer of a dtype; for floats, the limit up to which all integers are representable."""
+    """Return the largest integer of a dtype; for floats, the limit up to which all integers are representable."""
     if _is_float(dtype):
         return 2 ** {"bfloat16": 8, "float16": 11, "float32": 24, "float64": 53}[dtype.name]
     return 1 if dtype.kind == "b" else np.iinfo(dtype).max
 
 
 def _function(name: str, dtype: np.dtype) -> Callable[[np.ndarray], np.ndarray]:
-    """A float64 function whose results are cast to `dtype`.
+    """Return a float64 function whose results the caller casts to `dtype`.
 
-    On some processors, NumPy's own logarithms and tangents differ in the last digit from the C library's, which PyTorch calls.
-    A cast to a smaller dtype hides the difference. For float64, `math` is called for each element.
+    On some processors, NumPy's logarithm and tangent differ in the last digit from the C library's, which PyTorch calls.  A cast
+    to a smaller dtype hides the difference; for float64, `math` is called for each element.
     """
     if np.dtype(dtype).itemsize < 8:
         return getattr(np, name)

@@ -1,12 +1,12 @@
-"""Normalization of rows with one weight and bias per column: the computation of `layer_norm`.
+"""Normalization of rows with one weight and bias per column, as in `layer_norm`.
 
-NumPy takes twice as long to broadcast a row or column against a matrix as to multiply two matrices element by element, while
-BLAS computes a matrix of rank two in almost no time. So the result is computed as
+NumPy takes twice as long to broadcast a row or column against a matrix as to multiply two matrices element by element, while BLAS
+computes a matrix of rank two in almost no time.  So the result is computed as
 
     x_ij * (scale_i * weight_j) + (bias_j - mean_i * scale_i * weight_j)
 
-where both terms in parentheses are matrices of rank at most two, and the gradient likewise. If a mean is so far from zero that
-digits would cancel, it is subtracted first.
+where both terms in parentheses are matrices of rank at most two.  The gradient is computed in the same way.  If a mean is so far
+from zero that digits would cancel, it is subtracted first.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .sums import weighted_column_sums
 __all__ = ["are_near", "normalize", "normalize_backward", "normalize_channels"]
 
 _FAR = 2.0  # maximum distance of a mean from zero, in standard deviations
-_SMALL = 1 << 12  # elements up to which `_normalize_few` is faster
+_SMALL = 1 << 12  # number of elements up to which `_normalize_few` is faster
 
 
 def _as_rows(array: Any, length: int) -> Any:
@@ -32,7 +32,7 @@ def _as_rows(array: Any, length: int) -> Any:
 
 
 def _rank_two(a: Any, b: Any, rights: Any, out: Any = None) -> Any:
-    """Return the matrix `a_i * rights_0j + b_i * rights_1j`."""
+    """Compute the matrix `a_i * rights_0j + b_i * rights_1j`, of rank two."""
     lefts = np.empty((len(a), 2), rights.dtype)
     lefts[:, 0], lefts[:, 1] = a, b
     return lefts.dot(rights) if out is None else lefts.dot(rights, out)
@@ -49,9 +49,9 @@ def _centred(part: Any, mean: Any) -> tuple[Any, Any]:
 
 
 def _measure(part: Any, mean: Any, scale: Any, average: Any, eps: float) -> tuple[Any, Any]:
-    """Fill `mean` and `scale` (the inverse standard deviation) of each row; return the rows and their means.
+    """Fill `mean` and `scale` (the inverse standard deviation) of each row; return the rows and the means to subtract.
 
-    If any mean is far from zero, the rows are returned centred, with means of zero.
+    If any mean is far from zero, the returned rows are already centred, and the returned means are zero.
     """
     part.dot(average, mean)
     square = np.square(mean)
@@ -96,7 +96,7 @@ def normalize(input: Any, weight: Any, bias: Any, length: int, eps: float, savin
 
 
 def _normalize_few(rows: Any, weight: Any, bias: Any, eps: float, out: Any, mean: Any, scale: Any) -> None:
-    """Like `normalize`, with fewer calls, since call overhead dominates for few elements."""
+    """Like `normalize`, but with fewer calls, whose overhead dominates for few elements."""
     length, dtype = rows.shape[1], rows.dtype
     count = number(length, dtype)
     rows.dot(ones(length, dtype), mean)
@@ -115,10 +115,10 @@ def _normalize_few(rows: Any, weight: Any, bias: Any, eps: float, out: Any, mean
 
 
 def normalize_channels(input: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any]:
-    """Normalize an array `(sample, row, channel, position)`; return it with means and scales for each sample and row.
+    """Normalize an array `(sample, row, channel, position)`; also return means and scales for each sample and row.
 
-    Weight and bias, `(row, channel, 1)`, have one number per channel. Channels have enough positions that broadcasting these
-    numbers is as fast as multiplying arrays of one shape.
+    Weight and bias, `(row, channel, 1)`, have one number per channel.  Channels have enough positions that broadcasting these
+    numbers is as fast as multiplying arrays of equal shape.
     """
     samples, rows, channels, positions = input.shape
     length, dtype = channels * positions, input.dtype
@@ -150,7 +150,7 @@ def normalize_backward(g: Any, input: Any, weight: Any, bias: Any, length: int, 
     factors = np.stack((factor, np.zeros(length, dtype)))
 
     def compute(chunk: slice) -> tuple[Any, Any]:
-        """Write the gradient of some rows; return their contributions to those of weight and bias."""
+        """Write the gradient of some rows; return their contributions to the gradients of weight and bias."""
         part, grad, out, (mean, scale) = rows[chunk], grads[chunk], grad_rows[chunk], moments[:, chunk]
         if not are_near(np.square(mean * scale), 1):
             part, mean = _centred(part, mean)

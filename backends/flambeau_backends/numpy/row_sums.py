@@ -1,8 +1,8 @@
-"""Add rows to a table at indices that may repeat: gradients of embeddings, bags and segments.
+"""Adding rows to a table at indices that may repeat: gradients of embeddings, bags and segments.
 
-The rows of each index are added in order, as in PyTorch, since the order determines the last digits. `np.add.at` does so
-element by element. It is many times faster to add the first row of every index in one call, then the second row of every index
-that has one, and so on, and to add many rows of one index by one reduction.
+The rows of each index are added in order, as in PyTorch, since the order determines the last digits.  `np.add.at` does this
+element by element.  It is many times faster to add the first row of every index in one call, then the second row of every index
+that has one, and so on; an index with many rows is summed by one reduction.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from .chunks import chunks
 
 __all__ = ["add_rows", "place_largest"]
 
-_FEW = 1 << 16  # elements up to which sorting the indices does not pay
+_FEW = 1 << 16  # number of elements up to which sorting the indices does not pay
 _NARROW = 16  # row length up to which adding elements is faster than gathering rows
-_LONG = 1 << 6  # rows of one index above which they are summed by a reduction, if there are fewer indices
-_AT_ONCE = 1 << 14  # elements whose flat positions are computed at a time, to stay in the cache
+_LONG = 1 << 6  # number of rows of one index from which they are summed by a reduction, if there are fewer indices
+_AT_ONCE = 1 << 14  # number of elements whose flat positions are computed at a time, to stay in the cache
 
 
 class _Runs:
-    """The rows grouped by index: one run per index, in order, longest runs first."""
+    """Rows grouped by index: one run of rows per index, longest runs first."""
 
     def __init__(self, index: Any, rows: Any, count: int) -> None:
-        self.rows, self.order = rows, None  # the permutation that sorts the index; None if it is sorted
+        self.rows, self.order = rows, None  # `order` is the permutation that sorts the index; None if it is already sorted
         if (index[1:] < index[:-1]).any():
             self.order = _stable_order(index, count)
             index = index.take(self.order)
@@ -42,7 +42,7 @@ class _Runs:
         return chosen if self.order is None else self.order[chosen]
 
     def turns(self, chunk: slice) -> Iterator[tuple[int, Any]]:
-        """For each turn but the first, yield the number of these runs that still have a row, and the row numbers."""
+        """Yield, for the second, third, ... row of these runs, the number of runs that have it, and the row numbers."""
         starts, lengths = self.starts[chunk], -self.lengths[chunk]
         for turn in range(1, int(-lengths[0])):
             active = int(lengths.searchsorted(-turn))
@@ -50,7 +50,7 @@ class _Runs:
 
 
 def add_rows(target: Any, index: Any, rows: Any) -> None:
-    """Add each row to the target's row at its index; indices must be in range."""
+    """Add each row to the row of `target` at its index; indices must be in range."""
     width = target.shape[1]
     if rows.size <= _FEW or width < _NARROW:
         _add_elements(target, index, rows)
@@ -70,11 +70,11 @@ def add_rows(target: Any, index: Any, rows: Any) -> None:
 
 
 def place_largest(target: Any, index: Any, rows: Any) -> None:
-    """Write, for each index and column, the number of the row with the first largest element; NaN counts as the largest."""
+    """Write the row number of the first maximum of each index and column to `target`; NaN counts as the maximum."""
     runs = _Runs(index, rows, len(target) + 1)
     for chunk in chunks(len(runs.places), 4 * target.shape[1]):
         largest = rows.take(runs.places_of_rows(runs.starts[chunk]), 0)
-        found = np.zeros(largest.shape, np.int32)  # the turn of the maximum so far
+        found = np.zeros(largest.shape, np.int32)  # position of the running maximum in its run
         for turn, (active, places) in enumerate(runs.turns(chunk), 1):
             part, best, at = rows.take(places, 0), largest[:active], found[:active]
             better = part > best
@@ -87,14 +87,14 @@ def place_largest(target: Any, index: Any, rows: Any) -> None:
 
 
 def _add_run(place: Any, rows: Any, chosen: Any) -> None:
-    """Add all rows, or the chosen ones, to one row of the target."""
+    """Add all rows, or the rows numbered `chosen`, to one row of the target."""
     for chunk in chunks(len(rows) if chosen is None else len(chosen), 2 * place.size):
         part = rows[chunk] if chosen is None else rows.take(chosen[chunk], 0)
         np.add.reduce(np.concatenate([place[None], part], dtype=place.dtype), 0, None, place)
 
 
 def _stable_order(index: Any, count: int) -> Any:
-    """Like `index.argsort(kind="stable")`: sorts integers that end in their position, for which NumPy is vectorized."""
+    """Like `index.argsort(kind="stable")`, by sorting integers that contain value and position, which NumPy vectorizes."""
     bits = len(index).bit_length()
     if count.bit_length() + bits > 63:
         return index.argsort(kind="stable")
@@ -105,7 +105,7 @@ def _stable_order(index: Any, count: int) -> Any:
 
 
 def _add_elements(target: Any, index: Any, rows: Any) -> None:
-    width, flat = target.shape[1], target.reshape(-1)  # `np.add.at` has a fast loop for single elements
+    width, flat = target.shape[1], target.reshape(-1)  # flat because `np.add.at` has a fast loop for single elements
     columns, step = np.arange(width), max(_AT_ONCE // max(width, 1), 1)
     for start in range(0, len(index), step):
         chunk = slice(start, start + step)

@@ -1,6 +1,6 @@
-"""Kernels with contiguous (row-major) results, as in PyTorch.
+"""Kernels that return contiguous (row-major) results, as in PyTorch.
 
-NumPy's results have the memory order of the arguments. In PyTorch only elementwise operations behave like that. Most others
+NumPy's results have the memory order of the arguments.  In PyTorch only elementwise operations behave like that; most others
 return contiguous tensors, and programs rely on it when they call `view`.
 """
 
@@ -35,7 +35,7 @@ for _name in ("cumprod", "cumsum", "logcumsumexp", "logsumexp", "masked_fill", "
 
 
 def _of_images(array: Any) -> bool:
-    """Whether the strides are those of channels-last memory, or of a slice of it."""
+    """Whether the strides are those of channels-last memory, or of a slice of such memory."""
     if array.ndim not in (4, 5):
         return False
     least = 0

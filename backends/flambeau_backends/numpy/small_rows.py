@@ -1,9 +1,9 @@
 """Fast paths for small arrays: softmax, moments and normalization of rows by products with cached matrices.
 
-On a few numbers, a reduction along a dimension, or a ufunc that broadcasts a row or column, takes three times as long as a
-product of two small matrices or a ufunc of two arrays of equal shape. Therefore row sums are products with a matrix of ones,
-which repeats the sum for every element of the row. Means are also subtracted by a product. A column is broadcast by
-multiplying it with a row of ones.
+For few numbers, a reduction along a dimension, or a ufunc that broadcasts a row or column, takes three times as long as a product
+of two small matrices or a ufunc of two arrays of equal shape.  So row sums are products with a matrix of ones, which repeats the
+sum for every element of the row; means are also subtracted by a product; and a column is broadcast by multiplying it with a row
+of ones.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from .constants import number, ones
 
 __all__ = ["are_small", "as_rows", "log_softmax", "log_sums", "means", "normalize", "softmax", "variances"]
 
-_ELEMENTS, _LENGTH = 512, 32  # maximum elements and row length for which this is faster
-_SAFE, _EXACT = 40.0**2, 24.0**2  # limits on sums of squares, which bound each element's square: see kernels_softmax.py
+_ELEMENTS, _LENGTH = 512, 32  # maximum number of elements and row length for which the fast paths are used
+_SAFE, _EXACT = 40.0**2, 24.0**2  # limits on the sum of squares, which bounds each element's square: see kernels_softmax.py
 
 
 def are_small(size: int, length: int) -> bool:
-    """Whether arrays of this size, with rows of this length, are small enough."""
+    """Whether arrays with this number of elements and row length are small enough for the fast paths."""
     return 0 < size <= _ELEMENTS and length <= _LENGTH
 
 
 def as_rows(array: Any, dim: int) -> Any:
-    """The array as a matrix with rows along `dim`; None unless that is the last dimension and the array is small."""
+    """Return a small array as a matrix with rows along `dim`; None if it is not small or `dim` is not the last dimension."""
     shape = array.shape
     if (dim != -1 and dim != len(shape) - 1) or not shape or shape[-1] > _LENGTH or not 0 < array.size <= _ELEMENTS:
         return None
@@ -39,8 +39,8 @@ def as_rows(array: Any, dim: int) -> Any:
 _square_of_ones = lru_cache(64)(lambda length, dtype: np.ones((length, length), dtype))
 _row_of_ones = lru_cache(64)(lambda length, dtype: np.ones((1, length), dtype))
 _averaging = lru_cache(64)(lambda length, dtype: np.full((length, 1), 1 / length, dtype))
-_centring = lru_cache(64)(lambda length: np.eye(length) - 1 / length)  # row @ matrix subtracts the row's mean
-# `length` times that: the integer multiples of float32 are summed exactly, so that equal elements give deviations of exactly 0.
+_centring = lru_cache(64)(lambda length: np.eye(length) - 1 / length)  # `row @ matrix` subtracts the row's mean
+# `length` times the centring matrix: sums of integer multiples of float32 are exact, so equal elements have deviations of 0.
 _deviating = lru_cache(64)(lambda length: length * np.eye(length) - 1)
 _dividing = lru_cache(64)(lambda length, divisor: np.full(length, 1 / (divisor * length**2) if divisor > 0 else np.nan))
 
@@ -49,13 +49,13 @@ _dividing = lru_cache(64)(lambda length, divisor: np.full(length, 1 / (divisor *
 
 
 def _squares(rows: Any) -> Any:
-    """Return the sum of all squares."""
+    """Return the sum of the squares of all elements."""
     flat = rows.ravel()
     return flat.dot(flat)  # less overhead than `vdot`
 
 
 def softmax(rows: Any) -> Any:
-    """Return None if exponentials might overflow."""
+    """Compute the softmax of rows; return None if exponentials might overflow."""
     if not _squares(rows) < _SAFE:
         return None
     powers = np.exp(rows)
@@ -64,7 +64,7 @@ def softmax(rows: Any) -> Any:
 
 
 def log_softmax(rows: Any) -> Any:
-    """Return None if the sum of exponentials might be too imprecise for its logarithm."""
+    """Compute the log-softmax of rows; return None if the sum of exponentials might be too imprecise."""
     if not _squares(rows) < _EXACT:
         return None
     sums = np.exp(rows).dot(_square_of_ones(rows.shape[1], rows.dtype))
@@ -72,7 +72,7 @@ def log_softmax(rows: Any) -> Any:
 
 
 def log_sums(rows: Any) -> Any:
-    """Return `(2, rows)`: zeros (the shifts), and log-sum-exp of each row; None under the condition of `log_softmax`."""
+    """Return `(2, rows)`: zeros (no shift subtracted), and each row's log-sum-exp; None if that might be too imprecise."""
     if not _squares(rows) < _EXACT:
         return None
     result = np.zeros((2, len(rows)), rows.dtype)
@@ -84,18 +84,18 @@ def log_sums(rows: Any) -> Any:
 
 
 def variances(rows: Any, divisor: float) -> Any:
-    """Return the sum of squared deviations of each row over `divisor`, in float64."""
+    """Compute the sum of squared deviations of each row divided by `divisor`, in float64."""
     deviations = rows.dot(_deviating(rows.shape[1]))
     return np.multiply(deviations, deviations, deviations).dot(_dividing(rows.shape[1], divisor))
 
 
 def means(rows: Any) -> Any:
-    """The mean of each row, as a column."""
+    """Return the mean of each row, as a column."""
     return rows.dot(_averaging(rows.shape[1], rows.dtype))
 
 
 def normalize(rows: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any]:
-    """Return `(x - mean) / sqrt(var + eps) * weight + bias` of each row, and the inverse standard deviations."""
+    """Compute `(x - mean) / sqrt(var + eps) * weight + bias` for each row, and return the inverse standard deviations as well."""
     length, dtype = rows.shape[1], rows.dtype
     centred = rows.dot(_centring(length)).astype(dtype)
     scale = means(np.multiply(centred, centred))

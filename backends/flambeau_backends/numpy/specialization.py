@@ -1,7 +1,7 @@
-"""Replace kernels by faster functions for known shapes and dtypes, in the steps that `torch.compile` captures.
+"""Faster functions in place of kernels, for the fixed shapes and dtypes of programs that `torch.compile` records.
 
-A captured step calls each kernel with the same shapes again and again. Decisions that depend on them are made once, and the
-program calls the remaining function. A step runs entirely inside `without_warnings`, so these functions need not be wrapped.
+A recorded program calls each kernel with the same shapes repeatedly.  Decisions that depend on them are made once, and the
+program calls the selected function.  It runs entirely inside `without_warnings`, so these functions need not be wrapped.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["specialize"]
 
 Kernel = Callable[..., Any]
 
-_SMALL = 1 << 16  # elements above which call overhead is negligible
+_SMALL = 1 << 16  # number of elements above which call overhead is negligible
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 _COMPARISONS = {
     (np.equal, operator.eq): np.equal, (np.not_equal, operator.ne): np.not_equal, (np.less, operator.lt): np.less,
@@ -31,7 +31,7 @@ _COMPARISONS = {
 
 
 def specialize(kernel: Kernel, args: tuple[Any, ...]) -> Kernel | None:
-    """Return a faster function than a kernel for such arguments, or None.
+    """Return a function that is faster than the kernel for such arguments, or None.
 
     Args:
         kernel: a kernel, or a function of NumPy.

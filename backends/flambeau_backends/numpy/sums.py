@@ -1,7 +1,7 @@
-"""Sums that stay accurate over long dimensions.
+"""Sums that remain accurate over long dimensions.
 
-NumPy uses pairwise summation along the contiguous dimension and adds sequentially along any other: the sum of a million
-float32 numbers down a column loses four digits. Here long dimensions are split into blocks, which are summed recursively.
+NumPy uses pairwise summation along the contiguous dimension and adds sequentially along any other: a column sum of a million
+float32 numbers loses four digits.  Here long dimensions are split into blocks, which are summed recursively.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from .threads import serially
 
 __all__ = ["column_sums", "total", "weighted_column_sums"]
 
-_SMALL = 1 << 13  # elements up to which NumPy's sum is accurate enough
-_MANY = 1 << 16  # elements above which products with ones pay
-_RUN = 256  # sequential additions that are still accurate enough
+_SMALL = 1 << 13  # number of elements up to which NumPy's sum is accurate enough
+_MANY = 1 << 16  # number of elements from which products with ones are faster
+_RUN = 256  # number of sequential additions that are accurate enough
 _ROW = 8 * _RUN  # the same for a row, because BLAS keeps at least eight partial sums
 _NARROW = 16
 _OF_BLAS = (np.dtype(np.float32), np.dtype(np.float64))
@@ -33,7 +33,7 @@ _add = np.add.reduce
 
 
 def total(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    """Return the sum over dimensions (None: all)."""
+    """Compute the sum over dimensions (None: all)."""
     axes = axis_of(dim, input)
     if input.size < _SMALL or input.dtype.kind not in "fc":
         return in_rows(_add(input, axes, None, None, keepdim))
@@ -47,7 +47,7 @@ def total(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
 
 
 def _without_repetitions(input: Any, summed: set[int]) -> Any:
-    """Replace repeated elements of expanded dimensions by one element times their number."""
+    """Replace the repeated elements of expanded dimensions by one element times their number."""
     if 0 not in input.strides:
         return input
     repeated = [dim for dim in summed if not input.strides[dim] and input.shape[dim] > 1]
@@ -55,11 +55,11 @@ def _without_repetitions(input: Any, summed: set[int]) -> Any:
     return once * input.dtype.type(prod(input.shape[dim] for dim in repeated)) if repeated else input
 
 
-_SHORT = 64  # row length up to which `einsum`, which has a special loop, sums rows that are not contiguous
+_SHORT = 64  # row length up to which rows that are not contiguous are summed by `einsum`, which has a special loop
 
 
 def _without_rows(input: Any, summed: set[int]) -> Any:
-    """Sum over the trailing summed dimensions by a product with ones, in a third of the time or less."""
+    """Sum over the trailing summed dimensions by a product with ones, which takes a third of the time or less."""
     first = input.ndim
     while first - 1 in summed:
         first -= 1
@@ -75,7 +75,7 @@ def _without_rows(input: Any, summed: set[int]) -> Any:
 
 
 def _row_sums(rows: Any) -> Any:
-    """Return the sum of each row; at most `_ROW` elements are summed in one product."""
+    """Return the sum of each row; one product sums at most `_ROW` elements."""
     length = rows.shape[1]
     if length <= _ROW:
         return rows.dot(ones(length, rows.dtype))
@@ -89,7 +89,7 @@ def _row_sums(rows: Any) -> Any:
 
 
 def _additions(input: Any, summed: set[int]) -> int:
-    """The number of sequential additions in NumPy's sum: over all summed dimensions except contiguous ones."""
+    """Return the number of sequential additions in NumPy's sum: over all summed dimensions except contiguous ones."""
     length, stride = 1, input.itemsize
     order = sorted(range(input.ndim), key=lambda dim: abs(input.strides[dim]))
     together = True
@@ -105,9 +105,9 @@ def _additions(input: Any, summed: set[int]) -> int:
 
 
 def _of_blocks(input: Any, summed: set[int]) -> Any:
-    """Sum over `summed` after splitting the longest of these dimensions into blocks; returns partial sums."""
+    """Split the longest summed dimension into blocks and sum within these; returns partial sums."""
     kept_dims = [dim for dim in range(input.ndim) if dim not in summed]
-    if prod(input.shape[dim] for dim in kept_dims) <= _NARROW:  # few long columns: as rows, NumPy sums them pairwise
+    if prod(input.shape[dim] for dim in kept_dims) <= _NARROW:  # few long columns: transpose them to rows, summed pairwise
         rows = np.ascontiguousarray(input.transpose(*kept_dims, *summed))
         sums = _add(rows.reshape(*rows.shape[: len(kept_dims)], -1), -1)
         return np.expand_dims(sums, tuple(sorted(summed)))
@@ -136,12 +136,12 @@ def sum_(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
 
 
 def column_sums(matrix: Any) -> Any:
-    """Return column sums by products with ones, in half the time."""
+    """Return column sums by products with ones, in half the time of NumPy's sum."""
     return weighted_column_sums(ones(len(matrix), matrix.dtype), matrix)
 
 
 def weighted_column_sums(weights: Any, matrix: Any) -> Any:
-    """Return `weights @ matrix`, for one or several weights per row; at most `_RUN` rows are summed in one product."""
+    """Return `weights @ matrix`, for one or several weights per row; one product sums at most `_RUN` rows."""
     rows, columns = matrix.shape
     if rows <= _RUN:
         return weights.dot(matrix)
@@ -175,7 +175,7 @@ def var(input: Any, dim: Any = None, correction: float = 1, keepdim: bool = Fals
 
 
 def _var_of_few(input: Any, dim: Any, correction: float, keepdim: bool) -> Any:
-    """Like `var`, in float64, with fewer calls, since call overhead dominates for few elements."""
+    """Compute `var` in float64 with fewer calls, whose overhead dominates for few elements."""
     shape, axes = input.shape, axis_of(dim, input)
     length = input.size if axes is None else shape[-1] if axes in (-1, (-1,), len(shape) - 1, (len(shape) - 1,)) else 0
     if length and small_rows.are_small(input.size, length):
@@ -217,7 +217,7 @@ def vector_norm(input: Any, p: float, dim: Any = None, keepdim: bool = False) ->
 
 
 def _leading(input: Any, axes: Any) -> tuple[int, ...] | None:
-    """The lengths of the remaining dimensions if the reduced ones are the last; else None."""
+    """Return the lengths of the remaining dimensions if the reduced ones are the last; else None."""
     if axes is None:
         return ()
     reduced = {axis % input.ndim for axis in (axes if type(axes) is tuple else (axes,))}
@@ -226,7 +226,7 @@ def _leading(input: Any, axes: Any) -> tuple[int, ...] | None:
 
 
 def _squares_of_rows(rows: Any) -> Any:
-    """Return the sum of squares of each row, in float64."""
+    """Return the sum of squares of each row, as float64."""
     length = rows.shape[1]
     whole = length - length % _ROW
     parts = rows[:, :whole].reshape(len(rows), -1, _ROW)
@@ -243,7 +243,7 @@ def nansum(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
 
 # --- products -----------------------------------------------------------------------------------------------------
 
-_PLACES, _FEWEST = 1 << 10, 64  # independent running products: one alone would wait for each multiplication
+_PLACES, _FEWEST = 1 << 10, 64  # most and fewest independent running products; a single one would wait for each multiplication
 
 
 @kernel

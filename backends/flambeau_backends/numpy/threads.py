@@ -1,7 +1,7 @@
-"""The number of threads, and sharing large work between them.
+"""The number of CPU threads, and distribution of large work between threads.
 
-Matrix products use the threads of the OpenBLAS library in NumPy. NumPy's other functions run in the calling thread, but
-release the GIL, so that several threads can each process a part of the arrays.
+Matrix products use the threads of the OpenBLAS library in NumPy.  NumPy's other functions run in the calling thread, but release
+the GIL, so that several threads can each process a part of the arrays.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ __all__ = [
     "set_num_threads", "share",
 ]  # fmt: skip
 
-LARGE = 2_000_000  # elements above which memory-bound work is split between threads; less fits into a core's cache
-HEAVY = 1 << 25  # multiplications above which compute-bound work is split; less is done before a thread has started
-SMALL_PRODUCT = 1 << 18  # multiplications up to which OpenBLAS uses one thread
-_MIDDLE_PRODUCT, _LARGE_PRODUCT = 1 << 20, 1 << 23  # multiplications above which threads pay: if no other work is shared; always
-_LATELY = 100  # after sharing work, the next this many products assume that the program continues to do so
+LARGE = 2_000_000  # elements from which memory-bound work is split between threads; smaller arrays fit into a core's cache
+HEAVY = 1 << 25  # multiplications from which compute-bound work is split; less is done before a thread has started
+SMALL_PRODUCT = 1 << 18  # number of multiplications up to which OpenBLAS uses one thread
+_MIDDLE_PRODUCT, _LARGE_PRODUCT = 1 << 20, 1 << 23  # multiplications from which threads pay if no other work is shared; always
+_LATELY = 100  # number of products after shared work for which the program is assumed to share work again
 
 Number = tuple[Callable[[], int], Callable[[int], None]]  # functions that get and set the number of threads
 
@@ -54,7 +54,7 @@ def _libraries() -> Iterator[ctypes.CDLL]:
 
 @cache
 def _switch() -> Number | None:
-    """OpenBLAS's functions to get and set the number of threads; None if NumPy uses another library."""
+    """Return OpenBLAS's functions that get and set the number of threads; None if NumPy uses another library."""
     for library in _libraries():
         for name in _NAMES:
             if hasattr(library, name.format("set")):
@@ -63,12 +63,12 @@ def _switch() -> Number | None:
 
 
 _followers: list[Callable[[int], None]] = []
-_asked: list[int] = []  # the number set last
-_besides: list[int] = []  # the number of threads for other work, if products are limited to one thread
+_asked: list[int] = []  # the number of threads set last, if any
+_besides: list[int] = []  # the number of threads for other work while products are limited to one thread
 
 
 def follow(setter: Callable[[int], None]) -> None:
-    """Call `setter` whenever the number of threads is set, and now if it has been: for kernels with their own threads."""
+    """Call `setter` now and whenever the number of threads is set; for kernels with their own threads."""
     _followers.append(setter)
     for count in _asked:
         setter(count)
@@ -85,7 +85,7 @@ def get_num_threads() -> int:
 
 
 def keep_products_serial() -> None:
-    """Limit NumPy's matrix products to one thread from now on: for kernels that multiply with their own threads.
+    """Limit NumPy's matrix products to one thread from now on; for kernels that compute products with their own threads.
 
     OpenBLAS's idle threads would spin and compete with those.
     """
@@ -114,7 +114,7 @@ def _set_for_products(count: int) -> None:
 
 
 class _Work:
-    """Parts that threads take one by one, until none is left."""
+    """Parts of work that threads take one at a time until all are done."""
 
     def __init__(self, compute: Callable[[Any], Any], parts: Sequence[Any]) -> None:
         self.compute: Any = compute
@@ -134,13 +134,13 @@ class _Work:
 
 
 class _Team:
-    """Helper threads that share work with the calling thread."""
+    """Helper threads that process parts of work together with the calling thread."""
 
     def __init__(self) -> None:
         self.free = Lock()
         self.size = 0  # number of threads while work is shared, else 0
         self.helpers = 0
-        self.products = _LATELY  # products of medium size since work was last shared
+        self.products = _LATELY  # number of medium-sized products since work was last shared
         self.calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
 
     def shares_other_work(self) -> bool:
@@ -163,14 +163,14 @@ def _help(calls: SimpleQueue[Callable[[], None]]) -> None:
     while True:
         call = calls.get()
         call()
-        del call  # releases the arrays that it refers to
+        del call  # release the arrays that it refers to
 
 
 _team = _Team()
 
 
 def _leave_threads_behind() -> None:
-    """Reset after a fork: the child has no helper threads, but may have inherited a held lock."""
+    """Reset the state after a fork: the child process has no helper threads, but may have inherited a held lock."""
     global _team
     size, _team = _team.size, _Team()
     if size:
@@ -184,7 +184,7 @@ if hasattr(os, "register_at_fork"):
 def serially(compute: Callable[..., Any], *args: Any) -> Any:
     """Call `compute(*args)` with single-threaded matrix products.
 
-    OpenBLAS's threads spin for some 20 ms after a product, and occupy cores that shared work could use.
+    OpenBLAS's threads spin for about 20 ms after a product, and occupy cores that shared work could use.
     """
     team = _team
     if not team.free.acquire(blocking=False):  # inside or next to shared work, where products are already single-threaded
@@ -200,10 +200,10 @@ def serially(compute: Callable[..., Any], *args: Any) -> Any:
 
 
 def product(left: Any, right: Any) -> Any:
-    """Multiply two matrices, with several threads only if they are large or no other work would be disturbed.
+    """Multiply two matrices, with several OpenBLAS threads only if they are large or the program shares no other work.
 
-    OpenBLAS's threads spin for some 20 ms after a product: see `serially`. Programs that share other work multiply with the
-    helper threads.
+    OpenBLAS's threads spin for about 20 ms after a product (see `serially`).  In programs that share other work, the helper
+    threads compute large products.
     """
     work = left.size * right.shape[1]
     if work <= SMALL_PRODUCT:
@@ -227,7 +227,7 @@ def product(left: Any, right: Any) -> Any:
 
 
 def _product_of_integers(left: Any, right: Any) -> Any:
-    """Multiply integer matrices in float64, for which BLAS has a product, if all sums are exactly representable."""
+    """Multiply integer matrices in float64, which BLAS supports, if all sums are exactly representable."""
     extremes = [max(abs(int(array.min())), abs(int(array.max()))) for array in (left, right)]
     if left.dtype != right.dtype or extremes[0] * extremes[1] * len(right) >= 1 << 53:
         return left.dot(right)
@@ -237,7 +237,7 @@ def _product_of_integers(left: Any, right: Any) -> Any:
 def share(compute: Callable[[Any], Any], parts: Sequence[Any], pays: bool = True) -> list[Any]:
     """Call `compute` for each part and return the results in order.
 
-    If it pays, several threads take the parts one by one, so that slower threads do fewer. Matrix products are
+    If `pays`, several threads take parts one at a time, so that slower threads process fewer.  Matrix products inside are
     single-threaded.
     """
     size, team = get_num_threads() if pays and len(parts) > 1 else 1, _team
@@ -250,7 +250,7 @@ def share(compute: Callable[[Any], Any], parts: Sequence[Any], pays: bool = True
         _set_for_products(1)
         team.do(work, size)
         done = sorted((work.done.get() for _ in parts), key=lambda item: item[0])
-        work.compute = None  # releases arrays, since a late thread may hold `work` for a while
+        work.compute = None  # release the arrays, since a late thread may hold `work` for a while
     finally:
         team.size = 0
         _set_for_products(size)
@@ -262,7 +262,7 @@ def share(compute: Callable[[Any], Any], parts: Sequence[Any], pays: bool = True
 
 
 def parts(length: int, most: int, pays: bool) -> list[slice]:
-    """Split `range(length)` into slices of at most `most`; if sharing pays, their number is a multiple of the thread count."""
+    """Split `range(length)` into slices of at most `most`; if `pays`, their number is a multiple of the thread count."""
     count = get_num_threads() if pays else 1
     rounds = -(-length // (max(most, 1) * count))
     step = -(-length // max(rounds * count, 1))

@@ -18,16 +18,16 @@ __all__ = [
 
 Sizes = Sequence[int]
 
-_CACHE = 1 << 18  # elements of windows processed at a time
-_SHARED = 1 << 20  # the same with several threads: larger parts reduce waiting
+_CACHE = 1 << 18  # number of window elements processed at a time by one thread
+_SHARED = 1 << 20  # the same with several threads, as larger parts reduce waiting
 
 
 @dataclass(frozen=True)
 class Geometry:
-    """The sizes of a convolution: per-dimension options, and the weight's shape."""
+    """The sizes of a convolution: batch size, weight shape, output size, and options per dimension."""
 
-    batch: int  # images
-    shape: Sizes  # of the weight: (output channel, input channel in the group, *kernel)
+    batch: int  # number of images
+    shape: Sizes  # weight shape: (output channels, input channels per group, *kernel)
     size: Sizes  # output size
     stride: Sizes
     padding: Sizes
@@ -40,7 +40,7 @@ class Geometry:
 
     @cached_property
     def is_plain(self) -> bool:
-        """Whether it is a 1 x 1 convolution with stride 1 and without padding, so that each element is a window."""
+        """Whether each element is a window: a 1 x 1 kernel with stride 1 and without padding."""
         return prod(self.places) == max(self.stride) == 1 and not any(self.padding)
 
     @cached_property
@@ -50,12 +50,12 @@ class Geometry:
 
     @cached_property
     def elements(self) -> int:
-        """The number of elements of all windows of an image."""
+        """The number of elements of all windows of one image."""
         return self.groups * prod(self.shape[1:]) * prod(self.size)
 
     @cached_property
     def is_heavy(self) -> bool:
-        """Whether there are more weights than elements of all windows."""
+        """Whether the weight has more elements than the windows of all images."""
         return prod(self.shape) > self.batch * self.elements
 
     @cached_property
@@ -64,23 +64,23 @@ class Geometry:
 
     @cached_property
     def is_light(self) -> bool:
-        """Whether the work is so small that it is not split."""
+        """Whether the work is too small to be split."""
         return self.multiplications <= SMALL_PRODUCT and 0 < self.batch * self.elements <= _CACHE
 
     @cached_property
     def joins(self) -> bool:
-        """Whether images have so few windows that one product for all images is faster than one per image, including copies."""
+        """Whether one product for all images, including copies, is faster than one per image: images have few windows."""
         rows, columns = self.shape[0] // self.groups, prod(self.shape[1:])
         return 2 * prod(self.size) * (rows + columns) < rows * columns
 
     @property
     def pays(self) -> bool:
-        """Whether several threads are faster."""
+        """Whether the work is large enough for several threads."""
         return self.multiplications >= HEAVY
 
     @property
     def parts(self) -> list[slice]:
-        """Parts of the batch whose windows fit into the cache, but not smaller than the weight."""
+        """Slices of the batch whose windows fit into the cache, but are not smaller than the weight."""
         if self.is_light:
             return [slice(0, self.batch)]
         most = max(_SHARED if self.pays else _CACHE, prod(self.shape))
@@ -95,7 +95,7 @@ class Geometry:
 
 @lru_cache(256)
 def output_size(space: Sizes, places: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> tuple[int, ...]:
-    """The output size: number of windows along each dimension."""
+    """Return the output size: the number of windows along each dimension."""
     return tuple(
         (n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in zip(space, places, stride, padding, dilation, strict=True)
     )
@@ -106,12 +106,12 @@ def padded_size(space: Sizes, padding: Sizes) -> tuple[int, ...]:
 
 
 def inside(space: Sizes, padding: Sizes) -> tuple[Any, ...]:
-    """The index into padded images that selects the images without padding."""
+    """Return the index that selects the images without padding from padded images."""
     return (..., *(slice(p, p + n) for p, n in zip(padding, space, strict=True)))
 
 
 def padded(images: Any, padding: Sizes) -> Any:
-    """Return the images padded with zeros; unchanged if there is no padding."""
+    """Pad images with zeros along the spatial dimensions; return `images` itself if all paddings are 0."""
     if not any(padding):
         return images
     space = images.shape[2:]
@@ -121,20 +121,20 @@ def padded(images: Any, padding: Sizes) -> Any:
 
 
 def strided(array: Any, shape: Sizes, strides: Sizes) -> Any:
-    """Like `as_strided`, with less overhead if the array is contiguous."""
+    """Like NumPy's `as_strided`, with less overhead if the array is contiguous."""
     if array.flags.c_contiguous:
         return np.ndarray(tuple(shape), array.dtype, array, 0, tuple(strides))
     return np.lib.stride_tricks.as_strided(array, shape, strides)
 
 
 def spots(place: Sizes, g: Geometry) -> tuple[Any, ...]:
-    """The index of the elements under one kernel element in all windows."""
+    """Return the index of the elements under one kernel element in all windows."""
     steps = (slice(p * d, p * d + (n - 1) * s + 1, s) for p, n, s, d in zip(place, g.size, g.stride, g.dilation, strict=True))
     return (..., *steps)
 
 
 def total(arrays: Sequence[Any]) -> Any:
-    """Return the sum of the arrays; overwrites the first."""
+    """Return the sum of the arrays, which overwrites the first one."""
     result = arrays[0]
     for array in arrays[1:]:
         result += array

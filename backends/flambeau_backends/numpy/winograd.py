@@ -1,9 +1,9 @@
 """Winograd convolution of 3 x 3 kernels, with a quarter of the multiplications.
 
-Lavin & Gray (2016), "Fast algorithms for convolutional neural networks", after S. Winograd. The image is split into tiles of 6
-x 6, each giving 4 x 4 results. Tiles and weights are transformed. 36 matrix products, one for each element of a tile, replace
-the convolution, and their results are transformed back. The transforms are products with small matrices. A few tiles are
-processed at a time, so that they stay in the processor's cache.
+The algorithm is that of Lavin & Gray (2016), "Fast algorithms for convolutional neural networks", after S. Winograd.  The image
+is split into tiles of 6 x 6 elements, each giving 4 x 4 results.  Tiles and weights are transformed; 36 matrix products, one for
+each element of a tile, replace the convolution; and their results are transformed back.  The transforms are products with small
+matrices.  A few tiles are processed at a time, so that they stay in the processor's cache.
 """
 
 from __future__ import annotations
@@ -40,24 +40,24 @@ _WEIGHT = np.array(
     np.float32,
 )
 _RESULT = np.array([[1, 1, 1, 1, 1, 0], [0, 1, -1, 2, -2, 0], [0, 1, 1, 4, 4, 0], [0, 1, -1, 8, -8, 1]], np.float32)
-_TILE2, _WEIGHT2, _RESULT2 = (np.kron(matrix, matrix) for matrix in (_TILE, _WEIGHT, _RESULT))  # both dimensions in one product
-_AT_ONCE = 64  # tiles: more would leave the cache, fewer would make the matrices too small
+_TILE2, _WEIGHT2, _RESULT2 = (np.kron(matrix, matrix) for matrix in (_TILE, _WEIGHT, _RESULT))  # transform both dimensions
+_AT_ONCE = 64  # number of tiles processed at a time: more would leave the cache, fewer would make the matrices too small
 
 
 def suits(batch: int, weight_shape: Sizes, size: Sizes, dtype: Any) -> bool:
-    """Whether this is likely to be faster than `conv_rows` and `conv_columns`, for stride 1 and this output size."""
+    """Whether Winograd is likely to be faster than `conv_rows` and `conv_columns`, for stride 1 and this output size."""
     if weight_shape[0] < 16 or weight_shape[1] < 16 or dtype != np.float32:
         return False
     return min(size) >= 4 and batch * -(-size[0] // 4) * -(-size[1] // 4) >= 32  # tiles
 
 
 def _tiles(size: Sizes) -> tuple[int, int]:
-    """The number of rows and columns of tiles that cover an output image."""
+    """Return the number of rows and columns of tiles that cover an output image."""
     return -(-size[0] // 4), -(-size[1] // 4)
 
 
 def _blocks(batch: int, tiles: Sizes, most: int, pays: bool) -> list[tuple[slice, slice]]:
-    """Blocks of several images, or of several rows of tiles of one image, with at most `most` tiles each."""
+    """Return blocks of several images, or of several rows of tiles of one image, with at most `most` tiles each."""
     if tiles[0] * tiles[1] <= most:
         return [(part, slice(0, tiles[0])) for part in parts(batch, most // (tiles[0] * tiles[1]), pays)]
     rows = parts(tiles[0], most // tiles[1], pays)
@@ -65,12 +65,12 @@ def _blocks(batch: int, tiles: Sizes, most: int, pays: bool) -> list[tuple[slice
 
 
 def _pays(input: Any, outputs: int, tiles: Sizes) -> bool:
-    """Whether several threads are faster."""
+    """Whether the work is large enough for several threads."""
     return 36 * len(input) * tiles[0] * tiles[1] * input.shape[1] * outputs >= HEAVY
 
 
 def _channels_last(images: Any, first: int, shape: Sizes, left: int = 0) -> Any:
-    """Rows of the images from `first` on, channels last, zero-padded; the result has shape `(batch, *shape, channels)`."""
+    """Return rows of the images from `first` on, zero-padded, as `(batch, *shape, channels)`."""
     result = np.zeros((len(images), *shape, images.shape[1]), np.float32)
     start, stop = max(first, 0), min(first + shape[0], images.shape[2])
     result[:, start - first : stop - first, left : left + images.shape[3]] = images[:, :, start:stop].transpose(0, 2, 3, 1)
@@ -78,7 +78,7 @@ def _channels_last(images: Any, first: int, shape: Sizes, left: int = 0) -> Any:
 
 
 def _input_tiles(images: Any, padding: Sizes, rows: slice, across: int) -> Any:
-    """Return the transformed tiles of some rows of tiles: `(36, tile, channel)`."""
+    """Return the transformed input tiles of some rows of tiles, as `(36, tile, channel)`."""
     down = rows.stop - rows.start
     padded = _channels_last(images, 4 * rows.start - padding[0], (4 * down + 2, 4 * across + 2), padding[1])
     sample, row, column, channel = padded.strides
@@ -88,7 +88,7 @@ def _input_tiles(images: Any, padding: Sizes, rows: slice, across: int) -> Any:
 
 
 def _gradient_tiles(grads: Any, rows: slice, across: int) -> Any:
-    """Return the transformed tiles of the output's gradient: `(36, tile, output channel)`."""
+    """Return the transformed tiles of the output's gradient, as `(36, tile, output channel)`."""
     down, outputs = rows.stop - rows.start, grads.shape[1]
     whole = _channels_last(grads, 4 * rows.start, (4 * down, 4 * across))
     blocks = whole.reshape(-1, down, 4, across, 4, outputs).transpose(2, 4, 0, 1, 3, 5)
@@ -96,7 +96,7 @@ def _gradient_tiles(grads: Any, rows: slice, across: int) -> Any:
 
 
 def _weights(weight: Any) -> Any:
-    """Return the transformed weights: `(36, channel, output channel)`."""
+    """Return the transformed weights, as `(36, channel, output channel)`."""
     outputs, channels = weight.shape[:2]
     result = np.empty((36, channels, outputs), np.float32)
 
@@ -144,7 +144,7 @@ def weight_gradient(grad: Any, input: Any, padding: Sizes) -> Any:
             accumulated = products if accumulated is None else np.add(accumulated, products, accumulated)
         return accumulated.reshape(36, -1).T @ _WEIGHT2
 
-    if batch * tiles[0] * tiles[1] < outputs:  # more weights than tiles: transforming tiles twice is cheaper than summing weights
+    if batch * tiles[0] * tiles[1] < outputs:  # few tiles: transforming them twice is cheaper than summing large gradients
         blocks = _blocks(batch, tiles, most, False)
         grad_weight = np.concatenate(share(lambda part: compute(grad[:, part], blocks), parts(outputs, outputs, pays), pays))
     else:

@@ -1,7 +1,7 @@
-"""The words of MT19937 (Matsumoto & Nishimura 1998), drawn ahead of use.
+"""A buffer of the words of MT19937 (Matsumoto & Nishimura 1998), drawn ahead of use.
 
-A NumPy call costs as much as hundreds of words, so small requests are served from a buffer (the window) that is drawn in one
-call. Uniform and normal values are also computed for the whole window when first requested, for every possible start of a
+A NumPy call costs as much as drawing hundreds of words, so small requests are served from a buffer (the window) that is drawn in
+one call.  Uniform and normal values are also computed for the whole window on the first request, for every possible start of a
 block.
 """
 
@@ -19,8 +19,8 @@ from . import box_muller
 
 __all__ = ["MANY", "WordBuffer", "singles"]
 
-MANY = 1 << 10  # larger requests are drawn directly
-_LEAST, _MOST = 1 << 8, 1 << 14  # words in a window: at first, and at most, after continued use
+MANY = 1 << 10  # number of words above which a request is drawn directly
+_LEAST, _MOST = 1 << 8, 1 << 14  # number of words in a window: initially, and at most, after continued use
 _MASK, _SCALE, _ZERO = np.array(2**24 - 1, np.uint32), np.array(2.0**-24, np.float32), np.array(0, np.float32)
 
 
@@ -32,7 +32,7 @@ def singles(words: Any) -> Any:
 
 
 def _normal_pairs(unit: Any) -> Any:
-    """For each uniform value but the last 8, the two normal values from its radius and the angle 8 values later, alternating."""
+    """Return two normal values for each uniform one but the last 8: its radius times cos and sin of the angle 8 places later."""
     radius, directions = box_muller.radii(unit[:-8].copy()), box_muller.directions(unit[8:].copy())
     values = np.empty((len(radius), 2), np.float32)
     for part, direction in enumerate(directions):
@@ -43,7 +43,7 @@ def _normal_pairs(unit: Any) -> Any:
 
 @lru_cache(64)
 def _places_of_blocks(shape: tuple[int, ...]) -> Any:
-    """The indices in `_normal_pairs` of an array's values: blocks of 16 have 8 cosines, then 8 sines."""
+    """Return the indices, in `_normal_pairs`, of the values of an array: blocks of 16 have 8 cosines, then 8 sines."""
     count = math.prod(shape)
     value = np.arange(count)
     block = value // 16
@@ -56,11 +56,11 @@ def _places_of_blocks(shape: tuple[int, ...]) -> Any:
 
 
 class WordBuffer:
-    """The engine of a random stream."""
+    """The random engine of a stream, with a buffer of words drawn ahead."""
 
     def __init__(self) -> None:
         self._bits = np.random.MT19937(0)
-        self._scout = np.random.MT19937(0)  # finds the engine's state at the current position in the window
+        self._scout = np.random.MT19937(0)  # a second engine that computes the state at the current position in the window
         self._seeder = np.random.RandomState(self._bits)
         self._wide = np.random.Generator(self._bits)
         self._lock = Lock()  # threads may share a stream
@@ -72,7 +72,7 @@ class WordBuffer:
 
     def _forget(self) -> None:
         self._window = np.empty(0, np.uint32)
-        self._at = 0  # number of used words
+        self._at = 0  # number of words of the window that have been used
         self._starts: list[tuple[int, Any]] = []  # positions in the window, with the engine's state there
         self._uniform: Any = None  # the window's words as uniform values, or None
         self._normal: Any = None  # the window's normal values, or None
@@ -85,7 +85,7 @@ class WordBuffer:
 
     @property
     def state(self) -> tuple[Any, int]:
-        """The engine's key of 624 words, and the number of its used words."""
+        """The engine's key of 624 words, and the number of words of it that have been used."""
         with self._lock:
             return self._engine()
 
@@ -109,7 +109,7 @@ class WordBuffer:
         self._bits.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": position}}
 
     def advance(self, fill: Callable[[Any, int], int]) -> None:
-        """Let `fill(key, position)` consume words: it modifies the key and returns the new position."""
+        """Call `fill(key, position)`, which consumes words: it modifies the key and returns the new position."""
         with self._lock:
             key, position = self._engine()
             self._move(key, fill(key, position))
@@ -130,16 +130,16 @@ class WordBuffer:
             return self._window[at : at + count]
 
     def take_wide(self, count: int) -> Any:
-        """Return the next `count` 64-bit words, each made of two words with the high one first."""
+        """Return the next `count` 64-bit words, each made of two 32-bit words, the high one first."""
         if 2 * count > MANY:
             with self._lock:
-                if self._at == len(self._window):  # NumPy's own 64-bit words, which have more call overhead
+                if self._at == len(self._window):  # an empty window: NumPy's 64-bit words have more call overhead, but are faster
                     self._forget()
                     return self._wide.integers(0, 2**64, count, np.uint64)
         return self.take(2 * count).astype(">u4").view(">u8").astype(np.uint64)
 
     def uniform(self, count: int) -> Any:
-        """Return at most `MANY` values of `singles`."""
+        """Return `count` uniform float32 values on [0, 1), at most `MANY`."""
         with self._lock:
             at = self._at
             if at + count > len(self._window):
@@ -162,7 +162,7 @@ class WordBuffer:
             return self._normal[2 * at :][_places_of_blocks(shape)]
 
     def _draw_ahead(self, count: int) -> int:
-        """Extend the rest of the window to at least `count` words; returns the position in the new window, 0."""
+        """Extend the rest of the window to at least `count` words; return the position in the new window, 0."""
         at, rest = self._at, self._window[self._at :]
         starts = [(place - at, state) for place, state in self._starts]
         passed = [entry for entry in starts if entry[0] <= 0][-1:]

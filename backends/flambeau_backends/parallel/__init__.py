@@ -1,7 +1,7 @@
-"""Collectives among the devices of a process: broadcast, scatter, gather, reduce, and running functions on all devices.
+"""Collectives among the devices of one process: broadcast, scatter, gather, reduce, and running functions on all devices.
 
-`collectives("cpu")` and `collectives("cuda")` are returned from the hook `flambeau_collectives` by the backends of these
-device types. They work on tensors without history; callers add autograd.
+The NumPy and CuPy backends return `collectives("cpu")` and `collectives("cuda")` from the hook `flambeau_collectives`.  They take
+and return tensors without autograd history; callers add autograd.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["Collectives", "collectives"]
 
 @cache
 def collectives(device_type: str) -> Collectives:
-    """Return the collectives of a device type: NCCL's on CUDA if installed, else copies between devices."""
+    """Return the collectives of a device type: by NCCL on CUDA if installed, else by copies between devices."""
     if device_type == "cuda":
         from . import nccl
 

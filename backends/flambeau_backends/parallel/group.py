@@ -1,4 +1,4 @@
-"""Collectives that copy from device to device."""
+"""Collectives by copies from device to device."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Collectives"]
 class Collectives:
     """Collective operations on devices of one type.
 
-    Arguments and results have no autograd history. `devices` may contain a device twice.
+    Arguments and results have no autograd history.  `devices` may contain a device more than once.
 
     >>> Collectives("cpu").broadcast([torch.ones(2)], [torch.device("cpu")])
     [[tensor([1., 1.])]]
@@ -27,24 +27,24 @@ class Collectives:
         self.device_type = device_type
 
     def devices(self) -> list[device]:
-        """Return all devices of the type."""
+        """Return all devices of this type."""
         return [device(self.device_type, index) for index in range(backend.for_device_type(self.device_type).device_count())]
 
     def run(self, calls: Sequence[Callable[[], Any]], devices: Sequence[device]) -> list[Any]:
-        """Run each call on its device, concurrently; return the results, with an exception in place of each that failed."""
+        """Run each call concurrently on its device; return the results, or the exception of a failed call in its place."""
         return run_on(devices, calls)
 
     def broadcast(self, tensors: Sequence[Tensor], devices: Sequence[device]) -> list[list[Tensor]]:
-        """Return, for each device, copies of all tensors; tensors already there are not copied."""
+        """Return copies of all tensors for each device; tensors that are already there are not copied."""
         return [[tensor.to(place) for tensor in tensors] for place in devices]
 
     def scatter(
         self, tensor: Tensor, devices: Sequence[device], sizes: Sequence[int] | None = None, dim: int = 0
     ) -> list[Tensor]:
-        """Split a tensor into a chunk for each device, of these sizes or as even as possible; fewer if the tensor is short.
+        """Split a tensor into one chunk per device, of the given sizes or as even as possible; fewer if the tensor is short.
 
         Raises:
-            RuntimeError: the sizes do not add up to the tensor's.
+            RuntimeError: the sizes do not match the devices, or do not add up to the tensor's size.
         """
         if sizes is None:
             parts = tensor.chunk(len(devices), dim)
@@ -62,10 +62,10 @@ class Collectives:
         return torch.cat([tensor.to(destination) for tensor in tensors], dim)
 
     def reduce_add(self, tensors: Sequence[Tensor], destination: device) -> Tensor:
-        """Sum the tensors of all devices on one device, always in the same order."""
+        """Sum the tensors of all devices on one device, in their order, so that rounding is reproducible."""
         return reduce(torch.add, [tensor.to(destination) for tensor in tensors])
 
     def all_reduce(self, tensors: Sequence[Tensor]) -> list[Tensor]:
-        """Return the sum of the tensors, on the device of each."""
+        """Return the sum of the tensors on each tensor's device."""
         total = self.reduce_add(tensors, tensors[0].device)
         return [total.to(tensor.device) for tensor in tensors]

@@ -1,4 +1,4 @@
-"""Collectives by NCCL, which uses all devices concurrently, and NVLink if present."""
+"""Collectives by NCCL, which uses all devices concurrently, and NVLink if available."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["NcclCollectives", "is_available"]
 
 
 def is_available() -> bool:
-    """Whether CuPy finds NCCL."""
+    """Whether CuPy is built with NCCL."""
     try:
         from cupy.cuda import nccl
     except ImportError:
@@ -23,7 +23,7 @@ def is_available() -> bool:
 
 
 class NcclCollectives(Collectives):
-    """Sums and broadcasts among distinct devices by NCCL; everything else copies from device to device."""
+    """Collectives that sum and broadcast among distinct devices by NCCL; the others copy from device to device."""
 
     def __init__(self, device_type: str) -> None:
         super().__init__(device_type)
@@ -74,11 +74,11 @@ class NcclCollectives(Collectives):
         return results
 
     def _serves(self, tensors: Sequence[Tensor], devices: Sequence[device]) -> bool:
-        """Whether NCCL supports the call: it requires several distinct devices, and supported dtypes."""
+        """Whether NCCL supports the call: several distinct devices, and supported dtypes."""
         return len(set(devices)) == len(devices) > 1 and all(tensor.dtype in _kinds() for tensor in tensors)
 
     def _together(self, tensors: Sequence[Tensor], call: Callable[..., Any], results: Sequence[Tensor]) -> None:
-        """Run `call(communicator, address, result address, count, dtype constant, stream)` on every device as one NCCL group."""
+        """Run `call(communicator, address, result address, count, NCCL dtype, stream)` on every device, as one NCCL group."""
         from cupy.cuda import Device, get_current_stream, nccl
 
         indices = tuple(tensor.device.index or 0 for tensor in tensors)
@@ -107,7 +107,7 @@ def _sum() -> int:
 
 
 def _kinds() -> dict[Any, int]:
-    """NCCL's constant for each dtype."""
+    """Return NCCL's constant for each supported dtype."""
     from cupy.cuda import nccl
 
     return {

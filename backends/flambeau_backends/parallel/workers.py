@@ -1,4 +1,4 @@
-"""One permanent thread per device, because libraries keep handles, caches and the current device per thread."""
+"""One permanent thread per device, because libraries store handles, caches and the current device per thread."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Worker", "run_on", "worker"]
 
 
 class Worker:
-    """The thread of one device.  Calls run with that device as the current one, and in a copy of the caller's context."""
+    """The thread of one device.  It runs calls with that device current, in a copy of the caller's context."""
 
     def __init__(self, place: device) -> None:
         self._guard = backends.for_device_type(place.type).guard
@@ -27,7 +27,7 @@ class Worker:
         self._thread.start()
 
     def submit(self, call: Callable[[], Any]) -> Future[Any]:
-        """Run `call` in the thread; immediately if this is that thread, which would otherwise wait for itself."""
+        """Run `call` in the thread; immediately if the caller is that thread, which would otherwise wait for itself."""
         future: Future[Any] = Future()
         context = copy_context()
         task = future, lambda: context.run(call)
@@ -55,7 +55,7 @@ _lock = threading.Lock()
 
 
 def worker(place: device) -> Worker:
-    """Return the worker of a device, creating it at first use."""
+    """Return the worker of a device, creating it on first use."""
     key = place.type, place.index or 0
     with _lock:
         if key not in _workers:
@@ -64,10 +64,10 @@ def worker(place: device) -> Worker:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_workers.clear)  # the parent's threads do not exist in a forked process
+    os.register_at_fork(after_in_child=_workers.clear)  # a forked process does not have the parent's threads
 
 
 def run_on(devices: Sequence[device], calls: Sequence[Callable[[], Any]]) -> list[Any]:
-    """Run each call on its device, concurrently; return results in order, with an exception in place of each that failed."""
+    """Run each call concurrently on its device; return results in order, or the exception of a failed call in its place."""
     futures = [worker(place).submit(call) for place, call in zip(devices, calls, strict=True)]
     return [future.exception() or future.result() for future in futures]

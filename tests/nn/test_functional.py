@@ -525,6 +525,30 @@ def test_grid_sample_gradients(mode, padding_mode):
     assert torch.autograd.gradcheck(lambda x, g: F.grid_sample(x, g, mode, padding_mode, align_corners=False), (x, grid))
 
 
+@pytest.mark.parametrize("coordinate", [math.nan, math.inf, -math.inf, 1e30])
+@pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])
+@pytest.mark.parametrize("padding_mode", ["zeros", "border", "reflection"])
+def test_grid_sample_at_points_without_an_index(coordinate, mode, padding_mode):
+    """Coordinates that no integer represents: NaN where a weight is NaN, else the padding or the pixel at 0."""
+    grid = torch.zeros(1, 1, 2, 2)
+    grid[0, 0, 0, 0] = coordinate
+    result = F.grid_sample(torch.arange(16.0).reshape(1, 1, 4, 4), grid, mode, padding_mode, align_corners=False).flatten()
+    far = coordinate == 1e30
+    expected = {
+        ("bilinear", "zeros"): 0.0 if far else math.nan,
+        ("bilinear", "border"): 9.0 if coordinate > 0 else 6.0,
+        ("bilinear", "reflection"): 6.0,
+        ("nearest", "zeros"): 0.0,
+        ("nearest", "border"): 11.0 if coordinate > 0 else 8.0,
+        ("nearest", "reflection"): 8.0,
+        ("bicubic", "zeros"): 0.0 if far else math.nan,
+        ("bicubic", "border"): 9.0 if far else math.nan,
+        ("bicubic", "reflection"): 6.0 if far else math.nan,
+    }[mode, padding_mode]
+    np.testing.assert_array_equal(result[0].item(), expected)
+    assert result[1].item() == {"nearest": 10.0}.get(mode, 7.5)
+
+
 def test_grid_sample_without_align_corners_warns():
     with pytest.warns(UserWarning, match="align_corners=False since 1.3.0"):
         F.grid_sample(torch.ones(1, 1, 2, 2), torch.zeros(1, 1, 1, 2))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
-from math import prod
 
 import flambeau as torch
 from flambeau import Tensor
@@ -148,7 +148,7 @@ def _sample(input: Tensor, grid: Tensor, mode: str, padding_mode: str, align_cor
         return _weighted(input, [_cubic(x, n, padding_mode, align_corners) for x, n in zip(places, space, strict=True)])
     places = [_clipped(x, length, padding_mode, align_corners) for x, length in zip(places, space, strict=True)]
     if mode == "nearest":
-        nearest = [[(x.round(), torch.ones_like(x))] for x in places]
+        nearest = [[(x.round().nan_to_num(-1.0), torch.ones_like(x))] for x in places]  # NaN is outside
         return tied(_weighted(with_tied_gradient(input), nearest), with_tied_gradient(grid))
     return _weighted(input, [_linear(x) for x in places])
 
@@ -168,7 +168,7 @@ def _cubic(x: Tensor, length: int, padding_mode: str, align_corners: bool) -> li
 def _weighted(input: Tensor, neighbours: Sequence[Sequence[_Neighbour]]) -> Tensor:
     """Sum the weighted neighbouring pixels of each point over all combinations of dimensions; pixels outside count as zero."""
     batch, channels, *space = input.shape
-    count = prod(space)
+    count = math.prod(space)
     along = [
         [(_to_indices(place, length, count), weight) for place, weight in options]
         for options, length in zip(neighbours, space, strict=True)
@@ -180,16 +180,18 @@ def _weighted(input: Tensor, neighbours: Sequence[Sequence[_Neighbour]]) -> Tens
         index.append(flat)
         weights.append(weight)
     points = index[0].shape[1:]
-    shape = (batch, len(index), prod(points))
+    shape = (batch, len(index), math.prod(points))
     pixels = input.reshape(batch, channels, count)
     sums = weighted_pixels(pixels, torch.stack(weights, 1).reshape(shape), torch.stack(index, 1).reshape(shape))
     return sums.reshape(batch, channels, *points)
 
 
 def _to_indices(place: Tensor, length: int, far: int) -> Tensor:
-    """Clamp coordinates and convert them to integers; `far`, the number of pixels, is subtracted from those outside."""
-    inside = (place >= 0) & (place <= length - 1)
-    return place.detach().clamp(0, length - 1).long() + (inside.long() - 1) * far
+    """Convert coordinates to integers; those outside become `-far`, where `far` is the number of pixels."""
+    place = place.detach()
+    outside = (place < 0) | (place > length - 1)
+    place = torch.where(outside, 0.0, place).nan_to_num(0.0)  # NaN, whose weight is NaN as well, takes the first pixel
+    return place.long() - outside.long() * far
 
 
 def _check_grid(input: Tensor, grid: Tensor, mode: str) -> None:
@@ -226,7 +228,9 @@ def _clipped(x: Tensor, length: int, padding_mode: str, align_corners: bool) -> 
     if padding_mode == "reflection":
         low, high = (0.0, length - 1.0) if align_corners else (-0.5, length - 0.5)
         x = _reflected(x, low, high)
-    return x if padding_mode == "zeros" else x.clamp(0, length - 1)
+    if padding_mode == "zeros":
+        return torch.where(x.isinf(), math.nan, x)  # the weights of an infinite coordinate are NaN
+    return torch.where(x > 0, x, 0.0).clamp(max=length - 1)  # PyTorch samples NaN at 0
 
 
 def _reflected(x: Tensor, low: float, high: float) -> Tensor:

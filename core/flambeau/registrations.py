@@ -65,7 +65,12 @@ def _attach_named(**methods: Any) -> None:
 
 
 _attach_named(backward=backward_method, conj=conj, volatile=volatile, reinforce=reinforce)
-_attach_named(type=tensor_types.type_method, new=tensor_types.new_method, __new__=staticmethod(tensor_types.construct))
+_attach_named(
+    type=tensor_types.type_method,
+    new=tensor_types.new_method,
+    as_subclass=tensor_types.as_subclass,
+    __new__=staticmethod(tensor_types.construct),
+)
 _attach_named(_make_wrapper_subclass=staticmethod(wrappers.make_wrapper_subclass))
 _attach_named(**{method.__name__: method for method in sparse_methods.METHODS})
 _attach_named(__repr__=printing.repr_of_tensor, __format__=printing.format_tensor)

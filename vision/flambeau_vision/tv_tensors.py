@@ -101,8 +101,10 @@ class TVTensor(torch.Tensor):
             data = pil_to_tensor(data)
         if requires_grad is None:
             requires_grad = isinstance(data, torch.Tensor) and data.requires_grad
-        tensor = torch.as_tensor(data, dtype=dtype, device=device).as_subclass(torch.Tensor)
-        return tensor.detach().as_subclass(cls).requires_grad_(requires_grad)
+        tensor = torch.as_tensor(data, dtype=dtype, device=device)
+        if type(tensor) is not torch.Tensor:
+            tensor = tensor.as_subclass(torch.Tensor)
+        return tensor.requires_grad_(requires_grad).as_subclass(cls)
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

@@ -77,10 +77,6 @@ class Tensor(Members):
             tensor._inference = True
         return tensor
 
-    def as_subclass(self, cls: type[Tensor]) -> Any:
-        """Return the tensor as an instance of `cls`, with the same memory and history."""
-        return self._as(cls)
-
     # --- shape and memory -----------------------------------------------------------------------------------------
 
     @property

@@ -11,10 +11,12 @@ from numbers import Integral
 from typing import Any
 
 from ...engine.calls.facts import Kind, declare
-from ...engine.calls.overriding import _disabled_torch_function_impl
+from ...engine.calls.overriding import DisableTorchFunctionSubclass, _disabled_torch_function_impl
+from ...engine.calls.tables import OPS
 from ...engine.devices import cuda as cuda_runtime
 from ...engine.devices.devices import device, dispatch_key, forget_kernels
 from ...engine.devices.warning import warn_once
+from ...engine.tape.grad_mode import enable_grad
 from ...engine.tensors.tensor import Tensor
 from ...engine.values import dtypes
 from ...engine.values.dtypes import dtype
@@ -24,7 +26,7 @@ from ...operations.creation.from_data import from_data
 from ...operations.creation.from_shape import empty
 from ...storage import TypedStorage, UntypedStorage
 
-__all__ = ["TENSOR_TYPES", "construct", "construct_as", "set_default_tensor_type", "tensor_type"]
+__all__ = ["TENSOR_TYPES", "as_subclass", "construct", "construct_as", "set_default_tensor_type", "tensor_type"]
 
 
 class TensorType(type):
@@ -87,7 +89,7 @@ def construct_as(dtype: dtype, place: Any, args: Sequence[Any]) -> Tensor:
     if isinstance(first, Tensor):
         if first.dtype is not dtype:
             raise TypeError(f"expected {tensor_type(key.dtype, key.device.type).spelled} (got {first.type()})")
-        return first.detach()
+        return _aliased(first)
     if not hasattr(first, "__len__"):
         raise TypeError(f"new(): data must be a sequence (got {type(first).__name__})")
     return from_data(first, dtype, key.device, copy=None)
@@ -98,11 +100,32 @@ def construct(cls: type[Tensor], *args: Any, device: Any = None, requires_grad: 
     if unknown:
         raise TypeError(f"{cls.__name__}() got an unexpected keyword argument '{next(iter(unknown))}'")
     if len(args) == 1 and isinstance(args[0], Tensor):
-        result = args[0].detach()
+        result = _aliased(args[0])
     else:
         result = construct_as(_default_type.dtype, device or _default_type.device_type, args)
-    result._requires_grad = requires_grad
+    if requires_grad:
+        result.requires_grad_()
     return result if cls is Tensor else result._as(cls)
+
+
+def as_subclass(self: Tensor, cls: type[Tensor]) -> Any:
+    """Return the tensor as an instance of `cls`, with the same memory and history.
+
+    >>> class Labelled(torch.Tensor): pass
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> x.as_subclass(Labelled).sum().backward()
+    >>> x.grad
+    tensor([1., 1.])
+    """
+    is_leaf = self._node is None and self._requires_grad
+    return (_aliased(self) if is_leaf else self)._as(cls)  # a leaf needs a node, which passes the gradient to it
+
+
+def _aliased(tensor: Tensor) -> Tensor:
+    """Return a plain tensor with the same memory and history: `x[...]`, also where gradients are disabled."""
+    with DisableTorchFunctionSubclass(), enable_grad():
+        result: Tensor = OPS["getitem_alias"].function(tensor, (Ellipsis,))
+    return result
 
 
 # --- the types ----------------------------------------------------------------------------------------------------

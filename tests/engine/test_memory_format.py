@@ -159,3 +159,22 @@ def test_padded_images_are_in_rows_or_channels_last() -> None:
         )
         last = turned.is_contiguous(memory_format=LAST)
         assert padded.is_contiguous(memory_format=LAST if last else torch.contiguous_format)
+
+
+def test_resize_keeps_the_strides_of_the_same_shape() -> None:
+    x = torch.arange(6.0).view(2, 3).t()
+    version = x._version
+    assert x.resize_(3, 2).stride() == (1, 3) and x.tolist() == [[0, 3], [1, 4], [2, 5]] and x._version == version
+    assert torch.zeros(2, 3).t().resize_as_(x).stride() == (1, 3)
+    assert x.resize_(3, 2, memory_format=torch.contiguous_format).stride() == (2, 1)
+
+
+def test_resize_to_a_memory_format() -> None:
+    x = torch.ones(1, 2, 3, 4).resize_((1, 2, 3, 4), memory_format=torch.channels_last)
+    assert x.stride() == (24, 1, 8, 2)
+    assert torch.empty(0).resize_as_(x, memory_format=torch.preserve_format).stride() == (24, 1, 8, 2)
+    assert torch.empty(0).resize_as_(x).stride() == (24, 12, 4, 1)
+    with pytest.raises(RuntimeError, match="Unsupported memory format"):
+        x.resize_((1, 2, 3, 4), memory_format=torch.preserve_format)
+    with pytest.raises(RuntimeError, match="required rank 4"):
+        x.resize_((2, 3), memory_format=torch.channels_last)

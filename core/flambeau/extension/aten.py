@@ -79,7 +79,18 @@ def index_put_(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, 
     """Write `values` to the elements at `indices`, or add them if `accumulate`."""
     if not any(each is None for each in indices):
         return Tensor.index_put_(input, tuple(indices), values, accumulate)
-    input[_index(indices)] = input[_index(indices)] + values if accumulate else values
+    if not accumulate:
+        input[_index(indices)] = values
+        return input
+    # Move the indexed dimensions to the front, where `index_put_` adds the values of repeated indices.
+    indices = [part for each in indices for part in _as_integers(each)]
+    given = [dim for dim, each in enumerate(indices) if each is not None]
+    others = [dim for dim in range(input.ndim) if dim not in given]
+    target, places = input.permute(*given, *others), tuple(indices[dim] for dim in given)
+    count = target[places].ndim - len(others)  # dimensions of the broadcast indices
+    first = given[0] if given == list(range(given[0], given[-1] + 1)) else 0  # where `input[indices]` has them
+    values = values.expand(input[_index(indices)].shape).movedim(tuple(range(first, first + count)), tuple(range(count)))
+    Tensor.index_put_(target, places, values, True)
     return input
 
 
@@ -87,6 +98,12 @@ def index_put_(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, 
 def index_put(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
     """Return a copy of `input` with `values` written to `indices`."""
     return index_put_(input.clone(), indices, values, accumulate)  # type: ignore[no-any-return]  # decorated function
+
+
+def _as_integers(index: Tensor | None) -> Sequence[Tensor | None]:
+    """Return the integer indices, one for each dimension, that a mask represents; others unchanged."""
+    is_mask = index is not None and index.dtype in (torch.bool, torch.uint8)
+    return index.nonzero().unbind(1) if index is not None and is_mask else [index]
 
 
 def _index(indices: Sequence[Tensor | None]) -> tuple[Any, ...]:

@@ -59,7 +59,8 @@ class TensorType(type):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Tensor:
         cls.require()
-        return construct_as(cls.dtype, kwargs.pop("device", None) or cls.device_type, args)
+        place = kwargs.pop("device", None) or cls.device_type
+        return construct_as(cls.dtype, place, _from_keyword(cls.__name__, args, kwargs))
 
     def require(cls) -> None:
         """Raise TypeError if this is a CUDA type and CUDA is not available."""
@@ -95,10 +96,23 @@ def construct_as(dtype: dtype, place: Any, args: Sequence[Any]) -> Tensor:
     return from_data(first, dtype, key.device, copy=None)
 
 
+def _from_keyword(function: str, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ...]:
+    """Return the positional arguments of a legacy constructor, whose only one may be given as `size`, `data`, ...
+
+    Raises:
+        TypeError: there are other keywords, or positional arguments as well.
+    """
+    if not keywords:
+        return args
+    name, value = next(iter(keywords.items()))
+    if name not in ("data", "other", "size", "storage") or args or len(keywords) > 1:
+        raise TypeError(f"{function}() got an unexpected keyword argument '{name}'")
+    return (Size(value),) if name == "size" else (value,)
+
+
 def construct(cls: type[Tensor], *args: Any, device: Any = None, requires_grad: bool = False, **unknown: Any) -> Any:
     """Create the tensor of the legacy constructor `Tensor(...)`, with the default dtype."""
-    if unknown:
-        raise TypeError(f"{cls.__name__}() got an unexpected keyword argument '{next(iter(unknown))}'")
+    args = _from_keyword(cls.__name__, args, unknown)
     if len(args) == 1 and isinstance(args[0], Tensor):
         result = _aliased(args[0])
     else:
@@ -186,7 +200,8 @@ def type_method(self: Tensor, dtype: Any = None, non_blocking: bool = False, **k
 
 def new_method(self: Tensor, *args: Any, **options: Any) -> Tensor:
     """Create a tensor with the dtype and device of this one, from sizes or data, like the legacy constructors."""
-    return construct_as(self.dtype, options.get("device") or self.device, args)
+    place = options.pop("device", None) or self.device
+    return construct_as(self.dtype, place, _from_keyword("new", args, options))
 
 
 def set_default_dtype(d: dtype, /) -> None:

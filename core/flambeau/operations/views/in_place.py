@@ -21,6 +21,7 @@ from ...engine.devices.warning import warn_once
 from ...engine.tape.grad_mode import is_grad_enabled
 from ...engine.tape.node import Error
 from ...engine.tensors.tensor import Tensor, alias, attach
+from ...engine.values.constants import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
 from ..memory import Place, as_strided, relocate, resized
 from .views import as_shape, sizes_given, squeeze, swapaxes, t, transpose, unsqueeze
 
@@ -180,16 +181,26 @@ def _view_at(source: Tensor, place: Place) -> Tensor:
 
 
 def _resize_(self: Tensor, size: Any, *rest: Any, memory_format: Any = None) -> Tensor:
-    """Change the shape in place: memory that is too small is enlarged; new elements are uninitialized."""
-    shape = sizes_given(size, rest)
+    """Change the shape in place: memory that is too small is enlarged; new elements are uninitialized.
+
+    Without `memory_format`, a tensor of this shape keeps its strides, and others become row-major.
+
+    Raises:
+        RuntimeError: a size is negative, the tensor requires grad, or the memory format does not suit the shape.
+    """
+    shape = tuple(sizes_given(size, rest))
     if min(shape, default=0) < 0:
         raise RuntimeError(f"requested resize to {list(shape)}: sizes are not negative")
     if self._requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
     check_writable(self)
+    if memory_format is None and shape == tuple(self._array.shape):
+        return self
+    if memory_format is preserve_format:
+        raise RuntimeError("Unsupported memory formatPreserve")
     backend = self._key.backend
     flat, offset = backend.root(self._array)
-    place = Place(shape, contiguous_strides(shape), offset)
+    place = Place(shape, _strides_in(shape, memory_format or contiguous_format), offset)
     shortage = place.end - flat.shape[0]
     if shortage <= 0 and type(self._array) is backend.array_type:
         self._array = backend.as_strided(flat, *place)
@@ -204,6 +215,13 @@ def _resize_(self: Tensor, size: Any, *rest: Any, memory_format: Any = None) -> 
         self._array = backend.as_strided(flat, *place)
     self._bump_version()
     return self
+
+
+def _strides_in(shape: tuple[int, ...], target: memory_format) -> tuple[int, ...]:
+    """Return the strides of a dense tensor in a memory format."""
+    order = target.order(len(shape))
+    strides = dict(zip(order, contiguous_strides(tuple(shape[dim] for dim in order)), strict=True))
+    return tuple(strides[dim] for dim in range(len(shape)))
 
 
 def _resize(self: Tensor, *sizes: Any) -> Tensor:
@@ -223,9 +241,16 @@ def _resize_as(self: Tensor, tensor: Tensor) -> Tensor:
     schema="resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
 )
 def _resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
-    """Change the shape in place to that of `the_template`; see `resize_`."""
+    """Change the shape in place to that of `the_template`; see `resize_`.
+
+    `torch.preserve_format` is the memory format of `the_template`.
+    """
     require_tensors("resize_as_", the_template=the_template)
-    return _resize_(self, the_template.shape)
+    if memory_format is preserve_format:
+        last = {4: channels_last, 5: channels_last_3d}.get(the_template.ndim)
+        is_last = last is not None and not the_template.is_contiguous() and the_template.is_contiguous(memory_format=last)
+        memory_format = last if is_last else contiguous_format
+    return _resize_(self, the_template.shape, memory_format=memory_format)
 
 
 attach(set_=_set_, resize_=_resize_, resize=_resize, resize_as=as_method(_resize_as), resize_as_=as_method(_resize_as_))

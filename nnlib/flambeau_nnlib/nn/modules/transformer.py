@@ -222,7 +222,7 @@ class TransformerEncoder(Module):
         is_causal: bool | None = None,
     ) -> Tensor:
         output = src
-        is_causal = is_causal_mask(mask, is_causal)
+        is_causal = is_causal_mask(mask, is_causal, sequence_length(src, self.layers))
         for layer in self.layers:
             output = layer(output, src_mask=mask, is_causal=is_causal, src_key_padding_mask=src_key_padding_mask)
         if src_key_padding_mask is not None and self._skips_padding(src, mask, src_key_padding_mask):
@@ -284,7 +284,7 @@ class TransformerDecoder(Module):
         memory_is_causal: bool = False,
     ) -> Tensor:
         output = tgt
-        tgt_is_causal = is_causal_mask(tgt_mask, tgt_is_causal)
+        tgt_is_causal = is_causal_mask(tgt_mask, tgt_is_causal, sequence_length(tgt, self.layers))
         for layer in self.layers:
             output = layer(
                 output,
@@ -552,11 +552,19 @@ def as_bool(mask: Tensor) -> Tensor:
     return mask if mask.dtype == torch.bool else mask == float("-inf")
 
 
-def is_causal_mask(mask: Tensor | None, is_causal: bool | None) -> bool:
-    """Return `is_causal` if it is a bool; for None, return whether `mask` is exactly the causal mask."""
+def sequence_length(input: Tensor, layers: ModuleList) -> int | None:
+    """Return the length of the sequences, or None if they are nested and may differ."""
+    if input.is_nested:
+        return None
+    attention = getattr(layers[0], "self_attn", None) if len(layers) else None
+    return input.size(1 if input.dim() == 3 and getattr(attention, "batch_first", False) else 0)
+
+
+def is_causal_mask(mask: Tensor | None, is_causal: bool | None, size: int | None) -> bool:
+    """Return `is_causal` if it is a bool; for None, return whether `mask` is exactly the causal mask of `size` positions."""
     if is_causal is not None or mask is None:
         return bool(is_causal)
-    size = mask.size(-2)
+    size = mask.size(-2) if size is None else size
     causal = Transformer.generate_square_subsequent_mask(size, device=mask.device)
     if mask.dtype == torch.bool:
         causal = causal != 0

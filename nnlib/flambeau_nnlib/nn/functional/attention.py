@@ -7,7 +7,7 @@ import math
 import flambeau as torch
 from flambeau import Tensor
 from flambeau.extension import Autocast, Kind, as_float, declare, merge_nodes, require_flags, warn
-from flambeau.extension.functions import attention, can_use_attention, fused_attention, has_fused_attention, linear
+from flambeau.extension.functions import attention, can_use_attention, fused_attention, has_fused_attention
 
 from .activation import softmax
 from .dropout import dropout
@@ -164,7 +164,7 @@ def _self_projection(x: Tensor, weight: Tensor | None, bias: Tensor | None, num_
     """Project `x` to queries, keys and values, each `(N, num_heads, L, E / num_heads)`, in one product with a packed weight."""
     if weight is None:
         raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
-    packed = linear(x, weight, bias).unflatten(-1, (3, num_heads, x.shape[-1] // num_heads))
+    packed = torch.nn.functional.linear(x, weight, bias).unflatten(-1, (3, num_heads, x.shape[-1] // num_heads))
     return list(packed.permute((2, 0, 3, 1, 4) if batch_first else (2, 1, 3, 0, 4)).unbind())
 
 
@@ -178,9 +178,12 @@ def _packed_projection(query: Tensor, key: Tensor, value: Tensor, weight: Tensor
     if key is value:
         weights = weight.split([size, 2 * size])
         query_bias, key_value_bias = (None, None) if bias is None else bias.split([size, 2 * size])
-        return [linear(query, weights[0], query_bias), *linear(key, weights[1], key_value_bias).chunk(2, -1)]
+        return [
+            torch.nn.functional.linear(query, weights[0], query_bias),
+            *torch.nn.functional.linear(key, weights[1], key_value_bias).chunk(2, -1),
+        ]
     biases = (None,) * 3 if bias is None else bias.chunk(3)
-    return [linear(x, w, b) for x, w, b in zip((query, key, value), weight.chunk(3), biases, strict=True)]
+    return [torch.nn.functional.linear(x, w, b) for x, w, b in zip((query, key, value), weight.chunk(3), biases, strict=True)]
 
 
 def _canonical_mask(mask: Tensor | None, name: str, other: Tensor | None, other_name: str, dtype: torch.dtype) -> Tensor | None:
@@ -394,7 +397,7 @@ def attend_by_heads(
     else:
         output = torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask, dropout_p, is_causal)
     joined = output.permute(0, 2, 1, 3) if batch_first else output.permute(2, 0, 1, 3)
-    output = linear(joined.reshape(query.shape), out_proj_weight, out_proj_bias)
+    output = torch.nn.functional.linear(joined.reshape(query.shape), out_proj_weight, out_proj_bias)
     if batched:
         return output, attention_weights
     return output.squeeze(0), None if attention_weights is None else attention_weights.squeeze(0)
@@ -415,7 +418,7 @@ def _separate_projection(
         if weight.shape != expected:
             raise AssertionError(f"expecting {name} weights shape of {expected}, but got {weight.shape}")
     biases = (None,) * 3 if bias is None else bias.chunk(3)
-    return [linear(x, w, b) for x, w, b in zip((query, key, value), projections, biases, strict=True)]
+    return [torch.nn.functional.linear(x, w, b) for x, w, b in zip((query, key, value), projections, biases, strict=True)]
 
 
 def _by_head(x: Tensor, num_heads: int, batch_first: bool = False) -> Tensor:

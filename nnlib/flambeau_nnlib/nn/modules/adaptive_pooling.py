@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from flambeau import Tensor
 
@@ -23,7 +23,7 @@ OutputSize = int | None | Sequence[int | None]
 
 class _AdaptiveMaxPoolNd(Module):
     __constants__ = ("output_size", "return_indices")
-    _pool: Callable[..., Tensor | tuple[Tensor, Tensor]]
+    _pool: str  # the function in `F`, looked up at each call: tools replace it
 
     def __init__(self, output_size: OutputSize, return_indices: bool = False) -> None:
         super().__init__()
@@ -31,7 +31,7 @@ class _AdaptiveMaxPoolNd(Module):
         self.return_indices = return_indices
 
     def forward(self, input: Tensor) -> Tensor | tuple[Tensor, Tensor]:
-        return self._pool(input, self.output_size, self.return_indices)
+        return getattr(F, self._pool)(input, self.output_size, self.return_indices)
 
     def extra_repr(self) -> str:
         return f"output_size={self.output_size}"
@@ -57,7 +57,7 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
         tensor([[3., 5.]])
     """
 
-    _pool = staticmethod(F.adaptive_max_pool1d)
+    _pool = "adaptive_max_pool1d"
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
@@ -80,7 +80,7 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
         torch.Size([1, 64, 10, 7])
     """
 
-    _pool = staticmethod(F.adaptive_max_pool2d)  # type: ignore[has-type]  # of a decorator, in a cycle of imports
+    _pool = "adaptive_max_pool2d"
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
@@ -103,19 +103,19 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
         torch.Size([1, 4, 2, 9, 3])
     """
 
-    _pool = staticmethod(F.adaptive_max_pool3d)  # type: ignore[has-type]  # of a decorator, in a cycle of imports
+    _pool = "adaptive_max_pool3d"
 
 
 class _AdaptiveAvgPoolNd(Module):
     __constants__ = ("output_size",)
-    _pool: Callable[..., Tensor]
+    _pool: str  # the function in `F`, looked up at each call: tools replace it
 
     def __init__(self, output_size: OutputSize) -> None:
         super().__init__()
         self.output_size = output_size
 
     def forward(self, input: Tensor) -> Tensor:
-        return self._pool(input, self.output_size)
+        return getattr(F, self._pool)(input, self.output_size)
 
     def extra_repr(self) -> str:
         return f"output_size={self.output_size}"
@@ -139,7 +139,7 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
         tensor([[2.0000, 3.5000]])
     """
 
-    _pool = staticmethod(F.adaptive_avg_pool1d)
+    _pool = "adaptive_avg_pool1d"
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
@@ -162,7 +162,7 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
         torch.Size([1, 64, 10, 7])
     """
 
-    _pool = staticmethod(F.adaptive_avg_pool2d)  # type: ignore[has-type]  # of a decorator, in a cycle of imports
+    _pool = "adaptive_avg_pool2d"
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
@@ -183,4 +183,4 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
         torch.Size([1, 4, 2, 2, 2])
     """
 
-    _pool = staticmethod(F.adaptive_avg_pool3d)  # type: ignore[has-type]  # of a decorator, in a cycle of imports
+    _pool = "adaptive_avg_pool3d"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import flambeau as torch
 from flambeau import Tensor
 
+from .. import functional as F
 from .. import init
-from ..functional.attention import attend_by_heads
+from ..functional.attention import attend_by_heads, multi_head_attention_forward
 from ..parameter import Parameter
 from .linear import NonDynamicallyQuantizableLinear
 from .module import Module
@@ -126,13 +129,19 @@ class MultiheadAttention(Module):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        # in PyTorch the output then has memory order `(L, N, E)`, in which a following dropout layer draws random numbers
-        swap = self.training and self.batch_first and query.dim() == 3
+        # `multi_head_attention_forward` takes `(L, N, E)`. Where no program has replaced it, inference with `(N, L, E)` does
+        # without the transpositions. In training, a following dropout layer draws random numbers in that memory order.
+        is_replaced = F.multi_head_attention_forward is not multi_head_attention_forward
+        swap = (self.training or is_replaced) and self.batch_first and query.dim() == 3
         if swap:
             is_self_attention = query is key is value
             query = query.transpose(0, 1)
             key, value = (query, query) if is_self_attention else (key.transpose(0, 1), value.transpose(0, 1))
-        output, weights = attend_by_heads(
+        attend: Any = F.multi_head_attention_forward
+        options = {}
+        if not is_replaced:
+            attend, options = attend_by_heads, {"batch_first": self.batch_first and not swap}
+        output, weights = attend(
             query,
             key,
             value,
@@ -156,6 +165,6 @@ class MultiheadAttention(Module):
             v_proj_weight=self.v_proj_weight,
             average_attn_weights=average_attn_weights,
             is_causal=is_causal,
-            batch_first=self.batch_first and not swap,
+            **options,
         )
         return (output.transpose(0, 1) if swap else output), weights

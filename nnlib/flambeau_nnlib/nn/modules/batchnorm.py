@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import flambeau as torch
@@ -116,7 +115,18 @@ class _BatchNorm(_NormBase):
             self.eps,
         )
 
-    _normalize: Callable[..., Tensor] = staticmethod(F.batch_norm)
+    def _normalize(
+        self,
+        input: Tensor,
+        running_mean: Tensor | None,
+        running_var: Tensor | None,
+        weight: Tensor | None,
+        bias: Tensor | None,
+        use_batch_stats: bool,
+        momentum: float,
+        eps: float,
+    ) -> Tensor:
+        return F.batch_norm(input, running_mean, running_var, weight, bias, use_batch_stats, momentum, eps)
 
 
 class BatchNorm1d(_BatchNorm):
@@ -382,7 +392,7 @@ class SyncBatchNorm(_BatchNorm):
         eps: float,
     ) -> Tensor:
         if not (use_batch_stats and self.training and self._has_peers()):
-            return F.batch_norm(input, running_mean, running_var, weight, bias, use_batch_stats, momentum, eps)
+            return super()._normalize(input, running_mean, running_var, weight, bias, use_batch_stats, momentum, eps)
         dims = [0, *range(2, input.dim())]
         count = input.new_tensor([input.numel() / input.size(1)])
         sums = torch.cat([input.sum(dims), (input * input).sum(dims), count])

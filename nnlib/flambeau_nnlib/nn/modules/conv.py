@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import flambeau as torch
 from flambeau import Tensor
@@ -49,7 +49,7 @@ class _Convolution(Module):
         "kernel_size",
     )
     _dims: int
-    _convolve: Callable[..., Tensor]
+    _convolve: str  # the function in `F`, looked up at each call: tools replace it
     transposed: bool
 
     def _set_up(
@@ -155,7 +155,7 @@ class _ConvNd(_Convolution):
         if self.padding_mode != "zeros":
             input = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
             padding = 0
-        return self._convolve(input, weight, bias, self.stride, padding, self.dilation, self.groups)
+        return getattr(F, self._convolve)(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
     def forward(self, input: Tensor) -> Tensor:
         return self._conv_forward(input, self.weight, self.bias)
@@ -197,7 +197,7 @@ class Conv1d(_ConvNd):
     """
 
     _dims = 1
-    _convolve = staticmethod(F.conv1d)
+    _convolve = "conv1d"
 
 
 class Conv2d(_ConvNd):
@@ -242,7 +242,7 @@ class Conv2d(_ConvNd):
     """
 
     _dims = 2
-    _convolve = staticmethod(F.conv2d)
+    _convolve = "conv2d"
 
 
 class Conv3d(_ConvNd):
@@ -283,7 +283,7 @@ class Conv3d(_ConvNd):
     """
 
     _dims = 3
-    _convolve = staticmethod(F.conv3d)
+    _convolve = "conv3d"
 
 
 class _ConvTransposeNd(_Convolution):
@@ -324,7 +324,7 @@ class _ConvTransposeNd(_Convolution):
 
     def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         output_padding = self.output_padding if output_size is None else self._output_padding(input, output_size)
-        return self._convolve(
+        return getattr(F, self._convolve)(
             input, self.weight, self.bias, self.stride, self.padding, output_padding, self.groups, self.dilation
         )
 
@@ -396,7 +396,7 @@ class ConvTranspose1d(_ConvTransposeNd):
     """
 
     _dims = 1
-    _convolve = staticmethod(F.conv_transpose1d)
+    _convolve = "conv_transpose1d"
 
 
 class ConvTranspose2d(_ConvTransposeNd):
@@ -447,7 +447,7 @@ class ConvTranspose2d(_ConvTransposeNd):
     """
 
     _dims = 2
-    _convolve = staticmethod(F.conv_transpose2d)
+    _convolve = "conv_transpose2d"
 
 
 class ConvTranspose3d(_ConvTransposeNd):
@@ -494,7 +494,7 @@ class ConvTranspose3d(_ConvTransposeNd):
     """
 
     _dims = 3
-    _convolve = staticmethod(F.conv_transpose3d)
+    _convolve = "conv_transpose3d"
 
 
 class _LazyConvolution(LazyModuleMixin, _Convolution):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from flambeau import Tensor
 
@@ -46,7 +46,7 @@ Size = int | Sequence[int]
 
 class _MaxPoolNd(Module):
     __constants__ = ("kernel_size", "stride", "padding", "dilation", "return_indices", "ceil_mode")
-    _pool: Callable[..., Tensor | tuple[Tensor, Tensor]]
+    _pool: str  # the function in `F`, looked up at each call: tools replace it
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class _MaxPoolNd(Module):
         self.ceil_mode = ceil_mode
 
     def forward(self, input: Tensor) -> Tensor | tuple[Tensor, Tensor]:
-        return self._pool(
+        return getattr(F, self._pool)(
             input,
             self.kernel_size,
             self.stride,
@@ -109,7 +109,7 @@ class MaxPool1d(_MaxPoolNd):
         tensor([[3., 5.]])
     """
 
-    _pool = staticmethod(F.max_pool1d)
+    _pool = "max_pool1d"
 
 
 class MaxPool2d(_MaxPoolNd):
@@ -143,7 +143,7 @@ class MaxPool2d(_MaxPoolNd):
         (tensor([[[5., 7.]]]), tensor([[[5, 7]]]))
     """
 
-    _pool = staticmethod(F.max_pool2d)
+    _pool = "max_pool2d"
 
 
 class MaxPool3d(_MaxPoolNd):
@@ -175,12 +175,12 @@ class MaxPool3d(_MaxPoolNd):
         torch.Size([2, 3, 2, 3, 4])
     """
 
-    _pool = staticmethod(F.max_pool3d)
+    _pool = "max_pool3d"
 
 
 class _MaxUnpoolNd(Module):
     _dims: int
-    _unpool: Callable[..., Tensor]
+    _unpool: str  # the function in `F`, looked up at each call: tools replace it
 
     def __init__(self, kernel_size: Size, stride: Size | None = None, padding: Size = 0) -> None:
         super().__init__()
@@ -190,7 +190,7 @@ class _MaxUnpoolNd(Module):
         self.padding = per_dim(padding)
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        return self._unpool(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+        return getattr(F, self._unpool)(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
     def extra_repr(self) -> str:
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
@@ -219,7 +219,7 @@ class MaxUnpool1d(_MaxUnpoolNd):
     """
 
     _dims = 1
-    _unpool = staticmethod(F.max_unpool1d)
+    _unpool = "max_unpool1d"
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
@@ -248,7 +248,7 @@ class MaxUnpool2d(_MaxUnpoolNd):
     """
 
     _dims = 2
-    _unpool = staticmethod(F.max_unpool2d)
+    _unpool = "max_unpool2d"
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
@@ -276,7 +276,7 @@ class MaxUnpool3d(_MaxUnpoolNd):
     """
 
     _dims = 3
-    _unpool = staticmethod(F.max_unpool3d)
+    _unpool = "max_unpool3d"
 
 
 class AvgPool1d(Module):
@@ -330,7 +330,7 @@ class AvgPool1d(Module):
 
 class _AvgPoolNd(Module):
     __constants__ = ("kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override")
-    _pool: Callable[..., Tensor]
+    _pool: str  # the function in `F`, looked up at each call: tools replace it
 
     def __init__(
         self,
@@ -350,7 +350,7 @@ class _AvgPoolNd(Module):
         self.divisor_override = divisor_override
 
     def forward(self, input: Tensor) -> Tensor:
-        return self._pool(
+        return getattr(F, self._pool)(
             input,
             self.kernel_size,
             self.stride,
@@ -393,7 +393,7 @@ class AvgPool2d(_AvgPoolNd):
         torch.Size([20, 16, 24, 31])
     """
 
-    _pool = staticmethod(F.avg_pool2d)
+    _pool = "avg_pool2d"
 
 
 class AvgPool3d(_AvgPoolNd):
@@ -425,13 +425,13 @@ class AvgPool3d(_AvgPoolNd):
         torch.Size([2, 3, 2, 3, 4])
     """
 
-    _pool = staticmethod(F.avg_pool3d)
+    _pool = "avg_pool3d"
 
 
 class _FractionalMaxPoolNd(Module):
     __constants__ = ("kernel_size", "return_indices", "output_size", "output_ratio")
     _dims: int
-    _pool: Callable[..., Tensor | tuple[Tensor, Tensor]]
+    _pool: str  # the function in `F`, looked up at each call: tools replace it
 
     def __init__(
         self,
@@ -458,7 +458,7 @@ class _FractionalMaxPoolNd(Module):
             raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
 
     def forward(self, input: Tensor) -> Tensor | tuple[Tensor, Tensor]:
-        return self._pool(
+        return getattr(F, self._pool)(
             input,
             self.kernel_size,
             self.output_size,
@@ -497,7 +497,7 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
     """
 
     _dims = 2
-    _pool = staticmethod(F.fractional_max_pool2d)
+    _pool = "fractional_max_pool2d"
 
 
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
@@ -529,12 +529,12 @@ class FractionalMaxPool3d(_FractionalMaxPoolNd):
     """
 
     _dims = 3
-    _pool = staticmethod(F.fractional_max_pool3d)
+    _pool = "fractional_max_pool3d"
 
 
 class _LPPoolNd(Module):
     __constants__ = ("norm_type", "kernel_size", "stride", "ceil_mode")
-    _pool: Callable[..., Tensor]
+    _pool: str  # the function in `F`, looked up at each call: tools replace it
 
     def __init__(self, norm_type: float, kernel_size: Size, stride: Size | None = None, ceil_mode: bool = False) -> None:
         super().__init__()
@@ -544,7 +544,7 @@ class _LPPoolNd(Module):
         self.ceil_mode = ceil_mode
 
     def forward(self, input: Tensor) -> Tensor:
-        return self._pool(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
+        return getattr(F, self._pool)(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
     def extra_repr(self) -> str:
         return f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, ceil_mode={self.ceil_mode}"
@@ -571,7 +571,7 @@ class LPPool1d(_LPPoolNd):
         tensor([[[ 5., 10.]]])
     """
 
-    _pool = staticmethod(F.lp_pool1d)
+    _pool = "lp_pool1d"
 
 
 class LPPool2d(_LPPoolNd):
@@ -596,7 +596,7 @@ class LPPool2d(_LPPoolNd):
         torch.Size([2, 3, 4, 7])
     """
 
-    _pool = staticmethod(F.lp_pool2d)
+    _pool = "lp_pool2d"
 
 
 class LPPool3d(_LPPoolNd):
@@ -622,4 +622,4 @@ class LPPool3d(_LPPoolNd):
         torch.Size([2, 3, 2, 3, 4])
     """
 
-    _pool = staticmethod(F.lp_pool3d)
+    _pool = "lp_pool3d"

@@ -237,3 +237,34 @@ def test_gradients_by_positions_along_a_dimension_add_up(dim, count):
     wanted = np.zeros(x.shape)
     np.add.at(wanted, (slice(None),) * dim + (places,), slopes)
     np.testing.assert_allclose(x.grad.numpy(), wanted, 1e-12, 1e-12)
+
+
+PUTS = {  # by the indices: None for a whole dimension
+    "second": (lambda i, m: [None, i], (3, 3, 5)),
+    "last": (lambda i, m: [None, None, i], (3, 4, 3)),
+    "apart": (lambda i, m: [i, None, i], (3, 4)),
+    "together": (lambda i, m: [None, i, i], (3, 3)),
+    "broadcast": (lambda i, m: [None, i[:2, None], i], (3, 2, 3)),
+    "mask": (lambda i, m: [None, m], (3, 10)),
+}
+
+
+@pytest.mark.parametrize("name", PUTS)
+@pytest.mark.parametrize("accumulate", [True, False])
+def test_index_put_with_none(name, accumulate):
+    """The operator writes, or adds once for each repeated index, where other indices select whole dimensions."""
+    make, shape = PUTS[name]
+    i, mask = (
+        torch.tensor([0, 0, 2]),
+        torch.tensor([[True, False, True, True, False], [False] * 5, [True] * 5, [True, True, False, False, False]]),
+    )
+    indices = make(i, mask)
+    values = torch.arange(1.0, 1 + np.prod(shape)).view(shape)
+    result = torch.ops.aten.index_put(torch.zeros(3, 4, 5), indices, values, accumulate)
+    expected = np.zeros((3, 4, 5), np.float32)
+    key = tuple(slice(None) if each is None else each.numpy() for each in indices)
+    if accumulate:
+        np.add.at(expected, key, values.numpy())
+    else:
+        expected[key] = values.numpy()
+    np.testing.assert_array_equal(result.numpy(), expected)

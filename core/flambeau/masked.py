@@ -49,7 +49,7 @@ def _counted(input: Tensor, mask: Tensor | None, fill: complex) -> Tensor:
         return input
     if isinstance(fill, float) and math.isinf(fill) and not dtype.is_floating_point:
         if dtype is dtypes.bool_:
-            raise NotImplementedError("there is no identity of extremes among torch.bool inputs")
+            raise NotImplementedError("masked maximum and minimum do not support torch.bool")
         limits = dtypes.iinfo(dtype)
         fill = limits.max if fill > 0 else limits.min
     return input.where(_full(input, mask), input.new_tensor(fill))

@@ -68,7 +68,7 @@ class SobolEngine:
     def _points(self, first: int, count: int) -> Tensor:
         """Return `count` points, starting with number `first`, as integers."""
         if first + count > 2**self.MAXBIT:
-            raise RuntimeError(f"SobolEngine: a sequence has {2**self.MAXBIT} points, but number {first + count} was asked for")
+            raise RuntimeError(f"SobolEngine: a sequence has {2**self.MAXBIT} points, but {first + count} are required")
         # Points are in Gray code order: point n is the XOR of `digits[:, d]` over the binary digits d of n that are 1.
         digits = self.sobolstate.int()
         digits[:, 1:] ^= self.sobolstate[:, :-1].int()
@@ -160,8 +160,6 @@ def _direction_numbers(dimension: int, bits: int) -> Tensor:
     try:
         from scipy.stats import qmc
     except ImportError as error:
-        raise ImportError(
-            "SobolEngine takes its direction numbers from SciPy, which is not installed: pip install 'flambeau[quasirandom]'"
-        ) from error
+        raise ImportError("SobolEngine requires SciPy for its direction numbers: pip install 'flambeau[quasirandom]'") from error
     table = qmc.Sobol(dimension, scramble=False, bits=bits)._sv
     return torch.from_numpy(table.astype("int64"))

@@ -126,7 +126,7 @@ class _Memory(StorageBase):
         if not isinstance(size, int):
             raise RuntimeError(f"resize_ expects an int, but got {type(size).__name__}")
         if size < 0:
-            raise RuntimeError(f"cannot resize a storage to {size} elements")
+            raise RuntimeError(f"resize_ expects a non-negative number of elements, but got {size}")
         self.untyped()._resize(size * self.element_size())
         return self
 
@@ -227,7 +227,7 @@ class TypedStorage(_Memory):
         self, *args: Any, dtype: Any = None, device: Any = None, wrap_storage: Any = None, _internal: bool = False
     ) -> None:
         if wrap_storage is not None and (args or device is not None or dtype is None):
-            raise RuntimeError("TypedStorage: beside a storage to wrap, a dtype has to be given, and nothing else")
+            raise RuntimeError("TypedStorage: wrap_storage requires dtype and no other arguments")
         self.dtype = dtype = dtype or dtypes.get_default_dtype()
         if wrap_storage is not None:
             if not isinstance(wrap_storage, UntypedStorage):

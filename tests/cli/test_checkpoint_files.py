@@ -135,7 +135,7 @@ def test_conversion_keeps_the_tensors(tmp_path, state, suffix):
     source, target, back = tmp_path / "a.pt", tmp_path / f"b.{suffix}", tmp_path / "c.pt"
     torch.save(state, source)
     status, printed = run("convert", source, target)
-    assert status == 0 and ("left out, as they are no tensors: epoch" in printed) == (suffix != "pt")
+    assert status == 0 and ("omitted, as they are not tensors: epoch" in printed) == (suffix != "pt")
     assert sorted(read_contents(target).tensors) == sorted(NAMES)
     assert run("convert", target, back)[0] == 0
     assert run("inspect", "--diff", source, back) == (0, "0 tensors differ, 5 are equal\n")

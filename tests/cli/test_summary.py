@@ -59,8 +59,8 @@ def test_mistakes_are_reported(capsys, tmp_path):
         NET.replace("import torch", "import flambeau as torch").replace("from torch", "from flambeau")
     )
     for arguments, said in [
-        ((f"{tmp_path}/net.py:Other",), "has no Other"),
-        ((f"{tmp_path}/net.py",), "names no model"),
+        ((f"{tmp_path}/net.py:Other",), "does not define Other"),
+        ((f"{tmp_path}/net.py",), "expected a model as FILE.py:NAME"),
         ((f"{tmp_path}/none.py:Net",), "none.py"),
     ]:
         with pytest.MonkeyPatch.context() as patch:

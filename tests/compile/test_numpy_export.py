@@ -209,11 +209,11 @@ def test_the_command_explains_mistakes(tmp_path):
     script = tmp_path / "net.py"
     script.write_text(SCRIPT)
     for arguments, says in (
-        ([f"{script}:other", "--input", "1,3,4", "out.onnx"], "has no other"),
-        ([f"{script}:model", "--input", "1,x", "out.onnx"], "no size"),
+        ([f"{script}:other", "--input", "1,3,4", "out.onnx"], "does not define other"),
+        ([f"{script}:model", "--input", "1,x", "out.onnx"], "expected sizes such as"),
         ([f"{script}:model", "--input", "1,3,5", "out.onnx"], "export: "),
         ([f"{script}:model", "--input", "1", "out.txt"], "neither"),
-        ([f"{script}", "--input", "1", "out.onnx"], "names no model"),
+        ([f"{script}", "--input", "1", "out.onnx"], "expected a model as FILE.py:NAME"),
     ):
         done = command(*arguments, cwd=tmp_path)
         assert done.returncode == 2 and says in done.stderr

@@ -149,7 +149,7 @@ def test_a_selection_of_nothing_is_listed_as_such(plugin: Callable[..., str]) ->
     listed = plugin(GOOD, "-m", "flambeau", "backends", check=False, FLAMBEAU_BACKEND="absent")
     assert (
         "  mine " in listed
-        and "FLAMBEAU_BACKEND selects 'absent', which is none of these: pip install flambeau-absent\n" in listed
+        and "FLAMBEAU_BACKEND selects 'absent', which is not installed: pip install flambeau-absent\n" in listed
     )
     assert "* mine " in plugin(GOOD, "-m", "flambeau", "backends", FLAMBEAU_BACKEND="mine:0")
 

@@ -36,13 +36,13 @@ def test_written_records(tmp_path, where):
     writer.write_record("text", "h\u00e9", 3)
     writer.set_min_version(5)
     assert writer.get_all_written_records() == {"a.bin", "t/0", "text"} and writer.archive_name() == "archive"
-    with pytest.raises(RuntimeError, match=r"a\.bin has been written"):
+    with pytest.raises(RuntimeError, match=r"a\.bin has already been written"):
         writer.write_record("a.bin", b"", 0)
-    with pytest.raises(RuntimeError, match="9 bytes were to be written"):
+    with pytest.raises(RuntimeError, match="size is 9, but"):
         writer.write_record("b", b"abc", 9)
     writer.write_end_of_file()
     writer.write_end_of_file()
-    with pytest.raises(RuntimeError, match="end of the file"):
+    with pytest.raises(RuntimeError, match="after write_end_of_file"):
         writer.write_record("c", b"", 0)
     reader = torch.PyTorchFileReader(target)
     assert reader.get_record("a.bin") == b"abc" and reader.get_record("text").decode() == "h\u00e9"
@@ -60,5 +60,5 @@ def test_what_cannot_be_read(tmp_path):
     torch.save([1], file)
     with pytest.raises(RuntimeError, match="locating file nope"):
         torch.PyTorchFileReader(file).get_record("nope")
-    with pytest.raises(RuntimeError, match="64 bytes"):
+    with pytest.raises(RuntimeError, match="storage_alignment=64"):
         torch.PyTorchFileWriter(io.BytesIO(), storage_alignment=32)

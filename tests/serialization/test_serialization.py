@@ -487,7 +487,7 @@ def test_a_module_that_has_been_declared_safe():
         (b"ctorch\nTensor\n}X\x03\x00\x00\x00sumK\x01sb", "Can only build"),
         (b"ctorch\nTensor\n)R}X\x04\x00\x00\x00noteK\x01sb", "Can only build"),
         (b"ctorch.storage\nUntypedStorage\nK\x01\x85R}X\x06\x00\x00\x00_bytesK\x01sb", "Can only"),
-        (b"cbuiltins\nbytearray\nJ\xff\xff\xff\x7f\x85R", "Can only make bytearray of its contents"),
+        (b"cbuiltins\nbytearray\nJ\xff\xff\xff\x7f\x85R", "Can only call bytearray with its contents"),
         (b"ctorch.serialization\n_get_layout\nX\x04\x00\x00\x00load\x85R", "'load' is not the name of a layout"),
         (b"K\x01K\x02a", "Can only append to lists, but got <class 'int'>"),
         (b"}(K\x01e", "Can only extend lists, but got <class 'dict'>"),

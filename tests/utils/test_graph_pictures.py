@@ -51,7 +51,7 @@ def test_names_are_quoted():
 
 def test_what_has_no_graph():
     for thing in (3, [], [1], "text"):
-        with pytest.raises(TypeError, match="a picture of"):
+        with pytest.raises(TypeError, match="expected a graph"):
             picture(thing)
 
 

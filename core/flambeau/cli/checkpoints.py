@@ -51,12 +51,14 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _inspect(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser("python -m flambeau inspect", description="List the tensors of files; runs nothing in them.")
-    parser.add_argument("files", nargs="*", metavar="FILE", help="a .pt file of any age, a .safetensors or a .npz file")
-    parser.add_argument("--diff", nargs=2, metavar=("A", "B"), help="say which tensors of two files differ, and by how much")
+    parser = argparse.ArgumentParser(
+        "python -m flambeau inspect", description="List the tensors of files without running code in them."
+    )
+    parser.add_argument("files", nargs="*", metavar="FILE", help="a .pt file, a .safetensors file or an .npz file")
+    parser.add_argument("--diff", nargs=2, metavar=("A", "B"), help="print which tensors of two files differ, and by how much")
     options = parser.parse_args(arguments)
     if bool(options.files) == bool(options.diff):
-        parser.error("the name of a file, or --diff with those of two, is required")
+        parser.error("expected FILE ..., or --diff with two files")
     if options.diff:
         return _print_differences(*options.diff)
     for path in options.files:
@@ -78,7 +80,7 @@ def _print_contents(path: str, contents: Contents) -> None:
         text = repr(value)
         print(f"{_printable(name)} = {text if len(text) <= 100 else text[:97] + '...'}")
     if contents.refused:
-        print(f"load() would refuse, as it allows only tensors and plain data: {', '.join(map(_printable, contents.refused))}")
+        print(f"load() would refuse unless add_safe_globals allows them: {', '.join(map(_printable, contents.refused))}")
 
 
 def _print_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -144,11 +146,9 @@ def _difference(a: Tensor | None, b: Tensor | None, first: str, second: str) -> 
 
 def _convert(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser("python -m flambeau convert", description="Write the tensors of a file in another format.")
-    parser.add_argument("input", metavar="IN", help="a .pt file of any age, a .safetensors or a .npz file")
-    parser.add_argument(
-        "output", metavar="OUT", help="its suffix says the format: .safetensors, .npz, or else that of torch.save"
-    )
-    parser.add_argument("--legacy", action="store_true", help="the format of torch.save before PyTorch 1.6")
+    parser.add_argument("input", metavar="IN", help="a .pt file, a .safetensors file or an .npz file")
+    parser.add_argument("output", metavar="OUT", help=".safetensors, .npz, or any other suffix for the format of torch.save")
+    parser.add_argument("--legacy", action="store_true", help="write the format of torch.save before PyTorch 1.6")
     options = parser.parse_args(arguments)
     suffix = os.path.splitext(options.output)[1]
     if suffix not in (".safetensors", ".npz"):
@@ -171,7 +171,7 @@ def _tensors(path: str, report: bool = False) -> dict[str, Tensor]:
     leaves = dict(flattened(load_npz(path) if _is_npz(path) else load(path, map_location="cpu")))
     others = [name for name, value in leaves.items() if not isinstance(value, Tensor)]
     if report and others:
-        print(f"left out, as they are no tensors: {', '.join(others)}", file=sys.stderr)
+        print(f"omitted, as they are not tensors: {', '.join(others)}", file=sys.stderr)
     return {name: value for name, value in leaves.items() if isinstance(value, Tensor)}
 
 

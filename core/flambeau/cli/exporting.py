@@ -22,14 +22,18 @@ def main(arguments: Sequence[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     parser.add_argument(
-        "model", metavar="FILE.py:NAME", help="a file, or a module, and a module or a function that makes one in it"
+        "model",
+        metavar="FILE.py:NAME",
+        help="a file or module, and the name in it of a torch.nn.Module or of a function that returns one",
     )
     parser.add_argument("output", metavar="OUT", help="NAME.onnx, NAME.pt2, or a folder with --numpy")
-    parser.add_argument("--input", action="append", default=[], metavar="SIZES", help="the shape of an input; once for each")
-    parser.add_argument("--numpy", action="store_true", help="write a file of Python and one of weights, which need NumPy alone")
-    parser.add_argument("--opset", type=int, help="the version of ONNX's operators, from 18 on")
-    parser.add_argument("--beside", action="store_true", help="write the weights of ONNX to a file beside it")
-    parser.add_argument("--train", action="store_true", help="leave the model in training mode")
+    parser.add_argument(
+        "--input", action="append", default=[], metavar="SIZES", help="the shape of an input; repeat for each one"
+    )
+    parser.add_argument("--numpy", action="store_true", help="write a Python file and a file of weights, which only need NumPy")
+    parser.add_argument("--opset", type=int, help="the opset version of ONNX, at least 18")
+    parser.add_argument("--beside", action="store_true", help="write the weights of ONNX to a separate file OUT.data")
+    parser.add_argument("--train", action="store_true", help="keep the model in training mode")
     options = parser.parse_args(arguments)
     if not options.numpy and Path(options.output).suffix not in (".onnx", ".pt2"):
         parser.error(f"{options.output} is neither NAME.onnx nor NAME.pt2; --numpy writes a folder")

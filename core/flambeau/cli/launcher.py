@@ -26,9 +26,9 @@ usage: python -m flambeau prog.py [arg] ...       run a program, with flambeau a
        python -m flambeau -c code [arg] ...       run code given here
        python -m flambeau - [arg] ...             run a program read from standard input
        python -m flambeau env                     print versions, backends, devices and threads
-       python -m flambeau backends                print the backends that can be selected, and what each has and lacks
+       python -m flambeau backends                print the installed backends with their features and gaps
        python -m flambeau conformance NAME [FAMILY] ... [--quick] [--resume] [--help]
-                                                  check that all of flambeau works on a backend
+                                                  test flambeau on a backend
        python -m flambeau inspect FILE ... | --diff A B
                                                   list the tensors of files, or how two files differ
        python -m flambeau convert IN OUT          write a file of tensors in another format
@@ -38,8 +38,8 @@ usage: python -m flambeau prog.py [arg] ...       run a program, with flambeau a
                                                   print the layers of a model: shapes, parameters, memory
        python -m flambeau --version | --help
 
-FLAMBEAU_BACKEND=name[:index] selects the backend, and with it the default device.
-FLAMBEAU_PLUGINS=name,... leaves out all installed plugins but these; empty, all of them.
+FLAMBEAU_BACKEND=name[:index] selects the backend and the default device.
+FLAMBEAU_PLUGINS=name,... enables only these installed plugins; empty enables none.
 """
 
 
@@ -149,7 +149,7 @@ def _print_backends() -> None:
     for line in listing():
         print(line, flush=True)  # flushed because importing the next library takes long
     if SELECTED_NAME not in installed():
-        sys.exit(f"FLAMBEAU_BACKEND selects {SELECTED_NAME!r}, which is none of these: pip install flambeau-{SELECTED_NAME}")
+        sys.exit(f"FLAMBEAU_BACKEND selects {SELECTED_NAME!r}, which is not installed: pip install flambeau-{SELECTED_NAME}")
 
 
 def _conformance(arguments: list[str]) -> int:

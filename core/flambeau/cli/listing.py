@@ -34,7 +34,7 @@ def listing() -> Iterator[str]:
             yield textwrap.fill(
                 f"{title:<12} {text}", _WIDTH, initial_indent=_INDENT, subsequent_indent=rest, break_on_hyphens=False
             )
-    yield "Other backends are packages of their own: pip install flambeau-NAME; docs/backends.md lists them."
+    yield "Other backends are separate packages: pip install flambeau-NAME; docs/backends.md lists them."
 
 
 def facts(name: str) -> Iterator[tuple[str, str]]:

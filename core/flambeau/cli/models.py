@@ -15,9 +15,9 @@ import flambeau as torch
 __all__ = ["INPUTS", "example", "find_model"]
 
 INPUTS = """\
-Sizes are separated by commas; a size that may differ from call to call has a name: batch=2,3,224,224.
-A dtype follows a slash: 1,128/int64. Random numbers of these shapes are the example that the model runs on; whole numbers are 0
-and 1.
+SIZES are separated by commas; a size that may differ between calls has a name: batch=2,3,224,224.
+A dtype follows a slash: 1,128/int64. The model runs on random inputs of these shapes: normally distributed numbers, or 0 and 1
+for integer dtypes.
 """
 
 
@@ -32,13 +32,13 @@ def example(text: str) -> tuple[Any, dict[int, str]]:
     sizes, _, dtype_name = text.partition("/")
     dtype = getattr(torch, dtype_name or "float32", None)
     if not isinstance(dtype, torch.dtype):
-        raise ValueError(f"{dtype_name} is no dtype")
+        raise ValueError(f"--input {text}: {dtype_name!r} is not a dtype")
     shape: list[int] = []
     names: dict[int, str] = {}
     for part in filter(None, sizes.split(",")):
         matched = re.fullmatch(r"(?:([A-Za-z_]\w*)=)?(\d+)", part.strip())
         if matched is None:
-            raise ValueError(f"{part!r} in --input {text} is no size: 224, or batch=2 for one that may differ")
+            raise ValueError(f"--input {text}: expected sizes such as 224, or batch=2 for one that may differ, but got {part!r}")
         if matched[1]:
             names[len(shape)] = matched[1]
         shape.append(int(matched[2]))
@@ -52,7 +52,7 @@ def find_model(path: str) -> Any:
     """Return the module that a path `FILE.py:NAME` or `MODULE:NAME` names; if it names a function or class, call it."""
     file, _, name = path.rpartition(":")
     if not file:
-        raise ValueError(f"{path} names no model: FILE.py:NAME is expected")
+        raise ValueError(f"expected a model as FILE.py:NAME or MODULE:NAME, but got {path}")
     torch.install_as_torch()
     if file.endswith(".py"):
         sys.path.insert(0, os.path.dirname(os.path.abspath(file)))
@@ -61,9 +61,9 @@ def find_model(path: str) -> Any:
         sys.path.insert(0, os.getcwd())
         names = vars(importlib.import_module(file))
     if name not in names:
-        raise ValueError(f"{file} has no {name}")
+        raise ValueError(f"{file} does not define {name}")
     found = names[name]
     model = found if isinstance(found, torch.nn.Module) else found()
     if not isinstance(model, torch.nn.Module):
-        raise TypeError(f"{path} is {type(model).__name__}, where a module, or what makes one, is expected")
+        raise TypeError(f"expected a torch.nn.Module, or a function that returns one, but {path} gives {type(model).__name__}")
     return model

@@ -22,11 +22,15 @@ def main(arguments: Sequence[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     parser.add_argument(
-        "model", metavar="FILE.py:NAME", help="a file, or a module, and a module or a function that makes one in it"
+        "model",
+        metavar="FILE.py:NAME",
+        help="a file or module, and the name in it of a torch.nn.Module or of a function that returns one",
     )
-    parser.add_argument("--input", action="append", default=[], metavar="SIZES", help="the shape of an input; once for each")
-    parser.add_argument("--depth", type=int, metavar="N", help="show layers in layers down to this depth only")
-    parser.add_argument("--train", action="store_true", help="leave the model in training mode")
+    parser.add_argument(
+        "--input", action="append", default=[], metavar="SIZES", help="the shape of an input; repeat for each one"
+    )
+    parser.add_argument("--depth", type=int, metavar="N", help="show at most N levels of nested layers")
+    parser.add_argument("--train", action="store_true", help="keep the model in training mode")
     options = parser.parse_args(arguments)
     try:
         inputs = [example(text)[0] for text in options.input]

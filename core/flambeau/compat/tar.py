@@ -65,7 +65,7 @@ class TarLoader:
     def _storage(self, member: IO[bytes], saved: SavedStorage) -> Any:
         data: Any = bytearray(member.read(saved.nbytes))
         if len(data) != saved.nbytes:
-            raise RuntimeError(f"unexpected end of the file: storage {saved.key} has {len(data)} of {saved.nbytes} bytes")
+            raise RuntimeError(f"unexpected end of file: storage {saved.key} has {len(data)} of {saved.nbytes} bytes")
         if sys.byteorder == "big":
             data = swap_bytes(data, saved.dtype)
         return saved.of(self._locate(storage_over(data), saved.location))
@@ -92,7 +92,7 @@ class TarLoader:
     def _persistent_load(self, saved_id: Any) -> Any:
         if isinstance(saved_id, tuple):
             if not self._allows_code:
-                raise RuntimeError(f"the file refers to the source of a class, {saved_id[:2]!r}, which is not allowed")
+                raise RuntimeError(f"the file contains the source of a class, {saved_id[:2]!r}, which weights_only forbids")
             check_source(*saved_id)
             return saved_id[0]
         return self._objects[int(saved_id)]

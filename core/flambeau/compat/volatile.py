@@ -46,6 +46,6 @@ volatile = property(_is_volatile, _set_volatile)
 def reinforce(self: Tensor, reward: Any) -> None:
     """Raise RuntimeError: PyTorch removed this method.  The message names the replacement, `torch.distributions`."""
     raise RuntimeError(
-        "reinforce() was removed.\nUse torch.distributions instead: sample from a Categorical, and let the loss "
-        "be minus log_prob of the sample times the reward."
+        "reinforce() was removed.\nUse torch.distributions instead: sample from a Categorical, and compute the loss as "
+        "-log_prob(sample) * reward."
     )

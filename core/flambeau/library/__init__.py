@@ -253,7 +253,7 @@ def wrap_triton(triton_kernel: Any, /) -> NoReturn:
     Raises:
         RuntimeError: always.
     """
-    raise RuntimeError(f"{triton_kernel!r} is a Triton kernel, which flambeau cannot run: give the operator a function in Python")
+    raise RuntimeError(f"flambeau cannot run the Triton kernel {triton_kernel!r}: use a Python function instead")
 
 
 Op = str | OpOverload | CustomOpDef
@@ -266,7 +266,7 @@ def _operator_of(op: Any) -> Operator:
         op = op.default
     if isinstance(op, (str, OpOverload)):
         return _operator.find(op if isinstance(op, str) else op.name())
-    raise ValueError(f"expected an operator, or the name of one, not {op!r}")
+    raise ValueError(f"expected an operator or its name, but got {op!r}")
 
 
 def register_fake(
@@ -358,7 +358,7 @@ def get_ctx() -> Any:
     Raises:
         RuntimeError: always.
     """
-    raise RuntimeError("get_ctx() can only be called inside of a function that register_fake was given, while a graph is traced")
+    raise RuntimeError("get_ctx() is not supported: flambeau traces no graphs with data-dependent sizes")
 
 
 def get_kernel(op: Op, dispatch_key: Any) -> Callable[..., Any]:

@@ -50,7 +50,7 @@ class TorchDispatchMode(TorchFunctionMode):
         pass
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        raise NotImplementedError(f"{type(self).__name__} has no __torch_dispatch__")
+        raise NotImplementedError(f"{type(self).__name__} does not define __torch_dispatch__")
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = getattr(func, "__name__", "")
@@ -93,7 +93,7 @@ def pop_mode() -> Iterator[TorchDispatchMode]:
     """Suspend the innermost mode inside a `with` block, and yield it.  AssertionError if it is not a TorchDispatchMode."""
     modes = open_modes.get()
     if not modes or not isinstance(modes[-1], TorchDispatchMode):
-        raise AssertionError("no TorchDispatchMode is open")
+        raise AssertionError("the innermost mode must be a TorchDispatchMode")
     with without_innermost_mode() as mode:
         yield mode
 

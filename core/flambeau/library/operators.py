@@ -230,7 +230,7 @@ def _make_function(operator: Operator) -> Any:
 
     def vmap(info: Any, in_dims: Any, structure: _Structure, spec: Any, *leaves: Any) -> Any:
         if operator.vmap is None:
-            raise RuntimeError(f"{operator.name} has no rule for vmap: please use register_vmap to add one")
+            raise RuntimeError(f"{operator.name} has no vmap rule: add one by register_vmap")
         bound, dims = unflatten(list(leaves), spec), unflatten(list(in_dims[2:]), spec)
         result, out_dims = operator.vmap(info, tuple(dims.values()), *bound.values())
         found, result_spec = flatten(result)

@@ -127,7 +127,7 @@ class HigherOrderOperator(ABC):
         if has_torch_function(values):
             return handle_torch_function(self, values, *args, **kwargs)
         if not self.py_kernels:
-            raise NotImplementedError(f"could not find kernel for HigherOrderOperator {self._name}: py_impl registers one")
+            raise NotImplementedError(f"could not find kernel for HigherOrderOperator {self._name}: register one by py_impl")
         return next(iter(self.py_kernels.values()))(*args, **kwargs)
 
     def __str__(self) -> str:

@@ -45,7 +45,7 @@ def infer_schema(
     try:
         hints = typing.get_type_hints(prototype_function)
     except NameError as error:
-        what = f"an annotation cannot be read: {error}."
+        what = f"cannot evaluate an annotation: {error}."
         raise ValueError(f"infer_schema(func): {what} Got func with signature {signature})") from None
 
     def refuse(what: str) -> typing.NoReturn:

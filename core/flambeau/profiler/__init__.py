@@ -74,7 +74,7 @@ def schedule(
         AssertionError: a number is negative, or `active` is 0.
     """
     if min(wait, warmup, repeat, skip_first) < 0 or active <= 0:
-        raise AssertionError("Invalid profiler schedule arguments: none may be negative, and active must be positive")
+        raise AssertionError("Invalid profiler schedule: expected active > 0, and wait, warmup, repeat and skip_first >= 0")
     cycle = wait + warmup + active
 
     def action(step: int) -> ProfilerAction:
@@ -120,7 +120,7 @@ class ExecutionTraceObserver:
 
     def register_callback(self, output_file_path: str) -> Any:
         """Raise RuntimeError: flambeau has no execution traces."""
-        raise RuntimeError("flambeau writes no execution traces: use export_chrome_trace of torch.profiler.profile")
+        raise RuntimeError("execution traces are not supported: use torch.profiler.profile and its export_chrome_trace")
 
 
 class profile:
@@ -157,7 +157,7 @@ class profile:
     ) -> None:
         self.activities = set(activities) if activities else supported_activities()
         for activity in self.activities - supported_activities():
-            warnings.warn(f"{activity} cannot be profiled: times are the host's", stacklevel=2)
+            warnings.warn(f"{activity} cannot be profiled: only calls on the host are recorded", stacklevel=2)
         self.schedule = schedule or (lambda step: ProfilerAction.RECORD)
         self.on_trace_ready, self.acc_events = on_trace_ready, acc_events
         self.record_shapes, self.profile_memory = record_shapes, profile_memory

@@ -206,7 +206,7 @@ class ArchiveReader:
         name_size, extra_size = struct.unpack("<HH", header[26:30])
         offset = start + _HEADER_SIZE + name_size + extra_size
         if offset + size > self._end:
-            raise RuntimeError(f"unexpected end of file in record {name!r} of {self.name}: {size} bytes from byte {offset} on")
+            raise RuntimeError(f"unexpected end of file in record {name!r} of {self.name}: no {size} bytes from byte {offset}")
         return Record(name, offset, size, entry.CRC)
 
     def read(self, name: str) -> bytearray:
@@ -234,7 +234,7 @@ class ArchiveReader:
         if found != expected:
             place = f"its {record.size} bytes from byte {record.offset} on"
             raise RuntimeError(
-                f"record {record.name!r} of {self.name} is damaged: the checksum of {place} is {found:08x}, and should be "
+                f"record {record.name!r} of {self.name} is damaged: the checksum of {place} is {found:08x}, but should be "
                 f"{expected:08x}; after `set_crc32_options(False)` it is not checked"
             )
 

@@ -121,7 +121,7 @@ def _of_zip(archive: ArchiveReader) -> Contents:
 
 
 def _of_legacy(file: IO[bytes]) -> Contents:
-    for record in ("magic number", "protocol version", "facts about the machine that wrote it"):
+    for record in ("magic number", "protocol version", "system information"):
         with reading(described(file), record, file.tell):
             value = SafeUnpickler(file).load()
         if record == "magic number" and value != MAGIC_NUMBER:
@@ -190,7 +190,7 @@ def flattened(tree: Any) -> Iterator[tuple[str, Any]]:
         prefix, value, depth = pending.pop()
         visited += 1
         if visited > 1_000_000:
-            raise RuntimeError("there are more than a million values in these containers")
+            raise RuntimeError("the containers in the file have more than a million values")
         if isinstance(value, StandIn):
             contents: Any = {**value.state, **dict(enumerate(value.items))} or None
         else:

@@ -58,7 +58,7 @@ class FileCheck:
 
     def check_count(self, text: str, count: int, exactly: bool = False) -> FileCheck:
         if not count and not exactly:
-            raise RuntimeError("check_count of 0 that is not exact would check nothing")
+            raise RuntimeError("check_count: a count of 0 checks nothing unless exactly=True")
         for _ in range(count):
             self._add(f"COUNT-{count}", text)
         return self._add("NOT", text) if exactly else self

@@ -52,7 +52,7 @@ class LegacyLoader:
         version = self._read("protocol version")
         if version != PROTOCOL_VERSION:
             raise RuntimeError(f"Invalid protocol version: {version} (in {self._name})")
-        self._read("facts about the machine that wrote it")
+        self._read("system information")
         result = self._read("pickle", self._persistent_load)
         keys = self._read("list of storages")
         if not is_skipping_data():
@@ -84,7 +84,7 @@ class LegacyLoader:
 
     def _new(self, saved: SavedStorage) -> UntypedStorage:
         if saved.nbytes > self._end and not is_skipping_data():
-            raise RuntimeError(f"storage {saved.key!r} has {saved.nbytes} bytes, and the file ends at byte {self._end}")
+            raise RuntimeError(f"storage {saved.key!r} should have {saved.nbytes} bytes, but the file has only {self._end}")
         return UntypedStorage(saved.nbytes)
 
     def _fill(self, storage: TypedStorage) -> None:

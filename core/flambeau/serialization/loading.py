@@ -220,7 +220,9 @@ class _ArchiveLoader:
         self._memory = _map(file, self._archive) if mmap else None
         if "constants.pkl" in self._archive:
             only = "Cannot use `weights_only=True` with TorchScript archives passed to `torch.load`. "
-            raise RuntimeError("TorchScript archives are not supported" if allows_code else only + UNSAFE)
+            raise RuntimeError(
+                "TorchScript archives are not supported: save the state_dict instead" if allows_code else only + UNSAFE
+            )
         self._is_swapped = self._byteorder() != sys.byteorder
 
     def load(self) -> Any:
@@ -242,7 +244,7 @@ class _ArchiveLoader:
             return storage_over(bytearray(saved.nbytes))
         record = self._archive.locate(f"data/{saved.key}")
         if record.size < saved.nbytes:
-            raise RuntimeError(f"record {record.name!r} has {record.size} bytes where the pickle says {saved.nbytes}")
+            raise RuntimeError(f"record {record.name!r} has {record.size} bytes, but the pickle requires {saved.nbytes}")
         if self._memory is None and record.size == saved.nbytes and not self._is_swapped:
             return storage_filled(record.size, partial(self._archive.read_into, record))
         if self._memory is not None:
@@ -257,7 +259,7 @@ class _ArchiveLoader:
             return assumed_byteorder()
         byteorder = self._archive.read("byteorder").decode("ascii", "replace")
         if byteorder not in ("little", "big"):
-            raise RuntimeError(f"record 'byteorder' of {self._archive.name} is neither little nor big, but {byteorder!r}")
+            raise RuntimeError(f"record 'byteorder' of {self._archive.name}: expected 'little' or 'big', but got {byteorder!r}")
         return byteorder
 
 

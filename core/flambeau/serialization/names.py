@@ -78,7 +78,7 @@ def storage_type(dtype: dtypes.dtype) -> StorageType:
 def encode(text: str, encoding: str) -> bytes:
     """Encode text as latin1; pickles of protocol 2 represent bytes by a call of `_codecs.encode`."""
     if encoding != "latin1":
-        raise ValueError(f"bytes are encoded as latin1, not {encoding!r}")
+        raise ValueError(f"expected bytes in encoding 'latin1', but got {encoding!r}")
     return text.encode(encoding)
 
 

@@ -95,17 +95,17 @@ def save_npz(tensors: Mapping[str, Tensor], path: str | os.PathLike[str]) -> Non
 def _read_header(member: IO[bytes]) -> ArrayHeader:
     start = member.read(8)
     if not start.startswith(_MAGIC):
-        raise RuntimeError("no array of NumPy")
+        raise RuntimeError("not a NumPy array: the magic bytes of the .npy format are missing")
     large = start[6] > 1
     (length,) = struct.unpack("<L" if large else "<H", member.read(4 if large else 2))
     if length > 1 << 20:
-        raise RuntimeError(f"a header of {length} bytes")
+        raise RuntimeError(f"the header of the array has {length} bytes; at most {1 << 20} are supported")
     facts: Any = ast.literal_eval(member.read(length).decode("latin1"))
     descr, shape = facts["descr"], facts["shape"]
     if not isinstance(descr, str) or descr[1:] not in _DTYPES:
-        raise RuntimeError(f"tensors have no dtype for NumPy's {descr!r}")
+        raise RuntimeError(f"flambeau has no dtype for NumPy's {descr!r}")
     if not all(isinstance(length, int) and length >= 0 for length in shape):
-        raise RuntimeError(f"{shape!r} is no shape")
+        raise RuntimeError(f"expected a shape of non-negative integers, but got {shape!r}")
     return ArrayHeader(_DTYPES[descr[1:]], tuple(shape), descr[0] not in ("|", "=", _NATIVE), bool(facts["fortran_order"]))
 
 
@@ -114,7 +114,7 @@ def _read_array(member: IO[bytes]) -> Tensor:
     nbytes = math.prod(header.shape) * header.dtype.itemsize
     data = bytearray(member.read(nbytes))
     if len(data) != nbytes:
-        raise RuntimeError(f"unexpected end: {len(data)} of {nbytes} bytes")
+        raise RuntimeError(f"unexpected end of the array: it has {len(data)} of {nbytes} bytes")
     if header.swapped:
         data = swap_bytes(data, header.dtype)
     strides = contiguous_strides(header.shape)

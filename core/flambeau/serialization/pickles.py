@@ -266,7 +266,7 @@ class SafeUnpickler(_pickle._Unpickler):  # type: ignore[misc]  # not in the stu
             if not getattr(args[1], "is_nested", False):  # `from_type` ignores the state of nested tensors
                 _check_state(args[-1])
         elif function in _OF_SIZE and args and isinstance(args[0], int):  # would allocate any number of bytes
-            raise pickle.UnpicklingError(f"Can only make {function.__name__} of its contents, but got {args[0]}")
+            raise pickle.UnpicklingError(f"Can only call {function.__name__} with its contents, but got the size {args[0]}")
         self.stack[-1] = function(*args)
 
     def make(self) -> None:

@@ -123,7 +123,7 @@ class PyTorchFileWriter:
 
     def __init__(self, name_or_buffer: Any, compute_crc32: bool = True, storage_alignment: int = 64) -> None:
         if storage_alignment != 64:
-            raise RuntimeError(f"PyTorchFileWriter: records are aligned to 64 bytes, and not to {storage_alignment}")
+            raise RuntimeError(f"PyTorchFileWriter: expected storage_alignment=64, but got {storage_alignment}")
         self._owned: IO[bytes] | None = None
         if isinstance(name_or_buffer, (str, os.PathLike)):
             self._owned = open(name_or_buffer, "wb")  # noqa: SIM115  # closed at the end of the file
@@ -148,9 +148,9 @@ class PyTorchFileWriter:
     def write_record(self, name: str, data: Any, size: int) -> None:
         """Write a record: the first `size` bytes of `data`, which is bytes, text or a storage."""
         if self._ended:
-            raise RuntimeError("PyTorchFileWriter: the end of the file has been written")
+            raise RuntimeError("PyTorchFileWriter: cannot write a record after write_end_of_file()")
         if name in self._written:
-            raise RuntimeError(f"PyTorchFileWriter: the record {name} has been written")
+            raise RuntimeError(f"PyTorchFileWriter: record {name} has already been written")
         if isinstance(data, str):
             data = data.encode()
         elif isinstance(data, (torch.UntypedStorage, torch.TypedStorage)):
@@ -158,7 +158,7 @@ class PyTorchFileWriter:
             data = torch.empty(0, dtype=torch.uint8).set_(storage.cpu()).numpy()
         memory = memoryview(data).cast("B")[:size] if size else b""
         if len(memory) != size:
-            raise RuntimeError(f"PyTorchFileWriter: {size} bytes were to be written of record {name}, but it has {len(memory)}")
+            raise RuntimeError(f"PyTorchFileWriter: size is {size}, but the data of record {name} has {len(memory)} bytes")
         self._archive.write(name, memory, self._checked)
         self._written[name] = zlib.crc32(memory, zlib.crc32(name.encode()))
 

@@ -72,7 +72,7 @@ def save_safetensors(tensors: Mapping[str, Tensor], path: str | os.PathLike[str]
     entries, position = {}, 0
     for name, tensor in sorted(tensors.items(), key=lambda item: (-item[1].dtype.itemsize, item[0])):
         if tensor.dtype not in codes:
-            raise TypeError(f"safetensors files have no {tensor.dtype}, the dtype of {name!r}")
+            raise TypeError(f"safetensors files do not support {tensor.dtype}, the dtype of {name!r}: convert the tensor first")
         end = position + tensor.numel() * tensor.dtype.itemsize
         entries[name] = {"dtype": codes[tensor.dtype], "shape": list(tensor.shape), "data_offsets": [position, end]}
         position = end
@@ -103,7 +103,7 @@ def _read_tensor(file: IO[bytes], start: int, entry: dict[str, Any]) -> Tensor:
     dtype, shape = DTYPES[entry["dtype"]], entry["shape"]
     begin, end = entry["data_offsets"]
     if not 0 <= begin <= end or end - begin != math.prod(shape) * dtype.itemsize:
-        raise RuntimeError(f"bytes {begin} to {end} are no tensor of dtype {entry['dtype']} and shape {shape}")
+        raise RuntimeError(f"bytes {begin} to {end} do not match dtype {entry['dtype']} and shape {shape}")
     file.seek(start + begin)
     data = bytearray(_read(file, end - begin))
     if sys.byteorder == "big":
@@ -117,5 +117,5 @@ def _read(file: IO[bytes], length: int) -> bytes:
     file.seek(position)
     data = file.read(length) if length <= end - position else b""
     if len(data) != length:
-        raise RuntimeError(f"unexpected end of safetensors file: {length} bytes from byte {position} on, of {end}")
+        raise RuntimeError(f"unexpected end of safetensors file: no {length} bytes from byte {position}, size {end}")
     return data

@@ -58,7 +58,7 @@ def saved_storage(saved_id: Any, length: int) -> tuple[SavedStorage, Any]:
     if tag != "storage":
         raise pickle.UnpicklingError(f"Only persistent_load of storage is allowed, but got {type(tag)}: {tag!r}")
     if len(saved_id) != length:
-        raise pickle.UnpicklingError(f"the id of a storage has {length} parts, but got {saved_id!r}")
+        raise pickle.UnpicklingError(f"expected a storage id with {length} parts, but got {saved_id!r}")
     return SavedStorage(*parts[:4]), parts[4] if length > 5 else None
 
 

@@ -106,7 +106,7 @@ def picture(thing: Any, names: Mapping[str, Tensor] | None = None) -> Picture:
         return _of_program(graph)
     tensors = [thing] if isinstance(thing, Tensor) else list(thing) if isinstance(thing, (list, tuple)) else []
     if not tensors or not all(isinstance(tensor, Tensor) for tensor in tensors):
-        raise TypeError(f"a picture of {type(thing).__name__}: a graph, what has one, or tensors are expected")
+        raise TypeError(f"picture: expected a graph, an object with a `graph`, or tensors, but got {type(thing).__name__}")
     return _of_history(tensors, names or {})
 
 

@@ -37,5 +37,5 @@ def get_unwrapped(tensor: Tensor) -> Tensor:
     """Return the whole batch of a tensor inside `vmap`: the innermost batch dimension becomes dimension 0."""
     levels = levels_of(tensor._key)
     if not levels:
-        raise RuntimeError("get_unwrapped() expects a tensor that stands for a batch")
+        raise RuntimeError("get_unwrapped() expects a tensor batched by vmap")
     return drop_level(tensor, levels[-1], 0)  # type: ignore[no-any-return]  # a tensor

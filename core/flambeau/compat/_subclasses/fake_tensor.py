@@ -363,5 +363,5 @@ def fake_tensor_mode_of(inputs: Any) -> FakeTensorMode | None:
     """
     modes = {leaf.fake_mode for leaf in tree_iter(inputs) if isinstance(leaf, FakeTensor)}
     if len(modes) > 1:
-        raise AssertionError(f"fake tensors of several modes: {modes}")
+        raise AssertionError(f"expected fake tensors of one mode, but got several: {modes}")
     return next(iter(modes), None)

@@ -16,7 +16,7 @@ class FunctionalTensor(Tensor):
 
     def __new__(cls, elem: Any, mode: Any) -> Any:
         """Raise RuntimeError: flambeau creates no functional tensors."""
-        raise RuntimeError("FunctionalTensor: flambeau captures programs without functional tensors, and makes none")
+        raise RuntimeError("FunctionalTensor cannot be created: flambeau captures programs without functional tensors")
 
 
 def mb_unwrap_functional_tensor(tensor: Tensor) -> Tensor:

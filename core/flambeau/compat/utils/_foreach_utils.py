@@ -38,7 +38,7 @@ def _group_tensors_by_device_and_dtype(
     groups: dict[tuple[Device, Any], tuple[TensorListList, Indices]] = {}
     for place, first in enumerate(tensorlistlist[0]):
         if first is None:
-            raise RuntimeError("_group_tensors_by_device_and_dtype: the first list must have tensors only")
+            raise RuntimeError("_group_tensors_by_device_and_dtype: the first list must not contain None")
         lists, indices = groups.setdefault((first.device, first.dtype), ([[] for _ in tensorlistlist], []))
         for group, tensors in zip(lists, tensorlistlist, strict=True):
             if tensors:

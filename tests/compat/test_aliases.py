@@ -15,7 +15,7 @@ import threading
 
 import pytest
 
-from flambeau.engine.devices.aliases import alias, face, resolve
+from flambeau.engine.devices.aliases import alias, aliased_name, resolve
 
 pytestmark = pytest.mark.slow
 
@@ -108,8 +108,8 @@ def test_aliases_chain_and_the_longest_prefix_wins(names):
     assert resolve(f"{ghost}.nn.functional") == f"{limb}.nn.functional"
     assert resolve(f"{ghost}.sub") == f"{body}.sub"
     assert resolve(f"{ghost}less.nn") == f"{ghost}less.nn"
-    assert face(f"{limb}.nn.functional", body) == f"{body}.nn.functional"
-    assert face(f"{body}.sub", ghost) == f"{ghost}.sub" and face(f"{body}.sub", limb) == f"{body}.sub"
+    assert aliased_name(f"{limb}.nn.functional", body) == f"{body}.nn.functional"
+    assert aliased_name(f"{body}.sub", ghost) == f"{ghost}.sub" and aliased_name(f"{body}.sub", limb) == f"{body}.sub"
     functional = load(f"{ghost}.nn.functional")
     assert functional is load(f"{body}.nn.functional") is load(f"{limb}.nn.functional")
     assert load(ghost).nn is load(f"{limb}.nn") is load(f"{limb}.nn").again

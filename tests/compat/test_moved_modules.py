@@ -14,7 +14,7 @@ import pytest
 
 import flambeau as torch
 from flambeau.compat.table import MOVED
-from flambeau.engine.devices.aliases import face
+from flambeau.engine.devices.aliases import aliased_name
 
 # Compressed data written by an earlier version: `pickle.dumps(..., 4)` and `torch.save` of the dictionaries in the tests.
 VALUES = (
@@ -130,7 +130,7 @@ def test_files_that_name_former_modules_load():
 def test_former_module_is_the_present_one(former):
     module = importlib.import_module(former)
     assert module is importlib.import_module(MOVED[former])
-    assert face(module.__name__, "flambeau") != former
+    assert aliased_name(module.__name__, "flambeau") != former
 
 
 def test_former_modules_are_no_attributes():

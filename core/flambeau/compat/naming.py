@@ -15,7 +15,7 @@ from typing import Any
 
 from ..engine.calls.facts import COMPILED, declared
 from ..engine.calls.wrappers import is_native
-from ..engine.devices.aliases import face, resolve
+from ..engine.devices.aliases import aliased_name, resolve
 
 __all__ = ["name_as_torch"]
 
@@ -86,10 +86,10 @@ class _Loader:
 
 def face_of(name: str) -> str | None:
     """Return PyTorch's name of a module of flambeau; None for other modules and for modules that PyTorch does not have."""
-    shown = face(name, "flambeau")
+    shown = aliased_name(name, "flambeau")
     root, _, rest = shown.partition(".")
     if root == "flambeau_nnlib":  # in PyTorch not part of the package `torch`, but perhaps of `functorch`
-        shown = face(name, "functorch")
+        shown = aliased_name(name, "functorch")
         return None if shown == name else shown
     if root not in _ROOTS or rest.partition(".")[0] in _OURS:
         return None

@@ -374,7 +374,7 @@ def _triangle_indices(name: str, span: Any) -> None:
         requires_grad: bool = False,
         pin_memory: bool = False,
     ) -> Tensor:
-        dtype = dtypes.int64 if dtype is None else dtypes.meant(dtype)
+        dtype = dtypes.int64 if dtype is None else dtypes.as_dtype(dtype)
         if dtype not in (dtypes.int32, dtypes.int64):
             raise NotImplementedError(f"\"{name}\" not implemented for '{dtype.legacy_name}'")
         for length, given in (("row", row), ("col", col)):

@@ -152,7 +152,7 @@ def _to_method(
         dtype, device = other.dtype, other.device
     key = self._key
     if dtype is not None and type(dtype) is not dtypes.dtype:
-        dtype = dtypes.meant(dtype)
+        dtype = dtypes.as_dtype(dtype)
     if device is not None:
         key = dispatch_key(dtype or key.dtype, _as_device(device))
     elif dtype is not None:

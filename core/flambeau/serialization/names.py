@@ -13,7 +13,7 @@ from typing import Any
 import flambeau as torch
 
 from ..engine.devices import devices
-from ..engine.devices.aliases import face, resolve
+from ..engine.devices.aliases import aliased_name, resolve
 from ..engine.tensors.tensor import Tensor
 from ..engine.values import dtypes
 from ..engine.values.sizes import Size
@@ -145,7 +145,7 @@ def torch_name(obj: Any, name: str | None = None) -> tuple[str, str] | None:
     if not _is_ours(obj.__module__):
         return None
     name = obj.__qualname__
-    root, *path = face(obj.__module__, "flambeau").split(".")
+    root, *path = aliased_name(obj.__module__, "flambeau").split(".")
     root = _TORCH_ROOTS.get(root, root)
     above = [".".join([root, *path[:length]]) for length in range(len(path))]
     for module in (*above, "torch.nn.functional"):  # prefer a public module: PyTorch may define the object elsewhere

@@ -16,7 +16,7 @@ from contextvars import ContextVar
 from threading import get_ident
 from typing import Any, NamedTuple
 
-from ..engine.calls.dispatch import for_rules
+from ..engine.calls.dispatch import arguments_to_save
 from ..engine.calls.record import Operation
 from ..engine.calls.tables import OPS
 from ..engine.calls.transform_hooks import ForwardHooks, hooks
@@ -376,7 +376,7 @@ def _record(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], ta
         arrays, keys = arrays[0], keys[0]
     inputs = [
         as_leaf(tensor) if tangent is not None and not tensor._requires_grad else tensor
-        for tensor, tangent in zip(for_rules(op, keys, tensors), tangents, strict=True)
+        for tensor, tangent in zip(arguments_to_save(op, keys, tensors), tangents, strict=True)
     ]
     recorded = op.record(arrays, keys, inputs, params) if op.variadic else op.record(arrays, keys, *inputs, *params)
     edge = (

@@ -125,7 +125,7 @@ def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:
 
 def treespec_pprint(treespec: TreeSpec) -> str:
     """Return the text of the tree with `*` for each leaf."""
-    return repr(treespec.drawn())
+    return repr(treespec.with_asterisks())
 
 
 # --- applying functions -------------------------------------------------------------------------------------------

@@ -37,26 +37,28 @@ Dims: TypeAlias = Any  # one dimension, or a sequence of dimensions
 Number: TypeAlias = Any  # a Python number, another library's scalar, or a 0-d tensor
 
 
-def _is_constant(value: Any) -> bool:
+def _is_number_tensor(value: Any) -> bool:
     """Whether the value is a 0-d tensor that does not require a gradient, which is accepted as a number."""
     return isinstance(value, Tensor) and not value.ndim and not value.requires_grad
 
 
-def _is_whole(value: Any) -> bool:
+def _is_integer(value: Any) -> bool:
     if isinstance(value, Tensor):
         return not value.ndim and value.dtype.category == dtypes.INTEGER
     return hasattr(value, "__index__") and type(value) is not bool and not getattr(value, "shape", ())
 
 
-def _is_position(name: str, value: Any) -> bool:
+def _is_index_tensor(name: str, value: Any) -> bool:
     """Whether the value is a one-element integer tensor, given for an index or a length, as PyTorch allows."""
-    return name in _POSITIONS and isinstance(value, Tensor) and value.numel() == 1 and value.dtype.category == dtypes.INTEGER
+    return (
+        name in _INDEX_PARAMETERS and isinstance(value, Tensor) and value.numel() == 1 and value.dtype.category == dtypes.INTEGER
+    )
 
 
 def _is_number(value: Any) -> bool:
     return (
         isinstance(value, (bool, int, float, complex))
-        or _is_constant(value)
+        or _is_number_tensor(value)
         or (not isinstance(value, Tensor) and getattr(value, "shape", None) == () and hasattr(value, "item"))
     )
 
@@ -65,42 +67,42 @@ def _is_tensor(value: Any) -> bool:
     return isinstance(value, Tensor)
 
 
-def _are_whole(value: Any) -> bool:
-    return isinstance(value, (tuple, list)) and all(map(_is_whole, value))
+def _are_integers(value: Any) -> bool:
+    return isinstance(value, (tuple, list)) and all(map(_is_integer, value))
 
 
 def _is_dtype(value: Any) -> bool:
     return isinstance(value, dtypes.dtype) or value in (bool, int, float, complex)
 
 
-def _are_several(value: Any) -> bool:
+def _is_sequence(value: Any) -> bool:
     return isinstance(value, (tuple, list))
 
 
-def _either(*tests: Callable[[Any], bool]) -> Callable[[Any], bool]:
+def _any_of(*tests: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda value: any(test(value) for test in tests)
 
 
-def _one_of(kind: type) -> Callable[[Any], bool]:
+def _is_instance_of(kind: type) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, kind)
 
 
 _TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {  # by annotation: the type's name in messages, and its test
     "Tensor": ("Tensor", _is_tensor),
     "torch.Tensor": ("Tensor", _is_tensor),
-    "Tensor | Number": ("Tensor", _either(_is_tensor, _is_number)),
-    "Sequence[Tensor]": ("tuple of Tensors", _are_several),
-    "Sequence[Tensor | Sequence[Tensor]]": ("tuple of Tensors", _are_several),  # separately, or in one sequence
-    "bool": ("bool", _one_of(bool)),
-    "int": ("int", _is_whole),
-    "int | Tensor": ("int", _either(_is_whole, _is_tensor)),
-    "Sequence[int]": ("tuple of ints", _are_whole),
-    "Dims": ("tuple of ints", _either(_is_whole, _are_whole)),
-    "Dims | bool": ("tuple of ints", _either(_is_whole, _are_whole, _one_of(bool))),
+    "Tensor | Number": ("Tensor", _any_of(_is_tensor, _is_number)),
+    "Sequence[Tensor]": ("tuple of Tensors", _is_sequence),
+    "Sequence[Tensor | Sequence[Tensor]]": ("tuple of Tensors", _is_sequence),  # separately, or in one sequence
+    "bool": ("bool", _is_instance_of(bool)),
+    "int": ("int", _is_integer),
+    "int | Tensor": ("int", _any_of(_is_integer, _is_tensor)),
+    "Sequence[int]": ("tuple of ints", _are_integers),
+    "Dims": ("tuple of ints", _any_of(_is_integer, _are_integers)),
+    "Dims | bool": ("tuple of ints", _any_of(_is_integer, _are_integers, _is_instance_of(bool))),
     "float": ("float", _is_number),
     "Number": ("Number", _is_number),
-    "Number | str": ("Number", _either(_is_number, _one_of(str))),
-    "str": ("str", _one_of(str)),
+    "Number | str": ("Number", _any_of(_is_number, _is_instance_of(str))),
+    "str": ("str", _is_instance_of(str)),
     "Dtype": ("torch.dtype", _is_dtype),
     "dtypes.dtype": ("torch.dtype", _is_dtype),
 }
@@ -117,7 +119,7 @@ _EXACT_TYPES = {  # by annotation: the condition in generated code under which a
 }
 NUMBERS: set[type] = {bool, int, float, complex}
 _NUMBERS = ("int", "float", "Number", "Number | str")  # annotations that accept a 0-d tensor
-_POSITIONS = {
+_INDEX_PARAMETERS = {
     "end",
     "groups",
     "ignore_index",
@@ -196,7 +198,11 @@ def check(function: str, types: Mapping[str, str], arguments: Mapping[str, Any])
         if isinstance(value, (tuple, list)) and any(map(_has_torch_function, value)):
             continue
         expected, fits = _TYPES[annotation.removesuffix(" | None")]
-        if (value is None and annotation.endswith(" | None")) or fits(value) or (expected == "int" and _is_position(name, value)):
+        if (
+            (value is None and annotation.endswith(" | None"))
+            or fits(value)
+            or (expected == "int" and _is_index_tensor(name, value))
+        ):
             if expected == "tuple of Tensors":
                 sequence = len(value) == 1 and isinstance(value[0], (tuple, list)) and "|" in annotation
                 _check_tensors(value[0] if sequence else value, position - 1)
@@ -240,7 +246,7 @@ def as_number(function: str, name: str, value: Any) -> Any:
     """Convert a 0-d tensor to a Python number, and return other values unchanged; TypeError for other tensors."""
     if not isinstance(value, Tensor):
         return value
-    if not _is_constant(value):
+    if not _is_number_tensor(value):
         raise TypeError(f"{function}(): argument '{name}' must be Number, not Tensor")
     return value.item()
 
@@ -249,7 +255,7 @@ def as_int(function: str, name: str, value: Any) -> int:
     """Convert an argument to int; TypeError if it is not an integer, as in PyTorch's compiled functions."""
     if type(value) is int:
         return value
-    if not _is_whole(value) and not _is_position(name, value):
+    if not _is_integer(value) and not _is_index_tensor(name, value):
         raise TypeError(f"{function}(): argument '{name}' must be int, not {type(value).__name__}")
     return operator.index(value)
 

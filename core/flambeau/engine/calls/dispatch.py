@@ -157,7 +157,7 @@ def has_dtype(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], 
 def cast_to_dtype(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any) -> Any:
     """Cast the tensors to `dtype`, and compute in that."""
     index = op.param_names.index("dtype")
-    dtype = dtypes.meant(params[index])
+    dtype = dtypes.as_dtype(params[index])
     tensors = tuple(argument.to(dtype) if isinstance(argument, Tensor) else argument for argument in tensors)
     return dispatch(op, tensors, (*params[:index], None, *params[index + 1 :])).to(dtype)
 
@@ -191,9 +191,9 @@ def always(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], out
 def compute(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any) -> Any:
     """Promote the arguments to a common dtype and device, run the kernel, and record the call."""
     key, arrays = _operands(op, tensors)
-    exact = _exact(op, key) if _any_number(tensors) else key
+    exact = _key_for_numbers(op, key) if _any_number(tensors) else key
     if exact is not key:
-        arrays = [_as_array(argument, exact) for argument in tensors]
+        arrays = [_to_array(argument, exact) for argument in tensors]
     kernel, result_key = exact[op.name]
     kernel_args = [value for name, value in zip(op.param_names, params, strict=True) if name in op.kernel_params]
     kernel_kwargs = dict(zip(op.kernel_params, kernel_args, strict=True)) if op.variadic else {}
@@ -208,7 +208,7 @@ def compute(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], ou
         explain(error, op, tensors, params)
     if exact is not key:
         computed, result_key = key.backend.astype(computed, key.raw_dtype), key
-    result = _wrapped(op, computed, result_key, tensors, params)
+    result = _wrap_results(op, computed, result_key, tensors, params)
     if is_inference_mode_enabled():
         _mark_inference(result)
     if state.mutation_guards:
@@ -244,12 +244,12 @@ def _any_number(tensors: Sequence[Any]) -> bool:
     return False
 
 
-def _wrapped(op: Operation, computed: Any, key: Any, tensors: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
+def _wrap_results(op: Operation, computed: Any, key: Any, tensors: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
     """Wrap the arrays that a kernel returned as tensors, and record the call if an argument requires a gradient."""
     recordable = op.differentiable and not is_inference_mode_enabled()
     tracked = recordable and _any_requires_grad(tensors)
     if tracked:
-        tensors = for_rules(op, key, tensors)
+        tensors = arguments_to_save(op, key, tensors)
     if op.results or op.returns_list:
         return several(op, computed, key, tensors, params)
     if type(computed) is not key.array_type:
@@ -259,21 +259,21 @@ def _wrapped(op: Operation, computed: Any, key: Any, tensors: tuple[Any, ...], p
     return view_of(computed, key, op, tensors[0], params) if op.view else wrap(computed, key)
 
 
-def for_rules(op: Operation, key: Any, tensors: tuple[Any, ...]) -> tuple[Any, ...]:
+def arguments_to_save(op: Operation, key: Any, tensors: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return the arguments that a node saves: numbers converted to tensors, and integer tensors to the promoted dtype."""
     if op.promote not in COMMON or op.variadic:
         return tuple(constant_of(argument, tensors) if isinstance(argument, _SCALARS) else argument for argument in tensors)
     to_save = []
     for name, argument in zip(op.tensor_names, tensors, strict=True):
         if isinstance(argument, _SCALARS):
-            argument = wrap_scalar(argument, _exact(op, key))
+            argument = wrap_scalar(argument, _key_for_numbers(op, key))
         elif isinstance(argument, Tensor) and argument._key.dtype.category < dtypes.FLOATING and name not in op.keeps_dtype:
             argument = argument.to(key.dtype)
         to_save.append(argument)
     return tuple(to_save)
 
 
-def _exact(op: Operation, key: DispatchKey) -> DispatchKey:
+def _key_for_numbers(op: Operation, key: DispatchKey) -> DispatchKey:
     """Return the dispatch key for computing with a Python number: float32 for float16 / bfloat16, as PyTorch rounds once."""
     return key.to(dtypes.float32) if op.exact_numbers and key.dtype in dtypes.HALF else key
 
@@ -294,7 +294,7 @@ def constant_of(value: Any, tensors: tuple[Any, ...]) -> Tensor:
 
 def wrap_scalar(value: Any, key: DispatchKey) -> Tensor:
     """Return a 0-d tensor with this value and dispatch key."""
-    key = key.of_numbers
+    key = key.scalar_key
     return wrap(key.backend.asarray(value, key.raw_dtype, index=key.device.index or 0), key)
 
 
@@ -396,7 +396,7 @@ def _operands(op: Operation, tensors: Sequence[Any]) -> tuple[DispatchKey, list[
     place = _common_device(tensors, op)
     if op.variadic:
         key = _key_among(tensors, result_dtype(tensors), place)
-        return key, [_as_array(argument, key) for argument in tensors]
+        return key, [_to_array(argument, key) for argument in tensors]
     by_name = dict(zip(op.tensor_names, tensors, strict=True))
     if op.promote in COMMON:
         dtype = result_dtype([argument for name, argument in by_name.items() if name not in op.keeps_dtype])
@@ -404,13 +404,14 @@ def _operands(op: Operation, tensors: Sequence[Any]) -> tuple[DispatchKey, list[
             dtype = PROMOTIONS["float"](dtype)[0]  # before conversion: a number may be too large for an integer dtype
         key = _key_among(tensors, dtype, place)
         return key, [
-            _moved(argument, place) if name in op.keeps_dtype else _as_array(argument, key) for name, argument in by_name.items()
+            _array_on(argument, place) if name in op.keeps_dtype else _to_array(argument, key)
+            for name, argument in by_name.items()
         ]
     if op.promote in ("match", "product"):
         _check_match(op, [argument for name, argument in by_name.items() if name not in op.keeps_dtype])
     primary = by_name[op.primary]
     key = primary._key if primary._key.device is place else _key_among(tensors, primary.dtype, place)
-    return key, [None if argument is None else _moved(argument, place) for argument in tensors]
+    return key, [None if argument is None else _array_on(argument, place) for argument in tensors]
 
 
 def _key_among(tensors: Sequence[Any], dtype: dtypes.dtype, place: device) -> DispatchKey:
@@ -456,9 +457,9 @@ def result_dtype(tensors: Sequence[Any]) -> dtypes.dtype:
     return dtypes.result_of(dimensioned, zero_dim, scalars)
 
 
-def _as_array(value: Any, key: DispatchKey) -> Any:
+def _to_array(value: Any, key: DispatchKey) -> Any:
     if isinstance(value, Tensor):
-        array = _moved(value, key.device)
+        array = _array_on(value, key.device)
         return array if value._key.dtype is key.dtype else key.backend.astype(array, key.raw_dtype)
     if value is None:
         return None
@@ -472,7 +473,7 @@ def _common_device(tensors: Sequence[Any], op: Operation) -> device:
     """Return the device of all arguments; 0-d CPU tensors are accepted next to tensors on another device."""
     common: device | None = None
     for tensor in tensors:
-        if isinstance(tensor, Tensor) and not _may_travel(tensor):
+        if isinstance(tensor, Tensor) and not _is_cpu_scalar(tensor):
             place = tensor._key.device
             if common is not None and common is not place and common != place:
                 raise RuntimeError(
@@ -488,11 +489,11 @@ def _common_device(tensors: Sequence[Any], op: Operation) -> device:
     return common
 
 
-def _may_travel(tensor: Tensor) -> bool:
+def _is_cpu_scalar(tensor: Tensor) -> bool:
     return tensor._array.ndim == 0 and tensor._key.device.type == "cpu"
 
 
-def _moved(tensor: Tensor, place: device) -> Any:
+def _array_on(tensor: Tensor, place: device) -> Any:
     if tensor._key.device is place or tensor._key.device == place:
         return tensor._array
     return tensor.detach().to(place)._array
@@ -577,7 +578,7 @@ def _fault_of_operand(op: Operation, position: int, value: Any, tensors: Sequenc
 
 def _fault_of_types(op: Operation, params: Mapping[str, Any]) -> TypeError | None:
     for name in ("dim", "dim0", "dim1", "dims"):
-        if problem := _no_dim(params.get(name)):
+        if problem := _invalid_dim_type(params.get(name)):
             return TypeError(f"{op.name}(): argument '{name}' must be int, not {problem}")
     try:
         arguments.check(op.name, arguments.types_of(op.forward), params)
@@ -598,7 +599,7 @@ def _fault_of_dtypes(op: Operation, tensors: Sequence[Any]) -> RuntimeError | No
 def _fault_of_dims(params: Mapping[str, Any], arrays: Sequence[Any]) -> Exception | None:
     ndim = arrays[0].ndim if arrays else 0
     for dims in (params.get("dim"), params.get("dim0"), params.get("dim1"), params.get("dims")):
-        problem = _dim_problem(dims, ndim)
+        problem = _dim_range_message(dims, ndim)
         if problem:
             return IndexError(problem)
         wrapped_dims = [dim % ndim for dim in dims] if ndim and isinstance(dims, (tuple, list)) else []
@@ -617,7 +618,7 @@ def _fault_of_shapes(op: Operation, arrays: Sequence[Any]) -> RuntimeError | Non
     return None
 
 
-def _no_dim(dims: Any) -> str | None:
+def _invalid_dim_type(dims: Any) -> str | None:
     """Return the type name of the first value that is not a valid dimension; None if all are valid."""
     for dim in dims if isinstance(dims, (tuple, list)) else () if dims is None else (dims,):
         if type(dim) is bool or not hasattr(dim, "__index__") or (isinstance(dim, Tensor) and dim.ndim):
@@ -625,7 +626,7 @@ def _no_dim(dims: Any) -> str | None:
     return None
 
 
-def _dim_problem(dims: Any, ndim: int) -> str | None:
+def _dim_range_message(dims: Any, ndim: int) -> str | None:
     for dim in dims if isinstance(dims, (tuple, list)) else (dims,):
         if isinstance(dim, int) and not -max(ndim, 1) <= dim < max(ndim, 1):
             limit = max(ndim, 1)

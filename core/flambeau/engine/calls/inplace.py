@@ -68,10 +68,10 @@ def _check_cast(self: Tensor, operands: tuple[Any, ...]) -> None:
     """Raise RuntimeError if the common dtype of the tensor and the operands cannot be cast to the tensor's dtype."""
     common = result_dtype([self, *(operand for operand in operands if isinstance(operand, (Tensor, bool, int, float, complex)))])
     if not dtypes.can_cast(common, self.dtype):
-        raise _no_cast(common, self.dtype) from None
+        raise _cast_error(common, self.dtype) from None
 
 
-def _no_cast(from_dtype: dtypes.dtype, to_dtype: dtypes.dtype) -> RuntimeError:
+def _cast_error(from_dtype: dtypes.dtype, to_dtype: dtypes.dtype) -> RuntimeError:
     return RuntimeError(f"result type {from_dtype.legacy_name} can't be cast to the desired output type {to_dtype.legacy_name}")
 
 
@@ -248,12 +248,12 @@ def _check_view(view: Tensor, ancestor: Tensor | None = None) -> None:
     """Raise RuntimeError if the view, or a view that it was made from (`ancestor`), may not be written to."""
     parent, record, _, recorded = (view if ancestor is None else ancestor)._view  # type: ignore[misc]  # a view
     if record is None or recorded is not True:
-        raise RuntimeError(_why_not(view, "and is being modified inplace", record, recorded))
+        raise RuntimeError(_view_error_message(view, "and is being modified inplace", record, recorded))
     if parent._view is not None:
         _check_view(view, parent)
 
 
-def _why_not(view: Tensor, what: str, record: Any, recorded: bool | str) -> str:
+def _view_error_message(view: Tensor, what: str, record: Any, recorded: bool | str) -> str:
     """Return PyTorch's error message for a view that, or whose base, must not be modified in-place."""
     index = view._node.index if isinstance(view._node, Output) else 0
     subject = (
@@ -389,4 +389,4 @@ def regenerate(view: Tensor) -> None:
         _change_history(view, record.record(view._array, view._key, parent, *params)._node)
     elif view._node is not None:
         what = "and its base or another view of its base has been modified inplace"
-        _change_history(view, Error.before(view, _why_not(view, what, record, recorded)))
+        _change_history(view, Error.before(view, _view_error_message(view, what, record, recorded)))

@@ -176,13 +176,13 @@ def _merge(last: Node) -> None:
     inner.seq, inner.edges, inner.dispatch_key, inner.shape = last.seq, last.edges, last.dispatch_key, last.shape
     inner.hooks = inner.outputs = None
     inner.trace, inner.parent = last.trace, last.parent
-    ends = {edge: _end(edge) for edge in edges if edge is not None}
-    _cut(inner, ends)
+    ends = {edge: _leaf_in_place_of(edge) for edge in edges if edge is not None}
+    _cut_at(inner, ends)
     become(last, type(last).__name__, edges, functools.partial(_run_inner, inner=inner, ends=ends))
     last.saves, last.takes_tensors = (), True
 
 
-def _end(edge: Any) -> Tensor:
+def _leaf_in_place_of(edge: Any) -> Tensor:
     """Return a leaf that replaces an edge, as an end of the inner graph."""
     from ..tape.engine import key_of_edge, shape_of
 
@@ -192,7 +192,7 @@ def _end(edge: Any) -> Tensor:
     return leaf
 
 
-def _cut(inner: Node, ends: dict[Any, Tensor]) -> None:
+def _cut_at(inner: Node, ends: dict[Any, Tensor]) -> None:
     """End the graph that begins at `inner` with the leaves `ends`, which replace the edges of the merging node."""
     stack, seen = [inner], {inner}
     while stack:

@@ -196,16 +196,16 @@ def _publish_dunders(record: Operation) -> None:
     """Define the operator methods: the function, except that operands of unknown types give `NotImplemented`."""
     for dunder in record.dunders:
         if dunder.startswith("__i") and dunder != "__invert__":
-            setattr(Tensor, dunder, _augmented(record, dunder))
+            setattr(Tensor, dunder, _inplace_operator(record, dunder))
         elif dunder.startswith("__r") and dunder != "__rshift__" and record.name not in _COMMUTING:
-            setattr(Tensor, dunder, _reflected(record, dunder))
+            setattr(Tensor, dunder, _reflected_operator(record, dunder))
         else:
             operator = lazy_function(dunder, lambda name=dunder: function_source(record, name))  # type: ignore[misc]  # mypy infers no type of a default in a lambda
             operator.__signature__ = signature(record, with_out=False)  # type: ignore[attr-defined]  # a function has attributes
             setattr(Tensor, dunder, operator)
 
 
-def _augmented(record: Operation, name: str) -> Callable[..., Any]:
+def _inplace_operator(record: Operation, name: str) -> Callable[..., Any]:
     method, call_kernel = in_place(record.name, record.function), kernel_caller(record.name, record.function)
 
     @functools.wraps(method)
@@ -224,7 +224,7 @@ def _augmented(record: Operation, name: str) -> Callable[..., Any]:
     return operator
 
 
-def _reflected(record: Operation, name: str) -> Callable[..., Any]:
+def _reflected_operator(record: Operation, name: str) -> Callable[..., Any]:
     node_name = record.overload_node_name
 
     def operator(self: Tensor, other: Any) -> Any:
@@ -258,15 +258,15 @@ def recover(error: Exception, record: Operation, tensors: tuple[Any, ...], param
     if not (not_looked_up or overriding.may_matter(params)) and not isinstance(error, backend.arithmetic_errors):
         explain(error, record, tensors, params)
     if not_looked_up and record.promote == "float":
-        _look_up(record, tensors)
+        _cache_integer_kernel(record, tensors)
     try:
         return dispatch(record, tensors, params)
     except Exception as failure:
-        _leave_out(error, failure)
+        _remove_context(error, failure)
         raise
 
 
-def _look_up(record: Operation, tensors: tuple[Any, ...]) -> None:
+def _cache_integer_kernel(record: Operation, tensors: tuple[Any, ...]) -> None:
     """Look up and cache the kernel for the dispatch key of these integer tensors, for later calls on the fast path.
 
     The general path, which then runs, promotes integers to floats and so looks up the float kernel only.
@@ -277,7 +277,7 @@ def _look_up(record: Operation, tensors: tuple[Any, ...]) -> None:
             key[record.name]
 
 
-def _leave_out(error: Exception, failure: BaseException) -> None:
+def _remove_context(error: Exception, failure: BaseException) -> None:
     """Remove `error` from the exception chain (`__context__`) of `failure`: it has not caused it."""
     while failure.__context__ is not None:
         if failure.__context__ is error:

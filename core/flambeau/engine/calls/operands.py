@@ -57,12 +57,12 @@ def constant(value: Any, key: DispatchKey) -> Tensor:
     """
     constants = key.constants
     if type(constants) is not dict and type(value) in constants.followed:  # type: ignore[attr-defined]  # a recording's
-        plain = key.of_numbers
+        plain = key.scalar_key
         return wrap(plain.backend.asarray(value, plain.raw_dtype, index=plain.device.index or 0), plain)
     cache_key = value or str(value)  # 0.0 and -0.0 are equal
     tensor: Tensor | None = constants.get(cache_key)
     if tensor is None:
-        plain = key.of_numbers
+        plain = key.scalar_key
         if too_large(value, plain.dtype):
             raise OverflowError(f"{value} is too large for {plain.dtype}")
         array = plain.backend.asarray(value, plain.raw_dtype, index=plain.device.index or 0)
@@ -87,6 +87,6 @@ def filler(value: Any, key: DispatchKey, alone: bool = False) -> Tensor:
     number = value.item() if is_library_scalar(value) else value
     if not isinstance(number, (bool, int, float, complex)):
         raise TypeError(f"the value must be a number or a Tensor, not {type(value).__name__}")
-    plain = key.of_numbers
+    plain = key.scalar_key
     array = plain.backend.asarray(converted(number, plain.dtype, alone), plain.raw_dtype, index=plain.device.index or 0)
     return wrap(array, plain)

@@ -115,7 +115,7 @@ def overriding(value: Any) -> bool:
     return cls not in _ORDINARY and _overrides(cls)
 
 
-def _answering(value: Any) -> bool:
+def _has_override(value: Any) -> bool:
     """Whether the value has a `__torch_function__`. Unlike `overriding`, it is also true of a class that defines one."""
     return type(value) is not Tensor and _overrides(value)
 
@@ -161,7 +161,7 @@ def may_matter(params: Iterable[Any]) -> bool:
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     """Whether any argument (which may be a class) has its own `__torch_function__`, or a mode is active."""
-    return wanted(relevant_args, by=_answering)
+    return wanted(relevant_args, by=_has_override)
 
 
 def is_tensor_like(value: Any) -> bool:
@@ -191,16 +191,16 @@ def handle_torch_function(public_api: Callable[..., Any], relevant_args: Iterabl
     """
     overloaded = _overloaded(relevant_args)
     types = tuple(map(type, overloaded))
-    asked = [f"mode object {mode!r}" for mode in open_modes.get()[-1:]]
+    tried = [f"mode object {mode!r}" for mode in open_modes.get()[-1:]]
     token = _redispatched.set(None)
     try:
-        return _ask(public_api, overloaded, types, asked, args, kwargs)
+        return _call_handlers(public_api, overloaded, types, tried, args, kwargs)
     finally:
         _redispatched.reset(token)
 
 
-def _ask(public_api: Any, overloaded: list[Any], types: Any, asked: list[str], args: Any, kwargs: Any) -> Any:
-    if asked:
+def _call_handlers(public_api: Any, overloaded: list[Any], types: Any, tried: list[str], args: Any, kwargs: Any) -> Any:
+    if tried:
         with without_innermost_mode() as mode:
             result = mode.__torch_function__(public_api, types, args, kwargs)
         if result is not NotImplemented:
@@ -209,18 +209,18 @@ def _ask(public_api: Any, overloaded: list[Any], types: Any, asked: list[str], a
         result = argument.__torch_function__(public_api, types, args, kwargs)
         if result is not NotImplemented:
             return result
-        asked.append(f"tensor subclass {type(argument)}")
-    listed = "".join(f"\n  - {handler}" for handler in asked)
+        tried.append(f"tensor subclass {type(argument)}")
+    listed = "".join(f"\n  - {handler}" for handler in tried)
     raise TypeError(
-        f"Multiple dispatch failed for '{_full_name(public_api)}'; all "
+        f"Multiple dispatch failed for '{_qualified_name(public_api)}'; all "
         f"__torch_function__ handlers returned NotImplemented:\n{listed}\n\nFor more information, try re-running "
         "with TORCH_LOGS=not_implemented"
     )
 
 
-def _full_name(function: Any) -> str:
+def _qualified_name(function: Any) -> str:
     """Return the qualified name of a function, starting with `torch`, for messages."""
-    name = _plain_name(function)
+    name = _name_of(function)
     owner = getattr(function, "__self__", None)
     if isinstance(owner, property):
         attribute = next((name for name in vars(Tensor) if getattr(Tensor, name) is owner), "?")
@@ -231,7 +231,7 @@ def _full_name(function: Any) -> str:
     return f"{module}.{name}".replace("flambeau", "torch", 1).replace("torch_nnlib", "torch", 1)
 
 
-def _plain_name(function: Any) -> str:
+def _name_of(function: Any) -> str:
     return getattr(function, "__name__", repr(function))
 
 
@@ -255,11 +255,11 @@ def relevant(args: Iterable[Any]) -> list[Any]:
 
 def call(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any) -> Any:
     """Offer a call of an operation to overrides, which receive its public function and the non-default arguments."""
-    public, args, kwargs = as_called(op, tensors, params, out)
+    public, args, kwargs = public_call(op, tensors, params, out)
     return handle_torch_function(public, relevant([*tensors, *params, out]), *args, **kwargs)
 
 
-def as_called(
+def public_call(
     op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any
 ) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
     """Return the public function of an operation, and its positional and keyword arguments that are not defaults."""
@@ -317,7 +317,7 @@ def redispatch_function(func: Callable[..., Any], types: Any, args: Any, kwargs:
     ...     x = torch.ones(2)
     ones
     """
-    token = _redispatched.set(_Redispatched(_plain_name(func)))
+    token = _redispatched.set(_Redispatched(_name_of(func)))
     try:
         return func(*args, **(kwargs or {}))
     finally:
@@ -429,7 +429,7 @@ def offered(function: Callable[..., Any]) -> Callable[..., Any]:
     return _offered_method(function)
 
 
-def known_as(function: Callable[..., Any], operator: str) -> Callable[..., Any]:
+def method_for_operator(function: Callable[..., Any], operator: str) -> Callable[..., Any]:
     """Return the method that `__torch_function__` receives for `operator`: `Tensor.add` for `__add__`, else `function`."""
     known: Callable[..., Any] = getattr(Tensor, OPERATOR_METHODS[operator]) if operator in OPERATOR_METHODS else function
     return known
@@ -448,7 +448,7 @@ def _offered_method(function: Callable[..., Any], operator: str = "") -> Callabl
                 return function(self, *args, **kwargs)
         if disabled.get():
             return function(self, *args, **kwargs)
-        public = known_as(function, operator)
+        public = method_for_operator(function, operator)
         return handle_torch_function(public, relevant([self, *args, *kwargs.values()]), self, *args, **kwargs)
 
     return method
@@ -498,9 +498,9 @@ def offer_function(
     if not wanted(values, name=public.__name__):
         if state.dispatching and any(type(value) in DISPATCHING for value in values):
             return hooks.compute_on_wrappers(public.__name__, compute, args, options)
-        _remember_ordinary_types(args)
+        _cache_ordinary_types(args)
         return compute(*args, **options)
-    args, options = _as_called(body, args, options)
+    args, options = _without_defaults(body, args, options)
     spelled = getattr(body, "__spelled__", None)
     return handle_torch_function(public, values, *(spelled(*args) if spelled else args), **options)
 
@@ -521,7 +521,7 @@ _TAKE_ANY_DATA = ("tensor", "as_tensor", "asarray")  # offered to modes only, re
 def offer_method(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Offer the call of a Tensor method to the arguments that override it."""
     method = getattr(Tensor, name)
-    args, kwargs = _as_called(inspect.unwrap(method), args, kwargs)
+    args, kwargs = _without_defaults(inspect.unwrap(method), args, kwargs)
     return handle_torch_function(method, relevant([*args, *kwargs.values()]), *args, **kwargs)
 
 
@@ -540,7 +540,7 @@ def offer_operator(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
         return NotImplemented
 
 
-def _remember_ordinary_types(args: tuple[Any, ...]) -> None:
+def _cache_ordinary_types(args: tuple[Any, ...]) -> None:
     """Cache types without overrides, such as arrays and dtypes, so that calls with them stay on the fast path."""
     for value in () if _open_modes else args:
         if not hasattr(type(value), "__torch_function__"):
@@ -548,7 +548,7 @@ def _remember_ordinary_types(args: tuple[Any, ...]) -> None:
             DIRECT.add(type(value))
 
 
-def _as_called(body: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _without_defaults(body: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Drop arguments that are their defaults: the caller has probably not passed them."""
     parameters = inspect.signature(body).parameters
     defaults = [p.default for p in parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
@@ -562,7 +562,7 @@ def _as_called(body: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tupl
 
 def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
     """Whether `func` is a method of Tensor, or the `__get__` of one of its properties."""
-    return _plain_name(func) == "__get__" or getattr(Tensor, _plain_name(func), None) is func
+    return _name_of(func) == "__get__" or getattr(Tensor, _name_of(func), None) is func
 
 
 def _torch_dispatch(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

@@ -67,8 +67,8 @@ def resolve(name: str, key: DispatchKey) -> tuple[Callable[..., Any], Any]:
         return (lambda array: array), key
     compute, result = PROMOTIONS[record.promote](key.dtype)
     backend = key.backend
-    of_halves = _half_kernel(name, key)
-    kernel = of_halves or backend.all_kernels.get(name)
+    half_kernel = _half_kernel(name, key)
+    kernel = half_kernel or backend.all_kernels.get(name)
     if kernel is None:
         if is_on_host(record, backend):
             kernel = kernel_on_host(name, key.to(compute))
@@ -76,7 +76,7 @@ def resolve(name: str, key: DispatchKey) -> tuple[Callable[..., Any], Any]:
             kernel = _kernel_of_forward(record, backend)
             if not backend.complete:
                 kernel = or_on_host(name, key.to(compute), kernel)
-    if compute is not key.dtype and of_halves is None and name not in backend.takes_half:
+    if compute is not key.dtype and half_kernel is None and name not in backend.takes_half:
         kernel = _casting(kernel, record, key, compute)
     if record.promote == "truth" and result is not dtypes.bool_:
         kernel = _casting_back(kernel, key.to(result), dtypes.bool_)
@@ -108,7 +108,9 @@ def _half_kernel(name: str, key: DispatchKey) -> Callable[..., Any] | None:
 
 def is_on_host(record: Operation, backend: Backend) -> bool:
     """Whether the CPU computes an operation because the backend's library lacks the array API function in `requires`."""
-    return record.requires is not None and record.name not in backend.all_kernels and not _has(backend.xp, record.requires)
+    return (
+        record.requires is not None and record.name not in backend.all_kernels and not _has_function(backend.xp, record.requires)
+    )
 
 
 @cache
@@ -117,17 +119,17 @@ def _kernel_of_forward(record: Operation, backend: Backend) -> Callable[..., Any
     return backend.compile_forward(record.name, partial(record.forward, backend.forward_xp))
 
 
-def _column_major(kernel: Callable[..., Any], backend: MutableBackend, chosen: list[bool]) -> Callable[..., Any]:
-    """Wrap a kernel to return results in column-major order, where `chosen` is True for the result."""
+def _column_major(kernel: Callable[..., Any], backend: MutableBackend, is_column_major: list[bool]) -> Callable[..., Any]:
+    """Wrap a kernel to return results in column-major order, where `is_column_major` is True for the result."""
     by_columns = backend.by_columns
-    if len(chosen) == 1:
+    if len(is_column_major) == 1:
         return lambda *args: by_columns(kernel(*args))
     return lambda *args: tuple(
-        [by_columns(array) if is_chosen else array for array, is_chosen in zip(kernel(*args), chosen, strict=True)]
+        [by_columns(array) if as_columns else array for array, as_columns in zip(kernel(*args), is_column_major, strict=True)]
     )
 
 
-def _has(xp: Any, path: str) -> bool:
+def _has_function(xp: Any, path: str) -> bool:
     """Whether a library has an optional array API function, such as `linalg.svd`."""
     for name in path.split("."):
         xp = getattr(xp, name, None)

@@ -107,8 +107,8 @@ class FunctionSchema:
         if (value is None and kind.endswith("?")) or _fits(kind.removesuffix("?"), value):
             return
         raise RuntimeError(
-            f"{self.name}() Expected a value of type '{_spoken(kind)}' for argument '{argument.name}' but instead found type "
-            f"'{type(value).__name__}'.\nPosition: {position}\nValue: {value}\nDeclaration: {self}"
+            f"{self.name}() Expected a value of type '{_readable_type(kind)}' for argument '{argument.name}' but instead "
+            f"found type '{type(value).__name__}'.\nPosition: {position}\nValue: {value}\nDeclaration: {self}"
         )
 
     def __str__(self) -> str:
@@ -144,12 +144,12 @@ def _fits(kind: str, value: Any) -> bool:
     return tests[kind]() if kind in tests else True
 
 
-def _spoken(kind: str) -> str:
+def _readable_type(kind: str) -> str:
     """Return the name of a schema type as PyTorch's messages have it: `Optional[int]` for `int?`."""
     if kind.endswith("?"):
-        return f"Optional[{_spoken(kind[:-1])}]"
+        return f"Optional[{_readable_type(kind[:-1])}]"
     if kind.endswith("]"):
-        return f"List[{_spoken(kind[: kind.rindex('[')])}]"
+        return f"List[{_readable_type(kind[: kind.rindex('[')])}]"
     return {"SymInt": "int", "Scalar": "number", "ScalarType": "int"}.get(kind, kind)
 
 
@@ -170,20 +170,20 @@ def parse(text: str, namespace: str = "") -> FunctionSchema:
     if found is None:
         raise RuntimeError(f"Could not parse schema {text!r}: expected 'name(Type argument, ...) -> Type'")
     arguments, only_by_name = [], False
-    for part in _parts(found["arguments"]):
+    for part in _split_arguments(found["arguments"]):
         if part == "*":
             only_by_name = True
             continue
         arguments.append(_argument(part, text, only_by_name))
-    spelled = found["returns"].strip()
-    inner = spelled[1:-1] if spelled.startswith("(") and spelled.endswith(")") else spelled
-    returns = [_argument(part, text, False) for part in _parts(inner)]
+    returns_text = found["returns"].strip()
+    inner = returns_text[1:-1] if returns_text.startswith("(") and returns_text.endswith(")") else returns_text
+    returns = [_argument(part, text, False) for part in _split_arguments(inner)]
     name = f"{found['ns'] or namespace}::{found['name']}"
     whole = text.strip() if found["ns"] else f"{namespace}::{text.strip()}"
     return FunctionSchema(whole, name, found["overload"] or "", arguments, returns)
 
 
-def _parts(text: str) -> list[str]:
+def _split_arguments(text: str) -> list[str]:
     """Split at commas, except inside brackets and quotes."""
     pieces = re.findall(r"(?:\([^()]*\)|\[[^\[\]]*\]|\"[^\"]*\"|'[^']*'|[^,])+", text)
     return [piece.strip() for piece in pieces if piece.strip()]

@@ -83,7 +83,7 @@ class Hooks:
         self.prepare_dispatching: Callable[[type], None]
         """Prepares a class with a `__torch_dispatch__` when it is defined; set by `flambeau.layouts.subclasses`."""
         self.compute_on_wrappers: Callable[[str, Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
-        self.ask_class: Callable[[str, tuple[Any, ...], dict[str, Any]], Any]
+        self.call_aten_operator: Callable[[str, tuple[Any, ...], dict[str, Any]], Any]
         """Calls `__torch_dispatch__` for the operator of a name; set by `flambeau.layouts.subclasses`."""
         self.operator: Callable[[str, Any, tuple[Any, ...], dict[str, Any]], Any]
         """Returns the operator of `torch.ops.aten` that `__torch_dispatch__` receives, given a name, the function that computes

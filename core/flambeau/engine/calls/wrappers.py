@@ -20,7 +20,7 @@ from itertools import count
 from types import FunctionType, MethodType
 from typing import Any, TypeVar, overload
 
-from ..devices.aliases import face
+from ..devices.aliases import aliased_name
 from ..tensors.tensor import Tensor
 from . import outputs
 from .arguments import all_arguments, check_source, direct_conditions, exact_type_conditions, number_lines, types_of
@@ -309,7 +309,7 @@ def open_to_overrides(namespace: MutableMapping[str, Any], names: Iterable[str],
     """
     module = namespace.get("__name__", "flambeau")
     if module.startswith("flambeau."):
-        module = face(module, "flambeau")  # `flambeau.linalg`: pickles store the public name
+        module = aliased_name(module, "flambeau")  # `flambeau.linalg`: pickles store the public name
     operations = {id(record.function): record for record in OPS.values()}
     for name in names:
         function = namespace[name]

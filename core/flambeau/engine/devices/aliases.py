@@ -18,10 +18,10 @@ from importlib.machinery import ModuleSpec
 from types import CodeType, ModuleType
 from typing import Any, cast
 
-__all__ = ["alias", "face", "private_names", "private_value", "resolve", "without_aliases"]
+__all__ = ["alias", "aliased_name", "private_names", "private_value", "resolve", "without_aliases"]
 
 _targets: dict[str, str] = {}
-_hidden: set[str] = set()  # aliases that `face` ignores
+_hidden: set[str] = set()  # aliases that `aliased_name` ignores
 
 
 def alias(prefix: str, target: str, *, hidden: bool = False) -> None:
@@ -32,7 +32,7 @@ def alias(prefix: str, target: str, *, hidden: bool = False) -> None:
     Args:
         prefix: the name to import.
         target: the module that it imports.
-        hidden: whether `face` ignores the alias, as it is not the module's public name.
+        hidden: whether `aliased_name` ignores the alias, as it is not the module's public name.
 
     Raises:
         ImportError: another module called `prefix` has been imported already.
@@ -70,10 +70,10 @@ def resolve(name: str) -> str:
     return name
 
 
-def face(name: str, root: str) -> str:
+def aliased_name(name: str, root: str) -> str:
     """Return the alias under `root` of the module `name`, by the longest aliased prefix; `name` itself if no alias applies.
 
-    >>> alias("lumiere.grad", "flambeau.autograd"); face("flambeau.autograd.graph", "lumiere")
+    >>> alias("lumiere.grad", "flambeau.autograd"); aliased_name("flambeau.autograd.graph", "lumiere")
     'lumiere.grad.graph'
     """
     best = ""
@@ -108,7 +108,7 @@ def private_names(module: str) -> Callable[[str], Any]:
     """Return a `__getattr__` for a module that looks up names in `PRIVATE`."""
 
     def __getattr__(name: str) -> Any:
-        space = face(module, "flambeau").removeprefix("flambeau.")
+        space = aliased_name(module, "flambeau").removeprefix("flambeau.")
         value = None if name.startswith("__") else private_value(f"{space}.{name}")
         if value is None:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")

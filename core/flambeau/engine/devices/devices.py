@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Final
 
 from ... import backend as backends
 from ...backend import Backend
-from ..values.dtypes import BOOL, COMPLEX, FLOATING, HALF, INTEGER, dtype, meant
+from ..values.dtypes import BOOL, COMPLEX, FLOATING, HALF, INTEGER, as_dtype, dtype
 from .state import state
 
 __all__ = ["DispatchKey", "device", "dispatch_key", "get_default_device", "set_default_device"]
@@ -306,7 +306,7 @@ class DispatchKey(dict[str, tuple[Callable[..., Any], Any]]):
         return self
 
     @property
-    def of_numbers(self) -> DispatchKey:
+    def scalar_key(self) -> DispatchKey:
         """The key of Python numbers that are converted to tensors and combined with tensors of this key."""
         return self
 
@@ -356,7 +356,7 @@ def dispatch_key(dtype: dtype, place: device | None = None) -> DispatchKey:
         return place.dispatch_key(dtype)  # type: ignore[attr-defined, no-any-return]  # a BatchDevice
     key = cached_keys.get((dtype, place.type, place.index))
     if key is None:
-        dtype = meant(dtype)
+        dtype = as_dtype(dtype)
         exact = canonical(place)
         key = cached_keys.get((dtype, exact.type, exact.index))
         if key is None:

@@ -86,7 +86,7 @@ class Interceptor:
     def _restore(self) -> None:
         DispatchKey.resolve = staticmethod(self._resolve)
         for key, contents in self._contents.items():
-            contents.put_back(key)
+            contents.restore(key)
         Interceptor.active = None
 
     # --- while it is installed ---
@@ -110,13 +110,13 @@ class Interceptor:
         replaced = {key: _Contents.of(key) for key in self._contents}
         DispatchKey.resolve = staticmethod(self._resolve)
         for key, contents in self._contents.items():
-            contents.put_back(key)
+            contents.restore(key)
         try:
             yield
         finally:
             DispatchKey.resolve = staticmethod(self.resolve)
             for key, contents in replaced.items():
-                contents.put_back(key)
+                contents.restore(key)
 
 
 @dataclass(slots=True)
@@ -131,7 +131,7 @@ class _Contents:
         names = ("backend", "array_type", "constants", "scalars", "constant_types", "F", "table")
         return cls(dict(key), {name: getattr(key, name) for name in names})
 
-    def put_back(self, key: DispatchKey) -> None:
+    def restore(self, key: DispatchKey) -> None:
         key.clear()
         key.update(self.entries)
         for name, value in self.attributes.items():

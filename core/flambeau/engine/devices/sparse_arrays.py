@@ -52,7 +52,7 @@ class SparseArray:
     def ndim(self) -> int:
         return len(self.shape)
 
-    def holding(self, values: Any, key: DispatchKey) -> SparseArray:
+    def with_values(self, values: Any, key: DispatchKey) -> SparseArray:
         """Return a sparse array with the same indices and other values."""
         return SparseArray(self.layout, self.parts, values, self.shape, key, self.coalesced)
 

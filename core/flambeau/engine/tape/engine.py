@@ -67,7 +67,7 @@ def run(
             task.drain()
         if capture:
             gradients = task.captured_gradients(inputs or ())
-            task.call_back()
+            task.run_callbacks()
             return gradients
         task.finish()
         return None
@@ -280,7 +280,7 @@ class Task:
         """Add the gradients of the leaves to their `grad`."""
         self.finish_leaves(self.leaves)
         if self.callbacks:
-            self.call_back()
+            self.run_callbacks()
 
     def finish_leaves(self, leaves: dict[Tensor, Any]) -> None:
         """Finish all leaves in a dictionary, the last one first, and remove them from it."""
@@ -298,7 +298,7 @@ class Task:
                 key = leaf._key
                 if type(gradient) is not key.array_type:
                     if type(gradient) is SparseArray:
-                        leaf._grad = _copied(gradient, key)
+                        leaf._grad = _copy_to_tensor(gradient, key)
                         continue
                     gradient = key.backend.wrap(gradient)
                 gradient = gradient if key.backend.is_own(gradient) else key.backend.copy(gradient)
@@ -310,7 +310,7 @@ class Task:
             else:
                 self.finish_leaf(leaf, gradient)
 
-    def call_back(self) -> None:
+    def run_callbacks(self) -> None:
         """Call the queued callbacks, including those that callbacks queue."""
         while self.callbacks:
             callbacks, self.callbacks = self.callbacks, ()
@@ -386,7 +386,7 @@ class Task:
         for index, grad in enumerate(gradients):
             if grad is None and node.outputs[index] is not None:
                 key, shape = node.outputs[index]
-                key = key.of_numbers
+                key = key.scalar_key
                 zeros = key.F.expand(key.backend.xp.zeros((), dtype=key.raw_dtype), shape)  # expanded: no memory is allocated
                 gradients[index] = tensor_class.wrap(zeros, key) if self.tensors else zeros
         return gradients
@@ -425,7 +425,7 @@ class Task:
         table = leaf.__dict__.get("_hooks")
         if not table:
             return gradient
-        result = call_tensor_hooks(table.values(), gradient if self.tensors else _copied(gradient, leaf._key))
+        result = call_tensor_hooks(table.values(), gradient if self.tensors else _copy_to_tensor(gradient, leaf._key))
         return result if self.tensors else raw(result)
 
     def apply_with_checks(self, node: Node, gradient: Any, edges: Any, grad_outputs: tuple[Any, ...]) -> Sequence[Any]:
@@ -450,7 +450,7 @@ class Task:
         if state.anomaly_mode and state.checks_nan:
             check_nan(node, grad_inputs)
         if node.hooks is not None and node.hooks.post:
-            grad_inputs = call_node_hooks(node.hooks.post, _fitted(grad_inputs, node.edges), grad_outputs)
+            grad_inputs = call_node_hooks(node.hooks.post, _fit_all(grad_inputs, node.edges), grad_outputs)
         return grad_inputs if self.tensors else [None if grad is None else raw(grad) for grad in grad_inputs]
 
     def wrapped(self, node: Node, gradient: Any) -> list[Any]:
@@ -458,8 +458,11 @@ class Task:
         if self.tensors:
             return list(gradient) if node.outputs is not None else [gradient]
         if node.outputs is None:
-            return [_copied(gradient, node.dispatch_key)]
-        return [None if grad is None else _copied(grad, output[0]) for grad, output in zip(gradient, node.outputs, strict=True)]
+            return [_copy_to_tensor(gradient, node.dispatch_key)]
+        return [
+            None if grad is None else _copy_to_tensor(grad, output[0])
+            for grad, output in zip(gradient, node.outputs, strict=True)
+        ]
 
     def unwrapped(self, node: Node, gradients: list[Any]) -> Any:
         """Reverse `wrapped`: return a list for a node with several outputs, else one gradient."""
@@ -468,14 +471,14 @@ class Task:
         return gradients if node.outputs is not None else gradients[0]
 
 
-def _run_alone(node: Node, *grad_outputs: Any) -> Any:
+def _call_node(node: Node, *grad_outputs: Any) -> Any:
     """`grad_fn(*grad_outputs)`: run the backward of one node alone."""
     wants_list = node.takes_tensors or node.outputs is not None
     gradients = tuple(node.apply(RECORDED, list(grad_outputs) if wants_list else grad_outputs[0], unpack_tensor))
     return gradients[0] if len(gradients) == 1 else gradients
 
 
-Node.__call__ = _run_alone  # type: ignore[method-assign]  # `node` cannot import `saved`
+Node.__call__ = _call_node  # type: ignore[method-assign]  # `node` cannot import `saved`
 
 
 class GuardedTask(Task):
@@ -520,11 +523,11 @@ def accumulate(leaf: Tensor, gradient: Any, create_graph: bool) -> None:
             or (grad is not None and type(grad._array) is SparseArray)
         ):
             if grad is None:
-                leaf._grad = _copied(gradient, key)
+                leaf._grad = _copy_to_tensor(gradient, key)
             else:
                 _add_sparse(leaf, grad, gradient)
         elif grad is None:
-            leaf._grad = _copied(gradient, key)
+            leaf._grad = _copy_to_tensor(gradient, key)
             if is_mutable(key.backend):
                 leaf._grad = tensor_class.wrap(key.backend.in_order_of(leaf._grad._array, leaf._array), key)
         elif grad._requires_grad:
@@ -565,7 +568,7 @@ def raw(gradient: Tensor) -> Any:
     return gradient._key.materialize(gradient)._array
 
 
-def _copied(array: Any, key: DispatchKey) -> Tensor:
+def _copy_to_tensor(array: Any, key: DispatchKey) -> Tensor:
     """Copy a raw gradient to a new Tensor."""
     if type(array) is SparseArray:
         return SparseArray.tensor_of(SparseArray.copy_of(array))  # type: ignore[no-any-return]  # it cannot import Tensor
@@ -605,7 +608,7 @@ def fit(gradient: Any, key: DispatchKey, shape: tuple[int, ...], tensors: bool, 
     return gradient
 
 
-def _fitted(gradients: Sequence[Any], edges: Sequence[Any]) -> tuple[Any, ...]:
+def _fit_all(gradients: Sequence[Any], edges: Sequence[Any]) -> tuple[Any, ...]:
     """Return the gradients, one for each edge, converted to the shapes and dispatch keys of the edges."""
     padded = (*gradients, *[None] * (len(edges) - len(gradients)))
     return tuple(

@@ -478,31 +478,31 @@ class Tensor(Members):
         """Return the elements as nested lists of Python scalars; a scalar for a 0-d tensor."""
         return self._key.backend.tolist(self._array)
 
-    def _only(self) -> Any:
+    def _single_element(self) -> Any:
         if self.numel() != 1:
             raise ValueError("only one element tensors can be converted to Python scalars")
         return self._key.backend.item(self._array)
 
     def __int__(self) -> int:
-        return int(self._only())
+        return int(self._single_element())
 
     __long__ = __int__
 
     def __float__(self) -> float:
-        return float(self._constant())
+        return float(self._constant_element())
 
     def __complex__(self) -> complex:
-        return complex(self._constant())
+        return complex(self._constant_element())
 
-    def _constant(self) -> Any:
+    def _constant_element(self) -> Any:
         if self._requires_grad:
             if not is_grad_enabled():
-                return self._only()
+                return self._single_element()
             warn_once(
                 "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
                 "Consider using tensor.detach() first."
             )
-        return self._only()
+        return self._single_element()
 
     def __index__(self) -> int:
         if self._key.dtype.category > dtypes.INTEGER or self.numel() != 1:

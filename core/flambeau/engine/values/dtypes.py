@@ -153,7 +153,7 @@ HALF: Final = frozenset({float16, bfloat16})
 OF_PYTHON: Final[dict[object, dtype]] = {bool: bool_, int: int64, float: float64, complex: complex128}  # types given as dtypes
 
 
-def meant(value: object) -> dtype:
+def as_dtype(value: object) -> dtype:
     """Convert `value` to a dtype; the Python types `bool`, `int`, `float` and `complex` are accepted."""
     result = OF_PYTHON.get(value, value)
     if not isinstance(result, dtype):

@@ -75,12 +75,12 @@ class Spec:
             )
         return unflatten(leaves, self)
 
-    def drawn(self) -> Any:
+    def with_asterisks(self) -> Any:
         """Return a tree of this structure with asterisks as leaves, for error messages."""
         return unflatten(iter(_Star, None), self)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Spec) and _facts(self) == _facts(other)
+        return isinstance(other, Spec) and _comparison_key(self) == _comparison_key(other)
 
     def __hash__(self) -> int:
         return hash((self.type, self.num_leaves, len(self.children_specs)))
@@ -102,7 +102,7 @@ class LeafSpec(Spec):
         super().__init__(None, None, [])
 
 
-def _facts(spec: Spec) -> tuple[Any, Any, list[Spec]]:
+def _comparison_key(spec: Spec) -> tuple[Any, Any, list[Spec]]:
     return spec.type, spec.context, spec.children_specs
 
 

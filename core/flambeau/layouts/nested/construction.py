@@ -10,7 +10,7 @@ import flambeau as torch
 from ...engine.tensors.tensor import Tensor
 from ...engine.values.sizes import Size
 from .padding import to_padded
-from .tensors import Nested, NestedTensor, StridedNestedTensor, made_of
+from .tensors import Nested, NestedTensor, StridedNestedTensor, strided_from_items
 
 __all__ = ["as_nested_tensor", "masked_select", "narrow", "nested_tensor", "nested_tensor_from_jagged", "to_padded_tensor"]
 
@@ -91,7 +91,7 @@ def as_nested_tensor(ts: Any, dtype: Any = None, device: Any = None, layout: Any
         return StridedNestedTensor(values.to(**options) if options else values, [ts.shape[1:]] * len(ts))
     _check_dimensions(ts)
     options = {**({"device": ts[0].device, "dtype": ts[0].dtype} if ts else {}), **options}
-    result = made_of([item.to(**options) for item in ts] if ts else ts)
+    result = strided_from_items([item.to(**options) for item in ts] if ts else ts)
     return result if ts or not options else result.to(**options)  # type: ignore[no-any-return]  # a nested tensor
 
 
@@ -282,4 +282,4 @@ def _nested_view_from_buffer(buffer: Tensor, nested_size: Tensor, nested_strides
         result._nested_tensor_strides(), nested_strides.cpu()
     ):
         return result
-    return made_of(parts)  # type: ignore[no-any-return]  # a nested tensor
+    return strided_from_items(parts)  # type: ignore[no-any-return]  # a nested tensor

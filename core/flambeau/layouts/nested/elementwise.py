@@ -8,7 +8,7 @@ import flambeau as torch
 
 from ...engine.calls.facts import Kind, is_inplace
 from ...engine.tensors.tensor import Tensor
-from .tensors import Nested, NestedTensor, StridedNestedTensor, implements, lengths_of, like, moved
+from .tensors import Nested, NestedTensor, StridedNestedTensor, implements, lengths_of, like, with_moved_values
 
 __all__ = ["aligned", "matches"]
 
@@ -26,23 +26,23 @@ def _on_values(func: Any, *args: Any, **kwargs: Any) -> Any:
             )
     name = func.__name__
     if isinstance(first, NestedTensor) and first._lengths is not None and name in ("clone", "contiguous"):
-        return _without_holes(first)
+        return _without_gaps(first)
     if name == "contiguous" and first.is_contiguous():
         return first
     result = func(*(_as_values(first, arg) for arg in args), **{key: _as_values(first, value) for key, value in kwargs.items()})
     if isinstance(result, tuple):
-        return type(result)([_nested(first, each) for each in result])
-    return args[0] if is_inplace(name) and args[0] is first else _nested(first, result)
+        return type(result)([_wrap_like(first, each) for each in result])
+    return args[0] if is_inplace(name) and args[0] is first else _wrap_like(first, result)
 
 
-def _nested(first: Nested, result: Any) -> Any:
+def _wrap_like(first: Nested, result: Any) -> Any:
     """Wrap a tensor computed from the values of `first` as a nested tensor; return other results unchanged."""
     if not isinstance(result, Tensor):
         return result
     if result is first._values:
         return first
     if isinstance(first, NestedTensor) and result.device != first._offsets.device:
-        return moved(first, result)
+        return with_moved_values(first, result)
     return like(first, result)
 
 
@@ -71,7 +71,7 @@ def aligned(input: Nested, dense: Tensor) -> Tensor:
         RuntimeError: their shapes do not broadcast.
     """
     if isinstance(input, StridedNestedTensor):
-        return _spread(input, dense)
+        return _expand_per_item(input, dense)
     assert isinstance(input, NestedTensor)
     if dense.ndim > input.dim():
         raise NotImplementedError("NYI: broadcasting NT with T with larger dim")
@@ -85,14 +85,14 @@ def aligned(input: Nested, dense: Tensor) -> Tensor:
         raise RuntimeError(
             f"cannot call binary pointwise function with inputs of shapes {tuple(input.shape)} and {tuple(dense.shape)}"
         )
-    rows = _rows(input)
+    rows = _item_indices(input)
     if dense.shape[ragged] == 1:
         return dense.select(ragged, 0).index_select(0, rows).movedim(0, ragged - 1)
     within = torch.arange(len(rows), device=rows.device) - input._offsets[rows]
     return dense.movedim(ragged, 1)[rows, within].movedim(0, ragged - 1)
 
 
-def _spread(input: StridedNestedTensor, dense: Tensor) -> Tensor:
+def _expand_per_item(input: StridedNestedTensor, dense: Tensor) -> Tensor:
     """Expand a dense tensor with one element, or with one row per item, to the values of a strided nested tensor."""
     if dense.numel() == 1:
         return dense.reshape(())
@@ -102,12 +102,12 @@ def _spread(input: StridedNestedTensor, dense: Tensor) -> Tensor:
     raise RuntimeError("Expected both self and other to be nested, but got a nested self and non-nested other")
 
 
-def _rows(input: NestedTensor) -> Tensor:
+def _item_indices(input: NestedTensor) -> Tensor:
     """Return, for each position of the values along the ragged dimension, the index of its item."""
     return torch.repeat_interleave(torch.arange(len(input), device=input._offsets.device), lengths_of(input))
 
 
-def _without_holes(input: NestedTensor) -> NestedTensor:
+def _without_gaps(input: NestedTensor) -> NestedTensor:
     """Copy a nested tensor with gaps between items (`lengths`) to one without."""
     lengths = lengths_of(input)
     offsets = torch.cat([lengths.new_zeros(1), lengths.cumsum(0)])

@@ -8,12 +8,12 @@ import flambeau as torch
 
 from ...engine.tensors.tensor import Tensor
 from .padding import from_padded, to_padded
-from .tensors import Nested, NestedTensor, StridedNestedTensor, implements, items_of, made_of
+from .tensors import Nested, NestedTensor, StridedNestedTensor, implements, items_of, strided_from_items
 
 __all__: list[str] = []
 
 
-def _shown(value: Any) -> Any:
+def _shape_text(value: Any) -> Any:
     return tuple(value.shape) if isinstance(value, NestedTensor) else value.shape
 
 
@@ -43,7 +43,7 @@ def _matmul(input: Any, other: Any, *, out: Any = None) -> Any:
         and input.shape[-1] == other.shape[-2]
     ):  # the ragged dimension is summed over
         return torch.stack([a @ b for a, b in zip(input.items(), other.items(), strict=True)])
-    raise RuntimeError(f"matmul(): not supported between inputs of shapes {_shown(input)} and {_shown(other)}")
+    raise RuntimeError(f"matmul(): not supported between inputs of shapes {_shape_text(input)} and {_shape_text(other)}")
 
 
 @implements(NestedTensor)
@@ -79,11 +79,11 @@ def _attention(
     ]
     dim = query._ragged_idx - 1
     return NestedTensor(
-        torch.cat(items, dim), query._offsets if query._lengths is None else _ends(items, dim), _ragged_idx=dim + 1
+        torch.cat(items, dim), query._offsets if query._lengths is None else _offsets_of(items, dim), _ragged_idx=dim + 1
     )
 
 
-def _ends(items: list[Tensor], dim: int) -> Tensor:
+def _offsets_of(items: list[Tensor], dim: int) -> Tensor:
     return torch.tensor([0, *(item.shape[dim] for item in items)], device=items[0].device).cumsum(0)
 
 
@@ -105,7 +105,7 @@ def _check_attention(query: Any, key: Any, value: Any, attn_mask: Any) -> None:
         )
     if key._ragged_idx != value._ragged_idx or key.shape[key._ragged_idx] != value.shape[value._ragged_idx]:
         raise ValueError(
-            f"Expected key and value to be ragged in the same way, but got shapes {_shown(key)} and {_shown(value)}."
+            f"Expected key and value to be ragged in the same way, but got shapes {_shape_text(key)} and {_shape_text(value)}."
         )
     if attn_mask is not None:
         raise ValueError("Masks are not yet supported!")
@@ -118,14 +118,14 @@ def _check_attention(query: Any, key: Any, value: Any, attn_mask: Any) -> None:
 def _strided_linear(input: Any, weight: Tensor, bias: Tensor | None = None) -> Any:
     if input.dim() != 3:
         raise RuntimeError(f"Linear requires nested_tensor.dim == 3 and dense_matrix.dim == 2. Nested tensor dim: {input.dim()}")
-    return made_of([torch.nn.functional.linear(item, weight, bias) for item in input.items()])
+    return strided_from_items([torch.nn.functional.linear(item, weight, bias) for item in input.items()])
 
 
 @implements(StridedNestedTensor, "matmul", "__matmul__", "bmm")
 def _strided_matmul(input: Any, other: Any, *, out: Any = None) -> Any:
     if not (isinstance(input, Nested) and isinstance(other, Nested)):
         if isinstance(other, Tensor) and not isinstance(other, Nested) and other.ndim == 3 == input.dim():
-            return made_of([a @ b for a, b in zip(input.items(), other.unbind(0), strict=True)])
+            return strided_from_items([a @ b for a, b in zip(input.items(), other.unbind(0), strict=True)])
         names = ["nested" if isinstance(each, Nested) else "non-nested" for each in (input, other)]
         raise RuntimeError(f"Expected both to be nested, but got a {names[0]} self and {names[1]} other")
     first, second = input.items(), other.items()
@@ -133,14 +133,14 @@ def _strided_matmul(input: Any, other: Any, *, out: Any = None) -> Any:
         raise RuntimeError(
             f"matmul: Expected size for the 1st dimension of 2nd input tensor to be: {len(first)} but got: {len(second)}."
         )
-    return made_of([a @ b for a, b in zip(first, second, strict=True)])
+    return strided_from_items([a @ b for a, b in zip(first, second, strict=True)])
 
 
 @implements(StridedNestedTensor)
 def _strided_embedding(input: Any, weight: Tensor, *args: Any, **kwargs: Any) -> Any:
     if isinstance(weight, Nested):
         input, weight = weight, input
-    return made_of([torch.nn.functional.embedding(item, weight, *args, **kwargs) for item in input.items()])
+    return strided_from_items([torch.nn.functional.embedding(item, weight, *args, **kwargs) for item in input.items()])
 
 
 @implements(StridedNestedTensor, "scaled_dot_product_attention")
@@ -148,4 +148,6 @@ def _strided_attention(query: Any, key: Any, value: Any, attn_mask: Any = None, 
     if attn_mask is not None:
         raise ValueError("Masks are not yet supported!")
     triples = zip(items_of(query), items_of(key), items_of(value), strict=True)
-    return made_of([torch.nn.functional.scaled_dot_product_attention(q, k, v, None, *args, **kwargs) for q, k, v in triples])
+    return strided_from_items(
+        [torch.nn.functional.scaled_dot_product_attention(q, k, v, None, *args, **kwargs) for q, k, v in triples]
+    )

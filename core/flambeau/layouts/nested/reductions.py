@@ -10,7 +10,7 @@ import flambeau as torch
 
 from ...engine.tensors.tensor import Tensor
 from .padding import on_padded, to_padded
-from .tensors import NestedTensor, StridedNestedTensor, implements, lengths_of, made_of, wrapped
+from .tensors import NestedTensor, StridedNestedTensor, implements, lengths_of, strided_from_items, wrapped
 
 __all__: list[str] = []
 
@@ -58,17 +58,17 @@ def _reduction(name: str) -> Callable[..., Any]:
         passed = inner if isinstance(dim, (tuple, list)) else inner[0]
         if batch:
             result = function(input._values, passed, keepdim, **options)
-            return _mapped(lambda part: part.unsqueeze(0), result) if keepdim else result
+            return _map_results(lambda part: part.unsqueeze(0), result) if keepdim else result
         if ragged:
             padded = to_padded(input, _NEUTRAL[name](input.dtype))
             return function(padded, list(dims) if isinstance(dim, (tuple, list)) else dims[0], keepdim, **options)
         place = input._ragged_idx - (0 if keepdim else sum(each < input._ragged_idx for each in dims))
-        return _mapped(lambda part: input.like(part, place), function(input._values, passed, keepdim, **options))
+        return _map_results(lambda part: input.like(part, place), function(input._values, passed, keepdim, **options))
 
     return reduce
 
 
-def _mapped(function: Callable[[Tensor], Any], result: Any) -> Any:
+def _map_results(function: Callable[[Tensor], Any], result: Any) -> Any:
     if isinstance(result, Tensor):
         return function(result)
     return type(result)([function(part) for part in result])
@@ -164,7 +164,7 @@ def _strided_softmax(input: Any, dim: int = -1, _stacklevel: int = 3, dtype: Any
     dim = wrapped(dim, input.dim())
     if dim == 0:
         raise RuntimeError("Cannot apply softmax across nested dimension 0")
-    return made_of([item.softmax(dim - 1, dtype=dtype) for item in input.items()])
+    return strided_from_items([item.softmax(dim - 1, dtype=dtype) for item in input.items()])
 
 
 @implements(StridedNestedTensor)
@@ -178,7 +178,7 @@ def _strided_sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: A
         raise RuntimeError(f"NestedTensor can only be reduced across the last dimension for now got dimension {dims[0]} instead.")
     if not keepdim:
         raise RuntimeError("NestedTensor always requires keepdim=True for now.")
-    return made_of([item.sum(-1, keepdim=True, dtype=dtype) for item in input.items()])
+    return strided_from_items([item.sum(-1, keepdim=True, dtype=dtype) for item in input.items()])
 
 
 @implements(StridedNestedTensor)
@@ -188,4 +188,4 @@ def _strided_layer_norm(
     if weight is None or bias is None:
         raise ValueError("NestedTensor layer_norm requires weight and bias")
     items = [torch.nn.functional.layer_norm(item, normalized_shape, weight, bias, eps) for item in input.items()]
-    return made_of(items)
+    return strided_from_items(items)

@@ -12,12 +12,12 @@ from ...engine.tensors.tensor import Tensor
 from .elementwise import aligned, matches
 from .padding import from_padded
 from .sizes import NestedInt
-from .tensors import Nested, NestedTensor, StridedNestedTensor, implements, made_of, moved, wrapped
+from .tensors import Nested, NestedTensor, StridedNestedTensor, implements, strided_from_items, with_moved_values, wrapped
 
 __all__: list[str] = []
 
 
-def _inner(name: str, input: NestedTensor, dim: int) -> int:
+def _values_dim(name: str, input: NestedTensor, dim: int) -> int:
     """Return the dimension of the values for dimension `dim`; RuntimeError for the batch and the ragged dimension."""
     dim = wrapped(dim, input.dim())
     if dim == 0:
@@ -27,7 +27,7 @@ def _inner(name: str, input: NestedTensor, dim: int) -> int:
     return dim - 1
 
 
-def _sizes(given: Sequence[Any]) -> list[Any]:
+def _size_list(given: Sequence[Any]) -> list[Any]:
     return list(given[0]) if len(given) == 1 and isinstance(given[0], (tuple, list)) else list(given)
 
 
@@ -49,13 +49,13 @@ def _select(input: Any, dim: int, index: int) -> Any:
         if not -len(input) <= index < len(input):
             raise IndexError(f"select(): index {index} out of range for tensor of size {tuple(input.shape)} at dimension 0")
         return input.items()[index]
-    inner = _inner("select", input, dim)
+    inner = _values_dim("select", input, dim)
     return input.like(input._values.select(inner, index), input._ragged_idx - (dim < input._ragged_idx))
 
 
 @implements(NestedTensor)
 def _narrow(input: Any, dim: int, start: int, length: int) -> Any:
-    return input.like(input._values.narrow(_inner("narrow", input, dim), start, length))
+    return input.like(input._values.narrow(_values_dim("narrow", input, dim), start, length))
 
 
 @implements(NestedTensor, "__getitem__")
@@ -78,7 +78,7 @@ def _getitem(input: Any, index: Any) -> Any:
             result = _unsqueeze(result, dim)
             dim += 1
         elif isinstance(item, slice):
-            inner = _inner("slice", result, dim)
+            inner = _values_dim("slice", result, dim)
             result = result.like(result._values[(slice(None),) * inner + (item,)])
             dim += 1
         elif isinstance(item, (int, Tensor)) and not (isinstance(item, Tensor) and item.ndim):
@@ -104,7 +104,7 @@ def _setitem(input: Any, index: Any, value: Any) -> None:
 @implements(NestedTensor)
 def _chunk(input: Any, chunks: int, dim: int = 0) -> Any:
     if wrapped(dim, input.dim()) != 0:
-        return tuple(input.like(part) for part in input._values.chunk(chunks, _inner("chunk", input, dim)))
+        return tuple(input.like(part) for part in input._values.chunk(chunks, _values_dim("chunk", input, dim)))
     if input._lengths is not None:
         raise RuntimeError("chunk(): not supported for non-contiguous nested tensors with holes on dim=0")
     size, found = -(-len(input) // chunks), []
@@ -119,21 +119,21 @@ def _chunk(input: Any, chunks: int, dim: int = 0) -> Any:
 
 @implements(NestedTensor, "split", "split_with_sizes")
 def _split(input: Any, split_size_or_sections: Any, dim: int = 0) -> Any:
-    parts = input._values.split(split_size_or_sections, _inner("split", input, dim))
+    parts = input._values.split(split_size_or_sections, _values_dim("split", input, dim))
     return tuple(input.like(part) for part in parts)
 
 
 # --- joined -------------------------------------------------------------------------------------------------------
 
 
-def _first(tensors: Sequence[Any]) -> NestedTensor:
+def _first_nested(tensors: Sequence[Any]) -> NestedTensor:
     return next(each for each in tensors if isinstance(each, NestedTensor))
 
 
 @implements(NestedTensor)
 def _cat(tensors: Sequence[Any], dim: int = 0) -> Any:
-    first = _first(tensors)
-    inner = _inner("cat", first, dim)
+    first = _first_nested(tensors)
+    inner = _values_dim("cat", first, dim)
     values = []
     for each in tensors:
         if isinstance(each, NestedTensor):
@@ -149,7 +149,7 @@ def _cat(tensors: Sequence[Any], dim: int = 0) -> Any:
 def _stack(tensors: Sequence[Any], dim: int = 0) -> Any:
     if not all(isinstance(each, NestedTensor) for each in tensors):
         raise RuntimeError("stack(): expected all nested tensors inputs")
-    first = _first(tensors)
+    first = _first_nested(tensors)
     if not all(matches(first, each) for each in tensors):
         raise RuntimeError("stack(): expected all nested tensors to have matching ragged structures")
     dim = wrapped(dim, first.dim() + 1)
@@ -173,7 +173,7 @@ def _unsqueeze(input: Any, dim: int) -> Any:
 def _squeeze(input: Any, dim: Any = None) -> Any:
     if dim is None:
         raise NotImplementedError("aten.squeeze.default")
-    inner = _inner("squeeze", input, dim)
+    inner = _values_dim("squeeze", input, dim)
     smaller = input._values.squeeze(inner)
     return input.like(smaller, input._ragged_idx - (smaller.ndim < input._values.ndim and inner + 1 < input._ragged_idx))
 
@@ -195,13 +195,13 @@ def _matrix_transpose(input: Any) -> Any:
 
 
 @implements(NestedTensor, "T", "t")
-def _reversed(input: Any) -> Any:
+def _reverse_dims(input: Any) -> Any:
     return _permute(input, *range(input.dim() - 1, -1, -1))
 
 
 @implements(NestedTensor)
 def _permute(input: Any, *dims: Any) -> Any:
-    given = _sizes(dims)
+    given = _size_list(dims)
     if len(given) != input.dim():
         raise ValueError(
             f"permute(): number of dimensions in the tensor input ({input.dim()}) does not match the length of the desired "
@@ -219,19 +219,19 @@ def _permute(input: Any, *dims: Any) -> Any:
 def _view(input: Any, *size: Any) -> Any:
     if len(size) == 1 and isinstance(size[0], torch.dtype):
         return input.like(input._values.view(size[0]))
-    sizes = list(size[0].shape) if len(size) == 1 and isinstance(size[0], NestedTensor) else _sizes(size)
-    placed = _with_symbol(input, sizes)
+    sizes = list(size[0].shape) if len(size) == 1 and isinstance(size[0], NestedTensor) else _size_list(size)
+    placed = _with_ragged_size(input, sizes)
     if placed is None:
-        raise RuntimeError(f"view(): cannot view shape {tuple(input.shape)} as {_sizes(size)}")
+        raise RuntimeError(f"view(): cannot view shape {tuple(input.shape)} as {_size_list(size)}")
     ragged = next(place for place, length in enumerate(placed) if isinstance(length, NestedInt))
     inner = [input._values.shape[input._ragged_idx - 1] if place == ragged else n for place, n in enumerate(placed)][1:]
     return input.like(input._values.reshape(inner), ragged)
 
 
-def _with_symbol(input: NestedTensor, sizes: list[Any]) -> list[Any] | None:
+def _with_ragged_size(input: NestedTensor, sizes: list[Any]) -> list[Any] | None:
     """Return the sizes with the ragged size in place of its -1; None if they do not fit the shape of `input`."""
     symbol = input.shape[input._ragged_idx]
-    if not sizes or sizes[0] not in (len(input), -1) or sum(_is_free(n) for n in sizes) > 1 + (symbol not in sizes):
+    if not sizes or sizes[0] not in (len(input), -1) or sum(_is_inferred(n) for n in sizes) > 1 + (symbol not in sizes):
         return None
     if symbol not in sizes:
         if -1 not in sizes[1:]:
@@ -247,13 +247,13 @@ def _with_symbol(input: NestedTensor, sizes: list[Any]) -> list[Any] | None:
     return sizes
 
 
-def _is_free(size: Any) -> bool:
+def _is_inferred(size: Any) -> bool:
     return isinstance(size, int) and size == -1
 
 
 @implements(NestedTensor)
 def _flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
-    start, end = (_inner("flatten", input, dim) for dim in (start_dim, end_dim))
+    start, end = (_values_dim("flatten", input, dim) for dim in (start_dim, end_dim))
     if start < input._ragged_idx - 1 < end:
         raise RuntimeError("flatten(): not supported for NestedTensor on ragged dim")
     return input.like(input._values.flatten(start, end), input._ragged_idx - (end - start if end < input._ragged_idx - 1 else 0))
@@ -261,14 +261,14 @@ def _flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
 
 @implements(NestedTensor)
 def _unflatten(input: Any, dim: int, sizes: Any) -> Any:
-    inner = _inner("unflatten", input, dim)
+    inner = _values_dim("unflatten", input, dim)
     larger = input._values.unflatten(inner, sizes)
     return input.like(larger, input._ragged_idx + (larger.ndim - input._values.ndim if inner + 1 < input._ragged_idx else 0))
 
 
 @implements(NestedTensor, "expand", "broadcast_to")
 def _expand(input: Any, *size: Any, implicit: bool = False) -> Any:
-    sizes = _sizes(size)
+    sizes = _size_list(size)
     ragged = input._ragged_idx
     if len(sizes) != input.dim() or sizes[0] not in (len(input), -1) or sizes[ragged] not in (input.shape[ragged], -1):
         raise RuntimeError(f"expand(): cannot expand shape {tuple(input.shape)} -> {tuple(sizes)}")
@@ -282,7 +282,7 @@ def _expand_as(input: Any, other: Any) -> Any:
     return other.like(aligned(other, input).expand(other._values.shape))
 
 
-def _new(name: str) -> None:
+def _implement_new(name: str) -> None:
     def method(input: Any, size: Any, *args: Any, **options: Any) -> Any:
         if not isinstance(size, (tuple, list)) or len(size):
             raise RuntimeError("new_empty() not supported for NJT with shape != ()")
@@ -292,7 +292,7 @@ def _new(name: str) -> None:
 
 
 for _name in ("new_empty", "new_zeros", "new_ones", "new_full"):
-    _new(_name)
+    _implement_new(_name)
 
 
 @implements(NestedTensor)
@@ -303,7 +303,7 @@ def _to(input: Any, *args: Any, **kwargs: Any) -> Any:
     if values is input._values:
         return input
     if isinstance(input, NestedTensor) and values.device != input._offsets.device:
-        return moved(input, values)
+        return with_moved_values(input, values)
     return input.like(values)
 
 
@@ -317,7 +317,7 @@ def _strided_select(input: Any, dim: int, index: int) -> Any:
         if not -len(input._sizes) <= index < len(input._sizes):
             raise IndexError(f"index {index} is out of bounds for dimension 0 with size {len(input._sizes)}")
         return input.items()[index]
-    return made_of([item.select(dim - 1, index) for item in input.items()])
+    return strided_from_items([item.select(dim - 1, index) for item in input.items()])
 
 
 @implements(StridedNestedTensor, "__getitem__")
@@ -329,7 +329,7 @@ def _strided_getitem(input: Any, index: Any) -> Any:
     return input.shape  # raises PyTorch's error
 
 
-def _by_item(name: str, dims: int) -> None:
+def _implement_per_item(name: str, dims: int) -> None:
     """Implement a method for the strided layout by a call for each item.
 
     The first `dims` arguments are dimensions of the nested tensor, which an item has without the batch dimension.
@@ -340,43 +340,43 @@ def _by_item(name: str, dims: int) -> None:
         if 0 in given:
             raise RuntimeError(f"{name}: cannot be applied to nested dimension 0")
         inner = [dim - 1 for dim in given]
-        return made_of([getattr(item, name)(*inner, *args[dims:], **kwargs) for item in input.items()])
+        return strided_from_items([getattr(item, name)(*inner, *args[dims:], **kwargs) for item in input.items()])
 
     implements(StridedNestedTensor, name)(method)
 
 
 for _name, _dims in {"transpose": 2, "unsqueeze": 1, "squeeze": 1}.items():
-    _by_item(_name, _dims)
+    _implement_per_item(_name, _dims)
 
 
 @implements(StridedNestedTensor)
 def _strided_narrow(input: Any, dim: int, start: int, length: int) -> Any:
     if wrapped(dim, input.dim()) == 0:
-        return made_of(input.items()[start : start + length])
-    return made_of([item.narrow(dim - 1, start, length) for item in input.items()])
+        return strided_from_items(input.items()[start : start + length])
+    return strided_from_items([item.narrow(dim - 1, start, length) for item in input.items()])
 
 
 @implements(StridedNestedTensor)
 def _strided_chunk(input: Any, chunks: int, dim: int = 0) -> Any:
     if wrapped(dim, input.dim()) != input.dim() - 1:
         raise RuntimeError("Chunk for nested tensors is currently only supported for the last dimension.")
-    return tuple(made_of(parts) for parts in zip(*(item.chunk(chunks, -1) for item in input.items()), strict=True))
+    return tuple(strided_from_items(parts) for parts in zip(*(item.chunk(chunks, -1) for item in input.items()), strict=True))
 
 
 @implements(StridedNestedTensor)
 def _strided_cat(tensors: Sequence[Any], dim: int = 0) -> Any:
     if dim != 0 or not all(isinstance(each, StridedNestedTensor) for each in tensors):
         raise RuntimeError("cat(): nested tensors in the strided layout can be joined along dimension 0 only")
-    return made_of([item for each in tensors for item in each.items()])
+    return strided_from_items([item for each in tensors for item in each.items()])
 
 
 @implements(StridedNestedTensor, "view", "reshape")
 def _strided_view(input: Any, *size: Any) -> Any:
-    sizes = _sizes(size)
+    sizes = _size_list(size)
     if not sizes or sizes[0] not in (len(input._sizes), -1):
         raise RuntimeError("view: For now nested view cannot change or infer the implicit batch dimension")
     found = []
     for item in input.items():
         inner = [item.shape[place] if n == -1 and place < item.ndim else n for place, n in enumerate(sizes[1:])]
         found.append(item.reshape(inner))
-    return made_of(found)
+    return strided_from_items(found)

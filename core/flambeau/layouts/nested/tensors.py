@@ -17,7 +17,17 @@ from ...engine.values.sizes import Size
 from ...protocols import pickling
 from .sizes import SYMBOLS, size_of
 
-__all__ = ["Nested", "NestedTensor", "StridedNestedTensor", "implements", "items_of", "lengths_of", "like", "made_of", "moved"]
+__all__ = [
+    "Nested",
+    "NestedTensor",
+    "StridedNestedTensor",
+    "implements",
+    "items_of",
+    "lengths_of",
+    "like",
+    "strided_from_items",
+    "with_moved_values",
+]
 
 C = TypeVar("C", bound=Callable[..., Any])
 
@@ -535,8 +545,8 @@ def like(input: Nested, result: Any) -> Any:
     return type(result)([like(input, part) for part in result])
 
 
-def moved(input: NestedTensor, values: Tensor) -> Any:
-    """Return `input` on the device of `values`, its values already moved there; the ragged size stays the same symbol."""
+def with_moved_values(input: NestedTensor, values: Tensor) -> Any:
+    """Return `input` on the device of `values`, already moved there; the ragged size stays the same symbol."""
     source = input._offsets if input._lengths is None else input._lengths
     offsets = input._offsets.to(values.device)
     lengths = None if input._lengths is None else input._lengths.to(values.device)
@@ -544,7 +554,7 @@ def moved(input: NestedTensor, values: Tensor) -> Any:
     return NestedTensor(values, offsets, lengths=lengths, _ragged_idx=input._ragged_idx, _metadata_cache=input._metadata_cache)
 
 
-def made_of(items: Sequence[Tensor]) -> Any:
+def strided_from_items(items: Sequence[Tensor]) -> Any:
     """Create a nested tensor in the strided layout from its items; gradients flow to them."""
     if not items:
         return StridedNestedTensor(torch.empty(0), ())
@@ -573,7 +583,7 @@ def _call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     name = func.__name__
     module = getattr(func, "__module__", None) or ""
     if func in (torch.autograd.grad, torch.autograd.backward):
-        return _differentiate(func, name, args, kwargs)
+        return _call_autograd(func, name, args, kwargs)
     if module.partition(".")[0] not in ("flambeau", "flambeau_nnlib", "torch", "builtins", ""):
         return redispatch_function(func, (), args, kwargs)  # a function made of operations
     if name in ("__get__", "__set__", "__delete__"):
@@ -581,7 +591,7 @@ def _call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if name not in NestedTensor.implementations:
             with DisableTorchFunctionSubclass():
                 return func(*args, **kwargs)
-    cls = next(type(value) for value in _flat([*args, *kwargs.values()]) if isinstance(value, Nested))
+    cls = next(type(value) for value in _flattened([*args, *kwargs.values()]) if isinstance(value, Nested))
     facts = facts_of(name)
     operation = name if name in cls.implementations else unaliased(name)
     if operation in cls.implementations:
@@ -591,7 +601,7 @@ def _call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     own = getattr(cls, name, None)
     if own is not None and not hasattr(own, "__wrapped__"):  # a method of the class, called as a function
         return own(*args, **kwargs)
-    if name in _MADE_OF_OTHERS or module.partition(".")[0] == "flambeau_nnlib" or module.startswith("torch.nn"):
+    if name in _COMPOSITES or module.partition(".")[0] == "flambeau_nnlib" or module.startswith("torch.nn"):
         return redispatch_function(func, (), args, kwargs)
     raise NotImplementedError(
         f"aten.{name}.default: there is no such operation for nested tensors in the layout {cls.layout}; "
@@ -599,13 +609,13 @@ def _call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     )
 
 
-_MADE_OF_OTHERS = frozenset({"tensor_split", "multi_head_attention_forward"})
+_COMPOSITES = frozenset({"tensor_split", "multi_head_attention_forward"})
 
 
-def _flat(values: Any) -> Any:
+def _flattened(values: Any) -> Any:
     for value in values:
         if isinstance(value, (list, tuple)):
-            yield from _flat(value)
+            yield from _flattened(value)
         else:
             yield value
 
@@ -615,7 +625,7 @@ def _name_of_property(getter: Any) -> str:
     return next((name for name in ("T", "mT", "H", "data", "real") if vars(Tensor).get(name) is prop), "")
 
 
-def _differentiate(func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _call_autograd(func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call `torch.autograd.grad` or `backward` with the values of nested tensors; wrap the gradients."""
 
     def plain(value: Any) -> Any:

@@ -14,7 +14,7 @@ from ...engine.devices.sparse_arrays import SparseArray
 from ...engine.tensors.tensor import Tensor, alias
 from ...engine.values.scalars import is_library_scalar
 from .batches import matrices, stacked
-from .layouts import coalesced, convert, empty_like, indices_of, linear, sparse_dims, to_coo, to_sparse
+from .layouts import coalesced, convert, empty_like, flat_indices, indices_of, sparse_dims, to_coo, to_sparse
 from .tensors import (
     IMPLEMENTATIONS,
     SparseTensor,
@@ -25,7 +25,7 @@ from .tensors import (
     implements,
     like,
     make,
-    same_places,
+    same_indices,
     to_dense,
     values_of,
 )  # fmt: skip
@@ -38,7 +38,7 @@ _COALESCED_BY_PYTORCH = ("deg2rad", "rad2deg")  # although they are linear funct
 
 
 @implements()
-def of_values(func: Any, input: Any, *args: Any, **kwargs: Any) -> Any:
+def apply_to_values(func: Any, input: Any, *args: Any, **kwargs: Any) -> Any:
     """Apply a function that maps zero to zero to the values, after adding duplicate entries unless the function is linear."""
     facts = facts_of(func.__name__)
     assert facts is not None  # `keeps_zeros` has found it
@@ -93,7 +93,7 @@ def add(input: Any, other: Any, alpha: Any = 1) -> Any:
         if (
             result._array.layout == "sparse_coo"
             and result._array.parts[0].shape[0]
-            and not same_places(result._array, input._array)
+            and not same_indices(result._array, input._array)
         ):
             result = coalesced(result)
             result._array.coalesced = flag
@@ -119,7 +119,7 @@ def _sum(first: SparseTensor, second: SparseTensor, alpha: Any) -> Any:
     if first.shape != second.shape:
         raise RuntimeError(f"add: expected sizes of 'self' and 'other' to match, but {list(first.shape)} != {list(second.shape)}")
     scaled = values_of(second) if alpha == 1 else values_of(second) * alpha
-    if same_places(first._array, second._array):
+    if same_indices(first._array, second._array):
         result = like(first._array, values_of(first) + scaled)
         result._array.coalesced = first._array.coalesced and second._array.coalesced
         return result
@@ -132,11 +132,11 @@ def _sum(first: SparseTensor, second: SparseTensor, alpha: Any) -> Any:
     elif sparse_dims(first) != sparse_dims(second):
         raise RuntimeError("add: expected 'self' and 'other' to have the same number of dense dimensions")
     else:
-        total = _joined(first, like(second._array, scaled))
+        total = _concatenated(first, like(second._array, scaled))
     return total
 
 
-def _joined(first: SparseTensor, second: SparseTensor) -> SparseTensor:
+def _concatenated(first: SparseTensor, second: SparseTensor) -> SparseTensor:
     """Return an uncoalesced COO tensor with the entries of both tensors: their sum."""
     indices = torch.cat([indices_of(first), indices_of(second)], 1)
     values, others = values_of(first), values_of(second)
@@ -217,7 +217,7 @@ class _Gather(Function):
         return like(ctx.places, gradient), None
 
 
-def _picked(input: Tensor, places: SparseArray) -> Tensor:
+def _values_at(input: Tensor, places: SparseArray) -> Tensor:
     """Return the values of a dense tensor, broadcast to the shape of `places`, at the indices of `places`."""
     if tuple(input.shape) == places.shape and places.layout == "sparse_coo" and input.requires_grad:
         return _Gather.apply(input, places)  # type: ignore[no-any-return]  # of any function
@@ -231,7 +231,7 @@ def mul(input: Any, other: Any) -> Any:
     if _is_number(other) or (isinstance(other, Tensor) and not isinstance(other, SparseTensor) and other.ndim == 0):
         return like(input._array, values_of(input) * other)
     if not isinstance(other, SparseTensor):
-        return like(input._array, values_of(input) * _picked(other, input._array))
+        return like(input._array, values_of(input) * _values_at(other, input._array))
     return _product(input, other)
 
 
@@ -242,14 +242,14 @@ def _product(first: SparseTensor, second: SparseTensor) -> SparseTensor:
             f"{list(first.shape)} != {list(second.shape)}"
         )
     if first._array.layout != "sparse_coo":
-        if same_places(first._array, second._array):
+        if same_indices(first._array, second._array):
             return like(first._array, values_of(first) * values_of(second))
         return convert(_product(to_coo(first), to_coo(second)), first._array.layout, _block(first))
     second = to_coo(second)
-    if same_places(first._array, second._array) and first._array.coalesced and second._array.coalesced:
+    if same_indices(first._array, second._array) and first._array.coalesced and second._array.coalesced:
         return like(first._array, values_of(first) * values_of(second))
     sizes = first.shape[: sparse_dims(first)]
-    shared = torch.isin(linear(indices_of(first), sizes), linear(indices_of(second), sizes)).nonzero().squeeze(1)
+    shared = torch.isin(flat_indices(indices_of(first), sizes), flat_indices(indices_of(second), sizes)).nonzero().squeeze(1)
     indices = indices_of(first)[:, shared]
     values = values_of(first)[shared] * IMPLEMENTATIONS["values_at"](second, indices)
     return build("sparse_coo", [indices], values, first.shape, first._array.coalesced and second._array.coalesced)
@@ -263,7 +263,7 @@ def _mul_(self: Any, other: Any) -> Any:
     return self.copy_(to_dense(mul(self, other)))
 
 
-def _divided(name: str) -> Callable[..., Any]:
+def _division(name: str) -> Callable[..., Any]:
     def function(input: Any, other: Any, **kwargs: Any) -> Any:
         if not isinstance(input, SparseTensor) or not (_is_number(other) or (isinstance(other, Tensor) and other.ndim == 0)):
             shape = list(other.shape) if isinstance(other, Tensor) else "?"
@@ -277,8 +277,8 @@ def _divided(name: str) -> Callable[..., Any]:
     return function
 
 
-implements("div", "divide", "true_divide", "__truediv__", "__div__", "__itruediv__", grad_fn="DivBackward0")(_divided("div"))
-implements("floor_divide", "__floordiv__", grad_fn="DivBackward0")(_divided("floor_divide"))
+implements("div", "divide", "true_divide", "__truediv__", "__div__", "__itruediv__", grad_fn="DivBackward0")(_division("div"))
+implements("floor_divide", "__floordiv__", grad_fn="DivBackward0")(_division("floor_divide"))
 
 
 # --- copies and casts ---------------------------------------------------------------------------------------------

@@ -30,14 +30,14 @@ def as_sparse_gradcheck(gradcheck: Callable[..., Any]) -> Callable[..., Any]:
         places = [each._array if isinstance(each, SparseTensor) else None for each in given]
         dense = [_values(each) if isinstance(each, SparseTensor) else each for each in given]
 
-        def of_values(*args: Any) -> Any:
+        def on_values(*args: Any) -> Any:
             result = func(*(each if at is None else like(at, each) for each, at in zip(args, places, strict=True)))
             return tuple(map(_strided, result)) if isinstance(result, (tuple, list)) else _strided(result)
 
         def _strided(result: Any) -> Any:
             return to_dense(result, masked) if isinstance(result, SparseTensor) else result
 
-        return gradcheck(of_values, tuple(dense), **kwargs)
+        return gradcheck(on_values, tuple(dense), **kwargs)
 
     return checked
 

@@ -27,14 +27,14 @@ from .tensors import (
 )  # fmt: skip
 
 __all__ = [
+    "coalesce_entries",
     "coalesced",
     "convert",
     "empty",
     "empty_coo",
     "empty_like",
+    "flat_indices",
     "indices_of",
-    "linear",
-    "merged",
     "sparse_dims",
     "sum_groups",
     "to_coo",
@@ -55,7 +55,7 @@ def sparse_dims(input: SparseTensor) -> int:
     return input._array.parts[0].shape[0] if input._array.layout == "sparse_coo" else 2
 
 
-def linear(indices: Tensor, sizes: Sequence[int]) -> Tensor:
+def flat_indices(indices: Tensor, sizes: Sequence[int]) -> Tensor:
     """Convert indices of shape `(dims, nnz)` to flat indices `(nnz,)` into a row-major array of these sizes."""
     number = indices.new_zeros(indices.shape[1])
     for index, size in zip(indices.unbind(0), sizes, strict=True):
@@ -63,8 +63,8 @@ def linear(indices: Tensor, sizes: Sequence[int]) -> Tensor:
     return number
 
 
-def apart(numbers: Tensor, sizes: Sequence[int]) -> Tensor:
-    """Reverse `linear`: convert flat indices to indices of shape `(dims, nnz)`."""
+def unflatten_indices(numbers: Tensor, sizes: Sequence[int]) -> Tensor:
+    """Reverse `flat_indices`: convert flat indices to indices of shape `(dims, nnz)`."""
     rows = []
     for size in reversed(sizes):
         rows.append(numbers % max(size, 1))
@@ -79,13 +79,13 @@ def sum_groups(values: Tensor, group: Tensor, count: int) -> Tensor:
     return values.new_zeros((count, *values.shape[1:])).index_add(0, group, values)
 
 
-def merged(indices: Tensor, values: Tensor, sizes: Sequence[int], shape: Sequence[int]) -> SparseTensor:
+def coalesce_entries(indices: Tensor, values: Tensor, sizes: Sequence[int], shape: Sequence[int]) -> SparseTensor:
     """Create a coalesced COO tensor from entries in any order; entries with equal indices are added."""
-    numbers, group = torch.unique(linear(indices, sizes), return_inverse=True)
+    numbers, group = torch.unique(flat_indices(indices, sizes), return_inverse=True)
     if len(numbers) == len(group):
         order = torch.argsort(group)
         return build("sparse_coo", [indices[:, order]], values[order], shape)
-    return build("sparse_coo", [apart(numbers, sizes)], sum_groups(values, group, len(numbers)), shape)
+    return build("sparse_coo", [unflatten_indices(numbers, sizes)], sum_groups(values, group, len(numbers)), shape)
 
 
 def coalesced(input: SparseTensor) -> SparseTensor:
@@ -93,7 +93,7 @@ def coalesced(input: SparseTensor) -> SparseTensor:
     if input._array.coalesced:
         return input
     indices = indices_of(input)
-    return merged(indices, values_of(input), input.shape[: len(indices)], input.shape)
+    return coalesce_entries(indices, values_of(input), input.shape[: len(indices)], input.shape)
 
 
 @implements()
@@ -101,7 +101,7 @@ def values_at(input: SparseTensor, indices: Tensor) -> Tensor:
     """Return the values of a COO tensor at indices, and zeros at indices that it does not have."""
     input = coalesced(input)
     sizes = input.shape[: len(indices)]
-    known, wanted, values = linear(indices_of(input), sizes), linear(indices, sizes), values_of(input)
+    known, wanted, values = flat_indices(indices_of(input), sizes), flat_indices(indices, sizes), values_of(input)
     if not len(known):
         return values.new_zeros((len(wanted), *values.shape[1:]))
     position = torch.searchsorted(known, wanted).clamp(max=len(known) - 1)
@@ -128,16 +128,16 @@ def to_coo(input: SparseTensor) -> SparseTensor:
     if array.layout == "sparse_csr":
         return build("sparse_coo", [indices], values, shape)
     if array.layout in ("sparse_csc", "sparse_bsc"):  # the result is ordered by columns
-        by_column = torch.argsort(linear(torch.stack([columns // _width(array), rows]), shape[1::-1]), stable=True)
+        by_column = torch.argsort(flat_indices(torch.stack([columns // _width(array), rows]), shape[1::-1]), stable=True)
         return build("sparse_coo", [indices[:, by_column]], values[by_column], shape, coalesced=False)
-    order = torch.argsort(linear(indices, shape[:2]), stable=True)
+    order = torch.argsort(flat_indices(indices, shape[:2]), stable=True)
     return build("sparse_coo", [indices[:, order]], values[order], shape)
 
 
 def _batch_to_coo(input: SparseTensor, batch: tuple[int, ...]) -> SparseTensor:
     members = [to_coo(member) for member in matrices(input)]
     counts = torch.tensor([len(values_of(member)) for member in members])
-    outer = apart(torch.repeat_interleave(torch.arange(len(members)), counts).to(input.device), batch)
+    outer = unflatten_indices(torch.repeat_interleave(torch.arange(len(members)), counts).to(input.device), batch)
     indices = torch.cat([outer, torch.cat([indices_of(member) for member in members], 1)])
     values = torch.cat([values_of(member) for member in members])
     return build("sparse_coo", [indices], values, input.shape, all(member._array.coalesced for member in members))
@@ -186,9 +186,9 @@ def _gather_blocks(rows: Tensor, columns: Tensor, values: Tensor, sizes: Any, bl
     height, width = blocks
     across = max(sizes[1] // width, 1)
     numbers, group = torch.unique(rows // height * across + columns // width, return_inverse=True)
-    held = values.new_zeros((len(numbers), height, width, *values.shape[1:]))
-    held = held.index_put((group, rows % height, columns % width), values)
-    return numbers // across, numbers % across, held
+    converted = values.new_zeros((len(numbers), height, width, *values.shape[1:]))
+    converted = converted.index_put((group, rows % height, columns % width), values)
+    return numbers // across, numbers % across, converted
 
 
 def _check_blocks(layout: str, blocksize: Any, shape: Sequence[int]) -> tuple[int, int] | None:
@@ -218,14 +218,14 @@ def convert(input: Tensor, layout: str, blocksize: Any = None, dense_dim: int | 
                 f"to_sparse: conversion from Strided to {BACKENDS[layout]} expects tensors of 2 dimensions and dense_dim more, "
                 f"but got {input.ndim} dimensions, and dense_dim={dense_dim or 0}"
             )
-        held = from_dense(input, 2)
+        converted = from_dense(input, 2)
     else:
         if input._array.layout == layout and blocksize is None:
             return input
         if batch := batch_of(input._array):
             return stacked([convert(member, layout, blocksize) for member in matrices(input)], batch)
-        held = to_coo(input)
-    return _to_compressed(held, layout, _check_blocks(layout, blocksize, input.shape))
+        converted = to_coo(input)
+    return _to_compressed(converted, layout, _check_blocks(layout, blocksize, input.shape))
 
 
 def from_dense(input: Tensor, dims: int) -> SparseTensor:
@@ -324,7 +324,7 @@ def is_coalesced(self: Any) -> bool:
 @implements()
 def _coalesced_(self: Any, coalesced: bool) -> Any:
     """Set whether a COO tensor counts as coalesced, without a check."""
-    self._array = self._array.holding(self._array.values, self._key)
+    self._array = self._array.with_values(self._array.values, self._key)
     self._array.coalesced = coalesced
     return self
 

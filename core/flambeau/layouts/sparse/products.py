@@ -17,7 +17,7 @@ from ...engine.calls.wrappers import open_to_overrides
 from ...engine.devices.devices import DispatchKey
 from ...engine.tape.node import rename_node
 from ...engine.tensors.tensor import Tensor, wrap
-from .layouts import coalesced, convert, indices_of, merged, to_coo
+from .layouts import coalesce_entries, coalesced, convert, indices_of, to_coo
 from .tensors import SparseTensor, batch_of, build, coordinates, gather, implements, like, values_of
 
 __all__ = ["addmm", "dsmm", "hsmm", "hspmm", "mm", "saddmm", "sampled_addmm", "smm", "spmm", "sspaddmm"]
@@ -36,29 +36,29 @@ def entries(input: SparseTensor) -> tuple[Tensor, Tensor, Tensor]:
     return rows, columns, wrap(input._array.values, input._key)
 
 
-_TURNED = {
+_TRANSPOSED_LAYOUTS = {
     "sparse_coo": "sparse_coo", "sparse_csr": "sparse_csc", "sparse_csc": "sparse_csr", "sparse_bsr": "sparse_bsc",
     "sparse_bsc": "sparse_bsr",
 }  # fmt: skip
 
 
-def _product(sparse: SparseTensor, dense: Tensor, turned: bool = False) -> Tensor:
-    """Multiply a sparse matrix, or its transpose if `turned`, by a dense matrix, without recording."""
+def _product(sparse: SparseTensor, dense: Tensor, transposed: bool = False) -> Tensor:
+    """Multiply a sparse matrix, or its transpose if `transposed`, by a dense matrix, without recording."""
     key, array = dense._key, sparse._array
-    height, width = array.shape[::-1] if turned else array.shape
+    height, width = array.shape[::-1] if transposed else array.shape
     kernel = key.backend.all_kernels.get("sparse_product") if type(key) is DispatchKey else None
     if kernel is not None:
-        layout = _TURNED[array.layout] if turned else array.layout
-        result = kernel(array.parts, array.values, (height, width), dense._array, layout, turned)
+        layout = _TRANSPOSED_LAYOUTS[array.layout] if transposed else array.layout
+        result = kernel(array.parts, array.values, (height, width), dense._array, layout, transposed)
         if result is not None:
             return wrap(result, key)
     rows, columns, values = entries(sparse)
-    rows, columns = (columns, rows) if turned else (rows, columns)
+    rows, columns = (columns, rows) if transposed else (rows, columns)
     terms = dense[columns] * values.unsqueeze(1)
     return dense.new_zeros((height, dense.shape[1])).index_add(0, rows, terms)
 
 
-class _Times(Function):
+class _SparseDenseProduct(Function):
     """`sparse @ dense`.  The gradient of `sparse` is sparse, with the same indices, if `masked`, else dense."""
 
     @staticmethod
@@ -74,25 +74,25 @@ class _Times(Function):
         if ctx.needs_input_grad[0]:
             for_sparse = sampled(gradient, dense.mH, sparse) if ctx.masked else gradient @ dense.mH
         if ctx.needs_input_grad[1]:
-            for_dense = _times(_adjoint(sparse), gradient, masked=True)
+            for_dense = _sparse_dense_product(_adjoint(sparse), gradient, masked=True)
         return for_sparse, for_dense, None
 
 
-class _TimesSparse(Function):
+class _DenseSparseProduct(Function):
     """`dense @ sparse`; both gradients are dense."""
 
     @staticmethod
     def forward(ctx: Any, dense: Tensor, sparse: SparseTensor) -> Tensor:
         ctx.sparse = sparse
         ctx.save_for_backward(dense)
-        return _product(sparse, dense.mT, turned=True).mT
+        return _product(sparse, dense.mT, transposed=True).mT
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Any:
         sparse, (dense,) = ctx.sparse, ctx.saved_tensors
         for_dense = for_sparse = None
         if ctx.needs_input_grad[0]:
-            for_dense = _times(sparse.conj() if sparse.is_complex() else sparse, gradient.mT, masked=True).mT
+            for_dense = _sparse_dense_product(sparse.conj() if sparse.is_complex() else sparse, gradient.mT, masked=True).mT
         if ctx.needs_input_grad[1]:
             for_sparse = dense.mH @ gradient
         return for_dense, for_sparse
@@ -108,12 +108,12 @@ def sampled(left: Tensor, right: Tensor, mask: SparseTensor) -> SparseTensor:
 
 
 def _adjoint(input: SparseTensor) -> Any:
-    turned = input.transpose(0, 1)
-    return turned.conj() if input.is_complex() else turned
+    transposed = input.transpose(0, 1)
+    return transposed.conj() if input.is_complex() else transposed
 
 
-def _times(sparse: SparseTensor, dense: Tensor, masked: bool) -> Tensor:
-    return _Times.apply(sparse, dense, masked)  # type: ignore[no-any-return]  # of any function
+def _sparse_dense_product(sparse: SparseTensor, dense: Tensor, masked: bool) -> Tensor:
+    return _SparseDenseProduct.apply(sparse, dense, masked)  # type: ignore[no-any-return]  # of any function
 
 
 def _check(name: str, first: Tensor, second: Tensor, ndim: int = 2) -> None:
@@ -145,7 +145,7 @@ def _sparse_times_sparse(first: SparseTensor, second: SparseTensor) -> SparseTen
     right = starts[left] + within
     values = values_of(first)[left] * values_of(second)[right]
     shape = (first.shape[0], second.shape[1])
-    return merged(torch.stack([rows[left], columns[right]]), values, shape, shape)
+    return coalesce_entries(torch.stack([rows[left], columns[right]]), values, shape, shape)
 
 
 # --- public -------------------------------------------------------------------------------------------------------
@@ -171,7 +171,7 @@ def mm(mat1: Tensor, mat2: Tensor, reduce: str | None = None) -> Any:
     if isinstance(mat2, SparseTensor):
         return _sparse_product(mat1, mat2)
     shown = "SparseAddmmBackward0" if reduce is None else "SparseMmReduceImplBackward0"
-    return rename_node(_times(mat1, mat2, masked=True), shown)
+    return rename_node(_sparse_dense_product(mat1, mat2, masked=True), shown)
 
 
 @with_grad_fn("SparseSparseMatmulBackward0")
@@ -198,7 +198,11 @@ def _mm(input: Any, mat2: Any, *, reduce: str | None = None) -> Any:
     if isinstance(input, SparseTensor) and (isinstance(mat2, SparseTensor) or reduce is not None):
         return mm(input, mat2, reduce)
     _check("mm", input, mat2)
-    product = _times(input, mat2, masked=False) if isinstance(input, SparseTensor) else _TimesSparse.apply(input, mat2)
+    product = (
+        _sparse_dense_product(input, mat2, masked=False)
+        if isinstance(input, SparseTensor)
+        else _DenseSparseProduct.apply(input, mat2)
+    )
     return rename_node(product, "MmBackward0")
 
 
@@ -207,7 +211,7 @@ def mv(input: Any, vec: Tensor) -> Tensor:
     if not isinstance(input, SparseTensor):
         raise RuntimeError("mv(): a sparse vector is not supported")
     _check("mv", input, vec, ndim=1)
-    return _times(input, vec.unsqueeze(1), masked=False).squeeze(1)
+    return _sparse_dense_product(input, vec.unsqueeze(1), masked=False).squeeze(1)
 
 
 @implements(grad_fn="BmmBackward0")
@@ -220,7 +224,7 @@ def bmm(input: Any, mat2: Any) -> Tensor:
     batch, rows, columns = indices_of(input).unbind(0)
     places = torch.stack([batch * height + rows, batch * width + columns])
     flat = build("sparse_coo", [places], values_of(input), (count * height, count * width), input._array.coalesced)
-    return _times(flat, mat2.reshape(count * width, -1), masked=True).reshape(count, height, -1)
+    return _sparse_dense_product(flat, mat2.reshape(count * width, -1), masked=True).reshape(count, height, -1)
 
 
 @implements("matmul", "__matmul__")
@@ -361,5 +365,5 @@ def hsmm(mat1: Any, mat2: Tensor) -> Any:
     return hspmm(mat1, mat2)
 
 
-_OF_TORCH = ["dsmm", "hsmm", "hspmm", "saddmm", "smm", "spmm", "sspaddmm"]
-open_to_overrides(globals(), _OF_TORCH, native=_OF_TORCH)
+_TORCH_FUNCTIONS = ["dsmm", "hsmm", "hspmm", "saddmm", "smm", "spmm", "sspaddmm"]
+open_to_overrides(globals(), _TORCH_FUNCTIONS, native=_TORCH_FUNCTIONS)

@@ -10,7 +10,7 @@ import flambeau as torch
 from ...autograd.function import Function
 from ...engine.calls.node_names import with_grad_fn
 from ...engine.tensors.tensor import Tensor, wrap
-from .layouts import coalesced, convert, indices_of, linear, merged, sparse_dims, sum_groups, to_coo
+from .layouts import coalesce_entries, coalesced, convert, flat_indices, indices_of, sparse_dims, sum_groups, to_coo
 from .tensors import SparseTensor, build, implements, like, values_of
 
 __all__ = ["log_softmax", "softmax", "sum"]
@@ -73,7 +73,7 @@ def _sum_along(input: SparseTensor, dims: list[int]) -> Any:
     shape = [*sizes, *(input.shape[each] for each in range(sparse, input.ndim) if each not in dims)]
     if len(kept) == sparse:
         return build("sparse_coo", [indices_of(input)], values, shape, input._array.coalesced)
-    return merged(indices_of(input)[kept], values, sizes, shape)
+    return coalesce_entries(indices_of(input)[kept], values, sizes, shape)
 
 
 @implements("sum")
@@ -162,7 +162,7 @@ def _normalized(name: str, input: Any, dim: int, dtype: Any) -> Any:
 def _groups(input: SparseTensor, dim: int) -> Tensor:
     """Return a group number for each entry; entries whose indices differ only in `dim` are in one group."""
     others = [each for each in range(sparse_dims(input)) if each != dim]
-    numbers = linear(indices_of(input)[others], [input.shape[each] for each in others])
+    numbers = flat_indices(indices_of(input)[others], [input.shape[each] for each in others])
     return torch.unique(numbers, return_inverse=True)[1]  # type: ignore[no-any-return]  # the inverse indices
 
 

@@ -14,7 +14,12 @@ from .tensors import SparseTensor, batch_of, build, implements, parts_of, values
 
 __all__: list[str] = []
 
-_TURNED = {"sparse_csr": "sparse_csc", "sparse_csc": "sparse_csr", "sparse_bsr": "sparse_bsc", "sparse_bsc": "sparse_bsr"}
+_TRANSPOSED_LAYOUTS = {
+    "sparse_csr": "sparse_csc",
+    "sparse_csc": "sparse_csr",
+    "sparse_bsr": "sparse_bsc",
+    "sparse_bsc": "sparse_bsr",
+}
 
 
 # --- order of dimensions ------------------------------------------------------------------------------------------
@@ -36,7 +41,7 @@ def t(input: Any) -> Any:
 
 
 @implements("T", grad_fn="PermuteBackward0")
-def _turned(self: Any) -> Any:
+def _reverse_dims(self: Any) -> Any:
     return _permuted(self, list(range(self.ndim))[::-1])
 
 
@@ -89,7 +94,7 @@ def _permuted(input: SparseTensor, order: list[int]) -> SparseTensor:
             )
         values = values_of(input)
         values = values.transpose(first + 1, first + 2) if array.layout in ("sparse_bsr", "sparse_bsc") else values
-        return build(_TURNED[array.layout], parts_of(array), values, shape)
+        return build(_TRANSPOSED_LAYOUTS[array.layout], parts_of(array), values, shape)
     sparse = sparse_dims(input)
     if any((new < sparse) != (old < sparse) for new, old in enumerate(order)):
         raise RuntimeError(f"transpose: sparse and dense dimensions (of {sparse} sparse ones) cannot be exchanged")
@@ -110,7 +115,7 @@ def _transpose_(self: Any, dim0: int = 0, dim1: int = 1) -> Any:
 
 @implements(grad_fn="UnsqueezeBackward0")
 def unsqueeze(input: Any, dim: int) -> Any:
-    input = _only_coo("unsqueeze", input)
+    input = _require_coo("unsqueeze", input)
     (dim,) = wrapped_dims(dim, input.ndim + 1)
     sparse, indices, values = sparse_dims(input), indices_of(input), values_of(input)
     shape = [*input.shape[:dim], 1, *input.shape[dim:]]
@@ -120,13 +125,13 @@ def unsqueeze(input: Any, dim: int) -> Any:
     return build("sparse_coo", [torch.cat([indices[:dim], zeros, indices[dim:]])], values, shape, input._array.coalesced)
 
 
-def _only_coo(name: str, input: Any) -> Any:
+def _require_coo(name: str, input: Any) -> Any:
     if not isinstance(input, SparseTensor) or input._array.layout != "sparse_coo":
         raise NotImplementedError(f"{name}(): not implemented for tensors in layout {input.layout}; to_sparse() gives a COO one")
     return input
 
 
-def _no(name: str, message: str) -> None:
+def _refuse(name: str, message: str) -> None:
     def refuse(*args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(message)
 
@@ -135,9 +140,9 @@ def _no(name: str, message: str) -> None:
 
 
 for _name in ("reshape", "flatten", "reshape_as", "unflatten", "ravel"):
-    _no(_name, "reshape is not implemented for sparse tensors")
-_no("expand", "expand is unsupported for Sparse tensors")
-_no("contiguous", "unsupported memory format option Contiguous")
+    _refuse(_name, "reshape is not implemented for sparse tensors")
+_refuse("expand", "expand is unsupported for Sparse tensors")
+_refuse("contiguous", "unsupported memory format option Contiguous")
 
 
 # --- parts --------------------------------------------------------------------------------------------------------
@@ -151,19 +156,19 @@ def select(input: Any, dim: int, index: int) -> Any:
         raise IndexError(f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension {dim}")
     batch = len(batch_of(input._array))
     if dim < batch:
-        return _of_batch(input, dim, index % size)
+        return _select_matrix(input, dim, index % size)
     if batch:
         raise RuntimeError("select(): selecting sparse dimensions is not supported for batched sparse compressed tensors.")
-    return _selected(coalesced(to_coo(input)), dim, index % size)
+    return _select_entries(coalesced(to_coo(input)), dim, index % size)
 
 
-def _of_batch(input: SparseTensor, dim: int, index: int) -> Any:
+def _select_matrix(input: SparseTensor, dim: int, index: int) -> Any:
     parts = [part.select(dim, index) for part in parts_of(input._array)]
     shape = [*input.shape[:dim], *input.shape[dim + 1 :]]
     return build(input._array.layout, parts, values_of(input).select(dim, index), shape)
 
 
-def _selected(input: SparseTensor, dim: int, index: int) -> Any:
+def _select_entries(input: SparseTensor, dim: int, index: int) -> Any:
     sparse, indices, values = sparse_dims(input), indices_of(input), values_of(input)
     shape = [*input.shape[:dim], *input.shape[dim + 1 :]]
     if dim >= sparse:
@@ -206,7 +211,7 @@ def _sliced(input: Any, dim: int, chosen: slice) -> Any:
 
 @implements("narrow")
 def narrow_copy(input: Any, dim: int, start: int, length: int) -> Any:
-    input = _only_coo("narrow_copy", input)
+    input = _require_coo("narrow_copy", input)
     (dim,) = wrapped_dims(dim, input.ndim)
     if length < 0 or start < 0 or start + length > input.shape[dim]:
         raise RuntimeError(

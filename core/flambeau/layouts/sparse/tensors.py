@@ -33,7 +33,7 @@ __all__ = [
     "like",
     "make",
     "parts_of",
-    "same_places",
+    "same_indices",
     "scatter",
     "to_dense",
     "values_of",
@@ -134,13 +134,13 @@ class SparseTensor(Tensor):
         """Return zeros for a COO tensor; raise RuntimeError for other layouts, as in PyTorch."""
         if self._array.layout == "sparse_coo":
             return (0,) * self.ndim if dim is None else 0
-        raise RuntimeError(f"{_spoken(self)} tensors do not have strides")
+        raise RuntimeError(f"{_layout_name(self)} tensors do not have strides")
 
     def is_contiguous(self, *, memory_format: Any = None) -> bool:
         """Return False for a COO tensor; raise RuntimeError for other layouts, as in PyTorch."""
         if self._array.layout == "sparse_coo":
             return False
-        raise RuntimeError(f"{_spoken(self)} tensors do not have is_contiguous")
+        raise RuntimeError(f"{_layout_name(self)} tensors do not have is_contiguous")
 
     def _nnz(self) -> int:
         return self._array.parts[-1].shape[-1]  # type: ignore[no-any-return]  # arrays are untyped
@@ -158,7 +158,7 @@ class SparseTensor(Tensor):
     share_memory_: Any = storage
 
 
-def _spoken(tensor: SparseTensor) -> str:
+def _layout_name(tensor: SparseTensor) -> str:
     return f"Sparse {tensor._array.layout.removeprefix('sparse_').upper()}"
 
 
@@ -187,9 +187,9 @@ def _call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if name in _NEED_NO_ELEMENTS:  # called as a function
         return getattr(Tensor, name)(*args, **kwargs)
     if is_inplace(name) and (name[:-1] in IMPLEMENTATIONS or keeps_zeros(name, args, kwargs)):
-        return _in_place(IMPLEMENTATIONS.get(name[:-1]) or partial(_of_values, PUBLIC[name[:-1]]), *args, **kwargs)
+        return _in_place(IMPLEMENTATIONS.get(name[:-1]) or partial(_apply_to_values, PUBLIC[name[:-1]]), *args, **kwargs)
     if keeps_zeros(name, args, kwargs):
-        return _of_values(func, *args, **kwargs)
+        return _apply_to_values(func, *args, **kwargs)
     layouts = [BACKENDS[each._array.layout] for each in (*args, *kwargs.values()) if isinstance(each, SparseTensor)]
     where = f"'{layouts[0] if layouts else 'Sparse'}CPU' backend"
     raise NotImplementedError(
@@ -210,8 +210,8 @@ def keeps_zeros(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> boo
     return facts is not None and facts.kind is Kind.POINTWISE and facts.keeps_zero and len(tensors) == 1
 
 
-def _of_values(func: Any, *args: Any, **kwargs: Any) -> Any:
-    return IMPLEMENTATIONS["of_values"](func, *args, **kwargs)
+def _apply_to_values(func: Any, *args: Any, **kwargs: Any) -> Any:
+    return IMPLEMENTATIONS["apply_to_values"](func, *args, **kwargs)
 
 
 def _in_place(function: Callable[..., Any], self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -274,7 +274,7 @@ class _Build(Function):
 
     @staticmethod
     def forward(ctx: Any, values: Tensor, places: SparseArray) -> SparseTensor:
-        result = make(places.holding(values._array, values._key))
+        result = make(places.with_values(values._array, values._key))
         ctx.places = result._array
         return result
 
@@ -310,7 +310,7 @@ def like(places: SparseArray, values: Tensor) -> SparseTensor:
     values = values._key.materialize(values)
     if values._requires_grad and torch.is_grad_enabled():
         return _Build.apply(values, places)  # type: ignore[no-any-return]  # of any function
-    return make(places.holding(values._array, values._key))
+    return make(places.with_values(values._array, values._key))
 
 
 def build(layout: str, parts: Sequence[Tensor], values: Tensor, shape: Sequence[int], coalesced: bool = True) -> SparseTensor:
@@ -326,7 +326,7 @@ def to_dense(input: SparseTensor, masked: bool | None = True) -> Tensor:
     return scatter(wrap(input._array.values, input._key), input._array)
 
 
-def same_places(first: SparseArray, second: SparseArray) -> bool:
+def same_indices(first: SparseArray, second: SparseArray) -> bool:
     """Whether layout, shape and indices are equal, and in the same order."""
     if first.layout != second.layout or first.shape != second.shape:
         return False
@@ -381,7 +381,7 @@ def scatter(values: Tensor, array: SparseArray) -> Tensor:
         return scatter(values.to(torch.uint8), array) != 0
     if batch := batch_of(array):
         held = values.flatten(0, len(batch) - 1)
-        members = _matrices_of(array.holding(values._array, values._key))
+        members = _matrices_of(array.with_values(values._array, values._key))
         return torch.stack([scatter(*each) for each in zip(held.unbind(0), members, strict=True)]).reshape(array.shape)
     index, shape, block = coordinates(array), array.shape, blocks_of(array, values)
     if block is not None:
@@ -396,7 +396,7 @@ def scatter(values: Tensor, array: SparseArray) -> Tensor:
 def gather(input: Tensor, places: SparseArray) -> Tensor:
     """Return the values of a dense or sparse tensor at the indices of `places`."""
     if isinstance(input, SparseTensor):
-        if same_places(input._array, places):
+        if same_indices(input._array, places):
             return values_of(input)
         return _gather_sparse(input, places)
     if batch := batch_of(places):
@@ -436,11 +436,11 @@ def _sum_of(array: SparseArray, other: Any) -> Any:
 
 
 def _copy_of(array: SparseArray) -> SparseArray:
-    return array.holding(array.key.backend.copy(array.values), array.key)
+    return array.with_values(array.key.backend.copy(array.values), array.key)
 
 
 def _cast_to(array: SparseArray, key: Any) -> SparseArray:
-    return array.holding(key.backend.astype(array.values, key.raw_dtype), key)
+    return array.with_values(key.backend.astype(array.values, key.raw_dtype), key)
 
 
 SparseArray.tensor_of, SparseArray.sum_of = staticmethod(make), staticmethod(_sum_of)

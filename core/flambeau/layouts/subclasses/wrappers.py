@@ -13,7 +13,7 @@ from typing import Any
 
 from ...backend import for_device_type
 from ...engine.calls import overriding
-from ...engine.calls.dispatch import for_rules
+from ...engine.calls.dispatch import arguments_to_save
 from ...engine.calls.record import Operation
 from ...engine.calls.transform_hooks import hooks
 from ...engine.devices.devices import DispatchKey, canonical, device, dispatch_key
@@ -45,7 +45,7 @@ class WrapperKey(DispatchKey):
         return _key(self.dtype, place)
 
     @property
-    def of_numbers(self) -> DispatchKey:
+    def scalar_key(self) -> DispatchKey:
         return dispatch_key(self.dtype, self.device)
 
 
@@ -83,7 +83,7 @@ def make_wrapper_subclass(
     if cls not in overriding.DISPATCHING:
         raise TypeError(f"{cls.__name__} must define __torch_dispatch__")
     backend = for_device_type("meta")
-    key = _key(dtypes.meant(dtype or dtypes.get_default_dtype()), canonical(_Device(device or "cpu")))
+    key = _key(dtypes.as_dtype(dtype or dtypes.get_default_dtype()), canonical(_Device(device or "cpu")))
     flat = backend.xp.empty(0, dtype=key.raw_dtype)
     if strides is None:
         array = backend.xp.empty(tuple(size), dtype=key.raw_dtype)
@@ -105,7 +105,7 @@ _Device = device
 # --- asking the class ---------------------------------------------------------------------------------------------
 
 
-def offer(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_torch_dispatch(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call `__torch_dispatch__` of the arguments' classes for an operator, without recording.
 
     Raises:
@@ -132,10 +132,10 @@ def below_autograd(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, .
     """Compute an operation on wrappers by `__torch_dispatch__`, and record the call."""
     if op.real_is_identity and tensors[0].dtype.category < dtypes.COMPLEX:
         return tensors[0]
-    if op.name in _LOOKS:
-        result = _part(tensors[0], *params)
+    if op.name in _BASIC_INDEXING:
+        result = _basic_index(tensors[0], *params)
     else:
-        public, args, kwargs = overriding.as_called(op, tensors, params, out)
+        public, args, kwargs = overriding.public_call(op, tensors, params, out)
         if "backend" in op.param_names:
             public, args = _without_backend(op, tensors, params)
         if op.variadic:
@@ -145,15 +145,15 @@ def below_autograd(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, .
         elif op.name == "index":
             places = _indices(params[0], tensors[0].ndim) if isinstance(params[0], tuple) else None
             public, args = (public, args) if places is None else (None, (tensors[0], places))  # type: ignore[assignment]  # PyTorch's
-        result = offer(hooks.operator(op.name, public, args, kwargs), args, kwargs)
+        result = call_torch_dispatch(hooks.operator(op.name, public, args, kwargs), args, kwargs)
     tracked = op.differentiable and grad_flag.get() and not is_inference_mode_enabled()
     if not tracked or not any(isinstance(tensor, Tensor) and tensor._requires_grad for tensor in tensors):
         return result
     state.on_tensors = True
     place = next(tensor for tensor in tensors if isinstance(tensor, Tensor)).device
-    tensors = for_rules(op, dispatch_key(_dtype_of(result), place), tensors)
+    tensors = arguments_to_save(op, dispatch_key(_dtype_of(result), place), tensors)
     results = list(result) if isinstance(result, (tuple, list)) else [result]
-    results = [_shallow(item) if any(item is tensor for tensor in tensors) else item for item in results]
+    results = [_detached_copy(item) if any(item is tensor for tensor in tensors) else item for item in results]
     arrays, keys = [item._array for item in results], tuple(item._key for item in results)
     waiting, SAVE_HOOKS[:] = SAVE_HOOKS[:], []  # saved-tensor hooks must get wrappers: see `_pack`
     if op.results or op.returns_list:
@@ -166,7 +166,7 @@ def below_autograd(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, .
         item._node, item._requires_grad = place._node, place._requires_grad
     node = recorded[0].grad_fn
     node.on_tensors = True
-    _keep_outputs(node, results)
+    _store_wrappers(node, results)
     SAVE_HOOKS[:] = waiting
     for context in waiting[-1:]:
         _pack(node, context)
@@ -174,7 +174,7 @@ def below_autograd(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, .
 
 
 # Functions that flambeau computes by several operations, and PyTorch by one operator.
-_OPERATORS = frozenset({"equal", "index_select", "masked_select"})
+_SINGLE_OPERATORS = frozenset({"equal", "index_select", "masked_select"})
 
 
 def compute_on_wrappers(name: str, compute: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -183,10 +183,10 @@ def compute_on_wrappers(name: str, compute: Callable[..., Any], args: tuple[Any,
     If PyTorch has one operator for it, and the call is not recorded, `__torch_dispatch__` computes it.  Otherwise, the composite
     calls its operations.
     """
-    if kwargs.get("out") is not None or (name in _OPERATORS and not _is_tracked(args)):
-        return ask_class(name, args, kwargs)
+    if kwargs.get("out") is not None or (name in _SINGLE_OPERATORS and not _is_tracked(args)):
+        return call_aten_operator(name, args, kwargs)
     if name in ("mm", "matmul") and len(args) == 2 and args[0].ndim == args[1].ndim == 2 and not _is_tracked(args):
-        return ask_class("mm", args, kwargs)
+        return call_aten_operator("mm", args, kwargs)
     return compute(*args, **kwargs)
 
 
@@ -194,7 +194,7 @@ def _is_tracked(args: tuple[Any, ...]) -> bool:
     return grad_flag.get() and any(isinstance(value, Tensor) and value._requires_grad for value in args)
 
 
-def _one_operator(name: str) -> Callable[..., Any]:
+def _operator_method(name: str) -> Callable[..., Any]:
     compute = getattr(Tensor, name)
     return lambda self, *args, **kwargs: compute_on_wrappers(name, compute, (self, *args), kwargs)
 
@@ -223,7 +223,7 @@ def _without_backend(op: Operation, tensors: tuple[Any, ...], params: tuple[Any,
     """
     place = op.param_names.index("backend")
     args = (*tensors, *(list(value) if isinstance(value, tuple) else value for value in params[:place]))
-    if op.name in _IN_PYTORCH:
+    if op.name in _ATEN_NAMES:
         return None, args
 
     def function(*args: Any) -> Any:
@@ -233,30 +233,30 @@ def _without_backend(op: Operation, tensors: tuple[Any, ...], params: tuple[Any,
     return function, args
 
 
-_IN_PYTORCH = frozenset({"unfold", "as_strided"})
-_LOOKS = frozenset({"getitem_alias", "getitem_select", "getitem_slice", "getitem_unsqueeze"})
+_ATEN_NAMES = frozenset({"unfold", "as_strided"})
+_BASIC_INDEXING = frozenset({"getitem_alias", "getitem_select", "getitem_slice", "getitem_unsqueeze"})
 
 
-def _part(tensor: Tensor, index: Any) -> Any:
+def _basic_index(tensor: Tensor, index: Any) -> Any:
     """Apply a basic index by PyTorch's operators `select`, `slice` and `unsqueeze`, one dimension at a time."""
     items = list(index) if isinstance(index, tuple) else [index]
     if ... in items:
         place = items.index(...)
         used = sum(item is not None for item in items) - 1
         items[place : place + 1] = [slice(None)] * (tensor.ndim - used)
-    result, dim = _shallow(tensor), 0
+    result, dim = _detached_copy(tensor), 0
     for place, item in enumerate(items):
         if type(result) not in overriding.DISPATCHING:  # the class has returned another tensor: apply the remaining index to it
             return result[(slice(None),) * dim + tuple(items[place:])]
         if item is None:
-            result = ask_class("unsqueeze", (result, dim), {})
+            result = call_aten_operator("unsqueeze", (result, dim), {})
         elif isinstance(item, slice):
             length = result.shape[dim]
             start, stop, step = item.indices(length)
             if (start, stop, step) != (0, length, 1):
-                result = ask_class("slice", (result, dim, start, stop, *([step] if step != 1 else [])), {})
+                result = call_aten_operator("slice", (result, dim, start, stop, *([step] if step != 1 else [])), {})
         else:
-            result = ask_class("select", (result, dim, item), {})
+            result = call_aten_operator("select", (result, dim, item), {})
             continue
         dim += 1
     return result
@@ -267,10 +267,10 @@ def _dtype_of(result: Any) -> dtypes.dtype:
     return (result[0] if isinstance(result, (tuple, list)) else result).dtype  # type: ignore[no-any-return]  # of a tensor
 
 
-def _keep_outputs(node: Any, results: list[Tensor]) -> None:
+def _store_wrappers(node: Any, results: list[Tensor]) -> None:
     """Store the wrapper of each result that a node has saved, for the backward pass."""
     for index, holder in saved_outputs(node):
-        holder.__dict__["_wrapper"] = _shallow(results[index])
+        holder.__dict__["_wrapper"] = _detached_copy(results[index])
 
 
 def _pack(node: Any, context: Any) -> None:
@@ -280,7 +280,7 @@ def _pack(node: Any, context: Any) -> None:
         if not is_saved_tensor(saved):
             return saved
         index = saved[0].__dict__.get("_output_of")
-        tensor = saved[0] if index is None else _shallow(saved[0].__dict__["_wrapper"])
+        tensor = saved[0] if index is None else _detached_copy(saved[0].__dict__["_wrapper"])
         if index is not None:
             tensor.__dict__["_output_of"] = index
         return context.pack(tensor)
@@ -291,7 +291,7 @@ def _pack(node: Any, context: Any) -> None:
         setattr(node, name, type(value)(map(packed, value)) if several else packed(value))
 
 
-def _shallow(tensor: Tensor) -> Any:
+def _detached_copy(tensor: Tensor) -> Any:
     """Return a copy of a wrapper with the same inner tensors, without history."""
     copy = new(type(tensor))
     copy._array, copy._key, copy._storage = tensor._array, tensor._key, tensor._storage
@@ -303,12 +303,12 @@ def _shallow(tensor: Tensor) -> Any:
 # --- methods that are no operations -------------------------------------------------------------------------------
 
 
-def ask_class(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    return offer(hooks.operator(name, None, args, kwargs), args, kwargs)
+def call_aten_operator(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return call_torch_dispatch(hooks.operator(name, None, args, kwargs), args, kwargs)
 
 
 def _detach(self: Tensor) -> Tensor:
-    return ask_class("detach", (self,), {})  # type: ignore[no-any-return]  # a class may return anything
+    return call_aten_operator("detach", (self,), {})  # type: ignore[no-any-return]  # a class may return anything
 
 
 def _to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -331,7 +331,7 @@ def _to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         and not kwargs.get("copy")
     ):
         return self
-    return ask_class("_to_copy", (self,), options)  # type: ignore[no-any-return]  # a class may return anything
+    return call_aten_operator("_to_copy", (self,), options)  # type: ignore[no-any-return]  # a class may return anything
 
 
 def _data(self: Tensor) -> Tensor:
@@ -339,26 +339,26 @@ def _data(self: Tensor) -> Tensor:
 
 
 def _set_data(self: Tensor, value: Tensor) -> None:
-    _become(self, value)
+    _replace_inner(self, value)
 
 
-def _become(target: Tensor, source: Tensor) -> None:
+def _replace_inner(target: Tensor, source: Tensor) -> None:
     """Replace the inner tensors of `target` by those of `source`."""
     target._array, target._key = source._array, source._key
     target.__dict__.update({name: value for name, value in source.__dict__.items() if name not in ("_is_param", "_grad_dtype")})
 
 
-def _in_place(name: str) -> Callable[..., Any]:
+def _inplace_method(name: str) -> Callable[..., Any]:
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         tracked = grad_flag.get() and any(isinstance(t, Tensor) and t._requires_grad for t in (self, *args))
         if not tracked:
-            ask_class(name, (self, *args), kwargs)
+            call_aten_operator(name, (self, *args), kwargs)
             (self._storage or self._own_storage()).version += 1
             return self
         if self._requires_grad and self._node is None:
             raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
-        result = getattr(_shallow_with_history(self), name.rstrip("_"))(*args, **kwargs)
-        _become(self, result)
+        result = getattr(_copy_with_history(self), name.rstrip("_"))(*args, **kwargs)
+        _replace_inner(self, result)
         self._node, self._requires_grad = result._node, result._requires_grad
         self._storage = Storage()
         return self
@@ -366,13 +366,13 @@ def _in_place(name: str) -> Callable[..., Any]:
     return method
 
 
-def _shallow_with_history(tensor: Tensor) -> Any:
-    copy = _shallow(tensor)
+def _copy_with_history(tensor: Tensor) -> Any:
+    copy = _detached_copy(tensor)
     copy._node, copy._requires_grad = tensor._node, tensor._requires_grad
     return copy
 
 
-def _held(self: Any) -> list[Tensor]:
+def _inner_tensors(self: Any) -> list[Tensor]:
     """Return the inner tensors of a wrapper.  RuntimeError if its class does not define `__tensor_flatten__`."""
     if not hasattr(self, "__tensor_flatten__"):
         raise RuntimeError(
@@ -382,27 +382,27 @@ def _held(self: Any) -> list[Tensor]:
 
 
 def _share_memory_(self: Tensor) -> Tensor:
-    for part in _held(self):
+    for part in _inner_tensors(self):
         part.share_memory_()
     return self
 
 
 def _is_shared(self: Tensor) -> bool:
-    return all(part.is_shared() for part in _held(self))
+    return all(part.is_shared() for part in _inner_tensors(self))
 
 
-_KEPT = frozenset({"requires_grad_", "detach_", "share_memory_", "rename_"})
+_NOT_ROUTED = frozenset({"requires_grad_", "detach_", "share_memory_", "rename_"})
 _CONVERSIONS = {
     "double": dtypes.float64, "float": dtypes.float32, "half": dtypes.float16, "bfloat16": dtypes.bfloat16, "long": dtypes.int64,
     "int": dtypes.int32, "short": dtypes.int16, "char": dtypes.int8, "byte": dtypes.uint8, "bool": dtypes.bool_,
 }  # fmt: skip
 
 
-def _converting(target: Any) -> Callable[..., Any]:
+def _conversion_method(target: Any) -> Callable[..., Any]:
     return lambda self, **options: self.to(target)
 
 
-def _new(name: str) -> Callable[..., Any]:
+def _new_method(name: str) -> Callable[..., Any]:
     """Return a method such as `new_zeros`, which takes sizes as one or several arguments and calls `__torch_dispatch__`."""
 
     def method(self: Tensor, size: Any, *rest: Any, **options: Any) -> Tensor:
@@ -410,7 +410,7 @@ def _new(name: str) -> Callable[..., Any]:
             size, rest = (size, *rest), ()
         given = {key: value for key, value in options.items() if value not in (None, False) or key == "fill_value"}
         requires_grad = given.pop("requires_grad", False)
-        made: Tensor = ask_class(name, (self, tuple(size), *rest), given)
+        made: Tensor = call_aten_operator(name, (self, tuple(size), *rest), given)
         return made.requires_grad_() if requires_grad else made
 
     return method
@@ -418,18 +418,20 @@ def _new(name: str) -> Callable[..., Any]:
 
 def prepare_dispatching(cls: type[Tensor]) -> None:
     """Route methods of a wrapper subclass that are not operations of the table through `__torch_dispatch__`."""
-    methods: dict[str, Any] = {"detach": _detach, "to": _to, "cpu": _converting("cpu")}
+    methods: dict[str, Any] = {"detach": _detach, "to": _to, "cpu": _conversion_method("cpu")}
     methods["cuda"] = lambda self, place="cuda", **options: self.to(place)
-    methods |= {name: _converting(dtype) for name, dtype in _CONVERSIONS.items()}
-    methods |= {name: _one_operator(name) for name in (*_OPERATORS, "matmul")} | {"__matmul__": _one_operator("matmul")}
+    methods |= {name: _conversion_method(dtype) for name, dtype in _CONVERSIONS.items()}
+    methods |= {name: _operator_method(name) for name in (*_SINGLE_OPERATORS, "matmul")} | {
+        "__matmul__": _operator_method("matmul")
+    }
     methods |= {"share_memory_": _share_memory_, "is_shared": _is_shared}
     methods["data"] = property(_data, _set_data)
-    methods |= {name: _new(name) for name in ("new_empty", "new_full", "new_ones", "new_zeros")}
+    methods |= {name: _new_method(name) for name in ("new_empty", "new_full", "new_ones", "new_zeros")}
     for name in vars(Tensor):
-        if name.endswith("_") and not name.startswith("_") and name not in _KEPT:
-            methods[name] = _in_place(name)
+        if name.endswith("_") and not name.startswith("_") and name not in _NOT_ROUTED:
+            methods[name] = _inplace_method(name)
         elif overriding.OPERATOR_METHODS.get(name, "").endswith("_"):  # `a += b`
-            methods[name] = _in_place(overriding.OPERATOR_METHODS[name])
+            methods[name] = _inplace_method(overriding.OPERATOR_METHODS[name])
     offered = cls.__torch_function__ is not overriding._disabled_torch_function_impl
     for name, method in methods.items():
         if next(base for base in cls.__mro__ if name in vars(base)) is not Tensor:

@@ -67,7 +67,7 @@ def from_data(data: Any, dtype: Dtype | None, device: Any, copy: bool | None) ->
         assert shared is not None
         return _converted(shared, dispatch_key(dtype or shared.dtype, as_device(device) or _device_of_data(data)), bool(copy))
     if isinstance(data, (list, tuple)):
-        result = _from_plain_lists(data, None if dtype is None else dtypes.meant(dtype), device)
+        result = _from_plain_lists(data, None if dtype is None else dtypes.as_dtype(dtype), device)
         if result is not None:
             return result
         if data and type(data[0]).__name__ == "ndarray":

@@ -144,7 +144,7 @@ empty = declare(schema=f"empty.memory_format(SymInt[] size, *, {FACTORY_OPTIONS}
 
 def _options(like: Tensor, dtype: Dtype | None, device: Any) -> DispatchKey:
     if dtype is not None and type(dtype) is not Dtype:
-        dtype = dtypes.meant(dtype)
+        dtype = dtypes.as_dtype(dtype)
     return dispatch_key(dtype or like.dtype, as_device(device) or like.device)
 
 
@@ -163,7 +163,7 @@ def _like(name: str, doc: str, make: Callable[[DispatchKey, tuple[int, ...]], An
             raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
         if input._key.wraps:
             options = {"dtype": dtype, "device": device, "memory_format": memory_format}
-            return hooks.ask_class(name, (input,), {key: value for key, value in options.items() if value is not None})  # type: ignore[no-any-return]  # what a class returns
+            return hooks.call_aten_operator(name, (input,), {key: value for key, value in options.items() if value is not None})  # type: ignore[no-any-return]  # what a class returns
         key = _options(input, dtype, device)
         array = _in_order(memory_order(input, memory_format), input._array.shape, key, make)
         return finish(wrap(array, key), requires_grad, pin_memory=pin_memory)

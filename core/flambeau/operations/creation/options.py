@@ -31,7 +31,7 @@ def key_for(dtype: Dtype | None, device: Any, default: Dtype | None = None) -> D
     if dtype is None:
         dtype = default or dtypes.get_default_dtype()
     elif type(dtype) is not Dtype:
-        dtype = dtypes.meant(dtype)
+        dtype = dtypes.as_dtype(dtype)
     return dispatch_key(dtype, device if device is None else as_device(device))
 
 

@@ -172,10 +172,10 @@ def _convert_ends(
         start, end = plain_number(start), plain_number(end)
         if isinstance(end - start, complex):  # raises TypeError if one is not a number
             default = dtypes.get_default_dtype().to_complex()
-            if dtype is not None and not dtypes.meant(dtype).is_complex:
+            if dtype is not None and not dtypes.as_dtype(dtype).is_complex:
                 raise RuntimeError(
                     f"torch.{name}(): inferred dtype {c_name(default)} can't be safely cast to passed dtype "
-                    f"{dtypes.meant(dtype).legacy_name}"
+                    f"{dtypes.as_dtype(dtype).legacy_name}"
                 )
     key = key_for(dtype, device, dtype_of_out(out) or default)
     number_dtype = key.dtype if steps else dtypes.complex128  # without elements, any start and end are valid

@@ -308,7 +308,7 @@ def _getitem_method(self: Tensor, index: Any) -> Tensor:
             relevant = overriding.relevant((self, index))
             return overriding.handle_torch_function(Tensor.__getitem__, relevant, self, index)  # type: ignore[no-any-return]  # an override may return anything
         if state.dispatching and any(type(item) in overriding.DISPATCHING for item in overriding.relevant((index,))):
-            return hooks.ask_class("index", (self, list(index) if isinstance(index, tuple) else [index]), {})  # type: ignore[no-any-return]  # what a class returns
+            return hooks.call_aten_operator("index", (self, list(index) if isinstance(index, tuple) else [index]), {})  # type: ignore[no-any-return]  # what a class returns
         try:
             raw, advanced, operation = raw_index(self, index)
         except NeedsLevels as need:

@@ -179,7 +179,7 @@ def _view_dtype(input: Tensor, dtype: dtypes.dtype | None) -> Tensor:
     if dtype is None:
         raise TypeError("view() received an invalid combination of arguments: neither a size nor a dtype is given")
     if input._key.wraps:
-        return hooks.ask_class("view", (input, dtype), {})  # type: ignore[no-any-return]  # what a class returns
+        return hooks.call_aten_operator("view", (input, dtype), {})  # type: ignore[no-any-return]  # what a class returns
     from ...engine.calls.results import view_of
     from ...engine.calls.tables import OPS
     from ...engine.devices.devices import dispatch_key

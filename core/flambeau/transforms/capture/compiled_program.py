@@ -54,10 +54,10 @@ def compiled_together(
 def _calls_before(recorder: Recorder, calls: Sequence[Call]) -> list[Call]:
     """Return the calls to run before the compiled program: random draws, calls on the host or on numbers, and their inputs."""
     maker = {reference: call for call in calls for reference in references_in(call.results)}
-    of_numbers = _of_numbers(recorder, calls)
+    scalar_key = _of_numbers(recorder, calls)
     chosen: set[int] = set()
     for call in calls:
-        if call.kind == EFFECT or _is_on_host(recorder, call) or id(call) in of_numbers:
+        if call.kind == EFFECT or _is_on_host(recorder, call) or id(call) in scalar_key:
             waiting = [call]
             while waiting:
                 needed = waiting.pop()

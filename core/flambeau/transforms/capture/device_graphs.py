@@ -70,11 +70,11 @@ def _split_number_calls(recorder: Recorder, calls: Sequence[Call]) -> tuple[list
     known: set[Reference] = set()  # results of calls on numbers alone
     for call in calls:
         given = list(references_in((call.args, call.kwargs)))
-        of_numbers = all(reference in known or recorder.kinds[reference.index] is None for reference in given)
+        scalar_key = all(reference in known or recorder.kinds[reference.index] is None for reference in given)
         if (
             call.kind == COMPUTE
             and not call.writes
-            and of_numbers
+            and scalar_key
             and (given or call.name in _FROM_HOST)
             and call.constant is None
         ):

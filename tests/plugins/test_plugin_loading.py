@@ -138,10 +138,10 @@ def test_two_of_one_name(plugin: Callable[..., str], tmp_path: Path) -> None:
         info.joinpath("METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: {version}\n")
         info.joinpath("entry_points.txt").write_text(f"[flambeau.backends]\n{name} = other_module\n")
     listed = plugin(GOOD, "-m", "flambeau", "backends")
-    assert "* numpy      flambeau_backends.numpy; also called so: other_module (flambeau-theirs 0.5)\n" in listed
-    assert "(flambeau-mine 2.5)" in listed and "(flambeau-yours 1.0)" in listed and listed.count("also called so") == 2
+    assert "* numpy      flambeau_backends.numpy; the same name is used by other_module (flambeau-theirs 0.5)\n" in listed
+    assert "(flambeau-mine 2.5)" in listed and "(flambeau-yours 1.0)" in listed and listed.count("the same name is used by") == 2
     found = plugin(GOOD, check=False)
-    assert "RuntimeError: several flambeau plugins are called 'mine', of which only one can be installed: flambeau-" in found
+    assert "RuntimeError: several flambeau plugins are called 'mine'; uninstall all except one of: flambeau-" in found
     assert plugin(GOOD, "-c", "import flambeau; print(flambeau.ones(1))") == "tensor([1.])\n"
 
 

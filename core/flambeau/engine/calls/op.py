@@ -71,7 +71,7 @@ def op(name: str, forward: Callable[..., Any], **options_and_rules: Any) -> Call
     options = {key: value for key, value in options_and_rules.items() if key not in arguments}
     declared = {key: options.pop(key) for key in facts.OPTIONS & options.keys()}
     if unknown := options.keys() - OPTIONS:
-        raise TypeError(f"op {name!r}: unknown options or arguments {sorted(unknown)}")
+        raise TypeError(f"op {name!r}: unknown options or arguments {sorted(unknown)}; the arguments are {sorted(arguments)}")
     record = OPS[name] = Operation(name=name, forward=forward, rules=rules, **options)
     function = lazy_function(name, lambda: function_source(record))
     function.__doc__ = record.doc

@@ -256,7 +256,10 @@ def _saves_source(record: Operation) -> list[str]:
         elif name in record.param_names:
             lines += [f"node.{name} = {name}"]
         else:
-            raise TypeError(f"op {record.name!r}: a derivative rule asks for {name!r}, which no call has")
+            raise TypeError(
+                f"op {record.name!r}: a derivative rule takes {name!r}; it may only take tensor arguments, "
+                "parameters and results of the operation, 'out', 'needs' and '<argument>_shape'"
+            )
     return lines
 
 

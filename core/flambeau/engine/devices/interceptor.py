@@ -59,7 +59,7 @@ class Interceptor:
 
     def __enter__(self) -> Self:
         if Interceptor.active is not None:
-            raise RuntimeError("another interceptor is installed")
+            raise RuntimeError("another interceptor is installed; exit its context first")
         Interceptor.active, self._resolve = self, DispatchKey.resolve
         try:
             stand_ins = {backend: self.stand_in(backend) for backend in self.backends}

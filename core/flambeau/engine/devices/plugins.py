@@ -74,7 +74,7 @@ def installed() -> dict[str, str]:
     sources = dict(BUILTIN)
     for entry in _entry_points(GROUP):
         source = f"{entry.value} ({entry.dist.name} {entry.dist.version})"
-        sources[entry.name] = f"{sources[entry.name]}; also called so: {source}" if entry.name in sources else source
+        sources[entry.name] = f"{sources[entry.name]}; the same name is used by {source}" if entry.name in sources else source
     return sources
 
 
@@ -93,7 +93,7 @@ def backend_plugin(name: str) -> Any:
     entries = [entry for entry in _entry_points(GROUP) if entry.name == name]
     if len(entries) > 1:
         raise RuntimeError(
-            f"several flambeau plugins are called {name!r}, of which only one can be installed: "
+            f"several flambeau plugins are called {name!r}; uninstall all except one of: "
             + ", ".join(f"{entry.dist.name} {entry.dist.version}" for entry in entries)
         )
     if entries:

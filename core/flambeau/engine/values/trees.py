@@ -120,7 +120,7 @@ _MAPPINGS = (dict, OrderedDict, defaultdict)
 
 
 def _namedtuple(*_: Any) -> None:  # the `type` in the Spec of a named tuple, whose `context` is the class
-    raise TypeError("this stands for named tuples of any class")
+    raise TypeError("namedtuple is the node type of all named tuples in a TreeSpec; it cannot be called")
 
 
 _namedtuple.__name__ = "namedtuple"

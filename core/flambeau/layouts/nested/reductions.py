@@ -170,7 +170,7 @@ def _strided_softmax(input: Any, dim: int = -1, _stacklevel: int = 3, dtype: Any
 @implements(StridedNestedTensor)
 def _strided_sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     if dim is None:
-        raise NotImplementedError("Could not run 'aten::sum' with arguments from the 'NestedTensorCPU' backend: give a dimension")
+        raise NotImplementedError("Could not run 'aten::sum' with arguments from the 'NestedTensorCPU' backend: pass dim=-1")
     dims = [dim] if isinstance(dim, int) else list(dim)
     if len(dims) != 1:
         raise RuntimeError("NestedTensor only allows reduction of a single dimension for now.")

@@ -87,7 +87,8 @@ def _getitem(input: Any, index: Any) -> Any:
             return result._values[item._values]
         else:
             raise NotImplementedError(
-                "aten.index.Tensor: there is no such operation for nested tensors in the layout torch.jagged"
+                f"aten.index.Tensor: nested tensors in the layout torch.jagged cannot be indexed with {type(item).__name__}; "
+                "index the items of `unbind()`"
             )
     return result
 
@@ -366,7 +367,7 @@ def _strided_chunk(input: Any, chunks: int, dim: int = 0) -> Any:
 @implements(StridedNestedTensor)
 def _strided_cat(tensors: Sequence[Any], dim: int = 0) -> Any:
     if dim != 0 or not all(isinstance(each, StridedNestedTensor) for each in tensors):
-        raise RuntimeError("cat(): nested tensors in the strided layout can be joined along dimension 0 only")
+        raise RuntimeError("cat(): expected only nested tensors in the strided layout, and dim=0")
     return strided_from_items([item for each in tensors for item in each.items()])
 
 

@@ -76,12 +76,12 @@ class NestedInt(SymInt):
         return True
 
     def __int__(self) -> int:
-        raise TypeError(f"{self}: the size of a ragged dimension is another number for each item, and so is no int")
+        raise TypeError(f"{self} cannot be converted to a number: the size of a ragged dimension differs between items")
 
     __index__ = __float__ = __int__
 
     def _refuse(self, *_: Any) -> Any:
-        raise TypeError(f"{self}: the size of a ragged dimension can be compared and multiplied only")
+        raise TypeError(f"{self}: the size of a ragged dimension only supports comparison and multiplication")
 
     __add__ = __radd__ = __sub__ = __rsub__ = __neg__ = __floordiv__ = __truediv__ = __mod__ = __pow__ = _refuse
 

@@ -604,8 +604,8 @@ def _call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if name in _COMPOSITES or module.partition(".")[0] == "flambeau_nnlib" or module.startswith("torch.nn"):
         return redispatch_function(func, (), args, kwargs)
     raise NotImplementedError(
-        f"aten.{name}.default: there is no such operation for nested tensors in the layout {cls.layout}; "
-        "`unbind()` gives the items, `to_padded_tensor(padding)` makes a tensor of them that has all operations"
+        f"aten.{name}.default is not implemented for nested tensors in the layout {cls.layout}; call it for each item of "
+        "`unbind()`, or for the dense tensor `to_padded_tensor(padding)`"
     )
 
 

@@ -106,7 +106,7 @@ def _check_coo(indices: Tensor, values: Tensor) -> None:
     if indices.ndim != 2:
         raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(indices.shape)}")
     if values.ndim < 1:
-        raise RuntimeError("values must have at least one dimension, which counts them, but got a tensor of none")
+        raise RuntimeError("values must have shape (nnz, *dense dimensions), but got a 0-d tensor")
     if indices.shape[1] != values.shape[0]:
         raise RuntimeError(
             f"indices and values must have same nnz, but got nnz from indices: {indices.shape[1]}, "
@@ -196,8 +196,8 @@ def _named(layout: str, compressed: str, plain: str) -> Callable[..., Any]:
 
     public.__name__ = public.__qualname__ = f"{layout}_tensor"
     public.__doc__ = (
-        f"A tensor in the layout {what}, of `({compressed}, {plain}, values, size=None)`; "
-        "see `sparse_compressed_tensor`, whose options it takes."
+        f"Create a {what} tensor from `({compressed}, {plain}, values, size=None)`.  "
+        "The other options are those of `sparse_compressed_tensor`."
     )
     return public
 

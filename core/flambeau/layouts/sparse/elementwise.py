@@ -358,7 +358,7 @@ def _type(self: Any, dtype: Any = None, non_blocking: bool = False, **kwargs: An
             to(self, dtype) if isinstance(dtype, torch.dtype) else to(self, getattr(torch, str(dtype).rpartition(".")[2]).dtype)
         )
     if self._array.layout != "sparse_coo":
-        raise RuntimeError(f"type(): there is no name for the type of tensors in layout {self.layout}")
+        raise RuntimeError(f"type(): tensors in layout {self.layout} have no legacy type name; use .dtype and .layout")
     name = torch.zeros(0, dtype=self.dtype, device=self.device).type()
     head, _, last = name.rpartition(".")
     return f"{head}.sparse.{last}"

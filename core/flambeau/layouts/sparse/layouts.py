@@ -215,8 +215,8 @@ def convert(input: Tensor, layout: str, blocksize: Any = None, dense_dim: int | 
             return stacked(members, batch)
         if input.ndim - (dense_dim or 0) != 2:
             raise RuntimeError(
-                f"to_sparse: conversion from Strided to {BACKENDS[layout]} expects tensors of 2 dimensions and dense_dim more, "
-                f"but got {input.ndim} dimensions, and dense_dim={dense_dim or 0}"
+                f"to_sparse: conversion from Strided to {BACKENDS[layout]} expects 2 + dense_dim dimensions, but got a "
+                f"tensor of {input.ndim} dimensions and dense_dim={dense_dim or 0}"
             )
         converted = from_dense(input, 2)
     else:
@@ -278,10 +278,10 @@ def _to_layout(name: str, doc: str) -> None:
     implements(function.__name__, grad_fn=f"ToSparse{name.capitalize()}Backward0")(function)
 
 
-_to_layout("csr", "The tensor in the layout CSR: rows compressed.")
-_to_layout("csc", "The tensor in the layout CSC: columns compressed.")
-_to_layout("bsr", "The tensor in the layout BSR: blocks, their rows compressed.")
-_to_layout("bsc", "The tensor in the layout BSC: blocks, their columns compressed.")
+_to_layout("csr", "Convert the tensor to CSR: the start of each row, and a column for each value.")
+_to_layout("csc", "Convert the tensor to CSC: the start of each column, and a row for each value.")
+_to_layout("bsr", "Convert the tensor to BSR: like CSR, with blocks instead of elements.")
+_to_layout("bsc", "Convert the tensor to BSC: like CSC, with blocks instead of elements.")
 implements("to_sparse")(to_sparse)
 
 
@@ -369,7 +369,7 @@ def _part(name: str, position: int, wanted: str, layouts: tuple[str, str]) -> No
         _require(self, name, wanted, *layouts)
         return parts_of(self._array)[position]
 
-    part.__name__, part.__doc__ = name, f"The {name.replace('_', ' ')} of a {wanted} tensor."
+    part.__name__, part.__doc__ = name, f"Return the {name.replace('_', ' ')} of a {wanted} tensor."
     implements(name)(part)
 
 
@@ -483,7 +483,7 @@ def empty(shape: Sequence[int], layout: Any, key: Any) -> SparseTensor:
         return empty_coo(tuple(shape), len(shape), key.dtype, key.device)
     if name not in ("sparse_csr", "sparse_csc") or len(shape) != 2:
         raise RuntimeError(
-            f"a tensor without elements needs two dimensions, and no blocks, in layout {layout}, but got {list(shape)}"
+            f"empty tensors in compressed layouts must be 2-d, CSR or CSC, but got shape {list(shape)} in layout {layout}"
         )
     count = shape[0] if name == "sparse_csr" else shape[1]
     parts = [torch.zeros(count + 1, dtype=torch.int64, device=key.device), torch.zeros(0, dtype=torch.int64, device=key.device)]

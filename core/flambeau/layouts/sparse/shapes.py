@@ -97,7 +97,7 @@ def _permuted(input: SparseTensor, order: list[int]) -> SparseTensor:
         return build(_TRANSPOSED_LAYOUTS[array.layout], parts_of(array), values, shape)
     sparse = sparse_dims(input)
     if any((new < sparse) != (old < sparse) for new, old in enumerate(order)):
-        raise RuntimeError(f"transpose: sparse and dense dimensions (of {sparse} sparse ones) cannot be exchanged")
+        raise RuntimeError(f"transpose: cannot exchange a sparse and a dense dimension; the first {sparse} are sparse")
     values, indices = values_of(input), indices_of(input)
     inner = [each - sparse + 1 for each in order[sparse:]]
     if inner != sorted(inner):
@@ -270,7 +270,7 @@ def _iter(self: Any) -> Any:
 @implements(grad_fn="CatBackward0")
 def cat(tensors: Sequence[Any], dim: int = 0) -> Any:
     if any(getattr(each, "layout", None) is not torch.sparse_coo for each in tensors):
-        raise RuntimeError("cat(): tensors in layout torch.sparse_coo can be joined to others of it only")
+        raise RuntimeError("cat(): expected all tensors in layout torch.sparse_coo")
     parts = list(tensors)
     first = parts[0]
     (dim,) = wrapped_dims(dim, first.ndim)
@@ -281,8 +281,8 @@ def cat(tensors: Sequence[Any], dim: int = 0) -> Any:
             *first.shape[dim + 1 :],
         ]:
             raise RuntimeError(
-                "All tensors must have the same shape, but in the dimension that they are joined along, and as many sparse "
-                f"dimensions, but got {list(first.shape)} and {list(each.shape)}"
+                f"cat(): tensors must have the same shape except in dimension {dim}, and the same number of sparse dimensions, "
+                f"but got {list(first.shape)} and {list(each.shape)}"
             )
     length = sum(each.shape[dim] for each in parts)
     shape = [*first.shape[:dim], length, *first.shape[dim + 1 :]]

@@ -193,8 +193,8 @@ def _call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     layouts = [BACKENDS[each._array.layout] for each in (*args, *kwargs.values()) if isinstance(each, SparseTensor)]
     where = f"'{layouts[0] if layouts else 'Sparse'}CPU' backend"
     raise NotImplementedError(
-        f"Could not run 'aten::{name}' with arguments from the {where}: there is no such operation for sparse tensors. "
-        "`to_dense()` makes a tensor of them that has all operations."
+        f"Could not run 'aten::{name}' with arguments from the {where}: it is not implemented for sparse tensors. "
+        "Convert them with `to_dense()` first."
     )
 
 
@@ -226,7 +226,10 @@ def _in_place(function: Callable[..., Any], self: Any, *args: Any, **kwargs: Any
 def become(self: SparseTensor, result: Any) -> SparseTensor:
     """Replace the data and autograd history of a tensor by those of `result`, in-place."""
     if not isinstance(result, SparseTensor) or result.dtype is not self.dtype:
-        raise RuntimeError(f"result type {result.dtype} in layout {result.layout} can't be held by {self.dtype} in {self.layout}")
+        raise RuntimeError(
+            f"cannot store a result of {result.dtype} in layout {result.layout} in-place in a tensor of {self.dtype} in layout "
+            f"{self.layout}"
+        )
     if result is not self:
         self._array, self._node = result._array, result._node
         self._requires_grad = self._requires_grad or result._requires_grad
@@ -363,7 +366,7 @@ def coordinates(array: SparseArray) -> tuple[Tensor, ...]:
         return tuple(parts[0].unbind(0))
     compressed, plain = parts
     if compressed.ndim > 1:
-        raise RuntimeError(f"{array.layout}: this is not supported for batches of compressed tensors")
+        raise RuntimeError(f"not supported for batches of matrices in layout torch.{array.layout}; select the matrices first")
     lengths = compressed.diff().to(torch.int64)
     expanded = torch.repeat_interleave(torch.arange(len(lengths), device=plain.device), lengths)
     plain = plain.to(torch.int64)

@@ -44,7 +44,7 @@ class TensorType(type):
             {
                 "__slots__": (),
                 "__module__": module,
-                "__doc__": f"Tensors of {dtype} on a device of type {device_type}: it makes them, and `isinstance` knows them.",
+                "__doc__": f"Legacy type of {dtype} tensors on device type {device_type}: a constructor, for `isinstance` too.",
                 "__torch_function__": _disabled_torch_function_impl,
             },
         )

@@ -36,7 +36,7 @@ class WrapperKey(DispatchKey):
     wraps = True
 
     def __missing__(self, name: str) -> Any:
-        raise RuntimeError(f"{name}: a wrapper subclass computes by its __torch_dispatch__, which is not asked for this")
+        raise RuntimeError(f"{name!r} is not routed through __torch_dispatch__ on wrapper subclasses")
 
     def to(self, dtype: dtypes.dtype) -> WrapperKey:
         return _key(dtype, self.device)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from itertools import product
+from itertools import pairwise, product
 from math import prod
 from typing import Any
 
@@ -21,7 +21,6 @@ from ..engine.tensors.tensor import Tensor
 from .comparison import where
 from .conversion import in_format_of
 from .convolution import kernel_places, pad_space, spread_out, window
-from .creation.from_data import tensor
 from .views.views import with_tied_gradient
 
 __all__ = [
@@ -587,24 +586,47 @@ def adaptive_avg_pool(n: int, input: Tensor, output_size: Any) -> Tensor:
 
 
 def _averages(n: int, input: Tensor, sizes: Sequence[int]) -> Tensor:
-    output = with_tied_gradient(input)
+    output = input
     for dim, size in reversed([*enumerate(sizes, input.ndim - n)]):
-        matrix = tensor(_averaging(output.shape[dim], size), dtype=output.dtype, device=output.device)
-        matrix = matrix.reshape(output.shape[dim], size)
-        if dim == output.ndim - 2:
-            output = matrix.mT @ output
-        else:
-            output = (output.transpose(dim, -1) @ matrix).transpose(dim, -1)
-    return in_format_of(output.contiguous(), input) if n == 2 else output.contiguous()
+        output = _window_means(output, dim, size)
+    return in_format_of(output, input) if n == 2 else output
 
 
-@lru_cache(64)
-def _averaging(length: int, count: int) -> list[list[float]]:
-    """Return a matrix `(length, count)`; multiplying by its columns gives the means of the windows."""
-    return [
-        [1 / (stop - start) if start <= i < stop else 0.0 for start, stop in adaptive_windows(length, count)]
-        for i in range(length)
-    ]
+def _window_means_forward(xp: Any, input: Any, /, dim: int, size: int) -> Any:
+    """Return the means of adaptive windows along one dimension, of which each only depends on its own elements."""
+    before = (slice(None),) * dim
+    windows = adaptive_windows(input.shape[dim], size)
+    if not windows:
+        return input[(*before, slice(0, 0))]
+    return xp.concat([xp.mean(input[(*before, slice(*window))], axis=dim, keepdims=True) for window in windows], axis=dim)
+
+
+def _window_means_grad(F: Any, g: Any, input_shape: tuple[int, ...], dim: int, size: int) -> Any:
+    """Return the gradient: for each element, the sum of `g / length` over the windows that contain it."""
+    before, windows = (slice(None),) * dim, adaptive_windows(input_shape[dim], size)
+    if not windows:
+        return F.zeros_of(g, tuple(input_shape))
+    shares = [F.getitem_slice(g, (*before, slice(i, i + 1))) * (1 / (stop - start)) for i, (start, stop) in enumerate(windows)]
+    bounds = sorted({bound for window in windows for bound in window})
+    segments, first = [], 0
+    for low, high in pairwise(bounds):  # the elements of a segment are in the same windows
+        while windows[first][1] <= low:
+            first += 1
+        total = shares[first]
+        for i in range(first + 1, size):
+            if windows[i][0] > low:
+                break
+            total = total + shares[i]
+        segments.append(F.expand(total, (*g.shape[:dim], high - low, *g.shape[dim + 1 :])))
+    return F.cat(segments, dim)
+
+
+_window_means = op(
+    "window_means", _window_means_forward,
+    kind=Kind.POOLING, linearity=Linearity.JOINT, order=Order.ROW_MAJOR, promote="accumulate", public=False, method=False,
+    out=False,
+    input=_window_means_grad,
+)  # fmt: skip
 
 
 @composite(method=False, kind=Kind.POOLING, linearity=Linearity.JOINT, autocast=Autocast.WHOLE, home="torch")

@@ -153,15 +153,20 @@ class Algorithm:
 
 
 class _Winograd(Algorithm):
+    """Winograd's algorithm, or products with columns where its results are not finite."""
+
     def convolve(self, input: Any, weight: Any, bias: Any, g: Geometry, workspace: Any) -> Any:
-        return winograd.convolve(input, weight, bias, g.padding)
+        result = winograd.convolve(input, weight, bias, g.padding)
+        return _COLUMNS.convolve(input, weight, bias, g, workspace) if result is None else result
 
     def weight_gradient(self, grad: Any, input: Any, g: Geometry, windows: Any) -> Any:
-        return winograd.weight_gradient(grad, input, g.padding)
+        result = winograd.weight_gradient(grad, input, g.padding)
+        return _COLUMNS.weight_gradient(grad, input, g, windows) if result is None else result
 
     def input_gradient(self, grad: Any, weight: Any, bias: Any, space: Sizes, g: Geometry) -> Any:
         flipped = weight.swapaxes(0, 1)[:, :, ::-1, ::-1]
-        return winograd.convolve(grad, flipped, bias, [2 - p for p in g.padding])
+        result = winograd.convolve(grad, flipped, bias, [2 - p for p in g.padding])
+        return _COLUMNS.input_gradient(grad, weight, bias, space, g) if result is None else result
 
 
 class _Depthwise(Algorithm):

@@ -23,7 +23,7 @@ _SAFE, _EXACT = 40.0**2, 24.0**2  # limits on the sum of squares, which bounds e
 
 def are_small(size: int, length: int) -> bool:
     """Whether arrays with this number of elements and row length are small enough for the fast paths."""
-    return 0 < size <= _ELEMENTS and length <= _LENGTH
+    return 0 < size <= _ELEMENTS and 1 < length <= _LENGTH  # for length 1, BLAS skips the zero matrix that centres: no NaN
 
 
 def as_rows(array: Any, dim: int) -> Any:

@@ -109,13 +109,16 @@ def _weights(weight: Any) -> Any:
 
 
 def convolve(input: Any, weight: Any, bias: Any, padding: Sizes) -> Any:
-    """Convolve float32 images with stride 1 and a weight `(outputs, channels, 3, 3)`."""
+    """Convolve float32 images with stride 1 and a weight `(outputs, channels, 3, 3)`.
+
+    Return None if a result is not finite: an infinity makes the other results of its tile NaN.
+    """
     outputs, size = len(weight), [n + 2 * p - 2 for n, p in zip(input.shape[2:], padding, strict=True)]
     tiles = _tiles(size)
     weights = _weights(weight)
     output = np.empty((len(input), outputs, *size), np.float32)
 
-    def compute(block: tuple[slice, slice]) -> None:
+    def compute(block: tuple[slice, slice]) -> bool:
         images, rows = block
         products = np.matmul(_input_tiles(input[images], padding, rows, tiles[1]), weights)
         results = (_RESULT2 @ products.reshape(36, -1)).reshape(4, 4, -1, rows.stop - rows.start, tiles[1], outputs)
@@ -124,14 +127,15 @@ def convolve(input: Any, weight: Any, bias: Any, padding: Sizes) -> Any:
         out[...] = whole[:, : out.shape[2], : size[1]].transpose(0, 3, 1, 2)
         if bias is not None:
             out += bias[:, None, None]
+        return bool(np.isfinite(np.add.reduce(results, None)))
 
     pays = _pays(input, outputs, tiles)
-    share(compute, _blocks(len(input), tiles, _AT_ONCE, pays), pays)
-    return output
+    is_finite = all(share(compute, _blocks(len(input), tiles, _AT_ONCE, pays), pays))
+    return output if is_finite else None
 
 
 def weight_gradient(grad: Any, input: Any, padding: Sizes) -> Any:
-    """Return the gradient of the weight, given the gradient of the output."""
+    """Return the gradient of the weight, given the gradient of the output; None if it is not finite."""
     (batch, outputs, *size), channels = grad.shape, input.shape[1]
     tiles, most = _tiles(size), max(_AT_ONCE, min(outputs, channels))
     pays = _pays(input, outputs, tiles)
@@ -150,4 +154,4 @@ def weight_gradient(grad: Any, input: Any, padding: Sizes) -> Any:
     else:
         blocks = _blocks(batch, tiles, most, pays)
         grad_weight = total(share(lambda part: compute(grad, blocks[part]), parts(len(blocks), len(blocks), pays), pays))
-    return grad_weight.reshape(outputs, channels, 3, 3)
+    return grad_weight.reshape(outputs, channels, 3, 3) if np.isfinite(np.add.reduce(grad_weight, None)) else None

@@ -524,7 +524,10 @@ def _gradient_along(input: Tensor, space: Any, dim: int, edge_order: int) -> Ten
         return cat([slope, slope], dim)
     left, right = slope.narrow(dim, 0, n - 2), slope.narrow(dim, 1, n - 2)
     h0, h1 = h.narrow(0, 0, n - 2), h.narrow(0, 1, n - 2)
-    middle = (left * h1 + right * h0) / (h0 + h1)
+    if isinstance(space, Tensor):
+        middle = (left * h1 + right * h0) / (h0 + h1)
+    else:  # without the element itself, which may be infinite
+        middle = (input.narrow(dim, 2, n - 2) - input.narrow(dim, 0, n - 2)) / (2 * space)
     first, last = slope.narrow(dim, 0, 1), slope.narrow(dim, n - 2, 1)
     if edge_order == 2:
         first = first + (first - slope.narrow(dim, 1, 1)) * h.narrow(0, 0, 1) / (h.narrow(0, 0, 1) + h.narrow(0, 1, 1))

@@ -13,6 +13,7 @@ from flambeau_backends.numpy.packs import kernels_conv, output_size
 from . import winograd
 from .choice import FLOAT, fast, is_dense
 from .kernels import alone, kernels, optional
+from .sums import total
 
 Sizes = Sequence[int]
 
@@ -58,6 +59,11 @@ def _plan_of_input(images: Sizes, shape: Sizes, stride: Sizes, padding: Sizes, d
     return plan(images[0], images[2:], shape, size, stride, padding, dilation)
 
 
+def _is_finite(array: Any) -> bool:
+    """Whether all elements are finite. Winograd's algorithm turns an infinity into NaN in neighbouring results."""
+    return bool(np.isfinite(total(array)))
+
+
 @fast(LEAST)
 def convolution(
     input: Any,
@@ -72,8 +78,8 @@ def convolution(
     if not _suits(groups, input, weight) or not (bias is None or is_dense(bias)):
         return None
     size, uses_winograd, _ = _plan_of_input(input.shape, weight.shape, stride, padding, dilation)
-    if uses_winograd:
-        return winograd.convolve(input, weight, bias, padding, size, stride[0])
+    if uses_winograd and _is_finite(result := winograd.convolve(input, weight, bias, padding, size, stride[0])):
+        return result
     output = np.empty((len(input), len(weight), *size), FLOAT)
     kernels.convolution(output, input, weight, optional(bias), *stride, *padding, *dilation)
     return output
@@ -93,7 +99,9 @@ def convolution_weight(
     if not _suits(groups, grad, input):
         return None
     if plan(len(input), input.shape[2:], shape, grad.shape[2:], stride, padding, dilation).uses_winograd:
-        return winograd.weight_gradient(grad, input, padding, stride[0])
+        result = winograd.weight_gradient(grad, input, padding, stride[0])
+        if _is_finite(result):
+            return result
     grad_weight = np.empty(shape, FLOAT)
     kernels.convolution_weight(grad, input, grad_weight, optional(None), *stride, *padding, *dilation)
     return grad_weight
@@ -113,7 +121,9 @@ def convolution_transposed(
     if not _suits(groups, input, weight):
         return None
     if plan(len(input), size, weight.shape, input.shape[2:], stride, padding, dilation).transposed_uses_winograd:
-        return winograd.convolve_back(input, weight, bias, padding, size, stride[0])
+        result = winograd.convolve_back(input, weight, bias, padding, size, stride[0])
+        if _is_finite(result):
+            return result
     output = np.empty((len(input), weight.shape[1], *size), FLOAT)
     kernels.convolution_input(output, input, weight, optional(bias), *stride, *padding, *dilation)
     return output

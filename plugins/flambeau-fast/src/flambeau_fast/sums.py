@@ -23,6 +23,13 @@ def _kept_dims(ndim: int, dim: Any) -> range | None:
     return span if len(span) == len(remaining) else None
 
 
+def total(array: Any) -> Any:
+    """Return the sum of all elements of a dense array, in float64."""
+    strips = np.empty(-(-array.size // STRIP), np.float64)
+    kernels.sums_of_strips(strips, array.reshape(-1))
+    return strips.sum()
+
+
 @fast(LEAST)
 def sum_(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     kept_dims = _kept_dims(input.ndim, dim) if is_dense(input) else None
@@ -35,9 +42,7 @@ def sum_(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
         prod(shape[kept_dims.stop :]),
     )
     if not kept_dims:
-        strips = np.empty(-(-input.size // STRIP), np.float64)
-        kernels.sums_of_strips(strips, input.reshape(-1))
-        sums = strips.sum().astype(FLOAT)
+        sums = total(input).astype(FLOAT)
     elif after > 1:
         sums = np.empty(width, FLOAT)
         kernels.sums_of_channels(sums, input.reshape(before, width, after))

@@ -1,0 +1,61 @@
+"""An infinite or NaN element only affects the results that depend on it."""
+
+from __future__ import annotations
+
+import math
+
+import flambeau.nn.functional as F
+import pytest
+
+import flambeau as torch
+
+
+def counts(tensor):
+    """Return the numbers of NaN and of infinite elements."""
+    return int(tensor.isnan().sum()), int(tensor.isinf().sum())
+
+
+@pytest.mark.parametrize("channels", [4, 16, 32])
+def test_convolution(channels):
+    """Each output channel has four results next to the corner, for every algorithm."""
+    x, weight = torch.ones(2, channels, 33, 33), torch.ones(channels, channels, 3, 3, requires_grad=True)
+    x[0, 0, 0, 0] = math.inf
+    output = F.conv2d(x, weight, padding=1)
+    assert counts(output) == (0, 4 * channels)
+    output.sum().backward()
+    assert counts(weight.grad) == (0, 4 * channels)
+
+
+def test_transposed_convolution():
+    x = torch.ones(2, 32, 33, 33)
+    x[0, 0, 5, 5] = math.inf
+    assert counts(F.conv_transpose2d(x, torch.ones(32, 16, 3, 3), padding=1)) == (0, 9 * 16)
+
+
+@pytest.mark.parametrize("size", [3, 4, (5, 7), 12])
+def test_adaptive_mean(size):
+    x = torch.ones(1, 1, 9, 8, requires_grad=True)
+    with torch.no_grad():
+        x[0, 0, 0, 0] = math.inf
+    output = F.adaptive_avg_pool2d(x, size)
+    windows = [n if isinstance(size, int) else size[i] for i, n in enumerate((size, size))]
+    first = [len([i for i in range(n) if i * length // n == 0]) for n, length in zip(windows, (9, 8), strict=True)]
+    assert counts(output) == (0, first[0] * first[1])
+    output.sum().backward()
+    assert torch.allclose(x.grad.sum(), torch.tensor(float(output.numel())))
+
+
+def test_area_interpolation():
+    x = torch.ones(1, 1, 9, 9)
+    x[0, 0, 0, 0] = math.inf
+    assert counts(F.interpolate(x, size=(5, 4), mode="area")) == (0, 1)
+
+
+def test_layer_norm_of_rows_of_one_element():
+    assert F.layer_norm(torch.tensor([[math.inf], [1.0]]), (1,)).isnan().tolist() == [[True], [False]]
+
+
+def test_gradient_of_a_sampled_function():
+    """Central differences leave out the element itself."""
+    (slope,) = torch.gradient(torch.tensor([2.0, -2.0, math.inf, math.inf, -math.inf, 3.0]))
+    assert slope.tolist() == [-4, math.inf, math.inf, -math.inf, -math.inf, math.inf]

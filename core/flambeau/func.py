@@ -189,7 +189,7 @@ def _vjp(func: Callable[..., Any], primals: tuple[Any, ...], argnums: Any, has_a
         if structure != spec:
             raise RuntimeError(
                 "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
-                f"function. cotangents: {structure.drawn()}, primal output: {spec.drawn()}"
+                f"function. cotangents: {structure.with_asterisks()}, primal output: {spec.with_asterisks()}"
             )
         if create_graph is None:
             create_graph = grad_flag.get() and (outside or any(weight._requires_grad for weight in weights))

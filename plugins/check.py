@@ -1,7 +1,7 @@
 """Install a plugin into this environment and run its tests: `python plugins/check.py plugins/flambeau-NAME [ARGUMENT ...]`.
 
 A plugin is skipped, with a message, if its library has no distribution for this Python version or machine, or finds no device.
-If the first argument is `conformance`, the conformance kit is run with the other arguments, instead of the tests.
+If the first argument is `conformance`, the conformance kit runs with the other arguments, instead of the tests.
 """
 
 from __future__ import annotations

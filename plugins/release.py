@@ -1,4 +1,4 @@
-"""Build the wheels of a release: flambeau and its plugins, all of the same version, each plugin requiring that flambeau.
+"""Build the wheels of a release: flambeau and its plugins, all with the same version, which each plugin requires exactly.
 
 python plugins/release.py --check             compare the versions
 python plugins/release.py build/wheels        build the wheels, and test those without other dependencies together
@@ -16,11 +16,11 @@ import venv
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-TRIED = ("flambeau", "flambeau-strict")  # installable on every platform
+TRIED = ("flambeau", "flambeau-strict")  # installed by the test, since they are available on every platform
 
 
 def projects() -> dict[str, tuple[Path, dict]]:
-    """Return the folder and `[project]` table of each distribution by name, without the templates, which are not published."""
+    """Return the folder and `[project]` table of each distribution by name, except the templates, which are not published."""
     folders = [ROOT, *sorted((ROOT / "plugins").glob("flambeau-*"))]
     tables = [(folder, tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]) for folder in folders]
     return {table["name"]: (folder, table) for folder, table in tables}
@@ -36,9 +36,9 @@ def disagreements() -> list[str]:
             wrong.append(f"{name} has version {table['version']}, flambeau {version}")
         asked = [text for text in table["dependencies"] if re.match(r"flambeau(?![\w-])", text)]
         if name != "flambeau" and asked != [f"flambeau=={version}"]:
-            wrong.append(f"{name} asks for {asked}, and not for flambeau=={version}")
+            wrong.append(f"{name} requires {asked}; expected flambeau=={version}")
     for extra, requirements in found["flambeau"][1]["optional-dependencies"].items():
-        wrong += [f"the extra {extra} asks for {text}" for text in requirements
+        wrong += [f"the extra {extra} requires {text}; expected =={version}" for text in requirements
                   if text.startswith("flambeau-") and not text.endswith(f"=={version}")]  # fmt: skip
     return wrong
 
@@ -47,14 +47,14 @@ def build(folder: Path) -> list[Path]:
     """Build all wheels into a folder, which must be empty."""
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
-        sys.exit(f"{folder} is not empty")
+        sys.exit(f"{folder} is not empty; name an empty or new folder")
     for project, _ in projects().values():
         subprocess.run([sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", folder, project], check=True)
     return sorted(folder.glob("*.whl"))
 
 
 def try_out(folder: Path) -> None:
-    """Install the wheels into a fresh virtual environment and run a program on the backends `numpy` and `strict`."""
+    """Install the wheels into a new virtual environment and run a program on the backends `numpy` and `strict`."""
     with tempfile.TemporaryDirectory() as place:
         venv.create(place, with_pip=True)
         python = Path(place) / "bin" / "python"
@@ -66,12 +66,12 @@ def try_out(folder: Path) -> None:
                 capture_output=True, text=True,
             )  # fmt: skip
             if done.stdout.strip() != "[2.0, 2.0]":
-                sys.exit(f"on {backend} the program printed {done.stdout!r}")
+                sys.exit(f"on {backend} the program printed {done.stdout!r}; expected [2.0, 2.0]")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", nargs="?", type=Path, help="where the wheels are put")
+    parser.add_argument("folder", nargs="?", type=Path, help="the folder to write the wheels to")
     parser.add_argument("--check", action="store_true", help="only compare the versions")
     options = parser.parse_args()
     wrong = disagreements()
@@ -80,7 +80,7 @@ def main() -> None:
     if options.check:
         return
     if options.folder is None:
-        parser.error("a folder for the wheels is expected, or --check")
+        parser.error("give a folder for the wheels, or --check")
     for wheel in build(options.folder):
         print(wheel)
     try_out(options.folder)

@@ -1,4 +1,4 @@
-"""Build hook of the package: compiles the kernels and tags the wheel with the platform."""
+"""Build hook of the package: compiles the C kernels and tags the wheel with the platform."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class Kernels(BuildHookInterface):  # type: ignore[type-arg]
-    """Used for wheels only; a source distribution contains the sources."""
+    """Hook for wheels only; a source distribution contains the C sources."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         library = runpy.run_path(str(Path(self.root) / "c" / "build.py"))["build"]()

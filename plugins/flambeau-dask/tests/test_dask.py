@@ -1,4 +1,4 @@
-"""Lazy tensors: results, when they are computed, and a cluster of two processes with less memory than a result."""
+"""Dask tensors: results, laziness, and a cluster of two processes with less memory than a result."""
 
 from __future__ import annotations
 

@@ -1,24 +1,24 @@
-/* Attention: a block of queries of one head and some keys at a time, so that scores stay in the thread's cache.
+/* Attention for a block of queries of one head and some keys at a time, so that scores stay in the thread's cache.
 
 Arrays are `(sample, head, position, feature)` with contiguous features and any other strides: queries, keys and values may be
 slices of one projection, and a bias may be broadcast.
 
-Scores are `(key, query)`, with PIECE queries, and vectors contain queries.  So softmax needs no sums over lanes, and products
-can read the scores in place, as rows or as columns. */
+Scores are `(key, query)`, with PIECE queries, and vectors contain queries.  So softmax needs no sums over lanes, and products can
+read the scores in place, as rows or as columns. */
 #pragma once
 
 #include "matrix.h"
 #include "scalar.h"
 
-#define QUERIES PIECE    /* per block */
-#define KEYS (8 * ROWS) /* processed at a time with a block of queries */
+#define QUERIES PIECE    /* number of queries per block */
+#define KEYS (8 * ROWS) /* number of keys processed at a time with a block of queries */
 
 typedef struct {
     float *at;
     int64_t step;
 } Rows;
 
-/* The rows of a head from a given position on. */
+/* Return the rows of a head from a position on. */
 INLINE Rows rows_at(const Argument *a, int i, int64_t n, int64_t h, int64_t position) {
     return (Rows){FLOATS(i) + n * STEP(i, 0) + h * STEP(i, 1) + position * STEP(i, 2), STEP(i, 2)};
 }
@@ -27,7 +27,7 @@ INLINE Rows rows_from(Rows rows, int64_t first) { return (Rows){rows.at + first 
 
 INLINE int64_t whole_vectors(int64_t count) { return pieces(count, LANES) * LANES; }
 
-/* Rows padded to full vectors: in place, or a copy with zeros at the end. */
+/* Return rows padded to full vectors: in place if possible, or a copy with zeros at the end. */
 static Rows of_whole_vectors(Rows rows, int64_t count, int64_t features, float *memory) {
     const int64_t width = whole_vectors(features);
     if (width == features) return rows;
@@ -46,7 +46,7 @@ static void transpose_queries(float *to, Rows queries, int64_t count, int64_t fe
         SIMD() for (int64_t i = 0; i < features * QUERIES; i++) to[i] *= scale;
 }
 
-/* Products of `count` rows with `lanes` queries. */
+/* Compute the products of `count` rows with `lanes` queries. */
 static void products_with_queries(float *scores, Rows rows, int64_t count, int64_t features, const float *queries, int64_t lanes) {
     for (int64_t i = 0; i < count; i += ROWS) {
         const int64_t some = smaller(ROWS, count - i);
@@ -58,7 +58,7 @@ static void products_with_queries(float *scores, Rows rows, int64_t count, int64
     }
 }
 
-/* Products of scores with rows of width `width`: one result per key, summed over queries, or, if `across`, one per query,
+/* Compute products of scores with rows of width `width`: one result per key, summed over queries, or, if `across`, one per query,
 summed over keys. */
 static void products_of_scores(Rows out, const float *scores, bool across, int64_t rows, int64_t depth, Rows b, int64_t width, bool add) {
     const int64_t panels = pieces(rows, ROWS);
@@ -73,7 +73,7 @@ static void products_of_scores(Rows out, const float *scores, bool across, int64
     }
 }
 
-/* The bias for some keys and queries; steps are the strides of queries and keys. */
+/* Add the bias of some keys and queries to scores; steps are the strides of queries and keys. */
 static void add_bias(float *scores, int64_t keys, int64_t queries, const float *bias, int64_t query_step, int64_t key_step) {
     for (int64_t first = 0; first < keys; first += LANES) {
         const int64_t some = smaller(LANES, keys - first);
@@ -98,7 +98,7 @@ typedef struct {
     bool causal;
 } Queries;
 
-/* Arguments from number `i` on: queries, keys, values, bias, whether there is a bias, whether causal. */
+/* Read arguments from number `i` on: queries, keys, values, bias, whether there is a bias, whether causal. */
 INLINE Queries queries_at(const Argument *a, int i, int64_t n, int64_t h, int64_t start) {
     const int64_t count = smaller(QUERIES, SIZE(i, 2) - start), keys = SIZE(i + 1, 2);
     return (Queries){rows_at(a, i, n, h, start), rows_at(a, i + 1, n, h, 0),
@@ -118,7 +118,7 @@ static void scores_of(const Queries *q, float *scores, int64_t first, int64_t co
 /* Update `most`, the maximum score of each query, ignoring NaN; `powers` returns NaN for these. */
 static void raise_to_largest(float *most, const float *scores, int64_t keys, int64_t lanes) {
     for (int64_t j = 0; j < lanes; j += LANES) {
-        const float *last = scores + (keys - 1) * QUERIES + j; /* the last key, which the loop may miss */
+        const float *last = scores + (keys - 1) * QUERIES + j; /* the last key, which the loop may not reach */
         Vector even = larger_lanes(load(last), load(most + j)), odd = even;
         for (int64_t k = 0; k + 1 < keys; k += 2) {
             even = larger_lanes(load(scores + k * QUERIES + j), even);
@@ -128,7 +128,7 @@ static void raise_to_largest(float *most, const float *scores, int64_t keys, int
     }
 }
 
-/* The number subtracted from a query's scores: their maximum, or 0 if it is fully masked. */
+/* Return the number subtracted from a query's scores: their maximum, or 0 if it is fully masked. */
 INLINE float shift_of(float most) { return most == -INFINITY ? 0.0f : most; }
 
 /* Replace scores by exponentials and add them to `totals`; 0 for fully masked queries. */
@@ -148,7 +148,7 @@ static void powers(float *scores, int64_t keys, int64_t lanes, const float *most
     }
 }
 
-/* Save what the backward needs, if there is one: the maximum score of each query, and 1 / the sum of exponentials. */
+/* Values for the backward, if there is one: the maximum score of each query, and 1 / the sum of exponentials. */
 typedef struct {
     float *most, *shares;
 } Softmax;
@@ -202,7 +202,7 @@ static void attention(const Argument *a, int64_t first, int64_t last) {
     parallel(SIZE(2, 0) * SIZE(2, 1) * pieces(SIZE(2, 2), QUERIES), attention_block, (void *)a);
 }
 
-/* Replace scores by weights, and gradients of weights by gradients of scores; `means` are the gradients' weighted means. */
+/* Replace scores by weights, and weight gradients by score gradients; `means` are the weighted means of the weight gradients. */
 static void weights_and_slopes(float *scores, float *slopes, int64_t keys, int64_t lanes, Softmax softmax, const float *means, float scale) {
     for (int64_t j = 0; j < lanes; j += LANES) {
         float shifts[LANES], shares[LANES], mean[LANES];
@@ -227,8 +227,8 @@ static void copy_rows(Rows to, const float *from, int64_t count, int64_t feature
 /* Context: grad_query, grad_key, grad_value, g, out, softmax, query, key, value, bias, whether there is a bias, whether
 causal, scale.
 
-Weights of some queries and keys at a time are recomputed (Dao et al. 2022).  The weighted mean of the gradients of a query's
-weights is the dot product of its output and the output's gradient. */
+The weights of some queries and keys at a time are recomputed (Dao et al. 2022).  The weighted mean of the gradients of a query's
+weights equals the dot product of its output and the output's gradient. */
 static void attention_head_gradients(void *context, int64_t number) {
     const Argument *a = context;
     const int64_t heads = SIZE(6, 1), length = SIZE(6, 2), features = SIZE(6, 3), keys = SIZE(7, 2), n = number / heads, h = number % heads;

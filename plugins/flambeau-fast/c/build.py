@@ -1,8 +1,8 @@
-"""Compile the kernels into one library with a variant for each instruction set; requires gcc (12 or newer) or clang.
+"""Compile the C kernels to one library with a variant per instruction set; requires gcc (12 or newer) or clang.
 
-    python c/build.py          # into src/flambeau_fast, if a source is newer than the library
+    python c/build.py          # writes to src/flambeau_fast, if a source is newer than the library
 
-The library uses only Python's stable ABI, so that one build works for all Python versions from 3.11 on.
+The library uses only Python's stable ABI, so that one build works for all Python versions since 3.11.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from pathlib import Path
 SOURCES = Path(__file__).resolve().parent
 LIBRARY = SOURCES.parent / "src" / "flambeau_fast" / "_kernels.abi3.so"
 
-# Contraction: products and sums may be fused. Sums are reordered only where the source allows it; NaN and infinities are exact.
+# Products and sums may be fused.  Sums are reordered only where the source allows it.  NaN and infinities follow IEEE 754.
 OPTIONS = ["-O3", "-std=gnu11", "-fPIC", "-fvisibility=hidden", "-fopenmp-simd", "-fno-math-errno", "-fno-trapping-math"]
 OPTIONS += ["-ffp-contract=fast", "-Wall", "-Wextra", "-Wno-unused-parameter"]
 X86 = {
     "avx512": ["-march=x86-64-v4", "-mprefer-vector-width=512"],
     "avx2": ["-march=x86-64-v3"],
-    "plain": ["-march=x86-64-v2"],  # also NumPy's requirement
+    "plain": ["-march=x86-64-v2"],  # NumPy's minimum requirement
 }
 
 
@@ -58,7 +58,7 @@ def build() -> Path:
         running = [subprocess.Popen([*compiler, *options, "-o", name], cwd=folder) for name, options in commands.items()]
         statuses = [process.wait() for process in running]
         if any(statuses):
-            raise SystemExit("flambeau-fast: the kernels could not be compiled; CC names the compiler")
+            raise SystemExit("flambeau-fast: the kernels could not be compiled; set CC to gcc (12 or newer) or clang")
         result = Path(folder) / LIBRARY.name
         subprocess.run([*compiler, *commands, *link, "-o", str(result)], cwd=folder, check=True)
         with tempfile.NamedTemporaryFile(dir=LIBRARY.parent, delete=False) as file:

@@ -19,8 +19,8 @@ static void sums_of_strips(const Argument *a, int64_t first, int64_t last) {
 
 enum { ELEMENTS, SQUARES, PRODUCTS };
 
-/* Sum over the runs of a channel, `step` apart: x, (x - mean)^2, or x (y - mean).  For short runs, lanes are summed
-separately over some thousand elements, because adding up the lanes takes longer than a short run. */
+/* Sum x, (x - mean)^2 or x (y - mean) over the runs of a channel, `step` apart.  For short runs, lanes are summed separately over
+some thousand elements, because adding up the lanes takes longer than summing a short run. */
 INLINE double sum_over_runs(const float *x, const float *y, float mean, int64_t runs, int64_t step, int64_t places, const int kind) {
     double total = 0.0;
     if (places >= 32 * LANES) {
@@ -54,7 +54,7 @@ static void sums_of_channels(const Argument *a, int64_t first, int64_t last) {
     }
 }
 
-/* Arguments: means, variances, x. */
+/* Compute the moments of each channel.  Arguments: means, variances, x. */
 static void moments_of_channels(const Argument *a, int64_t first, int64_t last) {
     int64_t batch = SIZE(2, 0), channels = SIZE(2, 1), places = SIZE(2, 2);
     for (int64_t c = first; c < last; c++) {
@@ -66,7 +66,7 @@ static void moments_of_channels(const Argument *a, int64_t first, int64_t last) 
     }
 }
 
-/* Arguments: out and x as `(sample and channel, position)`, factor, offset. */
+/* Compute x * factor + offset for each channel.  Arguments: out and x as `(sample and channel, position)`, factor, offset. */
 static void affine_of_channels(const Argument *a, int64_t first, int64_t last) {
     int64_t places = SIZE(0, 1), channels = SIZE(2, 0);
     for (int64_t i = first; i < last; i++) {
@@ -76,10 +76,10 @@ static void affine_of_channels(const Argument *a, int64_t first, int64_t last) {
     }
 }
 
-#define MOST_TOGETHER 64 /* channels */
+#define MOST_TOGETHER 64 /* maximum number of channels whose runs are summed alternately */
 
-/* Sums of g and g (x - mean) over the runs of some channels.  Runs of all these channels alternate, because those of one are
-pages apart. */
+/* Compute the sums of g and g (x - mean) over the runs of some channels.  Runs of these channels alternate, because those of one
+channel are pages apart in memory. */
 INLINE void gradient_sums(const float *g, const float *x, const float *mean, int64_t channels, int64_t runs, int64_t step, int64_t places,
                           double *totals, double *projections) {
     memset(totals, 0, channels * sizeof(double)), memset(projections, 0, channels * sizeof(double));
@@ -92,7 +92,7 @@ INLINE void gradient_sums(const float *g, const float *x, const float *mean, int
             }
         return;
     }
-    const int64_t together = 4096 / larger(places, 1); /* runs summed in float32 */
+    const int64_t together = 4096 / larger(places, 1); /* number of runs summed in float32 */
     for (int64_t n = 0, stop; n < runs; n = stop) {
         Vector of_grads[MOST_TOGETHER], of_products[MOST_TOGETHER];
         memset(of_grads, 0, channels * sizeof(Vector)), memset(of_products, 0, channels * sizeof(Vector));
@@ -118,8 +118,8 @@ INLINE void gradient_sums(const float *g, const float *x, const float *mean, int
     }
 }
 
-/* Arguments: grad_weight, grad_bias, grad_input, g, x, mean, scale (1 / standard deviation), factor (scale * weight), whether
-the moments are fixed. */
+/* Compute the gradients of batch normalization.  Arguments: grad_weight, grad_bias, grad_input, g, x, mean,
+scale (1 / standard deviation), factor (scale * weight), whether the moments are fixed. */
 static void norm_backward_channels(const Argument *a, int64_t first, int64_t last) {
     const int64_t batch = SIZE(3, 0), places = SIZE(3, 2), step = SIZE(3, 1) * places;
     const int64_t together = larger(1, smaller(MOST_TOGETHER, 1024 / larger(places, 1)));

@@ -1,22 +1,22 @@
-/* Convolutions of images `(sample, channel, row, column)` as matrix products, one of whose operands exists only as panels.
+/* Convolutions of images `(sample, channel, row, column)` as matrix products, in which one operand exists only as panels.
 
     forward           C = W B            (output, position)           B: windows of the images      (channel and tap, position)
     gradient of input C = W' B           (channel, position)          B: windows of the gradient    (output and tap, position)
     gradient of weight C = G B           (output, channel and tap)    B: windows, transposed        (position, channel and tap)
 
-A tap is an element of the kernel.  The element of a window for a channel and tap is at the same offset from the window's
-start, for all windows.  Images are padded by copying, some at a time, so that this also holds at the edges.
+A tap is an element of the kernel.  In all windows, the element for a channel and tap has the same offset from the start of the
+window.  Images are padded by copying, some at a time, so that this also holds at the edges.
 
-With a stride, the input's elements are divided into phases by their index modulo the stride.  Each phase meets only some of
-the taps; its gradient is a convolution of stride 1 with these. */
+With a stride, the input's elements are divided into phases by their index modulo the stride.  Each phase meets only some of the
+taps; its gradient is a convolution with stride 1 of these. */
 #pragma once
 
 #include <stdlib.h>
 
 #include "matrix.h"
 
-#define PADDED_FLOATS (1 << 21) /* elements of padded images at a time */
-#define MOST_IN_PLACE 256       /* elements of a plane; larger planes, one per channel, would compete for a few cache sets */
+#define PADDED_FLOATS (1 << 21) /* number of elements of padded images at a time */
+#define MOST_IN_PLACE 256       /* maximum plane size for reading in place; larger planes compete for a few cache sets */
 
 typedef struct {
     const float *images, *end;
@@ -26,7 +26,7 @@ typedef struct {
     const float *grads; /* for the gradient of the weight */
 } Windows;
 
-/* Load LANES elements, `step` apart, starting at `from`; `end` is the end of the memory. */
+/* Load LANES elements, `step` apart, from `from` on; `end` is the end of the memory. */
 INLINE Vector every(const float *from, const int64_t step, const float *end) {
     if (step == 1 && from + LANES <= end) return load(from);
 #if LANES == 16
@@ -61,7 +61,7 @@ INLINE int runs_of(const Windows *w, int64_t first, int64_t count, int64_t piece
     return found;
 }
 
-/* Copy row by row, because image rows are contiguous.  Writes beyond a run are overwritten by the next run or row. */
+/* Copy runs row by row, as image rows are contiguous.  Writes beyond a run are overwritten by the next run or row. */
 INLINE void copy_runs(const Windows *w, const Run *runs, int count, const int64_t *offsets, int64_t depth, float *panels, const int64_t step) {
     for (int64_t d = 0; d < depth; d++)
         for (int r = 0; r < count; r++) {
@@ -107,7 +107,7 @@ static void panels_of_transposed_windows(const Product *p, int64_t column, int64
     }
 }
 
-/* The gradient of the output, `(output, sample and position)`. */
+/* Copy a panel of the output's gradient, `(output, sample and position)`. */
 static void panel_of_grads(const Product *p, int64_t row, int64_t rows, int64_t k, int64_t depth, float *panel) {
     const Windows *w = p->b;
     Product image = *p;
@@ -155,9 +155,9 @@ static void transpose_weights(void *context, int64_t output) {
 
 /* --- few rows ---
 
-With few rows, a panel of B is used too rarely to be worth copying.  With stride 1 it need not be copied: the positions of a
-padded plane are consecutive, so that a row of B is a part of the plane, starting at the row's offset.  Results for positions
-between image rows are not written to C. */
+With few rows, a panel of B is used too rarely to be worth copying.  With stride 1 no copy is needed: the positions of a padded
+plane are consecutive, so that a row of B is a part of the plane that starts at the row's offset.  Results for positions between
+image rows are not written to C. */
 
 typedef struct {
     const Product *product;
@@ -189,7 +189,7 @@ static void compute_few_rows(void *context, int64_t number) {
         }
 }
 
-/* Compute C without copying B, if possible; `line` is the length of a padded row. */
+/* Compute C without copying B; return false if that is not possible.  `line` is the length of a padded row. */
 static bool computed_with_few_rows(const Product *p, int64_t images, int64_t line) {
     const Windows *w = p->b;
     int64_t positions = (w->rows - 1) * line + w->columns;
@@ -262,7 +262,8 @@ static void read_in_place(Product *p, const float *images, int64_t plane, int64_
     if (plane % WIDTH == 0 && plane <= MOST_IN_PLACE) p->b = images, p->b_depth = plane, p->b_group_step = image_step;
 }
 
-/* Arguments: out or its gradient, input, weight or its gradient, bias (may be empty), steps. */
+/* Convolution, or its weight's gradient.  Arguments: out or its gradient, input, weight or its gradient, bias (may be empty),
+steps. */
 static void with_windows(const Argument *a, bool forward) {
     const Steps s = steps_at(a, 4);
     int64_t batch = SIZE(1, 0), channels = SIZE(1, 1), height = SIZE(1, 2), width = SIZE(1, 3);
@@ -313,7 +314,7 @@ static void convolution_weight(const Argument *a, int64_t first, int64_t last) {
 
 /* --- few channels ---
 
-The gradient of the input, tap by tap: a product of the tap's weights and the output's gradient is added at the tap's offset.
+The gradient of the input tap by tap: the product of the tap's weights and the output's gradient is added at the tap's offset.
 Rows of the gradient have the length of the rows of sums, so that all positions have the same offset. */
 
 typedef struct {
@@ -352,7 +353,7 @@ static void sum_of_taps(void *context, int64_t n) {
         }
 }
 
-/* Compute the gradient tap by tap, if that is less work than `positions`; arguments as for `convolution_input`. */
+/* Compute the gradient tap by tap if that is less work than `positions`; arguments as for `convolution_input`. */
 static bool computed_tap_by_tap(const Argument *a, Steps s, int64_t positions) {
     const int64_t batch = SIZE(0, 0), channels = SIZE(0, 1), height = SIZE(0, 2), width = SIZE(0, 3), outputs = SIZE(1, 1);
     const int64_t rows = SIZE(1, 2), columns = SIZE(1, 3), tall = SIZE(2, 2), wide = SIZE(2, 3), taps = tall * wide;
@@ -379,7 +380,7 @@ static bool computed_tap_by_tap(const Argument *a, Steps s, int64_t positions) {
 
 INLINE int64_t divided(int64_t a, int64_t b) { return a >= 0 ? a / b : -((b - 1 - a) / b); } /* rounds down */
 
-/* Arguments: gradient of the input, gradient of the output, weight, bias to add (may be empty), steps. */
+/* The input's gradient.  Arguments: gradient of the input, gradient of the output, weight, bias to add (may be empty), steps. */
 static void convolution_input(const Argument *a, int64_t first, int64_t last) {
     (void)first, (void)last;
     const Steps s = steps_at(a, 4);

@@ -3,7 +3,7 @@
 
 #include "kernel.h"
 
-#define LINE 16 /* elements per cache line, which threads must not share */
+#define LINE 16 /* number of elements per cache line, which threads must not share */
 
 /* Add row i of `rows` to row `places[i]` of `out`; each thread processes a strip of columns.  Context: out, rows, places. */
 static void sum_strip(void *context, int64_t strip) {

@@ -5,7 +5,7 @@ of A to panels of up to ROWS rows and its part of B to panels of WIDTH columns. 
 all ROWS x WIDTH sums in registers.  Two functions copy panels of A and B.  A convolution supplies a function that copies
 windows of images, so that B exists only as panels (`convolution.h`).
 
-Each element is summed over the depth in order, however the work is divided: results do not depend on the number of threads. */
+Each element is summed over the depth in order, however the work is divided, so results do not depend on the number of threads. */
 #pragma once
 
 #include "pool.h"
@@ -17,7 +17,7 @@ Each element is summed over the depth in order, however the work is divided: res
 #define ROWS 6 /* 12 vectors of sums, in 16 registers */
 #endif
 #define WIDTH (2 * LANES)
-#define DEPTH 320 /* maximum depth of a section: a panel of A then stays in the L1 cache, a block of B in L2 */
+#define DEPTH 320 /* maximum depth of a section: a panel of A then stays in the L1 cache, and a block of B in L2 */
 #define BLOCK_COLUMNS 512
 #define BLOCK_ROWS (ROWS * 24)
 
@@ -30,8 +30,8 @@ struct Product {
     int64_t a_row, a_depth, b_depth, b_column; /* strides */
     float *out;
     int64_t out_row, out_column;
-    int64_t b_group_step; /* if B is read in place and its columns are grouped like those of C: the distance of groups; else 0 */
-    int64_t group, group_step, run, run_step; /* if columns of C are not evenly spaced: groups of runs, such as images of rows */
+    int64_t b_group_step; /* distance of groups if B is read in place and its columns are grouped like those of C; else 0 */
+    int64_t group, group_step, run, run_step; /* groups of runs, such as images of rows, if columns of C are not evenly spaced */
     bool add;              /* add to `out` */
     const float *row_bias, *column_bias;
 };
@@ -45,7 +45,7 @@ struct Product {
 #define EACH_ROW(X) EACH_ROW_6(X)
 #endif
 
-/* The rows of B are `b_step` apart or, for images of a convolution, at given offsets. */
+/* Rows of B, which are `b_step` apart or, for images of a convolution, at given offsets. */
 typedef struct {
     int64_t depth;
     const float *a, *b;
@@ -57,7 +57,7 @@ typedef struct {
     const float *row_bias, *column_bias;
 } Panels;
 
-/* `const` arguments are known after inlining, so that unused sums are removed.  Element (i, k) of A is at
+/* Multiply two panels.  `const` arguments are known after inlining, so that unused sums are removed.  Element (i, k) of A is at
 `i * a_row + k * a_depth`. */
 INLINE void multiply_panels(const Panels *p, const int rows, const bool wide, const bool by_offsets, const int64_t a_row, const int64_t a_depth) {
     const int64_t depth = p->depth, b_step = p->b_step, out_row = p->out_row, *b_offsets = p->b_offsets;
@@ -105,7 +105,7 @@ INLINE void multiply_panels(const Panels *p, const int rows, const bool wide, co
 
 typedef void MicroKernel(const Panels *);
 
-#define PIECE 64 /* distance of columns of a column-major A that is not copied */
+#define PIECE 64 /* distance of the columns of a column-major A that is not copied */
 
 #define KERNELS_OF_ROWS(i)                                                                                                         \
     static void multiply_wide_##i(const Panels *p) { multiply_panels(p, i + 1, true, false, 1, i + 1); }                           \
@@ -126,7 +126,7 @@ static MicroKernel *const micro_kernels[ROWS][7] = {EACH_ROW(NAMES)};
 
 /* --- panels --- */
 
-/* Needs space for LANES more elements: writes beyond a row are overwritten by the next row or panel. */
+/* Copy a panel of A.  It needs space for LANES more elements: writes beyond a row are overwritten by the next row or panel. */
 static void matrix_panel_of_a(const Product *p, int64_t row, int64_t rows, int64_t k, int64_t depth, float *panel) {
     const float *a = (const float *)p->a + row * p->a_row + k * p->a_depth;
     int64_t done = 0;
@@ -145,10 +145,10 @@ static void matrix_panel_of_a(const Product *p, int64_t row, int64_t rows, int64
         for (int64_t i = 0; i < rows; i++) panel[done * rows + i] = a[i * p->a_row + done * p->a_depth];
 }
 
-/* Whether the rows of A can be read in place.  At multiples of 4096 bytes they would compete for a few cache sets. */
+/* Whether the rows of A can be read in place.  Rows at multiples of 4096 bytes would compete for a few cache sets. */
 INLINE bool in_place(const Product *p) { return p->panel_of_a == matrix_panel_of_a && p->a_depth == 1 && p->a_row % 1024 != 0; }
 
-/* The distance of panels of B, including space for writes beyond the last row. */
+/* Return the distance of panels of B, including space for writes beyond the last row. */
 INLINE int64_t panel_step(int64_t depth) { return depth * WIDTH + LANES; }
 
 static void matrix_panels_of_b(const Product *p, int64_t column, int64_t columns, int64_t k, int64_t depth, float *panels) {
@@ -174,7 +174,7 @@ static void matrix_panels_of_b(const Product *p, int64_t column, int64_t columns
 
 /* --- blocks --- */
 
-/* The address of a column of C. */
+/* Return the address of a column of C. */
 INLINE int64_t place_of(const Product *p, int64_t column) {
     return column / p->group * p->group_step + column % p->group / p->run * p->run_step + column % p->run * p->out_column;
 }
@@ -207,7 +207,7 @@ static void multiply_panel(const Product *p, int64_t row, int64_t rows, int64_t 
     }
 }
 
-/* The first row of B at a column, if B is not copied. */
+/* Return the first row of B at a column, if B is not copied. */
 INLINE const float *b_in_place(const Product *p, int64_t column) {
     return (const float *)p->b + (p->b_group_step ? column / p->group * p->b_group_step + column % p->group : column);
 }
@@ -251,7 +251,7 @@ static void compute_block(void *context, int64_t number) {
     multiply_block(p, row, smaller(blocks->rows, p->rows - row), column, smaller(blocks->columns, p->columns - column));
 }
 
-/* Compute C in equal blocks, multiples of the panels' size; if there is enough work, at least `least` blocks. */
+/* Compute C in equal blocks, multiples of the panel size; use at least `least` blocks if there is enough work. */
 static void compute(const Product *p, int64_t least) {
     int64_t rows = pieces(p->rows, ROWS), columns = pieces(p->columns, WIDTH);
     if (rows == 0 || columns == 0) return;

@@ -26,15 +26,15 @@ INLINE uint16_t half_of_float(float x) {
     return half;
 }
 #else
-/* Shift the bits to their positions in float32; the exponent bias still differs. */
+/* Shift the bits to their positions in float32, without correcting the exponent bias. */
 INLINE float float_of_half(uint16_t half) {
     const int32_t magnitude = (half & 0x7fff) << 13, sign = (int32_t)((half & 0x8000u) << 16);
     const int32_t bits = bits_of(of_bits(magnitude) * 0x1p112f);
     return of_bits(bits | (magnitude >= 0x0f800000 ? 0x7f800000 : 0) | sign);
 }
 
-/* Add a power of two chosen so that the sum is rounded at float16's last digit.  The result is the sum's exponent, shifted,
-plus the sum's low digits, which count units in the last place.  The 2 is the difference of the exponent biases. */
+/* Add a power of two chosen so that the sum is rounded at float16's last digit.  The result is the shifted exponent of the sum plus
+its low digits, which count units in the last place.  The 2 is the difference of the exponent biases. */
 INLINE uint16_t half_of_float(float x) {
     const int32_t bits = bits_of(x), exact = bits & 0x7fffffff;
     const int32_t magnitude = exact < 0x47800000 ? exact : 0x47800000, normal = magnitude > 0x38800000 ? magnitude : 0x38800000;

@@ -1,10 +1,10 @@
-/* Select elements: by index along a dimension, and the largest of each row. */
+/* Selection of elements: by index along a dimension, and the largest of each row. */
 #pragma once
 
 #include "kernel.h"
 #include "scalar.h"
 
-/* `out[b, i, c] = x[b, index[b, i, c], c]`, where x may be wider in c than the others.  Arguments: out, x, index, length of
+/* Compute `out[b, i, c] = x[b, index[b, i, c], c]`, where x may be longer in c than the others.  Arguments: out, x, index, length of
 the dimension in x, in index, product of later dimensions in x, in index. */
 static void gather(const Argument *a, int64_t first, int64_t last) {
     (void)first, (void)last;
@@ -24,11 +24,11 @@ static void gather(const Argument *a, int64_t first, int64_t last) {
 
 #define MOST_PICKED 64
 
-/* A number with the order of x; -0 equals 0, and NaN is the largest. */
+/* Return an integer with the order of x; -0 equals 0, and NaN is the largest. */
 INLINE int32_t rank_of(float x) { return x != x ? INT32_MAX : ordered_bits(x + 0.0f); }
 
-/* The `count` largest (or smallest) elements of each row in order, the first of equal ones first, by insertion.  Arguments:
-values, indices, x, whether the largest. */
+/* Select the `count` largest (or smallest) elements of each row in order, the first of equal ones first, by insertion.  Arguments:
+values, indices, x, whether to select the largest. */
 static void top(const Argument *a, int64_t first, int64_t last) {
     const int64_t count = SIZE(0, 1), length = SIZE(2, 1), flip = INTEGER(3) ? 0 : -1;
     int32_t ranks[MOST_PICKED];

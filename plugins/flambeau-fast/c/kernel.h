@@ -1,4 +1,4 @@
-/* A kernel: a function over a range of items, which threads share, with the arguments passed from Python. */
+/* A kernel: a function over a range of items that threads divide, with arguments passed from Python. */
 #pragma once
 
 #include "pool.h"
@@ -13,7 +13,7 @@ typedef union {
     double number;
 } Argument;
 
-/* Compute the items from `first` up to, but not including, `last`. */
+/* Compute the items from `first` to `last`, excluding `last`. */
 typedef void Range(const Argument *a, int64_t first, int64_t last);
 
 typedef struct {
@@ -37,5 +37,5 @@ enum { WHOLE, ITEMS, ITEMS_OF_SECOND };
 #define INTEGER(i) (a[i].integer)
 #define SIZE(i, dim) (a[i].shape[dim])
 
-/* Decline the call, from a WHOLE kernel: raises BufferError in Python. */
+/* Decline the call from a WHOLE kernel: raises BufferError in Python, so that NumPy's kernel is called. */
 void decline(void);

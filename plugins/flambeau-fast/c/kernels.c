@@ -1,4 +1,4 @@
-/* All kernels, compiled once per instruction set (TABLE is the name of the table for this one). */
+/* All kernels, compiled once per instruction set; TABLE is the name of that variant's table of kernels. */
 
 #include "attention.h"
 #include "channels.h"

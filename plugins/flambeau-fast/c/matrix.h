@@ -5,21 +5,21 @@
 #include "kernel.h"
 
 #define STEP(i, dim) (a[i].strides[dim] / (int64_t)sizeof(float))
-#define LEAST_SHARED (1 << 17) /* multiplications above which threads share a product */
+#define LEAST_SHARED (1 << 17) /* number of multiplications above which threads divide a product */
 
 INLINE int64_t shared_blocks(int64_t multiplications) {
     return multiplications < LEAST_SHARED || thread_count() == 1 ? 1 : 2 * thread_count();
 }
 
-/* Whether to compute the transpose of C from the transposes of A and B.  If B is column-major, like the weight of a linear
-layer, A or B has to be transposed while it is copied, and A is smaller.  Vectors then consist of rows of A.  C also has to be
-transposed, which is cheap if C is small or the depth is large. */
+/* Whether to compute the transpose of C from the transposes of A and B.  If B is column-major, like the weight of a linear layer, A
+or B has to be transposed while it is copied, and A is smaller.  Vectors then consist of rows of A.  C must also be transposed, which
+is cheap if C is small or the depth is large. */
 INLINE bool better_transposed(const Argument *a, int64_t rows, int64_t columns, int64_t depth) {
     const bool is_less = 2 * rows <= columns || (4 * rows <= 3 * columns && depth >= 4 * columns);
     return STEP(1, 1) == 1 && STEP(2, 0) == 1 && is_less && 8 * pieces(rows, LANES) * LANES <= 9 * rows;
 }
 
-/* Arguments: out (with contiguous rows), a, b, bias (may be empty). */
+/* Compute C = A B + bias.  Arguments: out (with contiguous rows), a, b, bias (may be empty). */
 static void matrix_product(const Argument *a, int64_t first, int64_t last) {
     (void)first, (void)last;
     int64_t rows = SIZE(1, 0), depth = SIZE(1, 1), columns = SIZE(2, 1);
@@ -36,7 +36,7 @@ static void matrix_product(const Argument *a, int64_t first, int64_t last) {
     compute(&p, shared_blocks(rows * columns * depth));
 }
 
-/* The product of the matrices at one index of the two batch dimensions. */
+/* Compute the product of the matrices at one index of the two batch dimensions. */
 static void product_of_batch(const Argument *a, int64_t n, int64_t least) {
     int64_t outer = n / SIZE(0, 1), inner = n % SIZE(0, 1);
 #define MATRIX_OF(i) (FLOATS(i) + outer * STEP(i, 0) + inner * STEP(i, 1))
@@ -48,7 +48,7 @@ static void product_of_batch(const Argument *a, int64_t n, int64_t least) {
 
 static void product_of_batch_alone(void *context, int64_t n) { product_of_batch(context, n, 1); }
 
-/* Batched product with two batch dimensions.  Arguments: out (with contiguous rows), a, b. */
+/* Compute batched products with two batch dimensions.  Arguments: out (with contiguous rows), a, b. */
 static void matrix_products(const Argument *a, int64_t first, int64_t last) {
     (void)first, (void)last;
     int64_t batch = SIZE(0, 0) * SIZE(0, 1), multiplications = SIZE(1, 2) * SIZE(1, 3) * SIZE(2, 3);

@@ -1,6 +1,6 @@
 /* The kernels as Python functions, from the variant for this processor's instruction set.
 
-Only Python's stable ABI is used: one build works for all versions from 3.11 on. */
+Only Python's stable ABI is used, so that one build works for all versions since 3.11. */
 
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030B0000
@@ -11,7 +11,7 @@ Only Python's stable ABI is used: one build works for all versions from 3.11 on.
 #include "kernel.h"
 
 #define MOST_ARGUMENTS 16
-#define LEAST_ELEMENTS 8192 /* minimum per task: some microseconds of work */
+#define LEAST_ELEMENTS 8192 /* minimum number of elements per task: some microseconds of work */
 
 #ifdef __x86_64__
 extern const Kernel kernels_avx512[], kernels_avx2[];
@@ -66,10 +66,10 @@ typedef struct {
 
 static bool is_elementwise(char letter) { return letter == 'E' || letter == 'V'; }
 
-#define BLOCK 1024 /* elements converted at a time */
+#define BLOCK 1024 /* number of elements converted at a time */
 #define MOST_HALVES 3
 
-/* Run an element-wise loop on float16 or bfloat16: block by block, in float32. */
+/* Run an elementwise loop on float16 or bfloat16 arrays: block by block, in float32. */
 static void run_halves(const Call *call, int64_t first, int64_t last) {
     float values[MOST_HALVES][BLOCK];
     Argument block[MOST_ARGUMENTS], pair[2];
@@ -99,7 +99,7 @@ static void run_piece(void *context, int64_t number) {
 static __thread bool declined;
 void decline(void) { declined = true; }
 
-/* Merge the first dimensions of a contiguous array so that `dims` are left; return false if it is not contiguous. */
+/* Merge the first dimensions of a contiguous array so that `dims` remain; return false if it is not contiguous. */
 static bool merge(Argument *argument, const Py_buffer *buffer, int dims, int64_t *shape) {
     int64_t step = buffer->itemsize;
     for (int i = buffer->ndim - 1; i >= 0; step *= buffer->shape[i--])
@@ -112,7 +112,7 @@ static bool merge(Argument *argument, const Py_buffer *buffer, int dims, int64_t
     return true;
 }
 
-/* Pieces are full cache lines, so that threads do not write to the same line. */
+/* Split the work into tasks of full cache lines, so that threads do not write to the same line. */
 static void run(const Kernel *kernel, const Argument *arguments, const Half *half, int64_t elements) {
     if (kernel->items == WHOLE) {
         kernel->range(arguments, 0, 1);
@@ -127,7 +127,7 @@ static void run(const Kernel *kernel, const Argument *arguments, const Half *hal
     parallel(pieces(items, step), run_piece, &call);
 }
 
-/* Whether an array has the dtype of its letter; arrays of an element-wise kernel may instead all be half precision. */
+/* Whether an array has the dtype of its letter; arrays of an elementwise kernel may instead all be half precision. */
 static bool fits(char letter, const char *format, const Half **half, bool is_first) {
     if (is_elementwise(letter) && is_first)
         for (int i = 0; i < 2; i++)

@@ -1,9 +1,9 @@
-/* A thread pool for parallel loops.  Idle threads spin for some microseconds, since a training step soon has the next loop,
-and then sleep, so that an idle program uses no CPU time.
+/* A thread pool for parallel loops.  Idle threads spin for some microseconds, since a training step soon starts the next loop, and
+then sleep, so that an idle program uses no CPU time.
 
-Only one loop is parallel at a time: a second caller runs its loop alone, and so do nested loops.  The caller also takes
-tasks, and waits only for threads that have entered the loop, so that a thread that the system suspends delays nobody.  After
-a fork, the child has only the forking thread and starts new ones when needed. */
+Only one loop is parallel at a time: a second caller runs its loop alone, as do nested loops.  The caller also takes tasks, and
+waits only for threads that have entered the loop, so that a suspended thread delays nobody.  After a fork, the child process has
+only the forking thread, and starts new ones when needed. */
 
 #include "pool.h"
 
@@ -24,7 +24,7 @@ static pthread_mutex_t busy, asleep;
 static pthread_cond_t wake;
 static _Atomic int sleepers;
 
-/* The current loop.  Its number, whether threads may enter, and how many have are packed into one word, to change atomically. */
+/* The current loop.  Its number, whether threads may enter, and how many have, are packed into one word, to change atomically. */
 static struct {
     void (*task)(void *, int64_t);
     void *context;

@@ -1,6 +1,6 @@
 /* Max and average pooling of images `(image, height, width)`, and their gradients.
 
-The gradient of a maximum goes to the first element of the window that equals it, as in PyTorch; NaN is the largest value. */
+The gradient of a maximum is added to the first element of the window that equals it, as in PyTorch; NaN is the largest value. */
 #pragma once
 
 #include "kernel.h"
@@ -24,7 +24,7 @@ INLINE Window window_at(Geometry g, int64_t i, int64_t j, int64_t rows, int64_t 
     return (Window){larger(row, 0), smaller(row + g.height, rows), larger(column, 0), smaller(column + g.width, columns)};
 }
 
-/* Arguments: grad_input (zeros), g, x, geometry. */
+/* Max pooling's gradient.  Arguments: grad_input (zeros), g, x, geometry. */
 static void max_pool_backward_images(const Argument *a, int64_t first, int64_t last) {
     int64_t down = SIZE(1, 1), right = SIZE(1, 2), rows = SIZE(2, 1), columns = SIZE(2, 2);
     Geometry geometry = geometry_at(a, 3);
@@ -44,7 +44,7 @@ static void max_pool_backward_images(const Argument *a, int64_t first, int64_t l
     }
 }
 
-/* The common case of 2 x 2 windows that do not overlap and cover everything: LANES windows at a time, then four, then one. */
+/* The common case of 2 x 2 windows that do not overlap and cover all elements: LANES windows at a time, then four, then one. */
 
 typedef float Four __attribute__((vector_size(16)));
 typedef float LooseFour __attribute__((vector_size(16), aligned(4), may_alias));
@@ -103,7 +103,7 @@ typedef int32_t FourBits __attribute__((vector_size(16)));
         STORE(Loose, to_below + 2 * j + lanes, HIGH(r, s));                                                                        \
     }
 
-/* Arguments: out, x. */
+/* Max pooling with 2 x 2 windows.  Arguments: out, x. */
 static void max_pool_2x2_images(const Argument *a, int64_t first, int64_t last) {
     int64_t right = SIZE(0, 2), windows = SIZE(0, 1);
     for (int64_t row = first * windows; row < last * windows; row++) {
@@ -121,7 +121,7 @@ static void max_pool_2x2_images(const Argument *a, int64_t first, int64_t last) 
     }
 }
 
-/* Arguments: out, x, geometry. */
+/* Max pooling.  Arguments: out, x, geometry. */
 static void max_pool_images(const Argument *a, int64_t first, int64_t last) {
     int64_t down = SIZE(0, 1), right = SIZE(0, 2), rows = SIZE(1, 1), columns = SIZE(1, 2);
     Geometry geometry = geometry_at(a, 2);
@@ -143,7 +143,7 @@ static void max_pool_images(const Argument *a, int64_t first, int64_t last) {
     }
 }
 
-/* Arguments: grad_input (uninitialized), g, x. */
+/* The gradient of max pooling with 2 x 2 windows.  Arguments: grad_input (uninitialized), g, x. */
 static void max_pool_2x2_backward_images(const Argument *a, int64_t first, int64_t last) {
     int64_t right = SIZE(1, 2), windows = SIZE(1, 1);
     for (int64_t row = first * windows; row < last * windows; row++) {
@@ -163,7 +163,7 @@ static void max_pool_2x2_backward_images(const Argument *a, int64_t first, int64
     }
 }
 
-/* Arguments: out, x, shares (factor of each window's sum), geometry. */
+/* Average pooling.  Arguments: out, x, shares (factor of each window's sum), geometry. */
 static void avg_pool_images(const Argument *a, int64_t first, int64_t last) {
     int64_t down = SIZE(0, 1), right = SIZE(0, 2), rows = SIZE(1, 1), columns = SIZE(1, 2);
     Geometry geometry = geometry_at(a, 3);
@@ -181,7 +181,7 @@ static void avg_pool_images(const Argument *a, int64_t first, int64_t last) {
     }
 }
 
-/* Arguments: grad_input (zeros), g, shares, geometry. */
+/* Average pooling's gradient.  Arguments: grad_input (zeros), g, shares, geometry. */
 static void avg_pool_backward_images(const Argument *a, int64_t first, int64_t last) {
     int64_t rows = SIZE(0, 1), columns = SIZE(0, 2), down = SIZE(1, 1), right = SIZE(1, 2);
     Geometry geometry = geometry_at(a, 3);

@@ -1,12 +1,12 @@
 /* MT19937 (Matsumoto & Nishimura 1998, "Mersenne Twister"), and dropout and normal values from its words.
 
-`key` is the engine's state of 624 words; `used` of them are consumed. */
+`key` is the engine's state of 624 words, of which `used` have been consumed. */
 #pragma once
 
 #include "kernel.h"
 #include "scalar.h"
 
-/* The part of the recurrence that depends on two consecutive words of the state. */
+/* Compute the part of the recurrence that depends on two consecutive words of the state. */
 INLINE uint32_t mixed(uint32_t word, uint32_t following) {
     uint32_t both = (word & 0x80000000u) | (following & 0x7fffffffu);
     return (both >> 1) ^ (-(both & 1) & 0x9908b0dfu);
@@ -18,7 +18,7 @@ static void renew(uint32_t *key) {
     key[623] = key[396] ^ mixed(key[623], key[0]);
 }
 
-/* Fill an array with words; return the new `used`. */
+/* Fill an array with words; return the new value of `used`. */
 static int64_t words(uint32_t *out, int64_t count, uint32_t *key, int64_t used) {
     for (int64_t filled = 0, some; filled < count; filled += some, used += some) {
         if (used == 624) {
@@ -37,10 +37,10 @@ static int64_t words(uint32_t *out, int64_t count, uint32_t *key, int64_t used) 
     return used;
 }
 
-#define DRAWN 2048 /* elements at a time */
+#define DRAWN 2048 /* number of elements drawn at a time */
 
-/* Keep and scale elements if 53 bits of two words are less than `high * 2**32 + low`; zero the others.  Arguments: out,
-noise, x, key, used (in and out), high, low, scale. */
+/* Dropout: keep and scale elements for which 53 bits of two words are less than `high * 2**32 + low`; set the others to zero.
+Arguments: out, noise, x, key, used (in and out), high, low, scale. */
 static void dropout(const Argument *a, int64_t first, int64_t last) {
     (void)first, (void)last;
     uint32_t drawn[2 * DRAWN], *key = a[3].data, high = (uint32_t)INTEGER(5), low = (uint32_t)INTEGER(6);
@@ -63,8 +63,8 @@ static void dropout(const Argument *a, int64_t first, int64_t last) {
 
 /* --- normal values (Box & Muller 1958), bitwise equal to the NumPy backend's (box_muller.py), and therefore to PyTorch's ---
 
-The polynomials are Cephes'.  Expressions that must be rounded once are written as `fused`, so that this does not depend on
-the compiler. Other products that it may fuse with sums are exact. */
+The polynomials are Cephes'.  Expressions that must be rounded once are written as `fused`, so that this does not depend on the
+compiler.  Other products that it may fuse with sums are exact. */
 
 INLINE float fused(float a, float b, float c) {
 #if defined(__FMA__) || defined(__aarch64__)
@@ -74,7 +74,7 @@ INLINE float fused(float a, float b, float c) {
 #endif
 }
 
-/* sqrt(-2 * log(1 - unit)) */
+/* Compute sqrt(-2 * log(1 - unit)). */
 INLINE float radius_of(float unit) {
     const float polynomial[] = {7.0376836292e-2f, -1.1514610310e-1f, 1.1676998740e-1f,  -1.2420140846e-1f, 1.4249322787e-1f,
                                 -1.6668057665e-1f, 2.0000714765e-1f, -2.4999993993e-1f, 3.3333331174e-1f};
@@ -88,7 +88,7 @@ INLINE float radius_of(float unit) {
 
 typedef struct { float cosine, sine; } Direction;
 
-/* Cosine and sine of 2 * pi * unit. */
+/* Compute cosine and sine of 2 * pi * unit. */
 INLINE Direction direction_of(float unit) {
     const float angle = unit * 6.283185307179586f;
     const int32_t octant = ((int32_t)(angle * 1.2732395447351628f) + 1) & ~1; /* two octants are a quarter turn */
@@ -108,12 +108,12 @@ INLINE Direction direction_of(float unit) {
     return (Direction){of_bits(cosine ^ (((octant + 2) & 4) << 29)), of_bits(sine ^ ((octant & 4) << 29))};
 }
 
-/* Arguments: radii, units. */
+/* Compute radii of uniform values.  Arguments: radii, units. */
 static void radii(const Argument *a, int64_t first, int64_t last) {
     SIMD() for (int64_t i = first; i < last; i++) FLOATS(0)[i] = radius_of(FLOATS(1)[i]);
 }
 
-/* Arguments: cosines, sines, units. */
+/* Compute directions of uniform values.  Arguments: cosines, sines, units. */
 static void directions(const Argument *a, int64_t first, int64_t last) {
     SIMD() for (int64_t i = first; i < last; i++) {
         Direction direction = direction_of(FLOATS(2)[i]);

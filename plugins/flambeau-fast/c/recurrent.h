@@ -1,12 +1,12 @@
-/* LSTM over all time steps: `(step, sample, gate and unit)`, gates in the order input, forget, cell, output.
+/* LSTM over all time steps: `(step, sample, gate and unit)`, with gates in the order input, forget, cell, output.
 
-Each thread processes some samples through the entire sequence, so that threads need not wait for each other at every step. */
+Each thread processes some samples through the entire sequence, so that threads do not wait for each other at every step. */
 #pragma once
 
 #include "matrix.h"
 #include "scalar.h"
 
-#define LEAST_STRIP 8 /* samples */
+#define LEAST_STRIP 8 /* minimum number of samples per thread */
 
 typedef struct {
     float *at;
@@ -18,7 +18,7 @@ INLINE void multiply(int64_t rows, int64_t columns, int64_t depth, Matrix a, Mat
     compute(&p, 1);
 }
 
-/* The transposed weight as panels, shared by all steps. */
+/* The transposed weight as panels, used by all steps. */
 typedef struct {
     const float *weight;
     float *panels;
@@ -47,7 +47,7 @@ static void multiply_gates(const Gates *g, const float *state, int64_t rows, flo
 
 INLINE int64_t strips_of(int64_t batch) { return larger(1, smaller(thread_count(), batch / LEAST_STRIP)); }
 
-/* Absolute error up to one ulp of 1: one tanh is faster than an exponential and a division. */
+/* Sigmoid with an absolute error up to one ulp of 1: one tanh is faster than an exponential and a division. */
 INLINE float sigmoid_of_gate(float x) { return 0.5f * hyperbolic_tangent(0.5f * x) + 0.5f; }
 
 typedef struct {
@@ -84,8 +84,8 @@ static void lstm_strip(void *context, int64_t strip) {
     }
 }
 
-/* Arguments: activated gates (of all steps, or only the last if there is space for one), cells, output, gates (products with
-the input), h, c, weight, whether reversed. */
+/* LSTM forward.  Arguments: activated gates (of all steps, or only the last if there is space for one), cells, output, gates
+(products with the input), h, c, weight, whether reversed. */
 static void lstm(const Argument *a, int64_t first, int64_t last) {
     (void)first, (void)last;
     const int64_t columns = SIZE(6, 0), depth = SIZE(6, 1), panels = pieces(columns, WIDTH);
@@ -94,8 +94,8 @@ static void lstm(const Argument *a, int64_t first, int64_t last) {
     parallel(strips_of(SIZE(4, 0)), lstm_strip, &sequence);
 }
 
-/* Context: grad_gates, d_h and d_c (zeros), d_weight, g_output, g_cells, activated gates, h, c, weight, output, cells,
-whether reversed. */
+/* LSTM backward.  Context: grad_gates, d_h and d_c (zeros), d_weight, g_output, g_cells, activated gates, h, c, weight, output,
+cells, whether reversed. */
 static void lstm_backward_strip(void *context, int64_t strip) {
     const Argument *a = context;
     int64_t steps = SIZE(0, 0), batch = SIZE(7, 0), size = SIZE(7, 1), strips = strips_of(batch);

@@ -4,7 +4,7 @@
 #include "kernel.h"
 #include "scalar.h"
 
-/* The maximum, or NaN if any element is. */
+/* Return the maximum of a row, or NaN if any element is NaN. */
 INLINE float largest_of(const float *row, int64_t length) {
     int32_t most = ordered_bits(row[0]);
     SIMD(reduction(max : most)) for (int64_t j = 0; j < length; j++) {
@@ -45,7 +45,7 @@ static void log_softmax_rows(const Argument *a, int64_t first, int64_t last) {
     }
 }
 
-/* log-sum-exp in two parts: the maximum, and the rest. */
+/* Compute the log-sum-exp of rows in two parts: the maximum, and the logarithm of the sum after its subtraction. */
 static void log_sum_exp_rows(const Argument *a, int64_t first, int64_t last) {
     int64_t length = SIZE(1, 1);
     for (int64_t i = first; i < last; i++) {
@@ -76,7 +76,7 @@ static void log_softmax_backward_rows(const Argument *a, int64_t first, int64_t 
 
 enum { OF_EACH, MEAN, TOTAL }; /* reductions */
 
-/* Arguments: out, x, log-sum-exp `(row, 2)`, classes, reduction, ignored class. */
+/* Cross entropy.  Arguments: out, x, log-sum-exp `(row, 2)`, classes, reduction, ignored class. */
 static void cross_entropy_rows(const Argument *a, int64_t first, int64_t last) {
     (void)first, (void)last;
     const int64_t rows = SIZE(1, 0), length = SIZE(1, 1), row_step = a[2].strides[0] / 4, part_step = a[2].strides[1] / 4;
@@ -103,7 +103,7 @@ static void cross_entropy_rows(const Argument *a, int64_t first, int64_t last) {
 typedef struct {
     const Argument *a;
     int64_t strips;
-    float grad; /* gradient of each loss, if there is only one */
+    float grad; /* gradient of each loss if all are equal */
 } LossGradient;
 
 static void cross_entropy_strip(void *context, int64_t strip) {
@@ -120,7 +120,8 @@ static void cross_entropy_strip(void *context, int64_t strip) {
     }
 }
 
-/* Arguments: grad_input, x, log-sum-exp, classes, gradient of the loss or losses, reduction, ignored class. */
+/* The gradient of cross entropy.  Arguments: grad_input, x, log-sum-exp, classes, gradient of the loss or losses, reduction,
+ignored class. */
 static void cross_entropy_backward_rows(const Argument *a, int64_t first, int64_t last) {
     (void)first, (void)last;
     const int64_t rows = SIZE(0, 0), length = SIZE(0, 1), *classes = LONGS(3);
@@ -139,7 +140,7 @@ static void cross_entropy_backward_rows(const Argument *a, int64_t first, int64_
 
 /* --- variance --- */
 
-/* Sum of squared deviations over `divisor`, in float64.  Arguments: out, x, divisor, whether to take the square root. */
+/* Sum of squared deviations divided by `divisor`, in float64.  Arguments: out, x, divisor, whether to take the square root. */
 static void variance_rows(const Argument *a, int64_t first, int64_t last) {
     int64_t length = SIZE(1, 1);
     for (int64_t i = first; i < last; i++) {
@@ -155,7 +156,7 @@ static void variance_rows(const Argument *a, int64_t first, int64_t last) {
 
 /* --- layer normalization --- */
 
-/* Arguments: out, means, scales, x, weight, bias (either may be empty), eps. */
+/* Layer normalization.  Arguments: out, means, scales, x, weight, bias (either may be empty), eps. */
 static void layer_norm_rows(const Argument *a, int64_t first, int64_t last) {
     int64_t length = SIZE(0, 1);
     const float *weight = FLOATS(4), *bias = FLOATS(5), eps = NUMBER_OF(6);
@@ -175,8 +176,8 @@ static void layer_norm_rows(const Argument *a, int64_t first, int64_t last) {
     }
 }
 
-/* Arguments: grad_weights, grad_biases, grad_input, g, x, means, scales, weight.  The first two receive partial sums, one row
-for each strip of rows; they must be zeros. */
+/* The gradient of layer normalization.  Arguments: grad_weights, grad_biases, grad_input, g, x, means, scales, weight.  The first
+two receive partial sums, one row for each strip of rows, and must contain zeros. */
 static void layer_norm_backward_strips(const Argument *a, int64_t first, int64_t last) {
     int64_t strips = SIZE(0, 0), length = SIZE(0, 1), rows = SIZE(4, 0), height = pieces(rows, strips);
     const float *weight = FLOATS(7);

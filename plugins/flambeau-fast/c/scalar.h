@@ -8,7 +8,7 @@ Polynomials are minimax or least-squares fits in single precision.  Errors are r
 
 #include "vector.h"
 
-/* a * b + c, rounded once if the processor can: compilers differ in whether they fuse this by themselves. */
+/* Compute a * b + c, rounded once if the processor can; compilers differ in whether they fuse this on their own. */
 INLINE float product_and_sum(float a, float b, float c) {
 #if defined(__FMA__) || defined(__aarch64__)
     return __builtin_fmaf(a, b, c);
@@ -27,10 +27,10 @@ INLINE float of_bits(int32_t bits) {
     return both.number;
 }
 
-/* 2 ** k for a small integer k, by setting the exponent bits. */
+/* Return 2 ** k for a small integer k, by setting the exponent bits. */
 INLINE float power_of_two(int32_t k) { return of_bits((int32_t)((uint32_t)(k + 127) << 23)); }
 
-/* exp(x - k log 2), for k such that the difference is small (polynomial from Moshier's Cephes). */
+/* Compute exp(x - k log 2) for k such that the difference is small (polynomial from Moshier's Cephes). */
 INLINE float exp_of_rest(float x, float k) {
     float r = x - k * 0.693359375f;
     r = r - k * -2.12194440e-4f;
@@ -47,7 +47,7 @@ INLINE float exp_of_rest(float x, float k) {
 #define WHOLE_NUMBERS 12582912.0f /* 1.5 * 2^23: adding it rounds to an integer, which is then in the low bits */
 #define LEAST_LOG -87.0f /* exponentials of smaller numbers are denormal */
 
-/* Error up to 1 ulp; correct for infinite and denormal results and NaN. */
+/* Exponential with an error up to 1 ulp; correct for infinite and denormal results and NaN. */
 INLINE float exponential(float x) {
     x = x > 128.0f ? 128.0f : x < -128.0f ? -128.0f : x;
     float k = floorf(x * LOG2_E + 0.5f);
@@ -55,7 +55,7 @@ INLINE float exponential(float x) {
     return exp_of_rest(x, k) * power_of_two(half) * power_of_two(whole - half);
 }
 
-/* exp(x) for x <= 88, with 0 for denormal results: for rows after subtraction of the maximum. */
+/* Exponential for x <= 88 that returns 0 for denormal results: for rows after subtraction of the maximum. */
 INLINE float exp_below(float x) {
     const float bounded = x < LEAST_LOG ? LEAST_LOG : x, shifted = bounded * LOG2_E + WHOLE_NUMBERS;
     const int32_t bits = bits_of(exp_of_rest(bounded, shifted - WHOLE_NUMBERS)) + (int32_t)((uint32_t)bits_of(shifted) << 23);
@@ -64,7 +64,7 @@ INLINE float exp_below(float x) {
 
 INLINE float sigmoid(float x) { return 1.0f / (1.0f + exponential(-x)); }
 
-/* Error up to 3 ulp: a rational approximation (from Eigen), constant 1 beyond 7.9. */
+/* tanh with an error up to 3 ulp: a rational approximation (from Eigen), constant 1 beyond 7.9. */
 INLINE float hyperbolic_tangent(float x) {
     const float one = 7.90531110763549805f;
     float size = x > one ? one : x < -one ? -one : x;
@@ -83,7 +83,7 @@ INLINE float hyperbolic_tangent(float x) {
     return x > one ? 1.0f : x < -one ? -1.0f : size * p / q;
 }
 
-/* Error up to 3e-7: x P(x^2) / Q(x^2) up to 4, constant 1 beyond. */
+/* erf with an error up to 3e-7: x P(x^2) / Q(x^2) up to 4, constant 1 beyond. */
 INLINE float error_function(float x) {
     x = x > 4.0f ? 4.0f : x < -4.0f ? -4.0f : x;
     float s = x * x;
@@ -132,7 +132,7 @@ INLINE float gelu_tanh_backward(float g, float x) {
 
 /* --- order --- */
 
-/* An integer with the order of x, largest for NaN: vector instructions include a maximum of integers. */
+/* Return an integer with the order of x, largest for NaN, because vector instructions include a maximum of integers. */
 INLINE int32_t ordered_bits(float x) {
     int32_t bits = bits_of(x);
     return bits ^ ((bits >> 31) & 0x7fffffff);

@@ -1,4 +1,4 @@
-/* Vectors of the processor's width, by compiler vector extensions (gcc 12 or newer, clang). */
+/* Vectors of the processor's width, as compiler vector extensions (gcc 12 or newer, clang). */
 #pragma once
 
 #include <stdbool.h>
@@ -24,7 +24,7 @@ typedef float LooseVector __attribute__((vector_size(4 * LANES), aligned(4), may
 INLINE Vector load(const float *from) { return *(const LooseVector *)from; }
 INLINE void store(float *to, Vector value) { *(LooseVector *)to = value; }
 
-/* a > b ? a : b, which is b if either is NaN. */
+/* Compute a > b ? a : b for each lane, which is b if either is NaN. */
 INLINE Vector larger_lanes(Vector a, Vector b) {
     const Bits is_larger = a > b;
     return (Vector)((is_larger & (Bits)a) | (~is_larger & (Bits)b));
@@ -40,7 +40,7 @@ INLINE float sum_of_lanes(Vector x) {
     return total;
 }
 
-/* Sums of elements, squares and products, in several partial sums, so that additions do not wait for each other. */
+/* Define sums of elements, squares or products, as several partial sums, so that additions do not wait for each other. */
 #define SUM(name, parameters, of_vector, of_number)                                                                                \
     INLINE float name parameters {                                                                                                 \
         Vector sums[4] = {{0}};                                                                                                    \
@@ -93,7 +93,7 @@ INLINE void transpose_vectors(Vector row[LANES]) {
     EXCHANGE(1)
 }
 
-/* `to[k * to_step + i] = from[i * from_step + k]` for i and k below LANES. */
+/* Set `to[k * to_step + i] = from[i * from_step + k]` for i and k below LANES. */
 INLINE void transpose_square(float *to, int64_t to_step, const float *from, int64_t from_step) {
     Vector row[LANES];
     _Pragma("GCC unroll 16") for (int i = 0; i < LANES; i++) row[i] = load(from + i * from_step);
@@ -101,7 +101,7 @@ INLINE void transpose_square(float *to, int64_t to_step, const float *from, int6
     _Pragma("GCC unroll 16") for (int i = 0; i < LANES; i++) store(to + i * to_step, row[i]);
 }
 
-/* `to[k * to_step + i] = from[i * from_step + k]` for i below rows and k below columns. */
+/* Set `to[k * to_step + i] = from[i * from_step + k]` for i below rows and k below columns. */
 __attribute__((unused)) static void transpose(float *to, int64_t to_step, const float *from, int64_t from_step, int64_t rows, int64_t columns) {
     for (int64_t i = 0; i < rows; i += LANES)
         for (int64_t k = 0; k < columns; k += LANES)

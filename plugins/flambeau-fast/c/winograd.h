@@ -22,14 +22,14 @@ Vectors contain channels or outputs, so that images are transposed on the way in
 #include "matrix.h"
 
 #define PLACES 36
-#define PLACES_BY_2 81 /* for stride 2 */
+#define PLACES_BY_2 81 /* number of places for stride 2 */
 #define TILES_OF_TASK 112
 #define TILES_OF_TASK_BY_2 84
-#define BYTES_OF_TILES (1 << 22) /* of a chunk shared by threads */
-#define BYTES_OF_OWN_TILES 700000 /* of a chunk of one thread, with at least LEAST_TILES tiles */
+#define BYTES_OF_TILES (1 << 22) /* size of a chunk of tiles shared by threads */
+#define BYTES_OF_OWN_TILES 700000 /* size of a chunk of one thread, which has at least LEAST_TILES tiles */
 #define LEAST_TILES 32
-#define MOST_GROUPS 8 /* groups of chunks with separate sums of weight gradients */
-#define CHANNELS_OF_PART 256 /* channels of a part, of whose tiles this many are in the cache */
+#define MOST_GROUPS 8 /* maximum number of groups of chunks with separate sums of weight gradients */
+#define CHANNELS_OF_PART 256 /* number of channels of a part, chosen so that its tiles fit into the cache */
 #define CHANNELS_OF_PART_BY_2 128
 #define VECTORS (WIDTH / LANES)
 #define WEIGHT_STEP (PIECE * WIDTH + LANES) /* distance of places: multiples of 4096 bytes would compete for a few cache sets */
@@ -85,7 +85,7 @@ INLINE void pass_weight_back(Vector *to, int64_t step, const Vector *m, int64_t 
     to[2 * step] = (m3 + m4 - m1 - m2) * (1.0f / 6) + m5;
 }
 
-/* The same for two taps: five elements to five, with the points 0, 1, -1, 2 and infinity. */
+/* The input transform for two taps: five elements to five, with the points 0, 1, -1, 2 and infinity. */
 INLINE void pass_of_two_taps(Vector *to, int64_t step, const Vector *d, int64_t from_step) {
     Vector d0 = d[0], d1 = d[from_step], d2 = d[2 * from_step], d3 = d[3 * from_step], d4 = d[4 * from_step];
     to[0] = 2.0f * (d0 - d2) + (d3 - d1);
@@ -95,19 +95,19 @@ INLINE void pass_of_two_taps(Vector *to, int64_t step, const Vector *d, int64_t 
     to[4 * step] = 2.0f * (d1 - d3) + (d4 - d2);
 }
 
-/* For stride 2: of nine elements, transform the five even ones for two taps, and copy the four odd ones. */
+/* The input transform for stride 2: of nine elements, transform the five even ones for two taps, and copy the four odd ones. */
 INLINE void pass_input_by_2(Vector *to, int64_t step, const Vector *d, int64_t from_step) {
     pass_of_two_taps(to, step, d, 2 * from_step);
     for (int i = 0; i < 4; i++) to[(5 + i) * step] = d[(2 * i + 1) * from_step];
 }
 
-/* Five elements of the output's gradient, for the image's gradient; rows with one tap come first, or `after` those with two. */
+/* Transform five elements of the output's gradient for the image's gradient, rows with one tap first, or last if `after`. */
 INLINE void pass_input_back(Vector *to, int64_t step, const Vector *d, int64_t from_step, bool after) {
     pass_of_two_taps(to, step, d, from_step);
     for (int i = 0; i < 4; i++) to[(5 + i) * step] = d[(i + after) * from_step];
 }
 
-/* Four elements of the output's gradient, for the weight's gradient. */
+/* Transform four elements of the output's gradient for the weight's gradient. */
 INLINE void pass_gradient_by_2(Vector *to, int64_t step, const Vector *s, int64_t from_step) {
     Vector s0 = s[0], s1 = s[from_step], s2 = s[2 * from_step], s3 = s[3 * from_step];
     to[0] = s0;
@@ -143,7 +143,7 @@ INLINE void pass_result_by_2(Vector *to, int64_t step, const Vector *m, int64_t 
     to[3 * step] = (m1 - m2) + 8.0f * m3 + m4 + m[8 * from_step];
 }
 
-/* Nine elements to eight, alternating results of two taps and of one. */
+/* The result transform of the image's gradient: nine elements to eight, alternating results of two taps and of one. */
 INLINE void pass_result_back(Vector *to, int64_t step, const Vector *m, int64_t from_step, bool after) {
     Vector m0 = m[0], m1 = m[from_step], m2 = m[2 * from_step], m3 = m[3 * from_step], m4 = m[4 * from_step];
     Vector *of_two = to + (after ? 0 : step), *of_one = to + (after ? step : 0);
@@ -251,14 +251,14 @@ static void input_tiles_back(void *context, int64_t number) { transform_tiles(co
 static void gradient_tiles(void *context, int64_t number) { transform_tiles(context, number, GRADIENT); }
 static void gradient_tiles_by_2(void *context, int64_t number) { transform_tiles(context, number, GRADIENT_BY_2); }
 
-/* The tiles of the images of argument `i`, not yet allocated. */
+/* Return the tiles of the images of argument `i`, without allocating them. */
 static Tiles tiles_of(const Argument *a, int i, int64_t down, int64_t right, int64_t top, int64_t left) {
     const int64_t channels = SIZE(i, 1), height = SIZE(i, 2), width = SIZE(i, 3), image_step = channels * height * width;
     return (Tiles){FLOATS(i), FLOATS(i) + SIZE(i, 0) * image_step, image_step, channels, height, width, top, left, down, right, NULL, 0, 0, 0,
                    false, false};
 }
 
-/* Some rows of tiles and some channels, with newly allocated tiles.  The number of tiles per place is made odd, because
+/* Return some rows of tiles and some channels, with newly allocated tiles.  The number of tiles per place is made odd, because
 places at multiples of 4096 bytes would compete for a few cache sets. */
 static Tiles some_tiles(const Tiles *all, int64_t first, int64_t rows, int64_t channel, int64_t channels, bool by_2, int use) {
     Tiles t = *all;
@@ -268,7 +268,7 @@ static Tiles some_tiles(const Tiles *all, int64_t first, int64_t rows, int64_t c
     return t;
 }
 
-/* The number of rows of tiles to transform at a time; like every division of work here, it depends only on the shape. */
+/* Return the number of rows of tiles to transform at a time; like every division of work here, it depends only on the shape. */
 INLINE int64_t rows_at_a_time(int64_t all, int64_t right, int64_t channels, int places, int64_t least, int64_t bytes) {
     int64_t most = larger(pieces(least, right), bytes / (places * (int64_t)sizeof(float) * channels * right));
     return pieces(all, pieces(all, most));
@@ -336,10 +336,10 @@ typedef struct {
     bool by_2, back;    /* stride 2; gradient of an image with stride 2 */
 } Convolution;
 
-/* The transformed weight of a place; places with a single tap share one. */
+/* Return the index of the transformed weight of a place; places with a single tap share one. */
 INLINE int weight_of(int place) { return (int)(smaller(place / 9, 5) * 6 + smaller(place % 9, 5)); }
 
-/* Transpose `(position, output)` to planes of the outputs, or add to them. */
+/* Transpose `(position, output)` to planes of the outputs; if `add`, add to them. */
 static void write_planes(float *to, int64_t plane, const Vector *from, int64_t positions, int64_t outputs, bool add) {
     for (int64_t at = 0; at < positions; at += LANES)
         for (int64_t v = 0; v * LANES < outputs; v++) {
@@ -388,8 +388,8 @@ static void write_results(const Convolution *w, int64_t row, const float *sums, 
         for (int64_t r = 0; r < inside; r++) write_planes(to + r * width, height * width, strip + r * columns * VECTORS, width, outputs, add);
 }
 
-/* Multiply some tiles with a transformed weight.  With stride 2, four places share a weight if one tap is met in one
-direction, 16 if in both. */
+/* Multiply some tiles with a transformed weight.  With stride 2, four places share a weight if one tap is met in one direction, 16
+if in both. */
 static void multiply_tiles(const Convolution *w, int weight, const float *weights, int64_t depth, int64_t channel, int64_t first, int64_t tiles,
                            float *sums, int64_t sum_step) {
     const int64_t panels = pieces(tiles, ROWS);

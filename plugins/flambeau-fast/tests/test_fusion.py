@@ -1,4 +1,4 @@
-"""Chains of element-wise operations in captured steps: one loop each, bitwise equal to the separate operations."""
+"""Fused loops for chains of elementwise operations in recorded programs: bitwise equal to the separate operations."""
 
 import os
 import random

@@ -1,4 +1,4 @@
-"""Every kernel against the NumPy kernel that it replaces."""
+"""Comparison of every kernel with the NumPy kernel that it replaces."""
 
 import ml_dtypes
 import numpy as np
@@ -80,7 +80,7 @@ def test_kernel(call, monkeypatch):
 
 
 def without_fallback(monkeypatch):
-    """Make kernels raise where they would call NumPy's, because they must accept all samples."""
+    """Make kernels raise instead of calling NumPy's kernel, because they must support all samples."""
     for name in choice.KERNELS.keys() & numpy_kernels.KERNELS.keys():
         cells = [cell for cell in choice.KERNELS[name].__closure__ or () if cell.cell_contents is numpy_kernels.KERNELS[name]]
         for cell in cells:
@@ -137,7 +137,7 @@ def in_doubles(name, args):
 @pytest.mark.parametrize(("stride", "size"), [(1, 5), (2, 9)])
 @pytest.mark.parametrize("batch", [16, 100])
 def test_convolutions_in_parts(stride, size, batch):
-    """The work is split by chunks of tiles, by channels, or all threads share a chunk, depending on the number of threads."""
+    """Test work split by chunks of tiles, by channels, or within a chunk, depending on the number of threads."""
     shapes = (batch, 530, size, size), (batch, 140, 5, 5), (batch, 530, 5, 5), (140, 530, 3, 3), (140,)
     x, g, many, weight, bias = normal_arrays(*shapes)
     geometry = (stride, stride), (1, 1), (1, 1), 1
@@ -174,7 +174,7 @@ def test_planes_that_are_read_in_place(inputs, outputs, padding):
         assert_same(KERNELS[name](*args), in_doubles(name, args))
 
 
-# --- calls that are left to NumPy ---
+# --- calls that NumPy's kernels compute ---
 
 
 ODD = [

@@ -1,4 +1,4 @@
-"""Programs with the kernel pack: results, and behaviour in several processes and threads."""
+"""Programs that use the kernel pack: results, and behaviour in several processes and threads."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""`torch.compile` on JAX: a captured step is one XLA program."""
+"""`torch.compile` on JAX: a recorded program is compiled as one XLA program."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""The kernel serves, and computes what the operation computes."""
+"""The pack's kernel is used, and computes the same as the operation's forward."""
 
 import flambeau_mykernels
 import numpy

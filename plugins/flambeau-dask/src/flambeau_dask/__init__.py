@@ -1,7 +1,7 @@
-"""flambeau on Dask: a device type `dask` whose tensors are lazy arrays in chunks.
+"""flambeau on Dask: the device type `dask`, whose tensors are lazy arrays in chunks.
 
-Values are computed only when they are needed (`print`, `item`, `cpu`, `compute`). Dask then computes chunk by chunk, in threads
-of this process, or on the workers of an open `dask.distributed.Client`, so that tensors may be larger than memory.
+Values are computed only when they are needed (`print`, `item`, `cpu`, `compute`).  Dask then computes chunk by chunk, in threads
+of this process or on the workers of an open `dask.distributed.Client`, so tensors may be larger than memory.
 
 >>> import flambeau as torch
 >>> x = torch.ones(4, 4, device="dask")
@@ -29,7 +29,7 @@ __all__ = ["DaskBackend", "compute", "from_dask", "persist", "to_dask"]
 
 
 class DaskBackend(Backend):
-    """Arrays are `dask.array.Array`, treated as immutable."""
+    """Backend for Dask: arrays are `dask.array.Array`, treated as immutable."""
 
     name = device_type = "dask"
     xp = namespace
@@ -43,7 +43,7 @@ class DaskBackend(Backend):
     def asarray(self, data: Any, raw_dtype: Any = None, *, index: int = 0, copy: bool | None = None) -> Any:
         if isinstance(data, dask.array.Array):
             return data if raw_dtype is None or data.dtype == raw_dtype else data.astype(raw_dtype)
-        host = numpy.array(data, dtype=raw_dtype)  # a copy: the graph is computed later, and the source may change until then
+        host = numpy.array(data, dtype=raw_dtype)  # copied because the graph is computed later, when `data` may have changed
         return dask.array.from_array(host, chunks="auto")
 
     def wrap(self, array: Any) -> Any:
@@ -86,13 +86,13 @@ def from_dask(array: Any) -> torch.Tensor:
     """Return a tensor on `dask` that wraps a `dask.array.Array`; computes nothing.
 
     Args:
-        array: the array, in any chunks; from files, say, by `dask.array.from_zarr`.
+        array: the array, in any chunks; for example from files by `dask.array.from_zarr`.
     """
     return torch.as_tensor(array, device="dask")
 
 
 def to_dask(tensor: torch.Tensor) -> Any:
-    """Return the `dask.array.Array` of a tensor on `dask`."""
+    """Return the `dask.array.Array` of a tensor on the device `dask`."""
     return array_of(tensor)
 
 
@@ -102,5 +102,5 @@ def persist(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def compute(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    """Compute tensors in one pass, so that shared parts are computed once, and return them on the CPU."""
+    """Compute tensors in one pass, so that shared parts are computed once, and return them as CPU tensors."""
     return tuple(torch.as_tensor(result) for result in dask.compute(*map(to_dask, tensors)))

@@ -1,4 +1,4 @@
-"""Kernels that use Dask's own functions, or NumPy's on each chunk, because they are simpler or faster."""
+"""Kernels that call Dask's functions, or NumPy's on each chunk, where that is simpler or faster than the forward."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KERNELS = kernel = Kernels()
 
 
 def _on_each_chunk(name: str, *operands: Any) -> Any:
-    """Apply flambeau's NumPy implementation of an element-wise operation to each chunk."""
+    """Apply flambeau's NumPy forward of an elementwise operation to each chunk."""
     operands = tuple(operand if isinstance(operand, int) else dask.array.asarray(operand) for operand in operands)
     dtype = next(operand.dtype for operand in operands if isinstance(operand, dask.array.Array))
     return dask.array.core.elemwise(partial(forward_of(name), numpy), *operands, dtype=dtype)
@@ -33,7 +33,7 @@ def erf(input: Any) -> Any:
     return input.map_blocks(_error_function, dtype=input.dtype)
 
 
-# These loop over hundreds of terms: as Dask operations, each term would add graph entries for every chunk.
+# These sum hundreds of terms: as Dask operations, each term would add graph entries for every chunk.
 for _name in ("digamma", "erfinv", "igamma", "igammac", "lgamma", "polygamma_of", "special_ndtri", "special_zeta"):
     KERNELS[_name] = partial(_on_each_chunk, _name)
 
@@ -49,7 +49,7 @@ def getitem_backward(input: Any, shape: Any, index: Any) -> Any:
 
 
 def _assigned(target: Any, value: Any, index: Any) -> Any:
-    """Assign `value` at `index`; uses a single chunk for indices that Dask's assignment does not support."""
+    """Assign `value` at `index` in place; if Dask does not support the index, return a copy in a single chunk."""
     try:
         target[index] = value
     except NotImplementedError:

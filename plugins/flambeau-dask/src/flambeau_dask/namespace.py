@@ -1,4 +1,4 @@
-"""Dask's functions by the array API standard, with replacements for those that are missing or need values."""
+"""Dask's functions by the array API standard; replaces those that are missing, wrong, or depend on values."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def __getattr__(name: str) -> Any:
 
 
 class _Fourier:
-    """Dask's Fourier transforms, which require a transformed dimension to be a single chunk."""
+    """Dask's Fourier transforms, with each transformed dimension rechunked to a single chunk, which Dask requires."""
 
     def __getattr__(self, name: str) -> Any:
         function = getattr(standard.fft, name)
@@ -49,7 +49,7 @@ fft = _Fourier()
 
 
 class _Matrices:
-    """Linear algebra: factorizations call NumPy on each matrix, with every matrix in a single chunk."""
+    """Linear algebra: factorizations call NumPy on each matrix, which must be in a single chunk."""
 
     def __getattr__(self, name: str) -> Any:
         return partial(_of_matrices, getattr(numpys, name)) if name in _FACTORIZATIONS else getattr(standard.linalg, name)
@@ -60,9 +60,9 @@ linalg = _Matrices()
 
 
 def _of_matrices(function: Any, *operands: Any, **options: Any) -> Any:
-    """Apply a function to each matrix of a batch.
+    """Apply a function of matrices to each matrix of a batch.
 
-    The number of results and their shapes are inferred from calls with small matrices.
+    The number of results and their shapes are inferred from a call with small matrices.
     """
     rows, columns = operands[0].shape[-2:]
     small = (3 if rows > columns else 2, 3 if columns > rows else 2)
@@ -117,7 +117,7 @@ def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = N
 
 
 def nonzero(x: Any, /) -> Any:
-    """Indices of nonzero elements; computes `x` immediately, because their number determines shapes."""
+    """Return the indices of nonzero elements; computes `x` immediately, since their number determines shapes."""
     return tuple(dask.array.from_array(found, chunks="auto") for found in numpy.nonzero(x.compute()))
 
 
@@ -126,7 +126,7 @@ def unique_values(x: Any, /) -> Any:
 
 
 def take(x: Any, indices: Any, /, *, axis: int = 0) -> Any:
-    """Elements at `indices`, which are computed first, because Dask requires known indices."""
+    """Return the elements at `indices`, which are computed first, since Dask requires known indices."""
     found = indices.compute() if isinstance(indices, dask.array.Array) else numpy.asarray(indices)
     return dask.array.take(x, found, axis=axis)
 
@@ -149,7 +149,7 @@ def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
     lengths = tuple(int(length) for length in shape)
     try:
         return dask.array.reshape(x, lengths)
-    except NotImplementedError:  # Dask cannot split these dimensions: flatten first
+    except NotImplementedError:  # Dask cannot split these dimensions, but can flatten the array first
         return dask.array.reshape(dask.array.reshape(x, (-1,)), lengths)
 
 

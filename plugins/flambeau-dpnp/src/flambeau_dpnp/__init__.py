@@ -1,6 +1,7 @@
-"""flambeau on dpnp, Intel's NumPy for SYCL devices: a device type `dpnp` whose arrays are mutable and whose views share memory.
+"""flambeau on dpnp, Intel's NumPy for SYCL devices: the device type `dpnp`.
 
-This is the worked example of a mutable library: the section `# --- memory` implements the methods of `MutableBackend`.
+dpnp's arrays are mutable and its views share memory.  This plugin is the example of such a library in the documentation: the
+section `memory shared by views` implements the methods of `MutableBackend`.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ from .kernels import KERNELS
 
 __all__ = ["DpnpBackend"]
 
-# SYCL compiles each kernel at its first call, which is slow; the persistent cache keeps compiled kernels for later processes.
+# SYCL compiles each kernel at its first call, which is slow; the persistent cache stores compiled kernels for later processes.
 os.environ.setdefault("SYCL_CACHE_PERSISTENT", "1")
 if os.environ.get("FLAMBEAU_CONFORMANCE") == "quick":
     os.environ.setdefault("SYCL_PROGRAM_COMPILE_OPTIONS", "-cl-opt-disable")
 
 
 class DpnpBackend(MutableBackend):
-    """Arrays are `dpnp.ndarray` on dpctl's default device; the variable `ONEAPI_DEVICE_SELECTOR` selects it."""
+    """Backend for dpnp: arrays are `dpnp.ndarray` on dpctl's default device, which `ONEAPI_DEVICE_SELECTOR` selects."""
 
     name = "dpnp"
     device_type = "dpnp"

@@ -1,4 +1,4 @@
-"""dpnp's namespace, with matrix products that also work for expanded arrays, whose strides are 0."""
+"""dpnp's namespace, with matrix products that also work for expanded arrays (strides of 0)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _dense(array: Any) -> Any:
-    """Copy arrays with strides of 0, for which dpnp raises, or returns wrong results in batches."""
+    """Copy arrays with strides of 0, for which dpnp's products raise, or return wrong results in batches."""
     expanded = any(step == 0 and length > 1 for step, length in zip(array.strides, array.shape, strict=True))
     return dpnp.array(array, copy=True, order="C") if expanded else array
 

@@ -1,6 +1,6 @@
 """Faster kernels for flambeau's NumPy backend, compiled from C.
 
-The pack is used automatically once installed (`pip install flambeau-fast`). Programs need no change.
+The pack is used automatically once installed (`pip install flambeau-fast`); programs need no change.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def flambeau_kernels(backend: Backend) -> Mapping[str, Callable[..., Any]] | Non
         return None
     from flambeau_backends.numpy.packs import follow
 
-    from . import (  # noqa: F401  # each registers its own
+    from . import (  # noqa: F401  # importing a module registers its kernels
         attention,
         channels,
         convolution,

@@ -9,7 +9,7 @@ from .samples import calls
 
 
 def call_all() -> int:
-    """Call every kernel once; return their number."""
+    """Call every kernel once, and return the number of kernels."""
     from flambeau_backends.numpy import NumpyBackend
 
     backend = NumpyBackend()

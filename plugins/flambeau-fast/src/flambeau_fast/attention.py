@@ -1,4 +1,4 @@
-"""Attention, forward and backward, without storing the full score matrix."""
+"""Attention and its gradients, without storing the full score matrix."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NO_BIAS = np.zeros((1, 1, 1, 1), FLOAT)
 
 
 def _suits(array: Any, like: Any) -> bool:
-    """Whether each row is contiguous (rows may be strided), and batch and heads match those of `like`."""
+    """Whether each row of features is contiguous (rows may be strided), and batch and heads match those of `like`."""
     comparable = array.ndim == 4 and array.dtype is FLOAT and array.shape[:2] == like.shape[:2]
     return comparable and array.strides[3] == 4 <= array.strides[2]
 
@@ -26,12 +26,11 @@ def _suit(query: Any, key: Any, value: Any) -> bool:
 
 
 def _bias(mask: Any, query: Any, key: Any) -> Any:
-    """The mask as a float32 bias of shape `(sample, head, query, key)`, broadcast without a copy."""
+    """Return the mask as a float32 bias of shape `(sample, head, query, key)`, broadcast without a copy."""
     if mask is None:
         return _NO_BIAS
     bias = np.where(mask, FLOAT.type(0), FLOAT.type(-np.inf)) if mask.dtype == bool else mask.astype(FLOAT, copy=False)
-    repeated = np.broadcast_to(bias, (*query.shape[:3], key.shape[2]))
-    return np.lib.stride_tricks.as_strided(bias, repeated.shape, repeated.strides)  # the result of `broadcast_to` is read-only
+    return np.broadcast_to(bias, (*query.shape[:3], key.shape[2]))
 
 
 @fast(LEAST)
@@ -41,7 +40,7 @@ def attention(
     if not _suit(query, key, value):
         return None
     shape = (*query.shape[:3], value.shape[3])
-    output = np.empty_like(query) if shape == query.shape else np.empty(shape, FLOAT)  # in PyTorch's memory order
+    output = np.empty_like(query) if shape == query.shape else np.empty(shape, FLOAT)  # the memory order is PyTorch's
     bias = _bias(mask, query, key)
     softmax = None if workspace is None else np.empty((2, *query.shape[:3]), FLOAT)
     if workspace is not None:
@@ -56,7 +55,7 @@ def attention_gradients(
 ) -> Any:
     if not _suit(query, key, value):
         return None
-    if "softmax" not in workspace:  # a different kernel computed the forward
+    if "softmax" not in workspace:  # the forward was computed by another kernel
         attention(query, key, value, mask, causal, scale, workspace)
     g, out = (array if _suits(array, query) else np.ascontiguousarray(array) for array in (g, out))
     grads = np.empty_like(query), np.empty_like(key), np.empty_like(value)

@@ -1,4 +1,4 @@
-"""Batch normalization."""
+"""Batch normalization: moments, the affine transform of channels, and gradients."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LEAST = 1 << 12
 
 
 def _images(input: Any) -> Any:
-    """The input as `(sample, channel, position)`."""
+    """Reshape the input to `(sample, channel, position)`."""
     return input.reshape(*input.shape[:2], -1)
 
 
@@ -29,7 +29,7 @@ def moments(input: Any, dims: Any) -> Any:
 
 
 def _scale(variance: Any, eps: float) -> Any:
-    """Return `1 / sqrt(variance + eps)`."""
+    """Compute `1 / sqrt(variance + eps)` for each channel."""
     return 1 / np.sqrt(variance.reshape(-1) + FLOAT.type(eps))
 
 

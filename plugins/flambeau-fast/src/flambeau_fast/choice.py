@@ -1,7 +1,7 @@
-"""Choose between a kernel of this pack and the NumPy backend's own kernel.
+"""Registration of kernels, and the choice between a kernel of this pack and the NumPy backend's.
 
-The NumPy backend's kernel handles small arrays, dtypes other than float32, and calls for which a kernel returns None. It alone
-handles errors, broadcasting and empty arrays.
+The NumPy backend's kernel is used for small arrays, for dtypes other than float32, and for calls for which this pack's kernel
+returns None.  Errors, broadcasting and empty arrays are left to it.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ LEAST = None if _ASKED is None else int(_ASKED)  # overrides the minimum size of
 
 
 class Declined(Exception):
-    """Raised by a kernel that finds out late that it does not support a call."""
+    """Raised by a kernel that detects only during the computation that it does not support a call."""
 
 
 class Process:
     """The state of this process."""
 
-    forked = False  # after a fork, numba's threads no longer exist, and waiting for them would hang
+    forked = False  # True in a forked process: numba's threads do not exist there, and waiting for them would hang
 
     def leave_threads_alone(self) -> None:
         self.forked = True
@@ -45,7 +45,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def fast(least: int, of: int = 0) -> Callable[[Kernel], Kernel]:
-    """Register a kernel by its name, for float32 arrays of at least `least` elements; argument number `of` is checked."""
+    """Register a kernel under its name, for float32 arrays: argument number `of` must have at least `least` elements."""
 
     def register(kernel: Kernel) -> Kernel:
         name = kernel.__name__.rstrip("_")
@@ -56,7 +56,7 @@ def fast(least: int, of: int = 0) -> Callable[[Kernel], Kernel]:
 
 
 def fast_in_place(least: int) -> Callable[[Kernel], Kernel]:
-    """Like `fast`, for a kernel that writes to its first argument; it returns None if it did not."""
+    """Like `fast`, for a kernel that writes to its first argument; it returns None if it has not written."""
 
     def register(kernel: Kernel) -> Kernel:
         name = kernel.__name__.rstrip("_")
@@ -67,7 +67,7 @@ def fast_in_place(least: int) -> Callable[[Kernel], Kernel]:
 
 
 def _choosing(kernel: Kernel, plain: Kernel, least: int, of: int) -> Kernel:
-    """The dispatching function; kernels of one or two arrays get a version with less overhead."""
+    """Return a function that calls `kernel` or `plain`; kernels of one or two arrays get versions with less overhead."""
 
     if LEAST is not None:
         least = LEAST
@@ -79,7 +79,7 @@ def _choosing(kernel: Kernel, plain: Kernel, least: int, of: int) -> Kernel:
                 result = kernel(*args, **options)
                 if result is not None:
                     return result
-            except (Declined, BufferError):  # BufferError comes from a compiled kernel
+            except (Declined, BufferError):  # a compiled kernel raises BufferError
                 pass
         return plain(*args, **options)
 

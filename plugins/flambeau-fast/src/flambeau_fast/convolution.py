@@ -1,4 +1,4 @@
-"""2D convolution: Winograd's algorithm for 3 x 3 kernels of stride 1 or 2, else im2col and matrix products."""
+"""2D convolution: Winograd's algorithm for 3 x 3 kernels with stride 1 or 2, else im2col and matrix products."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def plan(batch: int, space: Sizes, shape: Sizes, size: Sizes, stride: Sizes, pad
 
 @lru_cache(256)
 def _plan_of_input(images: Sizes, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Plan:
-    """The plan for images of this shape, with the output size computed from it."""
+    """Return the plan for input and weight shapes, with the output size computed from them."""
     size = output_size(images[2:], shape[2:], stride, padding, dilation)
     return plan(images[0], images[2:], shape, size, stride, padding, dilation)
 

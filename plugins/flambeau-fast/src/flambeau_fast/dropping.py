@@ -1,4 +1,4 @@
-"""Dropout in one loop (random numbers, scaling and product), with PyTorch's random number stream."""
+"""Dropout in one loop (random numbers, scaling and product), with PyTorch's random stream."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Element-wise operations on large arrays."""
+"""Elementwise operations on large arrays."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 from .choice import FLOAT, fast, fast_in_place, is_dense
 from .kernels import kernels
 
-ARITHMETIC = 1 << 16  # minimum size: above it, threads and fewer temporary arrays outweigh the cost of the call
+ARITHMETIC = 1 << 16  # minimum number of elements: above it, threads and fewer temporary arrays outweigh the call overhead
 FUNCTIONS = 1 << 13
 RECTIFIED = 1 << 6
-STRIP = 1 << 14  # elements per partial sum
+STRIP = 1 << 14  # number of elements per partial sum
 
 
 def _flat(*arrays: Any) -> tuple[Any, ...] | None:
@@ -29,7 +29,7 @@ def _apply(loop: Callable[..., None], *arrays: Any) -> Any:
     flat = _flat(*arrays)
     if flat is None:
         return None
-    result = np.empty(arrays[0].shape, FLOAT)  # allocated in its final shape: a view would be copied later
+    result = np.empty(arrays[0].shape, FLOAT)  # allocated in its final shape, because views are copied later
     loop(result.reshape(-1), *flat)
     return result
 
@@ -38,7 +38,7 @@ def _apply(loop: Callable[..., None], *arrays: Any) -> Any:
 
 
 def _with_row(loop: Callable[..., None], input: Any, other: Any) -> Any:
-    """Like `_apply`, for an array and a second one that broadcasts along its last dimensions."""
+    """Like `_apply`, for an array and a second array that broadcasts along the first's leading dimensions."""
     length = other.size
     if length < 16 or not is_dense(input, other) or input.shape[input.ndim - other.ndim :] != other.shape:
         return None
@@ -187,7 +187,7 @@ def mse_loss_backward(g: Any, input: Any, target: Any, reduction: str) -> Any:
 
 
 def _into(target: Any, *others: Any) -> tuple[Any, ...] | None:
-    """Flatten the arrays; None if one partly overlaps the target: NumPy copies it first, these loops would not."""
+    """Flatten the arrays; None if one partly overlaps the target, as these loops do not copy it first, unlike NumPy."""
     flat = _flat(target, *others)
     if flat is None or not target.flags.writeable:
         return None
@@ -197,7 +197,7 @@ def _into(target: Any, *others: Any) -> tuple[Any, ...] | None:
 
 
 def _scalar(value: Any) -> Any:
-    """Convert a 0-d array to a number; None becomes 1."""
+    """Convert a 0-d array to a float32 number; None becomes 1."""
     return FLOAT.type(1) if value is None else FLOAT.type(value)
 
 

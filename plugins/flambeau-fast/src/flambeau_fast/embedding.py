@@ -1,4 +1,4 @@
-"""The gradient of an embedding."""
+"""The gradient of an embedding: sums of rows by index."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Loops for chains of element-wise operations in the steps that `torch.compile` captures.
+"""Fused loops for chains of elementwise operations in programs that `torch.compile` records.
 
-A loop is a generated Python function, stored in a file of the user's cache and compiled by numba at its first call. It rounds
-after each step, as the separate kernels do, so that its results are bitwise equal to theirs.
+A loop is a generated Python function, stored in the user's cache folder and compiled by numba at its first call.  It rounds after
+each operation, as the separate kernels do, so that its results are bitwise equal to theirs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .choice import LEAST, process
 
 __all__ = ["Loops"]
 
-# For each operation: the signature ("f": float32, "b": bool, inputs>result) and the expression.
+# For each operation: its signature (inputs>result, "f": float32, "b": bool, "*": ignored) and the expression.
 _OPERATIONS = {
     "add": ("ff>f", "{0} + {1}"),
     "sub": ("ff>f", "{0} - {1}"),
@@ -75,7 +75,7 @@ _READ = {"full": "[i]", "row": "[j]", "column": "[i]", "scalar": "[0]"}
 
 
 class Loops:
-    """The interface that flambeau calls to fuse chains of operations."""
+    """The implementation of `flambeau.backend.RecordableBackend.fusion` with numba."""
 
     least = (1 << 14) if LEAST is None else LEAST
     operations = {name: (signature, signature.replace("*", "")) for name, (signature, _) in _OPERATIONS.items()}
@@ -92,7 +92,7 @@ class Loops:
 
 
 class _Loop:
-    """A loop over arrays, compiled at its first call."""
+    """A fused loop over arrays, compiled at its first call."""
 
     __slots__ = ("compiled", "dtypes", "made", "one_by_one", "shape", "source", "way", "ways")
 
@@ -154,12 +154,12 @@ def _indented(lines: Sequence[str], depth: int) -> list[str]:
     return ["    " * depth + line for line in lines]
 
 
-# --- from text to a compiled function -----------------------------------------------------------------------------------------
+# --- compilation of the generated source --------------------------------------------------------------------------------------
 
 
 @cache
 def _compiled(source: str) -> Callable[..., None]:
-    """Write the source to a file and import it: numba caches compiled code next to the file, for later processes."""
+    """Write the source to a file and import it; numba caches compiled code next to the file, for later processes."""
     path = _folder() / f"loop_{hashlib.sha256((_of_functions() + source).encode()).hexdigest()[:24]}.py"
     if not path.exists() or path.read_text(encoding="utf-8") != source:
         with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as file:
@@ -175,7 +175,7 @@ def _compiled(source: str) -> Callable[..., None]:
 
 @cache
 def _folder() -> Path:
-    """The cache folder for generated loops; a temporary folder if the user's cache is not writable."""
+    """Return the folder for generated loops: in the user's cache, or a temporary folder if that is not writable."""
     caches = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     folder = Path(caches) / "flambeau-fast" / "loops"
     try:
@@ -193,5 +193,5 @@ _kept: list[Any] = []
 
 @cache
 def _of_functions() -> str:
-    """The source of the functions that loops call; part of the cache key, since numba does not detect changes in them."""
+    """Return the source of the functions that loops call; part of the cache key, as numba does not detect changes in them."""
     return Path(__file__).with_name("loops").joinpath("scalar.py").read_text(encoding="utf-8")

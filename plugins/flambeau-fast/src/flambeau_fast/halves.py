@@ -1,4 +1,4 @@
-"""Half precision: the casts of the NumPy backend's float16 and bfloat16 operations, and element-wise loops."""
+"""Half precision: casts for the NumPy backend's float16 and bfloat16 operations, and elementwise kernels."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .choice import FLOAT, LEAST
 from .kernels import kernels
 
 HALF, BFLOAT16 = np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)
-MANY = LEAST or 1 << 8  # minimum size at which the kernel is faster than NumPy's conversion, including the call
+MANY = LEAST or 1 << 8  # minimum number of elements at which these kernels, with their call overhead, are faster than NumPy
 
 
 # --- casts --------------------------------------------------------------------------------------------------------
 
 
 def _between(half: Any, to_single: Callable[..., None], from_single: Callable[..., None]) -> None:
-    """Register the conversions between float32 and a 16-bit dtype."""
+    """Register the conversions between float32 and a 16-bit dtype with the NumPy backend."""
     halves.CONVERSIONS[half, FLOAT] = MANY, lambda out, vector: to_single(out, vector.view(np.uint16))
     halves.CONVERSIONS[FLOAT, half] = MANY, lambda out, vector: from_single(out.view(np.uint16), vector)
 
@@ -30,7 +30,7 @@ _between(HALF, kernels.half_to_single, kernels.single_to_half)
 _between(BFLOAT16, kernels.bfloat16_to_single, kernels.single_to_bfloat16)
 
 
-# --- element-wise loops -------------------------------------------------------------------------------------------
+# --- elementwise kernels ------------------------------------------------------------------------------------------
 
 LOOPS = (
     "add", "div", "exp", "gelu", "gelu_backward", "gelu_tanh", "gelu_tanh_backward", "mul", "relu", "relu_backward", "sigmoid",
@@ -39,7 +39,7 @@ LOOPS = (
 
 
 def _of_halves(loop: Callable[..., None]) -> Callable[..., Any]:
-    """Wrap a loop as a kernel for arrays of equal dtype, shape and memory order; it returns None for others."""
+    """Wrap a C loop as a kernel for arrays of equal dtype, shape and memory order; it returns None for others."""
 
     def kernel(input: Any, *others: Any) -> Any:
         dtype, shape = input.dtype, input.shape
@@ -50,7 +50,7 @@ def _of_halves(loop: Callable[..., None]) -> Callable[..., Any]:
                 return None
         result = np.empty(shape, dtype)
         arrays = [array.reshape(-1) for array in (result, input, *others)]
-        loop(*(arrays if dtype == HALF else [array.view(np.uint16) for array in arrays]))  # the buffer protocol has no bfloat16
+        loop(*(arrays if dtype == HALF else [array.view(np.uint16) for array in arrays]))  # buffers cannot have bfloat16
         return result
 
     return kernel

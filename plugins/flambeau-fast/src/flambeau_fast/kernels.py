@@ -1,7 +1,7 @@
 """The compiled kernels; their sources are in the folder `c`.
 
-The library contains variants for several instruction sets. The best one that this processor supports is loaded;
-`FLAMBEAU_FAST_CPU` selects a lesser one. In a source tree the library is compiled here if it is missing or older than a
+The library contains variants for several instruction sets.  The best one that this processor supports is loaded, or a lesser one
+if `FLAMBEAU_FAST_CPU` selects it.  In a source tree, importing this module compiles the library if it is missing or older than a
 source.
 """
 
@@ -32,13 +32,13 @@ kernels.set_thread_count(int(os.environ.get("OMP_NUM_THREADS") or _processors))
 
 @cache
 def alone() -> bool:
-    """Make OpenBLAS single-threaded, since its spinning threads would compete with the kernels' threads; always returns True."""
+    """Make OpenBLAS single-threaded, since its spinning threads compete with the kernels' threads; always return True."""
     keep_products_serial()
     return True
 
 
 def optional(array: Any) -> Any:
-    """Return the array; replace None by an empty buffer, as kernels expect."""
+    """Return the array, or an empty buffer for None: kernels require a buffer for each array argument."""
     return _NONE if array is None else array
 
 

@@ -10,13 +10,13 @@ import numpy as np
 from .choice import FLOAT, fast, is_dense
 from .kernels import alone, kernels, optional
 
-LEAST = 1 << 10  # elements of a matrix below which NumPy's kernel is faster
-LEAST_PRODUCTS = 1 << 17  # multiplications below which NumPy's kernel is faster
-FEW_ROWS = 2  # up to this many rows NumPy reads a column-major matrix in place, where these kernels would copy it
+LEAST = 1 << 10  # number of elements of a matrix below which NumPy's kernel is faster
+LEAST_PRODUCTS = 1 << 17  # number of multiplications below which NumPy's kernel is faster
+FEW_ROWS = 2  # number of rows up to which NumPy reads a column-major matrix in place, while these kernels would copy it
 
 
 def _suit(a: Any, b: Any) -> bool:
-    """Whether these kernels handle the product; otherwise NumPy is as fast, or has to raise the error."""
+    """Whether these kernels support the product; if not, NumPy is as fast, or must raise an error."""
     if b.dtype is not FLOAT or a.ndim != b.ndim or a.shape[-1] != b.shape[-2] or a.size * b.shape[-1] < LEAST_PRODUCTS:
         return False
     if a.shape[-2] <= FEW_ROWS and b.strides[-1] > b.strides[-2]:
@@ -25,7 +25,7 @@ def _suit(a: Any, b: Any) -> bool:
 
 
 def _product(shape: tuple[int, ...], a: Any, b: Any, bias: Any = None) -> Any:
-    """Return `a @ b + bias` of two matrices, reshaped to `shape`."""
+    """Compute `a @ b + bias` for two matrices, reshaped to `shape`."""
     result = np.empty(shape, FLOAT)
     kernels.product(result.reshape(len(a), b.shape[1]), a, b, optional(bias))
     return result
@@ -44,7 +44,7 @@ def bmm(a: Any, b: Any) -> Any:
 
 
 def _products(a: Any, b: Any) -> Any:
-    """Batched matrix product of arrays with three or more dimensions."""
+    """Compute the batched matrix product of arrays with three or more dimensions."""
     batch = a.shape[:-2]
     if b.shape[:-2] != batch:
         return None

@@ -1,4 +1,4 @@
-"""Normal random values, bitwise equal to those of the NumPy backend."""
+"""Normal random values by compiled kernels, bitwise equal to those of the NumPy backend."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def directions(uniform: Any) -> tuple[Any, Any]:
 
 
 def draw(values: Any, key: Any, used: int) -> int:
-    """Fill a vector of whole blocks from an engine's state; return the number of used words of the key."""
+    """Fill a vector of whole blocks of 16 values from the engine's state; return the number of words of the key used."""
     position = np.array([used], np.int64)
     kernels.normal_blocks(values, key, position)
     return position.item()

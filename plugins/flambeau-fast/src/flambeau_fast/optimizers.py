@@ -1,4 +1,4 @@
-"""A step of Adam in one loop over parameter, gradient and state."""
+"""The Adam optimizer step in one loop over parameter, gradient and state."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def adam_step(
     decoupled: bool = False,
     maximize: bool = False,
 ) -> bool | None:
-    """Adam, or AdamW if `decoupled`; `largest` is AMSGrad's state.  All arrays are contiguous."""
+    """Compute a step of Adam, or AdamW if `decoupled`; returns None for AMSGrad (`largest`).  All arrays are contiguous."""
     if largest is not None or not is_dense(param, grad, mean, square) or not param.flags.writeable:
         return None
     correction = math.sqrt(1 - beta2**step)

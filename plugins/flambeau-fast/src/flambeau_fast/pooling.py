@@ -1,4 +1,4 @@
-"""Pooling of images."""
+"""Max and average pooling of images, and their gradients."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def max_pool_backward(g: Any, input: Any, window_size: Sizes, stride: Sizes, pad
 def _shares(
     space: Sizes, window_size: Sizes, stride: Sizes, padding: Sizes, size: Sizes, count_padding: bool, divisor: int | None
 ) -> Any:
-    """Return the reciprocal of the number of elements of each window."""
+    """Return the factor of each window's sum: the reciprocal of its number of elements, or of `divisor`."""
     counts = window_sizes(np, space, window_size, stride, padding, size, count_padding, divisor, FLOAT)
     return np.array(np.broadcast_to(FLOAT.type(1) / np.asarray(counts, FLOAT), tuple(size)), order="C")
 

@@ -1,4 +1,4 @@
-"""LSTM: all time steps of a layer in one call."""
+"""LSTM layers: all time steps in one call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Softmax, classification losses and layer normalization, row by row."""
+"""Softmax, cross entropy, variance and layer normalization, row by row."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ _REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 
 
 def _suits(input: Any, log_sum: Any, target: Any, weight: Any) -> bool:
-    """Whether the arguments are logits `(N, C)`, their log-sums and int64 targets `(N,)`, without weights."""
+    """Whether the arguments are logits `(N, C)`, their log-sum-exp and int64 targets `(N,)`, without class weights."""
     if weight is not None or input.ndim != 2 or target.dtype is not _LONG or target.shape != input.shape[:1]:
         return False
     return log_sum.dtype is FLOAT and log_sum.shape == (len(input), 2) and target.flags.c_contiguous
@@ -100,7 +100,7 @@ def cross_entropy_backward(g: Any, input: Any, log_sum: Any, target: Any, weight
 
 # --- variance -----------------------------------------------------------------------------------------------------
 
-_WHOLE = 1 << 15  # largest single row that is computed by one thread
+_WHOLE = 1 << 15  # largest row that one thread computes
 
 
 @fast(1)
@@ -136,7 +136,7 @@ def _variance(input: Any, dim: Any, correction: float, keepdim: bool, root: bool
 
 
 def _normal_rows(input: Any, weight: Any, bias: Any, dims: Any) -> tuple[Any, Any, Any] | None:
-    """Return the input as a matrix, weight and bias (or ones and zeros); None unless the last dimensions are normalized."""
+    """Return the input as a matrix, with weight and bias (or ones and zeros); None unless the last dimensions are normalized."""
     count = len(dims)
     length = prod(input.shape[input.ndim - count :])
     if tuple(dims) not in (tuple(range(-count, 0)), tuple(range(input.ndim - count, input.ndim))) or not is_dense(input):
@@ -185,7 +185,7 @@ def layer_norm(
 
 
 def layer_norm_backward(g: Any, input: Any, weight: Any, bias: Any, dims: Any, workspace: Any) -> Any:
-    """The gradients of `layer_norm` from the moments saved by its forward; None if a different kernel computed the forward."""
+    """Compute the gradients of `layer_norm` from moments saved by its forward; None if another kernel computed the forward."""
     moments = workspace.get("row moments") if workspace else None
     arguments = None if moments is None or not is_dense(g) else _normal_rows(input, weight, None, dims)
     if arguments is None:

@@ -1,4 +1,4 @@
-"""Sample calls that each kernel accepts, for compiling ahead of time and for tests."""
+"""Sample calls that each kernel supports, for tests and for `python -m flambeau_fast`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Call", "calls"]
 
 
 class Call(NamedTuple):
-    """A kernel's name and arguments; `in_place` marks kernels of in-place operations."""
+    """A kernel's name and arguments; `in_place` is True for kernels of in-place operations."""
 
     name: str
     args: tuple[Any, ...]
@@ -26,7 +26,7 @@ class Call(NamedTuple):
 
 
 class _Draw:
-    """Random arrays and shapes."""
+    """A generator of random arrays and shapes."""
 
     def __init__(self, seed: int) -> None:
         self.random = np.random.default_rng(seed)
@@ -35,13 +35,13 @@ class _Draw:
         return self.random.standard_normal(shape, FLOAT)
 
     def shape(self, least: int, ndim: int = 3) -> tuple[int, ...]:
-        """A random shape with `least` elements or slightly more."""
+        """Return a random shape with `least` elements or slightly more."""
         other_sizes = [int(n) for n in self.random.integers(1, 20, ndim - 1)]
         return -(-least // prod(other_sizes)), *other_sizes
 
 
 def calls(seed: int = 0) -> Iterator[Call]:
-    """Calls with random shapes."""
+    """Yield calls of every kernel with random shapes."""
     draw = _Draw(seed)
     for family in (
         _elementwise,
@@ -130,7 +130,7 @@ def _rows(draw: _Draw) -> Iterator[Call]:
 
 def _picking(draw: _Draw) -> Iterator[Call]:
     x = draw.normal(*(int(n) for n in draw.random.integers((2, 3, 20), (9, 9, 90))))
-    x.reshape(-1)[:: int(draw.random.integers(2, 9))] = 0.5  # ties, which must keep their order
+    x.reshape(-1)[:: int(draw.random.integers(2, 9))] = 0.5  # equal elements, which must keep their order
     for largest in (True, False):
         for k in (1, 3, 20):
             yield Call("topk", (x, k, 2, largest))
@@ -145,7 +145,7 @@ def _picking(draw: _Draw) -> Iterator[Call]:
 
 
 def _forward(name: str, workspace: dict[str, Any], *args: Any) -> Any:
-    """Run a forward; `workspace` collects what both this pack's and NumPy's kernel save for the backward."""
+    """Run a forward; `workspace` then has the values that this pack's and NumPy's kernels save for the backward."""
     output = KERNELS[name](*args, workspace)
     numpy_kernels.KERNELS[name](*args, workspace)
     return output
@@ -215,7 +215,7 @@ def _attention(draw: _Draw) -> Iterator[Call]:
 
 
 def _gradients_of_attention(draw: _Draw, query: Any, key: Any, value: Any, mask: Any, causal: bool, scale: float) -> Any:
-    """Return the arguments of attention's backward."""
+    """Return the arguments of a call of `attention_gradients`."""
     workspace: dict[str, Any] = {}
     out = _forward("attention", workspace, query, key, value, mask, causal, scale)
     return draw.normal(*out.shape), query, key, value, mask, out, causal, scale, workspace

@@ -1,4 +1,4 @@
-"""Sums over all dimensions, over the last ones, or over the first and last ones, as for the gradient of a channel bias."""
+"""Sums over all dimensions, or over the first and last ones, as for the gradient of a channel bias."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from .choice import FLOAT, fast, is_dense
 from .kernels import kernels
 
 LEAST = 1 << 14
-STRIP = 1 << 15  # elements of a vector that a thread sums at a time
+STRIP = 1 << 15  # number of elements of a vector that a thread sums at a time
 
 
 def _kept_dims(ndim: int, dim: Any) -> range | None:
-    """The dimensions that are kept; None if they are not adjacent."""
+    """Return the dimensions that are not summed; None if they are not adjacent."""
     dims = dim if isinstance(dim, (tuple, list)) else [dim]
     summed = range(ndim) if dim is None or dim == () else {d % ndim for d in dims}
     remaining = [d for d in range(ndim) if d not in summed]
@@ -46,6 +46,6 @@ def sum_(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     elif after > 1:
         sums = np.empty(width, FLOAT)
         kernels.sums_of_channels(sums, input.reshape(before, width, after))
-    else:  # column sums: NumPy is as fast
+    else:  # column sums, for which NumPy is as fast
         return None
     return sums.reshape([n if d in kept_dims else 1 for d, n in enumerate(input.shape) if keepdim or d in kept_dims])

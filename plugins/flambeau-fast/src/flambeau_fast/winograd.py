@@ -1,6 +1,6 @@
 """Winograd convolution of 3 x 3 kernels, with a quarter of the multiplications (Lavin & Gray 2016).
 
-The algorithm is that of the NumPy backend's `winograd`, in one call.
+The algorithm is the same as in the NumPy backend's `winograd`, implemented in one C call.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .kernels import kernels, optional
 Sizes = Sequence[int]
 
 _FEWEST = 8  # minimum number of tiles
-_FEWEST_CHANNELS = (16, 32)  # minimum of input and output channels, for strides 1 and 2
+_FEWEST_CHANNELS = (16, 32)  # minimum number of input and output channels, for strides 1 and 2
 
 
 def suits(batch: int, weight_shape: Sizes, size: Sizes, stride: int) -> bool:
@@ -31,7 +31,7 @@ def convolve(input: Any, weight: Any, bias: Any, padding: Sizes, size: Sizes, st
 
 
 def convolve_back(input: Any, weight: Any, bias: Any, padding: Sizes, size: Sizes, stride: int) -> Any:
-    """Transposed convolution with stride 1 or 2: from `C_out` to `C_in` channels."""
+    """Compute the transposed convolution with stride 1 or 2: from `C_out` to `C_in` channels."""
     return _convolve(input, weight, True, bias, [2 - p for p in padding] if stride == 1 else padding, size, stride)
 
 
@@ -43,7 +43,7 @@ def _convolve(input: Any, weight: Any, flipped: bool, bias: Any, padding: Sizes,
 
 
 def weight_gradient(grad: Any, input: Any, padding: Sizes, stride: int) -> Any:
-    """The gradient of the weight, given the gradient of the output."""
+    """Return the gradient of the weight, given the gradient of the output."""
     grad_weight = np.empty((grad.shape[1], input.shape[1], 3, 3), FLOAT)
     kernels.winograd_weight(grad_weight, input, grad, *padding, stride)
     return grad_weight

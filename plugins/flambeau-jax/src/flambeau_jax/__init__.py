@@ -1,4 +1,4 @@
-"""flambeau on JAX: a device type `jax` with immutable arrays and kernels compiled by XLA."""
+"""flambeau on JAX: the device type `jax`, with immutable arrays and kernels compiled by XLA."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ jax.config.update("jax_enable_x64", True)  # PyTorch's default integer dtype is 
 if jax.config.jax_compilation_cache_dir is None:
     caches = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     jax.config.update("jax_compilation_cache_dir", os.path.join(caches, "flambeau-jax"))
-if "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS" not in os.environ:  # kernels are many small programs, and the same in every run
+if "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS" not in os.environ:  # cache also small kernels: they recur in every run
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
 if os.environ.get("FLAMBEAU_CONFORMANCE") == "quick":
     jax.config.update("jax_disable_most_optimizations", True)
 
 
 def on_device(host: Any) -> Any:
-    """Copy a NumPy array to JAX.  `jnp.asarray` is faster, but compiles a program per shape; 0-d arrays have only one."""
+    """Copy a NumPy array to JAX.  `jnp.asarray` is used only for 0-d arrays, as it compiles a program for each shape."""
     return jax.device_put(host) if host.ndim else jnp.asarray(host)
 
 
 def by_numpy(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Create an array with NumPy and copy it: with JAX, XLA would compile a program for each shape."""
+    """Replace a JAX creation function by NumPy's and a copy; in JAX, XLA would compile a program for each shape."""
     make = getattr(numpy, function.__name__)
     return lambda *args, **kwargs: on_device(make(*args, **kwargs))
 
@@ -43,7 +43,7 @@ _CREATING = Creating(jnp, by_numpy)
 
 
 class JaxBackend(RecordableBackend):
-    """Arrays are `jax.Array`; `xp` is `jax.numpy`, which follows the array API standard."""
+    """Backend for JAX: arrays are `jax.Array`; `xp` is `jax.numpy`, which follows the array API standard."""
 
     name = "jax"
     device_type = "jax"

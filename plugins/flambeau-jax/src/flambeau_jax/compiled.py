@@ -1,4 +1,4 @@
-"""Functions of arrays, compiled by XLA."""
+"""Functions of arrays compiled by XLA, and the cache of compiled programs."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import numpy
 
 __all__ = ["PROGRAMS", "Compiled", "Programs"]
 
-_NEEDS_VALUES = (  # raised if the function needs a concrete value, so that it cannot be traced
+_NEEDS_VALUES = (  # raised if a function requires concrete values, so that it cannot be traced
     jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError, jax.errors.TracerIntegerConversionError,
     jax.errors.NonConcreteBooleanIndexError,
 )  # fmt: skip
 _TRACED = object()  # placeholder for traced arguments in the cache key
 
-# Optimization dominates compile time, and does not pay for programs on few elements.
+# Optimization dominates the compile time, and does not pay for programs on few elements.
 _FEW = 1024
 _UNOPTIMIZED = {
     "xla_backend_optimization_level": 0,
@@ -28,7 +28,7 @@ _UNOPTIMIZED = {
 
 
 class _Slice(NamedTuple):
-    """A hashable slice; Python's own is hashable since 3.12."""
+    """A hashable slice for cache keys; Python's slices are hashable only since 3.12."""
 
     start: Any
     stop: Any
@@ -47,7 +47,7 @@ def _is_array_or_number(kind: type) -> bool:
 
 @cache
 def _unoptimized() -> dict[str, Any]:
-    """The options for fast compilation that this XLA version supports."""
+    """Return the options for fast compilation that this XLA version supports."""
     return {name: value for name, value in _UNOPTIMIZED.items() if _has_option(name, value)}
 
 
@@ -65,9 +65,9 @@ def _are_few(traced: Iterable[Any]) -> bool:
 
 
 class Programs:
-    """A cache of the recently used programs, at least `most`, bounded so that new shapes do not fill the memory.
+    """A cache of at least the `most` recently used programs; its size is limited, as new shapes would fill the memory.
 
-    A dropped program is reloaded from JAX's compilation cache on disk when it is needed again.
+    A program that was dropped is loaded from JAX's compilation cache on disk when it is needed again.
     """
 
     def __init__(self, most: int) -> None:
@@ -77,7 +77,7 @@ class Programs:
     def forget(self) -> None:
         """Drop all programs."""
         self.young: dict[Any, Callable[..., Any]] = {}
-        self.old: dict[Any, Callable[..., Any]] = {}  # at most `most` programs, not used since `young` was last replaced
+        self.old: dict[Any, Callable[..., Any]] = {}  # at most `most` programs that were not used since `young` was emptied
 
     def get(self, key: Any) -> Callable[..., Any] | None:
         program = self.young.get(key)
@@ -97,11 +97,11 @@ PROGRAMS = Programs(2048)
 
 
 class Compiled:
-    """A function that is compiled once for each combination of shapes, dtypes and parameters.
+    """A function that is compiled once per combination of shapes, dtypes and parameters.
 
-    Programs on few elements are compiled without optimization, which is faster to compile. Floats are traced like arrays,
-    since a learning rate may change at each step. A function that branches on the value of a float is compiled for each value.
-    A function that branches on the contents of an array is not compiled.
+    Programs on few elements are compiled without optimization, which is faster.  Floats are traced like arrays, since a learning
+    rate may change at each step.  If the function branches on the value of a float, it is compiled for each value.  If it
+    branches on the contents of an array, it is not compiled.
     """
 
     def __init__(self, name: str, function: Callable[..., Any]) -> None:
@@ -127,8 +127,8 @@ class Compiled:
             else:
                 fixed.append(_Slice(leaf.start, leaf.stop, leaf.step) if type(leaf) is slice else leaf)
         if any(isinstance(leaf, jax.core.Tracer) for leaf in traced):
-            return self.function(*inputs, **kwargs)  # called inside another program that is being traced
-        key = self, structure, tuple(map(type, leaves)), tuple(fixed), tuple(kinds)  # with types, because True == 1 == 1.0
+            return self.function(*inputs, **kwargs)  # called while another program is being traced
+        key = self, structure, tuple(map(type, leaves)), tuple(fixed), tuple(kinds)  # includes types, because True == 1 == 1.0
         program = PROGRAMS.get(key)
         if program is None:
             try:
@@ -141,7 +141,7 @@ class Compiled:
         return program(traced)
 
     def _compile(self, fixed: list[Any], structure: Any, traced: list[Any]) -> Callable[..., Any]:
-        """Compile ahead of time: the cache that `jax.jit` fills when called slows down all later compilations."""
+        """Compile ahead of time, because the cache that `jax.jit` fills when called slows down all later compilations."""
 
         def program(traced: list[Any]) -> Any:
             values = iter(traced)

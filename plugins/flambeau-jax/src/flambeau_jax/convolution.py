@@ -1,4 +1,4 @@
-"""Convolutions by XLA's operation; their gradients are its transpose."""
+"""Convolutions by XLA's operation; gradients are its linear transpose."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def convolution(
 def convolution_transposed(
     input: Any, weight: Any, bias: Any, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> Any:
-    if not jnp.issubdtype(input.dtype, jnp.inexact):  # JAX transposes floating-point functions only
+    if not jnp.issubdtype(input.dtype, jnp.inexact):  # JAX transposes only floating-point functions
         return forward_of("convolution_transposed")(jnp, input, weight, bias, size, stride, padding, dilation, groups)
     convolve, shape = _along(stride, padding, dilation, groups), (input.shape[0], weight.shape[1] * groups, *size)
     return _with_bias(_transposed(lambda x: convolve(x, weight), input, shape), bias)
@@ -49,7 +49,7 @@ def convolution_weight(
 
 
 def _along(stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Callable[[Any, Any], Any]:
-    """Return the convolution of an input with a weight."""
+    """Return a function that convolves an input with a weight."""
 
     def convolve(input: Any, weight: Any) -> Any:
         return jax.lax.conv_general_dilated(
@@ -60,7 +60,7 @@ def _along(stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Calla
 
 
 def _transposed(function: Callable[[Any], Any], grad: Any, shape: Sizes) -> Any:
-    """The gradient of an argument of this shape, given the output's gradient, which is zero-padded to the output's shape."""
+    """Return the gradient of an argument of this shape, given the output's gradient, zero-padded to the output's shape."""
     argument = jax.ShapeDtypeStruct(tuple(shape), grad.dtype)
     lengths = jax.eval_shape(function, argument).shape
     grad = jnp.pad(grad, [(0, length - n) for length, n in zip(lengths, grad.shape, strict=True)])

@@ -1,4 +1,4 @@
-"""Indices for compiled programs: the parts that determine shapes are static, positions are traced."""
+"""Indices for compiled programs: parts that determine shapes are static, positions are traced."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ def _items(index: Any) -> tuple[Any, ...]:
     return index if isinstance(index, tuple) else (index,)
 
 
-# --- integers, slices, dots and None ------------------------------------------------------------------------------
+# --- integers, slices, ellipsis and None --------------------------------------------------------------------------
 
 
 class Block(NamedTuple):
-    """The size of the block that an index selects, without its position, so that one program serves all blocks of one size."""
+    """The shape of the block that an index selects, without its position, so that one program serves all equal blocks."""
 
-    spans: tuple[int, ...]  # length in each dimension
-    steps: tuple[int, ...]  # the steps of the slices
-    shape: tuple[int, ...]  # result shape: without dimensions of integers, with new ones for None
-    moves: tuple[bool, ...]  # whether the start varies, for each dimension
+    spans: tuple[int, ...]  # extent in each dimension
+    steps: tuple[int, ...]  # steps of the slices
+    shape: tuple[int, ...]  # result shape: without dimensions indexed by integers, with new ones for None
+    moves: tuple[bool, ...]  # whether the start of the block varies, for each dimension
 
     def look(self, array: Any, begins: Any) -> Any:
         return self._cut(array, begins)[self._inside()].reshape(self.shape)
@@ -60,7 +60,7 @@ class Block(NamedTuple):
 
 
 def block_of(shape: tuple[int, ...], index: Any) -> tuple[Block, Any]:
-    """Return the block that an index selects in arrays of a shape, and its starts in the dimensions where `moves` is true."""
+    """Return the block that an index selects in arrays of this shape, and its starts in the dimensions where `moves` is True."""
     spans: list[int] = []
     steps: list[int] = []
     result_shape: list[int] = []
@@ -87,7 +87,7 @@ def block_of(shape: tuple[int, ...], index: Any) -> tuple[Block, Any]:
 
 
 def _for_each_dimension(shape: tuple[int, ...], index: Any) -> Iterator[Any]:
-    """Yield one item per dimension, with full slices for the ellipsis and for missing dimensions."""
+    """Yield one index item per dimension, replacing the ellipsis and missing dimensions by full slices."""
     items = _items(index)
     missing = len(shape) - sum(_dims(item) for item in items)
     for item in items if Ellipsis in items else (*items, Ellipsis):
@@ -101,7 +101,7 @@ def _for_each_dimension(shape: tuple[int, ...], index: Any) -> Iterator[Any]:
 
 
 def places(index: Any) -> tuple[Any, ...]:
-    """Replace masks by the indices of their true elements, since their number determines the shape."""
+    """Replace masks by the indices of their true elements, since the number of these determines the shape."""
     result: list[Any] = []
     for item in _items(index):
         if isinstance(item, int):
@@ -138,7 +138,7 @@ def _check(index: int, axis: int, length: int) -> None:
 
 
 def _dims(item: Any) -> int:
-    """The number of dimensions that an item of an index consumes."""
+    """Return the number of dimensions that an index item consumes."""
     if item is None or item is Ellipsis:
         return 0
     return item.ndim if is_mask(item) else 1

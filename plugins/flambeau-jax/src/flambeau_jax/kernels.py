@@ -1,4 +1,4 @@
-"""Operations for which JAX has a better way than the array API: indexing, and `.at` for assignment."""
+"""Kernels for operations that JAX computes better than by the array API, such as indexing and assignment by `.at`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @compiled
 def cast(input: Any, dtype: Any) -> Any:
-    """Cast to `dtype`; complex numbers become real by dropping the imaginary part."""
+    """Cast to `dtype`; from complex to real dtypes, drop the imaginary part."""
     real = jnp.iscomplexobj(input) and not jnp.issubdtype(dtype, jnp.complexfloating) and not jnp.issubdtype(dtype, jnp.bool_)
     return (input.real if real else input).astype(dtype)
 
@@ -45,14 +45,14 @@ def reshaped(input: Any, shape: tuple[int, ...]) -> Any:
 def view(input: Any, shape: tuple[int, ...]) -> Any:
     try:
         return reshaped(input, shape)
-    except TypeError as error:  # the standard does not specify the exception; flambeau expects NumPy's
+    except TypeError as error:  # the array API does not specify the exception; flambeau expects NumPy's ValueError
         raise ValueError(str(error)) from error
 
 
 KERNELS["squeeze"] = KERNELS["reshape"] = view
 
 
-# --- copies: immutable arrays need none ---------------------------------------------------------------------------
+# --- copies: not needed for immutable arrays ----------------------------------------------------------------------
 
 
 @kernel
@@ -72,7 +72,7 @@ def copied(input: Any, src: Any) -> Any:
 
 # --- joining ------------------------------------------------------------------------------------------------------
 
-_AT_ONCE = 16  # arrays joined per program: there is one program for each number, and larger ones compile more slowly
+_AT_ONCE = 16  # arrays joined per program: each number needs its own program, and large ones compile slowly
 
 
 @compiled
@@ -210,11 +210,11 @@ def pad_to(input: Any, shape: Any) -> Any:
     return jnp.pad(input, [(0, n - length) for length, n in zip(input.shape, shape, strict=True)])
 
 
-# --- forwards that check values: checked outside, then compiled without the check ---------------------------------
+# --- forwards that check values: checked outside the program, which is compiled without the check -----------------
 
 
 class _Unchecked:
-    """`jax.numpy` with `has_data = False`, so that forwards skip their checks of values."""
+    """The namespace `jax.numpy` with `has_data = False`, so that forwards skip their checks of values."""
 
     has_data = False
 
@@ -226,7 +226,7 @@ _UNCHECKED = _Unchecked()
 
 
 def _within(indices: Any, length: int, ignored: int | None = None) -> bool:
-    """Whether all indices, except ignored ones, are below `length`; True while tracing, when values are unknown."""
+    """Whether all indices, except ignored ones, are in `range(length)`; True while tracing, when values are unknown."""
     if isinstance(indices, jax.core.Tracer):
         return True
     host = numpy.asarray(indices)
@@ -235,7 +235,7 @@ def _within(indices: Any, length: int, ignored: int | None = None) -> bool:
 
 
 def _checked(name: str, is_valid: Callable[..., bool]) -> None:
-    """Register a forward as a kernel, compiled without its check. For invalid arguments the forward itself runs, and raises."""
+    """Register a forward as a kernel, compiled without its check; for invalid arguments the forward itself runs and raises."""
     program = Compiled(name, lambda *args: forward_of(name)(_UNCHECKED, *args))
     KERNELS[name] = lambda *args: program(*args) if is_valid(*args) else forward_of(name)(jnp, *args)
 

@@ -1,4 +1,4 @@
-"""Steps captured by `torch.compile`, each as one XLA program."""
+"""Programs recorded by `torch.compile`, each compiled as one XLA program."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ except ImportError:
 
 
 class CompiledProgram:
-    """The function of a step, compiled at its first call.
+    """The function of a recorded program, compiled by XLA at its first call.
 
-    If it needs the value of an array, it is run without compilation.
+    If it requires the value of an array, it runs without compilation.
     """
 
     def __init__(self, function: Callable[[Sequence[Any]], tuple[Any, ...]], name: str) -> None:
@@ -41,7 +41,7 @@ class CompiledProgram:
 
 
 def number_in_program(array: Any) -> Any:
-    """Convert a traced one-element array to a weakly typed number, which adopts the dtype of other arrays."""
+    """Convert a traced one-element array to a weakly typed scalar, which adopts the dtype of other operands."""
     number = jnp.reshape(array, ())
     if jnp.issubdtype(number.dtype, jnp.bool_):
         return number

@@ -1,4 +1,4 @@
-"""flambeau on MLX: a device type `mlx` whose arrays are lazy and immutable."""
+"""flambeau on MLX: the device type `mlx`, whose arrays are lazy and immutable."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["MLXBackend"]
 
 
 class MLXBackend(Backend):
-    """Arrays are `mlx.core.array` on MLX's default device: a GPU if present."""
+    """Backend for MLX: arrays are `mlx.core.array` on MLX's default device, a GPU if present."""
 
     name = "mlx"
     device_type = "mlx"
@@ -28,7 +28,7 @@ class MLXBackend(Backend):
 
     @cached_property
     def dtypes(self) -> Mapping[Any, Any]:
-        """All dtypes of MLX except float64: only the CPU has it, and computes it with float32 precision."""
+        """All dtypes of MLX except float64, which only its CPU supports, and with float32 precision."""
         return {dtype: raw for dtype, raw in super().dtypes.items() if raw != mx.float64}
 
     def asarray(self, data: Any, raw_dtype: Any = None, *, index: int = 0, copy: bool | None = None) -> Any:

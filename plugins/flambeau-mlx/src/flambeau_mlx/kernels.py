@@ -1,4 +1,4 @@
-"""Kernels for which MLX has a better way than the standard's functions: indexing, assignment and convolution."""
+"""Kernels for which MLX's functions are faster than the array API's: indexing, assignment and convolution."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _has_arrays(index: Any) -> bool:
 
 
 def _flat_places(shape: tuple[int, ...], index: Any) -> tuple[Any, tuple[int, ...]]:
-    """Return the flat positions of the indexed elements, and the result's shape.  Raises IndexError if out of bounds."""
+    """Return the flat positions of the indexed elements, and the result's shape.  Raise IndexError if out of bounds."""
     items = index if isinstance(index, tuple) else (index,)
     on_host = tuple([numpy.asarray(item) if _is_array(item) else item for item in items])
     if (
@@ -57,7 +57,7 @@ def index(input: Any, index: Any) -> Any:
 
 
 def _element(input: Any, index: Any) -> Any:
-    """Index with integers and slices; NumPy checks the bounds, since MLX does not."""
+    """Index with integers and slices; NumPy checks the bounds, because MLX does not."""
     numpy.broadcast_to(numpy.int8(0), input.shape)[index]
     return input[index]
 
@@ -74,7 +74,7 @@ def setitem(input: Any, value: Any, index: Any) -> Any:
 
 
 def numpy_like_broadcast(value: Any, shape: tuple[int, ...]) -> Any:
-    """Broadcast the value to this shape; surplus leading dimensions of length 1 are dropped, as in NumPy's assignments."""
+    """Broadcast the value to `shape`, dropping surplus leading dimensions of length 1, as in NumPy's assignments."""
     while value.ndim > len(shape) and value.shape[0] == 1:
         value = value.reshape(value.shape[1:])
     return mx.broadcast_to(value, shape)
@@ -113,7 +113,7 @@ def convolution(
     input: Any, weight: Any, bias: Any, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int, workspace: Any = None
 ) -> Any:
     serves = mx.issubdtype(input.dtype, mx.floating) and input.size and (input.ndim < 5 or groups == 1)
-    if not serves or mx.default_device() == mx.cpu:  # on the CPU, matrix products are faster
+    if not serves or mx.default_device() == mx.cpu:  # on the CPU, the forward's matrix products are faster
         return forward_of("convolution")(namespace, input, weight, bias, stride, padding, dilation, groups)
     image, filters = mx.moveaxis(input, 1, -1), mx.moveaxis(weight, 1, -1)
     options = {"stride": list(stride), "padding": list(padding), "kernel_dilation": list(dilation), "groups": groups}

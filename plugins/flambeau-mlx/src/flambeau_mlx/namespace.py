@@ -1,4 +1,4 @@
-"""MLX's namespace, with the signatures of the array API standard where MLX has others."""
+"""MLX's namespace, with the array API's signatures for functions whose signatures differ."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["argsort", "asarray", "astype", "matmul", "sort"]
 
 
 def __getattr__(name: str) -> Any:
-    """Return MLX's attribute, except `linalg`, which supports only some dtypes, and only on CPUs."""
+    """Return MLX's attribute, except `linalg`, which supports only some dtypes and only CPUs."""
     if name == "linalg":
         raise AttributeError(name)
     return getattr(mx, name)

@@ -1,4 +1,4 @@
-"""flambeau on array-api-strict: a device type `strict` with nothing beyond the array API standard."""
+"""flambeau on array-api-strict: the device type `strict`, which supports nothing beyond the array API standard."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from flambeau.backend import Backend, hookimpl
 
 __all__ = ["StrictBackend"]
 
-# Switch off everything that the standard makes optional, so that tests use only what every library provides.
+# Disable everything that the standard makes optional, so that tests use only what every library provides.
 array_api_strict.set_array_api_strict_flags(boolean_indexing=False, data_dependent_shapes=False, enabled_extensions=())
 
 
 class StrictBackend(Backend):
-    """Arrays are `array_api_strict.Array`."""
+    """Backend for array-api-strict: arrays are `array_api_strict.Array`."""
 
     name = "strict"
     device_type = "strict"

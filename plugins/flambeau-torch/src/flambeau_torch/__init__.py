@@ -1,4 +1,4 @@
-"""flambeau on PyTorch's own tensors: a device type `torch`, with PyTorch's kernels and devices."""
+"""flambeau on PyTorch: the device type `torch`, with PyTorch's tensors, kernels and devices."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from .kernels import KERNELS
 
 __all__ = ["TorchBackend"]
 
-torch.set_grad_enabled(False)  # flambeau computes gradients; PyTorch's tensors are used as plain arrays in this thread
+torch.set_grad_enabled(False)  # flambeau computes gradients; PyTorch's tensors serve as plain arrays in this thread
 
-# Programs see flambeau as `torch`. PyTorch and array-api-compat import that name lazily, once; trigger the imports now, while
-# it is still PyTorch.
+# Programs import flambeau as `torch`.  PyTorch and array-api-compat import that name lazily, once; trigger their imports now,
+# while it is still PyTorch.
 for _number in (0, 0.0, False):
     torch.where(torch.tensor(True), torch.tensor(0.0), _number)
 array_api_compat.array_namespace(torch.tensor(0))
 
 
 class TorchBackend(MutableBackend):
-    """Arrays are `torch.Tensor` on the device that the variable `FLAMBEAU_TORCH_DEVICE` names, by default the CPU."""
+    """Backend for PyTorch: arrays are `torch.Tensor` on the device `FLAMBEAU_TORCH_DEVICE`, by default the CPU."""
 
     name = "torch"
     device_type = "torch"
@@ -43,10 +43,10 @@ class TorchBackend(MutableBackend):
 
     @cached_property
     def dtypes(self) -> Any:
-        return {dtype: raw for dtype, raw in super().dtypes.items() if raw != torch.complex32}  # few functions support it
+        return {dtype: raw for dtype, raw in super().dtypes.items() if raw != torch.complex32}  # few functions support complex32
 
     def bind(self, kernel: Callable[..., Any], index: int) -> Callable[..., Any]:
-        """Wrap a kernel: if it fails to import a part of PyTorch, run it again with `torch` bound to PyTorch."""
+        """Wrap a kernel to run again with `torch` bound to PyTorch if it fails to import a part of PyTorch."""
 
         def bound(*args: Any, **kwargs: Any) -> Any:
             try:
@@ -67,7 +67,7 @@ class TorchBackend(MutableBackend):
             if data.dtype == ml_dtypes.bfloat16:
                 data = torch.from_numpy(data.view(numpy.int16).copy()).view(torch.bfloat16)
             else:
-                data = torch.from_numpy(numpy.array(data))  # a copy, with positive strides and separate memory
+                data = torch.from_numpy(numpy.array(data))  # copied, for positive strides and separate memory
         return data.to(self._place, raw_dtype, copy=bool(copy))
 
     def namespace_on(self, index: int | None) -> Any:

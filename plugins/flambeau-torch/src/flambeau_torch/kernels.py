@@ -1,4 +1,4 @@
-"""Kernels for which PyTorch's functions are many times faster than the standard's: convolution, pooling, indexing."""
+"""Kernels that call PyTorch's functions, which are many times faster than the forwards: convolution, pooling, indexing."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def convolution_weight(
 
 
 def _pooled(input: Any, window_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes) -> Any:
-    """Return the maxima and their indices; None for windows that PyTorch rejects or places differently."""
+    """Return the maxima and their indices; None if PyTorch rejects the windows or places them differently."""
     pool = getattr(torch.nn.functional, f"max_pool{len(size)}d")
     for ceil_mode in (False, True):
         try:

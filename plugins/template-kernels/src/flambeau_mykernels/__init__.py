@@ -1,4 +1,4 @@
-"""A kernel pack of one kernel: `silu`, computed in blocks that stay in the processor's cache."""
+"""A kernel pack with one kernel: `silu`, computed in blocks that fit into the processor's cache."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from flambeau.backend import Backend, hookimpl
 
 __all__ = ["flambeau_kernels", "silu"]
 
-BLOCK = 16_384  # elements: 64 KiB of float32 each for the input and the result
+BLOCK = 16_384  # number of elements: 64 KiB each for a float32 input and result
 
 
 def silu(input: Any) -> Any:
-    """`input / (1 + exp(-input))`.  A kernel takes the arguments of the operation's forward without its `xp`: raw arrays first.
+    """Compute `input / (1 + exp(-input))`.
 
-    It must not write to its inputs.
+    A kernel takes the arguments of the operation's forward without `xp`, with the library's arrays in place of tensors.  It must
+    not write to its inputs.
     """
     if input.size <= BLOCK or not input.flags.c_contiguous:
         with numpy.errstate(over="ignore"):

@@ -1,4 +1,4 @@
-"""Set up numba to compile loops of captured steps (see `fusion`); imported when the first loop is compiled."""
+"""Settings of numba for fused loops (see `fusion`); imported when the first loop is compiled."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from ..kernels import kernels
 __all__ = ["exactly"]
 
 if numba.config.THREADING_LAYER == "default":
-    numba.config.THREADING_LAYER = "threadsafe"  # numba's own scheduler aborts if two threads use it at once
+    numba.config.THREADING_LAYER = "threadsafe"  # numba's own scheduler aborts if two threads use it concurrently
 
 if numba.config.CPU_FEATURES is None and llvm.get_host_cpu_features().get("avx512f"):
-    numba.config.CPU_FEATURES = get_host_cpu_features() + ",-prefer-256-bit"  # LLVM's default, made for older processors
+    numba.config.CPU_FEATURES = get_host_cpu_features() + ",-prefer-256-bit"  # use 512-bit vectors, unlike LLVM's default
 
 
 def _set_thread_count(count: int) -> None:
@@ -30,11 +30,11 @@ def _set_thread_count(count: int) -> None:
 _set_thread_count(kernels.thread_count())  # numba ignores OMP_NUM_THREADS and uses one thread per processor
 follow(_set_thread_count)
 
-exactly = numba.njit(parallel=True, cache=True, nogil=True, error_model="numpy")  # no contraction: each step rounds
+exactly = numba.njit(parallel=True, cache=True, nogil=True, error_model="numpy")  # without contraction: each operation rounds
 
 
 class _Announce(event.Listener):
-    """Print once that compiling takes a while."""
+    """Print once that a loop is being compiled, which takes a while."""
 
     said = False
 
@@ -42,7 +42,7 @@ class _Announce(event.Listener):
         if not self.said:
             self.said = True
             print(
-                "flambeau-fast: compiling a loop, which is kept for later ...",
+                "flambeau-fast: compiling a fused loop, which is cached for later runs ...",
                 file=sys.stderr,
                 flush=True,
             )

@@ -1,6 +1,6 @@
-"""Scalar functions in a form that compilers vectorize, for loops of captured steps: bitwise equal to `c/scalar.h`.
+"""Scalar functions in a form that compilers vectorize, for fused loops; bitwise equal to `c/scalar.h`.
 
-Polynomials are minimax or least-squares fits in single precision. Errors are given as relative errors or in units in the last
+Polynomials are minimax or least-squares fits in single precision.  Errors are given as relative errors or in units in the last
 place (ulp).
 
 The text of this file is part of the cache key of compiled loops: after a change here, loops are compiled again.
@@ -14,7 +14,7 @@ from typing import Any
 import numba
 import numpy as np
 
-# Contraction: products and sums may be fused within a function, as in the C kernels. NaN and infinities are handled correctly.
+# Products and sums may be fused within a function, as in the C kernels.  NaN and infinities are handled correctly.
 inlined: Callable[..., Any] = numba.njit(nogil=True, error_model="numpy", fastmath={"contract"})
 
 f32 = np.float32
@@ -35,7 +35,7 @@ def power_of_two(k):
 
 @inlined
 def _exp_of_rest(x, k):
-    """Return `exp(x - k * log(2))`, where `k` is such that the difference is small (polynomial from Moshier's Cephes)."""
+    """Return `exp(x - k * log(2))` for `k` such that the difference is small (polynomial from Moshier's Cephes)."""
     r = x - k * _LN2_HIGH
     r = r - k * _LN2_LOW
     p = f32(1.9875691500e-4)
@@ -49,7 +49,7 @@ def _exp_of_rest(x, k):
 
 @inlined
 def exp(x):
-    """Error up to 1 ulp; correct for infinite and denormal results and NaN."""
+    """Compute the exponential with an error up to 1 ulp; correct for infinite and denormal results and NaN."""
     x = f32(128) if x > f32(128) else (f32(-128) if x < f32(-128) else x)
     k = np.floor(x * _LOG2_E + f32(0.5))
     whole = np.int32(k)
@@ -64,7 +64,7 @@ def sigmoid(x):
 
 @inlined
 def tanh(x):
-    """Error up to 3 ulp: a rational approximation (from Eigen), constant 1 beyond 7.9."""
+    """Compute tanh with an error up to 3 ulp, by a rational approximation (from Eigen); constant 1 beyond 7.9."""
     size = _TANH_IS_ONE if x > _TANH_IS_ONE else (-_TANH_IS_ONE if x < -_TANH_IS_ONE else x)
     s = size * size
     p = f32(-2.76076847742355e-16)
@@ -83,7 +83,7 @@ def tanh(x):
 
 @inlined
 def erf(x):
-    """Relative error up to 3e-7: `x * P(x**2) / Q(x**2)` up to 4, constant 1 beyond."""
+    """Compute erf with a relative error up to 3e-7, as `x * P(x**2) / Q(x**2)` up to 4; constant 1 beyond."""
     x = f32(4) if x > f32(4) else (f32(-4) if x < f32(-4) else x)
     s = x * x
     p = f32(-2.72614225801306e-10)
@@ -103,7 +103,7 @@ def erf(x):
 
 @inlined
 def normal_share_below(x):
-    """The cumulative distribution function of the standard normal distribution."""
+    """Compute the cumulative distribution function of the standard normal distribution."""
     return f32(0.5) + f32(0.5) * erf(x * _SQRT_HALF)
 
 

@@ -87,12 +87,12 @@ def _is_instance_of(kind: type) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, kind)
 
 
-_TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {  # by annotation: the type's name in messages, and its test
+_TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {  # for each annotation: the type's name in messages, and its test
     "Tensor": ("Tensor", _is_tensor),
     "torch.Tensor": ("Tensor", _is_tensor),
     "Tensor | Number": ("Tensor", _any_of(_is_tensor, _is_number)),
     "Sequence[Tensor]": ("tuple of Tensors", _is_sequence),
-    "Sequence[Tensor | Sequence[Tensor]]": ("tuple of Tensors", _is_sequence),  # separately, or in one sequence
+    "Sequence[Tensor | Sequence[Tensor]]": ("tuple of Tensors", _is_sequence),  # one or several
     "bool": ("bool", _is_instance_of(bool)),
     "int": ("int", _is_integer),
     "int | Tensor": ("int", _any_of(_is_integer, _is_tensor)),
@@ -106,7 +106,7 @@ _TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {  # by annotation: the t
     "Dtype": ("torch.dtype", _is_dtype),
     "dtypes.dtype": ("torch.dtype", _is_dtype),
 }
-_EXACT_TYPES = {  # by annotation: the condition in generated code under which an argument needs no further check
+_EXACT_TYPES = {  # for each annotation: the condition, in generated code, under which an argument needs no further check
     "bool": "type({0}) is bool",
     "int": "type({0}) is int",
     "int | Tensor": "type({0}) is int",

@@ -401,7 +401,7 @@ def _operands(op: Operation, tensors: Sequence[Any]) -> tuple[DispatchKey, list[
     if op.promote in COMMON:
         dtype = result_dtype([argument for name, argument in by_name.items() if name not in op.keeps_dtype])
         if op.promote == "float" and dtype.category in DTYPES[op.dtypes]:
-            dtype = PROMOTIONS["float"](dtype)[0]  # before conversion: a number may be too large for an integer dtype
+            dtype = PROMOTIONS["float"](dtype)[0]  # promoted before conversion, as a number may be too large for an integer dtype
         key = _key_among(tensors, dtype, place)
         return key, [
             _array_on(argument, place) if name in op.keeps_dtype else _to_array(argument, key)
@@ -470,7 +470,7 @@ def _to_array(value: Any, key: DispatchKey) -> Any:
 
 
 def _common_device(tensors: Sequence[Any], op: Operation) -> device:
-    """Return the device of all arguments; 0-d CPU tensors are accepted next to tensors on another device."""
+    """Return the device of the arguments; RuntimeError if they differ, except for 0-d CPU tensors."""
     common: device | None = None
     for tensor in tensors:
         if isinstance(tensor, Tensor) and not _is_cpu_scalar(tensor):

@@ -26,7 +26,7 @@ FACTORY_OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=N
 
 
 class Kind(Enum):
-    """What an operation is: how its results depend on its arguments."""
+    """The kind of an operation: how its results depend on its arguments."""
 
     POINTWISE = auto()
     """Each element of the result is computed from the elements at the same place, after broadcasting: `add`, `exp`, `where`."""
@@ -80,7 +80,7 @@ class Kind(Enum):
 
 
 class Autocast(Enum):
-    """Which precision autocast gives an operation."""
+    """The precision in which autocast computes an operation."""
 
     FAST = auto()
     """Cast to the region's dtype: matrix products and convolutions, which gain the most speed."""
@@ -95,7 +95,7 @@ class Autocast(Enum):
 
 
 class Linearity(Enum):
-    """In which of its tensor arguments an operation is linear."""
+    """The tensor arguments in which an operation is linear."""
 
     NONE = auto()
     FIRST = auto()

@@ -71,7 +71,7 @@ class Offered:
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
         if self.is_operator and len(args) == 2 and not can_operate(args[1]):
-            return self.original(*args, **kwargs)  # NotImplemented: Python then tries the other operand
+            return self.original(*args, **kwargs)  # returns NotImplemented: Python tries the other operand
         return _offer(self.public, self.name, self.original, args, kwargs)
 
 
@@ -129,7 +129,7 @@ def _begin(seen: bool | frozenset[str]) -> None:
         _open[seen] += 1
         if _open[seen] == 1:
             for attribute, offered in _replacements(seen):
-                if vars(Tensor).get(attribute) is offered.original:  # otherwise a program has replaced the attribute
+                if vars(Tensor).get(attribute) is offered.original:  # unless a program has replaced it
                     setattr(Tensor, attribute, offered)
 
 

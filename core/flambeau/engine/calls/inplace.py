@@ -83,7 +83,7 @@ def snapshot(self: Tensor) -> Tensor:
         before._array, before._storage = self._key.backend.copy(self._array), None
     if state.forward_levels:
         hooks.forward.copy(self, before)
-    return before  # type: ignore[no-any-return]  # `alias` is of any class
+    return before  # type: ignore[no-any-return]  # `alias` returns Any
 
 
 def _save_original(edge: Any, before: Tensor, first: int) -> None:
@@ -119,9 +119,9 @@ def kernel_caller(name: str, function: Any) -> Callable[[Tensor, tuple[Any, ...]
     def call(self: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         key = self._key
         kernel = key.backend.all_inplace_kernels.get(name)
-        if kernel is None or type(self) not in FAST or key.dtype in dtypes.HALF:  # round as the out-of-place form does
+        if kernel is None or type(self) not in FAST or key.dtype in dtypes.HALF:  # keep its rounding
             return False
-        if len(args) > max_args:  # the deprecated order, with a number first
+        if len(args) > max_args:  # the deprecated order of arguments: a number first
             return False
         recording = grad_flag.get()
         if self._inference or state.mutation_guards or (self._view is not None and recording and _root(self)._requires_grad):
@@ -286,7 +286,7 @@ def _view_error_message(view: Tensor, what: str, record: Any, recorded: bool | s
 
 def give_history(self: Tensor, result: Tensor, storage: Storage) -> None:
     """Give `self` the history of `result`, which was written into its memory."""
-    if result._node is None:  # a leaf: a copy of it is recorded instead
+    if result._node is None:  # `result` is a leaf: record a copy of it
         result = result.clone()
     _resave_output(result._node, self, storage)
     rebase(self, result._node)

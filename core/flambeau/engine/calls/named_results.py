@@ -9,7 +9,7 @@ from typing import Any
 
 __all__ = ["CLASSES", "filled", "make", "rebuild"]
 
-CLASSES: dict[str, Any] = {}  # types created so far, by name
+CLASSES: dict[str, Any] = {}  # the named tuple classes created so far, by name
 
 
 @cache

@@ -30,7 +30,8 @@ def as_operand(value: Any, beside: Any) -> Any:
         except OverflowError:
             return Foreign(value)
     number = value.item() if is_library_scalar(value) else value
-    return Foreign(value) if type(number) is type(value) else as_operand(number, beside)  # a long double's item is itself
+    # `item` of a NumPy long double returns a long double.
+    return Foreign(value) if type(number) is type(value) else as_operand(number, beside)
 
 
 def original(operand: Any) -> Any:
@@ -56,7 +57,7 @@ def constant(value: Any, key: DispatchKey) -> Tensor:
         OverflowError: the dtype cannot hold the number; whether that is an error depends on the operation.
     """
     constants = key.constants
-    if type(constants) is not dict and type(value) in constants.followed:  # type: ignore[attr-defined]  # a recording's
+    if type(constants) is not dict and type(value) in constants.followed:  # type: ignore[attr-defined]  # a recorder's table
         plain = key.scalar_key
         return wrap(plain.backend.asarray(value, plain.raw_dtype, index=plain.device.index or 0), plain)
     cache_key = value or str(value)  # 0.0 and -0.0 are equal

@@ -150,12 +150,12 @@ def are_direct(values: Iterable[Any]) -> bool:
 
 
 def may_override(values: Iterable[Any]) -> bool:
-    """Whether the type of an argument, or of an element of a sequence, overrides calls. For calls that failed."""
+    """Whether the type of an argument, or of an element of a sequence, overrides calls. Called after a call has failed."""
     return not disabled.get() and _redispatched.get() is None and any(map(overriding, relevant(values)))
 
 
 def may_matter(params: Iterable[Any]) -> bool:
-    """Whether a non-tensor parameter was given a tensor, or a type that overrides calls. For calls that failed."""
+    """Whether a non-tensor parameter was given a tensor, or a type that overrides calls. Called after a call has failed."""
     return any(isinstance(param, Tensor) or overriding(param) for param in relevant(params))
 
 
@@ -397,7 +397,7 @@ def prepare_subclass(cls: type) -> None:
         DISPATCHING.add(cls)
         state.dispatching = True
         hooks.prepare_dispatching(cls)
-        if cls.__torch_function__ is _disabled_torch_function_impl:  # type: ignore[attr-defined]  # likewise
+        if cls.__torch_function__ is _disabled_torch_function_impl:  # type: ignore[attr-defined]  # a Tensor class has one
             return
     if cls.__torch_function__ is _disabled_torch_function_impl:  # type: ignore[attr-defined]  # a Tensor class has one
         _ORDINARY.add(cls)
@@ -406,7 +406,7 @@ def prepare_subclass(cls: type) -> None:
         register_plain(cls)
         return
     for name, member in vars(Tensor).items():
-        attribute = getattr(member, "original", member)  # while a mode is open, a descriptor replaces it
+        attribute = getattr(member, "original", member)  # an active mode replaces it by a descriptor
         if not is_offered(name, attribute):
             continue
         if next(base for base in cls.__mro__ if name in vars(base)) is not Tensor:
@@ -441,7 +441,8 @@ def _offered_method(function: Callable[..., Any], operator: str = "") -> Callabl
     @functools.wraps(function)
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         if operator and args:
-            # Python tries a subclass's own reflected operator first. This wrapper is not one, although Python takes it for one.
+            # Python calls a reflected operator that a subclass defines before the left operand's operator. This wrapper only
+            # looks like one, so it lets Python call the left operand's operator.
             if is_reflected and type(self) is not type(args[0]) and isinstance(self, type(args[0])):
                 return NotImplemented
             if not can_operate(args[0]):

@@ -154,7 +154,8 @@ def _casting_back(kernel: Callable[..., Any], result: DispatchKey, *computed: dt
     """Wrap a kernel to cast results of the `computed` dtypes to that of `result`."""
     astype, to_dtype = result.backend.astype, result.raw_dtype
     raw_dtypes = result.backend.dtypes
-    from_dtypes = [raw_dtypes[dtype] for dtype in computed if dtype in raw_dtypes]  # None would not compare in all libraries
+    # Without missing dtypes (None), as some libraries cannot compare a dtype with None.
+    from_dtypes = [raw_dtypes[dtype] for dtype in computed if dtype in raw_dtypes]
 
     def cast(array: Any) -> Any:
         return astype(array, to_dtype) if hasattr(array, "dtype") and array.dtype in from_dtypes else array

@@ -283,7 +283,7 @@ class _Hidden:
 def _bound_to(module: str, code: Any, function: Callable[..., Any]) -> Any:
     """Return a bound method that calls `code` with the namespace object of `module` as the hidden first argument."""
     code.__wrapped__ = _Hidden(function)
-    code.__dict__.pop("__signature__", None)  # it lacks the hidden parameter
+    code.__dict__.pop("__signature__", None)  # this signature lacks the hidden parameter
     return MethodType(code, _namespace(module))
 
 

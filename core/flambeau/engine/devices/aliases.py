@@ -49,7 +49,7 @@ def alias(prefix: str, target: str, *, hidden: bool = False) -> None:
     _targets[prefix] = target
     if hidden:
         _hidden.add(prefix)
-    # Before the path finders, which would find an installed package, or import the target a second time.
+    # Our finder precedes the path finders, which would import an installed package, or the target a second time.
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
 
@@ -182,8 +182,8 @@ class _Loader:
 
     def exec_module(self, module: ModuleType) -> None:
         module.__spec__ = self._real  # the import system has just replaced it by the spec of the alias
-        # A package may have a function named like the submodule that defines it.  An import of that submodule under the alias
-        # would bind the submodule in the package, in place of the function, unless `sys.modules` has it.
+        # A package may have a function named like the submodule that defines it.
+        # Importing the submodule under the alias would replace the function by the submodule, unless `sys.modules` has it.
         prefix = f"{self._real.name}."
         for name, value in vars(module).items():
             submodule = sys.modules.get(prefix + name)

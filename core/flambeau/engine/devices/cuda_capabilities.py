@@ -53,7 +53,7 @@ class Accelerator(Protocol):
     def solver_handle(self) -> int: ...
 
     # page-locked memory of the host
-    def pinned_memory(self, size: int) -> Any: ...  # with the buffer protocol, writable
+    def pinned_memory(self, size: int) -> Any: ...  # returns a writable object with the buffer protocol
     def is_pinned(self, pointer: int) -> bool: ...
 
     # streams and events
@@ -86,8 +86,8 @@ class Accelerator(Protocol):
     def using_pool(self, pool: Any) -> AbstractContextManager[Any]: ...
 
     # memory shared between processes
-    def memory_handle(self, pointer: int) -> tuple[bytes, int]: ...  # a handle of the allocation, and the offset of the address
-    def open_memory(self, handle: bytes, offset: int, size: int, index: int, release: Any) -> Any: ...  # an array of bytes
+    def memory_handle(self, pointer: int) -> tuple[bytes, int]: ...  # a handle of the allocation, and the pointer's offset in it
+    def open_memory(self, handle: bytes, offset: int, size: int, index: int, release: Any) -> Any: ...  # returns a uint8 array
 
     # graphs
     def is_capturing(self) -> bool: ...

@@ -362,10 +362,10 @@ def dispatch_key(dtype: dtype, place: device | None = None) -> DispatchKey:
         if key is None:
             exact = _places.setdefault(
                 (exact.type, exact.index), exact
-            )  # one object, so that devices can be compared by identity
+            )  # one object per device, so that devices can be compared by identity
             key = DispatchKey(dtype, exact, backends.for_device_type(exact.type))
             cached_keys[dtype, exact.type, exact.index] = key
-        if place.type in ("cpu", "meta") or place.index is not None:  # another device may be current next time
+        if place.type in ("cpu", "meta") or place.index is not None:  # else it is the current one
             cached_keys[dtype, place.type, place.index] = key
     return key
 

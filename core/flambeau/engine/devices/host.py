@@ -40,7 +40,7 @@ class HostGenerator:
         self._dtypes = {raw: host.dtypes[d] for d, raw in backend.dtypes.items() if d in host.dtypes}
 
     def __getattr__(self, name: str) -> Any:
-        attribute = getattr(self._stream, name)  # a sampler, or an attribute such as the seed
+        attribute = getattr(self._stream, name)  # a sampling method, or an attribute such as the seed
         return self._sampler(attribute, name in _OF_DTYPE) if name in _OF_DTYPE or name in _OF_ARRAYS else attribute
 
     def _sampler(self, draw: Callable[..., Any], takes_dtype: bool) -> Callable[..., Any]:

@@ -35,7 +35,7 @@ class Interceptor:
 
     def __init__(self, backends: Sequence[Backend]) -> None:
         self.backends = list(backends)
-        self.real_backends: dict[Any, Backend] = {}  # by stand-in
+        self.real_backends: dict[Any, Backend] = {}  # the backend of each stand-in
         self._contents: dict[DispatchKey, _Contents] = {}  # the original contents of the keys
 
     # --- for subclasses ---

@@ -56,7 +56,7 @@ def _entry_points(group: str) -> Sequence[Any]:
 def _load(entry: Any) -> Any:
     """Import the object of an entry point.  If that fails, raise RuntimeError with the plugin's name and version."""
     try:
-        with without_aliases():  # a plugin's `import torch` means PyTorch, even in a program whose torch is flambeau
+        with without_aliases():  # a plugin's `import torch` imports PyTorch, even if the program uses flambeau as torch
             return entry.load()
     except Exception as error:
         needs = ", ".join(requirement for requirement in entry.dist.requires or () if "extra ==" not in requirement)

@@ -124,7 +124,7 @@ def set_flush_denormal(mode: bool, /) -> bool:
     environment = (ctypes.c_uint32 * 8)()
     libm = ctypes.CDLL("libm.so.6")
     libm.fegetenv(environment)
-    flush = 1 << 15 | 1 << 6  # the bits of MXCSR, the last word: flush results, and treat arguments as zero
+    flush = 1 << 15 | 1 << 6  # bits of MXCSR (the last word): flush denormal results to zero, and read denormals as zero
     environment[7] = environment[7] | flush if mode else environment[7] & ~flush
     libm.fesetenv(environment)
     return True

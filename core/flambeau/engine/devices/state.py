@@ -35,7 +35,7 @@ class State:
         self.node_observers: tuple[Callable[[Any], None], ...] = ()  # called with each new node, for profilers
         self.observes_records = False  # whether `observe_record` must be called for each new node
         self.checks_nan: bool = True  # whether anomaly mode looks for NaN in gradients
-        self.guarded_devices: bool = False  # whether some device must be the current one while it is used
+        self.guarded_devices: bool = False  # whether some backend requires a device to be the current one while it computes
         self.dispatching: bool = False  # whether a tensor subclass with a `__torch_dispatch__` exists
         self.on_tensors: bool = False  # whether graphs of such subclasses may exist, whose rules take Tensors instead of arrays
         # whether leaves may have hooks: a backward pass then tracks when each leaf's gradient is complete

@@ -47,7 +47,7 @@ def run(
     if state.on_tensors and any(node.on_tensors for node in reachable([edge for edge, _ in roots])):
         tensors = True
     for _, gradient in roots:
-        if type(gradient._key) is not DispatchKey:  # batched
+        if type(gradient._key) is not DispatchKey:  # a tensor batched by `vmap`
             tensors = True
     task = (GuardedTask if state.guarded_devices else Task)(tensors, create_graph, retain_graph)
     if inputs is not None or state.leaf_hooks:
@@ -168,7 +168,7 @@ class Task:
         """Add `gradient` to the gradient waiting at `edge`; ignore the array library's floating-point errors."""
         try:
             self.add(edge, gradient)
-        except key_of_edge(edge).backend.arithmetic_errors:  # raised before anything was added
+        except key_of_edge(edge).backend.arithmetic_errors:  # raised before the addition
             with key_of_edge(edge).backend.ignoring_arithmetic_errors():
                 self.add(edge, gradient)
 
@@ -238,7 +238,7 @@ class Task:
                             grad = fit(grad, key, edge._array.shape, False)
                         leaves[edge] = leaves[edge] + grad if edge in leaves else grad
                         continue
-                except key_of_edge(edge).backend.arithmetic_errors:  # raised by unbroadcasting or by the addition
+                except key_of_edge(edge).backend.arithmetic_errors:  # raised by `fit` or by the addition
                     deliver(edge, grad)
                 if node is not None:  # now other nodes wait as well
                     deliver(node, gradient)
@@ -285,7 +285,7 @@ class Task:
     def finish_leaves(self, leaves: dict[Tensor, Any]) -> None:
         """Finish all leaves in a dictionary, the last one first, and remove them from it."""
         targets = self.targets
-        while leaves:  # removed one by one: a gradient without other references is kept without a copy
+        while leaves:  # removed one by one, so that a gradient without other references needs no copy
             leaf, gradient = leaves.popitem()
             grad = leaf._grad
             if not leaf._has_hooks and targets is None and not self.tensors and (grad is None or not grad._requires_grad):
@@ -376,7 +376,7 @@ class Task:
 
     def apply_on_arrays(self, node: Node, gradient: Any, edges: Any = None) -> Sequence[Any]:
         """Apply the derivative rules of a node to raw arrays."""
-        return node.dispatch_key.backend.compute(node.apply, node.dispatch_key.F, gradient, unpack_array, edges)  # type: ignore[no-any-return]  # of any function
+        return node.dispatch_key.backend.compute(node.apply, node.dispatch_key.F, gradient, unpack_array, edges)  # type: ignore[no-any-return]  # it returns Any
 
     def fill_missing(self, node: Node, gradients: list[Any]) -> list[Any]:
         """Replace missing gradients of outputs by zeros, unless the node accepts None."""

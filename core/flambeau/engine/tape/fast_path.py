@@ -5,7 +5,7 @@ from __future__ import annotations
 __all__ = ["FAST", "leave_fast_path", "register_plain", "return_to_fast_path"]
 
 FAST: set[type] = set()  # tensor types that take the fast path; empty while a mode must receive every call
-_PLAIN: set[type] = set()  # the types in FAST without such a mode
+_PLAIN: set[type] = set()  # the types in FAST if no such mode is active
 _slow_modes = 0
 
 

@@ -80,7 +80,7 @@ class _GradMode(Mode):
 
     def __new__(cls, function: Any = None) -> Any:
         self = super().__new__(cls)
-        if callable(function):  # used bare, as @no_grad
+        if callable(function):  # a decorator without parentheses: @no_grad
             self.__init__()  # type: ignore[misc]  # called on the instance on purpose
             return self(function)
         return self
@@ -150,7 +150,7 @@ class inference_mode(Mode):
 
     def __new__(cls, mode: Any = True) -> Any:
         self = super().__new__(cls)
-        if callable(mode):  # used bare, as @inference_mode
+        if callable(mode):  # a decorator without parentheses: @inference_mode
             self.__init__()  # type: ignore[misc]  # called on the instance on purpose
             return self(mode)
         return self

@@ -107,7 +107,7 @@ class Hooks:
     def __init__(self) -> None:
         self.pre: dict[int, Callable[..., Any]] = {}
         self.post: dict[int, Callable[..., Any]] = {}
-        self.tensor: dict[int, dict[int, Callable[..., Any]]] = {}  # by index of the output
+        self.tensor: dict[int, dict[int, Callable[..., Any]]] = {}  # by output index
         self.retain: dict[int, weakref.ref[Tensor]] = {}
 
     def add(self, table: str, hook: Callable[..., Any]) -> RemovableHandle:

@@ -57,7 +57,7 @@ def saved_outputs(node: Node) -> Iterator[tuple[int, Tensor]]:
     """Yield `(index, holder)` for each of its outputs that the node has saved."""
     for name in node.saves:
         value = getattr(node, name)
-        value = getattr(value, "_saved", value)  # the context of a Function
+        value = getattr(value, "_saved", value)  # a Function's context has its saved tensors in `_saved`
         for saved in (value,) if is_saved_tensor(value) else value or ():
             index = saved[0].__dict__.get("_output_of") if is_saved_tensor(saved) else None
             if index is not None:

@@ -89,7 +89,7 @@ def as_argument(tensor: Tensor) -> Tensor:
 def _depth_of(tensor: Tensor) -> int:
     while tensor._view is not None and "_argument" not in tensor.__dict__:
         tensor = tensor._view[0]
-    return tensor.__dict__.get("_depth", 0)  # type: ignore[no-any-return]  # a dict of anything
+    return tensor.__dict__.get("_depth", 0)  # type: ignore[no-any-return]  # a dict of Any
 
 
 def refuse_captured(tensor: Tensor) -> None:

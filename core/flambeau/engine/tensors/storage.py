@@ -14,7 +14,7 @@ __all__ = [
     "how_viewed", "memory_root", "root_of", "source_of",
 ]  # fmt: skip
 
-# Values of the last item of `Tensor._view`, besides True (the view is recorded) and False (it is not):
+# The last item of `Tensor._view` is one of these, True (autograd has recorded the view) or False (it has not).
 IN_CUSTOM_FUNCTION = "in a custom Function"
 IN_INFERENCE_MODE = "in inference mode, of a tensor made outside"
 

@@ -326,7 +326,7 @@ class Tensor(Members):
         """
         if self._node is not None:
             raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
-        return self.__dict__.get("_grad_dtype", self.dtype)  # type: ignore[no-any-return]  # a dict of anything
+        return self.__dict__.get("_grad_dtype", self.dtype)  # type: ignore[no-any-return]  # a dict of Any
 
     @grad_dtype.setter
     def grad_dtype(self, dtype: dtypes.dtype | None) -> None:
@@ -341,7 +341,7 @@ class Tensor(Members):
                 "grad_dtype"
             )
         self.__dict__["_grad_dtype"] = dtype
-        self._has_hooks = True  # so that accumulation reads it
+        self._has_hooks = True  # so that `accumulate` reads `_grad_dtype`
 
     def retain_grad(self) -> None:
         """Let backward accumulate `grad` for this tensor, although it is not a leaf."""
@@ -355,7 +355,7 @@ class Tensor(Members):
     @property
     def retains_grad(self) -> bool:
         """Whether `retain_grad` has been called on this non-leaf tensor."""
-        return self.__dict__.get("_retains_grad", False)  # type: ignore[no-any-return]  # a dict of anything
+        return self.__dict__.get("_retains_grad", False)  # type: ignore[no-any-return]  # a dict of Any
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
         """Call `hook(grad)` whenever this tensor's gradient is computed. A result other than None replaces the gradient."""
@@ -458,7 +458,7 @@ class Tensor(Members):
 
     # --- Python protocols -----------------------------------------------------------------------------------------
 
-    __hash__ = object.__hash__  # `==` compares elements, but sets and dicts go by identity
+    __hash__ = object.__hash__  # `==` compares elements, but sets and dicts compare identity
 
     def __bool__(self) -> bool:
         if self.numel() != 1:

@@ -56,5 +56,5 @@ class Capsule:
                 "so you might have already constructed a tensor from it once."
             )
         start = api.PyCapsule_GetPointer(self._capsule, name) + self._TENSOR_AT[name]
-        device_type, index = (ctypes.c_int32 * 2).from_address(start + ctypes.sizeof(ctypes.c_void_p))  # follows the data pointer
+        device_type, index = (ctypes.c_int32 * 2).from_address(start + ctypes.sizeof(ctypes.c_void_p))  # after the data pointer
         return device_type, index

@@ -123,8 +123,8 @@ cfloat: Final = complex64
 complex128: Final = dtype("complex128", 16, COMPLEX, "ComplexDouble")
 cdouble: Final = complex128
 
-# For storage and matrix products only.  The names give the bits of exponent and mantissa; `fn`: no infinities, `uz`: no negative
-# zero, `u`: unsigned.
+# The float8 dtypes are for storage and matrix products only.  Their names give the bits of exponent (e) and mantissa (m).
+# In the names, `fn` means "no infinities", `uz` "no negative zero", and a final `u` "unsigned".
 float8_e4m3fn: Final = dtype("float8_e4m3fn", 1, FLOATING, "Float8_e4m3fn")
 float8_e5m2: Final = dtype("float8_e5m2", 1, FLOATING, "Float8_e5m2")
 float8_e4m3fnuz: Final = dtype("float8_e4m3fnuz", 1, FLOATING, "Float8_e4m3fnuz")
@@ -150,7 +150,7 @@ ALL: Final = (
 )  # fmt: skip
 BY_NAME: Final = {d.name: d for d in (*ALL, *FLOAT8, complex32)}
 HALF: Final = frozenset({float16, bfloat16})
-OF_PYTHON: Final[dict[object, dtype]] = {bool: bool_, int: int64, float: float64, complex: complex128}  # types given as dtypes
+OF_PYTHON: Final[dict[object, dtype]] = {bool: bool_, int: int64, float: float64, complex: complex128}  # accepted as dtypes
 
 
 def as_dtype(value: object) -> dtype:
@@ -284,7 +284,7 @@ class iinfo:
         return hash(self.dtype)
 
 
-_MANTISSA_AND_EXPONENT = {float16: (10, 5), bfloat16: (7, 8), float32: (23, 8), float64: (52, 11)}  # bits, IEEE 754
+_MANTISSA_AND_EXPONENT = {float16: (10, 5), bfloat16: (7, 8), float32: (23, 8), float64: (52, 11)}  # number of bits
 
 
 # Limits of the 8-bit dtypes, which differ from IEEE 754: eps, largest value, smallest value, smallest normal value.

@@ -33,7 +33,7 @@ PROMOTIONS: Mapping[str, Promotion] = {
     "compare": lambda d: (d, bool_),  # arguments are promoted to a common dtype; the result is bool
     "position": lambda d: (d, int64),  # arguments are promoted to a common dtype; the result is int64
     "bool": lambda d: (d, bool_),  # arguments keep their dtypes; the result is bool
-    "index": lambda d: (d, int64),
+    "index": lambda d: (d, int64),  # the result is int64
     "real": lambda d: (d, d.to_real()),
     "complex": lambda d: (d, d.to_complex()),
 }  # fmt: skip
@@ -48,4 +48,4 @@ DTYPES: Mapping[str, frozenset[int]] = {
     "floating": frozenset({FLOATING}),
 }
 COMMON = frozenset({"arithmetic", "wide arithmetic", "float", "compare", "position"})  # promote all arguments to one dtype
-ONE_KEY = COMMON | {"match", "product"}  # require or promote to one dispatch key
+ONE_KEY = COMMON | {"match", "product"}  # promotions that give all arguments one dispatch key

@@ -105,7 +105,7 @@ def single(value: float) -> float:
     """Round a float to float32."""
     try:
         return _unpack(_pack(value))[0]  # type: ignore[no-any-return]  # the struct's one float
-    except OverflowError:  # as by a cast in C
+    except OverflowError:  # too large: infinity, as by a cast in C
         return math.copysign(math.inf, value)
 
 

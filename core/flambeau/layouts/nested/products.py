@@ -41,7 +41,7 @@ def _matmul(input: Any, other: Any, *, out: Any = None) -> Any:
         and input._ragged_idx == input.dim() - 1
         and other._ragged_idx == other.dim() - 2
         and input.shape[-1] == other.shape[-2]
-    ):  # the ragged dimension is summed over
+    ):  # the product sums over the ragged dimension
         return torch.stack([a @ b for a, b in zip(input.items(), other.items(), strict=True)])
     raise RuntimeError(f"matmul(): not supported between inputs of shapes {_shape_text(input)} and {_shape_text(other)}")
 

@@ -45,7 +45,7 @@ class NestedInt(SymInt):
     def __ne__(self, other: object) -> bool:
         return not self == other
 
-    def __hash__(self) -> int:  # type: ignore[override]  # unlike SymInt, it can be compared
+    def __hash__(self) -> int:  # type: ignore[override]  # SymInt is not hashable
         return hash((self.number, self.coeff))
 
     def __mul__(self, other: Any) -> Any:

@@ -60,9 +60,9 @@ class Nested(Tensor):
     """
 
     _values: Tensor  # type: ignore[assignment]  # a method of other tensors
-    kinds: ClassVar[dict[Kind, Callable[..., Any]]] = {}  # for all functions of a kind
-    implementations: ClassVar[dict[str, Callable[..., Any]]] = {}  # for one layout, by the function's name
-    locals().update({name: vars(Tensor)[name] for name in _NEED_NO_ELEMENTS})  # not overridden
+    kinds: ClassVar[dict[Kind, Callable[..., Any]]] = {}  # by the kind of function
+    implementations: ClassVar[dict[str, Callable[..., Any]]] = {}  # by the function's name
+    locals().update({name: vars(Tensor)[name] for name in _NEED_NO_ELEMENTS})  # Tensor's own
     is_nested = True
 
     def like(self, values: Tensor) -> Any:

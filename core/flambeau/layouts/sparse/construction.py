@@ -61,7 +61,7 @@ def sparse_coo_tensor(
         size: the shape; by default, the smallest that holds the indices.
         dtype, device, requires_grad: attributes of the result; by default, the values' dtype and device, and False.
         pin_memory: accepted without effect.
-        check_invariants: whether to check that the indices are inside of `size`; by default, the state of
+        check_invariants: whether to check that the indices are inside of `size`; by default, the setting of
             `check_sparse_tensor_invariants`.
         is_coalesced: whether the indices are sorted and distinct.
         layout: accepted without effect.

@@ -34,7 +34,7 @@ __all__: list[str] = []
 
 # --- functions of one number --------------------------------------------------------------------------------------
 
-_COALESCED_BY_PYTORCH = ("deg2rad", "rad2deg")  # although they are linear functions
+_COALESCED_BY_PYTORCH = ("deg2rad", "rad2deg")  # linear functions that PyTorch coalesces nevertheless
 
 
 @implements()
@@ -182,7 +182,7 @@ def add_(self: Any, other: Any, *, alpha: Any = 1) -> Any:
         _check_not_leaf(self)
         return become(self, add(self, other, alpha=alpha))
     if self.shape != other.shape:
-        return _dense_plus_sparse(self, other, alpha)  # raises the error
+        return _dense_plus_sparse(self, other, alpha)  # raises an error
     other = other if other._array.layout == "sparse_coo" else to_coo(other)
     values, indices = values_of(other), indices_of(other)
     values = (values if alpha == 1 else values * alpha).to(self.dtype)
@@ -220,7 +220,7 @@ class _Gather(Function):
 def _values_at(input: Tensor, places: SparseArray) -> Tensor:
     """Return the values of a dense tensor, broadcast to the shape of `places`, at the indices of `places`."""
     if tuple(input.shape) == places.shape and places.layout == "sparse_coo" and input.requires_grad:
-        return _Gather.apply(input, places)  # type: ignore[no-any-return]  # of any function
+        return _Gather.apply(input, places)  # type: ignore[no-any-return]  # `apply` returns Any
     return gather(input.expand(places.shape), places)
 
 

@@ -37,7 +37,7 @@ class _Rows(Function):
 @with_grad_fn("EmbeddingBackward0")
 def embedding(weight: Tensor, indices: Tensor, padding_idx: int, by_frequency: bool) -> Tensor:
     """Return the rows of `weight` at `indices`; the gradient of `weight` is sparse."""
-    return _Rows.apply(weight, indices, padding_idx, by_frequency)  # type: ignore[no-any-return]  # of any function
+    return _Rows.apply(weight, indices, padding_idx, by_frequency)  # type: ignore[no-any-return]  # `apply` returns Any
 
 
 class _Gather(Function):
@@ -59,4 +59,4 @@ class _Gather(Function):
 @with_grad_fn("GatherBackward0")
 def gather(input: Tensor, index: Tensor, dim: int) -> Tensor:
     """Call `torch.gather`; the gradient of `input` is sparse."""
-    return _Gather.apply(input, index, dim)  # type: ignore[no-any-return]  # of any function
+    return _Gather.apply(input, index, dim)  # type: ignore[no-any-return]  # `apply` returns Any

@@ -389,7 +389,7 @@ def sparse_dim(self: Any) -> int:
 def dense_dim(self: Any) -> int:
     """Return the number of dense dimensions; for a strided tensor, all of its dimensions."""
     if not isinstance(self, SparseTensor):
-        return self.ndim  # type: ignore[no-any-return]  # of a tensor
+        return self.ndim  # type: ignore[no-any-return]  # `self` is a tensor
     return self.ndim - sparse_dims(self) - len(batch_of(self._array))
 
 

@@ -113,7 +113,7 @@ def _adjoint(input: SparseTensor) -> Any:
 
 
 def _sparse_dense_product(sparse: SparseTensor, dense: Tensor, masked: bool) -> Tensor:
-    return _SparseDenseProduct.apply(sparse, dense, masked)  # type: ignore[no-any-return]  # of any function
+    return _SparseDenseProduct.apply(sparse, dense, masked)  # type: ignore[no-any-return]  # `apply` returns Any
 
 
 def _check(name: str, first: Tensor, second: Tensor, ndim: int = 2) -> None:

@@ -76,7 +76,7 @@ def spsolve(input: Any, other: Tensor, *, left: bool = True) -> Tensor:
     if other.ndim not in (1, 2) or other.shape[0] != input.shape[0]:
         raise RuntimeError(f"spsolve: a right side of shape {list(other.shape)} does not fit a matrix of {list(input.shape)}")
     source = coalesced(input) if input._array.layout == "sparse_coo" else input
-    return _Solve.apply(source, other)  # type: ignore[no-any-return]  # of any function
+    return _Solve.apply(source, other)  # type: ignore[no-any-return]  # `apply` returns Any
 
 
 def solve(input: Any, other: Tensor) -> Tensor:

@@ -45,7 +45,7 @@ BACKENDS = {
     "sparse_coo": "Sparse", "sparse_csr": "SparseCsr", "sparse_csc": "SparseCsc", "sparse_bsr": "SparseBsr",
     "sparse_bsc": "SparseBsc",
 }  # fmt: skip
-IMPLEMENTATIONS: dict[str, Callable[..., Any]] = {}  # by the name of the function or method
+IMPLEMENTATIONS: dict[str, Callable[..., Any]] = {}  # by the name of the `torch` function or Tensor method
 
 C = TypeVar("C", bound=Callable[..., Any])
 
@@ -81,9 +81,9 @@ class SparseTensor(Tensor):
 
     __slots__ = ()
     _array: SparseArray
-    locals().update({name: vars(Tensor)[name] for name in _NEED_NO_ELEMENTS})  # not overridden
+    locals().update({name: vars(Tensor)[name] for name in _NEED_NO_ELEMENTS})  # Tensor's own
     _has_hooks = True  # the engine then accumulates a leaf's gradient in its general path
-    text: ClassVar[Callable[[Any], str]]  # set by `text`
+    text: ClassVar[Callable[[Any], str]]  # set by the module `text`
 
     @property
     def is_sparse(self) -> bool:  # type: ignore[override]  # False in Tensor
@@ -173,7 +173,7 @@ def is_sparse(value: Any) -> bool:
 def _call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a function of `torch`, or a method or property of Tensor, with sparse arguments."""
     name = func.__name__
-    module = resolve(getattr(func, "__module__", None) or "")  # `torch` while flambeau is imported under that name
+    module = resolve(getattr(func, "__module__", None) or "")  # `flambeau...`, also if it was imported as `torch`
     if module.startswith("flambeau.autograd") or module.partition(".")[0] not in ("flambeau", "flambeau_nnlib", "builtins", ""):
         return redispatch_function(func, (), args, kwargs)  # a function made of operations
     if name in ("__get__", "__set__", "__delete__"):
@@ -304,7 +304,7 @@ class _ToDense(Function):
 def values_of(input: SparseTensor) -> Tensor:
     """Return the specified elements, of shape `(nnz, ...)`, with gradients."""
     if input._requires_grad and torch.is_grad_enabled():
-        return _Values.apply(input)  # type: ignore[no-any-return]  # of any function
+        return _Values.apply(input)  # type: ignore[no-any-return]  # `apply` returns Any
     return wrap(input._array.values, input._key)
 
 
@@ -312,7 +312,7 @@ def like(places: SparseArray, values: Tensor) -> SparseTensor:
     """Create a sparse tensor with the layout, shape and indices of `places`, and these values."""
     values = values._key.materialize(values)
     if values._requires_grad and torch.is_grad_enabled():
-        return _Build.apply(values, places)  # type: ignore[no-any-return]  # of any function
+        return _Build.apply(values, places)  # type: ignore[no-any-return]  # `apply` returns Any
     return make(places.with_values(values._array, values._key))
 
 
@@ -325,7 +325,7 @@ def build(layout: str, parts: Sequence[Tensor], values: Tensor, shape: Sequence[
 def to_dense(input: SparseTensor, masked: bool | None = True) -> Tensor:
     """Convert a sparse tensor to dense.  Its gradient has the same indices if `masked`, any if not; None: it is dense."""
     if input._requires_grad and torch.is_grad_enabled():
-        return _ToDense.apply(input, masked)  # type: ignore[no-any-return]  # of any function
+        return _ToDense.apply(input, masked)  # type: ignore[no-any-return]  # `apply` returns Any
     return scatter(wrap(input._array.values, input._key), input._array)
 
 
@@ -423,7 +423,7 @@ def _block_of_places(places: SparseArray) -> tuple[int, int]:
 def _gather_sparse(input: SparseTensor, places: SparseArray) -> Tensor:
     if places.layout != "sparse_coo" or input._array.layout != "sparse_coo":
         return gather(to_dense(input), places)
-    return IMPLEMENTATIONS["values_at"](input, parts_of(places)[0])  # type: ignore[no-any-return]  # of any function
+    return IMPLEMENTATIONS["values_at"](input, parts_of(places)[0])  # type: ignore[no-any-return]  # implementations return Any
 
 
 # --- methods that the engine calls --------------------------------------------------------------------------------

@@ -140,11 +140,11 @@ def below_autograd(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, .
             public, args = _without_backend(op, tensors, params)
         if op.variadic:
             args = (list(args[0]), *args[1:])
-        elif op.name == "contiguous":  # PyTorch calls `clone`
+        elif op.name == "contiguous":  # PyTorch's operator for it is `clone`
             kwargs = {"memory_format": contiguous_format}
         elif op.name == "index":
             places = _indices(params[0], tensors[0].ndim) if isinstance(params[0], tuple) else None
-            public, args = (public, args) if places is None else (None, (tensors[0], places))  # type: ignore[assignment]  # PyTorch's
+            public, args = (public, args) if places is None else (None, (tensors[0], places))  # type: ignore[assignment]  # None for PyTorch's operator
         result = call_torch_dispatch(hooks.operator(op.name, public, args, kwargs), args, kwargs)
     tracked = op.differentiable and grad_flag.get() and not is_inference_mode_enabled()
     if not tracked or not any(isinstance(tensor, Tensor) and tensor._requires_grad for tensor in tensors):
@@ -264,7 +264,7 @@ def _basic_index(tensor: Tensor, index: Any) -> Any:
 
 def _dtype_of(result: Any) -> dtypes.dtype:
     """Return the dtype of a result; for several tensors, that of the first."""
-    return (result[0] if isinstance(result, (tuple, list)) else result).dtype  # type: ignore[no-any-return]  # of a tensor
+    return (result[0] if isinstance(result, (tuple, list)) else result).dtype  # type: ignore[no-any-return]  # `self` is a tensor
 
 
 def _store_wrappers(node: Any, results: list[Tensor]) -> None:

@@ -151,3 +151,28 @@ def test_backward_is_not_called_inside(transform):
 def test_out_has_no_tangent():
     with pytest.raises(NotImplementedError, match="forward AD with exp_out"):
         func.jvp(lambda x: torch.exp(x, out=torch.empty(3)), (torch.ones(3),), (torch.ones(3),))
+
+
+BASES = {
+    "transposed": lambda base: base.t(),
+    "sliced": lambda base: base[0:2, 0:2],
+    "every second": lambda base: base[::2],
+    "offset": lambda base: base.t()[1:],
+}
+
+
+@pytest.mark.parametrize("name", BASES)
+@pytest.mark.parametrize("levels", [1, 2])
+def test_writes_to_the_diagonal_of_a_view(name, levels):
+    def function(x):
+        base = x * 1
+        BASES[name](base).diagonal().zero_()
+        return base
+
+    x = torch.rand(2, 2, 3, 3) if levels == 2 else torch.rand(2, 3, 3)
+    batched = func.vmap(func.vmap(function)) if levels == 2 else func.vmap(function)
+    expected = torch.stack([function(each) for each in x.flatten(0, -3)]).reshape(x.shape)
+    assert torch.equal(batched(x), expected)
+    assert torch.equal(
+        func.vmap(func.grad(lambda x: function(x).sum()))(x.flatten(0, -3)), (expected != 0).float().flatten(0, -3)
+    )

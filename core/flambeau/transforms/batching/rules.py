@@ -88,8 +88,26 @@ def _of_own_backend(name: str) -> Callable[[BatchedBackend], Callable[..., Any]]
     return rule
 
 
+def _diagonal(backend: BatchedBackend) -> Callable[..., Any]:
+    """Return the kernel of `diagonal`, which is a view also where the forward would copy a non-contiguous array."""
+    xp, depth, inner = backend.xp, backend.depth, backend.inner.all_kernels.get("diagonal")
+    if inner is None:
+        return backend.compile_forward("diagonal", partial(OPS["diagonal"].forward, xp))
+
+    def kernel(array: Any, offset: int, dim1: int, dim2: int) -> BatchedArray:
+        array = xp.lifted(array)
+
+        def look(raw: Any) -> Any:
+            return inner(raw, offset, dim1 + depth, dim2 + depth)
+
+        return BatchedArray(look(array.raw), xp, array, look)
+
+    return kernel
+
+
 RULES: dict[str, Callable[[BatchedBackend], Callable[..., Any]]] = {
     **{name: _fold_into_first(name) for name in ("convolution", "convolution_transposed")},
     **{name: _with_leading_dimensions(name) for name in ("linalg_ldl_factor_ex", "linalg_ldl_solve")},
     **{name: _of_own_backend(name) for name in ("as_strided", "unfold", "view_scatter")},
+    "diagonal": _diagonal,
 }

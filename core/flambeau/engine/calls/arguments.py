@@ -92,7 +92,7 @@ _TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {  # for each annotation:
     "torch.Tensor": ("Tensor", _is_tensor),
     "Tensor | Number": ("Tensor", _any_of(_is_tensor, _is_number)),
     "Sequence[Tensor]": ("tuple of Tensors", _is_sequence),
-    "Sequence[Tensor | Sequence[Tensor]]": ("tuple of Tensors", _is_sequence),  # one or several
+    "Sequence[Tensor | Sequence[Tensor]]": ("tuple of Tensors", _is_sequence),
     "bool": ("bool", _is_instance_of(bool)),
     "int": ("int", _is_integer),
     "int | Tensor": ("int", _any_of(_is_integer, _is_tensor)),
@@ -133,7 +133,8 @@ _INDEX_PARAMETERS = {
     "storage_offset",
 }
 _MAY_BE_TENSORS = ("Tensor", "torch.Tensor", "Tensor | Number")
-_CHECKED_EVERYWHERE = ("Tensor", "torch.Tensor", "Sequence[int]")  # checked also outside of the core
+# Annotations that are checked for all functions. The others are checked for functions of the core only.
+_CHECKED_EVERYWHERE = ("Tensor", "torch.Tensor", "Sequence[int]")
 
 
 @functools.cache

@@ -326,7 +326,7 @@ def _stop_retaining(self: Tensor) -> bool:
 
 
 def _resave_output(node: Any, self: Tensor, storage: Storage) -> None:
-    """Let a node that saved its output check the version of the memory that the output was written to."""
+    """Update the version of the output that `node` has saved, after it was written into the memory of `self`."""
     if "out" in getattr(node, "saves", ()) and type(node.out) is tuple and len(node.out) == 3:
         holder = node.out[0]
         holder._storage = storage
@@ -368,7 +368,7 @@ def _is_part_of_overlapping(view: Tensor) -> bool:
 
 
 def may_overlap(tensor: Tensor) -> bool:
-    """Whether several elements of the tensor may be the same element of its root, as after `expand`."""
+    """Whether the tensor may contain an element of its root several times, as after `expand`."""
     while tensor._view is not None:
         tensor, record, _, _ = tensor._view
         if record is not None and record.name in _OVERLAPPING:

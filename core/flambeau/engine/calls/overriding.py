@@ -41,7 +41,7 @@ class _Redispatched:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.entered = False  # whether the first check for overrides, which is that of the function itself, has been made
+        self.entered = False  # set by the first check for overrides, which is the function's own
 
 
 disabled: Final = ContextVar("torch_function_disabled", default=False)
@@ -236,7 +236,7 @@ def _name_of(function: Any) -> str:
 
 
 def _overloaded(values: Iterable[Any]) -> list[Any]:
-    """Return one value of each type that overrides, subclasses before their bases."""
+    """Return one value of each type that overrides calls, subclasses before their bases."""
     overloaded: list[Any] = []
     for value in () if disabled.get() else values:
         if overriding(value) and type(value) not in map(type, overloaded):

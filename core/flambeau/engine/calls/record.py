@@ -120,7 +120,7 @@ class Operation:
     def facts(self) -> Facts:
         """The operation's kind and the other facts declared for its name."""
         found = facts_of(self.name)
-        assert found is not None  # `op()` registers them
+        assert found is not None  # `op()` registers the facts of each operation
         return found
 
     # --- derived from the signature of the forward ---

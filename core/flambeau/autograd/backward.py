@@ -129,7 +129,7 @@ def grad(
         )
         return dict(zip(by_name, gradients, strict=True))  # type: ignore[return-value]  # a dict for a dict of inputs
     involved = overriding.relevant([outputs, inputs])
-    if overriding.wanted(involved, name="grad"):
+    if overriding.should_offer(involved, name="grad"):
         return overriding.handle_torch_function(  # type: ignore[no-any-return]  # an override may return anything
             grad,
             involved,

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import flambeau as torch
 
 from ..autograd.function import Function
-from ..engine.calls.overriding import handle_torch_function, wanted
+from ..engine.calls.overriding import handle_torch_function, should_offer
 from ..engine.calls.schema import FunctionSchema
 from ..engine.values.trees import flatten, unflatten
 from .ops import OpOverload, ops
@@ -93,7 +93,7 @@ class Operator:
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         given = _tensors([args, kwargs])
-        if wanted(given, name=self.overload.__name__):
+        if should_offer(given, name=self.overload.__name__):
             return handle_torch_function(self.overload, given, *args, **kwargs)
         bound = self.schema.bind(args, kwargs)
         tensors = _tensors(bound)

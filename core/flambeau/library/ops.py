@@ -17,7 +17,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from ..engine.calls.overriding import handle_torch_function, has_torch_function, open_modes, relevant, wanted
+from ..engine.calls.overriding import handle_torch_function, has_torch_function, open_modes, relevant, should_offer
 from ..engine.calls.schema import FunctionSchema
 from ..extension.schemas import as_operator, namespace_of, overload, schemas
 
@@ -53,7 +53,7 @@ class OpOverload:
         self.__doc__ = call.__doc__
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        if open_modes.get() and wanted((), name=self.__name__):
+        if open_modes.get() and should_offer((), name=self.__name__):
             return handle_torch_function(self, relevant([*args, *kwargs.values()]), *args, **kwargs)
         return self._call(*args, **kwargs)
 

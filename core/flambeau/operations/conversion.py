@@ -119,7 +119,7 @@ def _to_method(
     >>> torch.ones(1).to(torch.int64), torch.ones(1).to("cpu", torch.float64)
     (tensor([1]), tensor([1.], dtype=torch.float64))
     """
-    if type(self) not in FAST and overriding.wanted((self,), name="to"):
+    if type(self) not in FAST and overriding.should_offer((self,), name="to"):
         options = {
             "dtype": dtype,
             "device": device,
@@ -176,7 +176,7 @@ attach(to=_to_method)
 
 def _converter(name: str, dtype: dtypes.dtype) -> None:
     def method(self: Tensor, memory_format: Any = None) -> Tensor:
-        if type(self) not in FAST and overriding.wanted((self,), name=name):
+        if type(self) not in FAST and overriding.should_offer((self,), name=name):
             return overriding.handle_torch_function(method, (self,), self)  # type: ignore[no-any-return]  # an override may return anything
         if memory_format is not None:
             return _to_method(self, dtype, memory_format=memory_format)

@@ -255,7 +255,7 @@ def _check(n: int, input_shape: Sizes, weight_shape: Sizes, bias: Sizes | None, 
 
 def _check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
     """Raise an error for mixed dtypes, unless an override (such as autocast) will handle the call."""
-    if overriding.wanted((input, weight, bias)):
+    if overriding.should_offer((input, weight, bias)):
         return
     if input.dtype is not weight.dtype:
         raise RuntimeError(f"Input type ({input.type()}) and weight type ({weight.type()}) should be the same")

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from ..engine.calls.dispatch import result_dtype
 from ..engine.calls.facts import Kind, facts_of, names, register
 from ..engine.calls.inplace import in_place
-from ..engine.calls.overriding import handle_torch_function, relevant, wanted
+from ..engine.calls.overriding import handle_torch_function, relevant, should_offer
 from ..engine.calls.tables import PUBLIC
 from ..engine.tape.node import rename_node
 from ..engine.tensors.tensor import Tensor
@@ -133,7 +133,7 @@ def _register(name: str, function: Callable[..., Any], doc: str, *arguments: str
     @wraps(function)
     def offered(*args: Any, **kwargs: Any) -> Any:
         values = relevant((*args, *kwargs.values()))
-        if wanted(values, name=public):
+        if should_offer(values, name=public):
             return handle_torch_function(offered, values, *args, **kwargs)
         return function(*args, **kwargs)
 

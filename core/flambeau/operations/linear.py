@@ -131,7 +131,7 @@ def _explain_shapes(input: Tensor, weight: Tensor) -> None:
 
 def _check_dtypes(input: Tensor, weight: Tensor, bias: Tensor) -> None:
     """Raise an error for mixed dtypes, unless an override (such as autocast) will handle the call."""
-    if overriding.wanted((input, weight, bias)):
+    if overriding.should_offer((input, weight, bias)):
         return
     for name, tensor, reference in (("mat1", input, weight), ("self", bias, input)):
         if tensor.dtype is not reference.dtype:

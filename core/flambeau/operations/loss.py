@@ -11,7 +11,7 @@ from ..engine.calls.dispatch import common_shape, require_constant
 from ..engine.calls.facts import Autocast, Kind, Order, declare
 from ..engine.calls.node_names import become, merge_nodes, step
 from ..engine.calls.op import formula, op
-from ..engine.calls.overriding import wanted
+from ..engine.calls.overriding import should_offer
 from ..engine.calls.tables import PUBLIC
 from ..engine.tape.engine import key_of_edge, shape_of
 from ..engine.tape.node import rename_node
@@ -247,7 +247,7 @@ _bce_with_logits = op(
 def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = "mean") -> Tensor:
     """Compute the cross entropy of predicted and true probabilities; logarithms are clamped to at least -100."""
     check_reduction(reduction)
-    if input.dtype is not target.dtype and not wanted((input, target)):
+    if input.dtype is not target.dtype and not should_offer((input, target)):
         raise RuntimeError(f"Found dtype {target.dtype.legacy_name} but expected {input.dtype.legacy_name}")
     if weight is not None:
         require_constant("binary_cross_entropy", weight=weight)

@@ -15,7 +15,7 @@ from ..engine.calls.dispatch import require_constant, require_dtype
 from ..engine.calls.facts import Autocast, Kind, Order, declare
 from ..engine.calls.node_names import merge_nodes
 from ..engine.calls.op import formula, op
-from ..engine.calls.overriding import wanted
+from ..engine.calls.overriding import should_offer
 from ..engine.calls.tables import PUBLIC
 from ..engine.devices.devices import DispatchKey
 from ..engine.tape.fast_path import FAST
@@ -184,7 +184,7 @@ def _check_dtypes(input: Tensor, *parameters: Tensor | None) -> None:
     else:
         return
     other_dtypes = [parameter.dtype for parameter in parameters if parameter is not None and parameter._key is not input._key]
-    if wanted((input, *parameters)) or (input.dtype in dtypes.HALF and {*other_dtypes} <= {input.dtype, dtypes.float32}):
+    if should_offer((input, *parameters)) or (input.dtype in dtypes.HALF and {*other_dtypes} <= {input.dtype, dtypes.float32}):
         return
     if all(dtype is input.dtype for dtype in other_dtypes):  # the keys differ only by device
         return

@@ -115,7 +115,7 @@ def lstm_layer(gates: Tensor, h: Tensor, c: Tensor, weight: Tensor, reverse: boo
 def _check_dtypes(gates: Tensor, **tensors: Tensor) -> None:
     for name, tensor in tensors.items():
         # an override such as autocast may cast them
-        if tensor.dtype is not gates.dtype and not overriding.wanted((gates, tensor)):
+        if tensor.dtype is not gates.dtype and not overriding.should_offer((gates, tensor)):
             raise RuntimeError(
                 f"Input and {name} tensors are not the same dtype, found input tensor with {gates.dtype} and "
                 f"{name} tensor with {tensor.dtype}"

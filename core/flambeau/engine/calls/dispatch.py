@@ -85,7 +85,7 @@ def _handlers_after(handle: Callable[..., Any]) -> list[Handler]:
 
 
 def is_overridden(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any) -> bool:
-    return overriding.wanted(tensors, out, op.name)
+    return overriding.should_offer(tensors, out, op.name)
 
 
 def call_override(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any) -> Any:

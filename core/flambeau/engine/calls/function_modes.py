@@ -96,7 +96,7 @@ class OfferedProperty:
 def _offer(public: Any, name: str, compute: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Offer a call to overrides; without any, compute it."""
     relevant = overriding.relevant([*args, *kwargs.values()])
-    if not overriding.wanted(relevant, name=name):
+    if not overriding.should_offer(relevant, name=name):
         return compute(*args, **kwargs)
     offered = ForOuterModes(public, name, compute) if len(open_modes.get()) > 1 else public
     return overriding.handle_torch_function(offered, relevant, *args, **kwargs)

@@ -44,7 +44,7 @@ def in_place(name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
             raise TypeError(f"{name}_() got an unexpected keyword argument 'out'")
         if not FAST or kwargs or not overriding.DIRECT.issuperset(map(type, args)):  # there may be an override
             values = overriding.relevant([self, *args, *kwargs.values()])
-            if overriding.wanted(values, name=method.__name__):
+            if overriding.should_offer(values, name=method.__name__):
                 return overriding.handle_torch_function(method, values, self, *args, **kwargs)  # type: ignore[no-any-return]  # an override may return anything
         check_writable(self)
         before, first = snapshot(self), next_seq()

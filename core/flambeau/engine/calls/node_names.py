@@ -31,7 +31,7 @@ Rule = Callable[..., Any]  # takes `(node, F, g, unpack)` and returns the gradie
 
 
 def step(
-    whole: Node,
+    original: Node,
     name: str,
     position: float,
     edges: tuple[Any, ...],
@@ -41,28 +41,28 @@ def step(
     *,
     takes_saved: bool = False,
 ) -> Node:
-    """Create one of the nodes that `whole` is decomposed into, except the last.
+    """Create one of the nodes that `original` is decomposed into, except the last.
 
     Nodes that run later in backward have a greater `position`.
-    With `takes_saved`, the step takes over the saved tensors of `whole` and releases them.
+    With `takes_saved`, the step takes over the saved tensors of `original` and releases them.
     """
-    cls = _by_rule(type(whole) if takes_saved else Node)  # type: ignore[arg-type]  # classes are hashable
+    cls = _by_rule(type(original) if takes_saved else Node)  # type: ignore[arg-type]  # classes are hashable
     node: Node = object.__new__(_named(cls, name))  # type: ignore[arg-type]  # classes are hashable
     if takes_saved:
-        _copy_saved(whole, node)
-        whole.saves = ()
-    node.seq = whole.seq - position / 8  # between the nodes recorded before `whole`, and `whole`
+        _copy_saved(original, node)
+        original.saves = ()
+    node.seq = original.seq - position / 8  # between the nodes recorded before `original`, and `original`
     node.edges, node.dispatch_key, node.shape, node.hooks, node.outputs = edges, key, shape, None, None
-    node.trace, node.parent = whole.trace, whole.parent
+    node.trace, node.parent = original.trace, original.parent
     node.__dict__["rule"] = rule
     return node
 
 
-def become(whole: Node, name: str, edges: tuple[Any, ...], rule: Rule) -> None:
+def become(original: Node, name: str, edges: tuple[Any, ...], rule: Rule) -> None:
     """Turn the decomposed node itself into the last of its steps, which runs first in backward."""
-    whole.__class__ = _named(_by_rule(type(whole)), name)  # type: ignore[arg-type]  # classes are hashable
-    whole.edges = edges
-    whole.__dict__["rule"] = rule
+    original.__class__ = _named(_by_rule(type(original)), name)  # type: ignore[arg-type]  # classes are hashable
+    original.edges = edges
+    original.__dict__["rule"] = rule
 
 
 def _apply_rule(self: Node, F: Any, g: Any, unpack: Callable[[Any, Node], Any], edges: Any = None) -> Any:

@@ -255,7 +255,7 @@ def recover(error: Exception, record: Operation, tensors: tuple[Any, ...], param
     """
     not_looked_up = type(error) is KeyError and error.args == (record.name,)
     backend = next(tensor for tensor in tensors if tensor is not None)._key.backend
-    if not (not_looked_up or overriding.may_matter(params)) and not isinstance(error, backend.arithmetic_errors):
+    if not (not_looked_up or overriding.has_tensor_parameter(params)) and not isinstance(error, backend.arithmetic_errors):
         explain(error, record, tensors, params)
     if not_looked_up and record.promote == "float":
         _cache_integer_kernel(record, tensors)

@@ -9,10 +9,10 @@ from ..tape.fast_path import FAST
 from ..tensors.tensor import Tensor, wrap
 from ..values.scalars import converted, is_library_scalar, too_large
 
-__all__ = ["Foreign", "as_operand", "can_operate", "constant", "filler", "no_tensor", "original"]
+__all__ = ["UnconvertedOperand", "as_operand", "can_operate", "constant", "filler", "no_tensor", "original"]
 
 
-class Foreign:
+class UnconvertedOperand:
     """Wraps an operand that is neither a plain tensor nor a number that fits the other operand's dtype."""
 
     __slots__ = ("value",)
@@ -22,21 +22,21 @@ class Foreign:
         self.value: Final = value
 
 
-def as_operand(value: Any, beside: Any) -> Any:
-    """Convert a scalar to a 0-d tensor with the other operand's dispatch key if its dtype fits, else to `Foreign`."""
-    if type(beside) in FAST and type(value) in beside._key.constant_types:
+def as_operand(value: Any, other: Any) -> Any:
+    """Convert a scalar to a 0-d tensor with the other operand's dispatch key if its dtype fits, else to `UnconvertedOperand`."""
+    if type(other) in FAST and type(value) in other._key.constant_types:
         try:
-            return constant(value, beside._key)
+            return constant(value, other._key)
         except OverflowError:
-            return Foreign(value)
+            return UnconvertedOperand(value)
     number = value.item() if is_library_scalar(value) else value
     # `item` of a NumPy long double returns a long double.
-    return Foreign(value) if type(number) is type(value) else as_operand(number, beside)
+    return UnconvertedOperand(value) if type(number) is type(value) else as_operand(number, other)
 
 
 def original(operand: Any) -> Any:
     """The value that `as_operand` was called with."""
-    return operand.value if type(operand) is Foreign else operand
+    return operand.value if type(operand) is UnconvertedOperand else operand
 
 
 def no_tensor(operator: str, value: Any) -> TypeError:

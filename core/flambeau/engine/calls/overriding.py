@@ -125,7 +125,7 @@ def _overrides(owner: Any) -> bool:
     return method is not None and getattr(method, "__func__", method) is not _disabled_torch_function_impl
 
 
-def wanted(values: Iterable[Any], out: Any = None, name: str | None = None, by: Callable[[Any], bool] = overriding) -> bool:
+def should_offer(values: Iterable[Any], out: Any = None, name: str | None = None, by: Callable[[Any], bool] = overriding) -> bool:
     """Whether to offer a call of operation `name`: a mode is active, or `by(value)` is true for `out` or one of `values`."""
     current = _redispatched.get()
     if current is not None:
@@ -154,14 +154,14 @@ def may_override(values: Iterable[Any]) -> bool:
     return not disabled.get() and _redispatched.get() is None and any(map(overriding, relevant(values)))
 
 
-def may_matter(params: Iterable[Any]) -> bool:
+def has_tensor_parameter(params: Iterable[Any]) -> bool:
     """Whether a non-tensor parameter was given a tensor, or a type that overrides calls. Called after a call has failed."""
     return any(isinstance(param, Tensor) or overriding(param) for param in relevant(params))
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     """Whether any argument (which may be a class) has its own `__torch_function__`, or a mode is active."""
-    return wanted(relevant_args, by=_has_override)
+    return should_offer(relevant_args, by=_has_override)
 
 
 def is_tensor_like(value: Any) -> bool:
@@ -496,7 +496,7 @@ def offer_function(
     """Offer a call of a `public` function, implemented by `body`, to overrides; without overrides, call `compute`."""
     options = kwargs if out is None else {**kwargs, "out": out}
     values = [] if public.__name__ in _TAKE_ANY_DATA else relevant([*args, *options.values()])
-    if not wanted(values, name=public.__name__):
+    if not should_offer(values, name=public.__name__):
         if state.dispatching and any(type(value) in DISPATCHING for value in values):
             return hooks.compute_on_wrappers(public.__name__, compute, args, options)
         _cache_ordinary_types(args)

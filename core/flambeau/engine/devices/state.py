@@ -37,7 +37,7 @@ class State:
         self.checks_nan: bool = True  # whether anomaly mode looks for NaN in gradients
         self.guarded_devices: bool = False  # whether some backend requires a device to be the current one while it computes
         self.dispatching: bool = False  # whether a tensor subclass with a `__torch_dispatch__` exists
-        self.on_tensors: bool = False  # whether graphs of wrapper subclasses may exist, whose rules take Tensors instead of arrays
+        self.on_tensors: bool = False  # whether graphs of wrapper subclasses may exist, whose rules take Tensors, not arrays
         # whether leaves may have hooks: a backward pass then tracks when each leaf's gradient is complete
         self.leaf_hooks: bool = False
 

@@ -96,7 +96,7 @@ def sparse_coo_tensor(
         raise RuntimeError(
             f"values has incorrect size, expected {[indices.shape[1], *size[len(indices) :]]}, got {list(values.shape)}"
         )
-    if invariants.wanted(check_invariants):
+    if invariants.should_check(check_invariants):
         invariants.check_coo(indices, values, size, is_coalesced is True)
     result = build("sparse_coo", [indices], values, size, coalesced=bool(is_coalesced) or indices.shape[1] == 0)
     return _finished(result, requires_grad)
@@ -165,7 +165,7 @@ def sparse_compressed_tensor(
     if size is None:
         size = _least_size(name, compressed, plain, values)
     size = tuple(size)
-    if invariants.wanted(check_invariants):
+    if invariants.should_check(check_invariants):
         invariants.check_compressed(name, compressed, plain, values, size)
     result = build(name, [compressed, plain], values, size)
     return _finished(result, requires_grad)

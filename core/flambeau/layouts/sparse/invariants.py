@@ -10,12 +10,12 @@ import flambeau as torch
 
 from ...engine.tensors.tensor import Tensor
 
-__all__ = ["check_compressed", "check_coo", "check_parts", "check_sparse_tensor_invariants", "wanted"]
+__all__ = ["check_compressed", "check_coo", "check_parts", "check_sparse_tensor_invariants", "should_check"]
 
 _enabled = False
 
 
-def wanted(asked: bool | None) -> bool:
+def should_check(asked: bool | None) -> bool:
     """Whether to check the indices of a new tensor: `asked`, or the global setting if it is None."""
     return _enabled if asked is None else asked
 

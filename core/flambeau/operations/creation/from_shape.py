@@ -116,7 +116,7 @@ def _open_to_modes(
             shape = plain_shape(args)
             if shape is not None:
                 return default_factory(dispatch_key(dtypes.get_default_dtype()), shape)
-        if not FAST and overriding.wanted((), name=name):
+        if not FAST and overriding.should_offer((), name=name):
             return overriding.handle_torch_function(create, (), *args, **kwargs)
         if kwargs and "size" in kwargs:
             args = (*args, kwargs.pop("size"))

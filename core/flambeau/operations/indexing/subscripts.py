@@ -290,7 +290,7 @@ def _is_ordinary(index: Any) -> bool:
 
 
 def _getitem_method(self: Tensor, index: Any) -> Tensor:
-    if type(self) not in FAST and overriding.wanted((self,), name="__getitem__"):
+    if type(self) not in FAST and overriding.should_offer((self,), name="__getitem__"):
         return overriding.handle_torch_function(Tensor.__getitem__, (self,), self, index)  # type: ignore[no-any-return]  # an override may return anything
     if not self._array.ndim and type(index) is int and index == 0:
         return self.item()  # a number, as for `loss.data[0]` in PyTorch 0.2
@@ -348,7 +348,7 @@ def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
 
     if type(self) not in FAST or type(value) not in DIRECT or not _is_ordinary(index):
         relevant = overriding.relevant((self, index, value))
-        if overriding.wanted(relevant, name="__setitem__"):
+        if overriding.should_offer(relevant, name="__setitem__"):
             overriding.handle_torch_function(Tensor.__setitem__, relevant, self, index, value)
             return
     raw, advanced, _ = raw_index(self, index)

@@ -140,3 +140,20 @@ def test_memory_that_grows_stays_shared():
     tail.resize_(20)
     tail.fill_(7)
     assert base.tolist() == [0, 1, 7, 7, 7, 7, 7, 7] and tail.data_ptr() == base.data_ptr() + 2 * base.element_size()
+
+
+PARTS = {
+    "tensor_split": lambda x: torch.tensor_split(x, 2),
+    "vsplit": lambda x: torch.vsplit(x, 2),
+    "unsafe_split": lambda x: torch.unsafe_split(x, 2),
+    "unsafe_chunk": lambda x: torch.unsafe_chunk(x, 2),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_parts_that_may_be_written_to(name: str) -> None:
+    leaf = torch.arange(8.0).reshape(4, 2).requires_grad_()
+    part = PARTS[name](leaf * 1)[0]
+    part.mul_(2)
+    part.sum().backward()
+    assert leaf.grad is not None and leaf.grad.tolist() == [[2, 2], [2, 2], [0, 0], [0, 0]]

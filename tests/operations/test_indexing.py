@@ -268,3 +268,9 @@ def test_index_put_with_none(name, accumulate):
     else:
         expected[key] = values.numpy()
     np.testing.assert_array_equal(result.numpy(), expected)
+
+
+def test_assignment_to_everything_drops_leading_ones():
+    x = torch.zeros(2)
+    x[()] = torch.ones(1, 2)
+    assert x.tolist() == [1, 1]

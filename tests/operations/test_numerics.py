@@ -411,3 +411,11 @@ def test_evenly_spaced_numbers_may_be_none_or_one(dtype: torch.dtype) -> None:
         empty = torch.linspace(start, end, 0, dtype=dtype)
         assert empty.shape == (0,) and empty.dtype is dtype
     assert torch.linspace(5, 9, 1, dtype=dtype).tolist() == [5]
+
+
+def test_histc_refuses_ranges_that_are_not_finite():
+    for values in ([1.0, math.nan], [1.0, math.inf]):
+        with pytest.raises(RuntimeError, match="is not finite"):
+            torch.histc(torch.tensor(values), 3)
+    with pytest.raises(RuntimeError, match="bins must be > 0, but got 0"):
+        torch.histc(torch.ones(2), 0)

@@ -422,7 +422,7 @@ def _takes_slices(index: tuple[Any, ...]) -> bool:
     for item in index[:-1]:
         if type(item) is not slice or item != _WHOLE:
             return False
-    return type(index[-1]) is np.ndarray and index[-1].dtype.kind != "b"
+    return bool(index) and type(index[-1]) is np.ndarray and index[-1].dtype.kind != "b"
 
 
 @kernel

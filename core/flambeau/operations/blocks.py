@@ -127,13 +127,18 @@ def tensor_split(
             *(min(max(index + length if index < 0 else index, 0), length) for index in map(as_python, indices_or_sections)),
             length,
         ]
-        return tuple(input.narrow(dim, start, max(end - start, 0)) for start, end in itertools.pairwise(bounds))
+        return _narrow_parts(input, bounds, dim)
     count = (
         indices_or_sections if type(indices_or_sections) is int else whole_numbers("indices_or_sections", indices_or_sections)[0]
     )
     if count <= 0:
         raise RuntimeError(f"number of sections must be larger than 0, got {count}")
-    return split(input, [length // count + (i < length % count) for i in range(count)], dim)
+    return _narrow_parts(input, [i * (length // count) + min(i, length % count) for i in range(count + 1)], dim)
+
+
+def _narrow_parts(input: Tensor, bounds: Sequence[int], dim: int) -> tuple[Tensor, ...]:
+    """Return separate views between successive bounds, which may be written to, unlike the parts of `split`."""
+    return tuple(input.narrow(dim, start, max(stop - start, 0)) for start, stop in itertools.pairwise(bounds))
 
 
 def _split_evenly(name: str, input: Tensor, indices_or_sections: Any, dim: int) -> Any:
@@ -188,8 +193,8 @@ def hsplit(input: Tensor, *args: Any, indices: Any = None, sections: Any = None)
 
 @composite(grad_fn="UnsafeSplitBackward0", kind=Kind.VIEW)
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> Any:
-    """Return the result of `chunk`; PyTorch does not check that these parts are not written to."""
-    return input.chunk(chunks, dim)
+    """Split `dim` into parts as `chunk`, which may be written to."""
+    return _writable(input, input.chunk(chunks, dim), dim)
 
 
 @composite(
@@ -198,8 +203,13 @@ def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> Any:
     schema="unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]",
 )
 def unsafe_split(input: Tensor, split_size: Dims, dim: int = 0) -> Any:
-    """Return the result of `split`; PyTorch does not check that these parts are not written to."""
-    return split(input, split_size, dim)
+    """Split `dim` into parts as `split`, which may be written to."""
+    return _writable(input, split(input, split_size, dim), dim)
+
+
+def _writable(input: Tensor, parts: Sequence[Tensor], dim: int) -> tuple[Tensor, ...]:
+    """Return separate views of the sizes of `parts`."""
+    return _narrow_parts(input, [0, *itertools.accumulate(part.shape[dim] for part in parts)], dim)
 
 
 # --- grids --------------------------------------------------------------------------------------------------------

@@ -178,6 +178,10 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     of_data = min == max == 0 and flat.numel() > 0
     if of_data:
         min, max = float(flat.min()), float(flat.max())
+    if not (math.isfinite(min) and math.isfinite(max)):
+        raise RuntimeError(f"torch.histc: range of [{min:g}, {max:g}] is not finite")
+    if bins <= 0:
+        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
     if min == max:
         min, max = min - 1, max + 1
     if min > max:

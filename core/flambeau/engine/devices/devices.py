@@ -229,7 +229,7 @@ _SCALARS_THAT_FIT = {
     FLOATING: frozenset({bool, int, float}),
     COMPLEX: frozenset({bool, int, float, complex}),
 }
-_NONE: frozenset[type] = frozenset()  # for half precision: operations do not always round scalars to the tensor's dtype
+_NO_TYPES: frozenset[type] = frozenset()  # for half precision: operations do not always round scalars to the tensor's dtype
 
 
 class DispatchKey(dict[str, tuple[Callable[..., Any], Any]]):
@@ -277,7 +277,7 @@ class DispatchKey(dict[str, tuple[Callable[..., Any], Any]]):
         self.array_type: type = backend.array_type
         self.raw_dtype: Final = backend.dtypes[dtype]
         self.scalars: frozenset[type] = _SCALARS_THAT_FIT[dtype.category]
-        self.constant_types: frozenset[type] = _NONE if dtype in HALF else self.scalars
+        self.constant_types: frozenset[type] = _NO_TYPES if dtype in HALF else self.scalars
         self.constants: dict[Any, Any] = {}
         self.F = kernels or kernels_of(self)
         self.table: dict[str, tuple[Callable[..., Any], Any]] = {}  # a copy of the entries, as lookup in a plain dict is faster
@@ -342,7 +342,7 @@ def kernels_of(key: DispatchKey) -> Kernels:
 
 cached_keys: dict[tuple[dtype, str, int | None], DispatchKey] = {}
 _keys_of_selected: dict[dtype, DispatchKey] = {}  # keys on the default device, if the selected backend has only one device
-_places: dict[tuple[str, int | None], device] = {}
+_devices: dict[tuple[str, int | None], device] = {}
 
 
 def dispatch_key(dtype: dtype, place: device | None = None) -> DispatchKey:
@@ -357,14 +357,14 @@ def dispatch_key(dtype: dtype, place: device | None = None) -> DispatchKey:
     key = cached_keys.get((dtype, place.type, place.index))
     if key is None:
         dtype = as_dtype(dtype)
-        exact = canonical(place)
-        key = cached_keys.get((dtype, exact.type, exact.index))
+        canonical_device = canonical(place)
+        key = cached_keys.get((dtype, canonical_device.type, canonical_device.index))
         if key is None:
-            exact = _places.setdefault(
-                (exact.type, exact.index), exact
+            canonical_device = _devices.setdefault(
+                (canonical_device.type, canonical_device.index), canonical_device
             )  # one object per device, so that devices can be compared by identity
-            key = DispatchKey(dtype, exact, backends.for_device_type(exact.type))
-            cached_keys[dtype, exact.type, exact.index] = key
+            key = DispatchKey(dtype, canonical_device, backends.for_device_type(canonical_device.type))
+            cached_keys[dtype, canonical_device.type, canonical_device.index] = key
         if place.type in ("cpu", "meta") or place.index is not None:  # else it is the current one
             cached_keys[dtype, place.type, place.index] = key
     return key

@@ -24,10 +24,10 @@ __all__ = [
     "reinterpret",
 ]
 
-_OF_DTYPE = frozenset(
+_SAMPLERS_OF_DTYPE = frozenset(
     {"bernoulli", "cauchy", "exponential", "geometric", "integers", "log_normal", "normal", "permutation", "uniform"}
 )
-_OF_ARRAYS = frozenset({"binomial", "dirichlet", "gamma", "multinomial", "poisson"})
+_SAMPLERS_OF_ARRAYS = frozenset({"binomial", "dirichlet", "gamma", "multinomial", "poisson"})
 
 
 class HostGenerator:
@@ -41,7 +41,11 @@ class HostGenerator:
 
     def __getattr__(self, name: str) -> Any:
         attribute = getattr(self._stream, name)  # a sampling method, or an attribute such as the seed
-        return self._sampler(attribute, name in _OF_DTYPE) if name in _OF_DTYPE or name in _OF_ARRAYS else attribute
+        return (
+            self._sampler(attribute, name in _SAMPLERS_OF_DTYPE)
+            if name in _SAMPLERS_OF_DTYPE or name in _SAMPLERS_OF_ARRAYS
+            else attribute
+        )
 
     def _sampler(self, draw: Callable[..., Any], takes_dtype: bool) -> Callable[..., Any]:
         backend = self._backend

@@ -150,12 +150,12 @@ ALL: Final = (
 )  # fmt: skip
 BY_NAME: Final = {d.name: d for d in (*ALL, *FLOAT8, complex32)}
 HALF: Final = frozenset({float16, bfloat16})
-OF_PYTHON: Final[dict[object, dtype]] = {bool: bool_, int: int64, float: float64, complex: complex128}  # accepted as dtypes
+_PYTHON_TYPES: Final[dict[object, dtype]] = {bool: bool_, int: int64, float: float64, complex: complex128}  # accepted as dtypes
 
 
 def as_dtype(value: object) -> dtype:
     """Convert `value` to a dtype; the Python types `bool`, `int`, `float` and `complex` are accepted."""
-    result = OF_PYTHON.get(value, value)
+    result = _PYTHON_TYPES.get(value, value)
     if not isinstance(result, dtype):
         raise TypeError(f"argument 'dtype' must be torch.dtype, not {type(value).__name__}")
     return result

@@ -7,7 +7,7 @@ from typing import Any
 import flambeau as torch
 
 from ...engine.tensors.tensor import Tensor
-from .tensors import Nested, NestedTensor, StridedNestedTensor, implements, lengths_of
+from .tensors import NestedTensor, StridedNestedTensor, implements, lengths_of
 
 __all__ = ["from_padded", "on_padded", "to_padded"]
 
@@ -68,9 +68,3 @@ def from_padded(padded: Tensor, like: NestedTensor, ragged_idx: int) -> NestedTe
 def on_padded(function: Any, input: NestedTensor, padding: float) -> NestedTensor:
     """Apply a function to the padded items, and remove the padding from its result."""
     return from_padded(function(to_padded(input, padding)), input, input._ragged_idx)
-
-
-def check_without_holes(name: str, input: Nested) -> None:
-    """Raise RuntimeError for a nested tensor with gaps between its items (`lengths`)."""
-    if isinstance(input, NestedTensor) and input._lengths is not None:
-        raise RuntimeError(f"{name}: not supported for non-contiguous nested tensors with holes")

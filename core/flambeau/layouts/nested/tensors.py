@@ -382,12 +382,12 @@ class NestedTensor(Nested):
         return tuple(self._values.narrow(dim, start, length) for start, length in zip(starts[:-1], lengths, strict=True))
 
     def _get_max_seqlen(self) -> int:
-        return self._extreme("max_seqlen", torch.max)
+        return self._cached_seqlen("max_seqlen", torch.max)
 
     def _get_min_seqlen(self) -> int:
-        return self._extreme("min_seqlen", torch.min)
+        return self._cached_seqlen("min_seqlen", torch.min)
 
-    def _extreme(self, name: str, function: Callable[[Tensor], Tensor]) -> int:
+    def _cached_seqlen(self, name: str, function: Callable[[Tensor], Tensor]) -> int:
         if self._metadata_cache.get(name) is None:
             self._metadata_cache[name] = int(function(lengths_of(self)))
         return int(self._metadata_cache[name])

@@ -150,7 +150,7 @@ def dense_dim(self: Tensor) -> int:
 
 
 def sparse_resize_(self: Tensor, size: Sequence[int], sparse_dim: int, dense_dim: int) -> Tensor:
-    """Change the shape of a COO tensor, in-place, to one that contains all of its indices."""
+    """Change the shape of a COO tensor in-place; all of its indices must be inside of the new shape."""
     return _tensor("sparse_resize_", self, size, sparse_dim, dense_dim)
 
 

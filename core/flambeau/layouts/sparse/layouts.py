@@ -418,7 +418,7 @@ def sparse_mask(self: Tensor, mask: Any) -> Any:
 
 @implements()
 def sparse_resize_(self: Any, size: Sequence[int], sparse_dim: int, dense_dim: int) -> Any:
-    """Change the shape of a COO tensor, in-place, to one that contains all of its indices."""
+    """Change the shape of a COO tensor in-place; all of its indices must be inside of the new shape."""
     _require(self, "sparse_resize_", "coordinate", "sparse_coo")
     array = self._array
     if len(size) != sparse_dim + dense_dim:

@@ -1,4 +1,4 @@
-"""2:4 sparsity, which only CUDA kernels support: the functions raise when called."""
+"""2:4 sparsity, for which flambeau has no kernels: all functions and constructors raise RuntimeError."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ class SparseTensor(Tensor):
     __slots__ = ()
     _array: SparseArray
     locals().update({name: vars(Tensor)[name] for name in _NEED_NO_ELEMENTS})  # Tensor's own
-    _has_hooks = True  # the engine then accumulates a leaf's gradient in its general path
+    _has_hooks = True  # so that the engine accumulates gradients of leaves in `finish_leaf`, which handles all layouts
     text: ClassVar[Callable[[Any], str]]  # set by the module `text`
 
     @property
@@ -287,7 +287,11 @@ class _Build(Function):
 
 
 class _ToDense(Function):
-    """All elements of a sparse tensor.  Its gradient has the same indices if `masked`, else those of nonzeros; dense for None."""
+    """All elements of a sparse tensor.
+
+    The tensor's gradient is sparse with the same indices if `masked` is True, sparse with the incoming gradient's nonzeros if
+    False, and dense if None.
+    """
 
     @staticmethod
     def forward(ctx: Any, input: SparseTensor, masked: bool | None) -> Tensor:
@@ -323,7 +327,7 @@ def build(layout: str, parts: Sequence[Tensor], values: Tensor, shape: Sequence[
 
 
 def to_dense(input: SparseTensor, masked: bool | None = True) -> Tensor:
-    """Convert a sparse tensor to dense.  Its gradient has the same indices if `masked`, any if not; None: it is dense."""
+    """Convert a sparse tensor to dense; for `masked`, see `_ToDense`."""
     if input._requires_grad and torch.is_grad_enabled():
         return _ToDense.apply(input, masked)  # type: ignore[no-any-return]  # `apply` returns Any
     return scatter(wrap(input._array.values, input._key), input._array)

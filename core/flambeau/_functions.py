@@ -1,6 +1,6 @@
-"""Where each function of the namespace is written: its record, or its definition.
+"""Imports of each function of `torch` from the module that defines it.
 
-Editors read this file; nothing imports it.
+Editors read this file to find definitions; nothing imports it.
 
 Written by `python -m flambeau.cli.stubs`.
 """

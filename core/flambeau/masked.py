@@ -21,7 +21,7 @@ from .engine.tensors.tensor import Tensor
 from .engine.values import dtypes
 from .operations.creation.from_data import as_tensor
 from .operations.linalg.norms import vector_norm
-from .operations.pointwise import logaddexp as of_all_elements
+from .operations.pointwise import logaddexp as unmasked_logaddexp
 
 __all__ = [
     "MaskedTensor", "amax", "amin", "argmax", "argmin", "as_masked_tensor", "cumprod", "cumsum", "is_masked_tensor",
@@ -35,14 +35,14 @@ Dims = int | tuple[int, ...] | None
 # --- the functions ------------------------------------------------------------------------------------------------
 
 
-def _full(input: Tensor, mask: Tensor) -> Tensor:
+def _expand_mask(input: Tensor, mask: Tensor) -> Tensor:
     """Return the mask as bool, expanded to the shape of `input`."""
     if mask.ndim > input.ndim:
         raise IndexError("_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)")
     return mask.bool().expand(input.shape)
 
 
-def _counted(input: Tensor, mask: Tensor | None, fill: complex) -> Tensor:
+def _fill_masked(input: Tensor, mask: Tensor | None, fill: complex) -> Tensor:
     """Replace elements where the mask is False by `fill`; for an integer dtype an infinite `fill` is the dtype's limit."""
     dtype = input.dtype
     if mask is None:
@@ -52,10 +52,10 @@ def _counted(input: Tensor, mask: Tensor | None, fill: complex) -> Tensor:
             raise NotImplementedError("masked maximum and minimum do not support torch.bool")
         limits = dtypes.iinfo(dtype)
         fill = limits.max if fill > 0 else limits.min
-    return input.where(_full(input, mask), input.new_tensor(fill))
+    return input.where(_expand_mask(input, mask), input.new_tensor(fill))
 
 
-def _dims(input: Tensor, dim: Dims) -> tuple[int, ...]:
+def _sorted_dims(input: Tensor, dim: Dims) -> tuple[int, ...]:
     """Return the dimensions `dim` (None for all) as non-negative numbers in ascending order."""
     if dim is None or dim == ():
         return tuple(range(input.ndim))
@@ -69,13 +69,13 @@ def _dims(input: Tensor, dim: Dims) -> tuple[int, ...]:
     return tuple(sorted(dims))
 
 
-def _count(input: Tensor, mask: Tensor | None, dim: Dims, keepdim: bool) -> Tensor:
+def _count_unmasked(input: Tensor, mask: Tensor | None, dim: Dims, keepdim: bool) -> Tensor:
     if mask is None:
-        return input.new_ones(input.shape, dtype=dtypes.bool_).sum(_dims(input, dim), keepdim)
-    return _full(input, mask).sum(dim, keepdim)
+        return input.new_ones(input.shape, dtype=dtypes.bool_).sum(_sorted_dims(input, dim), keepdim)
+    return _expand_mask(input, mask).sum(dim, keepdim)
 
 
-def _masked(function: Callable[..., Tensor]) -> Callable[..., Any]:
+def _accept_masked_tensor(function: Callable[..., Tensor]) -> Callable[..., Any]:
     """Decorate a function of a tensor and a mask so that it also accepts a MaskedTensor, and then returns one."""
 
     @functools.wraps(function)
@@ -87,31 +87,31 @@ def _masked(function: Callable[..., Tensor]) -> Callable[..., Any]:
         if result.shape == mask.shape:
             return MaskedTensor(result, mask)
         options = {key: kwargs.get(key) for key in ("dim", "keepdim") if key in kwargs}
-        dims = _dims(mask, options.get("dim", next((arg for arg in args if isinstance(arg, (int, tuple, list))), None)))
+        dims = _sorted_dims(mask, options.get("dim", next((arg for arg in args if isinstance(arg, (int, tuple, list))), None)))
         counted = mask.sum(dims, bool(options.get("keepdim", False))) > 0
         return MaskedTensor(result, counted.reshape(result.shape))
 
     return wrapped
 
 
-@_masked
+@_accept_masked_tensor
 def sum(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """Compute the sum of the elements where `mask` is True."""
-    return _counted(input, mask, 0).sum(_dims(input, dim), bool(keepdim), dtype=dtype)
+    return _fill_masked(input, mask, 0).sum(_sorted_dims(input, dim), bool(keepdim), dtype=dtype)
 
 
-@_masked
+@_accept_masked_tensor
 def prod(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """Compute the product of the elements where `mask` is True."""
     if dtype is None:
         dtype = input.dtype if input.dtype.category >= dtypes.FLOATING else dtypes.int64
-    product = _counted(input, mask, 1).to(dtype)
-    for d in reversed(_dims(input, dim)):
+    product = _fill_masked(input, mask, 1).to(dtype)
+    for d in reversed(_sorted_dims(input, dim)):
         product = product.prod(d, bool(keepdim))
     return product
 
 
-@_masked
+@_accept_masked_tensor
 def mean(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """Compute the mean of the elements where `mask` is True."""
     dtype = input.dtype if dtype is None else dtype
@@ -120,38 +120,38 @@ def mean(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any =
             f"mean(): Could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: {dtype}"
         )
     total = sum(input, dim, keepdim=keepdim, dtype=dtype, mask=mask)
-    return total / _count(input, mask, dim, bool(keepdim))  # type: ignore[no-any-return]  # a number or a Tensor
+    return total / _count_unmasked(input, mask, dim, bool(keepdim))  # type: ignore[no-any-return]  # a number or a Tensor
 
 
-@_masked
+@_accept_masked_tensor
 def amax(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """Return the largest element where `mask` is True."""
-    return _counted(input, mask, -math.inf).amax(_dims(input, dim), bool(keepdim)).to(dtype or input.dtype)
+    return _fill_masked(input, mask, -math.inf).amax(_sorted_dims(input, dim), bool(keepdim)).to(dtype or input.dtype)
 
 
-@_masked
+@_accept_masked_tensor
 def amin(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """Return the smallest element where `mask` is True."""
-    return _counted(input, mask, math.inf).amin(_dims(input, dim), bool(keepdim)).to(dtype or input.dtype)
+    return _fill_masked(input, mask, math.inf).amin(_sorted_dims(input, dim), bool(keepdim)).to(dtype or input.dtype)
 
 
-@_masked
+@_accept_masked_tensor
 def argmax(
     input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
 ) -> Tensor:
     """Return the index of the largest element where `mask` is True, in the dtype of the input."""
-    return _counted(input, mask, -math.inf).argmax(dim, bool(keepdim)).to(dtype or input.dtype)
+    return _fill_masked(input, mask, -math.inf).argmax(dim, bool(keepdim)).to(dtype or input.dtype)
 
 
-@_masked
+@_accept_masked_tensor
 def argmin(
     input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
 ) -> Tensor:
     """Return the index of the smallest element where `mask` is True, in the dtype of the input."""
-    return _counted(input, mask, math.inf).argmin(dim, bool(keepdim)).to(dtype or input.dtype)
+    return _fill_masked(input, mask, math.inf).argmin(dim, bool(keepdim)).to(dtype or input.dtype)
 
 
-@_masked
+@_accept_masked_tensor
 def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """Compute the median of the elements where `mask` is True; for an even number, the lower one of the middle two.
 
@@ -159,7 +159,7 @@ def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: Any = 
         ValueError: the mask of a slice is all False, and the dtype is an integer dtype, which has no NaN for the result.
     """
     values = input if input.is_floating_point() else input.float()
-    result: Tensor = _counted(values, mask, math.nan).nanmedian(_dims(input, dim)[0], keepdim).values
+    result: Tensor = _fill_masked(values, mask, math.nan).nanmedian(_sorted_dims(input, dim)[0], keepdim).values
     if values is input:
         return result
     if bool(result.isnan().any()):
@@ -167,14 +167,14 @@ def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: Any = 
     return result.to(dtype or input.dtype)
 
 
-@_masked
+@_accept_masked_tensor
 def logsumexp(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """Compute `log(sum(exp(x)))` of the elements where `mask` is True."""
     nothing = complex(-math.inf) if input.is_complex() else -math.inf
-    return _counted(input, mask, nothing).logsumexp(_dims(input, dim), keepdim).to(dtype or input.dtype)
+    return _fill_masked(input, mask, nothing).logsumexp(_sorted_dims(input, dim), keepdim).to(dtype or input.dtype)
 
 
-@_masked
+@_accept_masked_tensor
 def norm(
     input: Tensor,
     ord: float | None = 2.0,
@@ -186,10 +186,10 @@ def norm(
 ) -> Tensor:
     """Compute the vector norm of order `ord` of the elements where `mask` is True."""
     fill = math.inf if isinstance(ord, float) and ord == -math.inf else 0
-    return vector_norm(_counted(input, mask, fill), ord, _dims(input, dim), bool(keepdim), dtype=dtype or input.dtype)
+    return vector_norm(_fill_masked(input, mask, fill), ord, _sorted_dims(input, dim), bool(keepdim), dtype=dtype or input.dtype)
 
 
-@_masked
+@_accept_masked_tensor
 def var(
     input: Tensor,
     dim: Dims = None,
@@ -206,7 +206,7 @@ def var(
     correction = float(unbiased is None or bool(unbiased)) if correction is None else float(correction)
     if dtype is None:
         dtype = input.dtype if input.dtype.category >= dtypes.FLOATING else dtypes.float32
-    count = _count(input, mask, dim, True)
+    count = _count_unmasked(input, mask, dim, True)
     centred = input - sum(input, dim, keepdim=True, dtype=dtype, mask=mask) / count
     computed = dtype if dtype.category >= dtypes.FLOATING else dtypes.float32
     squares = sum(centred * centred.conj(), dim, keepdim=keepdim, dtype=computed, mask=mask)
@@ -215,7 +215,7 @@ def var(
     return (squares / count.reshape(squares.shape)).to(dtype)  # type: ignore[no-any-return]  # a number or a Tensor
 
 
-@_masked
+@_accept_masked_tensor
 def std(
     input: Tensor,
     dim: Dims = None,
@@ -230,50 +230,50 @@ def std(
     return var(input, dim, unbiased, correction=correction, keepdim=keepdim, dtype=dtype, mask=mask).sqrt()  # type: ignore[no-any-return]  # masked by a decorator
 
 
-@_masked
+@_accept_masked_tensor
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """Compute the cumulative sum of the elements where `mask` is True."""
-    return _counted(input, mask, 0).cumsum(_dims(input, dim)[0], dtype=dtype or input.dtype)
+    return _fill_masked(input, mask, 0).cumsum(_sorted_dims(input, dim)[0], dtype=dtype or input.dtype)
 
 
-@_masked
+@_accept_masked_tensor
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """Compute the cumulative product of the elements where `mask` is True."""
-    return _counted(input, mask, 1).cumprod(_dims(input, dim)[0], dtype=dtype or input.dtype)
+    return _fill_masked(input, mask, 1).cumprod(_sorted_dims(input, dim)[0], dtype=dtype or input.dtype)
 
 
-@_masked
+@_accept_masked_tensor
 def softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """Compute the softmax over the elements where `mask` is True; the result is 0 elsewhere."""
-    return _counted(input, mask, -math.inf).softmax(_dims(input, dim)[0], dtype=dtype or input.dtype)
+    return _fill_masked(input, mask, -math.inf).softmax(_sorted_dims(input, dim)[0], dtype=dtype or input.dtype)
 
 
-@_masked
+@_accept_masked_tensor
 def log_softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """Compute the log-softmax over the elements where `mask` is True; the result is minus infinity elsewhere."""
-    return _counted(input, mask, -math.inf).log_softmax(_dims(input, dim)[0], dtype=dtype or input.dtype)
+    return _fill_masked(input, mask, -math.inf).log_softmax(_sorted_dims(input, dim)[0], dtype=dtype or input.dtype)
 
 
-@_masked
+@_accept_masked_tensor
 def softmin(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """Compute `softmax(-x)` over the elements where `mask` is True; the result is 0 elsewhere."""
-    return _counted(input, mask, math.inf).neg().softmax(_dims(input, dim)[0], dtype=dtype or input.dtype)
+    return _fill_masked(input, mask, math.inf).neg().softmax(_sorted_dims(input, dim)[0], dtype=dtype or input.dtype)
 
 
-@_masked
+@_accept_masked_tensor
 def normalize(
     input: Tensor, ord: float, dim: int, *, eps: float = 1e-12, dtype: Any = None, mask: Tensor | None = None
 ) -> Tensor:
     """Divide the elements where `mask` is True by their norm along `dim`; the result is 0 elsewhere."""
     size: Tensor = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
-    return _counted(input, mask, 0) / size.clamp(min=eps)
+    return _fill_masked(input, mask, 0) / size.clamp(min=eps)
 
 
 def logaddexp(
     input: Tensor, other: Tensor, *, dtype: Any = None, input_mask: Tensor | None = None, other_mask: Tensor | None = None
 ) -> Tensor:
     """Compute `log(exp(input) + exp(other))`; an element with a False mask counts as minus infinity."""
-    result: Tensor = of_all_elements(_counted(input, input_mask, -math.inf), _counted(other, other_mask, -math.inf))
+    result: Tensor = unmasked_logaddexp(_fill_masked(input, input_mask, -math.inf), _fill_masked(other, other_mask, -math.inf))
     return result.to(dtype or input.dtype)
 
 
@@ -331,7 +331,7 @@ class MaskedTensor(Tensor):
         kwargs = kwargs or {}
         name = func.__name__
         if name in _REDUCTIONS:
-            return _REDUCTIONS[name](*args[:1], **_named(name, args[1:]), **kwargs)
+            return _REDUCTIONS[name](*args[:1], **_by_name(name, args[1:]), **kwargs)
         masks = [arg._mask for arg in args if isinstance(arg, MaskedTensor)]
         plain = [arg.get_data() if isinstance(arg, MaskedTensor) else arg for arg in args]
         with DisableTorchFunctionSubclass():
@@ -374,7 +374,7 @@ _REDUCTIONS: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
-def _named(name: str, args: Any) -> dict[str, Any]:
+def _by_name(name: str, args: Any) -> dict[str, Any]:
     """Return {parameter name: value} for the positional arguments of a reduction."""
     return dict(zip(OPS[name].param_names, args, strict=False)) if name in OPS else {}
 

@@ -152,7 +152,8 @@ class SobolEngine:
         return f"{type(self).__name__}({', '.join(options)})"
 
 
-_NAMES: dict[Any, str] = {torch.half: "Half", torch.bfloat16: "BFloat16", torch.long: "Long", torch.int: "Int"}  # in messages
+# {dtype: its name in PyTorch's messages}.
+_NAMES: dict[Any, str] = {torch.half: "Half", torch.bfloat16: "BFloat16", torch.long: "Long", torch.int: "Int"}
 
 
 def _direction_numbers(dimension: int, bits: int) -> Tensor:

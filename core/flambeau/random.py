@@ -145,12 +145,12 @@ def default_for(place: device) -> Generator:
     key = (place.type, place.index or 0)
     if key not in _defaults:
         _defaults[key] = Generator(place)
-        if _seed_of_others is not None:
-            _defaults[key].manual_seed(_seed_of_others)
+        if _default_seed is not None:
+            _defaults[key].manual_seed(_default_seed)
     return _defaults[key]
 
 
-_seed_of_others: int | None = None  # the seed of `manual_seed`, for default generators that are created later
+_default_seed: int | None = None  # the seed of `manual_seed`, for default generators that are created later
 
 
 def manual_seed(seed: int) -> Generator:
@@ -159,10 +159,10 @@ def manual_seed(seed: int) -> Generator:
     >>> _ = torch.manual_seed(0); torch.rand(1)
     tensor([0.4963])
     """
-    global _seed_of_others
+    global _default_seed
     seed = int(seed)
     default_generator.manual_seed(seed)
-    _seed_of_others = seed
+    _default_seed = seed
     for generator in _defaults.values():
         generator.manual_seed(seed)
     return default_generator

@@ -74,6 +74,8 @@ _attach_named(
 _attach_named(_make_wrapper_subclass=staticmethod(wrappers.make_wrapper_subclass))
 _attach_named(**{method.__name__: method for method in sparse_methods.METHODS})
 _attach_named(__repr__=printing.repr_of_tensor, __format__=printing.format_tensor)
-_attach_named(__deepcopy__=pickling.deepcopy_tensor, __getstate__=pickling.state_of, __reduce_ex__=pickling.tensor_reduce_ex)
+_attach_named(
+    __deepcopy__=pickling.deepcopy_tensor, __getstate__=pickling.get_attributes, __reduce_ex__=pickling.tensor_reduce_ex
+)
 _attach_named(__array_wrap__=interchange.array_wrap, __dlpack_device__=interchange.dlpack_device)
 _attach_named(__array_namespace__=_array_namespace, __cuda_array_interface__=property(interchange.cuda_array_interface))

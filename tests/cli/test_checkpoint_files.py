@@ -16,7 +16,7 @@ import pytest
 
 import flambeau as torch
 from flambeau.cli import checkpoints
-from flambeau.serialization.contents import flattened, read_contents
+from flambeau.serialization.contents import flatten_names, read_contents
 
 
 class RunsCode:
@@ -102,7 +102,7 @@ def test_containers_that_hold_each_other_many_times_end():
     for _ in range(60):
         tree = [tree, tree]
     with pytest.raises(RuntimeError, match="more than a million"):
-        list(flattened(tree))
+        list(flatten_names(tree))
 
 
 def test_files_that_cannot_be_read(tmp_path):

@@ -12,7 +12,7 @@ from typing import Any
 import flambeau as torch
 
 from ..engine.tensors.tensor import Tensor
-from ..serialization.contents import Contents, flattened, read_contents
+from ..serialization.contents import Contents, flatten_names, read_contents
 from ..serialization.loading import load
 from ..serialization.npz import load_npz, save_npz
 from ..serialization.safetensors import save_safetensors
@@ -168,7 +168,7 @@ def _is_npz(path: str) -> bool:
 
 def _tensors(path: str, report: bool = False) -> dict[str, Tensor]:
     """Return the tensors of a file by name; with `report`, print the names of other values to standard error."""
-    leaves = dict(flattened(load_npz(path) if _is_npz(path) else load(path, map_location="cpu")))
+    leaves = dict(flatten_names(load_npz(path) if _is_npz(path) else load(path, map_location="cpu")))
     others = [name for name, value in leaves.items() if not isinstance(value, Tensor)]
     if report and others:
         print(f"omitted, as they are not tensors: {', '.join(others)}", file=sys.stderr)

@@ -40,16 +40,18 @@ from .engine.tensors.tensor import Tensor
 from .engine.values.dtypes import dtype as _dtype
 from .random import Generator
 '''
-_SPELLED = {"bool": "_bool", "float": "_float", "int": "_int"} | dict.fromkeys(("dtype", "Dtype", "dtypes.dtype"), "_dtype")
-_KNOWN = {"Any", "Generator", "None", "Sequence", "Tensor", "TypedStorage", "UntypedStorage", "str", "tuple", *_SPELLED}
-_EXCUSED = {"__eq__": "override", "__ne__": "override"}  # `object` declares that they return bool
-_OTHERS = {
+_STUB_NAMES = {"bool": "_bool", "float": "_float", "int": "_int"} | dict.fromkeys(("dtype", "Dtype", "dtypes.dtype"), "_dtype")
+_IMPORTED_NAMES = {
+    "Any", "Generator", "None", "Sequence", "Tensor", "TypedStorage", "UntypedStorage", "str", "tuple", *_STUB_NAMES,
+}  # fmt: skip
+_TYPE_IGNORES = {"__eq__": "override", "__ne__": "override"}  # `object` declares that they return bool
+_RETURN_TYPES = {
     "__repr__": "str",
     "__format__": "str",
     "__reduce_ex__": "Any",
     "__init_subclass__": "None",
 }  # methods that do not return a tensor
-_FROM_PYTHON = {  # attributes that Python sets, some since 3.13
+_PYTHON_ATTRIBUTES = {  # attributes that Python sets, some since 3.13
     "__annotations__", "__dict__", "__doc__", "__firstlineno__", "__module__",
     "__slotnames__", "__static_attributes__", "__weakref__",
 }  # fmt: skip
@@ -61,8 +63,8 @@ def _annotation(annotation: Any) -> str:
     if annotation is None:
         return "None"
     text = annotation if isinstance(annotation, str) else "Any"
-    known = _KNOWN.issuperset(_NAME.findall(text))
-    return _NAME.sub(lambda match: _SPELLED.get(match[0], match[0]), text) if known else "Any"
+    known = _IMPORTED_NAMES.issuperset(_NAME.findall(text))
+    return _NAME.sub(lambda match: _STUB_NAMES.get(match[0], match[0]), text) if known else "Any"
 
 
 def _parameter(parameter: Parameter) -> str:
@@ -71,7 +73,7 @@ def _parameter(parameter: Parameter) -> str:
     return f"{star}{parameter.name}: {_annotation(parameter.annotation)}{default}"
 
 
-def _listed(parameters: Iterable[Parameter]) -> list[str]:
+def _parameter_list(parameters: Iterable[Parameter]) -> list[str]:
     parts, starred = [], False
     for parameter in parameters:
         if parameter.kind is Parameter.KEYWORD_ONLY and not starred:
@@ -94,7 +96,7 @@ def _returns(function: Callable[..., Any]) -> str:
     record = OPS.get(function.__name__)  # a function generated from the record of an operation
     if record is None or not record.results:
         return "Tensor" if record is None or not record.returns_list else "tuple[Tensor, ...]"
-    return "Any"  # a named tuple
+    return "Any"  # the result is a named tuple, whose class is created at run time
 
 
 def _is_in_place(name: str) -> bool:
@@ -104,20 +106,20 @@ def _is_in_place(name: str) -> bool:
 def _declaration(name: str, function: Callable[..., Any], method: bool) -> str:
     """Return the declaration of a function or method in a stub file."""
     in_place = method and _is_in_place(name)
-    parameters = _listed(_parameters(function, in_place)[method:])
-    returns = _OTHERS.get(name) or ("Tensor" if in_place or name.startswith("__r") else _returns(function))
+    parameters = _parameter_list(_parameters(function, in_place)[method:])
+    returns = _RETURN_TYPES.get(name) or ("Tensor" if in_place or name.startswith("__r") else _returns(function))
     parts = ["self", *parameters] if method else parameters
-    excuse = f"  # type: ignore[{_EXCUSED[name]}]" if name in _EXCUSED else ""
-    return f"def {name}({', '.join(parts)}) -> {returns}: ...{excuse}"
+    ignore = f"  # type: ignore[{_TYPE_IGNORES[name]}]" if name in _TYPE_IGNORES else ""
+    return f"def {name}({', '.join(parts)}) -> {returns}: ...{ignore}"
 
 
-def _attached() -> dict[str, Any]:
+def _attached_members() -> dict[str, Any]:
     """Return the attributes of Tensor that are attached to the class rather than defined in its body."""
     source = inspect.getsource(_tensor)
     attached = {}
     for name, value in sorted(vars(_tensor.Tensor).items()):
         written = f"def {name}(" in source or f"    {name}:" in source or f"    {name} =" in source
-        if not written and name not in _FROM_PYTHON:
+        if not written and name not in _PYTHON_ATTRIBUTES:
             attached[name] = value
     return attached
 
@@ -125,7 +127,7 @@ def _attached() -> dict[str, Any]:
 def members() -> str:
     """Return the text of `_members.pyi`."""
     lines = [_HEADER + "from .storage import TypedStorage, UntypedStorage\n", "class Members:"]
-    for name, value in _attached().items():
+    for name, value in _attached_members().items():
         if isinstance(value, property) and value.fget:
             lines += ["    @property", f"    def {name}(self) -> {_returns(value.fget)}: ..."]
             if value.fset:
@@ -155,9 +157,9 @@ def functions() -> str:
 
 # --- definitions of functions -------------------------------------------------------------------------------------
 
-_SOURCES_HEADING = '''"""Where each function of the namespace is written: its record, or its definition.
+_SOURCES_HEADING = '''"""Imports of each function of `torch` from the module that defines it.
 
-Editors read this file; nothing imports it.
+Editors read this file to find definitions; nothing imports it.
 
 Written by `python -m flambeau.cli.stubs`.
 """
@@ -169,7 +171,7 @@ from __future__ import annotations
 
 def sources() -> str:
     """Return the text of `_functions.py`."""
-    written = _written()
+    written = _definitions()
     lines: dict[str, list[str]] = {}
     for name in sorted(PUBLIC):
         plain = PUBLIC.get(name.rstrip("_"), PUBLIC[name])  # an in-place function has the definition of the other one
@@ -181,9 +183,9 @@ def sources() -> str:
     return _SOURCES_HEADING + text
 
 
-def _written() -> dict[int, tuple[str, str]]:
+def _definitions() -> dict[int, tuple[str, str]]:
     """Return {id(function): (module, name)} of the functions that are defined in modules of operations."""
-    package = _tensor.__name__.partition(".")[0]  # this file may be `__main__`
+    package = _tensor.__name__.partition(".")[0]  # not `__name__`, because this file may be `__main__`
     found: dict[int, tuple[str, str]] = {}
     for module_name in sorted(name for name in sys.modules if name.startswith(f"{package}.")):
         folder = module_name.split(".")[1]

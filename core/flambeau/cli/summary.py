@@ -79,7 +79,7 @@ def summary(model: Any, *inputs: Any, depth: int | None = None) -> str:
     layers return  48 B
     """
     layers = list(_tree(model))
-    hooks = [layer.module.register_forward_hook(_note(layer)) for layer in layers]
+    hooks = [layer.module.register_forward_hook(_record_output(layer)) for layer in layers]
     try:
         if inputs:
             with torch.no_grad():
@@ -97,7 +97,7 @@ def _tree(module: Any, name: str = "", depth: int = 0) -> Iterator[_Layer]:
         yield from _tree(child, child_name, depth + 1)
 
 
-def _note(layer: _Layer) -> Any:
+def _record_output(layer: _Layer) -> Any:
     def hook(module: Any, arguments: Any, result: Any) -> None:
         given = {tensor.untyped_storage().data_ptr() for tensor in _tensors(arguments)}
         tensors = _tensors(result)

@@ -150,7 +150,7 @@ class ExceptionWrapper:
             raise self.exc_type(message=message)
         try:
             error = self.exc_type(message)
-        except Exception:  # a constructor with other parameters
+        except Exception:  # the constructor may require other arguments
             raise RuntimeError(message) from None
         raise error
 

@@ -20,13 +20,13 @@ from ..engine.devices.aliases import aliased_name, resolve
 __all__ = ["name_as_torch"]
 
 _ROOTS = {"flambeau": "torch", "flambeau_nnlib": "torch", "flambeau_vision": "torchvision"}
-_OURS = frozenset({  # packages that PyTorch does not have, or that have another content there
+_FLAMBEAU_PACKAGES = frozenset({  # packages that PyTorch does not have, or that have another content there
     "array_api", "backend", "cli", "compat", "conformance", "engine", "extension", "layouts", "operations", "protocols",
     "transforms",
 })  # fmt: skip
-_OF_FUNCTIONS = ("linalg", "fft", "special")  # PyTorch compiles `torch.linalg.inv` as `torch._C._linalg.linalg_inv`
+_COMPILED_NAMESPACES = ("linalg", "fft", "special")  # PyTorch compiles `torch.linalg.inv` as `torch._C._linalg.linalg_inv`
 # {public module: {`__module__` in PyTorch: names}}, where the two modules differ.  Operations declare their `home` instead.
-_ELSEWHERE: dict[str, dict[str, tuple[str, ...]]] = {
+_HOME_MODULES: dict[str, dict[str, tuple[str, ...]]] = {
     "torch": {
         "torch.functional": ("broadcast_shapes",),
         "torch.autograd.grad_mode": ("enable_grad", "inference_mode", "no_grad", "set_grad_enabled"),
@@ -56,7 +56,7 @@ class _Finder:
 
     @staticmethod
     def find_spec(name: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
-        if name.partition(".")[0] not in _ROOTS or resolve(name) != name or face_of(name) is None:
+        if name.partition(".")[0] not in _ROOTS or resolve(name) != name or torch_module_name(name) is None:
             return None  # `flambeau.nn.utils` is an alias: the module is loaded under its real name
         spec = importlib.machinery.PathFinder.find_spec(name, path, target)
         if spec is not None and spec.loader is not None:
@@ -84,16 +84,16 @@ class _Loader:
         return getattr(self._loader, name)
 
 
-def face_of(name: str) -> str | None:
+def torch_module_name(name: str) -> str | None:
     """Return PyTorch's name of a module of flambeau; None for other modules and for modules that PyTorch does not have."""
     shown = aliased_name(name, "flambeau")
     root, _, rest = shown.partition(".")
-    if root == "flambeau_nnlib":  # in PyTorch not part of the package `torch`, but perhaps of `functorch`
+    if root == "flambeau_nnlib":  # not in PyTorch's package `torch`, but perhaps in `functorch`
         shown = aliased_name(name, "functorch")
         return None if shown == name else shown
-    if root not in _ROOTS or rest.partition(".")[0] in _OURS:
+    if root not in _ROOTS or rest.partition(".")[0] in _FLAMBEAU_PACKAGES:
         return None
-    if root == "flambeau" and rest.count(".") and rest.partition(".")[0] in _OF_FUNCTIONS:
+    if root == "flambeau" and rest.count(".") and rest.partition(".")[0] in _COMPILED_NAMESPACES:
         return None
     return _ROOTS[root] + ("." + rest if rest else "")
 
@@ -101,10 +101,10 @@ def face_of(name: str) -> str | None:
 def _rename(module: ModuleType) -> None:
     """Give PyTorch's names to a module and to the objects that it defines or publishes."""
     own = module.__name__
-    shown = face_of(own)
+    shown = torch_module_name(own)
     if shown is None:
         return
-    elsewhere = {name: place for place, names in _ELSEWHERE.get(shown, {}).items() for name in names}
+    elsewhere = {name: place for place, names in _HOME_MODULES.get(shown, {}).items() for name in names}
     if shown in (
         "torch",
         "torch.nn.functional",
@@ -113,10 +113,10 @@ def _rename(module: ModuleType) -> None:
         elsewhere |= {name: home for name, home in declared("home").items() if (home in COMPILED) is compiled}
     space = shown.removeprefix("torch.")
     for name, value in list(vars(module).items()):
-        if space in _OF_FUNCTIONS and is_native(value):
-            _name_native(value, space, name)
+        if space in _COMPILED_NAMESPACES and is_native(value):
+            _name_compiled(value, space, name)
         elif isinstance(value, (type, FunctionType)) or is_native(value):
-            place = _place(value, module, name)
+            place = _public_module(value, module, name)
             if place is not None:
                 function = value.__func__ if isinstance(value, MethodType) else value
                 function.__module__ = elsewhere.get(name, place)
@@ -124,7 +124,7 @@ def _rename(module: ModuleType) -> None:
     sys.modules.setdefault(shown, module)
 
 
-def _place(value: Any, module: ModuleType, name: str) -> str | None:
+def _public_module(value: Any, module: ModuleType, name: str) -> str | None:
     """Return PyTorch's module name for a class or function that `module` has under `name`.
 
     None for objects of other libraries, and for objects whose module PyTorch does not have unless `module` exports them.
@@ -133,10 +133,10 @@ def _place(value: Any, module: ModuleType, name: str) -> str | None:
     if place.partition(".")[0] not in _ROOTS:
         return None
     published = value.__name__ == name and name in getattr(module, "__all__", ())
-    return face_of(place) or (face_of(module.__name__) if published else None)
+    return torch_module_name(place) or (torch_module_name(module.__name__) if published else None)
 
 
-def _name_native(value: Any, space: str, name: str) -> None:
+def _name_compiled(value: Any, space: str, name: str) -> None:
     """Give a compiled function of `linalg`, `fft` or `special` PyTorch's name, unless it is also in the namespace `torch`."""
     if value.__module__ in ("flambeau", "torch"):
         return

@@ -44,12 +44,12 @@ def _conj(self: Tensor) -> Tensor:
 
 def _softmax(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
     """Compute `softmax(self, dim)` in the dtype of `self`.  RuntimeError if `half_to_float` is True."""
-    return _unconverted("softmax", self, dim, half_to_float)
+    return _same_dtype("softmax", self, dim, half_to_float)
 
 
 def _log_softmax(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
     """Compute `log_softmax(self, dim)` in the dtype of `self`.  RuntimeError if `half_to_float` is True."""
-    return _unconverted("log_softmax", self, dim, half_to_float)
+    return _same_dtype("log_softmax", self, dim, half_to_float)
 
 
 def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any) -> Tensor:
@@ -58,7 +58,7 @@ def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_
     return gradient.to(dtype=input_dtype)
 
 
-def _unconverted(name: str, self: Tensor, dim: int, half_to_float: bool) -> Tensor:
+def _same_dtype(name: str, self: Tensor, dim: int, half_to_float: bool) -> Tensor:
     if half_to_float:
         raise RuntimeError(f"{name} with half to float conversion is not supported on CPU")
     result: Tensor = PUBLIC[name](self, dim)

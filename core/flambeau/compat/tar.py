@@ -12,9 +12,9 @@ from ..engine.values import dtypes
 from ..operations.creation.from_shape import empty
 from ..protocols.pickling import on_storage, storage_over
 from ..serialization.archive import swap_bytes
-from ..serialization.damage import described, reading
+from ..serialization.damage import file_label, reading
 from ..serialization.legacy import Unpickling, check_source
-from ..serialization.storages import SavedStorage, locator
+from ..serialization.storages import SavedStorage, checked_restorer
 from ..storage import TypedStorage
 
 __all__ = ["TarLoader"]
@@ -32,8 +32,8 @@ class TarLoader:
 
     def __init__(self, file: IO[bytes], map_location: Any, unpickle: Unpickling, allows_code: bool) -> None:
         self._file = file
-        self._name = described(file)
-        self._locate = locator(map_location)
+        self._name = file_label(file)
+        self._locate = checked_restorer(map_location)
         self._unpickle = unpickle
         self._allows_code = allows_code
         self._storages: dict[int, Any] = {}

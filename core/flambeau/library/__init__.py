@@ -221,10 +221,10 @@ def custom_op(
         return lambda function: custom_op(
             name, function, mutates_args=mutates_args, device_types=device_types, schema=schema, tags=tags
         )
-    return _made(name, fn, mutates_args, schema, "CompositeExplicitAutograd", device_types)
+    return _define_custom_op(name, fn, mutates_args, schema, "CompositeExplicitAutograd", device_types)
 
 
-def _made(
+def _define_custom_op(
     name: str, fn: Callable[..., Any], mutates: str | Iterable[str], schema: str | None, key: str, devices: Any = None
 ) -> CustomOpDef:
     namespace, short = _operator.split(name)
@@ -242,7 +242,7 @@ def triton_op(
     """Define an operator by a Python function that autograd differentiates.  Without `fn`, return a decorator."""
     if fn is None:
         return lambda function: triton_op(name, function, mutates_args=mutates_args, schema=schema)
-    made = _made(name, fn, mutates_args, schema, "CompositeImplicitAutograd")
+    made = _define_custom_op(name, fn, mutates_args, schema, "CompositeImplicitAutograd")
     made._operator.is_custom = False
     return made
 
@@ -259,7 +259,7 @@ def wrap_triton(triton_kernel: Any, /) -> NoReturn:
 Op = str | OpOverload | CustomOpDef
 
 
-def _operator_of(op: Any) -> Operator:
+def _find_operator(op: Any) -> Operator:
     if isinstance(op, CustomOpDef):
         return op._operator
     if isinstance(op, OpOverloadPacket):
@@ -282,7 +282,7 @@ def register_fake(
 
     Without `func`, return a decorator.
     """
-    operator = _operator_of(op)
+    operator = _find_operator(op)
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         operator.fake = function
@@ -302,7 +302,7 @@ def register_kernel(
     op: Op, device_types: str | Sequence[str] | None, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None
 ) -> Any:
     """Register a kernel of an operator for device types, or None for all.  Without `func`, return a decorator."""
-    operator = _operator_of(op)
+    operator = _find_operator(op)
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         kinds = [device_types] if isinstance(device_types, str) or device_types is None else device_types
@@ -320,12 +320,12 @@ def register_autograd(
 
     `setup_context(ctx, inputs, output)` stores in `ctx` what `backward(ctx, *grads)` needs.
     """
-    _operator_of(op).register_autograd(backward, setup_context)
+    _find_operator(op).register_autograd(backward, setup_context)
 
 
 def register_vmap(op: Op, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None) -> Any:
     """Register an operator's rule for `vmap`: `func(info, in_dims, *args)`.  Without `func`, return a decorator."""
-    operator = _operator_of(op)
+    operator = _find_operator(op)
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         operator.vmap = function
@@ -336,14 +336,14 @@ def register_vmap(op: Op, func: Callable[..., Any] | None = None, /, *, lib: Lib
 
 def register_autocast(op: Op, device_type: str, cast_inputs: Any, /, *, lib: Library | None = None) -> None:
     """Cast an operator's inputs to `cast_inputs` while autocast is enabled for `device_type`."""
-    _operator_of(op).autocast[device_type] = cast_inputs
+    _find_operator(op).autocast[device_type] = cast_inputs
 
 
 def register_torch_dispatch(
     op: Op, torch_dispatch_class: Any, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None
 ) -> Any:
     """Register an operator's implementation for a tensor subclass: `func(cls, op, types, args, kwargs)`."""
-    operator = _operator_of(op)
+    operator = _find_operator(op)
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         operator.dispatches[torch_dispatch_class] = function
@@ -367,4 +367,4 @@ def get_kernel(op: Op, dispatch_key: Any) -> Callable[..., Any]:
     Raises:
         RuntimeError: the operator has no kernel for the key.
     """
-    return _operator_of(op).kernel_for(str(dispatch_key).rpartition(".")[2])
+    return _find_operator(op).kernel_for(str(dispatch_key).rpartition(".")[2])

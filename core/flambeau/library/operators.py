@@ -16,7 +16,7 @@ from .ops import OpOverload, ops
 
 __all__ = ["Operator", "define", "fallthrough_kernel", "find", "remove", "split"]
 
-_EVERYWHERE = ("CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional", "CompositeImplicitAutograd", "")
+_COMPOSITE_KEYS = ("CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional", "CompositeImplicitAutograd", "")
 _KEYS = {"cpu": "CPU", "cuda": "CUDA", "meta": "Meta", "xpu": "XPU", "mps": "MPS"}
 _operators: dict[str, Operator] = {}
 
@@ -104,10 +104,10 @@ class Operator:
         if kind in self.autocast and torch.is_autocast_enabled(kind):
             bound = _cast(bound, self.autocast[kind])
             with torch.autocast(kind, enabled=False):
-                return self._differentiable(bound, kind)
-        return self._differentiable(bound, kind)
+                return self._apply_autograd(bound, kind)
+        return self._apply_autograd(bound, kind)
 
-    def _differentiable(self, bound: dict[str, Any], kind: str) -> Any:
+    def _apply_autograd(self, bound: dict[str, Any], kind: str) -> Any:
         tracked = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in _tensors(bound))
         below = self.kernels.get(f"Autograd{_KEYS.get(kind, '')}") or self.kernels.get("Autograd")
         if below is not None and tracked and self.backward is None:
@@ -125,12 +125,12 @@ class Operator:
         kernel = self.kernel_for(_KEYS.get(kind, kind.upper()))
         result = self.run(kernel, bound)
         if self.is_custom:
-            self._check_fresh(result, tensors)
+            self._check_no_alias(result, tensors)
         return result
 
     def kernel_for(self, key: str) -> Callable[..., Any]:
         """Return the enabled kernel for a dispatch key, else one for all devices.  NotImplementedError if there is neither."""
-        for each in (key, *_EVERYWHERE):
+        for each in (key, *_COMPOSITE_KEYS):
             if each in self.kernels and each not in self.disabled:
                 return self.kernels[each]
         raise NotImplementedError(
@@ -144,7 +144,7 @@ class Operator:
         positional = [value for name, value in bound.items() if name not in by_name]
         return kernel(*positional, **{name: value for name, value in bound.items() if name in by_name})
 
-    def _check_fresh(self, result: Any, tensors: list[Any]) -> None:
+    def _check_no_alias(self, result: Any, tensors: list[Any]) -> None:
         inputs = {id(tensor) for tensor in tensors}
         if any(id(tensor) in inputs for tensor in _tensors(result)):
             raise RuntimeError(
@@ -182,14 +182,14 @@ class _Context:
 
     def __getattr__(self, name: str) -> Any:
         if name == "needs_input_grad":
-            return _needed(self._ctx)
+            return _needed_gradients(self._ctx)
         return getattr(self._ctx, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(self._ctx, name, value)
 
 
-def _needed(ctx: Any) -> tuple[Any, ...]:
+def _needed_gradients(ctx: Any) -> tuple[Any, ...]:
     needs = unflatten(list(ctx.needs_input_grad[2:]), ctx.operator_spec)
     return tuple(needs.values())
 

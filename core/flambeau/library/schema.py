@@ -67,7 +67,7 @@ def infer_schema(
             kind = kind.replace("Tensor", f"Tensor(a{position}!)", 1)
         elif written != "unknown" and name in written:
             refuse(f"Parameter {name} is in mutable_args but only Tensors or collections of Tensors can be mutated")
-        default = "" if parameter.default is parameter.empty else f"={_spelled(parameter.default, refuse)}"
+        default = "" if parameter.default is parameter.empty else f"={_default_text(parameter.default, refuse)}"
         parts.append(f"{kind} {name}{default}")
     if written != "unknown" and (unknown := set(written) - signature.parameters.keys()):
         refuse(f"{unknown} in mutates_args were not found in the custom op's signature.")
@@ -79,7 +79,7 @@ def infer_schema(
     return f"{op_name or ''}({', '.join(parts)}) -> {returns}"
 
 
-def _spelled(value: Any, refuse: Callable[[str], typing.NoReturn]) -> str:
+def _default_text(value: Any, refuse: Callable[[str], typing.NoReturn]) -> str:
     if value is None or isinstance(value, (bool, int, float)):
         return str(value)
     if isinstance(value, str):

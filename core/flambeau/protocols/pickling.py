@@ -23,7 +23,7 @@ __all__ = [
     "NOT_STATE",
     "copy_sharing_storage",
     "from_type",
-    "give_state",
+    "get_attributes",
     "nested_tensor",
     "on_storage",
     "parameter",
@@ -32,8 +32,8 @@ __all__ = [
     "reduce_parameter",
     "reduce_storage",
     "reduce_tensor",
+    "set_attributes",
     "sparse_tensor",
-    "state_of",
     "storage_of_bytes",
     "storage_over",
     "tensor",
@@ -97,14 +97,14 @@ def _reduce_plain(source: Tensor) -> Reduced:
     return tensor, (typed, *place, source.requires_grad, OrderedDict())
 
 
-def state_of(source: Tensor) -> Any:
+def get_attributes(source: Tensor) -> Any:
     """Return the attributes that a user has set on a tensor; for a subclass with slots, (attributes, slots)."""
     attributes = {name: value for name, value in vars(source).items() if name not in NOT_STATE}
-    slots = {name: getattr(source, name) for name in _own_slots(type(source)) if hasattr(source, name)}
+    slots = {name: getattr(source, name) for name in _added_slots(type(source)) if hasattr(source, name)}
     return (attributes, slots) if slots else attributes
 
 
-def _own_slots(cls: type) -> list[str]:
+def _added_slots(cls: type) -> list[str]:
     """Return the names of the slots that a subclass of Tensor adds."""
     if cls is Tensor:
         return []
@@ -260,11 +260,11 @@ def _set_state(target: Any, state: Any) -> Any:
     if hasattr(type(target), "__setstate__") and type(target).__setstate__ is not Tensor.__setstate__:
         target.__setstate__(state)
         return target
-    return give_state(target, state)
+    return set_attributes(target, state)
 
 
-def give_state(target: Any, state: Any) -> Any:
-    """Set the attributes that `state_of` returned for another tensor."""
+def set_attributes(target: Any, state: Any) -> Any:
+    """Set the attributes that `get_attributes` returned for another tensor."""
     attributes, slots = state if isinstance(state, tuple) else (state, None)
     vars(target).update({name: value for name, value in (attributes or {}).items() if name not in NOT_STATE})
     for name, value in (slots or {}).items():
@@ -286,7 +286,7 @@ def deepcopy_tensor(self: Tensor, memo: dict[int, Any]) -> Any:
     if id(self) in memo:
         return memo[id(self)]
     if self._key.wraps:
-        return _copy_of_wrapper(self, memo)
+        return _copy_wrapper(self, memo)
     copied = copy_sharing_storage(self, memo)
     if type(copied) is not type(self):
         copied = copied.as_subclass(type(self))
@@ -294,10 +294,10 @@ def deepcopy_tensor(self: Tensor, memo: dict[int, Any]) -> Any:
     copied._requires_grad = self._requires_grad
     if self._grad is not None:
         copied._grad = deepcopy(self._grad, memo)
-    return give_state(copied, deepcopy(state_of(self), memo))
+    return set_attributes(copied, deepcopy(get_attributes(self), memo))
 
 
-def _copy_of_wrapper(self: Tensor, memo: dict[int, Any]) -> Any:
+def _copy_wrapper(self: Tensor, memo: dict[int, Any]) -> Any:
     """Deep-copy a wrapper subclass by its own `clone`."""
     with no_grad():
         copied = self.clone()

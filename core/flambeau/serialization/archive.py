@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 from zipfile import ZIP64_LIMIT, ZIP_STORED, ZipFile
 
 from ..engine.values.dtypes import dtype
-from .damage import described, is_failure_of_system
+from .damage import file_label, is_failure_of_system
 from .options import get_crc32_options
 
 if TYPE_CHECKING:
@@ -23,9 +23,9 @@ MAGIC = b"PK\x03\x04"
 _HEADER_SIZE = 30  # the size of a local header before the name and the extra field
 _FLAGS = 0x0808  # names are UTF-8, and checksums follow the data
 _DATE = 0x21  # 1 January 1980 for all records, so that equal objects give equal files
-_MAX = 0xFFFFFFFF  # in a 32-bit field: the number is in a 64-bit field of the zip64 extension
+_MAX = 0xFFFFFFFF  # value of a 32-bit field whose number is in a 64-bit field of the zip64 extension
 _CHUNK = 1 << 19  # bytes per read or write: small enough to stay in the CPU cache until the checksum is computed
-_MUCH = 1 << 22  # bytes of a record from which computing its checksum in a thread is faster
+_THREAD_SIZE = 1 << 22  # bytes of a record from which computing its checksum in a thread is faster
 
 
 def is_archive(file: IO[bytes]) -> bool:
@@ -42,7 +42,7 @@ class _Checksum:
     def __init__(self, size: int) -> None:
         self._value = 0
         self._pool: ThreadPoolExecutor | None = None
-        if size >= _MUCH:
+        if size >= _THREAD_SIZE:
             from concurrent.futures import ThreadPoolExecutor
 
             self._pool = ThreadPoolExecutor(1)
@@ -164,7 +164,7 @@ class ArchiveReader:
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
-        self.name: str = described(file)
+        self.name: str = file_label(file)
         try:
             archive = ZipFile(file)
             records = archive.infolist()

@@ -17,13 +17,13 @@ from ..layouts.subclasses.parameter import Parameter
 from ..protocols import pickling as rebuild
 from . import npz, safetensors
 from .archive import ArchiveReader, is_archive
-from .damage import RefusalError, described, reading
+from .damage import RefusalError, file_label, reading
 from .legacy import is_tar
 from .pickles import SafeUnpickler
 from .saving import MAGIC_NUMBER
-from .storages import SavedStorage, saved_storage
+from .storages import SavedStorage, parse_storage_id
 
-__all__ = ["Contents", "StandIn", "TensorEntry", "flattened", "read_contents"]
+__all__ = ["Contents", "Placeholder", "TensorEntry", "flatten_names", "read_contents"]
 
 
 @dataclass(frozen=True)
@@ -83,31 +83,31 @@ def read_contents(path: str | os.PathLike[str]) -> Contents:
     """
     with open(path, "rb") as file:
         if os.fspath(path).endswith(".safetensors"):
-            return _of_safetensors(file)
+            return _read_safetensors(file)
         if is_archive(file):
             archive = ArchiveReader(file)
-            return _of_npz(file) if all(path.endswith(".npy") for path in archive.paths) else _of_zip(archive)
-        return _of_tar(file) if is_tar(file) else _of_legacy(file)
+            return _read_npz(file) if all(path.endswith(".npy") for path in archive.paths) else _read_zip(archive)
+        return _read_tar(file) if is_tar(file) else _read_legacy(file)
 
 
 # --- the formats ---
 
 
-def _of_safetensors(file: IO[bytes]) -> Contents:
+def _read_safetensors(file: IO[bytes]) -> Contents:
     contents = Contents("safetensors")
     entries, _ = safetensors.read_header(file)
     for name, entry in entries.items():
-        with reading(described(file), f"header of {name!r}", file.tell):
+        with reading(file_label(file), f"header of {name!r}", file.tell):
             dtype, shape = safetensors.DTYPES.get(entry["dtype"]), tuple(entry["shape"])
             if dtype is None:
-                contents.values[name] = StandIn(f"a tensor of dtype {entry['dtype']} and shape {shape}")
+                contents.values[name] = Placeholder(f"a tensor of dtype {entry['dtype']} and shape {shape}")
                 continue
             begin, end = entry["data_offsets"]
             contents.tensors[name] = TensorEntry(dtype, shape, name, end - begin)
     return contents
 
 
-def _of_npz(file: IO[bytes]) -> Contents:
+def _read_npz(file: IO[bytes]) -> Contents:
     contents = Contents("npz")
     for name, header in npz.headers(file):
         nbytes = math.prod(header.shape) * header.dtype.itemsize
@@ -115,27 +115,27 @@ def _of_npz(file: IO[bytes]) -> Contents:
     return contents
 
 
-def _of_zip(archive: ArchiveReader) -> Contents:
+def _read_zip(archive: ArchiveReader) -> Contents:
     pickled = io.BytesIO(archive.read("data.pkl"))
-    return _of_pickle("zip", archive.name, "record 'data.pkl'", pickled, lambda saved_id: saved_storage(saved_id, 5)[0])
+    return _read_pickle("zip", archive.name, "record 'data.pkl'", pickled, lambda saved_id: parse_storage_id(saved_id, 5)[0])
 
 
-def _of_legacy(file: IO[bytes]) -> Contents:
+def _read_legacy(file: IO[bytes]) -> Contents:
     for record in ("magic number", "protocol version", "system information"):
-        with reading(described(file), record, file.tell):
+        with reading(file_label(file), record, file.tell):
             value = SafeUnpickler(file).load()
         if record == "magic number" and value != MAGIC_NUMBER:
-            raise RuntimeError(f"Invalid magic number; corrupt file? (at the start of {described(file)})")
+            raise RuntimeError(f"Invalid magic number; corrupt file? (at the start of {file_label(file)})")
 
     def persistent_load(saved_id: Any) -> Any:
         if isinstance(saved_id, tuple) and saved_id[:1] in (("module",), (b"module",)):
             return saved_id[1]
-        return saved_storage(saved_id, 6)[0]
+        return parse_storage_id(saved_id, 6)[0]
 
-    return _of_pickle("legacy", described(file), "pickle", file, persistent_load)
+    return _read_pickle("legacy", file_label(file), "pickle", file, persistent_load)
 
 
-def _of_tar(file: IO[bytes]) -> Contents:
+def _read_tar(file: IO[bytes]) -> Contents:
     def unpickle(member: IO[bytes], persistent_load: Any) -> Any:
         unpickler = _Describer(member)
         if persistent_load is not None:
@@ -144,7 +144,7 @@ def _of_tar(file: IO[bytes]) -> Contents:
 
     loader = _TarDescriber(file, None, unpickle, False)
     contents = Contents("tar")
-    _sort(loader.load(), contents)
+    _add_leaves(loader.load(), contents)
     return contents
 
 
@@ -157,21 +157,21 @@ class _TarDescriber(TarLoader):
         return root
 
     def _tensor(self, storage: Any, offset: int, size: Sequence[int], stride: Sequence[int]) -> Any:
-        return _described_tensor(storage, offset, size)
+        return _tensor_entry(storage, offset, size)
 
 
-def _of_pickle(kind: str, file: str, record: str, pickled: IO[bytes], persistent_load: Any) -> Contents:
+def _read_pickle(kind: str, file: str, record: str, pickled: IO[bytes], persistent_load: Any) -> Contents:
     contents = Contents(kind)
     unpickler = _Describer(pickled)
     unpickler.persistent_load = persistent_load
     with reading(file, record, pickled.tell):
-        _sort(unpickler.load(), contents)
+        _add_leaves(unpickler.load(), contents)
     contents.refused = sorted(unpickler.refused)
     return contents
 
 
-def _sort(tree: Any, contents: Contents) -> None:
-    for name, value in flattened(tree):
+def _add_leaves(tree: Any, contents: Contents) -> None:
+    for name, value in flatten_names(tree):
         (contents.tensors if isinstance(value, TensorEntry) else contents.values)[name] = value
 
 
@@ -179,7 +179,7 @@ def _sort(tree: Any, contents: Contents) -> None:
 _INSIDE_MODULES = frozenset({"_parameters", "_buffers", "_modules"})
 
 
-def flattened(tree: Any) -> Iterator[tuple[str, Any]]:
+def flatten_names(tree: Any) -> Iterator[tuple[str, Any]]:
     """Yield (name, leaf) of nested containers; a name is the keys and indices joined by dots.
 
     Raises:
@@ -191,7 +191,7 @@ def flattened(tree: Any) -> Iterator[tuple[str, Any]]:
         visited += 1
         if visited > 1_000_000:
             raise RuntimeError("the containers in the file have more than a million values")
-        if isinstance(value, StandIn):
+        if isinstance(value, Placeholder):
             contents: Any = {**value.state, **dict(enumerate(value.items))} or None
         else:
             contents = value if isinstance(value, Mapping | list | tuple) else None
@@ -209,7 +209,7 @@ def flattened(tree: Any) -> Iterator[tuple[str, Any]]:
 # --- pickles ---
 
 
-class StandIn:
+class Placeholder:
     """Placeholder for an object whose class must not run: holds its state and the items added to it."""
 
     def __init__(self, name: str, args: Any = ()) -> None:
@@ -233,40 +233,40 @@ class StandIn:
         self.state[key] = value
 
 
-class _Name(StandIn):
+class _RefusedGlobal(Placeholder):
     """Placeholder for a class or function that `load(weights_only=True)` refuses."""
 
 
-def _described_tensor(storage: SavedStorage, offset: int, size: Sequence[int], *rest: Any) -> TensorEntry:
+def _tensor_entry(storage: SavedStorage, offset: int, size: Sequence[int], *rest: Any) -> TensorEntry:
     return TensorEntry(storage.dtype, tuple(size), storage.key, storage.nbytes)
 
 
-def _described_tensor_of_dtype(storage: SavedStorage, offset: int, size: Sequence[int], *rest: Any) -> TensorEntry:
+def _tensor_entry_of_dtype(storage: SavedStorage, offset: int, size: Sequence[int], *rest: Any) -> TensorEntry:
     dtype = next(part for part in rest if isinstance(part, dtypes.dtype))
     return TensorEntry(dtype, tuple(size), storage.key, storage.nbytes)
 
 
-def _described_tensor_without_data(dtype: dtypes.dtype, size: Sequence[int], *rest: Any) -> TensorEntry:
+def _tensor_entry_without_data(dtype: dtypes.dtype, size: Sequence[int], *rest: Any) -> TensorEntry:
     return TensorEntry(dtype, tuple(size), "", 0)
 
 
-def _data_of(data: Any, *rest: Any) -> Any:
+def _first_argument(data: Any, *rest: Any) -> Any:
     return data
 
 
-def _described_from_type(function: Any, cls: Any, args: Any, state: Any) -> Any:
-    return _STAND_INS[function](*args) if function in _STAND_INS else StandIn(str(function), args)
+def _subclass_entry(function: Any, cls: Any, args: Any, state: Any) -> Any:
+    return _DESCRIPTIONS[function](*args) if function in _DESCRIPTIONS else Placeholder(str(function), args)
 
 
-_STAND_INS: dict[Any, Any] = {
-    rebuild.tensor: _described_tensor,
-    rebuild.plain_tensor: _described_tensor,
-    rebuild.tensor_of_dtype: _described_tensor_of_dtype,
-    rebuild.tensor_without_data: _described_tensor_without_data,
-    rebuild.parameter: _data_of,
-    rebuild.parameter_with_state: _data_of,
-    rebuild.from_type: _described_from_type,
-    Parameter: _data_of,
+_DESCRIPTIONS: dict[Any, Any] = {
+    rebuild.tensor: _tensor_entry,
+    rebuild.plain_tensor: _tensor_entry,
+    rebuild.tensor_of_dtype: _tensor_entry_of_dtype,
+    rebuild.tensor_without_data: _tensor_entry_without_data,
+    rebuild.parameter: _first_argument,
+    rebuild.parameter_with_state: _first_argument,
+    rebuild.from_type: _subclass_entry,
+    Parameter: _first_argument,
 }
 
 
@@ -282,27 +282,27 @@ class _Describer(SafeUnpickler):
             return super().find_class(module, name)
         except RefusalError:
             self.refused.add(f"{module}.{name}")
-            return _Name(f"{module}.{name}")
+            return _RefusedGlobal(f"{module}.{name}")
 
     def call(self) -> None:
         args, function = self.stack[-1], self.stack[-2]
-        if isinstance(function, _Name) or function is Tensor or self.is_users(function):
+        if isinstance(function, _RefusedGlobal) or function is Tensor or self.is_user_allowed(function):
             del self.stack[-1]
-            self.stack[-1] = StandIn(getattr(function, "name", repr(function)), args)
-        elif function in _STAND_INS:
+            self.stack[-1] = Placeholder(getattr(function, "name", repr(function)), args)
+        elif function in _DESCRIPTIONS:
             del self.stack[-1]
-            self.stack[-1] = _STAND_INS[function](*args)
+            self.stack[-1] = _DESCRIPTIONS[function](*args)
         else:
             super().call()
 
     def make(self) -> None:
         args, cls = self.stack[-1], self.stack[-2]
-        if isinstance(cls, _Name) or self.is_users(cls):
+        if isinstance(cls, _RefusedGlobal) or self.is_user_allowed(cls):
             del self.stack[-1]
-            self.stack[-1] = StandIn(getattr(cls, "name", repr(cls)), args)
-        elif cls in _STAND_INS:
+            self.stack[-1] = Placeholder(getattr(cls, "name", repr(cls)), args)
+        elif cls in _DESCRIPTIONS:
             del self.stack[-1]
-            self.stack[-1] = _STAND_INS[cls](*args)
+            self.stack[-1] = _DESCRIPTIONS[cls](*args)
         else:
             super().make()
 
@@ -314,7 +314,7 @@ class _Describer(SafeUnpickler):
         instance, state = self.stack[-2:]
         if isinstance(instance, TensorEntry):
             del self.stack[-1]
-        elif isinstance(instance, StandIn):
+        elif isinstance(instance, Placeholder):
             del self.stack[-1]
             instance.state.update(state if isinstance(state, dict) else {"state": state})
         else:
@@ -322,12 +322,12 @@ class _Describer(SafeUnpickler):
 
     @staticmethod
     def _check_container(what: str, cls: type, container: Any) -> None:
-        if not isinstance(container, StandIn):
+        if not isinstance(container, Placeholder):
             SafeUnpickler._check_container(what, cls, container)
 
     @staticmethod
     def _check_mapping(opcode: str, container: Any) -> None:
-        if not isinstance(container, StandIn):
+        if not isinstance(container, Placeholder):
             SafeUnpickler._check_mapping(opcode, container)
 
     dispatch = type(SafeUnpickler.dispatch)(

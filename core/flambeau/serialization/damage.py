@@ -14,8 +14,8 @@ __all__ = [
     "DamageError",
     "EmptyFileError",
     "RefusalError",
-    "called_back",
-    "described",
+    "caller_code",
+    "file_label",
     "is_failure_of_system",
     "reading",
 ]
@@ -48,7 +48,7 @@ class CallerError(Exception):
 
 
 @contextmanager
-def called_back() -> Iterator[None]:
+def caller_code() -> Iterator[None]:
     """Wrap errors in CallerError: the `with` block runs code that the caller provided."""
     try:
         yield
@@ -56,7 +56,7 @@ def called_back() -> Iterator[None]:
         raise CallerError(error) from error
 
 
-def described(f: Any) -> str:
+def file_label(f: Any) -> str:
     """Return the name of a file for messages: its path, or else the type of the file object."""
     name = os.fspath(f) if isinstance(f, str | os.PathLike) else getattr(f, "name", None)
     return repr(name) if isinstance(name, str | bytes) and name else f"<{type(f).__name__}>"
@@ -75,7 +75,7 @@ def reading(file: str, record: str, position: Callable[[], int]) -> Iterator[Non
     """Turn any error from parsing a file into an UnpicklingError or RuntimeError that names the file and the position.
 
     Args:
-        file: the name of the file, from `described`.
+        file: the name of the file, from `file_label`.
         record: the part of the file that is read.
         position: returns the current position in bytes.
 

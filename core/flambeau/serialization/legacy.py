@@ -12,10 +12,10 @@ from typing import IO, Any
 from ..protocols.pickling import storage_over
 from ..storage import TypedStorage, UntypedStorage
 from .archive import swap_bytes
-from .damage import described, reading
+from .damage import file_label, reading
 from .options import is_skipping_data
 from .saving import MAGIC_NUMBER, PROTOCOL_VERSION
-from .storages import SavedStorage, locator, saved_storage
+from .storages import SavedStorage, checked_restorer, parse_storage_id
 
 __all__ = ["LegacyLoader", "SourceChangeWarning", "Unpickling", "check_source", "is_tar"]
 
@@ -38,8 +38,8 @@ class LegacyLoader:
 
     def __init__(self, file: IO[bytes], map_location: Any, unpickle: Unpickling, allows_code: bool) -> None:
         self._file = file
-        self._name = described(file)
-        self._locate = locator(map_location)
+        self._name = file_label(file)
+        self._locate = checked_restorer(map_location)
         self._unpickle = unpickle
         self._allows_code = allows_code
         self._storages: dict[str, TypedStorage] = {}
@@ -71,7 +71,7 @@ class LegacyLoader:
         if self._allows_code and saved_id[0] in ("module", b"module"):
             check_source(*saved_id[1:])
             return saved_id[1]
-        saved, view = saved_storage(saved_id, 6)
+        saved, view = parse_storage_id(saved_id, 6)
         if saved.key not in self._storages:
             self._storages[saved.key] = saved.of(self._locate(self._new(saved), saved.location))
         if view is None:

@@ -17,11 +17,11 @@ from typing import IO, Any
 from ..protocols.pickling import storage_over
 from ..storage import UntypedStorage
 from .archive import ArchiveReader, is_archive, swap_bytes
-from .damage import CallerError, DamageError, EmptyFileError, called_back, described, reading
+from .damage import CallerError, DamageError, EmptyFileError, caller_code, file_label, reading
 from .legacy import LegacyLoader, SourceChangeWarning, Unpickling, is_tar
-from .options import assumed_byteorder, collection_paused, get_default_mmap_options, is_skipping_data
+from .options import assumed_byteorder, garbage_collection_paused, get_default_mmap_options, is_skipping_data
 from .pickles import SafeUnpickler, unpickler_class, unsafe_globals
-from .storages import SavedStorage, locator, saved_storage, storage_filled
+from .storages import SavedStorage, checked_restorer, filled_storage, parse_storage_id
 
 __all__ = ["SourceChangeWarning", "get_unsafe_globals_in_checkpoint", "load"]
 
@@ -81,14 +81,14 @@ def load(
         return load_safetensors(f, map_location)
     if mmap and not is_path:
         raise ValueError("f must be a file path in order to use the mmap argument")
-    with _opened(f) as file, collection_paused():
+    with _opened(f) as file, garbage_collection_paused():
         try:
             return _loader(file, f, map_location, unpickle, not weights_only, bool(mmap)).load()
         except CallerError as error:
             error.unwrap()
         except pickle.UnpicklingError as error:
             if weights_only and not isinstance(error, DamageError):
-                message = str(error) if described(f) in str(error) else f"{error} (in {described(f)})"
+                message = str(error) if file_label(f) in str(error) else f"{error} (in {file_label(f)})"
                 raise pickle.UnpicklingError(_explain(message)) from error
             raise
 
@@ -104,7 +104,7 @@ def _loader(file: IO[bytes], f: Any, map_location: Any, unpickle: Unpickling, al
             "please torch.save your checkpoint with this option in order to use mmap."
         )
     if not file.read(1):
-        raise EmptyFileError(f"Ran out of input: {described(file)} is empty")
+        raise EmptyFileError(f"Ran out of input: {file_label(file)} is empty")
     file.seek(-1, 1)
     if is_tar(file):
         from ..compat.tar import TarLoader
@@ -136,7 +136,7 @@ def _unpickling(weights_only: bool, pickle_module: Any, options: dict[str, Any])
     make: Any = SafeUnpickler if weights_only else unpickler_class(pickle_module.Unpickler)
 
     def unpickle(file: IO[bytes], persistent_load: Callable[[Any], Any] | None) -> Any:
-        with called_back():  # the list of safe globals, or the options, may be wrong
+        with caller_code():  # the list of safe globals, or the options, may be wrong
             unpickler = make(file, **options)
         if persistent_load is not None:
             unpickler.persistent_load = persistent_load
@@ -212,7 +212,7 @@ class _ArchiveLoader:
 
     def __init__(self, file: IO[bytes], map_location: Any, unpickle: Unpickling, allows_code: bool, mmap: bool) -> None:
         self._archive = ArchiveReader(file)
-        self._restore = locator(map_location)
+        self._restore = checked_restorer(map_location)
         self._unpickle = unpickle
         self._allows_code = allows_code
         self._storages: dict[str, UntypedStorage] = {}
@@ -233,7 +233,7 @@ class _ArchiveLoader:
             return self._unpickle(pickled, self._persistent_load)
 
     def _persistent_load(self, saved_id: Any) -> Any:
-        saved, _ = saved_storage(saved_id, 5)
+        saved, _ = parse_storage_id(saved_id, 5)
         storage = self._storages.get(saved.key)
         if storage is None:
             storage = self._storages[saved.key] = self._restore(self._read(saved), saved.location)
@@ -246,7 +246,7 @@ class _ArchiveLoader:
         if record.size < saved.nbytes:
             raise RuntimeError(f"record {record.name!r} has {record.size} bytes, but the pickle requires {saved.nbytes}")
         if self._memory is None and record.size == saved.nbytes and not self._is_swapped:
-            return storage_filled(record.size, partial(self._archive.read_into, record))
+            return filled_storage(record.size, partial(self._archive.read_into, record))
         if self._memory is not None:
             data = memoryview(self._memory)[record.offset : record.offset + record.size]
         else:

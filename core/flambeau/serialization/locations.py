@@ -139,7 +139,7 @@ def _tag_device(storage: Any) -> str | None:
 def _restore_device(storage: Any, location: str) -> Any:
     try:
         device = devices.device(location)
-    except RuntimeError:  # not the name of a device
+    except RuntimeError:  # `location` is not the name of a device
         return None
     return storage.to(device=device)
 

@@ -21,7 +21,7 @@ from ..layouts.subclasses.parameter import Parameter
 from ..protocols import pickling as rebuild
 from ..storage import TypedStorage, UntypedStorage
 
-__all__ = ["StorageType", "known", "may_be_called", "public", "storage_type", "torch_name"]
+__all__ = ["StorageType", "allowed_globals", "can_be_named", "find_public", "storage_type", "torch_name"]
 
 DTYPES = {
     "Double": dtypes.float64,
@@ -90,7 +90,7 @@ def get_layout(name: str) -> Any:
 
 
 @cache
-def known() -> dict[str, Any]:
+def allowed_globals() -> dict[str, Any]:
     """Return all classes, functions and constants that `load(weights_only=True)` allows, by PyTorch's name."""
     from ..layouts.nested.tensors import NestedTensor, _rebuild_njt  # imported here because few programs need it
 
@@ -154,7 +154,7 @@ def torch_name(obj: Any, name: str | None = None) -> tuple[str, str] | None:
     return ".".join([root, *path]), name
 
 
-def may_be_called(obj: Any, module: str, name: str) -> bool:
+def can_be_named(obj: Any, module: str, name: str) -> bool:
     """Whether `module.name` can be PyTorch's name of `obj`.
 
     `module` may be a submodule of the one where flambeau defines the object, because the libraries differ in submodules.
@@ -165,7 +165,7 @@ def may_be_called(obj: Any, module: str, name: str) -> bool:
 
 @cache
 def _known_names() -> dict[int, str]:
-    return {id(obj): name for name, obj in known().items() if name.startswith("torch.")}
+    return {id(obj): name for name, obj in allowed_globals().items() if name.startswith("torch.")}
 
 
 def _is_ours(module: str | None) -> bool:
@@ -173,7 +173,7 @@ def _is_ours(module: str | None) -> bool:
     return resolve(module or "").partition(".")[0] in ("flambeau", "flambeau_nnlib", "flambeau_vision")
 
 
-def public(module: str, name: str) -> Any:
+def find_public(module: str, name: str) -> Any:
     """Return flambeau's object for PyTorch's `module.name`, from that module or the nearest parent with the name.
 
     Raises:

@@ -17,8 +17,8 @@ from ..engine.tensors.tensor import Tensor
 from ..engine.values import dtypes
 from ..protocols.pickling import on_storage, storage_over
 from .archive import swap_bytes
-from .damage import described, reading
-from .replacing import replaced
+from .damage import file_label, reading
+from .replacing import atomic_write
 
 __all__ = ["ArrayHeader", "headers", "load_npz", "save_npz"]
 
@@ -63,7 +63,7 @@ def load_npz(path: str | os.PathLike[str]) -> dict[str, Tensor]:
 
 def _read_each(file: IO[bytes], read: Callable[[IO[bytes]], Any]) -> Iterator[tuple[str, Any]]:
     """Yield the name of each array in a file and the result of `read` for it."""
-    name = described(file)
+    name = file_label(file)
     with reading(name, "directory", file.tell):
         archive = zipfile.ZipFile(file)
     with archive:
@@ -79,7 +79,7 @@ def save_npz(tensors: Mapping[str, Tensor], path: str | os.PathLike[str]) -> Non
     Raises:
         TypeError: NumPy does not have the dtype of a tensor, such as bfloat16.
     """
-    with replaced(path) as file, zipfile.ZipFile(file, "w") as archive:
+    with atomic_write(path) as file, zipfile.ZipFile(file, "w") as archive:
         for name, tensor in tensors.items():
             code = _CODES.get(tensor.dtype)
             if code is None:

@@ -15,7 +15,7 @@ __all__ = [
     "LoadEndianness",
     "add_safe_globals",
     "clear_safe_globals",
-    "collection_paused",
+    "garbage_collection_paused",
     "get_crc32_options",
     "get_default_load_endianness",
     "get_default_mmap_options",
@@ -152,7 +152,7 @@ def is_skipping_data() -> bool:
 
 
 @contextmanager
-def collection_paused() -> Iterator[None]:
+def garbage_collection_paused() -> Iterator[None]:
     """Disable the garbage collector inside a `with` block.
 
     It would repeatedly traverse all objects of the program while a large pickle creates many objects.

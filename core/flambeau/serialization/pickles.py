@@ -20,7 +20,7 @@ from ..protocols import pickling as rebuild
 from ..protocols.pickling import on_storage
 from ..storage import UntypedStorage
 from . import names
-from .damage import RefusalError, called_back
+from .damage import RefusalError, caller_code
 from .options import safe_globals_by_name
 
 __all__ = ["SafeUnpickler", "pickler_class", "standard_pickler", "unpickler_class", "unsafe_globals"]
@@ -70,7 +70,7 @@ def pickler_class(base: Any) -> Any:
     return Pickler
 
 
-_EMPTY_AND_DONE = pickle.EMPTY_TUPLE + pickle.REDUCE + pickle.TUPLE + pickle.REDUCE  # call the class, then the function
+_CALL_CLASS_AND_FUNCTION = pickle.EMPTY_TUPLE + pickle.REDUCE + pickle.TUPLE + pickle.REDUCE  # call the class, then the function
 
 
 def _pickled_text(text: str) -> bytes:
@@ -130,21 +130,21 @@ def standard_pickler() -> Any:
                 return
             storage, offset, size, stride, requires_grad, _ = args
             tag, kind, key, location, numel, *rest = self.persistent_id(storage)
-            self._save_known(function)
+            self._save_memoized(function)
             self.write(pickle.MARK + pickle.MARK)
-            self._save_known(tag)
-            self._save_known(kind)
+            self._save_memoized(tag)
+            self._save_memoized(kind)
             self.write(_pickled_text(key))
-            self._save_known(location)
+            self._save_memoized(location)
             end = pickle.NONE + pickle.TUPLE if rest else pickle.TUPLE  # the id in the legacy format ends with None
             place = _pickled_int(offset) + _pickled_ints(size) + _pickled_ints(stride)
             flag = pickle.NEWTRUE if requires_grad else pickle.NEWFALSE
             self.write(_pickled_int(numel) + end + pickle.BINPERSID + place + flag)
-            self._save_known(OrderedDict)
-            self.write(_EMPTY_AND_DONE)
+            self._save_memoized(OrderedDict)
+            self.write(_CALL_CLASS_AND_FUNCTION)
             self.memoize(obj)
 
-        def _save_known(self, obj: Any) -> None:
+        def _save_memoized(self, obj: Any) -> None:
             """Write an object that is probably in the memo."""
             known = self.memo.get(id(obj))
             if known is not None:
@@ -166,11 +166,11 @@ def unpickler_class(base: Any) -> Any:
         def find_class(self, module: str, name: str) -> Any:
             if name.endswith("Storage") and name.removesuffix("Storage") in names.DTYPES:
                 return names.StorageType(name)
-            known = names.known().get(f"{module}.{name}")
+            known = names.allowed_globals().get(f"{module}.{name}")
             if known is not None and module.partition(".")[0] == "torch":
                 return known
             if module.partition(".")[0] in ("torch", "torchvision"):
-                return names.public(module, name)
+                return names.find_public(module, name)
             return super().find_class(module, name)
 
     return Unpickler
@@ -178,9 +178,9 @@ def unpickler_class(base: Any) -> Any:
 
 # --- reading safely ---
 
-_WITH_STATE = (rebuild.from_type, rebuild.parameter_with_state)  # functions whose last argument is a dict of attributes to set
-_OF_SIZE = (bytes, bytearray, UntypedStorage)  # classes that would allocate N bytes if called with an integer N
-_MAY_BE_MADE = (Parameter, OrderedDict, Counter)
+_STATE_SETTERS = (rebuild.from_type, rebuild.parameter_with_state)  # functions whose last argument is a dict of attributes
+_ALLOCATORS = (bytes, bytearray, UntypedStorage)  # classes that would allocate N bytes if called with an integer N
+_INSTANTIABLE = (Parameter, OrderedDict, Counter)
 
 
 def _check_state(state: Any) -> None:
@@ -223,9 +223,9 @@ class SafeUnpickler(_pickle._Unpickler):  # type: ignore[misc]  # not in the stu
 
     def __init__(self, file: IO[bytes], *, encoding: str = "bytes") -> None:
         super().__init__(file, encoding=encoding)
-        self._users = safe_globals_by_name()
-        self._allowed = {id(obj) for obj in self._users.values()}
-        self._safe = self._allowed | {id(obj) for obj in names.known().values()}
+        self._user_allowed = safe_globals_by_name()
+        self._allowed = {id(obj) for obj in self._user_allowed.values()}
+        self._safe = self._allowed | {id(obj) for obj in names.allowed_globals().values()}
 
     def find_class(self, module: str, name: str) -> Any:
         if self.proto < 3:
@@ -233,11 +233,11 @@ class SafeUnpickler(_pickle._Unpickler):  # type: ignore[misc]  # not in the stu
         path = f"{module}.{name}"
         if module in self.BLOCKED:
             raise RefusalError(f"Trying to load unsupported GLOBAL {path} whose module {module} is blocked.")
-        for table in (names.known(), self._users):
+        for table in (names.allowed_globals(), self._user_allowed):
             if path in table:
                 return table[path]
-        for obj in self._users.values():
-            if names.may_be_called(obj, module, name):
+        for obj in self._user_allowed.values():
+            if names.can_be_named(obj, module, name):
                 return obj
         path = path.removeprefix("builtins.")
         raise RefusalError(
@@ -250,7 +250,7 @@ class SafeUnpickler(_pickle._Unpickler):  # type: ignore[misc]  # not in the stu
     def is_safe(self, obj: Any) -> bool:
         return id(obj) in self._safe
 
-    def is_users(self, obj: Any) -> bool:
+    def is_user_allowed(self, obj: Any) -> bool:
         return id(obj) in self._allowed
 
     def call(self) -> None:
@@ -258,27 +258,27 @@ class SafeUnpickler(_pickle._Unpickler):  # type: ignore[misc]  # not in the stu
         function = self.stack[-1]
         if not self.is_safe(function):
             raise pickle.UnpicklingError(f"Trying to call reduce for unrecognized function {function}")
-        if self.is_users(function):
-            with called_back():
+        if self.is_user_allowed(function):
+            with caller_code():
                 self.stack[-1] = function(*args)
             return
-        if function in _WITH_STATE:
+        if function in _STATE_SETTERS:
             if not getattr(args[1], "is_nested", False):  # `from_type` ignores the state of nested tensors
                 _check_state(args[-1])
-        elif function in _OF_SIZE and args and isinstance(args[0], int):  # would allocate any number of bytes
+        elif function in _ALLOCATORS and args and isinstance(args[0], int):  # would allocate any number of bytes
             raise pickle.UnpicklingError(f"Can only call {function.__name__} with its contents, but got the size {args[0]}")
         self.stack[-1] = function(*args)
 
     def make(self) -> None:
         args = self.stack.pop()
         cls = self.stack.pop()
-        if not isinstance(cls, type) or not (cls in _MAY_BE_MADE or self.is_users(cls)):
+        if not isinstance(cls, type) or not (cls in _INSTANTIABLE or self.is_user_allowed(cls)):
             raise pickle.UnpicklingError(
                 f"Can only create new object for nn.Parameter or classes allowlisted via `add_safe_globals` but got {cls}"
             )
         if cls is Parameter and not (args and isinstance(args[0], Tensor)):
             raise pickle.UnpicklingError(f"Can only create nn.Parameter of a tensor, but got {args!r}")
-        with called_back() if self.is_users(cls) else nullcontext():
+        with caller_code() if self.is_user_allowed(cls) else nullcontext():
             self.append(cls.__new__(cls, *args))
 
     def build(self) -> None:
@@ -287,14 +287,14 @@ class SafeUnpickler(_pickle._Unpickler):  # type: ignore[misc]  # not in the stu
         if cls is Tensor and isinstance(state, tuple):  # PyTorch 0.1 to 0.3 saved (storage, offset, size, stride)
             storage, *place = self.stack.pop()
             instance.set_(on_storage(storage.untyped(), instance.dtype, *place))
-        elif cls is Parameter and isinstance(state, tuple) and len(state) == 3:  # a Variable of PyTorch 0.1 to 0.3
+        elif cls is Parameter and isinstance(state, tuple) and len(state) == 3:  # PyTorch 0.1 to 0.3: (requires_grad, ...)
             instance.requires_grad_(bool(self.stack.pop()[0]))
         elif cls is OrderedDict and isinstance(state, dict):
             vars(instance).update(self.stack.pop())
-        elif self.is_users(cls):
+        elif self.is_user_allowed(cls):
             if isinstance(instance, Tensor):
                 _check_state(state)
-            with called_back():
+            with caller_code():
                 super().load_build()
         else:
             raise pickle.UnpicklingError(

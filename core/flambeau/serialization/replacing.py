@@ -14,14 +14,14 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from typing import IO, Any
 
-__all__ = ["replaced"]
+__all__ = ["atomic_write"]
 
-_BUFFER = 1 << 18  # bytes of small records collected before a write
-_AT_ONCE = 1 << 22  # bytes written before the operating system is told to send them to the disk
+_BUFFER_SIZE = 1 << 18  # bytes of small records collected before a write
+_SYNC_SIZE = 1 << 22  # bytes written before the operating system is told to send them to the disk
 
 
 @contextmanager
-def replaced(f: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+def atomic_write(f: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a temporary file for writing, and rename it to the path `f` once all data has reached the disk.
 
     If the `with` block raises an error, the temporary file is removed and the file at the path is unchanged.  Temporary files
@@ -34,14 +34,14 @@ def replaced(f: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     folder = os.path.dirname(path)
     if not os.path.isdir(folder):
         raise RuntimeError(f"Parent directory {os.path.dirname(os.fspath(f))} does not exist.")
-    if os.path.exists(path) and not os.path.isfile(path):  # a device or a pipe
+    if os.path.exists(path) and not os.path.isfile(path):  # devices and pipes are written directly, not replaced
         with open(path, "wb") as file:
             yield file
         return
-    _remove_left_behind(path)
+    _remove_stale_files(path)
     temporary = f"{path}.{os.getpid()}.{threading.get_ident()}.tmp"
     try:
-        with io.BufferedWriter(_FileOnItsWay(temporary, "xb"), _BUFFER) as file:
+        with io.BufferedWriter(_EagerFile(temporary, "xb"), _BUFFER_SIZE) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -54,21 +54,21 @@ def replaced(f: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         raise
 
 
-class _FileOnItsWay(io.FileIO):
+class _EagerFile(io.FileIO):
     """A file whose data is sent to the disk while more is written, which makes the final `fsync` shorter.
 
     Linux otherwise keeps written data in memory until `fsync`.
     """
 
     _written = 0
-    _started = 0
+    _synced = 0
 
     def write(self, data: Any) -> int:
         written: int = super().write(data)
         self._written += written
-        if self._written - self._started >= _AT_ONCE:
-            _start_writing(self.fileno(), self._started, self._written - self._started)
-            self._started = self._written
+        if self._written - self._synced >= _SYNC_SIZE:
+            _start_writing(self.fileno(), self._synced, self._written - self._synced)
+            self._synced = self._written
         return written
 
 
@@ -86,23 +86,23 @@ def _start_writing(descriptor: int, start: int, count: int) -> None:
     """Start to write a part of a file to the disk, without waiting (Linux only)."""
     function = _c_function()
     if function is not None:
-        start_and_return = 2  # SYNC_FILE_RANGE_WRITE
+        start_and_return = 2  # the flag SYNC_FILE_RANGE_WRITE of `sync_file_range`
         function(descriptor, start, count, start_and_return)
 
 
-def _remove_left_behind(path: str) -> None:
+def _remove_stale_files(path: str) -> None:
     """Remove temporary files for `path` of processes that no longer exist."""
     folder, name = os.path.split(path)
     temporary = re.compile(re.escape(name) + r"\.(\d+)\.\d+\.tmp")
     with suppress(OSError), os.scandir(folder) as entries:  # a folder may be writable but not listable
         for entry in entries:
             match = temporary.fullmatch(entry.name)
-            if match and not _runs(int(match[1])):
+            if match and not _process_exists(int(match[1])):
                 with suppress(OSError):  # another process may have removed it
                     os.unlink(entry.path)
 
 
-def _runs(process: int) -> bool:
+def _process_exists(process: int) -> bool:
     """Whether a process exists.
 
     On Windows `os.kill(process, 0)` would end the process.  There False is returned: open files cannot be removed anyway.

@@ -16,8 +16,8 @@ from ..engine.tensors.tensor import Tensor
 from ..engine.values import dtypes
 from ..protocols.pickling import on_storage, storage_over
 from .archive import swap_bytes
-from .damage import described, reading
-from .replacing import replaced
+from .damage import file_label, reading
+from .replacing import atomic_write
 
 __all__ = ["DTYPES", "load_safetensors", "read_header", "save_safetensors"]
 
@@ -57,7 +57,7 @@ def load_safetensors(path: str | os.PathLike[str], map_location: Any = None) -> 
         entries, start = read_header(file)
         tensors = {}
         for name, entry in entries.items():
-            with reading(described(path), f"tensor {name!r}", file.tell):
+            with reading(file_label(path), f"tensor {name!r}", file.tell):
                 tensors[name] = _read_tensor(file, start, entry)
     return {name: tensor.to(map_location or "cpu") for name, tensor in tensors.items()}
 
@@ -78,7 +78,7 @@ def save_safetensors(tensors: Mapping[str, Tensor], path: str | os.PathLike[str]
         position = end
     header = json.dumps({"__metadata__": {"format": "pt"}, **entries}).encode()
     header += b" " * (-len(header) % 8)
-    with replaced(path) as file:
+    with atomic_write(path) as file:
         file.write(struct.pack("<Q", len(header)) + header)
         for name in entries:
             data: Any = tensors[name].detach().cpu().contiguous().clone().untyped_storage().tobytes()
@@ -92,7 +92,7 @@ def read_header(file: IO[bytes]) -> tuple[dict[str, Any], int]:
         RuntimeError: the header is incomplete.
         pickle.UnpicklingError: the header is not a JSON object.
     """
-    with reading(described(file), "header", file.tell):
+    with reading(file_label(file), "header", file.tell):
         (length,) = struct.unpack("<Q", _read(file, 8))
         header = dict(json.loads(_read(file, length)))
         header.pop("__metadata__", None)

@@ -16,9 +16,9 @@ from ..storage import TypedStorage, UntypedStorage
 from .archive import ArchiveWriter
 from .locations import location_tag
 from .names import storage_type
-from .options import collection_paused, is_skipping_data
+from .options import garbage_collection_paused, is_skipping_data
 from .pickles import pickler_class, standard_pickler
-from .replacing import replaced
+from .replacing import atomic_write
 
 __all__ = ["DEFAULT_PROTOCOL", "MAGIC_NUMBER", "PROTOCOL_VERSION", "save"]
 
@@ -63,7 +63,7 @@ def save(
     if is_skipping_data() and not _use_new_zipfile_serialization:
         raise RuntimeError("Cannot use skip_data=True with _use_new_zipfile_serialization=False")
     base = standard_pickler() if pickle_module is pickle else pickler_class(pickle_module.Pickler)
-    with _opened(f) as file, collection_paused():
+    with _opened(f) as file, garbage_collection_paused():
         if _use_new_zipfile_serialization:
             with ArchiveWriter(file) as archive:
                 _save_archive(obj, archive, base, pickle_protocol, not _disable_byteorder_record)
@@ -135,7 +135,7 @@ class _Storages:
 @contextmanager
 def _opened(f: Any) -> Iterator[IO[bytes]]:
     if isinstance(f, str | os.PathLike):
-        with replaced(f) as file:
+        with atomic_write(f) as file:
             yield file
         return
     yield f

@@ -15,7 +15,7 @@ from .damage import CallerError
 from .locations import Restorer, UnknownLocationError, restorer
 from .names import StorageType
 
-__all__ = ["SavedStorage", "locator", "saved_storage", "storage_filled"]
+__all__ = ["SavedStorage", "checked_restorer", "filled_storage", "parse_storage_id"]
 
 _CPU = device("cpu")
 
@@ -41,7 +41,7 @@ class SavedStorage:
         return TypedStorage(wrap_storage=storage, dtype=self.dtype)
 
 
-def saved_storage(saved_id: Any, length: int) -> tuple[SavedStorage, Any]:
+def parse_storage_id(saved_id: Any, length: int) -> tuple[SavedStorage, Any]:
     """Parse the persistent id of a storage, a tuple of `length` parts.
 
     Return (storage, sixth part), where the sixth part exists in the legacy format only and is otherwise None.  Strings may be
@@ -62,7 +62,7 @@ def saved_storage(saved_id: Any, length: int) -> tuple[SavedStorage, Any]:
     return SavedStorage(*parts[:4]), parts[4] if length > 5 else None
 
 
-def locator(map_location: Any) -> Restorer:
+def checked_restorer(map_location: Any) -> Restorer:
     """Return `restorer(map_location)`, but raising RuntimeError for an unknown location and CallerError for other errors."""
     restore = restorer(map_location)
 
@@ -78,7 +78,7 @@ def locator(map_location: Any) -> Restorer:
     return restore_or_blame
 
 
-def storage_filled(nbytes: int, fill: Callable[[memoryview], object]) -> UntypedStorage:
+def filled_storage(nbytes: int, fill: Callable[[memoryview], object]) -> UntypedStorage:
     """Return a new storage of `nbytes` bytes in host memory, after calling `fill` with its memory."""
     key = dispatch_key(dtypes.uint8, _CPU)
     if not key.backend.mutable:

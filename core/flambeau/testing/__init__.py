@@ -17,7 +17,7 @@ from ..serialization.filecheck import FileCheck
 __all__ = ["FileCheck", "assert_allclose", "assert_close", "make_tensor"]
 
 Message = str | Callable[[str], str] | None
-Tolerances = tuple[float, float]  # relative, absolute
+Tolerances = tuple[float, float]  # (rtol, atol)
 
 _TOLERANCES: dict[Any, Tolerances] = {
     dtypes.float16: (1e-3, 1e-5),
@@ -81,7 +81,7 @@ def assert_close(
     Greatest absolute difference: 0.5 at index (1,) (up to 1e-05 allowed)
     Greatest relative difference: 0.20000000298023224 at index (1,) (up to 1.3e-06 allowed)
     """
-    __tracebackhide__ = True  # pytest shows the caller's line
+    __tracebackhide__ = True  # tells pytest to omit this frame from tracebacks
     options = _Options(allow_subclasses, rtol, atol, equal_nan, check_device, check_dtype, check_layout, check_stride)
     try:
         # `list` checks the whole structure before the first values are compared.
@@ -170,10 +170,10 @@ class _Pair(NamedTuple):
     path: tuple[Any, ...]
 
     def compare(self) -> None:
-        _located(self.path, self.function, *self.args)
+        _call_at_path(self.path, self.function, *self.args)
 
 
-def _located(path: tuple[Any, ...], function: Callable[..., Any], *args: Any) -> Any:
+def _call_at_path(path: tuple[Any, ...], function: Callable[..., Any], *args: Any) -> Any:
     try:
         return function(*args)
     except _Failure as failure:
@@ -182,9 +182,9 @@ def _located(path: tuple[Any, ...], function: Callable[..., Any], *args: Any) ->
 
 
 def _pairs(actual: Any, expected: Any, options: _Options, path: tuple[Any, ...] = ()) -> Iterator[_Pair]:
-    keys = _located(path, _common_keys, actual, expected)
+    keys = _call_at_path(path, _common_keys, actual, expected)
     if keys is None:
-        function, args = _located(path, _leaf, actual, expected, options)
+        function, args = _call_at_path(path, _leaf, actual, expected, options)
         yield _Pair(function, args, path)
     else:
         for key in keys:

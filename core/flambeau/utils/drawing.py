@@ -12,7 +12,7 @@ from itertools import pairwise
 __all__ = ["draw"]
 
 _CHARACTER, _LINE, _PADDING = 6.4, 13.0, 8.0  # pixels of text at 10.5 px: width of a character, height of a line, margin of a box
-_BETWEEN, _BELOW = 16.0, 30.0  # pixels between nodes of a layer, and between layers
+_NODE_GAP, _LAYER_GAP = 16.0, 30.0  # pixels between nodes of a layer, and between layers
 
 _TIP = (
     '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="6" markerHeight="6" orient="auto">'
@@ -37,11 +37,11 @@ def draw(
     edges = list(dict.fromkeys(edges))
     layers = _layers(list(nodes), edges)
     sizes = {key: _size(label) for key, (label, _) in nodes.items()}
-    ways = _ways(layers, edges, sizes)
-    centres = _places(layers, [pair for way in ways for pair in pairwise(way)], sizes)
+    paths = _edge_paths(layers, edges, sizes)
+    centres = _node_centres(layers, [pair for path in paths for pair in pairwise(path)], sizes)
     width = max(x + sizes[key][0] / 2 for key, (x, _) in centres.items()) + _PADDING
     height = max(y + sizes[key][1] / 2 for key, (_, y) in centres.items()) + _PADDING
-    parts = [_edge([centres[key] for key in way], sizes[way[0]][1], sizes[way[-1]][1]) for way in ways]
+    parts = [_edge([centres[key] for key in path], sizes[path[0]][1], sizes[path[-1]][1]) for path in paths]
     parts += [_node(centres[key], sizes[key], label, colours.get(kind, "white")) for key, (label, kind) in nodes.items()]
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
@@ -76,7 +76,7 @@ def _layers(keys: list[Hashable], edges: Sequence[tuple[Hashable, Hashable]]) ->
     return layers
 
 
-def _ways(
+def _edge_paths(
     layers: list[list[Hashable]], edges: Sequence[tuple[Hashable, Hashable]], sizes: dict[Hashable, tuple[float, float]]
 ) -> list[list[Hashable]]:
     """Return the path of each edge: start, one invisible node in each layer in between, and end.
@@ -84,14 +84,14 @@ def _ways(
     The invisible nodes are added to `layers` and `sizes`.
     """
     depth = {key: number for number, layer in enumerate(layers) for key in layer}
-    ways = []
+    paths = []
     for start, end in edges:
         between = [("through", start, end, number) for number in range(depth[start] + 1, depth[end])]
         for place in between:
             layers[place[-1]].append(place)
             sizes[place] = (0.0, 0.0)
-        ways.append([start, *between, end])
-    return ways
+        paths.append([start, *between, end])
+    return paths
 
 
 def _size(label: str) -> tuple[float, float]:
@@ -99,7 +99,7 @@ def _size(label: str) -> tuple[float, float]:
     return max(len(line) for line in lines) * _CHARACTER + 2 * _PADDING, len(lines) * _LINE + _PADDING
 
 
-def _places(
+def _node_centres(
     layers: list[list[Hashable]], edges: Sequence[tuple[Hashable, Hashable]], sizes: Mapping[Hashable, tuple[float, float]]
 ) -> dict[Hashable, tuple[float, float]]:
     """Return the centre (x, y) of each node.
@@ -113,7 +113,7 @@ def _places(
         below.setdefault(start, []).append(end)
     across: dict[Hashable, float] = {}
     for layer in layers:
-        _spread(layer, dict.fromkeys(layer, 0.0), sizes, across)
+        _place_layer(layer, dict.fromkeys(layer, 0.0), sizes, across)
     for turn in range(8):
         neighbours = above if turn % 2 == 0 else below
         for layer in layers if turn % 2 == 0 else reversed(layers):
@@ -122,17 +122,17 @@ def _places(
                 for key in layer
             }
             layer.sort(key=wanted.__getitem__)
-            _spread(layer, wanted, sizes, across)
+            _place_layer(layer, wanted, sizes, across)
     left = min(across[key] - sizes[key][0] / 2 for key in across) - _PADDING
     centres, top = {}, _PADDING
     for layer in layers:
         height = max(sizes[key][1] for key in layer)
         centres.update({key: (across[key] - left, top + height / 2) for key in layer})
-        top += height + _BELOW
+        top += height + _LAYER_GAP
     return centres
 
 
-def _spread(
+def _place_layer(
     layer: list[Hashable],
     wanted: Mapping[Hashable, float],
     sizes: Mapping[Hashable, tuple[float, float]],
@@ -142,10 +142,10 @@ def _spread(
     right = float("-inf")
     for key in layer:
         half = sizes[key][0] / 2
-        across[key] = max(wanted[key], right + _BETWEEN + half)
+        across[key] = max(wanted[key], right + _NODE_GAP + half)
         right = across[key] + half
     excess = sum(across[key] - wanted[key] for key in layer) / max(1, len(layer))
-    for key in layer:  # so that the mean deviation is 0
+    for key in layer:  # shift the layer so that the mean difference from the wanted x is 0
         across[key] -= excess
 
 

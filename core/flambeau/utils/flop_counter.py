@@ -117,7 +117,7 @@ def _swapped(shape: Sequence[int]) -> tuple[int, ...]:
 
 # --- the mode -----------------------------------------------------------------------------------------------------
 
-_PRODUCTS = set(flop_registry)  # operators that `_Call` counts, including their backward passes
+_PRODUCT_OPERATORS = set(flop_registry)  # operators that `_Call` counts, including their backward passes
 _RECURRENT = names(kind=Kind.RECURRENT) & OPS.keys()
 
 
@@ -175,11 +175,11 @@ class FlopCounterMode(TorchFunctionMode):
         if name in ("__get__", "__set__"):
             return func(*args, **kwargs)
         packet = func.overloadpacket if isinstance(func, OpOverload) else getattr(aten, name, None)
-        if packet in self.flop_registry and packet not in _PRODUCTS:
+        if packet in self.flop_registry and packet not in _PRODUCT_OPERATORS:
             result = func(*args, **kwargs)
             self._add(packet, self.flop_registry[packet](*args, **kwargs, out_val=result), self._parents())
             return result
-        call = _described(func, name, args, kwargs)
+        call = _countable_call(func, name, args, kwargs)
         if call is not None:
             result = func(*args, **kwargs)
             self._count_call(call, result)
@@ -309,7 +309,7 @@ class _Attention(_Call):
 _CONVOLUTION_BACKWARD = OpOverloadPacket("aten", "convolution_backward")  # only a name in the table: it cannot be called
 
 
-def _described(func: Any, name: str, args: Any, kwargs: Any) -> _Call | None:
+def _countable_call(func: Any, name: str, args: Any, kwargs: Any) -> _Call | None:
     """Return the product or convolution that a call computes, or None for other functions, which may call some."""
     if name in ("mm", "bmm"):
         a, b = (args[0], args[1]) if len(args) > 1 else (args[0] if args else kwargs["input"], kwargs["mat2"])
@@ -332,7 +332,7 @@ def _needs(*tensors: Any) -> list[bool]:
 
 
 def _linear(func: Any, args: Any, kwargs: Any) -> _Call:
-    if func is OPS["linear"].function:  # its arguments are bias, input, weight
+    if func is OPS["linear"].function:  # the arguments of the operation `linear` are bias, input, weight
         bias, input, weight = args
     else:
         given = dict(zip(("input", "weight", "bias"), args, strict=False)) | kwargs
@@ -369,10 +369,10 @@ def _in_units(count: int, total: int) -> str:
 def _table(header: list[str], rows: list[list[str]]) -> str:
     widths = [max(len(title) + 2, *(len(row[column]) for row in rows)) for column, title in enumerate(header)]
     lines = [header, ["-" * width for width in widths], *rows]
-    return "\n".join("  ".join(_padded(line, widths)) for line in lines)
+    return "\n".join("  ".join(_align(line, widths)) for line in lines)
 
 
-def _padded(line: list[str], widths: list[int]) -> list[str]:
+def _align(line: list[str], widths: list[int]) -> list[str]:
     """Align the first cell to the left and the others to the right."""
     first, *rest = zip(line, widths, strict=True)
     return [first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in rest)]

@@ -48,7 +48,7 @@ class Picture:
         lines = ['    node [shape=box, style="filled,rounded", fillcolor=white, fontname="monospace", fontsize=10]']
         for key, (label, kind) in nodes.items():
             colour = _COLOURS.get(kind, "white")
-            lines.append(f"    {numbers[key]} [label={_quoted(label)}{'' if colour == 'white' else f', fillcolor={colour}'}]")
+            lines.append(f"    {numbers[key]} [label={_quote(label)}{'' if colour == 'white' else f', fillcolor={colour}'}]")
         lines += [f"    {numbers[start]} -> {numbers[end]}" for start, end in self._edges]
         self.source: str = "\n".join(["digraph {", *lines, "}"])
 
@@ -81,7 +81,7 @@ class Picture:
         return self.source
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'
 
@@ -103,21 +103,21 @@ def picture(thing: Any, names: Mapping[str, Tensor] | None = None) -> Picture:
     """
     graph = getattr(thing, "graph", thing)
     if hasattr(graph, "nodes"):
-        return _of_program(graph)
+        return _program_picture(graph)
     tensors = [thing] if isinstance(thing, Tensor) else list(thing) if isinstance(thing, (list, tuple)) else []
     if not tensors or not all(isinstance(tensor, Tensor) for tensor in tensors):
         raise TypeError(f"picture: expected a graph, an object with a `graph`, or tensors, but got {type(thing).__name__}")
-    return _of_history(tensors, names or {})
+    return _autograd_picture(tensors, names or {})
 
 
-def _of_program(graph: Any) -> Picture:
+def _program_picture(graph: Any) -> Picture:
     nodes, edges = {}, []
     for node in graph.nodes:
         target = str(node.target) if node.op != "call_function" else _function_name(node.target)
         label = node.name if target in (node.name, "output") else f"{node.name}\n{target}"
         known = node.meta.get("val", node.meta.get("tensor_meta"))
         if hasattr(known, "dtype") and hasattr(known, "shape"):
-            label += f"\n{_shaped(known.dtype, known.shape)}"
+            label += f"\n{_type_text(known.dtype, known.shape)}"
         nodes[node.name] = (label, node.op)
         edges += [(used.name, node.name) for used in node.all_input_nodes]
     return Picture(nodes, edges)
@@ -128,17 +128,17 @@ def _function_name(target: Any) -> str:
     return getattr(target, "__name__", text) if text.startswith("<") else text
 
 
-def _shaped(dtype: Any, shape: Any) -> str:
+def _type_text(dtype: Any, shape: Any) -> str:
     return f"{str(dtype).removeprefix('torch.')}[{', '.join(map(str, shape))}]"
 
 
-def _of_history(tensors: list[Tensor], names: Mapping[str, Tensor]) -> Picture:
+def _autograd_picture(tensors: list[Tensor], names: Mapping[str, Tensor]) -> Picture:
     by_identity = {id(tensor): name for name, tensor in names.items()}
     nodes: dict[Any, tuple[str, str]] = {}
     edges: list[tuple[Any, Any]] = []
 
     def add_leaf(tensor: Tensor) -> Any:
-        label = _shaped(tensor.dtype, tensor.shape)
+        label = _type_text(tensor.dtype, tensor.shape)
         name = by_identity.get(id(tensor))
         nodes[id(tensor)] = (label if name is None else f"{name}\n{label}", "leaf")
         return id(tensor)

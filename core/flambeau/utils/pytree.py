@@ -55,7 +55,7 @@ ToDumpableContextFn = Callable[[Context], DumpableContext]
 FromDumpableContextFn = Callable[[DumpableContext], Context]
 KeyPath = tuple[KeyEntry, ...]
 IsLeaf = Callable[[Any], bool] | None
-Chosen = type | tuple[type, ...] | UnionType | Callable[[Any], bool]
+LeafFilter = type | tuple[type, ...] | UnionType | Callable[[Any], bool]
 SUPPORTED_NODES = pytree_registry.NODES
 __getattr__ = private_names(__name__)
 
@@ -148,30 +148,30 @@ def tree_map_(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: IsLeaf 
     return tree
 
 
-def _chosen(asked: Chosen) -> Callable[[Any], bool]:
-    if isinstance(asked, (type, tuple, UnionType)):
-        return lambda leaf: isinstance(leaf, asked)
-    if callable(asked):
-        return asked
+def _leaf_filter(leaf_filter: LeafFilter) -> Callable[[Any], bool]:
+    if isinstance(leaf_filter, (type, tuple, UnionType)):
+        return lambda leaf: isinstance(leaf, leaf_filter)
+    if callable(leaf_filter):
+        return leaf_filter
     raise TypeError("Argument must be a type, a tuple of types, or a callable.")
 
 
-def map_only(type_or_types_or_pred: Chosen, /) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
+def map_only(type_or_types_or_pred: LeafFilter, /) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
     """Return a decorator that applies a function to values of a type, or that a predicate accepts, and keeps other values."""
-    chosen = _chosen(type_or_types_or_pred)
+    accepts = _leaf_filter(type_or_types_or_pred)
 
     def decorate(func: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        return lambda leaf: func(leaf) if chosen(leaf) else leaf
+        return lambda leaf: func(leaf) if accepts(leaf) else leaf
 
     return decorate
 
 
-def tree_map_only(type_or_types_or_pred: Chosen, /, func: Callable[[Any], Any], tree: Any, is_leaf: IsLeaf = None) -> Any:
+def tree_map_only(type_or_types_or_pred: LeafFilter, /, func: Callable[[Any], Any], tree: Any, is_leaf: IsLeaf = None) -> Any:
     """Return the tree with `func` applied to the leaves of a type, or that a predicate accepts."""
     return tree_map(map_only(type_or_types_or_pred)(func), tree, is_leaf=is_leaf)
 
 
-def tree_map_only_(type_or_types_or_pred: Chosen, /, func: Callable[[Any], Any], tree: Any, is_leaf: IsLeaf = None) -> Any:
+def tree_map_only_(type_or_types_or_pred: LeafFilter, /, func: Callable[[Any], Any], tree: Any, is_leaf: IsLeaf = None) -> Any:
     """Call `func` with the leaves of a type, or that a predicate accepts.  Return `tree`."""
     return tree_map_(map_only(type_or_types_or_pred)(func), tree, is_leaf=is_leaf)
 
@@ -186,16 +186,16 @@ def tree_any(pred: Callable[[Any], bool], tree: Any, is_leaf: IsLeaf = None) -> 
     return any(map(pred, tree_iter(tree, is_leaf)))
 
 
-def tree_all_only(type_or_types: Chosen, /, pred: Callable[[Any], bool], tree: Any, is_leaf: IsLeaf = None) -> bool:
+def tree_all_only(type_or_types: LeafFilter, /, pred: Callable[[Any], bool], tree: Any, is_leaf: IsLeaf = None) -> bool:
     """Whether `pred` is true for all leaves of a type, or that a predicate accepts."""
-    chosen = _chosen(type_or_types)
-    return all(pred(leaf) for leaf in tree_iter(tree, is_leaf) if chosen(leaf))
+    accepts = _leaf_filter(type_or_types)
+    return all(pred(leaf) for leaf in tree_iter(tree, is_leaf) if accepts(leaf))
 
 
-def tree_any_only(type_or_types: Chosen, /, pred: Callable[[Any], bool], tree: Any, is_leaf: IsLeaf = None) -> bool:
+def tree_any_only(type_or_types: LeafFilter, /, pred: Callable[[Any], bool], tree: Any, is_leaf: IsLeaf = None) -> bool:
     """Whether `pred` is true for any leaf of a type, or that a predicate accepts."""
-    chosen = _chosen(type_or_types)
-    return any(pred(leaf) for leaf in tree_iter(tree, is_leaf) if chosen(leaf))
+    accepts = _leaf_filter(type_or_types)
+    return any(pred(leaf) for leaf in tree_iter(tree, is_leaf) if accepts(leaf))
 
 
 # --- paths --------------------------------------------------------------------------------------------------------

@@ -69,7 +69,7 @@ class GetAttrKey:
         return getattr(obj, self.name)
 
 
-class _Text(NamedTuple):
+class _JsonType(NamedTuple):
     """The name of a type in JSON, and functions that convert its contexts to and from JSON values."""
 
     name: str | None
@@ -79,10 +79,11 @@ class _Text(NamedTuple):
 
 NODES: dict[Any, Entry] = REGISTERED
 _with_keys: dict[type, Callable[[Any], tuple[Iterable[tuple[Any, Any]], Any]]] = {}
-_texts: dict[Any, _Text] = {
-    dict: _Text("builtins.dict"), list: _Text("builtins.list"), tuple: _Text("builtins.tuple"), deque: _Text("collections.deque"),
-    OrderedDict: _Text("collections.OrderedDict"), Size: _Text("torch.Size"),
-    defaultdict: _Text(
+_json_types: dict[Any, _JsonType] = {
+    dict: _JsonType("builtins.dict"), list: _JsonType("builtins.list"), tuple: _JsonType("builtins.tuple"),
+    deque: _JsonType("collections.deque"),
+    OrderedDict: _JsonType("collections.OrderedDict"), Size: _JsonType("torch.Size"),
+    defaultdict: _JsonType(
         "collections.defaultdict", lambda context: _dump_defaultdict(context), lambda text: _load_defaultdict(text)
     ),
 }  # fmt: skip
@@ -120,12 +121,12 @@ def register_pytree_node(
     >>> tree_leaves([Pair(1, 2), 3])
     [1, 2, 3]
     """
-    if cls in REGISTERED or cls in _texts:
+    if cls in REGISTERED or cls in _json_types:
         raise ValueError(f"{cls} is already registered as pytree node.")
     if (to_dumpable_context is None) != (from_dumpable_context is None):
         raise ValueError(f"Both to_dumpable_context and from_dumpable_context for {cls} must be None or registered.")
     REGISTERED[cls] = Entry(flatten_fn, unflatten_fn)
-    _texts[cls] = _Text(serialized_type_name, to_dumpable_context, from_dumpable_context)
+    _json_types[cls] = _JsonType(serialized_type_name, to_dumpable_context, from_dumpable_context)
     if flatten_with_keys_fn is not None:
         _with_keys[cls] = flatten_with_keys_fn
 
@@ -135,13 +136,13 @@ _register_pytree_node = register_pytree_node
 
 def _deregister_pytree_node(cls: type) -> None:
     """Remove a type from the registry, so that its instances are leaves again."""
-    for table in (REGISTERED, _texts, _with_keys):
+    for table in (REGISTERED, _json_types, _with_keys):
         table.pop(cls, None)
 
 
 def _register_namedtuple(cls: type, *, serialized_type_name: str) -> None:
     """Register the name of a named tuple class for `treespec_dumps`."""
-    _texts[cls] = _Text(serialized_type_name)
+    _json_types[cls] = _JsonType(serialized_type_name)
 
 
 def register_dataclass(
@@ -167,19 +168,19 @@ def register_dataclass(
     every = [field.name for field in dataclasses.fields(cls) if field.init]
     names = [name for name in field_names or every if name not in (drop_field_names or ())]
 
-    def take_apart(node: Any) -> tuple[list[Any], Any]:
+    def flatten(node: Any) -> tuple[list[Any], Any]:
         present = [name for name in names if getattr(node, name) is not None]
         return [getattr(node, name) for name in present], (present, [name for name in names if name not in present])
 
-    def put_together(children: Iterable[Any], context: Any) -> Any:
+    def unflatten(children: Iterable[Any], context: Any) -> Any:
         present, absent = context
         return cls(**dict(zip(present, children, strict=True)), **dict.fromkeys(absent))
 
     def with_keys(node: Any) -> tuple[list[tuple[Any, Any]], Any]:
-        children, context = take_apart(node)
+        children, context = flatten(node)
         return [(GetAttrKey(name), child) for name, child in zip(context[0], children, strict=True)], context
 
-    register_pytree_node(cls, take_apart, put_together, serialized_type_name=serialized_type_name, flatten_with_keys_fn=with_keys)
+    register_pytree_node(cls, flatten, unflatten, serialized_type_name=serialized_type_name, flatten_with_keys_fn=with_keys)
 
 
 def register_constant(cls: type) -> None:
@@ -253,7 +254,7 @@ def _to_schema(spec: Spec) -> dict[str, Any]:
     if spec.is_leaf():
         return {"type": None, "context": None, "children_spec": []}
     is_namedtuple = is_namedtuple_class(spec.context)
-    text = _texts.get(spec.context if is_namedtuple else spec.type)
+    text = _json_types.get(spec.context if is_namedtuple else spec.type)
     if is_namedtuple and text is None:
         raise NotImplementedError(
             f"Can't serialize TreeSpec of namedtuple class {spec.context} because we didn't register a serializated_type_name. "
@@ -276,17 +277,17 @@ def _from_schema(schema: dict[str, Any]) -> Spec:
         return LEAF
     children = [_from_schema(child) for child in schema["children_spec"]]
     if name == "collections.namedtuple":
-        cls = _type_called(json.loads(schema["context"]))
+        cls = _type_named(json.loads(schema["context"]))
         parts = node_parts(cls(*children))
         assert parts is not None
         return Spec(parts[0], cls, children)
-    kind = _type_called(name)
-    load = _texts[kind].load
+    kind = _type_named(name)
+    load = _json_types[kind].load
     return Spec(kind, json.loads(schema["context"]) if load is None else load(schema["context"]), children)
 
 
-def _type_called(name: str) -> Any:
-    for kind, text in _texts.items():
+def _type_named(name: str) -> Any:
+    for kind, text in _json_types.items():
         if text.name == name:
             return kind
     raise NotImplementedError(f"Deserializing {name!r} in a TreeSpec: no type is registered under this name.")

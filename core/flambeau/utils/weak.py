@@ -36,7 +36,7 @@ class WeakIdKeyDictionary(collections.abc.MutableMapping[Any, Any]):
     def __init__(self, dict: Mapping[Any, Any] | None = None, ref_type: Any = WeakIdRef) -> None:
         self.data: dict_type[Any, Any] = {}
         self.ref_type = ref_type
-        self._remove = _forgetting(self.data)
+        self._remove = _entry_remover(self.data)
         if dict is not None:
             self.update(dict)
 
@@ -88,7 +88,7 @@ class WeakIdKeyDictionary(collections.abc.MutableMapping[Any, Any]):
 dict_type = dict
 
 
-def _forgetting(data: dict[Any, Any]) -> Any:
+def _entry_remover(data: dict[Any, Any]) -> Any:
     return lambda reference: data.pop(reference, None)
 
 

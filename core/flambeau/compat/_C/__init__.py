@@ -31,9 +31,9 @@ __all__ = [
     "_is_tracing", "_log_api_usage_once", "_nn", "device", "dtype", "finfo", "iinfo",
 ]  # fmt: skip
 
-TensorBase = _TensorBase = Tensor  # tensordict, fastai
-_TensorMeta = type(Tensor)  # lightning
-_has_xpu = False  # bitsandbytes
+TensorBase = _TensorBase = Tensor  # tensordict and fastai use these names
+_TensorMeta = type(Tensor)  # lightning uses this name
+_has_xpu = False  # bitsandbytes uses this name
 
 
 def _log_api_usage_once(event: str) -> None:

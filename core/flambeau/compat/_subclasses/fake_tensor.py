@@ -28,13 +28,13 @@ Tensor = torch.Tensor
 Device = torch.device
 
 # Functions whose tensor arguments may be on different devices.
-_ACROSS_DEVICES = frozenset({
+_MULTI_DEVICE_FUNCTIONS = frozenset({
     "__get__", "__getitem__", "__set__", "__setitem__", "backward", "copy_", "grad", "index_put", "index_put_", "set_", "to",
     "type_as",
 })  # fmt: skip
-_FEW = 16  # the most elements of a constant, that is a tensor whose values the program itself has written
-_FROM_NUMBERS = frozenset({"tensor", "as_tensor", "scalar_tensor"})
-_WITH_VALUES = frozenset({"item", "tolist", "__bool__", "__float__", "__int__", "__complex__", "__index__"})
+_MAX_CONSTANT_NUMEL = 16  # the most elements of a constant: a tensor whose values follow from numbers in the program
+_CONSTANT_FACTORIES = frozenset({"tensor", "as_tensor", "scalar_tensor"})
+_SCALAR_CONVERSIONS = frozenset({"item", "tolist", "__bool__", "__float__", "__int__", "__complex__", "__index__"})
 
 
 class UnsupportedFakeTensorException(RuntimeError):
@@ -78,7 +78,7 @@ class FakeTensor(Tensor):
     def __new__(cls, fake_mode: FakeTensorMode, elem: Tensor, device: Any, constant: Any = None, **_: Any) -> Any:
         if elem.device.type != "meta":
             raise AssertionError(f"elem.device.type must be 'meta', got {elem.device.type}")
-        return _faked(elem.detach(), fake_mode, Device(device)).requires_grad_(elem.requires_grad)
+        return _as_fake(elem.detach(), fake_mode, Device(device)).requires_grad_(elem.requires_grad)
 
     @staticmethod
     def from_tensor(t: Tensor, fake_mode: FakeTensorMode) -> FakeTensor:
@@ -105,7 +105,7 @@ class FakeTensor(Tensor):
     def grad(self) -> Any:
         with DisableTorchFunctionSubclass():
             gradient = Tensor.grad.__get__(self)
-        return gradient if gradient is None or is_fake(gradient) else _faked(gradient, self.fake_mode, self.fake_device)
+        return gradient if gradient is None or is_fake(gradient) else _as_fake(gradient, self.fake_mode, self.fake_device)
 
     @grad.setter
     def grad(self, value: Any) -> None:
@@ -160,15 +160,15 @@ class FakeTensor(Tensor):
         return mode.compute(func, args, kwargs or {})
 
 
-def _faked(tensor: Tensor, mode: FakeTensorMode, device: Device) -> FakeTensor:
+def _as_fake(tensor: Tensor, mode: FakeTensorMode, device: Device) -> FakeTensor:
     """Turn a `meta` tensor into a fake tensor, in place because the autograd graph and views refer to the object."""
     tensor.__class__ = FakeTensor
     fake: FakeTensor = tensor  # type: ignore[assignment]  # its class was assigned above
-    fake.fake_mode, fake.fake_device = mode, _exact(device)
+    fake.fake_mode, fake.fake_device = mode, _with_index(device)
     return fake
 
 
-def _exact(device: Any) -> Device:
+def _with_index(device: Any) -> Device:
     device = Device(device)
     return device if device.index is not None or device.type in ("cpu", "meta") else Device(device.type, 0)
 
@@ -205,7 +205,7 @@ class FakeTensorMode(TorchFunctionMode):
         self.allow_fallback_kernels, self.allow_non_fake_inputs = allow_fallback_kernels, allow_non_fake_inputs
         self.shape_env, self.static_shapes, self.export = shape_env, static_shapes, export
         self.fake_tensor_converter = self
-        self._known: Any = WeakTensorKeyDictionary()
+        self._fakes: Any = WeakTensorKeyDictionary()
 
     def from_tensor(self, tensor: Tensor, *, static_shapes: Any = None, source: Any = None, **_: Any) -> FakeTensor:
         """Return a fake tensor with the tensor's shape, strides, dtype and device; the same one at each call.
@@ -217,15 +217,15 @@ class FakeTensorMode(TorchFunctionMode):
             if tensor.fake_mode is not self:
                 raise AssertionError(f"Mixing fake modes NYI x.fake_mode={tensor.fake_mode} vs self={self}")
             return tensor
-        found: FakeTensor | None = self._known.get(tensor)
+        found: FakeTensor | None = self._fakes.get(tensor)
         if found is None:
-            found = self._known[tensor] = self._like(tensor, tensor.device)
+            found = self._fakes[tensor] = self._like(tensor, tensor.device)
         return found
 
     def _like(self, tensor: Tensor, device: Any) -> FakeTensor:
         with disable_modes(), DisableTorchFunctionSubclass():
             empty = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="meta")
-            fake = _faked(empty, self, device)
+            fake = _as_fake(empty, self, device)
             fake.requires_grad_(tensor.requires_grad)
         if isinstance(tensor, torch.nn.Parameter):
             fake.__dict__["_is_param"] = True
@@ -237,40 +237,40 @@ class FakeTensorMode(TorchFunctionMode):
     def compute(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """Call `func` on fake tensors.  Return its result as fake tensors on the device that real tensors would give."""
         name = getattr(func, "__name__", "")
-        args, kwargs = tree_map(lambda leaf: self._admitted(leaf, func, args, kwargs), (args, kwargs))
+        args, kwargs = tree_map(lambda leaf: self._convert_input(leaf, func, args, kwargs), (args, kwargs))
         known = [leaf for leaf in tree_iter((args, kwargs)) if isinstance(leaf, FakeTensor)]
-        args, kwargs, target = _without_device(name, args, kwargs)
+        args, kwargs, target = _split_device(name, args, kwargs)
         if name in ("__get__", "__set__") and target is None:
             target = known[0].fake_device
         elif target is None:
             target = _common_device(known, name) or chosen_device() or Device("cpu")
         constant = self._constant(func, name, known, args, kwargs)
-        if name in _WITH_VALUES and constant is not None:
+        if name in _SCALAR_CONVERSIONS and constant is not None:
             return constant
         try:
             with disable_modes(), DisableTorchFunctionSubclass(), Device("meta"):
                 result = args[0] if name in ("cpu", "cuda") else func(*args, **kwargs)
         except (NotImplementedError, RuntimeError) as error:
-            _explain(error, name)
-        if name in ("to", "cpu", "cuda") and result is args[0] and _exact(target) != result.fake_device:
+            _raise_as_pytorch(error, name)
+        if name in ("to", "cpu", "cuda") and result is args[0] and _with_index(target) != result.fake_device:
             with DisableTorchFunctionSubclass():
                 result = result.clone()
-        result = self._made_fake(result, target)
+        result = self._fake_results(result, target)
         if isinstance(result, FakeTensor) and name not in ("__get__", "detach"):
             result.constant = constant if isinstance(constant, Tensor) else None
         return result
 
-    def _made_fake(self, result: Any, device: Device) -> Any:
+    def _fake_results(self, result: Any, device: Device) -> Any:
         """Turn the tensors in the result of a function into fake ones."""
-        if type(result) in _PLAIN:
-            return _faked(result, self, device) if result.is_meta else result
+        if type(result) in _TENSOR_TYPES:
+            return _as_fake(result, self, device) if result.is_meta else result
         if isinstance(result, (tuple, list, dict)) and not isinstance(result, torch.Size):
-            return tree_map(lambda leaf: self._made_fake(leaf, device), result)
+            return tree_map(lambda leaf: self._fake_results(leaf, device), result)
         return result
 
     def _constant(self, func: Any, name: str, known: list[FakeTensor], args: Any, kwargs: Any) -> Any:
         """Return the real result if all inputs are constants and it is small, such as a step counter; else None."""
-        if any(tensor.constant is None for tensor in known) or not (known or name in _FROM_NUMBERS):
+        if any(tensor.constant is None for tensor in known) or not (known or name in _CONSTANT_FACTORIES):
             return None
         real_args, real_kwargs = tree_map(lambda leaf: leaf.constant if isinstance(leaf, FakeTensor) else leaf, (args, kwargs))
         with disable_modes(), DisableTorchFunctionSubclass(), Device("cpu"):
@@ -278,9 +278,9 @@ class FakeTensorMode(TorchFunctionMode):
                 result = func(*real_args, **real_kwargs)
             except Exception:  # the same call on fake tensors reports the error
                 return None
-        return None if isinstance(result, Tensor) and result.numel() > _FEW else result
+        return None if isinstance(result, Tensor) and result.numel() > _MAX_CONSTANT_NUMEL else result
 
-    def _admitted(self, leaf: Any, func: Any, args: Any, kwargs: Any) -> Any:
+    def _convert_input(self, leaf: Any, func: Any, args: Any, kwargs: Any) -> Any:
         if not isinstance(leaf, Tensor):
             return leaf
         if not isinstance(leaf, FakeTensor) and not self.allow_non_fake_inputs:
@@ -291,10 +291,10 @@ class FakeTensorMode(TorchFunctionMode):
         return self.from_tensor(leaf)
 
 
-_PLAIN = (Tensor, torch.nn.Parameter)
+_TENSOR_TYPES = (Tensor, torch.nn.Parameter)
 
 
-def _without_device(name: str, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any], Device | None]:
+def _split_device(name: str, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any], Device | None]:
     """Return (args, kwargs, device): the arguments without the requested device, and that device or None."""
     target = kwargs.get("device")
     kwargs = {key: value for key, value in kwargs.items() if key != "device"}
@@ -323,9 +323,13 @@ def _common_device(tensors: Iterable[FakeTensor], name: str) -> Device | None:
     """Return the device that all tensors share; a 0-d CPU tensor may be combined with tensors on another device."""
     common: FakeTensor | None = None
     for tensor in tensors:
-        if common is None or _joins(common, tensor):
+        if common is None or _is_cpu_scalar_for(common, tensor):
             common = tensor
-        elif tensor.fake_device != common.fake_device and not _joins(tensor, common) and name not in _ACROSS_DEVICES:
+        elif (
+            tensor.fake_device != common.fake_device
+            and not _is_cpu_scalar_for(tensor, common)
+            and name not in _MULTI_DEVICE_FUNCTIONS
+        ):
             raise RuntimeError(
                 f"Unhandled FakeTensor Device Propagation for aten.{name}, found two different devices {common.fake_device}, "
                 f"{tensor.fake_device}"
@@ -333,14 +337,14 @@ def _common_device(tensors: Iterable[FakeTensor], name: str) -> Device | None:
     return None if common is None else common.fake_device
 
 
-def _joins(tensor: FakeTensor, other: FakeTensor) -> bool:
+def _is_cpu_scalar_for(tensor: FakeTensor, other: FakeTensor) -> bool:
     return tensor.fake_device.type == "cpu" and not tensor._array.ndim and other.fake_device.type != "cpu"
 
 
-def _explain(error: Exception, name: str) -> NoReturn:
+def _raise_as_pytorch(error: Exception, name: str) -> NoReturn:
     """Raise PyTorch's exception if the function needed the data of a tensor; else raise `error` again."""
     text = str(error)
-    if name in _WITH_VALUES or text.startswith(("Tensor.item() cannot be called", "Cannot copy out of meta tensor")):
+    if name in _SCALAR_CONVERSIONS or text.startswith(("Tensor.item() cannot be called", "Cannot copy out of meta tensor")):
         raise DataDependentOutputException("aten._local_scalar_dense.default") from None
     if text.startswith(("aten::", "indexing with a mask")):
         operator = text.removeprefix("aten::").partition(":")[0] if text.startswith("aten::") else "nonzero"

@@ -152,11 +152,11 @@ class parametrize:
             if suffix is None and self.name_fn is not None:
                 suffix = self.name_fn(*values)
             if suffix is None:
-                suffix = "_".join(f"{name}_{_in_a_name(value)}" for name, value in zip(self.names, values, strict=True))
+                suffix = "_".join(f"{name}_{_name_part(value)}" for name, value in zip(self.names, values, strict=True))
             yield suffix, dict(zip(self.names, values, strict=True)), named.decorators
 
 
-def _in_a_name(value: Any) -> str:
+def _name_part(value: Any) -> str:
     text = str(value) if not callable(value) else getattr(value, "__name__", str(value))
     return text.replace("torch.", "").replace("flambeau.", "").replace(".", "_").replace(" ", "_")
 

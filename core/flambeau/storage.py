@@ -18,7 +18,7 @@ from .operations.creation.from_data import frombuffer, tensor
 from .operations.creation.from_shape import empty
 from .operations.creation.ranges import arange
 
-__all__ = ["STORAGE_CLASSES", "TypedStorage", "UntypedStorage", "is_storage", "placed", "storage_of"]
+__all__ = ["STORAGE_CLASSES", "TypedStorage", "UntypedStorage", "is_storage", "storage_layout", "storage_of"]
 
 __getattr__ = private_names(__name__)
 
@@ -42,7 +42,7 @@ class _Memory(StorageBase):
         """Return the memory as a 1-D tensor."""
         raise NotImplementedError
 
-    def _of(self, storage: UntypedStorage) -> Any:
+    def _with_memory(self, storage: UntypedStorage) -> Any:
         """Return a storage of the same class and dtype on the memory of another storage."""
         raise NotImplementedError
 
@@ -102,7 +102,7 @@ class _Memory(StorageBase):
 
     def clone(self) -> Any:
         """Return a copy."""
-        return self._of(UntypedStorage._over(self.untyped()._bytes.clone()))
+        return self._with_memory(UntypedStorage._on_memory(self.untyped()._bytes.clone()))
 
     def copy_(self, source: Any, non_blocking: bool | None = None) -> Any:
         """Overwrite the bytes with those of another storage of the same size."""
@@ -132,18 +132,19 @@ class _Memory(StorageBase):
 
     def to(self, *, device: Any, non_blocking: bool = False) -> Any:
         """Return a copy of the storage on `device`, or the storage itself if it already is on that device."""
-        return self._moved(self.untyped()._bytes.to(device, non_blocking=non_blocking))
+        return self._if_moved(self.untyped()._bytes.to(device, non_blocking=non_blocking))
 
     def cpu(self) -> Any:
         """Return a copy of the storage on the CPU, or the storage itself if it already is on the CPU."""
-        return self._moved(self.untyped()._bytes.cpu())
+        return self._if_moved(self.untyped()._bytes.cpu())
 
     def cuda(self, device: Any = None, non_blocking: bool = False) -> Any:
         """Return a copy on a CUDA device (by default the current one), or the storage itself if it already is on that device."""
-        return self._moved(self.untyped()._bytes.cuda(device, non_blocking))
+        return self._if_moved(self.untyped()._bytes.cuda(device, non_blocking))
 
-    def _moved(self, data: Tensor) -> Any:
-        return self if data is self.untyped()._bytes else self._of(UntypedStorage._over(data))
+    def _if_moved(self, data: Tensor) -> Any:
+        """Return a storage on `data`, or this storage if `data` is its own memory."""
+        return self if data is self.untyped()._bytes else self._with_memory(UntypedStorage._on_memory(data))
 
     def is_shared(self) -> bool:
         """Whether the memory is shared with other processes."""
@@ -160,7 +161,7 @@ class _Memory(StorageBase):
 
     def pin_memory(self, device: Any = None) -> Any:
         """Return a copy in page-locked memory, or the storage itself if it already is page-locked."""
-        return self._moved(self.untyped()._bytes.pin_memory(device))
+        return self._if_moved(self.untyped()._bytes.pin_memory(device))
 
     def _to(self, dtype: Any) -> TypedStorage:
         """Return a copy of the elements, converted to another dtype."""
@@ -248,7 +249,7 @@ class TypedStorage(_Memory):
     def _elements(self) -> Tensor:
         return self._untyped_storage.as_tensor(self.dtype)
 
-    def _of(self, storage: UntypedStorage) -> TypedStorage:
+    def _with_memory(self, storage: UntypedStorage) -> TypedStorage:
         return TypedStorage(wrap_storage=storage, dtype=self.dtype)
 
     def element_size(self) -> int:
@@ -274,12 +275,12 @@ class TypedStorage(_Memory):
             raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
         if not isinstance(index, int):
             raise RuntimeError(f"can't index a {type(self)} with {type(index)}")
-        return self._elements()[_position(index, self.size())].item()
+        return self._elements()[_checked_position(index, self.size())].item()
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if not isinstance(index, (int, slice)):
             raise RuntimeError(f"can't index a {type(self)} with {type(index)}")
-        self._elements()[index if isinstance(index, slice) else _position(index, self.size())] = value
+        self._elements()[index if isinstance(index, slice) else _checked_position(index, self.size())] = value
 
     def fill_(self, value: Any) -> TypedStorage:
         """Set all elements to `value`.  Return the storage."""
@@ -289,7 +290,7 @@ class TypedStorage(_Memory):
     def __deepcopy__(self, memo: dict[int, Any]) -> TypedStorage:
         from copy import deepcopy
 
-        return self._of(deepcopy(self._untyped_storage, memo))
+        return self._with_memory(deepcopy(self._untyped_storage, memo))
 
     @classmethod
     def from_buffer(cls, *args: Any, **kwargs: Any) -> TypedStorage:
@@ -307,7 +308,7 @@ class TypedStorage(_Memory):
 
         Args:
             filename: the path of the file.
-            shared: whether writes go to the file, which is created or extended if need be.
+            shared: whether writes change the file, which is created or extended if necessary.
             size: the number of elements.
 
         Raises:
@@ -374,7 +375,7 @@ class UntypedStorage(_Memory):
 
     def __new__(cls, data: Any = 0, *, device: Any = None) -> UntypedStorage:
         if isinstance(data, int):
-            return cls._over(empty(data, dtype=dtypes.uint8, device=device))
+            return cls._on_memory(empty(data, dtype=dtypes.uint8, device=device))
         if hasattr(data, "_array") or not hasattr(data, "__len__"):
             raise RuntimeError(f"torch.UntypedStorage(): Expected a sequence type, but got {type(data).__name__}")
         wrong = next((item for item in data if not isinstance(item, int)), None)
@@ -384,14 +385,14 @@ class UntypedStorage(_Memory):
                 f"({type(data).__name__}), but one of the items was of type {type(wrong).__name__} instead of "
                 "int"
             )
-        return cls._over(tensor([item & 255 for item in data], dtype=dtypes.uint8, device=device))
+        return cls._on_memory(tensor([item & 255 for item in data], dtype=dtypes.uint8, device=device))
 
     @classmethod
-    def _over(cls, data: Tensor) -> UntypedStorage:
+    def _on_memory(cls, data: Tensor) -> UntypedStorage:
         """Return the storage on the memory of a 1-D uint8 tensor."""
         storage = object.__new__(cls)
         storage._bytes = data
-        return remembered(storage)
+        return register_storage(storage)
 
     @classmethod
     def from_buffer(
@@ -419,13 +420,13 @@ class UntypedStorage(_Memory):
         if byte_order not in (None, "native", "little", "big"):
             raise ValueError(f"invalid byte_order '{byte_order}' (expected 'big', 'little', or 'native')")
         end = len(data) if count < 0 else offset + count * dtype.itemsize
-        storage = cls._holding(data[offset:end])
+        storage = cls._copy_buffer(data[offset:end])
         if byte_order not in (None, "native", sys.byteorder):
             storage.byteswap(dtype)
         return storage
 
     @classmethod
-    def _holding(cls, buffer: Any) -> UntypedStorage:
+    def _copy_buffer(cls, buffer: Any) -> UntypedStorage:
         """Return a storage on the CPU with a copy of a buffer."""
         return storage_of(frombuffer(bytearray(buffer), dtype=dtypes.uint8).clone()) if len(buffer) else cls(device="cpu")
 
@@ -435,7 +436,7 @@ class UntypedStorage(_Memory):
 
         Args:
             filename: the path of the file.
-            shared: whether writes go to the file, which is created or extended if need be.
+            shared: whether writes change the file, which is created or extended if necessary.
             nbytes: the number of bytes.
 
         Raises:
@@ -454,7 +455,7 @@ class UntypedStorage(_Memory):
     def _elements(self) -> Tensor:
         return self._bytes
 
-    def _of(self, storage: UntypedStorage) -> UntypedStorage:
+    def _with_memory(self, storage: UntypedStorage) -> UntypedStorage:
         return storage
 
     def tobytes(self) -> bytes:
@@ -481,18 +482,18 @@ class UntypedStorage(_Memory):
     def __getitem__(self, index: Any) -> Any:
         _check_index(index)
         if not isinstance(index, slice):
-            return self._bytes[_position(index, self.size())].item()
+            return self._bytes[_checked_position(index, self.size())].item()
         start, stop, _ = index.indices(self.size())
         part = self._bytes[start : max(start, stop)]
         if is_mutable(part._key.backend):
             part = wrap(part._key.backend.window(part._array), part._key)
-        return UntypedStorage._over(part)
+        return UntypedStorage._on_memory(part)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         _check_index(index)
         if not isinstance(value, int):
-            raise RuntimeError(f"can only set storage content with a int types, but got {_named(value)} instead")
-        self._bytes[index if isinstance(index, slice) else _position(index, self.size())] = value & 255
+            raise RuntimeError(f"can only set storage content with a int types, but got {_type_name(value)} instead")
+        self._bytes[index if isinstance(index, slice) else _checked_position(index, self.size())] = value & 255
 
     def fill_(self, value: int) -> UntypedStorage:
         """Set all bytes to `value & 255`.  Return the storage."""
@@ -517,13 +518,13 @@ class UntypedStorage(_Memory):
         return f"torch.storage.UntypedStorage(device={self.device}) of size {len(self)}"
 
 
-def _named(value: Any) -> str:
+def _type_name(value: Any) -> str:
     """Return the name of a value's type in the format of PyTorch's messages about storages."""
     cls = type(value)
     return cls.__name__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__name__}"
 
 
-def _position(index: int, size: int) -> int:
+def _checked_position(index: int, size: int) -> int:
     if not -size <= index < size:
         raise IndexError(f"index {index} out of range for storage of size {size}")
     return index
@@ -563,13 +564,13 @@ def _key(data: Tensor) -> tuple[Any, int, int]:
     return data.device, id(root) if root.nbytes == size else 0, size
 
 
-def remembered(storage: UntypedStorage) -> UntypedStorage:
+def register_storage(storage: UntypedStorage) -> UntypedStorage:
     """Return the registered storage on the same memory; if it is missing, register and return `storage`."""
     key = _key(storage._bytes)
     return _storages.setdefault(key, storage) if key[1] else storage
 
 
-def forget(storage: UntypedStorage) -> None:
+def unregister_storage(storage: UntypedStorage) -> None:
     """Remove a storage from the registry, because it is about to be moved to other memory."""
     key = _key(storage._bytes)
     if _storages.get(key) is storage:
@@ -580,9 +581,9 @@ def storage_of(tensor: Tensor) -> UntypedStorage:
     """Return the storage that contains a tensor's elements."""
     backend = tensor._key.backend
     if backend.mutable:
-        return UntypedStorage._over(wrap(backend.memory(tensor._array), tensor._key.materialized.to(dtypes.uint8)))
+        return UntypedStorage._on_memory(wrap(backend.memory(tensor._array), tensor._key.materialized.to(dtypes.uint8)))
     flat = memory_root(tensor).detach().view(-1)
-    return UntypedStorage._over(flat if flat.dtype is dtypes.uint8 else flat.view(dtypes.uint8))
+    return UntypedStorage._on_memory(flat if flat.dtype is dtypes.uint8 else flat.view(dtypes.uint8))
 
 
 def make_storage_classes(device_type: str = "cpu") -> dict[str, _LegacyStorage]:
@@ -605,7 +606,7 @@ def is_storage(obj: Any, /) -> bool:
     return isinstance(obj, (TypedStorage, UntypedStorage))
 
 
-def placed(tensor: Tensor) -> tuple[Tensor, int, tuple[int, ...]]:
+def storage_layout(tensor: Tensor) -> tuple[Tensor, int, tuple[int, ...]]:
     """Return (tensor, offset, strides) that describe its elements within its storage.
 
     If no strides can describe a view, as is possible on backends with immutable arrays, the tensor is a contiguous copy.

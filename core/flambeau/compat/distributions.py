@@ -43,7 +43,7 @@ class _Provided(Distribution):
 
 
 class _Finder(DistributionFinder):
-    """Finds the distributions `torch` and `torchvision` before installed ones; it finds no modules."""
+    """Find the distributions `torch` and `torchvision` before installed ones.  Finds no modules."""
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> None:

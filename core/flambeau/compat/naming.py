@@ -52,7 +52,7 @@ def name_as_torch() -> None:
 
 
 class _Finder:
-    """Finds flambeau's modules by the standard path finder, and wraps their loader so that it renames them."""
+    """Find flambeau's modules by the standard path finder, and wrap their loader so that it renames them."""
 
     @staticmethod
     def find_spec(name: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
@@ -65,7 +65,7 @@ class _Finder:
 
 
 class _Loader:
-    """Loads a module by another loader, then renames it."""
+    """Load a module by another loader, then rename it."""
 
     def __init__(self, loader: Any) -> None:
         self._loader = loader

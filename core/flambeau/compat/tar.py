@@ -21,7 +21,7 @@ __all__ = ["TarLoader"]
 
 
 class TarLoader:
-    """Loads a tar archive of PyTorch 0.1: the members `storages` and `tensors`, and `pickle`, which refers to both.
+    """Load a tar archive of PyTorch 0.1, whose members are `storages`, `tensors`, and a `pickle` that refers to both.
 
     Args:
         file: the file, at the start of the archive.
@@ -68,7 +68,7 @@ class TarLoader:
             raise RuntimeError(f"unexpected end of file: storage {saved.key} has {len(data)} of {saved.nbytes} bytes")
         if sys.byteorder == "big":
             data = swap_bytes(data, saved.dtype)
-        return saved.of(self._locate(storage_over(data), saved.location))
+        return saved.as_typed(self._locate(storage_over(data), saved.location))
 
     def _part(self, root: Any, offset: int, numel: int) -> Any:
         itemsize = root.dtype.itemsize

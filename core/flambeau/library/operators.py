@@ -139,7 +139,7 @@ class Operator:
         )
 
     def run(self, kernel: Callable[..., Any], bound: dict[str, Any]) -> Any:
-        """Call a kernel with `bound`, passing arguments by position or keyword as the schema declares."""
+        """Call a kernel with arguments by name, which are passed by position or keyword as the schema declares."""
         by_name = {argument.name for argument in self.schema.arguments if argument.kwarg_only}
         positional = [value for name, value in bound.items() if name not in by_name]
         return kernel(*positional, **{name: value for name, value in bound.items() if name in by_name})

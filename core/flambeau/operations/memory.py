@@ -18,7 +18,7 @@ from ..engine.tensors.storage import memory_root
 from ..engine.tensors.tensor import Tensor, attach, wrap
 from ..engine.values import dtypes
 from ..engine.values.constants import memory_format
-from ..storage import STORAGE_CLASSES, TypedStorage, UntypedStorage, forget, remembered, storage_of
+from ..storage import STORAGE_CLASSES, TypedStorage, UntypedStorage, register_storage, storage_of, unregister_storage
 from .views.views import as_shape
 
 
@@ -289,9 +289,9 @@ def move(storage: UntypedStorage, memory: Tensor) -> None:
     if not _mutable(old_memory._key.backend).is_unaliased(old_memory._array):
         for tensor in _tensors_in(old_memory):
             _set_place(tensor, memory._array, _place_of(tensor))
-    forget(storage)
+    unregister_storage(storage)
     storage._bytes = memory
-    remembered(storage)
+    register_storage(storage)
 
 
 def _mutable(backend: Backend) -> MutableBackend:
@@ -473,9 +473,9 @@ def resize_storage(self: UntypedStorage, nbytes: int) -> None:
     count = min(nbytes, old_memory.numel())
     longer = old_memory.new_empty(nbytes)
     longer[:count] = old_memory[:count]
-    forget(self)
+    unregister_storage(self)
     self._bytes = longer
-    remembered(self)
+    register_storage(self)
 
 
 def _share_memory_(self: Tensor) -> Tensor:

@@ -16,7 +16,7 @@ from ..engine.values import dtypes
 from ..layouts.subclasses.parameter import Parameter
 from ..operations.creation.from_data import frombuffer
 from ..operations.creation.from_shape import empty, empty_strided
-from ..storage import TypedStorage, UntypedStorage, placed
+from ..storage import TypedStorage, UntypedStorage, storage_layout
 from ..transforms.conjugate_views import show
 
 __all__ = [
@@ -88,7 +88,7 @@ def _reduce_plain(source: Tensor) -> Reduced:
         return wrapper, (type(source), source.dtype, tuple(source.size()), source.stride(), *rest)
     if not source._key.backend.has_data:
         return tensor_without_data, (source.dtype, tuple(source.size()), source.stride(), source.requires_grad)
-    source, offset, stride = placed(source)
+    source, offset, stride = storage_layout(source)
     storage = source.untyped_storage()
     place = (offset, tuple(source.size()), stride)
     if source.dtype in _UNTYPED:
@@ -112,9 +112,9 @@ def _added_slots(cls: type) -> list[str]:
 
 
 def copy_sharing_storage(source: Tensor, memo: dict[Any, Any]) -> Tensor:
-    """Copy a tensor for `deepcopy`.  Copies of tensors that share a storage also share one."""
+    """Copy a tensor for `deepcopy`.  If two tensors share a storage, their copies share a copied storage."""
     source = source._key.materialize(source)
-    source, offset, stride = placed(source)
+    source, offset, stride = storage_layout(source)
     return on_storage(deepcopy(source.untyped_storage(), memo), source.dtype, offset, source.size(), stride)
 
 

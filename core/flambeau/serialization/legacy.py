@@ -73,13 +73,13 @@ class LegacyLoader:
             return saved_id[1]
         saved, view = parse_storage_id(saved_id, 6)
         if saved.key not in self._storages:
-            self._storages[saved.key] = saved.of(self._locate(self._new(saved), saved.location))
+            self._storages[saved.key] = saved.as_typed(self._locate(self._new(saved), saved.location))
         if view is None:
             return self._storages[saved.key]
         view_key, offset, length = view
         if view_key not in self._views:
             part = slice(offset * saved.dtype.itemsize, (offset + length) * saved.dtype.itemsize)
-            self._views[view_key] = saved.of(self._storages[saved.key].untyped()[part])
+            self._views[view_key] = saved.as_typed(self._storages[saved.key].untyped()[part])
         return self._views[view_key]
 
     def _new(self, saved: SavedStorage) -> UntypedStorage:

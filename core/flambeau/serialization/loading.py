@@ -237,7 +237,7 @@ class _ArchiveLoader:
         storage = self._storages.get(saved.key)
         if storage is None:
             storage = self._storages[saved.key] = self._restore(self._read(saved), saved.location)
-        return saved.of(storage)
+        return saved.as_typed(storage)
 
     def _read(self, saved: SavedStorage) -> UntypedStorage:
         if self._skips_data:

@@ -36,7 +36,7 @@ class SavedStorage:
         self.key, self.location = key, location
         self.nbytes: int = numel * self.dtype.itemsize
 
-    def of(self, storage: UntypedStorage) -> TypedStorage:
+    def as_typed(self, storage: UntypedStorage) -> TypedStorage:
         """Return a typed storage of this dtype on the memory of `storage`."""
         return TypedStorage(wrap_storage=storage, dtype=self.dtype)
 
@@ -63,10 +63,13 @@ def parse_storage_id(saved_id: Any, length: int) -> tuple[SavedStorage, Any]:
 
 
 def checked_restorer(map_location: Any) -> Restorer:
-    """Return `restorer(map_location)`, but raising RuntimeError for an unknown location and CallerError for other errors."""
+    """Return `locations.restorer(map_location)` with translated errors.
+
+    An unknown location raises RuntimeError; errors of the caller's function raise CallerError.
+    """
     restore = restorer(map_location)
 
-    def restore_or_blame(storage: Any, location: str) -> Any:
+    def checked_restore(storage: Any, location: str) -> Any:
         try:
             return restore(storage, location)
         except UnknownLocationError as error:
@@ -75,7 +78,7 @@ def checked_restorer(map_location: Any) -> Restorer:
             raise CallerError(error) from error
         raise RuntimeError(str(unknown))
 
-    return restore_or_blame
+    return checked_restore
 
 
 def filled_storage(nbytes: int, fill: Callable[[memoryview], object]) -> UntypedStorage:
@@ -87,4 +90,4 @@ def filled_storage(nbytes: int, fill: Callable[[memoryview], object]) -> Untyped
         return storage_over(memory)
     array = key.backend.namespace_on(key.device.index).empty(nbytes, dtype=key.raw_dtype)
     fill(memoryview(key.backend.to_host(array)))
-    return UntypedStorage._over(wrap(array, key))
+    return UntypedStorage._on_memory(wrap(array, key))

@@ -214,13 +214,13 @@ _without_out: Any = matmul.__wrapped__  # type: ignore[attr-defined]  # the oper
 def __matmul__(self: Tensor, other: Any) -> Tensor:
     if isinstance(other, Tensor) and (type(other) in DIRECT or not may_override((other,))):
         return _without_out(self, other)  # type: ignore[no-any-return]  # an override may return anything
-    return offer_operand("__matmul__", self, other)  # an override may return anything
+    return offer_operand("__matmul__", self, other)  # type: ignore[no-any-return]  # an override may return anything
 
 
 def __rmatmul__(self: Tensor, other: Any) -> Tensor:
     if isinstance(self, Tensor) and isinstance(other, Tensor):
         return matmul(other, self)
-    return offer_operand("__rmatmul__", self, other)  # an override may return anything
+    return offer_operand("__rmatmul__", self, other)  # type: ignore[no-any-return]  # an override may return anything
 
 
 __matmul__.__name__ = "matmul"  # the name that `__torch_function__` sees

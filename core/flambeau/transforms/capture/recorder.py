@@ -455,7 +455,7 @@ class _Recorded:
     @classmethod
     def of(cls, value: Any, reference: Reference, recorder: Recorder) -> Any:
         """Return a recorded number with this value."""
-        number = cls(value)  # float and int accept a value
+        number = cls(value)  # type: ignore[call-arg]  # float and int accept a value
         number.reference, number.recorder, number.plain = reference, recorder, value
         return number
 

@@ -154,7 +154,7 @@ class Results:
                 for step in leaf.steps:
                     tensor = step.of(tensor)
                     between.append(tensor)
-                    if tensor._view[1] is None:  # an output of `split` or `unbind`, which is not registered without a history
+                    if tensor._view[1] is None:  # type: ignore[index]  # an output of `split` or `unbind`, which is not registered without a history
                         tensor._storage.add_view(tensor)  # type: ignore[union-attr]  # a view has one
                 tensors.append(between.pop())
         return between

@@ -229,8 +229,8 @@ def _clipped(x: Tensor, length: int, padding_mode: str, align_corners: bool) -> 
         low, high = (0.0, length - 1.0) if align_corners else (-0.5, length - 0.5)
         x = _reflected(x, low, high)
     if padding_mode == "zeros":
-        return torch.where(x.isinf(), math.nan, x)  # the weights of an infinite coordinate are NaN
-    return torch.where(x > 0, x, 0.0).clamp(max=length - 1)  # PyTorch samples NaN at 0
+        return x.masked_fill(x.isinf(), math.nan)  # the weights of an infinite coordinate are NaN
+    return x.masked_fill(~(x > 0), 0.0).clamp(max=length - 1)  # PyTorch samples NaN at 0
 
 
 def _reflected(x: Tensor, low: float, high: float) -> Tensor:

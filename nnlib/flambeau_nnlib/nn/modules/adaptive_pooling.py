@@ -31,7 +31,7 @@ class _AdaptiveMaxPoolNd(Module):
         self.return_indices = return_indices
 
     def forward(self, input: Tensor) -> Tensor | tuple[Tensor, Tensor]:
-        return getattr(F, self._pool)(input, self.output_size, self.return_indices)
+        return getattr(F, self._pool)(input, self.output_size, self.return_indices)  # type: ignore[no-any-return]  # looked up by name
 
     def extra_repr(self) -> str:
         return f"output_size={self.output_size}"
@@ -115,7 +115,7 @@ class _AdaptiveAvgPoolNd(Module):
         self.output_size = output_size
 
     def forward(self, input: Tensor) -> Tensor:
-        return getattr(F, self._pool)(input, self.output_size)
+        return getattr(F, self._pool)(input, self.output_size)  # type: ignore[no-any-return]  # looked up by name
 
     def extra_repr(self) -> str:
         return f"output_size={self.output_size}"

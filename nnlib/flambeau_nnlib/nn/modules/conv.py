@@ -155,7 +155,7 @@ class _ConvNd(_Convolution):
         if self.padding_mode != "zeros":
             input = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
             padding = 0
-        return getattr(F, self._convolve)(input, weight, bias, self.stride, padding, self.dilation, self.groups)
+        return getattr(F, self._convolve)(input, weight, bias, self.stride, padding, self.dilation, self.groups)  # type: ignore[no-any-return]  # looked up by name
 
     def forward(self, input: Tensor) -> Tensor:
         return self._conv_forward(input, self.weight, self.bias)
@@ -324,7 +324,7 @@ class _ConvTransposeNd(_Convolution):
 
     def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         output_padding = self.output_padding if output_size is None else self._output_padding(input, output_size)
-        return getattr(F, self._convolve)(
+        return getattr(F, self._convolve)(  # type: ignore[no-any-return]  # looked up by name
             input, self.weight, self.bias, self.stride, self.padding, output_padding, self.groups, self.dilation
         )
 

@@ -66,7 +66,7 @@ class _MaxPoolNd(Module):
         self.ceil_mode = ceil_mode
 
     def forward(self, input: Tensor) -> Tensor | tuple[Tensor, Tensor]:
-        return getattr(F, self._pool)(
+        return getattr(F, self._pool)(  # type: ignore[no-any-return]  # looked up by name
             input,
             self.kernel_size,
             self.stride,
@@ -190,7 +190,7 @@ class _MaxUnpoolNd(Module):
         self.padding = per_dim(padding)
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        return getattr(F, self._unpool)(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+        return getattr(F, self._unpool)(input, indices, self.kernel_size, self.stride, self.padding, output_size)  # type: ignore[no-any-return]  # looked up by name
 
     def extra_repr(self) -> str:
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
@@ -350,7 +350,7 @@ class _AvgPoolNd(Module):
         self.divisor_override = divisor_override
 
     def forward(self, input: Tensor) -> Tensor:
-        return getattr(F, self._pool)(
+        return getattr(F, self._pool)(  # type: ignore[no-any-return]  # looked up by name
             input,
             self.kernel_size,
             self.stride,
@@ -458,7 +458,7 @@ class _FractionalMaxPoolNd(Module):
             raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
 
     def forward(self, input: Tensor) -> Tensor | tuple[Tensor, Tensor]:
-        return getattr(F, self._pool)(
+        return getattr(F, self._pool)(  # type: ignore[no-any-return]  # looked up by name
             input,
             self.kernel_size,
             self.output_size,
@@ -544,7 +544,7 @@ class _LPPoolNd(Module):
         self.ceil_mode = ceil_mode
 
     def forward(self, input: Tensor) -> Tensor:
-        return getattr(F, self._pool)(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
+        return getattr(F, self._pool)(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)  # type: ignore[no-any-return]  # looked up by name
 
     def extra_repr(self) -> str:
         return f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, ceil_mode={self.ceil_mode}"

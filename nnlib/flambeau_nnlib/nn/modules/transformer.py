@@ -557,7 +557,8 @@ def sequence_length(input: Tensor, layers: ModuleList) -> int | None:
     if input.is_nested:
         return None
     attention = getattr(layers[0], "self_attn", None) if len(layers) else None
-    return input.size(1 if input.dim() == 3 and getattr(attention, "batch_first", False) else 0)
+    length: int = input.shape[1 if input.dim() == 3 and getattr(attention, "batch_first", False) else 0]
+    return length
 
 
 def is_causal_mask(mask: Tensor | None, is_causal: bool | None, size: int | None) -> bool:

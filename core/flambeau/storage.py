@@ -175,7 +175,7 @@ class _Memory(StorageBase):
         raise NotImplementedError
 
 
-def _conversions() -> None:
+def _define_conversions() -> None:
     """Define `half()`, `long()` and the other methods that convert a storage to the dtype of their name."""
     named = {
         "double": "float64",
@@ -202,7 +202,7 @@ def _conversions() -> None:
         setattr(_Memory, name, convert)
 
 
-_conversions()
+_define_conversions()
 
 
 class TypedStorage(_Memory):

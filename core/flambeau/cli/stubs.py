@@ -45,12 +45,8 @@ _IMPORTED_NAMES = {
     "Any", "Generator", "None", "Sequence", "Tensor", "TypedStorage", "UntypedStorage", "str", "tuple", *_STUB_NAMES,
 }  # fmt: skip
 _TYPE_IGNORES = {"__eq__": "override", "__ne__": "override"}  # `object` declares that they return bool
-_RETURN_TYPES = {
-    "__repr__": "str",
-    "__format__": "str",
-    "__reduce_ex__": "Any",
-    "__init_subclass__": "None",
-}  # methods that do not return a tensor
+# Return types of methods that do not return a tensor.
+_RETURN_TYPES = {"__repr__": "str", "__format__": "str", "__reduce_ex__": "Any", "__init_subclass__": "None"}
 _PYTHON_ATTRIBUTES = {  # attributes that Python sets, some since 3.13
     "__annotations__", "__dict__", "__doc__", "__firstlineno__", "__module__",
     "__slotnames__", "__static_attributes__", "__weakref__",

@@ -304,6 +304,6 @@ def remove(operator: Operator) -> None:
     _operators.pop(_key(operator.schema), None)
     namespace, name = split(operator.schema.name)
     packet = getattr(ops, namespace).packet(name)
-    packet._forms.pop(operator.schema.overload_name or "default", None)
-    if not packet._forms:
+    packet._overloads.pop(operator.schema.overload_name or "default", None)
+    if not packet._overloads:
         delattr(getattr(ops, namespace), name)

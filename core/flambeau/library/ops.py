@@ -33,7 +33,7 @@ _ATEN_OVERLOADS = re.compile(
 )
 
 # {namespace: the module outside of the core that defines its operators}.
-_ELSEWHERE = {
+_NAMESPACE_MODULES = {
     "torchvision": "flambeau_vision.ops",
     "higher_order": "flambeau_nnlib.compile.higher_order",
     "profiler": "flambeau.autograd.profiler",
@@ -88,7 +88,7 @@ class OpOverload:
         return hash((self.namespace, self.__name__))
 
     def __reduce__(self) -> Any:
-        return _found, (self.namespace, self._packet.__name__, self._overloadname)
+        return _lookup, (self.namespace, self._packet.__name__, self._overloadname)
 
     def __deepcopy__(self, memo: Any) -> OpOverload:
         return self
@@ -148,23 +148,23 @@ class OpOverloadPacket:
         self.__module__ = f"torch.ops.{namespace}"
         self.__qualname__ = name
         self._qualified_op_name = f"{namespace}::{name}"
-        self._forms: dict[str, OpOverload] = {}
+        self._overloads: dict[str, OpOverload] = {}
 
     def add(self, overload: str, call: Callable[..., Any], schema: FunctionSchema | None) -> OpOverload:
         """Add an overload that `call` computes.  An empty name means "default"."""
-        self._forms[overload or "default"] = form = OpOverload(self, overload or "default", call, schema)
+        self._overloads[overload or "default"] = form = OpOverload(self, overload or "default", call, schema)
         return form
 
     def overloads(self) -> list[str]:
         """Return the names of the overloads."""
-        return list(self._forms)
+        return list(self._overloads)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        form = self._forms.get("default") or next(iter(self._forms.values()))
+        form = self._overloads.get("default") or next(iter(self._overloads.values()))
         return form(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
-        forms = self.__dict__.get("_forms", {})
+        forms = self.__dict__.get("_overloads", {})
         if name in forms:
             return forms[name]
         if forms and self.namespace == "aten" and _ATEN_OVERLOADS.fullmatch(name):  # an overload without a schema
@@ -172,7 +172,7 @@ class OpOverloadPacket:
         raise AttributeError(f"The underlying op of '{self}' has no overload name '{name}'")
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._forms)
+        return iter(self._overloads)
 
     def __repr__(self) -> str:
         return f"<OpOverloadPacket(op='{self}')>"
@@ -181,7 +181,7 @@ class OpOverloadPacket:
         return self._qualified_op_name.replace("::", ".")
 
     def __reduce__(self) -> Any:
-        return _found, (self.namespace, self.__name__, None)
+        return _lookup, (self.namespace, self.__name__, None)
 
     def __deepcopy__(self, memo: Any) -> OpOverloadPacket:
         return self
@@ -215,15 +215,15 @@ class _OpNamespace(ModuleType):
         for schema in schemas(name) if self.name in ("aten", "flambeau") else ():
             packet.add(schema.overload_name, function, schema)
         if "default" not in packet.overloads():
-            packet.add("default", function, next(iter(packet._forms.values()))._schema_object if packet._forms else None)
+            packet.add("default", function, next(iter(packet._overloads.values()))._schema_object if packet._overloads else None)
         return packet
 
     def _function(self, name: str) -> Any:
         """Return flambeau's function for an operator of this namespace, or None."""
         if self.name in ("aten", "flambeau"):
             return as_operator(name) if namespace_of(name) == self.name else None
-        if self.name in _ELSEWHERE:
-            return getattr(import_module(_ELSEWHERE[self.name]), name, None)
+        if self.name in _NAMESPACE_MODULES:
+            return getattr(import_module(_NAMESPACE_MODULES[self.name]), name, None)
         return None
 
 
@@ -232,10 +232,8 @@ _ATEN_NAMES = {
     "contiguous": "clone", "getitem_alias": "alias", "ones_of": "ones_like", "max_dim": "max", "min_dim": "min",
     "pow_scalar": "pow", "mH_": "adjoint",
 }  # fmt: skip
-_PRODUCTS = {
-    "mm": 2,
-    "bmm": 3,
-}  # {operator: ndim of its arguments in PyTorch}; in flambeau ndim may be larger
+# {operator: ndim of its arguments in PyTorch}; in flambeau ndim may be larger.
+_PRODUCT_NDIM = {"mm": 2, "bmm": 3}
 
 
 def operator_of(name: str, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OpOverload:
@@ -244,30 +242,35 @@ def operator_of(name: str, function: Any, args: tuple[Any, ...], kwargs: dict[st
     `function` computes the operation with these arguments.  Without it, an operator called `name` must exist.
     """
     aten = _ATEN_NAMES.get(name, name)
-    if aten in _PRODUCTS and any(arg.ndim != _PRODUCTS[aten] for arg in args):
+    if aten in _PRODUCT_NDIM and any(arg.ndim != _PRODUCT_NDIM[aten] for arg in args):
         aten = "matmul"
     if aten == "adjoint" and args[0].ndim == 2 and not args[0].is_complex():
         aten = "t"
     form = "out" if "out" in kwargs else overload(aten, args, kwargs)
     known: Any = as_operator(aten)
     namespace = namespace_of(aten)
-    if known is None or (function is not None and aten == name and function is not known and not _takes_alike(function, known)):
+    if known is None or (
+        function is not None and aten == name and function is not known and not _have_same_parameters(function, known)
+    ):
         packet = OpOverloadPacket(namespace, aten)
         return packet.add(form, function or known, None)
     return getattr(getattr(getattr(ops, namespace), aten), form)  # type: ignore[no-any-return]  # what `__getattr__` finds
 
 
 @functools.cache
-def _takes_alike(function: Any, known: Any) -> bool:
+def _have_same_parameters(function: Any, known: Any) -> bool:
     """Whether two functions have the same positional parameters after the first; names of a shape parameter may differ."""
     theirs, ours = ([*inspect.signature(f).parameters][1:] for f in (known, function))
     takes_a_shape = theirs[:1] in (["size"], ["shape"], ["dims"]) and ours in (["shape"], ["dims"])
     return takes_a_shape or theirs[: len(ours)] == ours
 
 
-def _found(namespace: str, name: str, overload: str | None) -> Any:
+def _lookup(namespace: str, name: str, overload: str | None) -> Any:
     packet = getattr(getattr(ops, namespace), name)
     return packet if overload is None else getattr(packet, overload)
+
+
+_found = _lookup  # the name in older pickles
 
 
 class _Ops(ModuleType):

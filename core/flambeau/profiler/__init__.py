@@ -189,7 +189,7 @@ class profile:
         self._end_step()
         if self._is_recording():
             self.stop_trace()
-            self._ready()
+            self._call_trace_handler()
 
     def step(self) -> None:
         """End a step and begin the next one.  Recordings begin and end as the schedule requires."""
@@ -199,7 +199,7 @@ class profile:
         records = self.current_action in (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
         if self._is_recording() and (before is ProfilerAction.RECORD_AND_SAVE or not records):
             self.stop_trace()
-            self._ready()
+            self._call_trace_handler()
         if records and not self._is_recording():
             self.start_trace()
         KinetoStepTracker.increment_step("ProfilerStep")
@@ -218,7 +218,7 @@ class profile:
     def _is_recording(self) -> bool:
         return self.profiler is not None and self.profiler._events is None
 
-    def _ready(self) -> None:
+    def _call_trace_handler(self) -> None:
         if self.on_trace_ready is not None:
             self.on_trace_ready(self)
 

@@ -215,7 +215,7 @@ class _Column:
         if isinstance(values[0], float):
             # Zeros, infinities and NaNs do not affect the format or the width.
             values = [value for value in values if value and isfinite(value)]
-            self.spec, self.point = _float_spelling(values)
+            self.spec, self.point = _float_format(values)
         else:
             self.spec, self.point = "", ""
         self.width = 1
@@ -242,7 +242,7 @@ class _ComplexColumn:
         return f"{self.real(value.real)}{sign}{imag}j"
 
 
-def _float_spelling(values: Sequence[float]) -> tuple[str, str]:
+def _float_format(values: Sequence[float]) -> tuple[str, str]:
     """Return (format, suffix) for non-zero finite values; the suffix is "." if all are integers, else ""."""
     if not values:
         return ".0f", "."

@@ -44,7 +44,7 @@ class LegacyLoader:
         self._allows_code = allows_code
         self._storages: dict[str, TypedStorage] = {}
         self._views: dict[str, TypedStorage] = {}
-        self._end = _end(file)
+        self._file_size = _file_size(file)
 
     def load(self) -> Any:
         if self._read("magic number") != MAGIC_NUMBER:
@@ -83,8 +83,8 @@ class LegacyLoader:
         return self._views[view_key]
 
     def _new(self, saved: SavedStorage) -> UntypedStorage:
-        if saved.nbytes > self._end and not is_skipping_data():
-            raise RuntimeError(f"storage {saved.key!r} should have {saved.nbytes} bytes, but the file has only {self._end}")
+        if saved.nbytes > self._file_size and not is_skipping_data():
+            raise RuntimeError(f"storage {saved.key!r} should have {saved.nbytes} bytes, but the file has only {self._file_size}")
         return UntypedStorage(saved.nbytes)
 
     def _fill(self, storage: TypedStorage) -> None:
@@ -100,7 +100,7 @@ class LegacyLoader:
         storage.untyped().copy_(storage_over(bytearray(data)))
 
 
-def _end(file: IO[bytes]) -> int:
+def _file_size(file: IO[bytes]) -> int:
     """Return the size of a file in bytes.  The position is kept."""
     position = file.tell()
     end = file.seek(0, 2)

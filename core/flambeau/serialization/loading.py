@@ -30,7 +30,7 @@ UNSAFE = (
     "`False` to `True`. Re-running `torch.load` with `weights_only` set to `False` will likely succeed, but "
     "it can result in arbitrary code execution. Do it only if you got the file from a trusted source."
 )
-_YES = frozenset({"1", "y", "yes", "true"})
+_TRUE_TEXTS = frozenset({"1", "y", "yes", "true"})
 
 
 def load(
@@ -89,7 +89,7 @@ def load(
         except pickle.UnpicklingError as error:
             if weights_only and not isinstance(error, DamageError):
                 message = str(error) if file_label(f) in str(error) else f"{error} (in {file_label(f)})"
-                raise pickle.UnpicklingError(_explain(message)) from error
+                raise pickle.UnpicklingError(_error_message(message)) from error
             raise
 
 
@@ -146,8 +146,8 @@ def _unpickling(weights_only: bool, pickle_module: Any, options: dict[str, Any])
 
 
 def _decide_weights_only(weights_only: bool | None, pickle_module: Any) -> bool:
-    force = os.getenv("TORCH_FORCE_WEIGHTS_ONLY_LOAD", "0").lower() in _YES
-    forbid = os.getenv("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", "0").lower() in _YES
+    force = os.getenv("TORCH_FORCE_WEIGHTS_ONLY_LOAD", "0").lower() in _TRUE_TEXTS
+    forbid = os.getenv("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", "0").lower() in _TRUE_TEXTS
     if force and forbid:
         raise RuntimeError(
             "Only one of `TORCH_FORCE_WEIGHTS_ONLY_LOAD` or `TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD` should be set, but both were set."
@@ -166,7 +166,7 @@ def _decide_weights_only(weights_only: bool | None, pickle_module: Any) -> bool:
     return pickle_module is None
 
 
-def _explain(message: str) -> str:
+def _error_message(message: str) -> str:
     """Return the error message for a failed load with `weights_only`, with PyTorch's advice."""
     if re.search(r"GLOBAL (\S+) was not an allowed global by default.", message):
         text = (

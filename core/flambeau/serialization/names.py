@@ -40,7 +40,7 @@ DTYPES = {
 }
 _TORCH_ROOTS = {"flambeau": "torch", "flambeau_vision": "torchvision"}
 _OUR_ROOTS = {torch_root: root for root, torch_root in _TORCH_ROOTS.items()}
-_PREFIX_OF = {dtype: prefix for prefix, dtype in DTYPES.items()}
+_PREFIXES = {dtype: prefix for prefix, dtype in DTYPES.items()}
 
 
 class StorageType:
@@ -72,7 +72,7 @@ class StorageType:
 @cache
 def storage_type(dtype: dtypes.dtype) -> StorageType:
     """Return the storage class for a dtype.  KeyError if PyTorch has no typed storage of the dtype."""
-    return StorageType(f"{_PREFIX_OF[dtype]}Storage")
+    return StorageType(f"{_PREFIXES[dtype]}Storage")
 
 
 def encode(text: str, encoding: str) -> bytes:

@@ -73,7 +73,7 @@ class _EagerFile(io.FileIO):
 
 
 @cache
-def _c_function() -> Callable[[int, int, int, int], int] | None:
+def _sync_file_range() -> Callable[[int, int, int, int], int] | None:
     if sys.platform != "linux":
         return None
     function = getattr(ctypes.CDLL(None), "sync_file_range", None)
@@ -84,7 +84,7 @@ def _c_function() -> Callable[[int, int, int, int], int] | None:
 
 def _start_writing(descriptor: int, start: int, count: int) -> None:
     """Start to write a part of a file to the disk, without waiting (Linux only)."""
-    function = _c_function()
+    function = _sync_file_range()
     if function is not None:
         start_and_return = 2  # the flag SYNC_FILE_RANGE_WRITE of `sync_file_range`
         function(descriptor, start, count, start_and_return)

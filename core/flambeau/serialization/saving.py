@@ -82,7 +82,7 @@ def _save_archive(obj: object, archive: ArchiveWriter, base: type, protocol: int
         if is_skipping_data():  # data that is filled in later has another checksum
             archive.write(f"data/{key}", bytes(storage.nbytes()), checked=False)
         else:
-            archive.write(f"data/{key}", _data(storage))
+            archive.write(f"data/{key}", _storage_bytes(storage))
 
 
 def _save_legacy(obj: object, file: IO[bytes], base: type, protocol: int) -> None:
@@ -99,7 +99,7 @@ def _save_legacy(obj: object, file: IO[bytes], base: type, protocol: int) -> Non
     pickle.dump(list(storages.by_key), file, protocol=protocol)
     for storage, itemsize in storages.by_key.values():
         file.write(struct.pack("<q", storage.nbytes() // itemsize))
-        file.write(_data(storage))
+        file.write(_storage_bytes(storage))
 
 
 class _Storages:
@@ -143,7 +143,7 @@ def _opened(f: Any) -> Iterator[IO[bytes]]:
         f.flush()
 
 
-def _data(storage: UntypedStorage) -> Any:
+def _storage_bytes(storage: UntypedStorage) -> Any:
     """Return the bytes of a storage: a view of its memory if possible, else a copy."""
     memory = storage._bytes
     if memory.device.type == "cpu" and memory._key.backend.mutable:

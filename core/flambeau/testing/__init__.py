@@ -29,7 +29,7 @@ _TOLERANCES: dict[Any, Tolerances] = {
     float: (1e-7, 1e-7),
     complex: (1e-7, 1e-7),
 }
-_WIDER = {  # dtypes without type promotion, and the dtype in which to compare them
+_COMPARISON_DTYPES = {  # dtypes without type promotion, and the dtype in which to compare them
     **dict.fromkeys((dtypes.uint16, dtypes.uint32, dtypes.uint64), dtypes.int64),
     **dict.fromkeys(dtypes.FLOAT8, dtypes.float32),
 }
@@ -116,7 +116,7 @@ def assert_allclose(
     if not isinstance(expected, Tensor):
         expected = torch.tensor(expected, dtype=actual.dtype)
     if rtol is None and atol is None:
-        rtol, atol = _loosest(_LOOSER_TOLERANCES, actual.dtype, expected.dtype)
+        rtol, atol = _largest_tolerances(_LOOSER_TOLERANCES, actual.dtype, expected.dtype)
     assert_close(actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=False, msg=msg or None)
 
 
@@ -137,10 +137,10 @@ class _Options(NamedTuple):
             raise _Failure(text, ValueError)
         if self.rtol is not None and self.atol is not None:
             return self.rtol, self.atol
-        return _loosest(_TOLERANCES, *dtypes)
+        return _largest_tolerances(_TOLERANCES, *dtypes)
 
 
-def _loosest(tolerances: Mapping[Any, Tolerances], *dtypes: Any) -> Tolerances:
+def _largest_tolerances(tolerances: Mapping[Any, Tolerances], *dtypes: Any) -> Tolerances:
     relative, absolute = zip(*(tolerances.get(dtype, (0.0, 0.0)) for dtype in dtypes), strict=True)
     return max(relative), max(absolute)
 
@@ -275,7 +275,7 @@ def _compare_tensors(actual: Tensor, expected: Tensor, tolerances: Tolerances, o
     if actual.device != expected.device:
         actual, expected = actual.cpu(), expected.cpu()
     if actual.dtype != expected.dtype:
-        common = dtypes.promote_types(*(_WIDER.get(tensor.dtype, tensor.dtype) for tensor in (actual, expected)))
+        common = dtypes.promote_types(*(_COMPARISON_DTYPES.get(tensor.dtype, tensor.dtype) for tensor in (actual, expected)))
         actual, expected = actual.to(common), expected.to(common)
     actual, expected = actual.detach(), expected.detach()
     if actual.dtype in dtypes.FLOAT8:

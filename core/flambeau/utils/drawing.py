@@ -14,7 +14,7 @@ __all__ = ["draw"]
 _CHARACTER, _LINE, _PADDING = 6.4, 13.0, 8.0  # pixels of text at 10.5 px: width of a character, height of a line, margin of a box
 _NODE_GAP, _LAYER_GAP = 16.0, 30.0  # pixels between nodes of a layer, and between layers
 
-_TIP = (
+_ARROW_HEAD = (
     '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="6" markerHeight="6" orient="auto">'
     '<path d="M0 0 8 4 0 8z" fill="#808080"/></marker></defs>'
 )
@@ -46,7 +46,7 @@ def draw(
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
         f'viewBox="0 0 {width:.0f} {height:.0f}" style="max-width:100%;height:auto" font-family="monospace" font-size="10.5">\n'
-        + "\n".join([_TIP, *parts, "</svg>\n"])
+        + "\n".join([_ARROW_HEAD, *parts, "</svg>\n"])
     )
 
 

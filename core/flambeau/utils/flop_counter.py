@@ -101,12 +101,8 @@ def conv_backward_flop(
     if wanted[0]:
         count += conv_flop_count(grad_out_shape, w_shape, x_shape, not transposed)
     if wanted[1]:
-        window, x, g = (
-            w_shape,
-            (x_shape[1], x_shape[0], *x_shape[2:]),
-            (grad_out_shape[1], grad_out_shape[0], *grad_out_shape[2:]),
-        )
-        count += conv_flop_count(g, x, window) if transposed else conv_flop_count(x, g, window)
+        x, g = _swapped(x_shape), _swapped(grad_out_shape)
+        count += conv_flop_count(g, x, w_shape) if transposed else conv_flop_count(x, g, w_shape)
     return count
 
 

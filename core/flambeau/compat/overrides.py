@@ -1,4 +1,4 @@
-"""The private function of `torch.overrides` that libraries use."""
+"""`torch.overrides._get_current_function_mode`, a private function that libraries use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The private function of `torch.storage` that pickles of storages call."""
+"""`torch.storage._load_from_bytes`, a private function that pickles of storages call."""
 
 from __future__ import annotations
 

@@ -353,12 +353,12 @@ def register_torch_dispatch(
 
 
 def get_ctx() -> Any:
-    """Raise RuntimeError: sizes that depend on data exist only while PyTorch traces a graph, which flambeau does not do.
+    """Raise RuntimeError: fake functions cannot return sizes that depend on data, for which PyTorch has this context.
 
     Raises:
         RuntimeError: always.
     """
-    raise RuntimeError("get_ctx() is not supported: flambeau traces no graphs with data-dependent sizes")
+    raise RuntimeError("get_ctx() is not supported: fake functions cannot return sizes that depend on data")
 
 
 def get_kernel(op: Op, dispatch_key: Any) -> Callable[..., Any]:

@@ -76,15 +76,15 @@ def _check(family: str, start: int, worker: _Worker, events: Queue[Any], options
 
     A check without a result is repeated once in a new process, as libraries crash or hang occasionally.
     """
-    lost = _Lost(start)
+    lost = _WorkerLost(start)
     while True:
         found = worker.check(family, lost, events)
-        if not isinstance(found, _Lost):
+        if not isinstance(found, _WorkerLost):
             return worker, found
         worker = _Worker(options)
         if found[:2] == lost[:2]:
             events.put((family, Result(found.name, "failed", found.reason)))
-            found = _Lost(found.position + 1)
+            found = _WorkerLost(found.position + 1)
         lost = found
 
 
@@ -95,7 +95,7 @@ def _next(waiting: Queue[tuple[str, int]]) -> tuple[str, int] | None:
         return None
 
 
-class _Lost(NamedTuple):
+class _WorkerLost(NamedTuple):
     """A check without a result, and its position in its family; without a name, the position to start at."""
 
     position: int
@@ -117,7 +117,7 @@ class _Worker:
             env={**os.environ, "FLAMBEAU_CONFORMANCE": "quick" if options.quick else "full"},
         )  # fmt: skip
 
-    def check(self, family: str, lost: _Lost, events: Queue[Any]) -> _Lost | list[str]:
+    def check(self, family: str, lost: _WorkerLost, events: Queue[Any]) -> _WorkerLost | list[str]:
         """Run the checks of a family, starting at the position of a lost check.
 
         Return the check during which the process ended, or else the operations that were computed on the CPU.
@@ -147,7 +147,7 @@ class _Worker:
         reason = f"no result within {self._limit:g} s" if hung.is_set() else f"its process ended with exit code {code}"
         if not current:
             raise RuntimeError(f"the process for {family!r} ended before its first check: {reason}")
-        return _Lost(position, current, reason)
+        return _WorkerLost(position, current, reason)
 
     def _timer(self, hung: threading.Event, seconds: float) -> threading.Timer:
         def kill() -> None:

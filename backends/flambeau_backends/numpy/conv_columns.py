@@ -19,7 +19,7 @@ _FEW = 1 << 13  # number of elements of all windows up to which `take` is faster
 
 def matrix(weight: Any, g: Geometry) -> Any:
     """Reshape the weight to `(group, output channel in the group, input channel * kernel element)`."""
-    return weight.reshape(g.groups, len(weight) // g.groups, -1)
+    return weight.reshape(g.groups, len(weight) // g.groups, prod(weight.shape[1:]))
 
 
 def to_weight(matrix: Any, g: Geometry) -> Any:
@@ -43,7 +43,8 @@ def _windows(images: Any, channels: int, places: Sizes, size: Sizes, stride: Siz
     along = [step * s for step, s in zip(space_strides, stride, strict=True)]
     within = [step * d for step, d in zip(space_strides, dilation, strict=True)]
     windows = strided(images, (*images.shape[:2], *places, *size), (batch_stride, channel_stride, *within, *along))
-    return windows.reshape(len(images), images.shape[1] // channels, channels * prod(places), prod(size))
+    groups = images.shape[1] // channels if channels else 1
+    return windows.reshape(len(images), groups, channels * prod(places), prod(size))
 
 
 @lru_cache(64)
@@ -54,7 +55,7 @@ def _positions(shape: Sizes, *geometry: Any) -> Any:
 
 def _grouped(images: Any, g: Geometry) -> Any:
     """Reshape images to `(image, group, output channel in the group, output position)`."""
-    return images.reshape(len(images), g.groups, images.shape[1] // g.groups, -1)
+    return images.reshape(len(images), g.groups, images.shape[1] // g.groups, prod(images.shape[2:]))
 
 
 def _joined(images: Any) -> Any:

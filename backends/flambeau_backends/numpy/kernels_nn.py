@@ -107,10 +107,13 @@ def embedding(weight: Any, indices: Any, padding_idx: int = -1, by_frequency: bo
 @kernel
 def sum_rows(input: Any, indices: Any, count: int) -> Any:
     sums = np.zeros((count, input.shape[-1]), input.dtype)
-    rows, flat = input.reshape(-1, input.shape[-1]), indices.reshape(-1)
+    flat = indices.reshape(-1)
+    rows = input.reshape(len(flat), input.shape[-1])
     if (length := _length_of_runs(flat)) > 1:
         first = flat[0]
-        np.add.reduce(rows.reshape(-1, length, rows.shape[1]), 1, None, sums[first : first + len(flat) // length])
+        np.add.reduce(
+            rows.reshape(len(flat) // length, length, rows.shape[1]), 1, None, sums[first : first + len(flat) // length]
+        )
     else:
         add_rows(sums, flat, rows)
     return sums

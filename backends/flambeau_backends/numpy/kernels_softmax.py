@@ -268,7 +268,7 @@ def _places(shape: Any, classes: Any) -> Any:
 
 def _starts(samples: int, classes: int, positions: int) -> Any:
     """Return flat indices of the scores of class 0 for each sample and position."""
-    starts = np.arange(0, samples * classes * positions, classes * positions)
+    starts = np.arange(samples) * (classes * positions)
     return starts if positions == 1 else (starts[:, None] + np.arange(positions)).reshape(-1)
 
 

@@ -147,6 +147,8 @@ def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
             ()
         )
     check_index_dtype("scatter", index)
+    if not index.numel():
+        return input.clone()
     index, src = lined_up(input, index, src)
     _check_scatter(input, dim, index, src)
     src = src[tuple(slice(0, n) for n in index.shape)]

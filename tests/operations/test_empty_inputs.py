@@ -1,0 +1,44 @@
+"""Inputs without elements: no batch, no channels, no columns."""
+
+from __future__ import annotations
+
+import flambeau.nn.functional as F
+import pytest
+
+import flambeau as torch
+
+
+@pytest.mark.parametrize(("reduction", "expected"), [("sum", 0.0), ("mean", float("nan"))])
+@pytest.mark.parametrize("loss", [F.nll_loss, F.cross_entropy])
+def test_classification_without_positions(loss, reduction, expected):
+    scores = torch.zeros(2, 3, 0, 7, requires_grad=True)
+    result = loss(scores, torch.zeros(2, 0, 7, dtype=torch.long), reduction=reduction)
+    torch.testing.assert_close(result.detach(), torch.tensor(expected), equal_nan=True)
+    result.backward()
+    assert scores.grad.shape == scores.shape
+    assert loss(scores, torch.zeros(2, 0, 7, dtype=torch.long), reduction="none").shape == (2, 0, 7)
+
+
+def test_convolution_without_channels():
+    x, weight, bias = torch.zeros(2, 0, 5, requires_grad=True), torch.zeros(4, 0, 2, requires_grad=True), torch.ones(4)
+    output = F.conv1d(x, weight, bias)
+    assert output.shape == (2, 4, 4) and (output == 1).all()
+    output.sum().backward()
+    assert x.grad.shape == x.shape and weight.grad.shape == weight.shape
+    assert F.conv_transpose1d(torch.zeros(2, 0, 5), torch.zeros(0, 4, 2)).tolist() == torch.zeros(2, 4, 6).tolist()
+
+
+def test_rows_of_width_zero():
+    table = torch.zeros(3, 0, requires_grad=True)
+    F.embedding(torch.tensor([0, 2, 2]), table).sum().backward()
+    assert table.grad.shape == (3, 0)
+    points = torch.zeros(3, 0, requires_grad=True)
+    torch.pdist(points).sum().backward()
+    assert points.grad.shape == (3, 0)
+
+
+@pytest.mark.parametrize("reduce", ["sum", "prod", "mean", "amax", "amin"])
+def test_scatter_without_indices(reduce):
+    x = torch.arange(6.0).reshape(2, 3)
+    assert torch.equal(x.scatter_reduce(0, torch.tensor([], dtype=torch.long), torch.ones(2, 3), reduce), x)
+    assert torch.equal(x.scatter_add(0, torch.tensor([], dtype=torch.long), torch.ones(2, 3)), x)

@@ -102,12 +102,12 @@ __all__ += [*settings.__all__, *_memory_format.__all__, *_constants.__all__, *_s
 e, inf, nan, pi, newaxis = _math.e, _math.inf, _math.nan, _math.pi, None
 
 # Functions that PyTorch also implements in Python: unlike its compiled functions, they bind as methods as class attributes.
-_IN_PYTHON = {name for name, home in _facts.declared("home").items() if home not in _facts.COMPILED}
+_PYTHON_FUNCTIONS = {name for name, home in _facts.declared("home").items() if home not in _facts.COMPILED}
 
 # The remaining public names are generated: operations, legacy tensor types and storage classes.
 wrappers.name_methods()
 overriding.PUBLISHED.update(_tables.PUBLIC)
-wrappers.open_to_overrides(overriding.PUBLISHED, _tables.PUBLIC, native=_tables.PUBLIC.keys() - _IN_PYTHON)
+wrappers.open_to_overrides(overriding.PUBLISHED, _tables.PUBLIC, native=_tables.PUBLIC.keys() - _PYTHON_FUNCTIONS)
 for _generated in (overriding.PUBLISHED, TENSOR_TYPES["cpu"], STORAGE_CLASSES):
     globals().update(_generated)
     __all__ += (name for name in _generated if not name.startswith("_"))
@@ -147,7 +147,7 @@ _PACKAGES = {
     "utils.model_zoo": "flambeau_nnlib.compat.model_zoo",
     "utils.ffi": "flambeau_nnlib.compat.ffi",
 }
-_SECOND_NAMES = {
+_ALIASES = {
     "cuda.comm": "flambeau_nnlib.nn.parallel.comm",
     "quantization": "flambeau_nnlib.ao.quantization",
     "utils.data.graph_settings": "flambeau_nnlib.data.datapipes.iter",
@@ -158,7 +158,7 @@ for _name, _target in _PACKAGES.items():
     aliases.alias(f"flambeau.{_name}", _target)
 for _name, (_target, _) in _table.MODULES.items():
     aliases.alias(f"flambeau.{_name}", _target)
-for _name, _target in _SECOND_NAMES.items():
+for _name, _target in _ALIASES.items():
     aliases.alias(f"flambeau.{_name}", _target, hidden=True)
 for _name, _target in _table.MOVED.items():
     aliases.alias(_name, _target, hidden=True)
@@ -189,7 +189,7 @@ if _TYPE_CHECKING:
     __all__ += ["onnx", "optim", "save", "to_dlpack", "vmap", "while_loop"]
 
 # Names resolved on first use, because the module that defines them is not imported with the core.
-_PARTS = {
+_LAZY_BY_MODULE = {
     "amp.autocast_mode": """
         clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype is_autocast_cache_enabled
         is_autocast_cpu_enabled is_autocast_enabled set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled
@@ -203,8 +203,8 @@ _PARTS = {
     "sparse.products": "dsmm hsmm hspmm saddmm smm spmm sspaddmm",
     "nn.recurrence": "gru gru_cell lstm lstm_cell rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell",
 }
-_LATE = {
-    **{_name: _part for _part, _names in _PARTS.items() for _name in _names.split()},
+_LAZY = {
+    **{_name: _part for _part, _names in _LAZY_BY_MODULE.items() for _name in _names.split()},
     "autocast": "amp",
     "GradScaler": "amp",
     "load": "serialization",
@@ -227,15 +227,15 @@ _LATE = {
     "Stream": "cuda.generic",
     "get_device_module": "cuda.generic",
 }
-__all__ += _LATE
+__all__ += _LAZY
 
 
 def __getattr__(name: str) -> _Any:
     from importlib import import_module
     from importlib.util import find_spec
 
-    if name in _LATE:
-        value = getattr(import_module(f"flambeau.{_LATE[name]}"), name)
+    if name in _LAZY:
+        value = getattr(import_module(f"flambeau.{_LAZY[name]}"), name)
     else:
         value = aliases.private_value(name)
     if value is not None:

@@ -49,13 +49,13 @@ def current_accelerator(check_available: bool = False) -> devices.device | None:
 
 def _index(device: Device = None) -> int | None:
     """Return the index of the device, or None for the current device; raise RuntimeError if no accelerator is available."""
-    index = device if device is None or isinstance(device, int) else _of_accelerator(devices.device(device)).index
+    index = device if device is None or isinstance(device, int) else _check_accelerator(devices.device(device)).index
     if not is_available():
         raise RuntimeError("Cannot access accelerator device when none is available.")
     return index
 
 
-def _of_accelerator(place: devices.device) -> devices.device:
+def _check_accelerator(place: devices.device) -> devices.device:
     accelerator = current_accelerator()
     if accelerator is None:
         raise RuntimeError("Accelerator expected")

@@ -35,7 +35,7 @@ __all__ = [
 # --- fresh leaves -------------------------------------------------------------------------------------------------
 
 
-def _fresh(tensor: Any) -> Tensor:
+def _make_leaf(tensor: Any) -> Tensor:
     """Return the tensor to differentiate by: a view if the tensor already requires grad, otherwise a new leaf."""
     if not isinstance(tensor, Tensor):
         raise ValueError(f"Thing passed to transform API must be Tensor, got {type(tensor)}")
@@ -55,7 +55,7 @@ _NO_HOOKS = (
 )
 
 
-class _Reverse:
+class _ReverseCall:
     """One call of a function with new leaf tensors as arguments; stores its output and computes gradients for the leaves."""
 
     def __init__(
@@ -65,7 +65,7 @@ class _Reverse:
         primals, self.spec = flatten(diff_args)
         self.running = [True]
         with enable_grad(), disable_saved_tensors_hooks(_NO_HOOKS):
-            self.leaves = [_fresh(primal if outside else _detached(primal)) for primal in primals]
+            self.leaves = [_make_leaf(primal if outside else _detached(primal)) for primal in primals]
             for leaf in self.leaves:
                 as_argument(leaf).__dict__["_running"] = self.running
             with transforming(), differentiating():
@@ -141,7 +141,7 @@ def grad_and_value(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0,
     @functools.wraps(func)
     def gradient_and_value(*args: Any, **kwargs: Any) -> Any:
         chosen = _checked_argnums(argnums, len(args))
-        call = _Reverse(func, _sliced(args, chosen), lambda new: _replaced(args, new, chosen), kwargs)
+        call = _ReverseCall(func, _sliced(args, chosen), lambda new: _replaced(args, new, chosen), kwargs)
         output, aux = _split_aux("grad_and_value(f)(*args)", call.output) if has_aux else (call.output, None)
         if not isinstance(output, Tensor):
             raise RuntimeError(f"grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got {type(output)}")
@@ -173,7 +173,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
 def _vjp(func: Callable[..., Any], primals: tuple[Any, ...], argnums: Any, has_aux: bool) -> Any:
     chosen = tuple(range(len(primals))) if argnums is None else argnums
-    call = _Reverse(func, _sliced(primals, chosen), lambda new: _replaced(primals, new, chosen), {})
+    call = _ReverseCall(func, _sliced(primals, chosen), lambda new: _replaced(primals, new, chosen), {})
     output, aux = _split_aux("vjp(f, *primals)", call.output) if has_aux else (call.output, None)
     outputs, spec = flatten(output)
     _check_outputs("vjp(f, *primals)", outputs)
@@ -337,10 +337,10 @@ def jacrev(
 
     @functools.wraps(func)
     def jacobian(*args: Any) -> Any:
-        _refuse_complex("jacrev", args, "input")
+        _check_real("jacrev", args, "input")
         chosen = _checked_argnums(argnums, len(args))
         output, pull, *aux = _vjp(func, args, _as_tuple(chosen), has_aux)
-        _refuse_complex("jacrev", output, "output")
+        _check_real("jacrev", output, "output")
         outputs, spec = flatten(output)
         inputs, structure = flatten(_sliced(args, _as_tuple(chosen)))
         basis = unflatten(standard_basis(outputs), spec)
@@ -371,14 +371,14 @@ def jacfwd(
 
     @functools.wraps(func)
     def jacobian(*args: Any) -> Any:
-        _refuse_complex("jacfwd", args, "input")
+        _check_real("jacfwd", args, "input")
         chosen = _checked_argnums(argnums, len(args))
         inputs, structure = flatten(_sliced(args, _as_tuple(chosen)))
         auxiliary: list[Any] = []
 
         def push(directions: Any) -> Any:
             value, tangent, *aux = _jvp(func, args, directions, _as_tuple(chosen), False, has_aux)
-            _refuse_complex("jacfwd", value, "output")
+            _check_real("jacfwd", value, "output")
             auxiliary[:] = aux
             return tangent
 
@@ -462,7 +462,7 @@ def _check_outputs(what: str, outputs: Sequence[Any]) -> None:
             raise RuntimeError(f"{what}: expected f(*primals) to return only tensors, got unsupported type {type(output)}")
 
 
-def _refuse_complex(name: str, tree: Any, kind: str) -> None:
+def _check_real(name: str, tree: Any, kind: str) -> None:
     for index, value in enumerate(flatten(tree)[0]):
         if isinstance(value, Tensor) and value.is_complex():
             raise RuntimeError(
@@ -511,14 +511,14 @@ def functional_call(
             "Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got "
             f"{type(parameter_and_buffer_dicts)}"
         )
-    with _Swapped(module, replacements, tie_weights, strict):
+    with _ReplacedState(module, replacements, tie_weights, strict):
         return module(*(() if args is None else args if isinstance(args, tuple) else (args,)), **(kwargs or {}))
 
 
 _ABSENT = object()
 
 
-class _Swapped:
+class _ReplacedState:
     """Context that replaces parameters and buffers of a module, and restores them at the end."""
 
     def __init__(self, module: Any, replacements: dict[str, Any], tie_weights: bool, strict: bool) -> None:

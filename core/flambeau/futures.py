@@ -94,7 +94,7 @@ class Future(Generic[T]):
             else:
                 following.set_result(result)
 
-        self._when_done(run)
+        self._run_when_done(run)
         return following
 
     def add_done_callback(self, callback: Callable[[Future[T]], None]) -> None:
@@ -108,9 +108,9 @@ class Future(Generic[T]):
 
                 traceback.print_exc()
 
-        self._when_done(run)
+        self._run_when_done(run)
 
-    def _when_done(self, run: Callable[[Any], None]) -> None:
+    def _run_when_done(self, run: Callable[[Any], None]) -> None:
         with self._lock:
             if not self._set.is_set():
                 self._callbacks.append(run)
@@ -143,7 +143,7 @@ def collect_all(futures: Sequence[Future[Any]]) -> Future[list[Future[Any]]]:
             whole.set_result(waited)
 
     for future in waited:
-        future._when_done(count)
+        future._run_when_done(count)
     return whole
 
 

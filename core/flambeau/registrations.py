@@ -34,7 +34,7 @@ __all__: list[str] = []
 
 def _array_namespace(self: Tensor, *, api_version: str | None = None) -> Any:
     """Return the array API namespace for tensors.  ValueError for an unsupported version of the standard."""
-    return import_module("flambeau.array_api")._of_version(api_version)
+    return import_module("flambeau.array_api")._select_version(api_version)
 
 
 # --- hooks of calls -----------------------------------------------------------------------------------------------

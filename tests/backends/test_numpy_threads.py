@@ -17,7 +17,9 @@ from flambeau.engine.calls.op import OPS
 from flambeau_backends.numpy import kernels, threads
 from flambeau_backends.numpy.chunks import map_chunks
 
-pytestmark = pytest.mark.skipif(threads._switch() is None, reason="NumPy's matrix products have no switch for their threads")
+pytestmark = pytest.mark.skipif(
+    threads._openblas_functions() is None, reason="NumPy's matrix products have no switch for their threads"
+)
 
 
 @pytest.fixture(params=[2, 3])
@@ -50,14 +52,14 @@ def test_threads_work_at_the_same_time(count):
 
 
 def test_products_use_one_thread_meanwhile(count):
-    get = threads._switch()[0]
+    get = threads._openblas_functions()[0]
     found = threads.share(lambda part: (get(), torch.get_num_threads()), range(count))
     assert found == [(1, count)] * count
     assert get() == torch.get_num_threads() == count
 
 
 def test_serial_work_uses_one_thread_for_products(count):
-    get = threads._switch()[0]
+    get = threads._openblas_functions()[0]
     assert threads.serially(lambda *given: (get(), torch.get_num_threads(), given), 3, 4) == (1, count, (3, 4))
     assert threads.serially(threads.serially, get) == 1
     assert threads.share(lambda part: threads.serially(get), range(count)) == [1] * count
@@ -73,7 +75,7 @@ def test_products_can_be_kept_to_one_thread(count):
         from flambeau_backends.numpy import threads
         torch.set_num_threads({count})
         threads.keep_products_serial()
-        get = threads._switch()[0]
+        get = threads._openblas_functions()[0]
         assert (get(), torch.get_num_threads()) == (1, {count})
         left, right = np.random.rand(301, 300), np.random.rand(300, 150)
         np.testing.assert_allclose(threads.product(left, right), sum(np.outer(a, b) for a, b in zip(left.T, right)))
@@ -90,7 +92,7 @@ def test_products_of_any_size(count, shape):
     rng = np.random.default_rng(0)
     left, right = rng.standard_normal(shape[:2]), rng.standard_normal(shape[1:])
     np.testing.assert_allclose(threads.product(left, right), np.einsum("ij,jk->ik", left, right), atol=1e-10)
-    assert threads._switch()[0]() == count
+    assert threads._openblas_functions()[0]() == count
 
 
 def test_products_of_middle_size_use_several_threads_while_no_other_work_is_shared(count, monkeypatch):
@@ -100,12 +102,12 @@ def test_products_of_middle_size_use_several_threads_while_no_other_work_is_shar
     threads.share(str, range(2))
     threads.product(left, right)
     assert numbers == [1]
-    for _ in range(threads._LATELY):
+    for _ in range(threads._RECENT_PRODUCTS):
         threads.product(left, right)
-    assert numbers == [1] * threads._LATELY
+    assert numbers == [1] * threads._RECENT_PRODUCTS
     threads.share(str, range(2))
     np.testing.assert_array_equal(threads.product(left, right), np.full((64, 128), 256.0))
-    assert numbers == [1] * (threads._LATELY + 1)
+    assert numbers == [1] * (threads._RECENT_PRODUCTS + 1)
 
 
 def test_shared_work_within_shared_work(count):

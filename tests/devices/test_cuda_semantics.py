@@ -256,22 +256,22 @@ def test_memory_is_lent_to_other_processes() -> None:
         sender.send(x[1:, ::2])
         own = receiver.recv()  # back where it came from
         own[0, 0] = 7
-        assert x[1, 0] == 7 and len(sharing._lent) == 1
+        assert x[1, 0] == 7 and len(sharing._exported) == 1
         torch.cuda.ipc_collect()
-        assert not sharing._lent
+        assert not sharing._exported
         sender.send(nn.Parameter(x)[1:, ::2].detach())
-        lent, sharing._lent[:] = list(sharing._lent), []  # as if in another process
+        lent, sharing._exported[:] = list(sharing._exported), []  # as if in another process
         theirs = receiver.recv()
-        sharing._lent += lent
+        sharing._exported += lent
         assert theirs.device == x.device and theirs.stride() == (4, 2) and theirs.tolist() == [[7, 6], [8, 10]]
         theirs[0, 1] = -1
         torch.cuda.ipc_collect()
-        assert x[1, 2] == -1 and len(sharing._lent) == 1
+        assert x[1, 2] == -1 and len(sharing._exported) == 1
         with recorded() as log:
             del theirs; gc.collect()
         assert "memory given back" in log
         torch.cuda.ipc_collect()
-        assert not sharing._lent
+        assert not sharing._exported
     """)
 
 

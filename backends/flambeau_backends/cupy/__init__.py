@@ -22,7 +22,7 @@ from .transfer import Transfers
 
 __all__ = ["CupyBackend"]
 
-_PARTS = (attention, convolution, matrix, movement, normalization, optimizers)  # importing them registers their kernels
+_KERNEL_MODULES = (attention, convolution, matrix, movement, normalization, optimizers)  # importing them registers their kernels
 
 
 class CupyBackend(Devices, Transfers, Memory, AcceleratorBackend, RecordableBackend, MutableBackend):
@@ -53,7 +53,7 @@ class CupyBackend(Devices, Transfers, Memory, AcceleratorBackend, RecordableBack
         return super().fusion or Loops()
 
     def namespace_on(self, index: int | None) -> Any:
-        return self.xp if self.device_count() < 2 else _Placed(self.xp, index or 0)
+        return self.xp if self.device_count() < 2 else _NamespaceOnDevice(self.xp, index or 0)
 
     # --- arrays ---
 
@@ -147,7 +147,7 @@ class CupyBackend(Devices, Transfers, Memory, AcceleratorBackend, RecordableBack
         return f"cupy {cupy.__version__}, {', '.join(names) or 'no CUDA device'}"
 
 
-class _Placed:
+class _NamespaceOnDevice:
     """The namespace `xp` with all functions run on one device, so that they create their arrays there."""
 
     def __init__(self, xp: Any, index: int) -> None:

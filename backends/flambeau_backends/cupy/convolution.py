@@ -105,11 +105,13 @@ def convolution_transposed(
         input, weight, (input.shape[0], weight.shape[1] * groups, *size), stride, padding, dilation
     )
     if output is None:
-        output = _spread(input, weight, size, stride, padding, dilation, groups)
+        output = _transposed_by_products(input, weight, size, stride, padding, dilation, groups)
     return output if bias is None else output + bias.reshape(-1, *(1,) * len(size))
 
 
-def _spread(input: Any, weight: Any, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Any:
+def _transposed_by_products(
+    input: Any, weight: Any, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+) -> Any:
     """Compute the transposed convolution by matrix products, adding their columns to the windows of the result (col2im)."""
     batch, channels = input.shape[:2]
     window, outputs = weight.shape[2:], weight.shape[1] * groups

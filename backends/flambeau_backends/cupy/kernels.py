@@ -148,7 +148,7 @@ def real(array: Any) -> str:
     return "double" if array.dtype == np.float64 else "float"
 
 
-def serves(*arrays: Any) -> bool:
+def is_supported(*arrays: Any) -> bool:
     """Whether all arrays (or None) are float32 or float64, the dtypes that `kernels.cu` supports."""
     return all(array is None or array.dtype in (np.float32, np.float64) for array in arrays)
 
@@ -189,14 +189,14 @@ def log_softmax(input: Any, dim: int) -> Any:
 
 @formula
 def softmax_backward(g: Any, out: Any, dim: int) -> Any:
-    if not serves(g, out):
+    if not is_supported(g, out):
         return out * (g - cupy.sum(g * out, dim, keepdims=True))
     return _along_rows(f"softmax_backward<{real(g)}, false>", dim, cupy.broadcast_to(g, out.shape), out)
 
 
 @formula
 def log_softmax_backward(g: Any, out: Any, dim: int) -> Any:
-    if not serves(g, out):
+    if not is_supported(g, out):
         return g - cupy.exp(out) * cupy.sum(g, dim, keepdims=True)
     return _along_rows(f"softmax_backward<{real(g)}, true>", dim, cupy.broadcast_to(g, out.shape), out)
 
@@ -254,7 +254,7 @@ def nll_loss_backward(
 @formula
 def cross_entropy_backward(g: Any, input: Any, log_sum: Any, target: Any, weight: Any, reduction: str, ignore_index: int) -> Any:
     dtype = input.dtype
-    input = dense(input if serves(input) else input.astype(np.float32))
+    input = dense(input if is_supported(input) else input.astype(np.float32))
     log_sum = dense(log_sum.astype(input.dtype, copy=False))
     target, weight = (
         dense(target.astype(np.int64, copy=False)),
@@ -298,7 +298,7 @@ def _geometry(space: Sizes, size: Sizes, window: Sizes, stride: Sizes, padding: 
 
 def _pooled(input: Any, window: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes, want: str) -> Any:
     dtype, shape = input.dtype, (*input.shape[:2], *size)
-    input = dense(input if serves(input) else input.astype(np.float64 if dtype.kind in "iu" else np.float32))
+    input = dense(input if is_supported(input) else input.astype(np.float64 if dtype.kind in "iu" else np.float32))
     result = cupy.empty(shape, input.dtype if want == "values" else np.int64)
     targets = (result, pointer(None)) if want == "values" else (pointer(None), result)
     geometry = _geometry(input.shape[2:], size, window, stride, padding, dilation)
@@ -318,7 +318,7 @@ def max_pool_indices(input: Any, window_size: Sizes, stride: Sizes, padding: Siz
 @formula
 def max_pool_backward(g: Any, input: Any, window_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes) -> Any:
     dtype = input.dtype
-    if not serves(input):
+    if not is_supported(input):
         g, input = g.astype(np.float32), input.astype(np.float32)
     g, input = dense(g), dense(input)
     grad_input = cupy.zeros(input.shape, input.dtype)
@@ -331,7 +331,7 @@ def _avg_pool(
     input: Any, window_size: Sizes, stride: Sizes, padding: Sizes, size: Sizes, count_padding: bool, divisor: int | None
 ) -> Any:
     dtype = input.dtype
-    input = dense(input if serves(input) else input.astype(np.float64))
+    input = dense(input if is_supported(input) else input.astype(np.float64))
     result = cupy.empty((*input.shape[:2], *size), input.dtype)
     geometry = _geometry(input.shape[2:], size, window_size, stride, padding, (1,) * len(size))
     launch(
@@ -339,7 +339,7 @@ def _avg_pool(
         result.size,
         (input, result, np.int64(result.size), geometry, np.bool_(count_padding), np.int64(divisor or 0)),
     )
-    return result if serves(cupy.empty(0, dtype)) else cupy.floor(result).astype(dtype)
+    return result if is_supported(cupy.empty(0, dtype)) else cupy.floor(result).astype(dtype)
 
 
 @kernel
@@ -389,7 +389,7 @@ def embedding(weight: Any, indices: Any, padding_idx: int = -1, by_frequency: bo
 def sum_rows(input: Any, indices: Any, count: int) -> Any:
     """Sum rows by index: the gradient of an embedding's weight; half precision is summed in float32."""
     dtype, width = input.dtype, input.shape[-1]
-    input = dense(input if serves(input) else input.astype(np.float32))
+    input = dense(input if is_supported(input) else input.astype(np.float32))
     sums = cupy.zeros((count, width), input.dtype)
     indices = dense(indices.astype(np.int64, copy=False))
     launch(f"sum_rows<{real(input)}>", input.size, (input, indices, sums, np.int64(input.size), np.int64(width)))

@@ -76,11 +76,11 @@ _UFUNCS: dict[str, dict[str, str]] = {
     "isfinite": {"f>b": "isfinite({0})"},
     "signbit": {"f>b": "signbit({0})"},
 }
-_OF_ONE_FLOAT = (  # ufuncs that call the C function of the same name
+_UNARY_FUNCTIONS = (  # ufuncs that call the C function of the same name
     "acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "cos", "cosh", "exp", "expm1", "floor", "log", "log10", "log1p",
     "log2", "rint", "sin", "sinh", "sqrt", "tan", "tanh", "trunc",
 )  # fmt: skip
-_UFUNCS.update({name: {"f>f": f"{name}({{0}})"} for name in _OF_ONE_FLOAT})
+_UFUNCS.update({name: {"f>f": f"{name}({{0}})"} for name in _UNARY_FUNCTIONS})
 
 # Aliases of ufuncs: names in the array API, of Python's operators, and of flambeau's operations.
 _NAMES = {

@@ -13,7 +13,7 @@ from cupy.cuda import memory, runtime
 
 from flambeau import OutOfMemoryError
 
-__all__ = ["Counter", "Figures", "Memory"]
+__all__ = ["Counter", "Memory", "MemoryStatistics"]
 
 GRAIN = 512  # CuPy's pools round sizes up to multiples of this many bytes
 
@@ -42,7 +42,7 @@ class Counter:
             self.allocated = self.freed = 0
 
 
-class Figures:
+class MemoryStatistics:
     """The memory statistics of one device, or of page-locked host memory."""
 
     names = ("allocated_bytes", "requested_bytes", "reserved_bytes", "allocation", "segment")
@@ -84,7 +84,7 @@ class Figures:
 class _Segment(memory.BaseMemory):  # type: ignore[misc]
     """A segment of device memory allocated by a pool."""
 
-    def __init__(self, size: int, figures: Figures, known: dict[int, int]) -> None:
+    def __init__(self, size: int, figures: MemoryStatistics, known: dict[int, int]) -> None:
         self.size, self.device_id = size, runtime.getDevice()
         self.ptr = runtime.malloc(size) if size else 0
         self._figures, self._known = figures, known
@@ -98,7 +98,7 @@ class _Segment(memory.BaseMemory):  # type: ignore[misc]
             runtime.free(self.ptr)
 
 
-class _Borrowed(memory.BaseMemory):  # type: ignore[misc]
+class _ImportedMemory(memory.BaseMemory):  # type: ignore[misc]
     """Memory of another process, opened by an IPC handle."""
 
     def __init__(self, handle: bytes, size: int, release: Callable[[], None]) -> None:
@@ -116,7 +116,7 @@ class _Borrowed(memory.BaseMemory):  # type: ignore[misc]
 class _Block(memory.BaseMemory):  # type: ignore[misc]
     """The memory of one array: a block of a pool, counted in the statistics."""
 
-    def __init__(self, inner: Any, size: int, figures: Figures) -> None:
+    def __init__(self, inner: Any, size: int, figures: MemoryStatistics) -> None:
         self.size, self.ptr, self.device_id = size, inner.ptr, inner.device_id
         self._inner, self._figures = inner, figures
         self._amounts = {"allocated_bytes": -(-size // GRAIN) * GRAIN, "requested_bytes": size, "allocation": 1}
@@ -131,7 +131,7 @@ class Memory:
     """Methods of the CuPy backend for memory."""
 
     def __init__(self) -> None:
-        self._figures: defaultdict[int, Figures] = defaultdict(Figures)
+        self._figures: defaultdict[int, MemoryStatistics] = defaultdict(MemoryStatistics)
         self._fractions: dict[int, float] = {}
         self._segments: dict[int, int] = {}  # sizes of the allocated segments, by address
         self._lent: dict[int, Any] = {}  # memory used by other libraries, by address
@@ -159,14 +159,15 @@ class Memory:
         free, total = self.memory_info(index)
         used = self._figures[index].counters["allocated_bytes"].current
         return (
-            f"CUDA out of memory. Tried to allocate {_readable(size)}. GPU {index} has a total capacity of {_readable(total)} of "
-            f"which {_readable(free)} is free. {_readable(used)} is allocated by tensors of this process."
+            f"CUDA out of memory. Tried to allocate {_format_size(size)}. GPU {index} has a total capacity of "
+            f"{_format_size(total)} of which {_format_size(free)} is free. {_format_size(used)} is allocated by tensors of this "
+            "process."
         )
 
     def create_pool(self, allocator: Any = None) -> Any:
         if allocator is None:
             return memory.MemoryPool(self._take_segment)
-        return memory.MemoryPool(_foreign(allocator.allocate, allocator.release).malloc)
+        return memory.MemoryPool(_external_allocator(allocator.allocate, allocator.release).malloc)
 
     @contextmanager
     def using_pool(self, pool: Any) -> Iterator[None]:
@@ -178,7 +179,7 @@ class Memory:
             self._local.pool = before
 
     def set_allocator(self, allocate: Callable[[int, int], int], release: Callable[[int, int], None]) -> None:
-        self._pool = _foreign(allocate, release)
+        self._pool = _external_allocator(allocate, release)
 
     def use_cache(self, value: bool) -> None:
         self._pool = self.create_pool() if value else _Uncached(self._take_segment)
@@ -208,7 +209,7 @@ class Memory:
 
     def open_memory(self, handle: bytes, offset: int, size: int, index: int, release: Callable[[], None]) -> Any:
         with cupy.cuda.Device(index):
-            whole = memory.MemoryPointer(_Borrowed(handle, offset + size, release), offset)
+            whole = memory.MemoryPointer(_ImportedMemory(handle, offset + size, release), offset)
             return cupy.ndarray((size,), "u1", memptr=whole)
 
     # --- statistics and limits ---
@@ -254,11 +255,11 @@ class _Uncached:
         """Do nothing, as no memory is cached."""
 
 
-def _foreign(allocate: Callable[[int, int], int], release: Callable[[int, int], None]) -> Any:
+def _external_allocator(allocate: Callable[[int, int], int], release: Callable[[int, int], None]) -> Any:
     return memory.PythonFunctionAllocator(allocate, release)
 
 
-def _readable(size: int) -> str:
+def _format_size(size: int) -> str:
     for unit, scale in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
         if size >= scale:
             return f"{size / scale:.2f} {unit}"

@@ -14,11 +14,11 @@ __all__ = ["batch_norm", "fixed_norm", "group_norm", "layer_norm", "norm_backwar
 
 Dims = Sequence[int]
 
-_SCALED = cupy.ElementwiseKernel(
+_NORMALIZE = cupy.ElementwiseKernel(
     "T input, T mean, T variance, T weight, T bias, T eps", "T out",
     "out = (input - mean) / sqrt(variance + eps) * weight + bias", "flambeau_normalize",
 )  # fmt: skip
-_SLOPE = cupy.ElementwiseKernel(
+_NORM_GRADIENT = cupy.ElementwiseKernel(
     "T grad, T standard, T mean, T product, T scale", "T out", "out = (grad - mean - standard * product) * scale",
     "flambeau_norm_backward",
 )  # fmt: skip
@@ -49,7 +49,7 @@ def _normalized(
         mean, variance = _moments(input, dims)
     number = input.dtype.type
     weight, bias = number(1) if weight is None else weight, number(0) if bias is None else bias
-    return _SCALED(input, mean, variance, weight, bias, number(eps), cupy.empty(input.shape, input.dtype))
+    return _NORMALIZE(input, mean, variance, weight, bias, number(eps), cupy.empty(input.shape, input.dtype))
 
 
 @kernel
@@ -86,7 +86,7 @@ def layer_norm(
     return outputs[0]
 
 
-def _shared(g: Any, like: Any) -> Any:
+def _sum_to_parameter(g: Any, like: Any) -> Any:
     """Return a parameter's gradient: `g` summed over the dimensions along which the parameter was broadcast."""
     extra = g.ndim - like.ndim
     dims = (*range(extra), *(i + extra for i, n in enumerate(like.shape) if n == 1 and g.shape[i + extra] != 1))
@@ -109,12 +109,12 @@ def norm_backward(
     normalized = (input - mean) * scale
     scaled = g if weight is None else g * weight
     grad_input = cupy.empty(input.shape, input.dtype)
-    _SLOPE(
+    _NORM_GRADIENT(
         scaled, normalized, scaled.mean(dims, keepdims=True), (scaled * normalized).mean(dims, keepdims=True), scale, grad_input
     )
     gradients = (
         grad_input,
-        None if weight is None else _shared(g * normalized, weight),
-        None if bias is None else _shared(g, bias),
+        None if weight is None else _sum_to_parameter(g * normalized, weight),
+        None if bias is None else _sum_to_parameter(g, bias),
     )
     return tuple(None if array is None else array.astype(dtype, copy=False) for array in gradients)

@@ -11,7 +11,7 @@ import numpy as np
 from cupy.cuda import runtime
 
 from .kernels import dense
-from .memory import Figures
+from .memory import MemoryStatistics
 
 __all__ = ["Transfers"]
 
@@ -21,7 +21,7 @@ class Transfers:
 
     def __init__(self) -> None:
         super().__init__()
-        self._host_figures = Figures()
+        self._host_figures = MemoryStatistics()
         self._under_way: list[tuple[Any, Any]] = []  # (event, host memory to keep alive until the event has occurred)
         self._lock = threading.Lock()
 

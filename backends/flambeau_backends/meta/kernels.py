@@ -28,7 +28,7 @@ def _contiguous(input: MetaArray) -> MetaArray:
 # --- indexing -----------------------------------------------------------------------------------------------------
 
 
-def _look(input: MetaArray, index: Any) -> MetaArray:
+def _getitem(input: MetaArray, index: Any) -> MetaArray:
     return input[index]
 
 
@@ -71,7 +71,7 @@ def _view_as_complex(input: MetaArray) -> MetaArray:
     return input.view(input.layout.view(np.complex128 if input.dtype == np.float64 else np.complex64)[..., 0])
 
 
-def _extremes_so_far(input: MetaArray, dim: int) -> tuple[MetaArray, MetaArray]:
+def _cummax(input: MetaArray, dim: int) -> tuple[MetaArray, MetaArray]:
     return described(input.shape, input.dtype), described(input.shape, np.int64)
 
 
@@ -83,7 +83,7 @@ def _gather_along(input: MetaArray, index: MetaArray, dim: int) -> MetaArray:
     return described(index.shape, input.dtype) if input.layout.flags.c_contiguous else like(index, input.dtype)
 
 
-def _of_row_major(name: str) -> Kernel:
+def _row_major_kernel(name: str) -> Kernel:
     """Return a kernel that runs the forward and makes its results row-major, whatever the memory order of the arguments."""
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
@@ -93,7 +93,7 @@ def _of_row_major(name: str) -> Kernel:
     return kernel
 
 
-def _of_image_format(name: str) -> Kernel:
+def _image_format_kernel(name: str) -> Kernel:
     """Return a kernel that runs the forward; results are channels-last if the first argument is, else row-major."""
 
     def kernel(image: MetaArray, *args: Any, **kwargs: Any) -> Any:
@@ -108,7 +108,7 @@ def _of_image_format(name: str) -> Kernel:
     return kernel
 
 
-def _indices_row_major(name: str) -> Kernel:
+def _row_major_indices_kernel(name: str) -> Kernel:
     """Return a kernel for `sort` or `topk` that makes the indices row-major; values keep the forward's memory order."""
 
     def kernel(*args: Any) -> Any:
@@ -143,15 +143,15 @@ def _fourier(name: str, halved: bool) -> Kernel:
 KERNELS: Mapping[str, Kernel] = {
     "clone": _clone,
     "contiguous": _contiguous,
-    "cummax": _extremes_so_far,
-    "cummin": _extremes_so_far,
+    "cummax": _cummax,
+    "cummin": _cummax,
     "diagonal": _diagonal,
     "unsqueeze": _unsqueeze,
     "view_as_complex": _view_as_complex,
     "view_as_real": _view_as_real,
     "pairs_of_complex": _view_as_real,
     "gather_along": _gather_along,
-    **{f"getitem_{name}": _look for name in ("select", "slice", "unsqueeze", "alias")},
+    **{f"getitem_{name}": _getitem for name in ("select", "slice", "unsqueeze", "alias")},
     "index": lambda input, index: _contiguous(input[index]),
     "setitem": _setitem,
     "setitem_in_place": _setitem_in_place,
@@ -160,9 +160,9 @@ KERNELS: Mapping[str, Kernel] = {
     "gcd": namespace.gcd,
     "lcm": namespace.lcm,
     "round": lambda input: _contiguous(input) if input.dtype.kind in "iu" else like(input),
-    **{name: _of_row_major(name) for name in names(order=Order.ROW_MAJOR)},
-    **{name: _of_image_format(name) for name in names(order=Order.IMAGE)},
-    **{name: _indices_row_major(name) for name in ("sort", "topk")},
+    **{name: _row_major_kernel(name) for name in names(order=Order.ROW_MAJOR)},
+    **{name: _image_format_kernel(name) for name in names(order=Order.IMAGE)},
+    **{name: _row_major_indices_kernel(name) for name in ("sort", "topk")},
     "linalg_ldl_factor_ex": _ldl_factor,
     "linalg_ldl_solve": _ldl_solve,
     "fft_c2c": _fourier("fft_c2c", halved=False),

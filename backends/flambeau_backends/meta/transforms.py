@@ -26,7 +26,7 @@ def _over_axes(x: MetaArray, s: Sequence[int] | None, axes: Sequence[int] | None
     return shape, [axis % x.ndim for axis in axes]
 
 
-def _of_complex(x: MetaArray, /, *, s: Any = None, axes: Any = None, norm: str = "backward") -> MetaArray:
+def _fftn(x: MetaArray, /, *, s: Any = None, axes: Any = None, norm: str = "backward") -> MetaArray:
     return described(_over_axes(x, s, axes)[0], _complex(x.dtype))
 
 
@@ -43,7 +43,7 @@ def _irfftn(x: MetaArray, /, *, s: Any = None, axes: Any = None, norm: str = "ba
     return described(shape, np.zeros((), _complex(x.dtype)).real.dtype)
 
 
-def _of_one_axis(transform: Callable[..., MetaArray]) -> Callable[..., MetaArray]:
+def _one_dimensional(transform: Callable[..., MetaArray]) -> Callable[..., MetaArray]:
     def compute(x: MetaArray, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> MetaArray:
         return transform(x, s=None if n is None else (n,), axes=(axis,), norm=norm)
 
@@ -52,6 +52,6 @@ def _of_one_axis(transform: Callable[..., MetaArray]) -> Callable[..., MetaArray
 
 namespace = ModuleType("flambeau_backends.meta.transforms", __doc__)
 namespace.__dict__.update(
-    fftn=_of_complex, ifftn=_of_complex, rfftn=_rfftn, irfftn=_irfftn, fft=_of_one_axis(_of_complex),
-    ifft=_of_one_axis(_of_complex), rfft=_of_one_axis(_rfftn), irfft=_of_one_axis(_irfftn),
+    fftn=_fftn, ifftn=_fftn, rfftn=_rfftn, irfftn=_irfftn, fft=_one_dimensional(_fftn),
+    ifft=_one_dimensional(_fftn), rfft=_one_dimensional(_rfftn), irfft=_one_dimensional(_irfftn),
 )  # fmt: skip

@@ -51,7 +51,6 @@ from .error_state import without_warnings, without_warnings_in_place
 from .float8 import converted, is_complex32, is_float8, raw_dtypes
 from .halves import cast, half_kernels
 from .memory import (
-    all_of,
     as_dtype,
     as_strided,
     is_all_of_unshared,
@@ -59,6 +58,7 @@ from .memory import (
     is_unaliased,
     keep_freed_memory,
     memory_owner,
+    whole_memory,
     window,
 )
 from .namespace import namespace
@@ -68,7 +68,7 @@ __all__ = ["NumpyBackend", "without_new_axes"]
 
 _HALF, _DOUBLE = np.dtype(np.float16), np.dtype(np.float64)
 _add_to = without_warnings_in_place(np.add)
-_FEW = 1 << 10  # number of elements up to which call overhead outweighs computation
+_SMALL_SIZE = 1 << 10  # number of elements up to which call overhead outweighs computation
 
 
 def without_new_axes(shape: Sequence[int], strides: tuple[int, ...]) -> tuple[int, ...]:
@@ -152,7 +152,7 @@ class NumpyBackend(RecordableBackend, MutableBackend):
             flat = array.reshape(-1)
             found = map_chunks(lambda chunk: (flat[chunk].min().item(), flat[chunk].max().item()), len(flat))
             return min(low for low, _ in found), max(high for _, high in found)
-        if array.size > _FEW or array.dtype.kind == "V":
+        if array.size > _SMALL_SIZE or array.dtype.kind == "V":
             return array.min().item(), array.max().item()
         return array.item(array.argmin()), array.item(array.argmax())  # faster than `min` and `max`, which call Python code
 
@@ -193,7 +193,7 @@ class NumpyBackend(RecordableBackend, MutableBackend):
         return result
 
     def write(self, target: Any, value: Any) -> None:
-        kernels.opened(target)[...] = value
+        kernels.make_writable(target)[...] = value
 
     def add_to(self, target: Any, value: Any) -> None:
         if target.itemsize == 2 and target.dtype.kind in "fV":
@@ -218,12 +218,12 @@ class NumpyBackend(RecordableBackend, MutableBackend):
 
     def root(self, array: Any) -> tuple[Any, int]:
         if array.base is None:
-            return all_of(array), 0
-        flat = as_dtype(all_of(array), array.dtype)
+            return whole_memory(array), 0
+        flat = as_dtype(whole_memory(array), array.dtype)
         return flat, (array.ctypes.data - flat.ctypes.data) // array.itemsize
 
     def memory(self, array: Any) -> Any:
-        return all_of(array).view(np.uint8)
+        return whole_memory(array).view(np.uint8)
 
     window = staticmethod(window)
     memory_owner = staticmethod(memory_owner)

@@ -12,15 +12,15 @@ __all__ = ["WIDER", "has_vectors", "number", "ones"]
 
 WIDER = {np.dtype(np.float32): np.dtype(np.float64), np.dtype(np.complex64): np.dtype(np.complex128)}
 
-_FEW = 1 << 13  # vectors shorter than this are cached
+_CACHED_LENGTH = 1 << 13  # vectors shorter than this are cached
 
 
 def ones(count: int, dtype: Any) -> Any:
     """Return a vector of ones, for sums by matrix products.  It may be cached, so do not write to it."""
-    return _few_ones(count, dtype) if count < _FEW else np.ones(count, dtype)
+    return _cached_ones(count, dtype) if count < _CACHED_LENGTH else np.ones(count, dtype)
 
 
-_few_ones = lru_cache(32)(np.ones)
+_cached_ones = lru_cache(32)(np.ones)
 
 
 @lru_cache(256)

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from .windows import Geometry, Sizes, inside, padded, padded_size, spots, strided
+from .windows import Geometry, Sizes, inside, padded, padded_size, strided, window_elements
 
 __all__ = ["fold", "matrix", "multiply", "spread", "to_weight", "unfold", "weight_gradient"]
 
 _MORE = 1.5  # maximum growth of the work by padding output lines to the input's line length
-_FEW = 1 << 13  # number of elements of all windows up to which `take` is faster than copying a strided view
+_SMALL_SIZE = 1 << 13  # number of elements of all windows up to which `take` is faster than copying a strided view
 
 
 def matrix(weight: Any, g: Geometry) -> Any:
@@ -32,7 +32,7 @@ def unfold(images: Any, g: Geometry) -> Any:
     if g.is_plain:
         return images.reshape(len(images), g.groups, g.shape[1], prod(g.size))
     images = padded(images, g.padding)
-    if g.batch * g.elements <= _FEW:
+    if g.batch * g.elements <= _SMALL_SIZE:
         return images.take(_positions(images.shape, g.shape[1], g.places, g.size, g.stride, g.dilation))
     return _windows(images, g.shape[1], g.places, g.size, g.stride, g.dilation)
 
@@ -124,4 +124,4 @@ def _spread_in_runs(whole: Any, grad: Any, transposed: Any, g: Geometry) -> None
 def fold(target: Any, columns: Any, g: Geometry) -> None:
     """Add `columns`, `(image, channel, *kernel, *output)`, to the elements of `target` that they were copied from (col2im)."""
     for place in product(*map(range, g.places)):
-        target[spots(place, g)] += columns[(slice(None), slice(None), *place)]
+        target[window_elements(place, g)] += columns[(slice(None), slice(None), *place)]

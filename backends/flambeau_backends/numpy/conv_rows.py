@@ -10,17 +10,17 @@ import numpy as np
 
 from .chunks import contiguous
 from .layout import channels_last, channels_second
-from .windows import Geometry, inside, padded_size, spots, strided
+from .windows import Geometry, inside, padded_size, strided, window_elements
 
 __all__ = ["matrix", "multiply", "spread", "suits", "to_weight", "unfold", "weight_gradient"]
 
-_FROM = 8  # minimum number of channels for which rows may be faster than columns
-_FEW, _SHORT = 32, 64  # numbers of channels and output columns below which rows are folded line by line
+_MIN_CHANNELS = 8  # minimum number of channels for which rows may be faster than columns
+_FEW_CHANNELS, _FEW_COLUMNS = 32, 64  # numbers of channels and output columns below which rows are folded line by line
 
 
 def suits(g: Geometry) -> bool:
     """Whether rows are likely to be faster: they copy runs of channels, while `conv_columns` copies lines of windows."""
-    return g.groups == 1 and g.shape[1] >= _FROM and g.shape[1] > g.size[-1] and prod(g.places) > 1
+    return g.groups == 1 and g.shape[1] >= _MIN_CHANNELS and g.shape[1] > g.size[-1] and prod(g.places) > 1
 
 
 def matrix(weight: Any, g: Geometry) -> Any:
@@ -83,11 +83,11 @@ def spread(out: Any, grad: Any, matrix: Any, g: Geometry) -> None:
 
 def _fold(target: Any, rows: Any, g: Geometry) -> None:
     """Add `rows`, `(image, *output, *kernel, channel)`, to the elements of `target` that they were copied from (col2im)."""
-    if g.dilation[-1] == 1 and rows.shape[-1] < _FEW and g.size[-1] < _SHORT:
+    if g.dilation[-1] == 1 and rows.shape[-1] < _FEW_CHANNELS and g.size[-1] < _FEW_COLUMNS:
         _fold_lines(target, rows, g)
         return
     for place in product(*map(range, g.places)):
-        target[(slice(None), *spots(place, g)[1:])] += rows[(..., *place, slice(None))]
+        target[(slice(None), *window_elements(place, g)[1:])] += rows[(..., *place, slice(None))]
 
 
 def _fold_lines(target: Any, rows: Any, g: Geometry) -> None:
@@ -98,7 +98,7 @@ def _fold_lines(target: Any, rows: Any, g: Geometry) -> None:
     outer = len(g.size) - 1
     leading, line = (slice(None),) * (outer + 1), g.places[-1]
     for place in product(*map(range, g.places[:-1])):
-        lines = spots((*place, 0), g)[1:-1]
+        lines = window_elements((*place, 0), g)[1:-1]
         for window in range(g.size[-1]):
             first = window * g.stride[-1]
             target[(slice(None), *lines, slice(first, first + line))] += rows[(*leading, window, *place)]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .threads import LARGE, parts, share
-from .windows import Geometry, Sizes, inside, padded, padded_size, spots, total
+from .windows import Geometry, Sizes, inside, padded, padded_size, total, window_elements
 
 __all__ = ["convolve", "spread", "suits", "weight_gradient"]
 
@@ -34,7 +34,7 @@ def _pays(g: Geometry) -> bool:
     return g.batch * g.elements >= LARGE
 
 
-def _places(g: Geometry, space: Sizes) -> Iterator[tuple[tuple[int, ...], int]]:
+def _kernel_offsets(g: Geometry, space: Sizes) -> Iterator[tuple[tuple[int, ...], int]]:
     """Yield each kernel element and its offset in the flat memory of images of shape `space`."""
     strides = [prod(space[dim + 1 :]) * d for dim, d in enumerate(g.dilation)]
     for place in product(*map(range, g.places)):
@@ -45,7 +45,7 @@ def _flat(array: Any) -> Any:
     return array.reshape(*array.shape[:2], prod(array.shape[2:]))
 
 
-def _shifts(g: Geometry) -> bool:
+def _uses_shifts(g: Geometry) -> bool:
     """Whether the convolution is a sum of shifted images: stride 1 and one output per channel."""
     return max(g.stride) == 1 and g.shape[0] == g.groups
 
@@ -57,7 +57,7 @@ def _in_long_rows(array: Any, space: Sizes) -> Any:
     return result
 
 
-def _scales(weight: Any, g: Geometry, place: Sizes) -> Any:
+def _weights_of_element(weight: Any, g: Geometry, place: Sizes) -> Any:
     """Return the weights of one kernel element, shaped to broadcast against `(image, group, output of the group, *space)`."""
     return weight[(slice(None), 0, *place)].reshape(g.groups, -1, *(1,) * len(place))
 
@@ -74,7 +74,7 @@ def convolve(input: Any, weight: Any, bias: Any, g: Geometry) -> Any:
     output = np.empty((len(input), g.shape[0], *g.size), input.dtype)
 
     def compute(part: slice) -> None:
-        output[part] = (_convolve_shifted if _shifts(g) else _convolve_windows)(padded(input[part], g.padding), weight, g)
+        output[part] = (_convolve_shifted if _uses_shifts(g) else _convolve_windows)(padded(input[part], g.padding), weight, g)
         if bias is not None:
             output[part] += bias
 
@@ -86,7 +86,7 @@ def _convolve_shifted(images: Any, weight: Any, g: Geometry) -> Any:
     space = images.shape[2:]
     output = np.zeros((*images.shape[:2], g.size[0], *space[1:]), images.dtype)
     images, target = _flat(images), _flat(output)
-    for place, shift in _places(g, space):
+    for place, shift in _kernel_offsets(g, space):
         length = min(target.shape[2], images.shape[2] - shift)
         target[:, :, :length] += images[:, :, shift : shift + length] * weight[(slice(None), 0, *place, None)]
     return output[(..., *(slice(0, n) for n in g.size))]
@@ -96,7 +96,7 @@ def _convolve_windows(images: Any, weight: Any, g: Geometry) -> Any:
     images = images[:, :, None]
     output = np.zeros((len(images), g.groups, g.shape[0] // g.groups, *g.size), images.dtype)
     for place in product(*map(range, g.places)):
-        output += images[spots(place, g)] * _scales(weight, g, place)
+        output += images[window_elements(place, g)] * _weights_of_element(weight, g, place)
     return output.reshape(len(images), g.shape[0], *g.size)
 
 
@@ -109,7 +109,7 @@ def spread(grad: Any, weight: Any, bias: Any, space: Sizes, g: Geometry) -> Any:
 
     def compute(part: slice) -> None:
         whole = np.zeros((len(grad_input[part]), g.groups, *padded_size(space, g.padding)), grad.dtype)
-        (_spread_shifted if _shifts(g) else _spread_windows)(whole, grad[part], weight, g)
+        (_spread_shifted if _uses_shifts(g) else _spread_windows)(whole, grad[part], weight, g)
         grad_input[part] = whole[inside(space, g.padding)]
         if bias is not None:
             grad_input[part] += bias
@@ -121,7 +121,7 @@ def spread(grad: Any, weight: Any, bias: Any, space: Sizes, g: Geometry) -> Any:
 def _spread_shifted(target: Any, grad: Any, weight: Any, g: Geometry) -> None:
     space = target.shape[2:]
     grads, target = _flat(_in_long_rows(grad, space)), _flat(target)
-    for place, shift in _places(g, space):
+    for place, shift in _kernel_offsets(g, space):
         length = min(grads.shape[2], target.shape[2] - shift)
         target[:, :, shift : shift + length] += grads[:, :, :length] * weight[(slice(None), 0, *place, None)]
 
@@ -129,7 +129,7 @@ def _spread_shifted(target: Any, grad: Any, weight: Any, g: Geometry) -> None:
 def _spread_windows(target: Any, grad: Any, weight: Any, g: Geometry) -> None:
     grads = _outputs(grad, g)
     for place in product(*map(range, g.places)):
-        target[spots(place, g)] += (grads * _scales(weight, g, place)).sum(2)
+        target[window_elements(place, g)] += (grads * _weights_of_element(weight, g, place)).sum(2)
 
 
 def weight_gradient(grad: Any, input: Any, g: Geometry) -> Any:
@@ -137,7 +137,7 @@ def weight_gradient(grad: Any, input: Any, g: Geometry) -> Any:
 
     def compute(part: slice) -> Any:
         grads, images = grad[part].conj(), padded(input[part], g.padding)  # conjugated because vecdot conjugates again
-        return (_weight_gradient_shifted if _shifts(g) else _weight_gradient_of_windows)(grads, images, g)
+        return (_weight_gradient_shifted if _uses_shifts(g) else _weight_gradient_of_windows)(grads, images, g)
 
     return total(share(compute, _parts(input, g), _pays(g))).reshape(g.shape)
 
@@ -146,7 +146,7 @@ def _weight_gradient_shifted(grad: Any, images: Any, g: Geometry) -> Any:
     space = images.shape[2:]
     grad_weight = np.empty((g.groups, *g.places), grad.dtype)
     grads, images = _flat(_in_long_rows(grad, space)), _flat(images)
-    for place, shift in _places(g, space):
+    for place, shift in _kernel_offsets(g, space):
         length = min(grads.shape[2], images.shape[2] - shift)
         grad_weight[(slice(None), *place)] = np.vecdot(grads[:, :, :length], images[:, :, shift : shift + length]).sum(0)
     return grad_weight
@@ -156,6 +156,6 @@ def _weight_gradient_of_windows(grad: Any, images: Any, g: Geometry) -> Any:
     grad_weight = np.empty((g.groups, g.shape[0] // g.groups, *g.places), grad.dtype)
     windows = _outputs(grad, g).reshape(len(grad), *grad_weight.shape[:2], -1)
     for place in product(*map(range, g.places)):
-        seen = _flat(images[spots(place, g)])
+        seen = _flat(images[window_elements(place, g)])
         grad_weight[(..., *place)] = np.vecdot(windows, seen[:, :, None]).sum(0)
     return grad_weight

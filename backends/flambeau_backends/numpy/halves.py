@@ -90,7 +90,7 @@ def cast(array: Any, dtype: Any) -> Any:
 # --- operations ---------------------------------------------------------------------------------------------------
 
 _EXACT = ("relu", "relu_backward", "round")  # operations exact in float16: small arrays use NumPy's float16 loops, as for ufuncs
-_FEW = 1 << 12  # number of elements up to which NumPy's float16 loops take less time than converting
+_SMALL_SIZE = 1 << 12  # number of elements up to which NumPy's float16 loops take less time than converting
 _BOOL = np.dtype(bool)
 
 
@@ -100,20 +100,20 @@ LOOPS: dict[str, Kernel] = {}
 
 def half_kernels(kernels: Mapping[str, Kernel]) -> Mapping[str, Kernel]:
     """Return float16 and bfloat16 kernels, by name, for operations whose results are rounded once from float32."""
-    found = {name: _of_halves(name, kernels[name]) for name in names(rounds_once=True) & kernels.keys()}
-    return found | {name: _either(loop, found[name]) for name, loop in LOOPS.items()}
+    found = {name: _half_kernel(name, kernels[name]) for name in names(rounds_once=True) & kernels.keys()}
+    return found | {name: _with_fallback(loop, found[name]) for name, loop in LOOPS.items()}
 
 
-def _of_halves(name: str, kernel: Kernel) -> Kernel:
+def _half_kernel(name: str, kernel: Kernel) -> Kernel:
     """Return a half-precision kernel computed by a float32 kernel; small arrays use NumPy's float16 ufunc if there is one."""
     if facts_of(name).kind is not Kind.POINTWISE:
         return _in_single(kernel)
     is_comparison = isinstance(kernel, np.ufunc) and "ff->?" in kernel.types
     in_chunks_of = _in_chunks_of_float32(kernel, _BOOL if is_comparison else None)
-    return _for_many(in_chunks_of, kernel) if isinstance(kernel, np.ufunc) or name in _EXACT else in_chunks_of
+    return _by_size(in_chunks_of, kernel) if isinstance(kernel, np.ufunc) or name in _EXACT else in_chunks_of
 
 
-def _either(kernel: Kernel, other: Kernel) -> Kernel:
+def _with_fallback(kernel: Kernel, other: Kernel) -> Kernel:
     """Return a kernel that calls `kernel`, or `other` if that returns None."""
 
     def chosen(*arrays: Any) -> Any:
@@ -123,9 +123,9 @@ def _either(kernel: Kernel, other: Kernel) -> Kernel:
     return chosen
 
 
-def _for_many(kernel: Kernel, few: Kernel) -> Kernel:
+def _by_size(kernel: Kernel, few: Kernel) -> Kernel:
     """Return a kernel that calls `kernel` for large arrays and `few` for small ones."""
-    return lambda *args: kernel(*args) if any(getattr(arg, "size", 0) > _FEW for arg in args) else few(*args)
+    return lambda *args: kernel(*args) if any(getattr(arg, "size", 0) > _SMALL_SIZE for arg in args) else few(*args)
 
 
 def _in_single(kernel: Kernel) -> Kernel:
@@ -133,15 +133,15 @@ def _in_single(kernel: Kernel) -> Kernel:
 
     def computed(*args: Any) -> Any:
         dtype = next(arg.dtype for arg in args if hasattr(arg, "dtype"))
-        result = kernel(*_of_other_dtype(args, dtype, _SINGLE))
+        result = kernel(*_cast_arrays(args, dtype, _SINGLE))
         if isinstance(result, tuple):
-            return tuple(_of_other_dtype(result, _SINGLE, dtype))
+            return tuple(_cast_arrays(result, _SINGLE, dtype))
         return cast(np.asarray(result), dtype)
 
     return computed
 
 
-def _of_other_dtype(values: Iterable[Any], old: Any, new: Any) -> list[Any]:
+def _cast_arrays(values: Iterable[Any], old: Any, new: Any) -> list[Any]:
     """Cast those of the values that are arrays of dtype `old` to `new`."""
     return [cast(np.asarray(value), new) if getattr(value, "dtype", None) == old else value for value in values]
 

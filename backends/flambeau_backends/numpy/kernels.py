@@ -130,7 +130,7 @@ def lerp_(target: Any, end: Any, weight: Any) -> None:
         np.subtract(end, np.multiply(difference, 1 - weight, difference), target)
 
 
-def opened(array: Any) -> Any:
+def make_writable(array: Any) -> Any:
     """Make the array writable unless its elements share memory, and return it.
 
     NumPy makes every view of an expanded array read-only, even parts without repeated elements.
@@ -170,11 +170,11 @@ def round_(input: Any) -> Any:
     return input.copy() if input.dtype.kind in "iu" else np.rint(input)
 
 
-def _whole_power(input: Any, exponent: float) -> Any:
+def _integer_power(input: Any, exponent: float) -> Any:
     """Raise floats to an integer power; return None for other exponents.  NumPy vectorizes this only for positive bases."""
     if exponent == 3:
         return _cubed(input)
-    if exponent % 1 or not 2 < abs(exponent) < 64 or input.size <= _FEW:
+    if exponent % 1 or not 2 < abs(exponent) < 64 or input.size <= _SMALL_SIZE:
         return None
     return _power_of_magnitudes(input, exponent)
 
@@ -198,7 +198,7 @@ def _power_of_magnitudes(input: Any, exponent: float) -> Any:
 @kernel
 def pow_scalar(input: Any, exponent: Any) -> Any:
     floats = input.dtype.kind == "f" and exponent != 2 and type(exponent) is not complex
-    result = _whole_power(input, exponent) if floats else None
+    result = _integer_power(input, exponent) if floats else None
     return pow_scalar_forward(namespace, input, exponent) if result is None else result
 
 
@@ -218,7 +218,7 @@ _power = INPLACE["pow"]
 
 def _write_power(target: Any, other: Any) -> None:
     floats = target.dtype.kind == other.dtype.kind == "f" and not other.ndim
-    result = _whole_power(target, other.item()) if floats else None
+    result = _integer_power(target, other.item()) if floats else None
     if result is not None:
         target[...] = result
     elif target.dtype.kind in "iu" and other.ndim:  # NumPy raises for a negative exponent after writing earlier elements
@@ -242,7 +242,7 @@ def _sign(out: Any, x: Any) -> None:
 @kernel
 def sign(input: Any) -> Any:
     kind = input.dtype.kind
-    if kind == "f" and input.size > _FEW:
+    if kind == "f" and input.size > _SMALL_SIZE:
         return in_chunks(_sign, input)
     if kind == "b":
         return input.copy()
@@ -311,7 +311,7 @@ def masked(input: Any, mask: Any, of: Any = None) -> Any:
     return result
 
 
-_FEW = 1 << 10  # number of elements up to which `np.where` is faster than several passes
+_SMALL_SIZE = 1 << 10  # number of elements up to which `np.where` is faster than several passes
 _SHORT = 1 << 12  # number of elements up to which `np.maximum` is faster than `np.clip`
 
 
@@ -356,7 +356,7 @@ def _pass_rectified(out: Any, grad: Any, rectified: Any) -> None:
 
 @kernel
 def relu_backward(g: Any, out: Any) -> Any:
-    if g.size <= _FEW and g.flags.c_contiguous and g.shape == out.shape:
+    if g.size <= _SMALL_SIZE and g.flags.c_contiguous and g.shape == out.shape:
         zero = _zero(g.dtype)
         return np.where(np.less_equal(out, zero), zero, g)
     return in_chunks(_pass_rectified, g, out)
@@ -409,12 +409,12 @@ def addmm(bias: Any, input: Any, mat2: Any) -> Any:
 _WHOLE = slice(None)
 
 
-def _look(input: Any, index: Any) -> Any:
+def _getitem(input: Any, index: Any) -> Any:
     return input[index]
 
 
 for _name in ("select", "slice", "unsqueeze", "alias"):
-    KERNELS[f"getitem_{_name}"] = _look
+    KERNELS[f"getitem_{_name}"] = _getitem
 
 
 def _takes_slices(index: tuple[Any, ...]) -> bool:
@@ -435,10 +435,10 @@ def index(input: Any, index: Any) -> Any:
 
 @kernel
 def setitem_in_place(input: Any, value: Any, index: Any) -> Any:
-    if input.flags.writeable or opened(input).flags.writeable or not np.may_share_memory(part := input[index], input):
+    if input.flags.writeable or make_writable(input).flags.writeable or not np.may_share_memory(part := input[index], input):
         input[index] = value
     else:
-        opened(part)[...] = value
+        make_writable(part)[...] = value
     return input
 
 
@@ -466,7 +466,7 @@ def pad_to(input: Any, shape: Any) -> Any:
 # --- scattering ---------------------------------------------------------------------------------------------------
 
 
-def summing(input: Any) -> Any:
+def accumulation_copy(input: Any) -> Any:
     """Return a copy to accumulate into: float32 for half precision, else the same dtype."""
     return input.astype(np.float32) if _is_half(input) else input.copy()
 
@@ -475,7 +475,7 @@ def _is_half(input: Any) -> bool:
     return input.dtype.itemsize == 2 and input.dtype.kind in "fV"
 
 
-_FEW_PLACES = 1 << 9  # number of elements up to which `np.add.at` is fast enough
+_SMALL_SCATTER = 1 << 9  # number of elements up to which `np.add.at` is fast enough
 
 
 def _add_at(target: Any, index: Any, values: Any) -> None:
@@ -485,7 +485,7 @@ def _add_at(target: Any, index: Any, values: Any) -> None:
         isinstance(items, tuple)
         and _takes_slices(items)
         and target.flags.c_contiguous
-        and values.size > _FEW_PLACES
+        and values.size > _SMALL_SCATTER
         and target.ndim > 1
     ):
         np.add.at(target, index, values)
@@ -523,7 +523,7 @@ def search(input: Any, values: Any, side: str) -> Any:
 
 @kernel
 def index_put_add(input: Any, values: Any, index: Any) -> Any:
-    result = summing(input)
+    result = accumulation_copy(input)
     _add_at(result, index, values)
     return result.astype(input.dtype, copy=False)
 

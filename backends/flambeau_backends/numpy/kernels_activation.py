@@ -18,14 +18,14 @@ from .polynomials import polynomial
 # --- sigmoid and SiLU ---------------------------------------------------------------------------------------------
 
 
-def _inverse_of_sigmoid(out: Any, x: Any) -> None:
+def _reciprocal_sigmoid(out: Any, x: Any) -> None:
     np.negative(x, out)
     np.exp(out, out)
     np.add(out, number(1, x.dtype), out)
 
 
 def _sigmoid(out: Any, x: Any) -> None:
-    _inverse_of_sigmoid(out, x)
+    _reciprocal_sigmoid(out, x)
     np.reciprocal(out, out)
 
 
@@ -39,7 +39,7 @@ def sigmoid(input: Any) -> Any:
 @without_warnings
 def silu(input: Any) -> Any:
     def compute(out: Any, x: Any) -> None:
-        _inverse_of_sigmoid(out, x)
+        _reciprocal_sigmoid(out, x)
         np.divide(x, out, out)
 
     return in_chunks(compute, input)
@@ -66,7 +66,7 @@ def silu_backward(g: Any, input: Any) -> Any:
 _FLAT = 20.0  # above this, tanh(softplus(x)) rounds to 1, even in float64
 
 
-def _bent_exponential(e: Any) -> Any:
+def _tanh_ratio_numerator(e: Any) -> Any:
     """Return `e * (e + 2)`."""
     result = e + number(2, e.dtype)
     return np.multiply(result, e, result)
@@ -77,7 +77,7 @@ def _bent_exponential(e: Any) -> Any:
 def mish(input: Any) -> Any:
     def compute(out: Any, x: Any) -> None:
         clip(out, x, None, number(_FLAT, x.dtype))
-        bent = _bent_exponential(np.exp(out, out))
+        bent = _tanh_ratio_numerator(np.exp(out, out))
         np.add(bent, number(2, x.dtype), out)
         np.divide(bent, out, out)
         np.multiply(out, x, out)
@@ -93,7 +93,7 @@ def mish_backward(g: Any, input: Any) -> Any:
     def compute(out: Any, grad: Any, x: Any) -> None:
         dtype = x.dtype
         low = clip(np.empty_like(x), x, None, number(_FLAT, dtype))
-        bent = _bent_exponential(np.exp(low, out))
+        bent = _tanh_ratio_numerator(np.exp(low, out))
         np.subtract(bent, out, out)
         out *= low
         out *= number(4, dtype)
@@ -152,7 +152,7 @@ def erf(input: Any) -> Any:
     return in_chunks(_erf, input)
 
 
-def _inverse_of_share(out: Any, x: Any, square: Any) -> None:
+def _reciprocal_normal_cdf(out: Any, x: Any, square: Any) -> None:
     """Write `1 / cdf(x)` of the standard normal distribution to `out`, for float32; `square` is `x * x`."""
     polynomial(out, square, _P)
     np.multiply(out, x, out)
@@ -160,7 +160,7 @@ def _inverse_of_share(out: Any, x: Any, square: Any) -> None:
     np.add(out, number(1, x.dtype), out)
 
 
-def _share_below(out: Any, x: Any) -> None:
+def _normal_cdf(out: Any, x: Any) -> None:
     """Write the standard normal CDF to `out`, computed with the error function."""
     dtype = x.dtype
     _erf(out, x * dtype.type(math.sqrt(0.5)))
@@ -170,10 +170,10 @@ def _share_below(out: Any, x: Any) -> None:
 
 def _gelu(out: Any, x: Any) -> None:
     if x.dtype == np.float32:
-        _inverse_of_share(out, x, np.square(x))
+        _reciprocal_normal_cdf(out, x, np.square(x))
         np.divide(x, out, out)
     else:
-        _share_below(out, x)
+        _normal_cdf(out, x)
         np.multiply(out, x, out)
 
 
@@ -189,10 +189,10 @@ def gelu_backward(g: Any, input: Any) -> Any:
     def compute(out: Any, grad: Any, x: Any) -> None:
         density = np.square(x)
         if x.dtype == np.float32:
-            _inverse_of_share(out, x, density)
+            _reciprocal_normal_cdf(out, x, density)
             np.reciprocal(out, out)
         else:
-            _share_below(out, x)
+            _normal_cdf(out, x)
         density *= number(-0.5, x.dtype)
         np.exp(density, density)
         density *= x
@@ -206,7 +206,7 @@ def gelu_backward(g: Any, input: Any) -> Any:
 _SCALE, _CUBE = math.sqrt(2 / math.pi), 0.044715
 
 
-def _inverse_of_bent(out: Any, x: Any) -> None:
+def _reciprocal_tanh_cdf(out: Any, x: Any) -> None:
     """Write `1 + exp(-2 u) = 2 / (1 + tanh(u))` to `out`, with `u = sqrt(2 / pi) * (x + 0.044715 * x ** 3)`."""
     np.multiply(x, x, out)
     out *= number(-2 * _SCALE * _CUBE, x.dtype)
@@ -220,7 +220,7 @@ def _inverse_of_bent(out: Any, x: Any) -> None:
 @without_warnings
 def gelu_tanh(input: Any) -> Any:
     def compute(out: Any, x: Any) -> None:
-        _inverse_of_bent(out, x)
+        _reciprocal_tanh_cdf(out, x)
         np.divide(x, out, out)
 
     return in_chunks(compute, input)
@@ -233,7 +233,7 @@ def gelu_tanh_backward(g: Any, input: Any) -> Any:
 
     def compute(out: Any, grad: Any, x: Any) -> None:
         dtype = x.dtype
-        _inverse_of_bent(out, x)
+        _reciprocal_tanh_cdf(out, x)
         np.reciprocal(out, out)
         slope = x * x
         slope *= number(6 * _SCALE * _CUBE, dtype)

@@ -25,10 +25,10 @@ from .error_state import without_warnings
 from .kernels import kernel
 from .threads import LARGE, get_num_threads, share
 
-_AT_ONCE = 1 << 15  # number of scores up to which attention is not split into blocks, and its weights are saved for backward
+_FEW_SCORES = 1 << 15  # number of scores up to which attention is not split into blocks, and its weights are saved for backward
 _SMALL = 1_000_000  # number of multiplications up to which OpenBLAS does not copy operands
 _LEAST_ROWS, _MOST_ROWS = 4, 48  # rows of a small product; large products have at least _MOST_ROWS rows
-_SAFE = 46.0  # magnitude of scores up to which exponentials are summed without overflow and with negligible underflow
+_EXP_LIMIT = 46.0  # magnitude of scores up to which exponentials are summed without overflow and with negligible underflow
 
 
 @kernel
@@ -42,10 +42,10 @@ def attention(
     """
     length, seen, size = query.shape[-2], key.shape[-2], query.shape[-1]
     scores_of_all = prod(query.shape[:-1]) * seen
-    if 0 < scores_of_all <= _AT_ONCE:
+    if 0 < scores_of_all <= _FEW_SCORES:
         return _attend_at_once(query, key, value, mask, causal, scale, workspace)
     # The norms bound the scores (Cauchy-Schwarz) and are cheaper to compute than the largest score.
-    safe = (mask is None or mask.dtype == bool) and bool(_largest_norm(query) * _largest_norm(key) * abs(scale) < _SAFE)
+    safe = (mask is None or mask.dtype == bool) and bool(_largest_norm(query) * _largest_norm(key) * abs(scale) < _EXP_LIMIT)
     exponential, logarithm, unit = _exponential(query.dtype, safe)
     queries, keys, values = _by_head(query * number(scale * unit, query.dtype)), _features_by_head(key), _by_head(value)
     output, logarithms = np.zeros((*queries.shape[:2], value.shape[-1]), query.dtype), np.zeros(queries.shape[:2], query.dtype)
@@ -195,8 +195,8 @@ class _Blocks:
             self.chunk = length if small >= length else min(small, _MOST_ROWS) // _LEAST_ROWS * _LEAST_ROWS
         self.chunks = max(1, block // max(self.chunk * self.columns, 1)) if self.chunk < length else 1
         self.rows = min(self.chunk * self.chunks, length)
-        of_head = max(length * self.columns, 1)
-        self.together = 1 if self.rows < length else min(max(1, block // of_head), max(-(-heads // get_num_threads()), 1))
+        per_head = max(length * self.columns, 1)
+        self.together = 1 if self.rows < length else min(max(1, block // per_head), max(-(-heads // get_num_threads()), 1))
 
     def share(self, compute: Callable[[slice], None]) -> None:
         """Call `compute` with slices of heads; large work is split between threads."""
@@ -215,8 +215,8 @@ class _Blocks:
 
     def memory(self, heads: slice, dtype: Any, vectors_of: int = 0) -> Any:
         """Allocate memory for the scores of a block; if `vectors_of` is given, for a vector of that size per column and chunk."""
-        of_head = self.chunks * vectors_of if vectors_of else self.rows
-        return np.empty((heads.stop - heads.start) * of_head * self.columns, dtype)
+        per_head = self.chunks * vectors_of if vectors_of else self.rows
+        return np.empty((heads.stop - heads.start) * per_head * self.columns, dtype)
 
 
 def _array(memory: Any, *shape: int) -> Any:

@@ -16,7 +16,7 @@ from .chunks import in_chunk_pairs
 from .error_state import without_warnings
 from .kernels import INPLACE, KERNELS, UFUNCS
 
-_FEW = 1 << 10  # number of elements up to which the C library is faster
+_SMALL_SIZE = 1 << 10  # number of elements up to which the C library is faster
 _SIGN = np.array(-(1 << 31), np.int32)
 
 
@@ -26,7 +26,7 @@ def _quotients(x: Any, y: Any, limit: float) -> Any:
     return result if -limit < result.min() <= result.max() < limit and np.isfinite(y).all() else None
 
 
-def _rest(out: Any, x: Any, y: Any, rounded: np.ufunc, signs: Any) -> bool:
+def _exact_remainder(out: Any, x: Any, y: Any, rounded: np.ufunc, signs: Any) -> bool:
     """Write `x - rounded(x / y) * y` to `out`, with the sign of zeros from `signs`; return False if that would be inexact."""
     rest, divisor = x.astype(np.float64), y.astype(np.float64)
     product = _quotients(rest, divisor, 2.0**28)
@@ -42,12 +42,12 @@ def _rest(out: Any, x: Any, y: Any, rounded: np.ufunc, signs: Any) -> bool:
 
 
 def _fmod(out: Any, x: Any, y: Any) -> None:
-    if not _rest(out, x, y, np.trunc, x):
+    if not _exact_remainder(out, x, y, np.trunc, x):
         np.fmod(x, y, out)
 
 
 def _remainder(out: Any, x: Any, y: Any) -> None:
-    if not _rest(out, x, y, np.floor, y):
+    if not _exact_remainder(out, x, y, np.floor, y):
         np.remainder(x, y, out)
 
 
@@ -72,7 +72,7 @@ def _division(divide: Callable[..., Any], compute: Callable[..., None] | None = 
         dtype = other.dtype
         if dtype.kind in "iu" and not other.all() and input.size:
             raise RuntimeError("ZeroDivisionError")
-        if compute is None or input.size <= _FEW or dtype != np.float32 or input.dtype != np.float32:
+        if compute is None or input.size <= _SMALL_SIZE or dtype != np.float32 or input.dtype != np.float32:
             return divide(input, other, *out)
         result = in_chunks(compute, input, other, width=2)
         if out:

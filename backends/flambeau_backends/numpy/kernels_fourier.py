@@ -18,7 +18,7 @@ from .kernels import kernel
 
 __all__ = ["transform_order"]
 
-_FEW = 1 << 10  # number of elements up to which a full complex transform is faster than mirroring half a spectrum
+_SMALL_SIZE = 1 << 10  # number of elements up to which a full complex transform is faster than mirroring half a spectrum
 
 
 def transform_order(input: Any, dims: Sequence[int], halved: bool) -> list[int]:
@@ -53,7 +53,7 @@ def fft_r2c(input: Any, dims: tuple[int, ...], scale: int, onesided: bool = True
     dtype = np.result_type(input.dtype, np.complex64)
     if onesided:
         return _transformed(np.fft.rfftn, input, order, count, norm, dtype, input.shape[dims[-1]] // 2 + 1)
-    if input.size <= _FEW:
+    if input.size <= _SMALL_SIZE:
         return _transformed(np.fft.fftn, input, order, count, norm, dtype)
     ordered = input.transpose(order)
     result, half = np.empty(ordered.shape, dtype), ordered.shape[-1] // 2 + 1

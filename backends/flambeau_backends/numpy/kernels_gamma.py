@@ -40,7 +40,7 @@ _DIGAMMA = (
 )
 
 
-def _kernel_of(name: str, compute: Callable[..., Any]) -> None:
+def _register(name: str, compute: Callable[..., Any]) -> None:
     """Register a kernel that calls `compute` in float64; float64 arguments use the operation's forward."""
     forward = OPS[name].forward
 
@@ -104,7 +104,7 @@ def _lgamma(x: Any) -> Any:
     return result
 
 
-_kernel_of("lgamma", _lgamma)
+_register("lgamma", _lgamma)
 
 # --- its derivatives ----------------------------------------------------------------------------------------------
 
@@ -143,14 +143,14 @@ def _digamma(x: Any) -> Any:
     return result
 
 
-_kernel_of("digamma", _digamma)
+_register("digamma", _digamma)
 
 _TERMS = 5  # terms summed directly before the Euler-Maclaurin formula, and number of its coefficients
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66)  # B2, B4, ...
 _HIGHEST = 30  # highest order: above it, factorials and powers overflow float64 although their products do not
 
 
-def _whole_power(x: Any, n: int) -> Any:
+def _integer_power(x: Any, n: int) -> Any:
     result = x
     for bit in f"{n:b}"[1:]:
         result = result * result
@@ -164,7 +164,7 @@ def _polygamma_above(x: Any, n: int) -> Any:
     result = np.zeros_like(x)
     for k in range(_TERMS):
         z = np.add(x, k)  # turns -0 into 0, also for k = 0
-        result += _whole_power(np.reciprocal(z, z), n + 1)
+        result += _integer_power(np.reciprocal(z, z), n + 1)
     z = x + _TERMS
     inverse = np.reciprocal(z, z)
     coefficients = [b * math.perm(n + 2 * j - 1, 2 * j - 1) / math.factorial(2 * j) for j, b in enumerate(_BERNOULLI, 1)]
@@ -173,7 +173,7 @@ def _polygamma_above(x: Any, n: int) -> Any:
     rest += 0.5
     rest *= inverse
     rest += 1 / n
-    rest *= _whole_power(inverse, n)
+    rest *= _integer_power(inverse, n)
     result += rest
     result *= math.factorial(n)
     return result
@@ -195,7 +195,7 @@ def _polygamma(x: Any, n: int) -> Any:
     return select(below, cotangent - result, result)
 
 
-_kernel_of("polygamma_of", _polygamma)
+_register("polygamma_of", _polygamma)
 
 # --- I0 -----------------------------------------------------------------------------------------------------------
 
@@ -240,4 +240,4 @@ def _i0(x: Any) -> Any:
     return select(beyond, far, near)
 
 
-_kernel_of("i0", _i0)
+_register("i0", _i0)

@@ -13,7 +13,7 @@ from flambeau.backend import contiguous_strides
 from flambeau.engine.calls.op import OPS
 
 from .chunks import CHUNK, chunks
-from .kernels import KERNELS, kernel, summing
+from .kernels import KERNELS, accumulation_copy, kernel
 from .layout import in_rows
 from .namespace import namespace
 
@@ -84,15 +84,15 @@ def _starts(shape: tuple[int, ...], array_shape: tuple[int, ...], dim: int) -> A
 
 
 @lru_cache(64)
-def _remembered(shape: tuple[int, ...], array_shape: tuple[int, ...], dim: int) -> tuple[Any, int]:
+def _cached_starts(shape: tuple[int, ...], array_shape: tuple[int, ...], dim: int) -> tuple[Any, int]:
     """Return `_starts` expanded to the full shape, as adding it is then faster, and the stride of `dim`; cached."""
     return np.broadcast_to(_starts(shape, array_shape, dim), shape).copy(), prod(array_shape[dim + 1 :])
 
 
-def _places(array: Any, index: Any, dim: int) -> Any:
+def _flat_positions(array: Any, index: Any, dim: int) -> Any:
     """Return flat positions, in a contiguous array, of the elements that `index` selects along `dim`."""
     if index.size <= SMALL:
-        starts, stride = _remembered(index.shape, array.shape, dim)
+        starts, stride = _cached_starts(index.shape, array.shape, dim)
     else:
         starts, stride = _starts(index.shape, array.shape, dim), prod(array.shape[dim + 1 :])
     return np.add(index, starts) if stride == 1 else np.multiply(index, stride, dtype=np.intp) + starts
@@ -102,7 +102,7 @@ def elements(input: Any, index: Any, dim: int) -> Any:
     """Like `np.take_along_axis`, but with a single index into the flattened array."""
     if not input.flags.c_contiguous:
         return OPS["gather_along"].forward(namespace, input, index, dim)
-    return input.take(_places(input, index, dim) if input.ndim > 1 else index)
+    return input.take(_flat_positions(input, index, dim) if input.ndim > 1 else index)
 
 
 _UNSIGNED = {np.dtype(np.int64): np.dtype(np.uint64), np.dtype(np.int32): np.dtype(np.uint32)}
@@ -118,7 +118,7 @@ def _check_bounds(index: Any, length: int, dim: int) -> None:
 def _indices_by_chunk(array: Any, index: Any, dim: int) -> Iterator[tuple[Any, Any]]:
     """Yield slices of the index's first dimension, each with the flat positions that it selects."""
     if index.size <= CHUNK:
-        yield slice(None), _places(array, index, dim)
+        yield slice(None), _flat_positions(array, index, dim)
         return
     starts, stride = _starts(index.shape, array.shape, dim), prod(array.shape[dim + 1 :])
     for chunk in chunks(len(index), prod(index.shape[1:])):
@@ -150,7 +150,7 @@ def scatter_along(input: Any, src: Any, index: Any, dim: int) -> Any:
 
 @kernel
 def scatter_add_along(input: Any, src: Any, index: Any, dim: int) -> Any:
-    result = np.ascontiguousarray(summing(input))
+    result = np.ascontiguousarray(accumulation_copy(input))
     flat, terms = result.reshape(-1), src[tuple(map(slice, index.shape))]
     for chunk, places in _indices_by_chunk(result, index, dim):
         np.add.at(flat, places.reshape(-1), terms[chunk].reshape(-1))  # `np.add.at` is many times faster on vectors

@@ -15,8 +15,8 @@ from .kernels import clip, kernel
 from .namespace import namespace
 from .polynomials import polynomial
 
-_OF_NUMPY = (np.dtype(np.float32), np.dtype(np.float64))  # dtypes with vectorized exp and log in NumPy
-_FEW = 1 << 9  # number of elements up to which the C library is faster
+_VECTORIZED = (np.dtype(np.float32), np.dtype(np.float64))  # dtypes with vectorized exp and log in NumPy
+_SMALL_SIZE = 1 << 9  # number of elements up to which the C library is faster
 
 
 # A fit for float32: log(1 + u) = z P(z^2) with z = u / (2 + u) in [0, 1 / 3], relative error at most 4e-9.
@@ -49,14 +49,14 @@ _large_logaddexp = without_warnings(lambda input, other: in_chunk_pairs(_logadde
 @kernel
 def logaddexp(input: Any, other: Any) -> Any:
     dtype = input.dtype
-    if dtype not in _OF_NUMPY or dtype != other.dtype:
+    if dtype not in _VECTORIZED or dtype != other.dtype:
         return OPS["logaddexp"].forward(namespace, input, other)
-    if input.size <= _FEW:
+    if input.size <= _SMALL_SIZE:
         return np.logaddexp(input, other)
     return _large_logaddexp(input, other)
 
 
-_SAFE = 600  # limit of exponents: exp(-600) and its sums are normal float64 numbers
+_EXP_LIMIT = 600  # limit of exponents: exp(-600) and its sums are normal float64 numbers
 
 
 def _running_sums(out: Any, rows: Any) -> None:
@@ -64,7 +64,7 @@ def _running_sums(out: Any, rows: Any) -> None:
     wide = rows.astype(np.float64)
     peaks = np.maximum.reduce(wide, -1, None, None, True)
     np.subtract(wide, peaks, wide)
-    if not np.minimum.reduce(wide, None) > -_SAFE:
+    if not np.minimum.reduce(wide, None) > -_EXP_LIMIT:
         out[...] = OPS["logcumsumexp"].forward(namespace, rows, 1)
         return
     np.exp(wide, wide)

@@ -21,7 +21,7 @@ from .random import Generator
 from .row_sums import add_rows, place_largest
 from .windows import Geometry, Sizes, inside, output_size, padded_size
 
-_FEW = 1 << 9  # number of elements up to which working in chunks does not pay
+_SMALL_SIZE = 1 << 9  # number of elements up to which working in chunks does not pay
 
 # --- regression losses ---------------------------------------------------------------------------------------
 
@@ -52,7 +52,7 @@ def mse_loss_backward(g: Any, input: Any, target: Any, reduction: str) -> Any:
     return np.multiply(error, scale, error)
 
 
-def _bent(out: Any, x: Any, y: Any, edge: float, factor: float) -> None:
+def _huber(out: Any, x: Any, y: Any, edge: float, factor: float) -> None:
     """Write `factor * c * (error - c / 2)` with `error = abs(x - y)` and `c = min(error, edge)`: quadratic, then linear."""
     dtype = out.dtype
     np.abs(np.subtract(x, y, out), out)
@@ -64,34 +64,34 @@ def _bent(out: Any, x: Any, y: Any, edge: float, factor: float) -> None:
 
 
 @without_warnings
-def _bent_loss(input: Any, target: Any, reduction: str, edge: float, factor: float) -> Any:
+def _huber_loss(input: Any, target: Any, reduction: str, edge: float, factor: float) -> Any:
     if reduction == "none":
-        return in_chunk_pairs(lambda out, x, y: _bent(out, x, y, edge, factor), input, target)
+        return in_chunk_pairs(lambda out, x, y: _huber(out, x, y, edge, factor), input, target)
     x, y = (array.reshape(-1) for array in np.broadcast_arrays(input, target))
 
     def add(chunk: slice) -> Any:
         losses = np.empty_like(x[chunk])
-        _bent(losses, x[chunk], y[chunk], edge, factor)
+        _huber(losses, x[chunk], y[chunk], edge, factor)
         return np.add.reduce(losses)
 
     total = sum(map_chunks(add, x.size), np.float64(0))
     return np.divide(total, x.size if reduction == "mean" else 1).astype(x.dtype)
 
 
-def _kernel_of(name: str, factor: Callable[[float], float]) -> None:
+def _register_loss(name: str, factor: Callable[[float], float]) -> None:
     """Register a Huber-type loss; the forward is used for small arrays, and for half precision, which needs a wider sum."""
     forward = OPS[name].forward
 
     def loss(input: Any, target: Any, reduction: str, edge: float) -> Any:
-        if 0 < input.size <= _FEW or input.dtype not in (np.float32, np.float64) or target.dtype != input.dtype:
+        if 0 < input.size <= _SMALL_SIZE or input.dtype not in (np.float32, np.float64) or target.dtype != input.dtype:
             return forward(namespace, input, target, reduction, edge)
-        return _bent_loss(input, target, reduction, edge, factor(edge))
+        return _huber_loss(input, target, reduction, edge, factor(edge))
 
     KERNELS[name] = loss
 
 
-_kernel_of("huber_loss", lambda edge: 1)
-_kernel_of("smooth_l1_loss", lambda edge: 1 / edge)
+_register_loss("huber_loss", lambda edge: 1)
+_register_loss("smooth_l1_loss", lambda edge: 1 / edge)
 
 
 # --- embedding ----------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from .kernels import KERNELS, kernel
 from .layout import keeps_channels_last
 
 Dims = Sequence[int]
-_FEW = 1 << 13  # number of elements up to which call overhead outweighs computation
+_SMALL_SIZE = 1 << 13  # number of elements up to which call overhead outweighs computation
 _LONG = 1 << 8  # positions per channel above which broadcasting a column is as fast as multiplying two arrays of equal shape
 
 
@@ -90,7 +90,7 @@ def _channels(input: Any, weight: Any, bias: Any, dims: Dims) -> tuple[int, int,
 
 
 def _row_norm(input: Any, weight: Any, bias: Any, dims: Dims, eps: float, workspace: Any) -> Any:
-    channels = _channels(input, weight, bias, dims) if input.size > _FEW else None
+    channels = _channels(input, weight, bias, dims) if input.size > _SMALL_SIZE else None
     if channels is not None:
         weight, bias = (None if p is None else p.reshape(*channels[:2], 1) for p in (weight, bias))
         output, statistics = row_norm.normalize_channels(contiguous(input).reshape(-1, *channels), weight, bias, eps)
@@ -171,7 +171,7 @@ def _over_channels(dims: Dims, ndim: int) -> bool:
 
 def _sums(rows: Any) -> Any:
     """Sum over samples and positions: over positions in the input's dtype, then over samples in float64."""
-    if rows.size <= _FEW:
+    if rows.size <= _SMALL_SIZE:
         return np.add.reduce(rows, (0, 2), np.float64)
     sums = rows.reshape(-1, rows.shape[2]) @ np.ones(rows.shape[2], rows.dtype)
     return np.add.reduce(sums.reshape(rows.shape[:2]), 0, np.float64)
@@ -209,7 +209,7 @@ def moments(input: Any, dims: Dims) -> Any:
         return mean, np.square(input - mean).mean(tuple(dims), keepdims=True)
     rows, shape = _batches(input), (1, -1, *(1,) * (input.ndim - 2))
     count = rows.shape[0] * rows.shape[2]
-    if rows.size <= _FEW:
+    if rows.size <= _SMALL_SIZE:
         mean = _sums(rows) / count
         spread = _products_with_centred(rows, rows, mean)
     else:
@@ -245,7 +245,7 @@ def _channel_norm(input: Any, weight: Any, bias: Any, mean: Any, variance: Any, 
         offset = offset + bias.reshape(-1)
     if factor.dtype is not dtype:
         factor, offset = factor.astype(dtype, copy=False), offset.astype(dtype, copy=False)
-    if rows.size <= _FEW:
+    if rows.size <= _SMALL_SIZE:
         output = rows * factor[:, None]
         output += offset[:, None]
         return output.reshape(input.shape)

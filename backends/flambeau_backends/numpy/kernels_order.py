@@ -29,7 +29,7 @@ def _argsort(input: Any, dim: int, descending: bool) -> Any:
     """Return the indices of a stable sort, ascending or descending; NaN is the largest value."""
     if input.dtype.kind == "V":  # NumPy does not order NaN in bfloat16
         input = input.astype(np.float32)
-    if input.shape[dim] >= _LONG and (found := _sorted_places(input, dim, descending)) is not None:
+    if input.shape[dim] >= _LONG and (found := _argsort_by_keys(input, dim, descending)) is not None:
         return found
     if not descending:
         return input.argsort(dim, "stable")
@@ -41,7 +41,7 @@ def _argsort(input: Any, dim: int, descending: bool) -> Any:
     return np.ascontiguousarray(input.shape[dim] - 1 - input[backwards].argsort(dim, "stable")[backwards])
 
 
-def _sorted_places(input: Any, dim: int, descending: bool) -> Any:
+def _argsort_by_keys(input: Any, dim: int, descending: bool) -> Any:
     """Return the indices of a stable sort by sorting int64 keys of rank and index; None if 63 bits are too few."""
     length = input.shape[dim]
     bits = (length - 1).bit_length()
@@ -88,7 +88,7 @@ def sort(input: Any, dim: int, descending: bool) -> Any:
 
 @kernel
 def topk(input: Any, k: int, dim: int, largest: bool) -> Any:
-    indices = _leading_of_long(input, k, dim, largest) if _LONG <= input.shape[dim] > k > 0 else None
+    indices = _leading_by_partition(input, k, dim, largest) if _LONG <= input.shape[dim] > k > 0 else None
     if indices is None:
         order = _argsort(input, dim, largest)
         if order.size <= SMALL:
@@ -104,7 +104,7 @@ def _leading(shape: tuple[int, ...], k: int, dim: int) -> Any:
     return np.arange(prod(shape)).reshape(shape)[(slice(None),) * dim + (slice(0, k),)].copy()
 
 
-def _leading_of_long(input: Any, k: int, dim: int, largest: bool) -> Any:
+def _leading_by_partition(input: Any, k: int, dim: int, largest: bool) -> Any:
     """Return indices of the first `k` elements in stable sort order, by a partition and a sort of the selected elements.
 
     Return None if other elements equal the last selected one, as a partition selects any of these.
@@ -127,9 +127,9 @@ def _leading_of_long(input: Any, k: int, dim: int, largest: bool) -> Any:
 @kernel
 def kthvalue(input: Any, rank: int, dim: int, keepdim: bool = False) -> Any:
     if input.shape[dim] < _LONG:
-        return _found(input, _argsort(input, dim, False).take(rank, dim), dim, keepdim)
+        return _values_and_indices(input, _argsort(input, dim, False).take(rank, dim), dim, keepdim)
     rows = _compared(input, dim)
-    return _found(input, _places_of(rows, np.partition(rows, rank, 1)[:, rank], rank), dim, keepdim)
+    return _values_and_indices(input, _indices_of_rank(rows, np.partition(rows, rank, 1)[:, rank], rank), dim, keepdim)
 
 
 @kernel
@@ -138,7 +138,7 @@ def median(input: Any, dim: int, keepdim: bool = False) -> Any:
     middle = (rows.shape[1] - 1) // 2
     values, largest = np.partition(rows, middle, 1)[:, middle], np.maximum.reduce(rows, 1)
     np.copyto(values, largest, where=largest != largest)  # the median is NaN if any element is
-    return _found(input, _places_of(rows, values, middle), dim, keepdim)
+    return _values_and_indices(input, _indices_of_rank(rows, values, middle), dim, keepdim)
 
 
 @kernel
@@ -149,7 +149,7 @@ def nanmedian(input: Any, dim: int, keepdim: bool = False) -> Any:
     if (known == rows.shape[1]).all():
         return median(input, dim, keepdim)
     values = np.take_along_axis(np.sort(rows, 1), middle[:, None], 1)[:, 0]
-    return _found(input, _places_of(rows, values, middle), dim, keepdim)
+    return _values_and_indices(input, _indices_of_rank(rows, values, middle), dim, keepdim)
 
 
 def _compared(input: Any, dim: int) -> Any:
@@ -158,7 +158,7 @@ def _compared(input: Any, dim: int) -> Any:
     return np.ascontiguousarray(rows).reshape(-1, input.shape[dim])
 
 
-def _places_of(rows: Any, values: Any, rank: Any) -> Any:
+def _indices_of_rank(rows: Any, values: Any, rank: Any) -> Any:
     """Return the index, in each row, of the element with this value and stable rank; for NaN values, the first NaN."""
     values = values[:, None]
     less, equal = rows < values, rows == values
@@ -171,7 +171,7 @@ def _places_of(rows: Any, values: Any, rank: Any) -> Any:
     return places - np.arange(len(rows)) * rows.shape[1]
 
 
-def _found(input: Any, places: Any, dim: int, keepdim: bool) -> Any:
+def _values_and_indices(input: Any, places: Any, dim: int, keepdim: bool) -> Any:
     """Return the elements at one index per slice along `dim`, and the indices."""
     kept = (*input.shape[:dim], 1, *input.shape[dim + 1 :])
     indices = places.reshape(kept)

@@ -14,7 +14,7 @@ from .error_state import without_warnings
 from .kernels import kernel
 from .namespace import namespace
 
-_FEW = 1 << 9  # number of elements up to which one scalar loop is faster than several passes
+_SMALL_SIZE = 1 << 9  # number of elements up to which one scalar loop is faster than several passes
 _SMALLEST, _LARGEST = 1e-30, 1e38  # range of sums of squares that are not affected by underflow or overflow
 
 
@@ -32,7 +32,7 @@ _large_hypot = without_warnings(lambda input, other: in_chunk_pairs(_hypot, inpu
 
 @kernel
 def hypot(input: Any, other: Any) -> Any:
-    if input.size <= _FEW or input.dtype != np.float32 or other.dtype != np.float32:
+    if input.size <= _SMALL_SIZE or input.dtype != np.float32 or other.dtype != np.float32:
         return np.hypot(input, other)
     return _large_hypot(input, other)
 
@@ -47,7 +47,7 @@ _large_frac = without_warnings(lambda input: in_chunks(_frac, input))
 
 @kernel
 def frac(input: Any) -> Any:
-    return np.subtract(input, np.trunc(input)) if input.size <= _FEW else _large_frac(input)
+    return np.subtract(input, np.trunc(input)) if input.size <= _SMALL_SIZE else _large_frac(input)
 
 
 @kernel
@@ -82,6 +82,6 @@ def _large_lerp(input: Any, end: Any, weight: float) -> Any:
 
 @kernel
 def lerp_scalar(input: Any, end: Any, weight: Any) -> Any:
-    if input.size <= _FEW or input.dtype.kind != "f" or input.dtype != end.dtype:
+    if input.size <= _SMALL_SIZE or input.dtype.kind != "f" or input.dtype != end.dtype:
         return OPS["lerp_scalar"].forward(namespace, input, end, weight)
     return _large_lerp(input, end, weight)

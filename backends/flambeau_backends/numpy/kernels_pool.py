@@ -22,7 +22,7 @@ from .threads import LARGE, parts, share
 from .windows import Sizes, inside
 
 _CACHE = 1 << 18  # number of input elements processed at a time
-_FEW = 1 << 13  # number of elements of all windows up to which `take` is faster than views
+_SMALL_SIZE = 1 << 13  # number of elements of all windows up to which `take` is faster than views
 
 
 def _padded(input: Any, window: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes, value: Any) -> Any:
@@ -91,9 +91,9 @@ def _empty(images: Any, size: Sizes) -> Any:
 
 
 @lru_cache(64)
-def _few_places(shape: Sizes, window_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes) -> Any:
+def _cached_window_indices(shape: Sizes, window_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes) -> Any:
     """Return flat indices `(*kernel, image, channel, *output)`; None if they are many, or windows include padding."""
-    if not 0 < prod(shape[:2]) * prod(size) * prod(window_size) <= _FEW:
+    if not 0 < prod(shape[:2]) * prod(size) * prod(window_size) <= _SMALL_SIZE:
         return None
     if _padding_amounts(shape[2:], window_size, stride, padding, dilation, size) is not None:
         return None
@@ -107,7 +107,7 @@ def _few_places(shape: Sizes, window_size: Sizes, stride: Sizes, padding: Sizes,
 
 
 def _max_pool(input: Any, window_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes) -> Any:
-    places = _few_places(input.shape, window_size, stride, padding, dilation, size)
+    places = _cached_window_indices(input.shape, window_size, stride, padding, dilation, size)
     if places is not None:
         return np.maximum.reduce(input.take(places), tuple(range(len(size))))
     lowest = -np.inf if input.dtype.kind in "fV" else np.iinfo(input.dtype).min
@@ -130,7 +130,7 @@ def max_pool_backward(g: Any, input: Any, window_size: Sizes, stride: Sizes, pad
     geometry = window_size, stride, padding, dilation, size
     apart = prod(window_size) >= MANY and stride == window_size and max(dilation) == 1
     if apart and g.size and _padding_amounts(input.shape[2:], *geometry) is None:
-        return _to_maxima(g, input, window_size, size)
+        return _scatter_to_maxima(g, input, window_size, size)
     windows = [*enumerate(zip(window_size, stride, dilation, size, strict=True), 2)]
 
     def compute(out: Any, g: Any, images: Any) -> None:
@@ -148,7 +148,7 @@ def max_pool_backward(g: Any, input: Any, window_size: Sizes, stride: Sizes, pad
     return _by_parts(compute, np.empty(input.shape, g.dtype), g, input) if g.size else np.zeros(input.shape, g.dtype)
 
 
-def _to_maxima(g: Any, input: Any, window_size: Sizes, size: Sizes) -> Any:
+def _scatter_to_maxima(g: Any, input: Any, window_size: Sizes, size: Sizes) -> Any:
     """Add the gradients of non-overlapping windows at the positions of their maxima."""
     windows = [(np.arange(n) * k, np.arange(n) * k + (k - 1)) for k, n in zip(window_size, size, strict=True)]
     places = places_of_maxima(input, windows).reshape(prod(g.shape[:2]), -1)
@@ -188,14 +188,14 @@ def _to_first_maximum(out: Any, g: Any, images: Any, windows: Sequence[tuple[int
     disjoint = s > d * (k - 1)  # windows do not overlap
     if not disjoint or images.shape[dim] != n * k:
         out[...] = 0
-    for spot, given in zip(spots, _shares(g, places, best), strict=True):
+    for spot, given in zip(spots, _split_gradient(g, places, best), strict=True):
         if disjoint:
             out[spot] = given
         else:
             out[spot] += given
 
 
-def _shares(g: Any, places: Sequence[Any], best: Any) -> Iterator[Any]:
+def _split_gradient(g: Any, places: Sequence[Any], best: Any) -> Iterator[Any]:
     """Yield, for each kernel element, the gradients of the windows in which it is the first maximum."""
     for place in places[:-1]:
         given, g = split(place == best, g)
@@ -225,7 +225,7 @@ def _avg_pool(
     input: Any, window_size: Sizes, stride: Sizes, padding: Sizes, size: Sizes, count_padding: bool, divisor: int | None
 ) -> Any:
     ones = (1,) * len(size)
-    places = _few_places(input.shape, window_size, stride, padding, ones, size)
+    places = _cached_window_indices(input.shape, window_size, stride, padding, ones, size)
     if places is not None:
         sums = input.take(places)
         for _ in size:

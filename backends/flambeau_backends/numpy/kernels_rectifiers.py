@@ -17,7 +17,7 @@ from .namespace import namespace
 
 __all__: list[str] = []
 
-_FEW = 1 << 9  # number of elements up to which working in chunks does not pay
+_SMALL_SIZE = 1 << 9  # number of elements up to which working in chunks does not pay
 
 
 # --- leaky ReLU, PReLU --------------------------------------------------------------------------------------------
@@ -35,7 +35,7 @@ def _large_leaky_relu(input: Any, slope: Any, choose: Any) -> Any:
 @kernel
 def leaky_relu(input: Any, negative_slope: float) -> Any:
     slope, choose = number(negative_slope, input.dtype), np.maximum if negative_slope <= 1 else np.minimum
-    return choose(input, input * slope) if input.size <= _FEW else _large_leaky_relu(input, slope, choose)
+    return choose(input, input * slope) if input.size <= _SMALL_SIZE else _large_leaky_relu(input, slope, choose)
 
 
 def _scale_below(out: Any, values: Any, x: Any, slope: Any) -> None:
@@ -78,7 +78,7 @@ def _prelu(values: Any, x: Any, weight: Any) -> Any:
 
 @kernel
 def prelu_kernel(input: Any, weight: Any) -> Any:
-    if input.size <= _FEW or not (weight.size == 1 or input.flags.c_contiguous):
+    if input.size <= _SMALL_SIZE or not (weight.size == 1 or input.flags.c_contiguous):
         return OPS["prelu_kernel"].forward(namespace, input, weight)
     return _prelu(input, input, weight)
 
@@ -228,7 +228,7 @@ def hardswish_backward(g: Any, input: Any) -> Any:
 @kernel
 @without_warnings
 def threshold(input: Any, threshold: float, value: float) -> Any:
-    if input.dtype.kind != "f" or input.size <= _FEW:
+    if input.dtype.kind != "f" or input.size <= _SMALL_SIZE:
         return OPS["threshold"].forward(namespace, input, threshold, value)
     bound, other = number(threshold, input.dtype), np.asarray(value, input.dtype)
     return in_chunks(lambda out, x: select(x <= bound, np.broadcast_to(other, x.shape), x, out), input)
@@ -237,6 +237,6 @@ def threshold(input: Any, threshold: float, value: float) -> Any:
 @kernel
 @without_warnings
 def hard_shrink(input: Any, lambd: float) -> Any:
-    if input.dtype.kind != "f" or input.size <= _FEW:
+    if input.dtype.kind != "f" or input.size <= _SMALL_SIZE:
         return OPS["hard_shrink"].forward(namespace, input, lambd)
     return outside_backward(input, input, -lambd, lambd)

@@ -16,17 +16,17 @@ from .error_state import without_warnings
 from .kernels import kernel
 from .threads import share
 
-_SAFE = 46.0  # magnitude of inputs up to which exponentials are summed without overflow and with negligible underflow
-_EXACT = 24.0  # magnitude of inputs up to which the logarithm of such a sum is precise enough for small losses
+_EXP_LIMIT = 46.0  # magnitude of inputs up to which exponentials are summed without overflow and with negligible underflow
+_LOG_LIMIT = 24.0  # magnitude of inputs up to which the logarithm of such a sum is precise enough for small losses
 _WIDE = 64  # number of elements after the dimension from which its vectors are processed side by side, without transposing
 _BROAD = 512  # minimum number of vectors processed side by side, as shorter runs of memory are not prefetched
-_LEAST_SUM = {limit: exp(-limit) for limit in (_SAFE, _EXACT)}
+_LEAST_SUM = {limit: exp(-limit) for limit in (_EXP_LIMIT, _LOG_LIMIT)}
 
 
 # --- exponentials and their sums ----------------------------------------------------------------------------------
 
 
-def _last(input: Any, dim: int) -> Any:
+def _as_rows(input: Any, dim: int) -> Any:
     """Reshape to a contiguous matrix whose rows run along `dim`."""
     if input.ndim == 2 and dim in (1, -1):
         return np.ascontiguousarray(input)
@@ -34,8 +34,8 @@ def _last(input: Any, dim: int) -> Any:
     return np.ascontiguousarray(moved).reshape(-1, moved.shape[-1])
 
 
-def _back(rows: Any, like: Any, dim: int) -> Any:
-    """Reshape a matrix to the shape of `like`: the inverse of `_last`."""
+def _from_rows(rows: Any, like: Any, dim: int) -> Any:
+    """Reshape a matrix to the shape of `like`: the inverse of `_as_rows`."""
     if dim % max(like.ndim, 1) == like.ndim - 1:
         return rows.reshape(like.shape)
     moved = np.moveaxis(like, dim, -1).shape
@@ -96,10 +96,10 @@ def _by_rows(compute: Callable[..., None], dim: int, *arrays: Any) -> Any:
         else:
             compute(*[array.reshape(-1, shape[-1]) for array in (result, *arrays)])
         return result
-    matrices = [_last(array, dim) for array in arrays]
+    matrices = [_as_rows(array, dim) for array in arrays]
     result = np.empty(matrices[0].shape, first.dtype)
     _compute_pieces(compute, result, *matrices)
-    return _back(result, first, dim)
+    return _from_rows(result, first, dim)
 
 
 def _along(by_rows: Callable[..., None], by_columns: Callable[..., None], dim: int, *arrays: Any) -> Any:
@@ -149,12 +149,12 @@ def softmax(input: Any, dim: int) -> Any:
 
 
 def _softmax_rows(out: Any, rows: Any) -> None:
-    sums, _ = _exponentials(out, rows, _SAFE)
+    sums, _ = _exponentials(out, rows, _EXP_LIMIT)
     np.divide(out, sums, out)  # multiplying by a reciprocal would not give exactly 1 for a single class
 
 
 def _softmax_columns(out: Any, columns: Any) -> None:
-    sums, _ = _exponentials_of_columns(out, columns, _SAFE)
+    sums, _ = _exponentials_of_columns(out, columns, _EXP_LIMIT)
     np.divide(out, sums, out)  # multiplying by a reciprocal would not give exactly 1 for a single class
 
 
@@ -168,13 +168,13 @@ def log_softmax(input: Any, dim: int) -> Any:
 
 
 def _log_softmax_rows(out: Any, rows: Any) -> None:
-    sums, shift = _exponentials(out, rows, _EXACT)
+    sums, shift = _exponentials(out, rows, _LOG_LIMIT)
     np.log(sums, sums)
     np.subtract(rows if shift is None else np.subtract(rows, shift, out), sums, out)
 
 
 def _log_softmax_columns(out: Any, columns: Any) -> None:
-    sums, shift = _exponentials_of_columns(out, columns, _EXACT)
+    sums, shift = _exponentials_of_columns(out, columns, _LOG_LIMIT)
     np.log(sums, sums)
     np.subtract(columns if shift is None else np.subtract(columns, shift, out), sums, out)
 
@@ -216,7 +216,7 @@ def log_sum_exp(input: Any, dim: int) -> Any:
         and (result := small_rows.log_sums(rows)) is not None
     ):
         return result.T
-    rows = _last(input, dim)
+    rows = _as_rows(input, dim)
     result = np.zeros((2, len(rows)), input.dtype)
     if not rows.size:
         result[1] = -np.inf
@@ -231,7 +231,7 @@ def log_sum_exp(input: Any, dim: int) -> Any:
 
 
 def _log_sums(out: Any, rows: Any) -> None:
-    sums, shift = _exponentials(np.empty(rows.shape, rows.dtype), rows, _EXACT)
+    sums, shift = _exponentials(np.empty(rows.shape, rows.dtype), rows, _LOG_LIMIT)
     np.log(sums[:, 0], out[1])
     if shift is not None:
         out[0] = shift[:, 0]

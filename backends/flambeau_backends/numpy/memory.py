@@ -20,7 +20,6 @@ import numpy as np
 from numpy.lib import stride_tricks
 
 __all__ = [
-    "all_of",
     "as_dtype",
     "as_strided",
     "is_all_of_unshared",
@@ -28,6 +27,7 @@ __all__ = [
     "is_unaliased",
     "keep_freed_memory",
     "memory_owner",
+    "whole_memory",
     "window",
 ]  # fmt: skip
 
@@ -94,7 +94,7 @@ def _base(array: Any) -> Any:
     return array
 
 
-def all_of(array: Any) -> Any:
+def whole_memory(array: Any) -> Any:
     """Return all memory of the array's base (see `_base`) as a one-dimensional array."""
     base = _base(array)
     if base.ndim == 1 and base.flags.c_contiguous:
@@ -131,11 +131,11 @@ def is_shared(array: Any) -> bool:
 
 def is_unaliased(array: Any) -> bool:
     """Whether no other array shares the memory, and only the caller holds a reference to this one."""
-    if _count_references(array) > _ONE_NAME:
+    if _count_references(array) > _SINGLE_REFERENCE:
         return False
     below = array.base
     while below is not None:
-        if _count_references(below) > _ONE_NAME:
+        if _count_references(below) > _SINGLE_REFERENCE:
             return False
         below = below.obj if isinstance(below, memoryview) else getattr(below, "base", None)
     return True
@@ -149,7 +149,7 @@ def is_all_of_unshared(view: Any) -> bool:
         and below.flags.owndata
         and below.nbytes == view.nbytes
         and view.flags.forc
-        and _count_references(below) <= _ONE_NAME
+        and _count_references(below) <= _SINGLE_REFERENCE
     )
 
 
@@ -162,4 +162,4 @@ def _measure(thing: Any) -> int:
 
 
 _held = [object()]
-_ONE_NAME = _measure(_held[0])  # reference count, seen inside a function, of an object with one reference outside
+_SINGLE_REFERENCE = _measure(_held[0])  # reference count, seen inside a function, of an object with one reference outside

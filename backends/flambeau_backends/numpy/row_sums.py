@@ -16,7 +16,7 @@ from .chunks import chunks
 
 __all__ = ["add_rows", "place_largest"]
 
-_FEW = 1 << 16  # number of elements up to which sorting the indices does not pay
+_SMALL_SIZE = 1 << 16  # number of elements up to which sorting the indices does not pay
 _NARROW = 16  # row length up to which adding elements is faster than gathering rows
 _LONG = 1 << 6  # number of rows of one index from which they are summed by a reduction, if there are fewer indices
 _AT_ONCE = 1 << 14  # number of elements whose flat positions are computed at a time, to stay in the cache
@@ -52,7 +52,7 @@ class _Runs:
 def add_rows(target: Any, index: Any, rows: Any) -> None:
     """Add each row to the row of `target` at its index; indices must be in range."""
     width = target.shape[1]
-    if rows.size <= _FEW or width < _NARROW:
+    if rows.size <= _SMALL_SIZE or width < _NARROW:
         _add_elements(target, index, rows)
         return
     runs = _Runs(index, rows, len(target))

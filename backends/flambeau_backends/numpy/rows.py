@@ -34,7 +34,7 @@ for _name in ("cumprod", "cumsum", "logcumsumexp", "logsumexp", "masked_fill", "
     KERNELS[_name] = _returning_rows(KERNELS.get(_name) or partial(OPS[_name].forward, namespace))
 
 
-def _of_images(array: Any) -> bool:
+def _is_channels_last(array: Any) -> bool:
     """Whether the strides are those of channels-last memory, or of a slice of such memory."""
     if array.ndim not in (4, 5):
         return False
@@ -47,9 +47,9 @@ def _of_images(array: Any) -> bool:
     return True
 
 
-def _joined(result: Any, *args: Any) -> Any:
+def _row_major_unless_channels_last(result: Any, *args: Any) -> Any:
     """Make the result row-major, unless all arguments are channels-last."""
-    return result if all(_of_images(arg) for arg in args if type(arg) is np.ndarray) else np.ascontiguousarray(result)
+    return result if all(_is_channels_last(arg) for arg in args if type(arg) is np.ndarray) else np.ascontiguousarray(result)
 
 
 _roll = KERNELS.get("roll") or partial(OPS["roll"].forward, namespace)
@@ -58,7 +58,7 @@ _roll = KERNELS.get("roll") or partial(OPS["roll"].forward, namespace)
 @kernel
 def roll(*args: Any) -> Any:
     result = _roll(*args)
-    return result if result.flags.c_contiguous else _joined(result, *args)
+    return result if result.flags.c_contiguous else _row_major_unless_channels_last(result, *args)
 
 
 @kernel
@@ -72,4 +72,4 @@ def stack(*arrays: Any, dim: int = 0) -> Any:
 @kernel
 def cat(*arrays: Any, dim: int = 0) -> Any:
     result = np.concatenate(arrays, dim)
-    return result if result.flags.c_contiguous else _joined(result, *arrays)
+    return result if result.flags.c_contiguous else _row_major_unless_channels_last(result, *arrays)

@@ -18,7 +18,10 @@ from .constants import number, ones
 __all__ = ["are_small", "as_rows", "log_softmax", "log_sums", "means", "normalize", "softmax", "variances"]
 
 _ELEMENTS, _LENGTH = 512, 32  # maximum number of elements and row length for which the fast paths are used
-_SAFE, _EXACT = 40.0**2, 24.0**2  # limits on the sum of squares, which bounds each element's square: see kernels_softmax.py
+_EXP_LIMIT, _LOG_LIMIT = (
+    40.0**2,
+    24.0**2,
+)  # limits on the sum of squares, which bounds each element's square: see kernels_softmax.py
 
 
 def are_small(size: int, length: int) -> bool:
@@ -56,7 +59,7 @@ def _squares(rows: Any) -> Any:
 
 def softmax(rows: Any) -> Any:
     """Compute the softmax of rows; return None if exponentials might overflow."""
-    if not _squares(rows) < _SAFE:
+    if not _squares(rows) < _EXP_LIMIT:
         return None
     powers = np.exp(rows)
     sums = powers.dot(_square_of_ones(rows.shape[1], rows.dtype))
@@ -65,7 +68,7 @@ def softmax(rows: Any) -> Any:
 
 def log_softmax(rows: Any) -> Any:
     """Compute the log-softmax of rows; return None if the sum of exponentials might be too imprecise."""
-    if not _squares(rows) < _EXACT:
+    if not _squares(rows) < _LOG_LIMIT:
         return None
     sums = np.exp(rows).dot(_square_of_ones(rows.shape[1], rows.dtype))
     return np.subtract(rows, np.log(sums, sums), sums)
@@ -73,7 +76,7 @@ def log_softmax(rows: Any) -> Any:
 
 def log_sums(rows: Any) -> Any:
     """Return `(2, rows)`: zeros (no shift subtracted), and each row's log-sum-exp; None if that might be too imprecise."""
-    if not _squares(rows) < _EXACT:
+    if not _squares(rows) < _LOG_LIMIT:
         return None
     result = np.zeros((2, len(rows)), rows.dtype)
     np.log(np.exp(rows).dot(ones(rows.shape[1], rows.dtype)), result[1])

@@ -28,7 +28,7 @@ _MANY = 1 << 16  # number of elements from which products with ones are faster
 _RUN = 256  # number of sequential additions that are accurate enough
 _ROW = 8 * _RUN  # the same for a row, because BLAS keeps at least eight partial sums
 _NARROW = 16
-_OF_BLAS = (np.dtype(np.float32), np.dtype(np.float64))
+_BLAS_DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
 _add = np.add.reduce
 
 
@@ -40,13 +40,13 @@ def total(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     ndim = input.ndim
     summed = set(range(ndim)) if axes is None else {axis % ndim for axis in (axes if type(axes) is tuple else (axes,))}
     if input.size >= _MANY:
-        input = _without_rows(_without_repetitions(input, summed), summed)
+        input = _sum_rows(_sum_repetitions(input, summed), summed)
     if _additions(input, summed) > _RUN:
-        input = _of_blocks(input, summed)
+        input = _sum_blocks(input, summed)
     return in_rows(_add(input, axes, None, None, keepdim))
 
 
-def _without_repetitions(input: Any, summed: set[int]) -> Any:
+def _sum_repetitions(input: Any, summed: set[int]) -> Any:
     """Replace the repeated elements of expanded dimensions by one element times their number."""
     if 0 not in input.strides:
         return input
@@ -58,13 +58,13 @@ def _without_repetitions(input: Any, summed: set[int]) -> Any:
 _SHORT = 64  # row length up to which rows that are not contiguous are summed by `einsum`, which has a special loop
 
 
-def _without_rows(input: Any, summed: set[int]) -> Any:
+def _sum_rows(input: Any, summed: set[int]) -> Any:
     """Sum over the trailing summed dimensions by a product with ones, which takes a third of the time or less."""
     first = input.ndim
     while first - 1 in summed:
         first -= 1
     length = prod(input.shape[first:])
-    if length < 2 or input.dtype not in _OF_BLAS:
+    if length < 2 or input.dtype not in _BLAS_DTYPES:
         return input
     kept = input.shape[:first] + (1,) * (input.ndim - first)
     if not input.flags.c_contiguous:
@@ -104,7 +104,7 @@ def _additions(input: Any, summed: set[int]) -> int:
     return length
 
 
-def _of_blocks(input: Any, summed: set[int]) -> Any:
+def _sum_blocks(input: Any, summed: set[int]) -> Any:
     """Split the longest summed dimension into blocks and sum within these; returns partial sums."""
     kept_dims = [dim for dim in range(input.ndim) if dim not in summed]
     if prod(input.shape[dim] for dim in kept_dims) <= _NARROW:  # few long columns: transpose them to rows, summed pairwise
@@ -123,14 +123,14 @@ def _of_blocks(input: Any, summed: set[int]) -> Any:
     if remainder:
         tail = _add(input[(*leading, slice(count * block, None))], tuple(summed), None, None, True)
         sums = np.concatenate([sums, tail], axis)
-    return _of_blocks(sums, summed) if sums.size > _SMALL and _additions(sums, summed) > _RUN else sums
+    return _sum_blocks(sums, summed) if sums.size > _SMALL and _additions(sums, summed) > _RUN else sums
 
 
 @kernel
 def sum_(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     if dim is None and input.size < _SMALL and not keepdim:
         return _add(input, None)
-    if dim == (0,) and input.ndim == 2 and not keepdim and input.dtype in _OF_BLAS:
+    if dim == (0,) and input.ndim == 2 and not keepdim and input.dtype in _BLAS_DTYPES:
         return column_sums(input)
     return total(input, dim, keepdim)
 
@@ -163,7 +163,7 @@ def mean(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
 @kernel
 def var(input: Any, dim: Any = None, correction: float = 1, keepdim: bool = False) -> Any:
     if 0 < input.size < _SMALL and input.dtype == np.float32:
-        return _var_of_few(input, dim, correction, keepdim)
+        return _small_var(input, dim, correction, keepdim)
     centred = input - mean(input, dim, True)
     squares, residual = total(_squared(centred), dim, keepdim), total(centred, dim, keepdim)
     count = input.size / squares.size if squares.size else 0
@@ -174,7 +174,7 @@ def var(input: Any, dim: Any = None, correction: float = 1, keepdim: bool = Fals
     return squares / squares.dtype.type(divisor)
 
 
-def _var_of_few(input: Any, dim: Any, correction: float, keepdim: bool) -> Any:
+def _small_var(input: Any, dim: Any, correction: float, keepdim: bool) -> Any:
     """Compute `var` in float64 with fewer calls, whose overhead dominates for few elements."""
     shape, axes = input.shape, axis_of(dim, input)
     length = input.size if axes is None else shape[-1] if axes in (-1, (-1,), len(shape) - 1, (len(shape) - 1,)) else 0
@@ -208,7 +208,7 @@ def std(input: Any, dim: Any = None, correction: float = 1, keepdim: bool = Fals
 
 @kernel
 def vector_norm(input: Any, p: float, dim: Any = None, keepdim: bool = False) -> Any:
-    of_rows = p == 2 and input.size >= _SMALL and input.dtype in _OF_BLAS and input.flags.c_contiguous
+    of_rows = p == 2 and input.size >= _SMALL and input.dtype in _BLAS_DTYPES and input.flags.c_contiguous
     kept = _leading(input, axis_of(dim, input)) if of_rows else None
     if kept is None:
         return in_rows(OPS["vector_norm"].forward(namespace, input, p, dim, keepdim))
@@ -248,7 +248,7 @@ _PLACES, _FEWEST = 1 << 10, 64  # most and fewest independent running products; 
 
 @kernel
 def prod_(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    kept = _leading(input, dim) if input.size >= _SMALL and input.dtype in _OF_BLAS and input.flags.c_contiguous else None
+    kept = _leading(input, dim) if input.size >= _SMALL and input.dtype in _BLAS_DTYPES and input.flags.c_contiguous else None
     places = 0 if kept is None else min(_PLACES, input.size // prod(kept) // 8)
     wider = WIDER.get(input.dtype)
     if kept is None or places < _FEWEST:

@@ -28,7 +28,7 @@ LARGE = 2_000_000  # elements from which memory-bound work is split between thre
 HEAVY = 1 << 25  # multiplications from which compute-bound work is split; less is done before a thread has started
 SMALL_PRODUCT = 1 << 18  # number of multiplications up to which OpenBLAS uses one thread
 _MIDDLE_PRODUCT, _LARGE_PRODUCT = 1 << 20, 1 << 23  # multiplications from which threads pay if no other work is shared; always
-_LATELY = 100  # number of products after shared work for which the program is assumed to share work again
+_RECENT_PRODUCTS = 100  # number of products after shared work for which the program is assumed to share work again
 
 Number = tuple[Callable[[], int], Callable[[int], None]]  # functions that get and set the number of threads
 
@@ -53,7 +53,7 @@ def _libraries() -> Iterator[ctypes.CDLL]:
 
 
 @cache
-def _switch() -> Number | None:
+def _openblas_functions() -> Number | None:
     """Return OpenBLAS's functions that get and set the number of threads; None if NumPy uses another library."""
     for library in _libraries():
         for name in _NAMES:
@@ -63,14 +63,14 @@ def _switch() -> Number | None:
 
 
 _followers: list[Callable[[int], None]] = []
-_asked: list[int] = []  # the number of threads set last, if any
-_besides: list[int] = []  # the number of threads for other work while products are limited to one thread
+_requested_count: list[int] = []  # the number of threads set last, if any
+_shared_work_threads: list[int] = []  # the number of threads for other work while products are limited to one thread
 
 
 def follow(setter: Callable[[int], None]) -> None:
     """Call `setter` now and whenever the number of threads is set; for kernels with their own threads."""
     _followers.append(setter)
-    for count in _asked:
+    for count in _requested_count:
         setter(count)
 
 
@@ -78,9 +78,9 @@ def get_num_threads() -> int:
     """Return the number of threads for a matrix product or shared work."""
     if _team.size:
         return _team.size
-    if _besides:
-        return _besides[0]
-    functions = _switch()
+    if _shared_work_threads:
+        return _shared_work_threads[0]
+    functions = _openblas_functions()
     return 1 if functions is None else functions[0]()
 
 
@@ -89,25 +89,25 @@ def keep_products_serial() -> None:
 
     OpenBLAS's idle threads would spin and compete with those.
     """
-    if not _besides:
-        _besides.append(get_num_threads())
+    if not _shared_work_threads:
+        _shared_work_threads.append(get_num_threads())
         _set_for_products(1)
 
 
 def set_num_threads(count: int) -> None:
     """Set the number of threads for matrix products and shared work."""
-    _asked[:] = [count]
-    if _besides:
-        _besides[:] = [count]
+    _requested_count[:] = [count]
+    if _shared_work_threads:
+        _shared_work_threads[:] = [count]
     _set_for_products(count)
     for setter in _followers:
         setter(count)
 
 
 def _set_for_products(count: int) -> None:
-    functions = _switch()
+    functions = _openblas_functions()
     if functions is not None:
-        functions[1](1 if _besides else count)
+        functions[1](1 if _shared_work_threads else count)
 
 
 # --- shared work --------------------------------------------------------------------------------------------------
@@ -140,13 +140,13 @@ class _Team:
         self.free = Lock()
         self.size = 0  # number of threads while work is shared, else 0
         self.helpers = 0
-        self.products = _LATELY  # number of medium-sized products since work was last shared
+        self.products = _RECENT_PRODUCTS  # number of medium-sized products since work was last shared
         self.calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
 
     def shares_other_work(self) -> bool:
         """Whether the program has recently shared work; called before each product of medium size."""
         self.products += 1
-        return self.products <= _LATELY
+        return self.products <= _RECENT_PRODUCTS
 
     def do(self, work: _Work, size: int) -> None:
         self.size, self.products = size, 0
@@ -169,7 +169,7 @@ def _help(calls: SimpleQueue[Callable[[], None]]) -> None:
 _team = _Team()
 
 
-def _leave_threads_behind() -> None:
+def _reset_after_fork() -> None:
     """Reset the state after a fork: the child process has no helper threads, but may have inherited a held lock."""
     global _team
     size, _team = _team.size, _Team()
@@ -178,7 +178,7 @@ def _leave_threads_behind() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_leave_threads_behind)
+    os.register_at_fork(after_in_child=_reset_after_fork)
 
 
 def serially(compute: Callable[..., Any], *args: Any) -> Any:
@@ -212,7 +212,7 @@ def product(left: Any, right: Any) -> Any:
         return _product_of_integers(left, right)
     if work < _MIDDLE_PRODUCT:
         return serially(left.dot, right)
-    if not _besides and not _team.shares_other_work():
+    if not _shared_work_threads and not _team.shares_other_work():
         return left.dot(right)
     if work < _LARGE_PRODUCT or left.dtype != right.dtype:
         return serially(left.dot, right)

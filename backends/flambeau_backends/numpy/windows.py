@@ -13,7 +13,15 @@ import numpy as np
 from .threads import HEAVY, SMALL_PRODUCT, parts, share
 
 __all__ = [
-    "Geometry", "Sizes", "inside", "output_size", "padded", "padded_size", "spots", "strided", "total",
+    "Geometry",
+    "Sizes",
+    "inside",
+    "output_size",
+    "padded",
+    "padded_size",
+    "strided",
+    "total",
+    "window_elements",
 ]  # fmt: skip
 
 Sizes = Sequence[int]
@@ -127,7 +135,7 @@ def strided(array: Any, shape: Sizes, strides: Sizes) -> Any:
     return np.lib.stride_tricks.as_strided(array, shape, strides)
 
 
-def spots(place: Sizes, g: Geometry) -> tuple[Any, ...]:
+def window_elements(place: Sizes, g: Geometry) -> tuple[Any, ...]:
     """Return the index of the elements under one kernel element in all windows."""
     steps = (slice(p * d, p * d + (n - 1) * s + 1, s) for p, n, s, d in zip(place, g.size, g.stride, g.dilation, strict=True))
     return (..., *steps)

@@ -45,7 +45,7 @@ for _part in (_creation, _data_types, _elementwise, _manipulation, _reductions, 
     __all__ += _part.__all__
 
 
-def _of_version(api_version: str | None) -> ModuleType:
+def _select_version(api_version: str | None) -> ModuleType:
     """Return this namespace if it implements `api_version` of the standard; raise ValueError otherwise."""
     if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12", __array_api_version__):
         raise ValueError(f"array API version {api_version!r} is not known; the newest is {__array_api_version__!r}")

@@ -31,28 +31,32 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> T
     return torch.from_dlpack(x, device=device, copy=copy)
 
 
-def _of_shape(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+def _wrap_shape_function(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     def create(shape: Shape, *, dtype: dtype | None = None, device: Any = None) -> Tensor:
         return function((shape,) if isinstance(shape, int) else tuple(shape), dtype=dtype, device=device)
 
-    return _named(create, function)
+    return _copy_name_and_doc(create, function)
 
 
-def _like(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+def _wrap_like_function(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     def create(x: Tensor, /, *, dtype: dtype | None = None, device: Any = None) -> Tensor:
         return function(x, dtype=dtype, device=device)
 
-    return _named(create, function)
+    return _copy_name_and_doc(create, function)
 
 
-def _named(wrapper: Any, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+def _copy_name_and_doc(wrapper: Any, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     wrapper.__name__ = wrapper.__qualname__ = function.__name__
     wrapper.__doc__ = function.__doc__
     return wrapper  # type: ignore[no-any-return]
 
 
-empty, ones, zeros = _of_shape(torch.empty), _of_shape(torch.ones), _of_shape(torch.zeros)
-empty_like, ones_like, zeros_like = _like(torch.empty_like), _like(torch.ones_like), _like(torch.zeros_like)
+empty, ones, zeros = _wrap_shape_function(torch.empty), _wrap_shape_function(torch.ones), _wrap_shape_function(torch.zeros)
+empty_like, ones_like, zeros_like = (
+    _wrap_like_function(torch.empty_like),
+    _wrap_like_function(torch.ones_like),
+    _wrap_like_function(torch.zeros_like),
+)
 
 
 def full(shape: Shape, fill_value: complex, *, dtype: dtype | None = None, device: Any = None) -> Tensor:

@@ -26,7 +26,7 @@ _GROUPS = {
 }
 
 
-def _of_kind(kind: str) -> tuple[str, ...]:
+def _dtype_names_of_kind(kind: str) -> tuple[str, ...]:
     try:
         return tuple(name for member in _GROUPS.get(kind, (kind,)) for name in _BY_KIND[member])
     except KeyError:
@@ -42,10 +42,10 @@ def isdtype(dtype: dtype, kind: dtype | str | tuple[dtype | str, ...]) -> bool:
         return any(isdtype(dtype, k) for k in kind)
     if not isinstance(kind, str):
         return dtype is kind
-    return dtype.name in _of_kind(kind) or (kind in ("real floating", "numeric") and dtype in dtypes.HALF)
+    return dtype.name in _dtype_names_of_kind(kind) or (kind in ("real floating", "numeric") and dtype in dtypes.HALF)
 
 
-def promoted(type1: dtype, type2: dtype) -> dtype:
+def promote_dtypes(type1: dtype, type2: dtype) -> dtype:
     """Return the dtype that two dtypes promote to by the standard's table, which also covers uint16, uint32 and uint64."""
     if type1 is type2:
         return type1
@@ -60,7 +60,7 @@ def promoted(type1: dtype, type2: dtype) -> dtype:
     return dtypes.BY_NAME[f"int{8 * size}"]
 
 
-def with_scalar(tensor_dtype: dtype, scalar: Any) -> dtype:
+def promote_with_scalar(tensor_dtype: dtype, scalar: Any) -> dtype:
     """Return the result dtype of an operation between a tensor and a Python scalar.
 
     This is the tensor's dtype, unless the scalar is of a higher kind (bool < integer < floating < complex).
@@ -76,10 +76,10 @@ def result_type(*arrays_and_dtypes: Tensor | dtype | complex) -> dtype:
         raise ValueError("result_type() needs at least one array or dtype")
     result = tensor_dtypes[0]
     for operand in tensor_dtypes[1:]:
-        result = promoted(result, operand)
+        result = promote_dtypes(result, operand)
     for scalar in operands:
         if not isinstance(scalar, dtype):
-            result = with_scalar(result, scalar)
+            result = promote_with_scalar(result, scalar)
     return result
 
 
@@ -87,7 +87,7 @@ def can_cast(from_: dtype | Tensor, to: dtype, /) -> bool:
     """Whether `from_` can be cast to `to`: the two dtypes promote to `to`."""
     source = from_.dtype if isinstance(from_, Tensor) else from_
     try:
-        return promoted(source, to) is to
+        return promote_dtypes(source, to) is to
     except TypeError:
         return False
 
@@ -159,7 +159,7 @@ class __array_namespace_info__:
         place = devices.get_default_device() if device is None else devices.device(device)
         offered = devices.dispatch_key(dtypes.bool_, place).backend.dtypes
         kinds = tuple(_BY_KIND) if kind is None else (kind,) if isinstance(kind, str) else kind
-        names = [name for k in kinds for name in _of_kind(k)]
+        names = [name for k in kinds for name in _dtype_names_of_kind(k)]
         return {name: dtypes.BY_NAME[name] for name in names if dtypes.BY_NAME[name] in offered}
 
     def devices(self) -> tuple[device, ...]:

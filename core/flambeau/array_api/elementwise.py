@@ -11,7 +11,7 @@ import flambeau as torch
 
 from ..engine.tensors.tensor import Tensor
 from ..engine.values.dtypes import COMPLEX, FLOATING
-from .data_types import promoted, with_scalar
+from .data_types import promote_dtypes, promote_with_scalar
 
 __all__ = [
     "clip", "expm1", "floor_divide", "imag", "isfinite", "isinf", "isnan", "real", "round", "sign", "tanh", "where",
@@ -24,23 +24,23 @@ __all__ = [
         "square", "subtract", "tan", "trunc",
     ],
 ]  # fmt: skip
-_THEIRS = {"bitwise_invert": "bitwise_not", "conj": "conj_physical", "equal": "eq"}  # PyTorch's names where they differ
+_TORCH_NAMES = {"bitwise_invert": "bitwise_not", "conj": "conj_physical", "equal": "eq"}  # PyTorch's names where they differ
 
 
-def together(x1: Any, x2: Any) -> tuple[Tensor, Tensor]:
+def promote_operands(x1: Any, x2: Any) -> tuple[Tensor, Tensor]:
     """Convert two operands, of which one may be a Python scalar, to tensors of their promoted dtype.
 
     0-d tensors take part in promotion like tensors with dimensions.
     """
     if not isinstance(x1, Tensor):
-        second, first = together(x2, x1)
+        second, first = promote_operands(x2, x1)
         return first, second
     if not isinstance(x2, Tensor):
-        common = with_scalar(x1.dtype, x2)
+        common = promote_with_scalar(x1.dtype, x2)
         return x1.to(common), torch.asarray(x2, dtype=common, device=x1.device)
     if x1.dtype is x2.dtype:
         return x1, x2
-    common = promoted(x1.dtype, x2.dtype)
+    common = promote_dtypes(x1.dtype, x2.dtype)
     return x1.to(common), x2.to(common)
 
 
@@ -48,17 +48,17 @@ def _unary(name: str, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     def wrapper(x: Tensor, /) -> Tensor:
         return function(x)
 
-    return _named(wrapper, name, function)
+    return _copy_name_and_doc(wrapper, name, function)
 
 
 def _binary(name: str, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     def wrapper(x1: Tensor | complex, x2: Tensor | complex, /) -> Tensor:
-        return function(*together(x1, x2))
+        return function(*promote_operands(x1, x2))
 
-    return _named(wrapper, name, function)
+    return _copy_name_and_doc(wrapper, name, function)
 
 
-def _named(wrapper: Any, name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
+def _copy_name_and_doc(wrapper: Any, name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
     wrapper.__name__ = wrapper.__qualname__ = name
     wrapper.__doc__ = function.__doc__
     return wrapper  # type: ignore[no-any-return]
@@ -70,7 +70,7 @@ def _constant_for_integers(value: bool, function: Callable[[Tensor], Tensor]) ->
             return torch.full(x.shape, value, dtype=torch.bool, device=x.device)
         return function(x)
 
-    return _named(wrapper, function.__name__, function)
+    return _copy_name_and_doc(wrapper, function.__name__, function)
 
 
 isfinite = _constant_for_integers(True, torch.isfinite)
@@ -101,7 +101,7 @@ def tanh(x: Tensor, /) -> Tensor:
 
 def floor_divide(x1: Tensor | float, x2: Tensor | float, /) -> Tensor:
     """Return the quotient rounded down; if an operand is infinite, the truncated quotient, where PyTorch returns NaN."""
-    x1, x2 = together(x1, x2)
+    x1, x2 = promote_operands(x1, x2)
     quotient = torch.floor_divide(x1, x2)
     if quotient.dtype.category < FLOATING:
         return quotient
@@ -136,13 +136,13 @@ def imag(x: Tensor, /) -> Tensor:
 def clip(x: Tensor, /, min: Tensor | float | None = None, max: Tensor | float | None = None) -> Tensor:
     """Clamp the elements to the range from `min` to `max`, keeping the dtype of `x`."""
     if min is not None:
-        x = torch.maximum(*_bounded(x, min))
+        x = torch.maximum(*_with_bound(x, min))
     if max is not None:
-        x = torch.minimum(*_bounded(x, max))
+        x = torch.minimum(*_with_bound(x, max))
     return x if min is not None or max is not None else x.clone()
 
 
-def _bounded(x: Tensor, bound: Any) -> tuple[Tensor, Tensor]:
+def _with_bound(x: Tensor, bound: Any) -> tuple[Tensor, Tensor]:
     return (x, bound.to(x.dtype)) if isinstance(bound, Tensor) else (x, torch.asarray(bound, dtype=x.dtype, device=x.device))
 
 
@@ -150,13 +150,13 @@ def where(condition: Tensor, x1: Tensor | complex, x2: Tensor | complex, /) -> T
     """Return the elements of `x1` where the condition is true, and of `x2` elsewhere."""
     if not isinstance(x1, Tensor) and not isinstance(x2, Tensor):
         x1 = torch.asarray(x1, device=condition.device)
-    result: Tensor = torch.where(condition, *together(x1, x2))
+    result: Tensor = torch.where(condition, *promote_operands(x1, x2))
     return result
 
 
 for _name in __all__:
     if _name not in globals():
-        _function = getattr(torch, _THEIRS.get(_name, _name))
+        _function = getattr(torch, _TORCH_NAMES.get(_name, _name))
         _operands = [each for each in signature(_function).parameters.values() if each.default is each.empty]
         _make = _binary if len(_operands) == 2 else _unary
         globals()[_name] = _make(_name, _function)

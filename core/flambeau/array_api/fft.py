@@ -30,31 +30,31 @@ __all__ = [
 _fft: Any = torch.fft
 
 
-def _along_one(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+def _wrap_one_dimensional(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     def wrapper(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
         return function(x, n, axis, norm).resolve_conj()  # other libraries do not support lazy conjugation
 
-    return _named(wrapper, function)
+    return _copy_name_and_doc(wrapper, function)
 
 
-def _along_several(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+def _wrap_n_dimensional(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     def wrapper(
         x: Tensor, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str = "backward"
     ) -> Tensor:
         return function(x, s, axes, norm)
 
-    return _named(wrapper, function)
+    return _copy_name_and_doc(wrapper, function)
 
 
-def _named(wrapper: Any, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+def _copy_name_and_doc(wrapper: Any, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     wrapper.__name__ = wrapper.__qualname__ = function.__name__
     wrapper.__doc__ = function.__doc__
     return wrapper  # type: ignore[no-any-return]
 
 
-fft, ifft, rfft, irfft = map(_along_one, (_fft.fft, _fft.ifft, _fft.rfft, _fft.irfft))
-hfft, ihfft = map(_along_one, (_fft.hfft, _fft.ihfft))
-fftn, ifftn, rfftn, irfftn = map(_along_several, (_fft.fftn, _fft.ifftn, _fft.rfftn, _fft.irfftn))
+fft, ifft, rfft, irfft = map(_wrap_one_dimensional, (_fft.fft, _fft.ifft, _fft.rfft, _fft.irfft))
+hfft, ihfft = map(_wrap_one_dimensional, (_fft.hfft, _fft.ihfft))
+fftn, ifftn, rfftn, irfftn = map(_wrap_n_dimensional, (_fft.fftn, _fft.ifftn, _fft.rfftn, _fft.irfftn))
 
 
 def fftfreq(n: int, /, *, d: float = 1.0, dtype: dtype | None = None, device: Any = None) -> Tensor:

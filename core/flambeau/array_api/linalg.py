@@ -9,9 +9,9 @@ import flambeau as torch
 
 from ..engine.tensors.tensor import Tensor
 from ..engine.values.dtypes import dtype
-from .elementwise import together
-from .manipulation import Axes, axes_of
-from .reductions import summable
+from .elementwise import promote_operands
+from .manipulation import Axes, normalize_axes
+from .reductions import sum_dtype
 
 __all__ = [
     "cholesky", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "inv", "matmul", "matrix_norm", "matrix_power",
@@ -27,7 +27,7 @@ _linalg: Any = torch.linalg
 
 def matmul(x1: Tensor, x2: Tensor, /) -> Tensor:
     """Compute the matrix product with broadcast batch dimensions; a vector is a row on the left and a column on the right."""
-    return torch.matmul(*together(x1, x2))
+    return torch.matmul(*promote_operands(x1, x2))
 
 
 def matrix_transpose(x: Tensor, /) -> Tensor:
@@ -37,7 +37,7 @@ def matrix_transpose(x: Tensor, /) -> Tensor:
 
 def tensordot(x1: Tensor, x2: Tensor, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2) -> Tensor:
     """Sum the products over the last `axes` axes of `x1` and the first of `x2`, or over the axes given for both."""
-    return torch.tensordot(*together(x1, x2), dims=axes)
+    return torch.tensordot(*promote_operands(x1, x2), dims=axes)
 
 
 def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
@@ -48,19 +48,19 @@ def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
     """
     if x1.shape[axis] != x2.shape[axis]:
         raise ValueError(f"vecdot() expects vectors of the same length, got lengths {x1.shape[axis]} and {x2.shape[axis]}")
-    x1, x2 = torch.broadcast_tensors(*together(x1, x2))
+    x1, x2 = torch.broadcast_tensors(*promote_operands(x1, x2))
     rows, columns = torch.conj(x1).moveaxis(axis, -1), x2.moveaxis(axis, -1)
     return torch.matmul(rows[..., None, :], columns[..., None])[..., 0, 0]
 
 
 def outer(x1: Tensor, x2: Tensor, /) -> Tensor:
     """Compute the outer product of two vectors: `result[i, j] = x1[i] * x2[j]`."""
-    return torch.outer(*together(x1, x2))
+    return torch.outer(*promote_operands(x1, x2))
 
 
 def cross(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
     """Compute the cross products of vectors of length 3 along an axis, counted from the last dimension."""
-    x1, x2 = together(x1, x2)
+    x1, x2 = promote_operands(x1, x2)
     ndim = max(x1.ndim, x2.ndim)
     x1, x2 = (array[(None,) * (ndim - array.ndim)] for array in (x1, x2))
     return _linalg.cross(x1, x2, dim=axis)  # type: ignore[no-any-return]
@@ -81,7 +81,7 @@ def diagonal(x: Tensor, /, *, offset: int = 0) -> Tensor:
 
 def trace(x: Tensor, /, *, offset: int = 0, dtype: dtype | None = None) -> Tensor:
     """Sum the diagonals of the matrices."""
-    return torch.sum(diagonal(x, offset=offset), -1, dtype=summable(x, dtype))
+    return torch.sum(diagonal(x, offset=offset), -1, dtype=sum_dtype(x, dtype))
 
 
 def det(x: Tensor, /) -> Tensor:
@@ -101,7 +101,7 @@ def matrix_norm(x: Tensor, /, *, keepdims: bool = False, ord: Any = "fro") -> Te
 
 def vector_norm(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False, ord: float = 2) -> Tensor:
     """Compute the vector norms over `axis`; with None, the norm of all elements as one vector."""
-    axes = axes_of(x, axis)
+    axes = normalize_axes(x, axis)
     if x.ndim and not axes:
         return torch.abs(x) if ord else (x != 0).to(x.dtype.to_real())
     return _linalg.vector_norm(x, ord, axes if x.ndim else None, keepdims)  # type: ignore[no-any-return]
@@ -167,7 +167,7 @@ def pinv(x: Tensor, /, *, rtol: float | Tensor | None = None) -> Tensor:
 
 def solve(x1: Tensor, x2: Tensor, /) -> Tensor:
     """Solve the linear systems `x1 @ x = x2`; a one-dimensional `x2` is a vector, otherwise a stack of matrices."""
-    x1, x2 = together(x1, x2)
+    x1, x2 = promote_operands(x1, x2)
     if x2.ndim == 1:
         return _linalg.solve(x1, x2[:, None])[..., 0]  # type: ignore[no-any-return]
     batch = torch.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])

@@ -18,7 +18,7 @@ __all__ = [
 Axes = int | tuple[int, ...]
 
 
-def axes_of(x: Tensor, axis: Axes | None) -> tuple[int, ...]:
+def normalize_axes(x: Tensor, axis: Axes | None) -> tuple[int, ...]:
     """Return axes (all, for None) as non-negative numbers; raise IndexError for a missing axis, ValueError for a repeated one."""
     if axis is None:
         return tuple(range(x.ndim))
@@ -70,14 +70,14 @@ def unstack(x: Tensor, /, *, axis: int = 0) -> tuple[Tensor, ...]:
 def expand_dims(x: Tensor, /, axis: Axes) -> Tensor:
     """Insert axes of length one; `axis` gives their positions in the result."""
     count = x.ndim + (1 if isinstance(axis, int) else len(axis))
-    for a in sorted(axes_of(torch.empty((1,) * count), axis)):
+    for a in sorted(normalize_axes(torch.empty((1,) * count), axis)):
         x = x.unsqueeze(a)
     return x
 
 
 def squeeze(x: Tensor, /, axis: Axes) -> Tensor:
     """Remove axes of length one.  Raise ValueError if one of `axis` is longer."""
-    axes = axes_of(x, axis)
+    axes = normalize_axes(x, axis)
     if any(x.shape[a] != 1 for a in axes):
         raise ValueError(f"cannot squeeze axis {axis} of an array of shape {tuple(x.shape)}: its length is not 1")
     return torch.squeeze(x, axes)
@@ -85,7 +85,7 @@ def squeeze(x: Tensor, /, axis: Axes) -> Tensor:
 
 def flip(x: Tensor, /, *, axis: Axes | None = None) -> Tensor:
     """Reverse the order of the elements along the given axes (all, for None)."""
-    return torch.flip(x, axes_of(x, axis))
+    return torch.flip(x, normalize_axes(x, axis))
 
 
 def moveaxis(x: Tensor, source: Axes, destination: Axes, /) -> Tensor:

@@ -10,7 +10,7 @@ import flambeau as torch
 from ..engine.tensors.tensor import Tensor
 from ..engine.values.dtypes import INTEGER, dtype
 from .data_types import isdtype
-from .manipulation import Axes, axes_of
+from .manipulation import Axes, normalize_axes
 
 __all__ = [
     "all",
@@ -29,9 +29,9 @@ __all__ = [
 ]
 
 
-def over(function: Callable[[Tensor], Tensor], x: Tensor, axis: Axes | None, keepdims: bool) -> Tensor:
+def reduce_over(function: Callable[[Tensor], Tensor], x: Tensor, axis: Axes | None, keepdims: bool) -> Tensor:
     """Apply `function`, which reduces the last dimension, over the given axes, which are flattened into that dimension."""
-    axes = axes_of(x, axis)
+    axes = normalize_axes(x, axis)
     remaining = [d for d in range(x.ndim) if d not in axes]
     count = 1
     for d in axes:
@@ -40,7 +40,7 @@ def over(function: Callable[[Tensor], Tensor], x: Tensor, axis: Axes | None, kee
     return result.reshape([1 if d in axes else x.shape[d] for d in range(x.ndim)]) if keepdims else result
 
 
-def summable(x: Tensor, dtype: dtype | None) -> dtype | None:
+def sum_dtype(x: Tensor, dtype: dtype | None) -> dtype | None:
     """Return the dtype to accumulate in: `dtype` if given, int64 or uint64 for integers, None (unchanged) otherwise."""
     if dtype is not None or x.dtype.category > INTEGER:
         return dtype
@@ -49,54 +49,54 @@ def summable(x: Tensor, dtype: dtype | None) -> dtype | None:
 
 def sum(x: Tensor, /, *, axis: Axes | None = None, dtype: dtype | None = None, keepdims: bool = False) -> Tensor:
     """Compute the sum over the given axes."""
-    dtype = summable(x, dtype)
-    return over(lambda rows: torch.sum(rows, -1, dtype=dtype), x, axis, keepdims)
+    dtype = sum_dtype(x, dtype)
+    return reduce_over(lambda rows: torch.sum(rows, -1, dtype=dtype), x, axis, keepdims)
 
 
 def prod(x: Tensor, /, *, axis: Axes | None = None, dtype: dtype | None = None, keepdims: bool = False) -> Tensor:
     """Compute the product over the given axes."""
-    dtype = summable(x, dtype)
-    return over(lambda rows: torch.prod(rows, -1, dtype=dtype), x, axis, keepdims)
+    dtype = sum_dtype(x, dtype)
+    return reduce_over(lambda rows: torch.prod(rows, -1, dtype=dtype), x, axis, keepdims)
 
 
 def mean(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
     """Compute the mean over the given axes."""
-    return over(lambda rows: torch.mean(rows, -1), x, axis, keepdims)
+    return reduce_over(lambda rows: torch.mean(rows, -1), x, axis, keepdims)
 
 
 def std(x: Tensor, /, *, axis: Axes | None = None, correction: float = 0.0, keepdims: bool = False) -> Tensor:
     """Compute the standard deviation over the given axes, with `N - correction` in the denominator."""
-    return over(lambda rows: torch.std(rows, -1, correction=correction), x, axis, keepdims)
+    return reduce_over(lambda rows: torch.std(rows, -1, correction=correction), x, axis, keepdims)
 
 
 def var(x: Tensor, /, *, axis: Axes | None = None, correction: float = 0.0, keepdims: bool = False) -> Tensor:
     """Compute the variance over the given axes, with `N - correction` in the denominator."""
-    return over(lambda rows: torch.var(rows, -1, correction=correction), x, axis, keepdims)
+    return reduce_over(lambda rows: torch.var(rows, -1, correction=correction), x, axis, keepdims)
 
 
 def max(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
     """Return the largest element over the given axes."""
-    return over(lambda rows: torch.amax(rows, -1), x, axis, keepdims)
+    return reduce_over(lambda rows: torch.amax(rows, -1), x, axis, keepdims)
 
 
 def min(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
     """Return the smallest element over the given axes."""
-    return over(lambda rows: torch.amin(rows, -1), x, axis, keepdims)
+    return reduce_over(lambda rows: torch.amin(rows, -1), x, axis, keepdims)
 
 
 def all(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
     """Whether all elements over the given axes are true."""
-    return over(lambda rows: torch.all(rows != 0, -1), x, axis, keepdims)
+    return reduce_over(lambda rows: torch.all(rows != 0, -1), x, axis, keepdims)
 
 
 def any(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
     """Whether any element over the given axes is true."""
-    return over(lambda rows: torch.any(rows != 0, -1), x, axis, keepdims)
+    return reduce_over(lambda rows: torch.any(rows != 0, -1), x, axis, keepdims)
 
 
 def count_nonzero(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
     """Count the nonzero elements over the given axes."""
-    return over(lambda rows: torch.sum(rows != 0, -1), x, axis, keepdims)
+    return reduce_over(lambda rows: torch.sum(rows != 0, -1), x, axis, keepdims)
 
 
 def _cumulative(
@@ -106,7 +106,7 @@ def _cumulative(
         if x.ndim > 1:
             raise ValueError(f"axis is required for an array of {x.ndim} dimensions")
         x, axis = x.reshape(-1), 0
-    result = function(x, axis, dtype=summable(x, dtype))
+    result = function(x, axis, dtype=sum_dtype(x, dtype))
     if not include_initial:
         return result
     shape = [1 if d == axis % x.ndim else size for d, size in enumerate(x.shape)]

@@ -8,8 +8,8 @@ import flambeau as torch
 
 from ..engine.tensors.tensor import Tensor
 from ..engine.values.dtypes import COMPLEX
-from .elementwise import together
-from .reductions import over
+from .elementwise import promote_operands
+from .reductions import reduce_over
 
 __all__ = [
     "argmax",
@@ -30,12 +30,12 @@ __all__ = [
 
 def argmax(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
     """Return the index of the first largest element along an axis."""
-    return over(lambda rows: torch.argmax(rows, -1), x, axis, keepdims)
+    return reduce_over(lambda rows: torch.argmax(rows, -1), x, axis, keepdims)
 
 
 def argmin(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
     """Return the index of the first smallest element along an axis."""
-    return over(lambda rows: torch.argmin(rows, -1), x, axis, keepdims)
+    return reduce_over(lambda rows: torch.argmin(rows, -1), x, axis, keepdims)
 
 
 def sort(x: Tensor, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
@@ -57,7 +57,7 @@ def nonzero(x: Tensor, /) -> tuple[Tensor, ...]:
 
 def searchsorted(x1: Tensor, x2: Tensor | float, /, *, side: str = "left", sorter: Tensor | None = None) -> Tensor:
     """Return the indices at which to insert the values `x2` into `x1`, which is sorted (by `sorter`, if given)."""
-    sequence, values = together(x1, x2)
+    sequence, values = promote_operands(x1, x2)
     if sorter is not None:
         sequence = sequence[sorter]
     return torch.searchsorted(sequence, values.contiguous(), side=side)
@@ -65,7 +65,7 @@ def searchsorted(x1: Tensor, x2: Tensor | float, /, *, side: str = "left", sorte
 
 def isin(x1: Tensor | complex, x2: Tensor | complex, /, *, invert: bool = False) -> Tensor:
     """For each element of `x1`, whether it occurs in `x2`."""
-    return torch.isin(*together(x1, x2), invert=invert)
+    return torch.isin(*promote_operands(x1, x2), invert=invert)
 
 
 def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Tensor:

@@ -219,7 +219,7 @@ class Function(FunctionCtx):
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Call the operation and record it for backward."""
         if kwargs or getattr(cls.forward, "__defaults__", None):
-            args, kwargs = _by_position(cls, args, kwargs)
+            args, kwargs = _positional_arguments(cls, args, kwargs)
         return _call(object.__new__(cls), args, kwargs)
 
     def __call__(self, *args: Any) -> Any:
@@ -233,7 +233,9 @@ class Function(FunctionCtx):
         return _call(context, args, {})
 
 
-def _by_position(cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _positional_arguments(
+    cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Convert keyword arguments of `forward` to positional ones if possible; `backward` returns one gradient for each of these.
 
     Returns the positional and the remaining, keyword-only arguments.  If the class has a `setup_context`, defaults are added
@@ -277,10 +279,10 @@ class FunctionNode(Node):
             self.ctx._saved = RELEASED
 
     def apply(self, F: Any, g: Any, unpack: Any, edges: Any = None) -> tuple[Any, ...]:
-        gradients = self._for_arguments(_differentiate(self.ctx, g))
+        gradients = self._check_gradients(_differentiate(self.ctx, g))
         return tuple(gradient for gradient, is_tensor in zip(gradients, self.from_tensor, strict=True) if is_tensor)
 
-    def _for_arguments(self, returned: Any) -> Sequence[Any]:
+    def _check_gradients(self, returned: Any) -> Sequence[Any]:
         """Check the values returned by `backward`, and return one gradient per argument of `forward`."""
         gradients = returned if isinstance(returned, tuple) else (returned,)
         count, name = len(self.from_tensor), self.name()
@@ -366,11 +368,11 @@ def _call(ctx: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             return call_in_batch(type(ctx), args, lambda: _run(ctx, args, kwargs))
         return _run(ctx, args, kwargs)
     return forward_ad.propagate(
-        level, args, lambda: _call(ctx, args, kwargs), lambda tangents, result: _tangents(ctx, args, tangents, result)
+        level, args, lambda: _call(ctx, args, kwargs), lambda tangents, result: _output_tangents(ctx, args, tangents, result)
     )
 
 
-def _tangents(ctx: Function, args: tuple[Any, ...], tangents: list[Any], result: Any) -> Sequence[Any]:
+def _output_tangents(ctx: Function, args: tuple[Any, ...], tangents: list[Any], result: Any) -> Sequence[Any]:
     """Compute the tangents of the outputs from those of the arguments, by the user's `jvp`."""
     from ..engine.tensors.tensor import Tensor
 
@@ -465,9 +467,9 @@ def _attach(ctx: Function, node: FunctionNode | None, inputs: Sequence[Tensor], 
         modified = _is_among(output, dirty) and _is_among(output, inputs)
         constant = output._key.dtype.category < 2 or _is_among(output, ctx.non_differentiable or ())
         if modified:
-            _modified(output, None if node is None or constant else Output(node, index))
+            _rebase_modified(output, None if node is None or constant else Output(node, index))
         else:
-            output = _returned(output, _is_among(output, inputs), node, index, constant)
+            output = _connect_output(output, _is_among(output, inputs), node, index, constant)
         results.append(output)
     if node is not None:
         node.outputs = tuple(metadata)
@@ -482,7 +484,7 @@ def _is_among(value: Any, values: Sequence[Any]) -> bool:
     return any(value is candidate for candidate in values)
 
 
-def _modified(tensor: Tensor, edge: Output | None) -> None:
+def _rebase_modified(tensor: Tensor, edge: Output | None) -> None:
     """Make `edge` the new history of an input that was modified in place."""
     from ..engine.calls import inplace
 
@@ -493,7 +495,7 @@ def _modified(tensor: Tensor, edge: Output | None) -> None:
         inplace.rebase(tensor, edge)
 
 
-def _returned(tensor: Tensor, is_input: bool, node: FunctionNode | None, index: int, constant: bool) -> Tensor:
+def _connect_output(tensor: Tensor, is_input: bool, node: FunctionNode | None, index: int, constant: bool) -> Tensor:
     from ..engine.tensors.storage import IN_CUSTOM_FUNCTION
     from ..engine.tensors.tensor import alias
 
@@ -546,13 +548,13 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
             outputs = function(ctx, *args)
         if not grad_flag.get() or not any(isinstance(arg, Tensor) and arg._requires_grad for arg in args):
             return outputs
-        barred = tuple(map(_barred, outputs if isinstance(outputs, tuple) else (outputs,)))
+        barred = tuple(map(_error_on_backward, outputs if isinstance(outputs, tuple) else (outputs,)))
         return barred if isinstance(outputs, tuple) else barred[0]
 
     return backward
 
 
-def _barred(tensor: Tensor | None) -> Tensor | None:
+def _error_on_backward(tensor: Tensor | None) -> Tensor | None:
     """Return a detached tensor whose `grad_fn` raises when it is differentiated."""
     if tensor is None:
         return None

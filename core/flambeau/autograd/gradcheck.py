@@ -275,7 +275,7 @@ class _Check:
 
     def backward(self) -> None:
         if not self.outputs:
-            self.nothing_to_differentiate()
+            self.check_no_dependence()
             return
         for part, prefix in self.output_parts():
             outputs = _differentiable(part(*self.inputs))
@@ -392,7 +392,7 @@ class _Check:
                 if not _close(analytical, numerical, self.rtol, self.atol * scale):
                     raise GradcheckError(prefix(i) + _mismatch(i, j, numerical, analytical))
 
-    def nothing_to_differentiate(self) -> None:
+    def check_no_dependence(self) -> None:
         """Check that no output depends on the inputs, if none requires grad."""
         floating = [output for output in _as_tuple(self.func(*self.inputs)) if _is_floating(output)]
         if not floating:
@@ -494,7 +494,7 @@ class _Check:
         everything = set(range(len(self.outputs)))
         for undefined in [everything, *([{index} for index in everything] if len(everything) > 1 else [])]:
             outputs = _differentiable(self.func(*self.inputs))
-            cut = [_CutOff.apply(output) if index in undefined else output for index, output in enumerate(outputs)]
+            cut = [_NoGradient.apply(output) if index in undefined else output for index, output in enumerate(outputs)]
             targets = [self.inputs[index] for index in self.indices]
             try:
                 gradients = grad(cut, targets, [zeros_like(output) for output in cut], allow_unused=True)
@@ -506,7 +506,7 @@ class _Check:
                 )
 
 
-class _CutOff(Function):
+class _NoGradient(Function):
     """The identity in forward; its backward returns None."""
 
     @staticmethod

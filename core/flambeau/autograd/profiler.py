@@ -67,7 +67,7 @@ class _Recorder:
             pass
 
 
-class _Watch(TorchFunctionMode):
+class _RecordingMode(TorchFunctionMode):
     """Mode that records calls of functions, and the calls made inside them."""
 
     sees_methods = False
@@ -92,7 +92,7 @@ class _Watch(TorchFunctionMode):
             self.recorder.end(event)
 
 
-class _Backward:
+class _BackwardHooks:
     """Adds hooks to each new autograd node, which record its backward as an event."""
 
     def __init__(self, recorder: _Recorder) -> None:
@@ -165,18 +165,18 @@ class profile:
         self._began_tracing = self.profile_memory and not tracemalloc.is_tracing()
         if self._began_tracing:
             tracemalloc.start(1)
-        self._watch = _Watch(self._recorder)
-        self._watch.__enter__()
+        self._mode = _RecordingMode(self._recorder)
+        self._mode.__enter__()
         _recording.append(self._recorder)
-        self._forget = observe_nodes(_Backward(self._recorder))
+        self._remove_observer = observe_nodes(_BackwardHooks(self._recorder))
         return self
 
     def __exit__(self, *exception: object) -> None:
         if not self.enabled:
             return
-        self._forget()
+        self._remove_observer()
         _recording.remove(self._recorder)
-        self._watch.__exit__()
+        self._mode.__exit__()
         if self._began_tracing:
             tracemalloc.stop()
         self._events = EventList(self._recorder.events, profile_memory=self.profile_memory, with_flops=self.with_flops)

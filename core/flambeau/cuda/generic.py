@@ -25,7 +25,7 @@ class AcceleratorError(RuntimeError):
 OutOfMemoryError.__module__ = AcceleratorError.__module__ = "flambeau"
 
 
-def _place(device: Any) -> devices.device:
+def _device_or_default(device: Any) -> devices.device:
     return devices.device(device) if device is not None else devices.get_default_device()
 
 
@@ -36,16 +36,16 @@ class Stream:
     True
     """
 
-    of_cuda: ClassVar[type[Stream]]  # the class of `torch.Stream("cuda")`, set by `cuda.streams`
+    cuda_class: ClassVar[type[Stream]]  # the class of `torch.Stream("cuda")`, set by `cuda.streams`
     raw: Any = None  # the stream object of the array library, if the device has streams
 
     def __new__(cls, device: Any = None, *args: Any, **kwargs: Any) -> Any:
-        if cls is Stream and _place(device).type == "cuda":
-            return object.__new__(Stream.of_cuda)
+        if cls is Stream and _device_or_default(device).type == "cuda":
+            return object.__new__(Stream.cuda_class)
         return object.__new__(cls)
 
     def __init__(self, device: Any = None, *, priority: int = 0) -> None:
-        self.device: devices.device = _place(device)
+        self.device: devices.device = _device_or_default(device)
         self.stream_id = 0
 
     @property
@@ -90,17 +90,17 @@ class Stream:
 class Event:
     """A marker in a stream, which can be waited for and can measure time."""
 
-    of_cuda: ClassVar[Callable[..., Event]]  # the class of `torch.Event("cuda")`, set by `cuda.streams`
+    cuda_class: ClassVar[Callable[..., Event]]  # the class of `torch.Event("cuda")`, set by `cuda.streams`
 
     def __new__(cls, device: Any = None, *args: Any, **kwargs: Any) -> Any:
         if cls is Event and device is not None and devices.device(device).type == "cuda":
-            return Event.of_cuda(*args, **kwargs)
+            return Event.cuda_class(*args, **kwargs)
         return object.__new__(cls)
 
     def __init__(
         self, device: Any = None, *, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False
     ) -> None:
-        self.device: devices.device = _place(device)
+        self.device: devices.device = _device_or_default(device)
         self.event_id = 0
         self._timed = enable_timing
         self._time: float | None = None
@@ -141,7 +141,7 @@ def get_device_module(device: Any = None) -> ModuleType:
     >>> torch.get_device_module("cuda") is torch.cuda
     True
     """
-    kind = _place(device).type
+    kind = _device_or_default(device).type
     package = __name__.partition(".")[0]
     if kind == "cuda":
         return sys.modules[f"{package}.cuda"]

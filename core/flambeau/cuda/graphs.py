@@ -140,7 +140,7 @@ def make_graphed_callables(
         _Graphed(callable_, args, num_warmup_iters, allow_unused_input, pool)
         for callable_, args in zip(callables, sample_args, strict=True)
     ]
-    return tuple(callable_.stand_in() for callable_ in graphed)
+    return tuple(callable_.replacement() for callable_ in graphed)
 
 
 class _Graphed:
@@ -190,7 +190,7 @@ class _Graphed:
         results = iter(self.results)
         return [next(results) if input.requires_grad else None for input in self.inputs + self.parameters]
 
-    def stand_in(self) -> Any:
+    def replacement(self) -> Any:
         """Return the module with its `forward` replaced, or a function that replays the graphs."""
         run = self._function()
         if hasattr(self.function, "forward"):

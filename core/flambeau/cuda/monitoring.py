@@ -64,7 +64,7 @@ def _handle(device: Any) -> ctypes.c_void_p:
     return handle
 
 
-def _ask(function: str, device: Any, result: _T, *arguments: int) -> _T:
+def _query(function: str, device: Any, result: _T, *arguments: int) -> _T:
     library = _library()
     query: Callable[..., int] = getattr(library, function)
     _check(query(_handle(device), *arguments, ctypes.byref(result)))
@@ -73,32 +73,32 @@ def _ask(function: str, device: Any, result: _T, *arguments: int) -> _T:
 
 def utilization(device: Any = None) -> int:
     """Return the percentage of time, over about the last second, in which the device was computing."""
-    return _ask("nvmlDeviceGetUtilizationRates", device, _Utilization()).gpu
+    return _query("nvmlDeviceGetUtilizationRates", device, _Utilization()).gpu
 
 
 def memory_usage(device: Any = None) -> int:
     """Return the percentage of time, over about the last second, in which the device's memory was read or written."""
-    return _ask("nvmlDeviceGetUtilizationRates", device, _Utilization()).memory
+    return _query("nvmlDeviceGetUtilizationRates", device, _Utilization()).memory
 
 
 def device_memory_used(device: Any = None) -> int:
     """Return the number of bytes of the device's memory that all processes together use."""
-    return _ask("nvmlDeviceGetMemoryInfo", device, _Memory()).used
+    return _query("nvmlDeviceGetMemoryInfo", device, _Memory()).used
 
 
 def temperature(device: Any = None) -> int:
     """Return the device's temperature in degrees Celsius."""
-    return _ask("nvmlDeviceGetTemperature", device, ctypes.c_uint(), _GPU_SENSOR).value
+    return _query("nvmlDeviceGetTemperature", device, ctypes.c_uint(), _GPU_SENSOR).value
 
 
 def power_draw(device: Any = None) -> int:
     """Return the power consumption of the device in milliwatts."""
-    return _ask("nvmlDeviceGetPowerUsage", device, ctypes.c_uint()).value
+    return _query("nvmlDeviceGetPowerUsage", device, ctypes.c_uint()).value
 
 
 def clock_rate(device: Any = None) -> int:
     """Return the clock rate of the multiprocessors in MHz."""
-    return _ask("nvmlDeviceGetClockInfo", device, ctypes.c_uint(), _SM_CLOCK).value
+    return _query("nvmlDeviceGetClockInfo", device, ctypes.c_uint(), _SM_CLOCK).value
 
 
 def list_gpu_processes(device: Any = None) -> str:

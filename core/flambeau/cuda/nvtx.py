@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 __all__ = ["mark", "range", "range_end", "range_pop", "range_push", "range_start"]
 
 
-def _refuse() -> NoReturn:
+def _raise_unsupported() -> NoReturn:
     raise RuntimeError(
         "NVTX functions not installed. Are you sure you have a CUDA build? (flambeau does not support NVTX; use "
         "torch.profiler.record_function to name ranges)"
@@ -21,27 +21,27 @@ def _refuse() -> NoReturn:
 
 def range_push(msg: str) -> int:
     """Raise RuntimeError; in PyTorch, opens a range on this thread."""
-    _refuse()
+    _raise_unsupported()
 
 
 def range_pop() -> int:
     """Raise RuntimeError; in PyTorch, closes the range opened last."""
-    _refuse()
+    _raise_unsupported()
 
 
 def range_start(msg: str) -> int:
     """Raise RuntimeError; in PyTorch, opens a range that another thread may close."""
-    _refuse()
+    _raise_unsupported()
 
 
 def range_end(range_id: int) -> None:
     """Raise RuntimeError; in PyTorch, closes a range that `range_start` opened."""
-    _refuse()
+    _raise_unsupported()
 
 
 def mark(msg: str) -> None:
     """Raise RuntimeError; in PyTorch, marks a point in time."""
-    _refuse()
+    _raise_unsupported()
 
 
 @contextmanager

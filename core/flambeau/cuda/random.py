@@ -18,10 +18,10 @@ __all__ = [
 
 def default_generators() -> tuple[generators.Generator, ...]:
     """Return the default generator of each device."""
-    return tuple(_of(index) for index in range(runtime.device_count()))
+    return tuple(_default_generator(index) for index in range(runtime.device_count()))
 
 
-def _of(place: Any) -> generators.Generator:
+def _default_generator(place: Any) -> generators.Generator:
     return generators.default_for(devices.device("cuda", runtime.index_of(place)))
 
 
@@ -29,7 +29,7 @@ def manual_seed(seed: int) -> None:
     """Seed the generator of the current device; does nothing without CUDA."""
     seed = int(seed)
     if runtime.is_available():
-        _of(None).manual_seed(seed)
+        _default_generator(None).manual_seed(seed)
 
 
 def manual_seed_all(seed: int) -> None:
@@ -42,7 +42,7 @@ def manual_seed_all(seed: int) -> None:
 def seed() -> None:
     """Seed the generator of the current device with a random number; does nothing without CUDA."""
     if runtime.is_available():
-        _of(None).seed()
+        _default_generator(None).seed()
 
 
 def seed_all() -> None:
@@ -55,13 +55,13 @@ def seed_all() -> None:
 def initial_seed() -> int:
     """Return the seed of the current device's generator."""
     runtime.init()
-    return _of(None).initial_seed()
+    return _default_generator(None).initial_seed()
 
 
 def get_rng_state(device: Any = "cuda") -> Tensor:
     """Return the state of a device's generator as a ByteTensor."""
     runtime.init()
-    return _of(device).get_state()
+    return _default_generator(device).get_state()
 
 
 def get_rng_state_all() -> list[Tensor]:
@@ -72,7 +72,7 @@ def get_rng_state_all() -> list[Tensor]:
 def set_rng_state(new_state: Tensor, device: Any = "cuda") -> None:
     """Set the state of a device's generator; does nothing without CUDA."""
     if runtime.is_available():
-        _of(device).set_state(new_state)
+        _default_generator(device).set_state(new_state)
 
 
 def set_rng_state_all(new_states: Iterable[Tensor]) -> None:

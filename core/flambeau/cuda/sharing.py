@@ -14,13 +14,13 @@ from ..engine.tensors.tensor import Tensor, wrap
 from ..engine.values import dtypes
 from . import streams
 
-__all__ = ["borrow", "collect", "ipc_collect", "lend"]
+__all__ = ["collect", "export_memory", "import_memory", "ipc_collect"]
 
-_lent: list[tuple[Any, Tensor]] = []  # (flag byte, tensor that keeps the memory alive) of each transfer
+_exported: list[tuple[Any, Tensor]] = []  # (flag byte, tensor that keeps the memory alive) of each transfer
 
 
-def lend(tensor: Tensor, byte: Any) -> tuple[bytes, int, int, int]:
-    """Return the arguments of `borrow`: the IPC handle, the storage's offset and size in bytes, and the device index.
+def export_memory(tensor: Tensor, byte: Any) -> tuple[bytes, int, int, int]:
+    """Return the arguments of `import_memory`: the IPC handle, the storage's offset and size in bytes, and the device index.
 
     `byte` is the flag of the transfer: a writable buffer of one byte shared with the receiving process.
     """
@@ -29,13 +29,13 @@ def lend(tensor: Tensor, byte: Any) -> tuple[bytes, int, int, int]:
     streams.current_stream(place).synchronize()  # the receiving process cannot wait for work that is still queued here
     handle, offset = runtime.init().memory_handle(storage.data_ptr())
     byte[0] = 1
-    _lent.append((byte, tensor.detach()))
+    _exported.append((byte, tensor.detach()))
     return handle, offset, storage.nbytes(), place
 
 
-def borrow(handle: bytes, offset: int, size: int, index: int, byte: Any) -> Tensor:
+def import_memory(handle: bytes, offset: int, size: int, index: int, byte: Any) -> Tensor:
     """Open the memory of another process's storage and return it as a uint8 tensor."""
-    for own, tensor in _lent:
+    for own, tensor in _exported:
         if own is byte:  # the tensor was sent back to its owner, which cannot open its own handle
             byte[0] = 0
             return tensor.untyped_storage().as_tensor(dtypes.uint8)
@@ -50,7 +50,7 @@ def borrow(handle: bytes, offset: int, size: int, index: int, byte: Any) -> Tens
 
 def collect() -> None:
     """Drop references to shared memory that the receiving processes have released."""
-    _lent[:] = [loan for loan in _lent if loan[0][0]]
+    _exported[:] = [loan for loan in _exported if loan[0][0]]
 
 
 def ipc_collect() -> None:

@@ -122,12 +122,12 @@ class Event(generic.Event):
     def from_ipc_handle(cls, device: Any, handle: bytes) -> Event:
         """Open the event of another process, given the bytes from its `ipc_handle`."""
         event = cls(interprocess=True)
-        event._place(runtime.index_of(device))
+        event._set_device(runtime.index_of(device))
         with runtime.device(event.device):
             event.raw = runtime.init().open_event(handle)
         return event
 
-    def _place(self, index: int) -> None:
+    def _set_device(self, index: int) -> None:
         self.device = devices.device("cuda", index)
 
     @property
@@ -139,7 +139,7 @@ class Event(generic.Event):
     def record(self, stream: Any = None) -> None:
         stream = current_stream() if stream is None else stream
         if self.raw is None:
-            self._place(stream.device.index)
+            self._set_device(stream.device.index)
             with runtime.device(self.device):
                 self.raw = runtime.init().create_event(*self._options)
         elif stream.device != self.device:
@@ -232,4 +232,4 @@ def stream(stream: Stream | None) -> StreamContext:
     return StreamContext(stream)
 
 
-generic.Stream.of_cuda, generic.Event.of_cuda = Stream, Event
+generic.Stream.cuda_class, generic.Event.cuda_class = Stream, Event

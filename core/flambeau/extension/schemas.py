@@ -34,7 +34,7 @@ _OPERATOR_NAMES = {function: operator for operator, function in FUNCTIONAL_NAMES
     f"dropout{dims}d": "feature_dropout" for dims in (1, 2, 3)
 }
 _EMPTY = inspect.Parameter.empty
-_ELSEWHERE = frozenset({"out", "generator", "names", "inplace", "legacy", "requires_grad"})  # omitted from operator calls
+_OMITTED_ARGUMENTS = frozenset({"out", "generator", "names", "inplace", "legacy", "requires_grad"})  # omitted from operator calls
 
 
 # --- operators by name ----------------------------------------------------------------------------------------------
@@ -61,7 +61,7 @@ def _pytorch_operators() -> frozenset[str]:
     return frozenset(Path(__file__).with_name("aten_operators.txt").read_text(encoding="utf-8").split())
 
 
-def _functional(name: str) -> str:
+def _without_inplace_suffix(name: str) -> str:
     """Return the name of the operator without its in-place suffix: `add` for `add_`."""
     return name[:-1] if name.endswith("_") and not name.endswith("__") else name
 
@@ -135,7 +135,7 @@ def schemas(name: str) -> tuple[FunctionSchema, ...]:
     aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
     aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
     """
-    namespace, plain = namespace_of(name), _functional(name)
+    namespace, plain = namespace_of(name), _without_inplace_suffix(name)
     function = function_of(name) or function_of(plain)  # called first because it may import the module that declares the schema
     texts = _declared(name) or _declared(plain)
     if not texts and function is None:
@@ -151,8 +151,8 @@ def schemas(name: str) -> tuple[FunctionSchema, ...]:
     is_function = name == plain and not name.startswith("__")
     if not is_function:  # a declaration without arguments is an overload for dimension names, which methods do not have
         texts = [text if "(" in text else plain for text in texts]
-    found = tuple(parse(_complete(text, plain, base), namespace) for text in texts or [base])
-    return found if is_function else tuple(_method(name, schema) for schema in found if schema.arguments[0].is_tensor)
+    found = tuple(parse(_complete_schema(text, plain, base), namespace) for text in texts or [base])
+    return found if is_function else tuple(_method_schema(name, schema) for schema in found if schema.arguments[0].is_tensor)
 
 
 def _declared(name: str) -> Sequence[str]:
@@ -168,7 +168,7 @@ def _operator_in(text: str) -> str:
     return text.partition("(")[0].partition(".")[0]
 
 
-def _complete(text: str, name: str, derived: str) -> str:
+def _complete_schema(text: str, name: str, derived: str) -> str:
     """Return a declared schema under the operator's name (which may be an alias), adding derived arguments if it has none."""
     head, _, rest = text.partition("(")
     overload_name = head.partition(".")[2]
@@ -176,7 +176,7 @@ def _complete(text: str, name: str, derived: str) -> str:
     return f"{name}.{overload_name}({arguments}" if overload_name else f"{name}({arguments}"
 
 
-def _method(name: str, schema: FunctionSchema) -> FunctionSchema:
+def _method_schema(name: str, schema: FunctionSchema) -> FunctionSchema:
     """Return the schema of an in-place or operator method, derived from the function's schema."""
     first, separator, rest = schema.text.partition("(")[2].rpartition(" -> ")[0].partition(", ")
     returns = schema.text.rpartition(" -> ")[2]
@@ -209,7 +209,9 @@ def bound_arguments(schema: FunctionSchema, args: Sequence[Any], kwargs: dict[st
     positional = [argument.name for argument in schema.arguments if not argument.kwarg_only]
     if len(args) > len(positional):
         return None
-    values = dict(zip(positional, args, strict=False)) | {name: value for name, value in kwargs.items() if name not in _ELSEWHERE}
+    values = dict(zip(positional, args, strict=False)) | {
+        name: value for name, value in kwargs.items() if name not in _OMITTED_ARGUMENTS
+    }
     known = {argument.name for argument in schema.arguments}
     if not values.keys() <= known or any(a.name not in values and not a.has_default_value() for a in schema.arguments):
         return None
@@ -277,7 +279,7 @@ def operator_call(name: str, function: Callable[..., Any], args: Sequence[Any], 
     for schema, values in candidates:
         if values is None:
             continue
-        values = {each.name: _converted(values[each.name], each) for each in schema.arguments if each.name in values}
+        values = {each.name: _convert_argument(values[each.name], each) for each in schema.arguments if each.name in values}
         if fits(schema, values):
             return OperatorCall(schema, *ordered(schema, values))
         fallback = fallback or OperatorCall(schema, *ordered(schema, values))
@@ -324,12 +326,12 @@ def named_arguments(
                 values[target] = list(rest[0]) if len(rest) == 1 and isinstance(rest[0], (list, tuple)) else list(rest)
         elif parameter.kind is parameter.VAR_KEYWORD:
             for key, each in given.get(parameter.name, {}).items():
-                if key not in _ELSEWHERE:
+                if key not in _OMITTED_ARGUMENTS:
                     values[key] = each
         elif target is None:
             if parameter.name in given and not (_is_internal(parameter.name) or _equal(value, parameter.default)):
                 return None
-        elif parameter.name in given or (target not in values and _matters(value, known[target])):
+        elif parameter.name in given or (target not in values and _must_pass_default(value, known[target])):
             values[target] = value
     return _complete_arguments(schema, values, missing)
 
@@ -348,7 +350,7 @@ def _complete_arguments(schema: FunctionSchema, values: dict[str, Any], missing:
     return values
 
 
-def _matters(default: Any, argument: Argument) -> bool:
+def _must_pass_default(default: Any, argument: Argument) -> bool:
     """Whether a parameter's default must be passed to the operator, whose argument has another default or none."""
     return default is not _EMPTY and argument.default is not None
 
@@ -358,7 +360,7 @@ def _takes_none(argument: Argument) -> bool:
 
 
 def _is_internal(name: str) -> bool:
-    return name in _ELSEWHERE or name.startswith("_")
+    return name in _OMITTED_ARGUMENTS or name.startswith("_")
 
 
 @functools.lru_cache(maxsize=4096)
@@ -390,7 +392,7 @@ def ordered(schema: FunctionSchema, values: dict[str, Any]) -> tuple[list[Any], 
     keywords: dict[str, Any] = {}
     for argument in schema.arguments:
         value = values.get(argument.name, argument.default)
-        if argument.name in _ELSEWHERE:
+        if argument.name in _OMITTED_ARGUMENTS:
             continue
         is_default = argument.has_default_value() and _equal(value, argument.default)
         if not argument.kwarg_only:
@@ -401,7 +403,7 @@ def ordered(schema: FunctionSchema, values: dict[str, Any]) -> tuple[list[Any], 
     return positional[:needed], keywords
 
 
-def _converted(value: Any, argument: Argument) -> Any:
+def _convert_argument(value: Any, argument: Argument) -> Any:
     """Convert a function's argument: a tuple or number to a list, the name of a reduction to its index."""
     kind = argument.type.rstrip("?")
     if isinstance(value, (tuple, list)):
@@ -442,7 +444,7 @@ def as_operator(name: str) -> Callable[..., Any] | None:
     function = function_of(name)
     parameters = None if function is None or name in ATEN else _parameters(function)
     candidates = schemas(name)
-    if parameters is None or all(_takes_alike(schema, function) for schema in candidates):
+    if parameters is None or all(_has_same_signature(schema, function) for schema in candidates):
         return function  # type: ignore[no-any-return]  # Any
 
     @functools.wraps(function)
@@ -450,14 +452,14 @@ def as_operator(name: str) -> Callable[..., Any] | None:
         for schema in candidates:
             values = bound_arguments(schema, args, kwargs)
             if values is not None and fits(schema, values):
-                given = _arguments_of(schema, function, values)
-                return function(*given.args, **given.kwargs, **{key: kwargs[key] for key in _ELSEWHERE & kwargs.keys()})
+                given = _function_arguments(schema, function, values)
+                return function(*given.args, **given.kwargs, **{key: kwargs[key] for key in _OMITTED_ARGUMENTS & kwargs.keys()})
         return function(*args, **kwargs)
 
     return compute
 
 
-def _takes_alike(schema: FunctionSchema, function: Callable[..., Any]) -> bool:
+def _has_same_signature(schema: FunctionSchema, function: Callable[..., Any]) -> bool:
     """Whether a function takes the arguments of a schema unchanged, with the same defaults."""
     parameters = inspect.signature(function)
     own = [each for each in parameters.parameters.values() if not _is_internal(each.name) or each.name in ("out", "generator")]
@@ -465,14 +467,14 @@ def _takes_alike(schema: FunctionSchema, function: Callable[..., Any]) -> bool:
         return False
     names = _names_in_schema(schema, function)
     defaults = {names[each.name]: each.default for each in own if each.name in names and each.default is not each.empty}
-    if any(_differs(each, defaults[each.name]) for each in schema.arguments if each.name in defaults):
+    if any(_defaults_differ(each, defaults[each.name]) for each in schema.arguments if each.name in defaults):
         return False
     positional = [names.get(each.name) for each in own if each.kind is each.POSITIONAL_OR_KEYWORD]
     wanted = [argument.name for argument in schema.arguments if not argument.kwarg_only]
     return positional[: len(wanted)] == wanted or any(each.name == "args" for each in own)
 
 
-def _differs(argument: Argument, default: Any) -> bool:
+def _defaults_differ(argument: Argument, default: Any) -> bool:
     """Whether an operator's argument has another default than the function's parameter."""
     own = argument.default if argument.has_default_value() else None
     if own == []:  # the functions use None as the default
@@ -480,7 +482,7 @@ def _differs(argument: Argument, default: Any) -> bool:
     return own is not None and default is not None and not (_equal(own, default) or _equal(default, own))
 
 
-def _arguments_of(schema: FunctionSchema, function: Callable[..., Any], values: dict[str, Any]) -> inspect.BoundArguments:
+def _function_arguments(schema: FunctionSchema, function: Callable[..., Any], values: dict[str, Any]) -> inspect.BoundArguments:
     """Return the arguments of the function call that corresponds to an operator call."""
     parameters = inspect.signature(function)
     given = inspect.BoundArguments(parameters, OrderedDict())
@@ -488,7 +490,7 @@ def _arguments_of(schema: FunctionSchema, function: Callable[..., Any], values: 
     defaults = {argument.name: argument for argument in schema.arguments}
     for parameter in parameters.parameters.values():
         target = names.get(parameter.name, "")
-        if target not in values and not (target in defaults and _differs(defaults[target], parameter.default)):
+        if target not in values and not (target in defaults and _defaults_differ(defaults[target], parameter.default)):
             continue
         value = values[target] if target in values else defaults[target].default
         if target == "reduction" and isinstance(parameter.default, str):

@@ -19,4 +19,4 @@ def _reparametrize_module(
     stack_weights: bool = False,
 ) -> AbstractContextManager[None]:
     """Return a context manager in which a module uses the given parameters and buffers."""
-    return func._Swapped(module, parameters_and_buffers, tie_weights, strict)
+    return func._ReplacedState(module, parameters_and_buffers, tie_weights, strict)

@@ -30,7 +30,7 @@ def reduce_tensor(tensor: torch.Tensor) -> tuple[Any, ...]:
     layout = (tuple(tensor.size()), tensor.stride(), tensor.storage_offset())
     if tensor.is_cuda and tensor.numel():
         byte = SharedBlock.create(1)
-        loan = (*sharing.lend(tensor, byte), byte)
+        loan = (*sharing.export_memory(tensor, byte), byte)
         return _rebuild_borrowed, (type(tensor), loan, tensor.dtype, layout, tensor.requires_grad)
     if tensor.device.type != "cpu":
         return _rebuild_on_device, (
@@ -54,7 +54,7 @@ def _rebuild_borrowed(
     cls: type, loan: tuple[Any, ...], dtype: torch.dtype, layout: tuple[Any, ...], requires_grad: bool
 ) -> torch.Tensor:
     """Return the tensor of type `cls` in device memory of another process."""
-    return _as_type(cls, sharing.borrow(*loan).view(dtype).as_strided(*layout), requires_grad)
+    return _as_type(cls, sharing.import_memory(*loan).view(dtype).as_strided(*layout), requires_grad)
 
 
 def _rebuild_on_device(cls: type, tensor: torch.Tensor, device: str, requires_grad: bool) -> torch.Tensor:

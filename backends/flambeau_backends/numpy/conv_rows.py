@@ -91,7 +91,7 @@ def _fold(target: Any, rows: Any, g: Geometry) -> None:
 
 
 def _fold_lines(target: Any, rows: Any, g: Geometry) -> None:
-    """Like `_fold`, but for each window along the last dimension: its kernel elements and channels are contiguous.
+    """Like `_fold`, window by window along the last dimension: a window's kernel elements and channels are contiguous.
 
     This takes more calls, but each adds a longer run, which is faster for few channels.
     """

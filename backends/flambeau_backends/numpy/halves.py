@@ -44,7 +44,7 @@ def _round(out: Any, singles: Any) -> None:
     magnitude, is_nan = np.abs(singles), None
     if not magnitude.max() < 65536:
         is_nan = np.isnan(magnitude)
-        magnitude = np.fmin(magnitude, _SINGLE.type(65536))  # rounds to infinity
+        magnitude = np.fmin(magnitude, _SINGLE.type(65536))  # float16 rounds 65536 to infinity
     total = np.full_like(magnitude, 2.0**-14)  # the smallest normal float16; an array, because `np.maximum` is slow with a scalar
     np.maximum(magnitude, total, out=total)
     bits, words = total.view(np.uint32), magnitude.view(np.uint32)

@@ -33,7 +33,7 @@ def _padded(input: Any, window: Sizes, stride: Sizes, padding: Sizes, dilation: 
 
 @lru_cache(64)
 def _padding_amounts(space: Sizes, window: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes) -> Any:
-    """The elements to add before and after each dimension of the input; None if no padding is needed."""
+    """Return the numbers of elements to add before and after each dimension of the input; None if no padding is needed."""
     after = [
         max((o - 1) * s + d * (k - 1) + 1 - n - p, 0)
         for o, k, s, p, d, n in zip(size, window, stride, padding, dilation, space, strict=True)

@@ -28,7 +28,7 @@ _TORCH_NAMES = {"bitwise_invert": "bitwise_not", "conj": "conj_physical", "equal
 
 
 def promote_operands(x1: Any, x2: Any) -> tuple[Tensor, Tensor]:
-    """Convert two operands, of which one may be a Python scalar, to tensors of their promoted dtype.
+    """Convert two operands to tensors of their promoted dtype; one of them may be a Python scalar.
 
     0-d tensors take part in promotion like tensors with dimensions.
     """

@@ -11,5 +11,5 @@ def is_available() -> bool:
 
 
 def is_built() -> bool:
-    """Return False: there is no support for MPS."""
+    """Return False: MPS is not supported."""
     return False

@@ -36,7 +36,7 @@ def _flat_places(shape: tuple[int, ...], index: Any) -> tuple[Any, tuple[int, ..
     on_host = tuple([numpy.asarray(item) if _is_array(item) else item for item in items])
     if (
         len(on_host) == 1 and _is_array(items[0]) and on_host[0].dtype != bool and on_host[0].ndim
-    ):  # rows, as in the lookup of an embedding
+    ):  # a single integer array selects rows, as in an embedding
         rows, length, width = on_host[0].astype(numpy.int64), shape[0], prod(shape[1:])
         if rows.size and (rows.min() < -length or rows.max() >= length):
             raise IndexError(f"index {rows.max()} is out of bounds for axis 0 with size {length}")

@@ -135,3 +135,35 @@ def test_samples_of_a_batch_of_parameters() -> None:
     assert draws.std().item() > 0
     draws.sum().backward()
     assert mean.grad.tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "bounds", "expected"),
+    [
+        ("float32", (-5, None), [8324959, 12887712, 1483302, 2213803]),
+        ("float16", (3, None), [827, 1242, 1940, 699]),
+        ("uint8", (0, None), [172, 47, 117, 192]),
+        ("int16", (-300, 2), [-228, -131, -149, -4]),
+        ("int64", (-5, None), [900450186894289445, 3969543146641149110, 1895649597198586609, 827948490035658077]),
+        ("bool", (0, 2), [False, True, True, False]),
+    ],
+)
+def test_random_integers_between_bounds(dtype, bounds, expected):
+    """The numbers are PyTorch's; without an upper bound it is the largest integer of the dtype."""
+    torch.manual_seed(0)
+    assert torch.empty(4, dtype=getattr(torch, dtype)).random_(*bounds).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("dtype", "bounds", "message"),
+    [
+        ("uint8", (-1, 1), "from is out of bounds for unsigned char"),
+        ("int16", (0, 70000), "to - 1 is out of bounds for short int"),
+        ("bool", (0, 3), "to - 1 is out of bounds for bool"),
+        ("float16", (0, 70000), "to - 1 is out of bounds for c10::Half"),
+        ("float32", (3, 3), "expects 'from' to be less than 'to'"),
+    ],
+)
+def test_random_refuses_bounds(dtype, bounds, message):
+    with pytest.raises(RuntimeError, match=message):
+        torch.empty(4, dtype=getattr(torch, dtype)).random_(*bounds)

@@ -485,16 +485,34 @@ def _normal(raw: Any, tensor: Tensor, shape: Any, order: Any, mean: float = 0.0,
     return raw.normal(shape, tensor._key.raw_dtype, mean, std, contiguous=tensor.is_contiguous())
 
 
-def _random(
-    raw: Any, tensor: Tensor, shape: Any, order: Any, low: Any = None, high: Any = None, *, to: Any = None, **named: Any
-) -> Any:
-    if low is not None and high is None and to is None:  # `random_(to)`
-        low, high = 0, low
-    high = as_python(high if to is None else to)
+def _random(raw: Any, tensor: Tensor, shape: Any, order: Any, *bounds: Any, to: Any = None, **named: Any) -> Any:
+    """Sample integers for `random_()`, `random_(to)` and `random_(from, to)`, where `to` may be None."""
+    if len(bounds) > 2:
+        raise TypeError(f"random_() takes at most 2 positional arguments, but got {len(bounds)}")
+    low = bounds[0] if len(bounds) == 2 or (bounds and to is not None) else None
+    high = bounds[-1] if bounds and to is None else to
+    high = as_python(high)
     low = as_python(_from_argument("random_", named, 0 if low is None and high is not None else low))
-    if low is not None and high is not None and low >= high:
-        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    if low is not None:
+        _check_bounds(tensor.dtype, low, high)
     return raw.integers(shape, tensor._key.raw_dtype, low, high)
+
+
+_C_TYPES = {  # in messages
+    "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int32": "int", "int64": "long int",
+    "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double", "bool": "bool",
+}  # fmt: skip
+
+
+def _check_bounds(kind: Dtype, low: int, high: int | None) -> None:
+    """Raise RuntimeError unless `low < high` and the dtype has both `low` and `high - 1`."""
+    if high is not None and low >= high:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    limits = dtypes.finfo(kind) if kind.is_floating_point else dtypes.iinfo(kind) if kind is not dtypes.bool_ else None
+    least, most = (0, 1) if limits is None else (limits.min, limits.max)
+    for name, bound in (("from", low), ("to - 1", low if high is None else high - 1)):
+        if not least <= bound <= most:
+            raise RuntimeError(f"{name} is out of bounds for {_C_TYPES.get(kind.name, kind.name)}")
 
 
 def _exponential(raw: Any, tensor: Tensor, shape: Any, order: Any, lambd: float = 1.0) -> Any:

@@ -163,7 +163,7 @@ DIFFERENT_SHAPES = {  # the shape of the result depends on values, so vmap does 
     "argwhere", "masked_select", "nonzero", "unique", "unique_consecutive", "Tensor.__getitem__", "Tensor.__setitem__",
 }  # fmt: skip
 # helpers of embedding_bag(mode="max"), repeat_interleave, ... that loop
-LOOPS = {"_max_of_bags", "_repeated", "histc", "histogram", "histogramdd"}
+LOOPS = {"_max_of_bags", "_repeat_positions", "histc", "histogram", "histogramdd"}
 
 
 def test_which_operations_are_called_for_each_member_of_a_batch() -> None:

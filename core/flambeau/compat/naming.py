@@ -20,7 +20,7 @@ from ..engine.devices.aliases import aliased_name, resolve
 __all__ = ["name_as_torch"]
 
 _ROOTS = {"flambeau": "torch", "flambeau_nnlib": "torch", "flambeau_vision": "torchvision"}
-_FLAMBEAU_PACKAGES = frozenset({  # packages that PyTorch does not have, or that have another content there
+_OWN_PACKAGES = frozenset({  # packages that PyTorch does not have, or that have another content there
     "array_api", "backend", "cli", "compat", "conformance", "engine", "extension", "layouts", "operations", "protocols",
     "transforms",
 })  # fmt: skip
@@ -91,7 +91,7 @@ def torch_module_name(name: str) -> str | None:
     if root == "flambeau_nnlib":  # not in PyTorch's package `torch`, but perhaps in `functorch`
         shown = aliased_name(name, "functorch")
         return None if shown == name else shown
-    if root not in _ROOTS or rest.partition(".")[0] in _FLAMBEAU_PACKAGES:
+    if root not in _ROOTS or rest.partition(".")[0] in _OWN_PACKAGES:
         return None
     if root == "flambeau" and rest.count(".") and rest.partition(".")[0] in _COMPILED_NAMESPACES:
         return None

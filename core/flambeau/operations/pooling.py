@@ -597,8 +597,8 @@ def _window_means_forward(xp: Any, input: Any, /, dim: int, size: int) -> Any:
     before = (slice(None),) * dim
     windows = adaptive_windows(input.shape[dim], size)
     if not windows:
-        return input[(*before, slice(0, 0))]
-    return xp.concat([xp.mean(input[(*before, slice(*window))], axis=dim, keepdims=True) for window in windows], axis=dim)
+        return input[(*before, slice(0, 0), ...)]
+    return xp.concat([xp.mean(input[(*before, slice(*window), ...)], axis=dim, keepdims=True) for window in windows], axis=dim)
 
 
 def _window_means_grad(F: Any, g: Any, input_shape: tuple[int, ...], dim: int, size: int) -> Any:
@@ -606,7 +606,9 @@ def _window_means_grad(F: Any, g: Any, input_shape: tuple[int, ...], dim: int, s
     before, windows = (slice(None),) * dim, adaptive_windows(input_shape[dim], size)
     if not windows:
         return F.zeros_of(g, tuple(input_shape))
-    shares = [F.getitem_slice(g, (*before, slice(i, i + 1))) * (1 / (stop - start)) for i, (start, stop) in enumerate(windows)]
+    shares = [
+        F.getitem_slice(g, (*before, slice(i, i + 1), ...)) * (1 / (stop - start)) for i, (start, stop) in enumerate(windows)
+    ]
     bounds = sorted({bound for window in windows for bound in window})
     segments, first = [], 0
     for low, high in pairwise(bounds):  # the elements of a segment are in the same windows

@@ -87,13 +87,13 @@ def set_device_index(device: Device, /) -> None:
 
 
 def current_device_idx() -> int:
-    """Return `current_device_index()`; a deprecated name of that function."""
+    """Deprecated name of `current_device_index`."""
     warnings.warn("Use `current_device_index` instead.", FutureWarning, stacklevel=2)
     return current_device_index()
 
 
 def set_device_idx(device: Device, /) -> None:
-    """Call `set_device_index`; a deprecated name of that function."""
+    """Deprecated name of `set_device_index`."""
     warnings.warn("Use `set_device_index` instead.", FutureWarning, stacklevel=2)
     set_device_index(device)
 

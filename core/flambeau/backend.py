@@ -31,7 +31,7 @@ __all__ = [
 ]  # fmt: skip
 
 Array = Any  # an array of whichever library the backend wraps
-DEVICE_TYPE_OWNER = {"cpu": "numpy", "cuda": "cupy", "meta": "meta"}  # registered before these backends are imported
+DEVICE_TYPE_OWNER = {"cpu": "numpy", "cuda": "cupy", "meta": "meta"}  # device types known before their backends are imported
 DEPRECATED_NAMES = {
     "compiled": "compile_forward", "forget": "clear_caches", "on": "namespace_on", "undisturbed": "ignoring_arithmetic_errors",
 }  # fmt: skip
@@ -40,7 +40,7 @@ _NO_GUARD = nullcontext()
 
 
 class UpperLayers:
-    """Functions that `Backend` calls but that modules importing this one define; those modules set them."""
+    """Functions that `Backend` calls. The modules that define them set them here, because they import this module."""
 
     unknown_kernels: Callable[[Iterable[str]], list[str]]  # returns the kernel names that match no operation
     host_generator: Callable[[Backend, int], Any]  # returns a random number generator that draws on the CPU
@@ -67,7 +67,7 @@ class Backend:
     guarded = False  # whether kernels run on the current device, so that the device of their arrays must be made current
     has_data = True  # whether arrays have elements; if not, values are not checked, as on the device `meta`
     asynchronous = False  # whether work is queued, so that errors about values may be raised later, or never
-    arithmetic_errors: tuple[type[Exception], ...] = ()  # raised for infinities and NaN if the user enabled that in the library
+    arithmetic_errors: tuple[type[Exception], ...] = ()  # raised for infinities and NaN if enabled in the library
     checks_indices: frozenset[str] = frozenset()  # operations whose kernels raise for an index out of range
     all_inplace_kernels: Mapping[str, Callable[..., Any]] = {}  # in-place kernels, only of a `MutableBackend` and its packs
     takes_half: frozenset[str] = frozenset()  # operations whose kernels take half precision and accumulate in float32
@@ -86,12 +86,12 @@ class Backend:
 
     @property
     def kernels(self) -> Mapping[str, Callable[..., Any]]:
-        """Kernels that replace the array-API forward, by operation name."""
+        """The kernels of the backend, by operation name. A kernel replaces the implementation by array-API functions."""
         return {}
 
     @cached_property
     def half_kernels(self) -> Mapping[str, Callable[..., Any]]:
-        """Kernels for half precision, where those in `all_kernels` would be slow in it; both round in the same way."""
+        """Kernels for half precision, for operations whose kernel in `all_kernels` is slow in it; both round in the same way."""
         return {}
 
     @cached_property
@@ -120,7 +120,7 @@ class Backend:
         return nullcontext()
 
     def compute(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Call a function without side effects; if it raises one of `arithmetic_errors`, repeat the call with them ignored."""
+        """Call a function without side effects; if it raises one of `arithmetic_errors`, call it again with these ignored."""
         try:
             return function(*args, **kwargs)
         except self.arithmetic_errors:
@@ -200,7 +200,7 @@ class Backend:
     def from_host(self, data: Any, index: int = 0) -> Array:
         """Copy data returned by another backend's `to_host` to device `index`, in the same dtype."""
         own = {dtype_.name: raw for dtype_, raw in self.dtypes.items()}
-        raw = own.get(str(getattr(data, "dtype", "")))  # explicit, because some libraries' `asarray` narrows float64 and int64
+        raw = own.get(str(getattr(data, "dtype", "")))  # given, because some libraries' `asarray` narrows float64 and int64
         return self.asarray(data, raw, index=index, copy=True)
 
     def copied_to(self, other: Backend, array: Array, index: int = 0) -> Any:
@@ -220,7 +220,7 @@ class Backend:
 
     def item(self, array: Array) -> Any:
         """Return the only element of the array as a Python scalar."""
-        if hasattr(array, "item"):  # most libraries define it, although the standard does not
+        if hasattr(array, "item"):  # most libraries define `item`, although the standard does not
             return array.item()
         array = self.xp.reshape(array, ())
         category = self.dtype_of(array).category
@@ -320,7 +320,7 @@ class MutableBackend(Backend, ABC):
     """
 
     mutable = True
-    inplace_kernels: Mapping[str, Callable[..., Any]] = {}  # `kernel(target, *others, **scalars)`, which writes to `target`
+    inplace_kernels: Mapping[str, Callable[..., Any]] = {}  # functions `kernel(target, *others, **scalars)`, which write `target`
 
     @cached_property
     def all_inplace_kernels(self) -> Mapping[str, Callable[..., Any]]:  # type: ignore[override]  # computed at the first use
@@ -429,7 +429,7 @@ class RecordableBackend(Backend):
     A recorded step is a Python function of a list of arrays and numbers, which calls the kernels in order.
     """
 
-    scalar_types: tuple[type, ...] = ()  # types that the library's functions return in place of 0-d arrays, if they do
+    scalar_types: tuple[type, ...] = ()  # types that functions of the library may return instead of 0-d arrays
     compiles_programs = False  # whether `compile_program` compiles all calls of a step together
 
     def compile_program(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:

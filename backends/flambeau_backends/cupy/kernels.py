@@ -286,7 +286,7 @@ def fused_dropout(input: Any, keep: float, generator: Any) -> tuple[Any, Any]:
 
 @lru_cache(maxsize=256)
 def _windows(device: int, *geometry: tuple[int, ...]) -> Any:
-    """Return a device array of shape `(6, 3)`: rows input, output, window, stride, padding, dilation; columns dimensions."""
+    """Return a `(6, 3)` device array: rows are input, output, window, stride, padding and dilation; columns are dimensions."""
     fillers = (1, 1, 1, 1, 0, 1)
     rows = [(filler,) * (3 - len(sizes)) + tuple(sizes) for sizes, filler in zip(geometry, fillers, strict=True)]
     return cupy.asarray(np.array(rows, np.int32))

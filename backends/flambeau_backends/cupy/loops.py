@@ -92,7 +92,7 @@ _NAMES = {
 for _name, _ufunc in UFUNCS.items():
     _NAMES.setdefault(_name, _NAMES.get(_ufunc.__name__, _ufunc.__name__))
 
-# In-place operations.  The separate kernels round `target + alpha * other` once, which the fused one must request explicitly.
+# In-place operations.  Separate kernels round `target + alpha * other` once; in fused kernels, `multiply_add` does.
 _IN_PLACE: dict[str, dict[str, str]] = {
     "write_": {"ff>f": "{1}", "bb>b": "{1}"},
     "copy_": {"ff>f": "{1}", "bb>b": "{1}"},
@@ -123,7 +123,7 @@ _TYPES = {"float32": "float", "float64": "double", "bool": "bool"}
 class Loops:
     """The CuPy implementation of `flambeau.backend.RecordableBackend.fusion`."""
 
-    least = 0  # minimum number of elements: 0, as a kernel launch costs more than computing a few elements
+    least = 0  # minimum number of elements of a fused chain: 0, as fusing saves kernel launches even for few elements
     operations = {name: tuple(forms) for name, forms in EXPRESSIONS.items()}
     floats = frozenset({"float32", "float64"})
     general = True

@@ -134,7 +134,7 @@ class Memory:
         self._figures: defaultdict[int, MemoryStatistics] = defaultdict(MemoryStatistics)
         self._fractions: dict[int, float] = {}
         self._segments: dict[int, int] = {}  # sizes of the allocated segments, by address
-        self._lent: dict[int, Any] = {}  # memory used by other libraries, by address
+        self._lent: dict[int, Any] = {}  # memory allocated for other libraries, by address
         self._pool = self.create_pool()
         self._local = threading.local()
         cupy.cuda.set_allocator(self._malloc)

@@ -24,12 +24,12 @@ __all__ = ["Generator"]
 
 Shape = Sequence[int]
 DEFAULT_SEED = host.DEFAULT_SEED
-_WORDS = 4  # 32-bit words that a thread computes at a time
+_WORDS = 4  # number of 32-bit random words that a GPU thread computes at a time
 _WIDE_SPAN = 1 << 28  # ranges of integers from this size use 64 bits: the remainder of 32 bits would be too uneven
 
 
 class Generator:
-    """A random generator on one device.  Samplers take a shape and a dtype and return a new array on it."""
+    """A random generator on one device.  Samplers take a shape and a dtype and return a new array on that device."""
 
     def __init__(self, index: int = 0, seed: int = DEFAULT_SEED) -> None:
         self.index = index
@@ -38,7 +38,7 @@ class Generator:
     # --- seed and state ---
 
     def manual_seed(self, seed: int) -> Generator:
-        """Restart the stream."""
+        """Restart the random stream from `seed`."""
         if not -(2**63) <= seed < 2**64:
             raise ValueError("Overflow when unpacking long long")
         self._seed, self._offset = seed % 2**64, 0
@@ -88,7 +88,7 @@ class Generator:
         return int(properties["multiProcessorCount"]) * (int(properties["maxThreadsPerMultiProcessor"]) // BLOCK)
 
     def _run(self, instance: str, count: int, drawn: int, out: Any, *parameters: Any) -> Any:
-        """Run a kernel that fills `out`, `drawn` elements at a time per thread, and advance the offset."""
+        """Run a kernel in which each thread fills `drawn` elements of `out` at a time, and advance the offset."""
         if count:
             blocks = min(self._most_blocks, -(-count // BLOCK))
             state = np.uint64(self._seed), np.uint64(self._offset)
@@ -116,7 +116,7 @@ class Generator:
     # --- samplers ---
 
     def uniform(self, shape: Shape, dtype: Any, low: float = 0.0, high: float = 1.0) -> Any:
-        """Draw from the uniform distribution on `[low, high)`; a complex dtype draws both parts."""
+        """Draw from the uniform distribution on `[low, high)`; for a complex dtype, draw the real and imaginary parts."""
         dtype = np.dtype(dtype)
         if dtype.kind == "c":
             return self.uniform((*shape, 2), f"f{dtype.itemsize // 2}", low, high).view(dtype)[..., 0]
@@ -125,7 +125,7 @@ class Generator:
         return self._draw(shape, dtype, "UNIFORM", low, high)
 
     def normal(self, shape: Shape, dtype: Any, mean: float = 0.0, std: float = 1.0, *, contiguous: bool = True) -> Any:
-        """Draw normal values; for a complex dtype each part gets half of the variance."""
+        """Draw normal values; for a complex dtype, the real and imaginary parts each have half of the variance."""
         dtype = np.dtype(dtype)
         if dtype.kind == "c":
             return self.normal((*shape, 2), f"f{dtype.itemsize // 2}", mean, std / math.sqrt(2)).view(dtype)[..., 0]
@@ -174,7 +174,7 @@ class Generator:
         return out, noise
 
     def integers(self, shape: Shape, dtype: Any, low: int | None = None, high: int | None = None) -> Any:
-        """Draw integers from `[low, high)`; `low` is 0 by default, `high - 1` the largest integer of the dtype."""
+        """Draw integers from `[low, high)`; by default, `low` is 0 and `high - 1` is the largest integer of the dtype."""
         dtype = np.dtype(dtype)
         largest = 1 if dtype.kind == "b" else np.iinfo(dtype).max if dtype.kind in "iu" else 1 << np.finfo(dtype).nmant + 1
         low, high = 0 if low is None else low, largest + 1 if high is None else high

@@ -31,7 +31,8 @@ class Transfers:
             return array.copy() if copy and array is data else array
 
     def from_host(self, data: Any, index: int = 0) -> Any:
-        return self.asarray(np.asarray(data), index=index)  # CuPy finishes copying before it returns, so `data` may change then
+        # CuPy finishes copying before it returns, so the caller may change `data` afterwards.
+        return self.asarray(np.asarray(data), index=index)
 
     def from_host_async(self, data: Any, index: int = 0) -> Any:
         if not (data.size and data.flags.c_contiguous and self.is_pinned(data.ctypes.data)):

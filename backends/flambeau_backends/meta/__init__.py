@@ -59,7 +59,7 @@ class MetaBackend(MutableBackend):
         raise RuntimeError("Tensor.item() cannot be called on meta tensors")
 
     def extremes(self, array: MetaArray) -> tuple[Any, Any]:
-        return float("nan"), float("nan")  # NaN passes every range check
+        return float("nan"), float("nan")  # the values are unknown, and NaN passes every range check
 
     def astype(self, array: MetaArray, raw_dtype: Any) -> MetaArray:
         return like(array, np.dtype(raw_dtype))

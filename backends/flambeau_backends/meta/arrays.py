@@ -28,7 +28,7 @@ class Memory:
 
     def __init__(self, nbytes: int) -> None:
         self.nbytes = nbytes
-        self.place = np.empty(16, np.uint8)  # provides a unique address
+        self.place = np.empty(16, np.uint8)  # gives this memory a unique address
 
     def flat(self, dtype: Any) -> np.ndarray:
         """View all of the memory as a one-dimensional array."""
@@ -208,7 +208,7 @@ def _is_slower(dim: int, other: int, strides: Sequence[Sequence[int]]) -> bool |
         outer, inner = abs(operand[dim]), abs(operand[other])
         if outer and inner:
             if outer >= inner:
-                return True  # a single operand is enough
+                return True  # one such operand is enough
             verdict = False
     return verdict
 

@@ -267,7 +267,7 @@ def concat(arrays: Sequence[MetaArray], /, *, axis: int | None = 0) -> MetaArray
     dtype = np.result_type(*[array.dtype for array in arrays])
     if axis is None:
         return described((builtin_sum(array.size for array in arrays),), dtype)
-    np.concatenate([np.empty((0,) * array.ndim) for array in arrays], axis)  # raises if dimensions do not fit
+    np.concatenate([np.empty((0,) * array.ndim) for array in arrays], axis)  # raises for a wrong axis or number of dimensions
     axis %= arrays[0].ndim
     for array in arrays[1:]:
         if any(a != b for d, (a, b) in enumerate(zip(arrays[0].shape, array.shape, strict=True)) if d != axis):
@@ -332,7 +332,7 @@ def _data_dependent(name: str) -> Callable[..., Any]:
 # --- the namespace ------------------------------------------------------------------------------------------------
 
 builtin_sum = sum
-_REDUCTIONS = ("all", "any", "max", "min", "sum")  # generated, because definitions here would shadow Python's functions
+_REDUCTIONS = ("all", "any", "max", "min", "sum")  # generated, because definitions here would shadow Python's built-in functions
 _OF_UNKNOWN_SHAPE = ("nonzero", "unique_all", "unique_counts", "unique_inverse", "unique_values")
 _DTYPES = (
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",

@@ -15,7 +15,7 @@ import numpy as np
 
 __all__ = ["directions", "draw", "radii"]
 
-draw: Any = None  # replacement by a kernel pack: fills a vector with normal values, given the random engine's state
+draw: Any = None  # set by a kernel pack: a function that fills a vector with normal values, given the random engine's state
 
 
 def _singles(*values: float) -> list[Any]:

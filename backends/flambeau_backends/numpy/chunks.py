@@ -26,7 +26,7 @@ __all__ = [
     "split",
 ]  # fmt: skip
 
-CHUNK = 1 << 16  # elements per chunk in one thread
+CHUNK = 1 << 16  # number of elements per chunk if one thread processes all chunks
 SHARED = 1 << 19  # elements above which several passes over an array are split between threads
 _IN_THREADS = 1 << 18  # elements per chunk with several threads: see `map_chunks`
 
@@ -38,7 +38,7 @@ def chunks(length: int, width: int = 1) -> Iterator[slice]:
 
 
 def map_chunks(compute: Callable[[slice], Any], length: int, width: int = 1, shared_from: int = SHARED) -> list[Any]:
-    """Call `compute` for each chunk and return the results in order; split between threads from `shared_from` elements.
+    """Call `compute` for each chunk and return the results in order, with several threads from `shared_from` elements on.
 
     Threads get longer chunks: when a NumPy call ends while another thread holds the GIL, its thread waits about 10 us.  Calls of
     5 us take longer in two threads than in one, calls of 100 us little more than half as long.
@@ -49,7 +49,7 @@ def map_chunks(compute: Callable[[slice], Any], length: int, width: int = 1, sha
 
 
 def map_parts(compute: Callable[[slice], Any], length: int, width: int = 1) -> list[Any]:
-    """Like `map_chunks`, for functions without temporary arrays: one part per thread, or a single part."""
+    """Like `map_chunks`, for functions without temporary arrays: `length` is divided into one part per thread, or not at all."""
     if length * width >= SHARED and get_num_threads() > 1:
         return share(compute, parts(length, length, True))
     return [compute(slice(None))]
@@ -77,9 +77,9 @@ def contiguous(array: Any) -> Any:
 
 
 def in_chunks(compute: Callable[..., None], *arrays: Any, width: int = 1, dtype: Any = None) -> Any:
-    """Return an array filled by `compute(out, *chunks)`, given arrays of one shape.
+    """Return an array filled by `compute(out, *chunks)`, given arrays of equal shape.
 
-    `width` is the number of temporary arrays: chunks are shorter for more.  `dtype` defaults to the first array's.
+    `width` is the number of temporary arrays: with more of them, chunks are shorter.  `dtype` defaults to the first array's.
     """
     first = arrays[0]
     dtype = dtype or first.dtype

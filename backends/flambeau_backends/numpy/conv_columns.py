@@ -13,7 +13,8 @@ from .windows import Geometry, Sizes, inside, padded, padded_size, strided, wind
 
 __all__ = ["fold", "matrix", "multiply", "spread", "to_weight", "unfold", "weight_gradient"]
 
-_MORE = 1.5  # maximum growth of the work by padding output lines to the input's line length
+# Output lines are zero-padded to the input's line length if that multiplies the number of elements by at most this factor.
+_MORE = 1.5
 _SMALL_SIZE = 1 << 13  # number of elements of all windows up to which `take` is faster than copying a strided view
 
 
@@ -100,7 +101,7 @@ def spread(out: Any, grad: Any, matrix: Any, g: Geometry) -> None:
 
 
 def _folds_in_runs(whole: Sizes, g: Geometry) -> bool:
-    """Whether output lines are nearly as long as padded input lines, so that zero-padding them costs little."""
+    """Whether zero-padding output lines to the length of padded input lines costs little, as both lengths are similar."""
     return max(g.stride) == 1 and len(whole) > 1 and min(g.size) > 0 and prod(whole[1:]) <= _MORE * prod(g.size[1:])
 
 

@@ -14,12 +14,13 @@ from .windows import Geometry, inside, padded_size, strided, window_elements
 
 __all__ = ["matrix", "multiply", "spread", "suits", "to_weight", "unfold", "weight_gradient"]
 
-_MIN_CHANNELS = 8  # minimum number of channels for which rows may be faster than columns
-_FEW_CHANNELS, _FEW_COLUMNS = 32, 64  # numbers of channels and output columns below which rows are folded line by line
+_MIN_CHANNELS = 8  # minimum number of input channels for which this module may be faster than `conv_columns`
+# Below both limits, on input channels and on the length of output lines, `_fold_lines` is faster than `_fold`.
+_FEW_CHANNELS, _FEW_COLUMNS = 32, 64
 
 
 def suits(g: Geometry) -> bool:
-    """Whether rows are likely to be faster: they copy runs of channels, while `conv_columns` copies lines of windows."""
+    """Whether this module is likely faster than `conv_columns`: it copies runs of channels, and `conv_columns` output lines."""
     return g.groups == 1 and g.shape[1] >= _MIN_CHANNELS and g.shape[1] > g.size[-1] and prod(g.places) > 1
 
 
@@ -38,7 +39,7 @@ def to_weight(matrix: Any, g: Geometry) -> Any:
 
 
 def _swapped(rows: Any, first: int) -> Any:
-    """Transpose each row as a matrix with `first` rows."""
+    """View each row as a matrix with `first` rows, transpose that matrix, and flatten it to a row again."""
     return np.ascontiguousarray(rows.reshape(len(rows), first, -1).swapaxes(1, 2)).reshape(rows.shape)
 
 
@@ -91,9 +92,9 @@ def _fold(target: Any, rows: Any, g: Geometry) -> None:
 
 
 def _fold_lines(target: Any, rows: Any, g: Geometry) -> None:
-    """Like `_fold`, window by window along the last dimension: a window's kernel elements and channels are contiguous.
+    """Like `_fold`, but loop over the windows along the last dimension, instead of over the kernel elements along it.
 
-    This takes more calls, but each adds a longer run, which is faster for few channels.
+    This takes more calls, but each adds longer runs of memory (a window's kernel elements and channels are contiguous).
     """
     outer = len(g.size) - 1
     leading, line = (slice(None),) * (outer + 1), g.places[-1]

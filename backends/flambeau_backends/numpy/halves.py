@@ -22,7 +22,7 @@ __all__ = ["CONVERSIONS", "LOOPS", "cast", "half_kernels"]
 Kernel = Callable[..., Any]
 
 _HALF, _SINGLE = np.dtype(np.float16), np.dtype(np.float32)
-_INFINITE = 0x7C00  # bits of infinity; NaNs are larger
+_INFINITE = 0x7C00  # the bits of infinity in float16; as integers, the bits of NaNs are larger
 
 
 def _widen(out: Any, halves: Any) -> None:
@@ -89,7 +89,7 @@ def cast(array: Any, dtype: Any) -> Any:
 
 # --- operations ---------------------------------------------------------------------------------------------------
 
-_EXACT = ("relu", "relu_backward", "round")  # operations exact in float16: small arrays use NumPy's float16 loops, as for ufuncs
+_EXACT = ("relu", "relu_backward", "round")  # operations with exact results in float16: small arrays use NumPy's float16 loops
 _SMALL_SIZE = 1 << 12  # number of elements up to which NumPy's float16 loops take less time than converting
 _BOOL = np.dtype(bool)
 
@@ -142,7 +142,7 @@ def _in_single(kernel: Kernel) -> Kernel:
 
 
 def _cast_arrays(values: Iterable[Any], old: Any, new: Any) -> list[Any]:
-    """Cast those of the values that are arrays of dtype `old` to `new`."""
+    """Return the values, with arrays of dtype `old` cast to `new`."""
     return [cast(np.asarray(value), new) if getattr(value, "dtype", None) == old else value for value in values]
 
 

@@ -154,7 +154,7 @@ def zero_(target: Any) -> None:
     if not target.flags.writeable:  # an expanded array: write each memory location once
         target = target[tuple(slice(0, 1) if not stride else slice(None) for stride in target.strides)]
         target.flags.writeable = True
-    if target.dtype.isbuiltin == 2:  # ml_dtypes: clear the bits, like PyTorch, as one of its dtypes has no zero
+    if target.dtype.isbuiltin == 2:  # ml_dtypes: set the bits to 0 as PyTorch does, as float8_e8m0fnu has no zero
         target = target.view(np.uint8 if target.itemsize == 1 else np.uint16)
     target.fill(0)
 
@@ -171,7 +171,7 @@ def round_(input: Any) -> Any:
 
 
 def _integer_power(input: Any, exponent: float) -> Any:
-    """Raise floats to an integer power; return None for other exponents.  NumPy vectorizes this only for positive bases."""
+    """Raise floats to an integer power; return None for other exponents.  `np.power` is vectorized only for positive bases."""
     if exponent == 3:
         return _cubed(input)
     if exponent % 1 or not 2 < abs(exponent) < 64 or input.size <= _SMALL_SIZE:
@@ -209,7 +209,7 @@ def pow_(input: Any, other: Any) -> Any:
         return np.float_power(input, other).astype(input.dtype)  # np.power computes a square root, which is NaN for -inf
     try:
         return np.power(input, other)
-    except ValueError:  # integers to negative powers
+    except ValueError:  # NumPy raises for integers to negative powers
         return integer_pow(np, input, other)
 
 
@@ -497,7 +497,7 @@ def _add_at(target: Any, index: Any, values: Any) -> None:
         raise IndexError(f"index {worst} is out of bounds for axis {dim} with size {length}")
     places, size = np.where(rows < 0, rows + length, rows).reshape(-1), prod(after)
     values = np.broadcast_to(values, (*before, *rows.shape, *after)).reshape(-1, size)
-    if dim:  # one row of the table for each index into the leading dimensions and `dim`
+    if dim:  # the table has a row for each index into the leading dimensions and `dim`
         places = np.add.outer(np.arange(prod(before)) * length, places).reshape(-1)
     add_rows(target.reshape(-1, size), places, values)
 
@@ -531,5 +531,5 @@ def index_put_add(input: Any, values: Any, index: Any) -> Any:
 @kernel
 def diagonal_(input: Any, offset: int, dim1: int, dim2: int) -> Any:
     diagonal = np.diagonal(input, offset, dim1, dim2)
-    diagonal.flags.writeable = input.flags.writeable  # NumPy's is read-only
+    diagonal.flags.writeable = input.flags.writeable  # NumPy's diagonal is read-only
     return diagonal

@@ -102,7 +102,7 @@ def mish_backward(g: Any, input: Any) -> Any:
         out += bent
         out /= scale
         out *= grad
-        if not x.max(initial=0) < np.inf:  # the formula computes inf * 0
+        if not x.max(initial=0) < np.inf:  # for x = inf, the formula computes inf * 0, which is NaN
             np.copyto(out, np.nan, where=x == np.inf)
 
     return in_chunks(compute, g, input)

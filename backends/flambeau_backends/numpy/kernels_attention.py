@@ -25,9 +25,9 @@ from .error_state import without_warnings
 from .kernels import kernel
 from .threads import LARGE, get_num_threads, share
 
-_FEW_SCORES = 1 << 15  # number of scores up to which attention is not split into blocks, and its weights are saved for backward
+_FEW_SCORES = 1 << 15  # up to this number of scores, attention is not split into blocks, and its weights are saved for backward
 _SMALL = 1_000_000  # number of multiplications up to which OpenBLAS does not copy operands
-_LEAST_ROWS, _MOST_ROWS = 4, 48  # rows of a small product; large products have at least _MOST_ROWS rows
+_LEAST_ROWS, _MOST_ROWS = 4, 48  # minimum and maximum number of rows of a small product; large products have more
 _EXP_LIMIT = 46.0  # magnitude of scores up to which exponentials are summed without overflow and with negligible underflow
 
 
@@ -93,7 +93,7 @@ def attention_gradients(
     exponential, _, unit = _exponential(query.dtype, safe)
     length, seen, size, value_size = query.shape[-2], key.shape[-2], query.shape[-1], value.shape[-1]
     queries, keys, slopes_of_results = _by_head(query), _by_head(key), _by_head(g)
-    # An additional feature computes a difference within the product: scores - log-sum-exp, and weight gradients - their means.
+    # With one more feature, the matrix products compute differences: scores - log-sum-exp, and weight gradients - their means.
     query_features, g_features = _features_by_head(query, 1), _features_by_head(g, 1)
     query_features *= number(scale * unit, query.dtype)
     np.negative(workspace["logarithms"], query_features[:, size])
@@ -305,7 +305,7 @@ def _largest_norm(array: Any) -> Any:
 
 
 def _like(array: Any, size: int) -> Any:
-    """Return an empty array like `array` with last dimension `size`; as in PyTorch, it has its memory order if sizes agree."""
+    """Return an empty array like `array` with last dimension `size`; as in PyTorch, in the same memory order if `size` agrees."""
     alike = array.ndim == 4 and array.shape[-1] == size and array.strides[-1] == array.itemsize
     return np.empty_like(array) if alike else np.empty((*array.shape[:-1], size), array.dtype)
 

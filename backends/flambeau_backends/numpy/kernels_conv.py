@@ -25,7 +25,7 @@ from .windows import Geometry, Sizes, output_size, total
 __all__ = ["Plan", "plan", "uses_winograd"]
 
 _KEEP = 3  # windows are saved for the weight's gradient if they take at most this many times the input's memory
-uses_winograd = os.environ.get("FLAMBEAU_WINOGRAD") != "0"  # disabling it makes rounding errors about ten times smaller
+uses_winograd = os.environ.get("FLAMBEAU_WINOGRAD") != "0"  # without Winograd, rounding errors are about ten times smaller
 
 
 # --- the three operations -----------------------------------------------------------------------------------------
@@ -153,7 +153,7 @@ class Algorithm:
 
 
 class _Winograd(Algorithm):
-    """Winograd's algorithm, or products with columns where its results are not finite."""
+    """Winograd's algorithm; `conv_columns` replaces it if a result is not finite."""
 
     def convolve(self, input: Any, weight: Any, bias: Any, g: Geometry, workspace: Any) -> Any:
         result = winograd.convolve(input, weight, bias, g.padding)

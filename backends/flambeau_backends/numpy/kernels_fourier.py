@@ -34,7 +34,7 @@ def transform_order(input: Any, dims: Sequence[int], halved: bool) -> list[int]:
 def _transformed(
     transform: Callable[..., Any], input: Any, order: Sequence[int], count: int, norm: str, dtype: Any, last: int | None = None
 ) -> Any:
-    """Apply `transform` along the last `count` dimensions of `order`; `last` is the length of the last one in the result."""
+    """Apply `transform` along the last `count` dimensions of `order`; `last` is the result's length along the last of these."""
     ordered = input.transpose(order)
     shape = ordered.shape if last is None else (*ordered.shape[:-1], last)
     lengths = shape[-count:] if transform is np.fft.irfftn else None

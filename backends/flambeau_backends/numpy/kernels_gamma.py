@@ -20,7 +20,7 @@ from .error_state import without_warnings
 from .kernels import KERNELS
 from .polynomials import polynomial
 
-_SHIFT = 7  # number added to arguments
+_SHIFT = 7  # integer added to arguments, so that the asymptotic series is short
 
 # Fits in powers of 1 / z^2 for z >= 7. First: the remainder of Stirling's formula for log(gamma(z)), times z, to 1e-14. Second:
 # the remainder of digamma(z) after log(z) - 1 / (2 z), times -z^2, to 1e-13.
@@ -146,8 +146,8 @@ def _digamma(x: Any) -> Any:
 _register("digamma", _digamma)
 
 _TERMS = 5  # terms summed directly before the Euler-Maclaurin formula, and number of its coefficients
-_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66)  # B2, B4, ...
-_HIGHEST = 30  # highest order: above it, factorials and powers overflow float64 although their products do not
+_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66)  # the Bernoulli numbers B2, B4, ...
+_HIGHEST = 30  # highest order of polygamma: above it, factorials and powers overflow float64 although their products do not
 
 
 def _integer_power(x: Any, n: int) -> Any:

@@ -19,7 +19,7 @@ from .namespace import namespace
 
 __all__ = ["SMALL", "elements"]
 
-SMALL = 1 << 12  # number of indices up to which their flat positions are cached
+SMALL = 1 << 12  # maximum number of indices whose flat positions are cached
 
 
 # --- views --------------------------------------------------------------------------------------------------------
@@ -85,7 +85,7 @@ def _starts(shape: tuple[int, ...], array_shape: tuple[int, ...], dim: int) -> A
 
 @lru_cache(64)
 def _cached_starts(shape: tuple[int, ...], array_shape: tuple[int, ...], dim: int) -> tuple[Any, int]:
-    """Return `_starts` expanded to the full shape, as adding it is then faster, and the stride of `dim`; cached."""
+    """Return `_starts` copied to the full shape, which is faster to add than to broadcast, and the stride of `dim`."""
     return np.broadcast_to(_starts(shape, array_shape, dim), shape).copy(), prod(array_shape[dim + 1 :])
 
 

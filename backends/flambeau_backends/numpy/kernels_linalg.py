@@ -120,7 +120,7 @@ def pair_distances(input: Any, first: Any, second: Any) -> Any:
 
 # --- LAPACK through SciPy -----------------------------------------------------------------------------------------
 
-_WORTHWHILE = 32  # matrix size from which LAPACK, one matrix at a time, is faster than NumPy on the batch and SciPy's import pays
+_WORTHWHILE = 32  # matrix size from which LAPACK calls for each matrix, including SciPy's import, are faster than NumPy
 
 
 def _lapack(routine: str, like: Any) -> Any:

@@ -37,7 +37,7 @@ def _log1p_exp(distance: Any) -> Any:
 
 def _logaddexp(out: Any, x: Any, y: Any) -> None:
     distance = np.subtract(x, y)
-    if np.isnan(distance.min()):  # NaN, or infinities of the same sign
+    if np.isnan(distance.min()):  # x or y is NaN, or both are the same infinity
         distance[np.isnan(distance)] = np.inf
     np.maximum(x, y, out=out)
     np.add(out, _log1p_exp(distance), out)

@@ -114,7 +114,7 @@ def _leading_by_partition(input: Any, k: int, dim: int, largest: bool) -> Any:
     places = np.argpartition(rows, split, -1)[..., split:] if largest else np.argpartition(rows, split, -1)[..., :k]
     places = np.sort(places, -1)
     first = np.take_along_axis(rows, places, -1)
-    edge = (np.fmin if largest else np.maximum).reduce(first, -1, None, None, True)  # last selected; NaN is the largest value
+    edge = (np.fmin if largest else np.maximum).reduce(first, -1, None, None, True)  # the last selected value; NaN is the largest
     if np.count_nonzero(rows == edge) > np.count_nonzero(first == edge) or (edge != edge).any():
         return None
     order = _argsort(first, rows.ndim - 1, largest)

@@ -92,7 +92,7 @@ def _empty(images: Any, size: Sizes) -> Any:
 
 @lru_cache(64)
 def _cached_window_indices(shape: Sizes, window_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes) -> Any:
-    """Return flat indices `(*kernel, image, channel, *output)`; None if they are many, or windows include padding."""
+    """Return flat indices `(*kernel, image, channel, *output)`; None if there are too many, or if windows include padding."""
     if not 0 < prod(shape[:2]) * prod(size) * prod(window_size) <= _SMALL_SIZE:
         return None
     if _padding_amounts(shape[2:], window_size, stride, padding, dilation, size) is not None:
@@ -200,7 +200,7 @@ def _split_gradient(g: Any, places: Sequence[Any], best: Any) -> Iterator[Any]:
     for place in places[:-1]:
         given, g = split(place == best, g)
         yield given
-    yield g  # for the last kernel element, the gradients that remain
+    yield g  # the remaining gradients belong to the last kernel element
 
 
 def _at_indices(g: Any, input: Any, *geometry: Any) -> Any:

@@ -104,13 +104,13 @@ def lstm_backward(
 
 
 def _lstm_derivatives(active: Any, c: Any, cells: Any) -> tuple[Any, Any]:
-    """Return the derivatives of the cell by gates i, f, g and of the output by gate o, and that of the output by the cell."""
+    """Return derivatives by gates (of the cell state by i, f and g, of the output by o), and of the output by the cell state."""
     i, _, g, o = active.swapaxes(0, 1)
     derivatives = np.square(active)
-    np.subtract(active, derivatives, derivatives)  # the derivative of sigmoid ...
+    np.subtract(active, derivatives, derivatives)  # the derivative of sigmoid, for gates i, f and o
     in_i, in_f, in_g, in_o = derivatives.swapaxes(0, 1)
     np.multiply(g, g, in_g)
-    np.subtract(1, in_g, in_g)  # ... and of tanh
+    np.subtract(1, in_g, in_g)  # the derivative of tanh, for gate g
     np.multiply(in_i, g, in_i)
     np.multiply(in_g, i, in_g)
     np.multiply(in_f[0], c, in_f[0])
@@ -130,7 +130,7 @@ def _lstm_derivatives(active: Any, c: Any, cells: Any) -> tuple[Any, Any]:
 def gru_layer(gates: Any, h: Any, weight: Any, bias: Any = None, reverse: bool = False, workspace: Any = None) -> Any:
     steps, (batch, size), dtype = len(gates), h.shape, gates.dtype
     output, past = np.empty((steps, batch, size), dtype), np.empty((3, batch, size), dtype)
-    activations = np.empty((1 if workspace is None else steps, 4, batch, size), dtype)  # r, z, n, and the factor of r
+    activations = np.empty((1 if workspace is None else steps, 4, batch, size), dtype)  # gates r, z and n; the factor of r in n
     if workspace is not None:
         workspace["gates"] = activations
     width, half = _width(batch, size), np.asarray(0.5, dtype)

@@ -17,8 +17,8 @@ from .kernels import kernel
 from .threads import share
 
 _EXP_LIMIT = 46.0  # magnitude of inputs up to which exponentials are summed without overflow and with negligible underflow
-_LOG_LIMIT = 24.0  # magnitude of inputs up to which the logarithm of such a sum is precise enough for small losses
-_WIDE = 64  # number of elements after the dimension from which its vectors are processed side by side, without transposing
+_LOG_LIMIT = 24.0  # magnitude of inputs up to which the logarithm of a sum of exponentials is precise enough for small losses
+_WIDE = 64  # from this number of elements after the dimension, vectors along it are processed without transposing
 _BROAD = 512  # minimum number of vectors processed side by side, as shorter runs of memory are not prefetched
 _LEAST_SUM = {limit: exp(-limit) for limit in (_EXP_LIMIT, _LOG_LIMIT)}
 
@@ -103,7 +103,7 @@ def _by_rows(compute: Callable[..., None], dim: int, *arrays: Any) -> Any:
 
 
 def _along(by_rows: Callable[..., None], by_columns: Callable[..., None], dim: int, *arrays: Any) -> Any:
-    """Return an array filled by `by_rows` or `by_columns`, depending on the memory after `dim`.
+    """Return an array filled by `by_rows` or `by_columns`, depending on the number of elements after `dim`.
 
     `by_rows` receives chunks `(row, position along dim)`, `by_columns` receives chunks `(outer, position along dim, inner)`.
     """

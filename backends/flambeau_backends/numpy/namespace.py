@@ -11,7 +11,7 @@ __all__ = ["namespace"]
 
 
 def isdtype(dtype: Any, kind: Any) -> bool:
-    """Like `numpy.isdtype`, but also for dtypes of ml_dtypes, for which that raises."""
+    """Like `numpy.isdtype`, but also for dtypes of ml_dtypes, for which NumPy raises."""
     if getattr(dtype, "isbuiltin", 1) != 2:
         return np.isdtype(dtype, kind)
     return any(
@@ -21,7 +21,7 @@ def isdtype(dtype: Any, kind: Any) -> bool:
 
 
 def finfo(dtype: Any) -> Any:
-    """Like `numpy.finfo`, but also for dtypes of ml_dtypes, for which that raises."""
+    """Like `numpy.finfo`, but also for dtypes of ml_dtypes, for which NumPy raises."""
     if getattr(dtype, "isbuiltin", 1) != 2:
         return np.finfo(dtype)
     import ml_dtypes

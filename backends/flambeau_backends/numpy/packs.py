@@ -22,4 +22,4 @@ __all__ = [
     "winograd", "without_warnings",
 ]  # fmt: skip
 
-quiet = without_warnings  # deprecated name
+quiet = without_warnings  # deprecated name of `without_warnings`

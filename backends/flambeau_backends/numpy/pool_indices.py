@@ -18,7 +18,7 @@ __all__ = ["MANY", "places_of_maxima"]
 
 
 MANY = 48  # number of window elements from which `argmax` is faster
-_SHORTER = 16  # approximate ratio of the number of spatial elements to that of temporary arrays
+_SHORTER = 16  # temporary arrays have about this many times fewer elements than the input
 
 Windows = tuple[Any, Any]  # first and last position of each window along a dimension
 

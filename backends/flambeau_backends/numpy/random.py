@@ -31,7 +31,7 @@ Shape = Sequence[int]
 Uniform = Callable[[], float]
 
 DEFAULT_SEED = 67280421310721
-_WORD = 2**32 - 1  # mask of one word
+_WORD = 2**32 - 1  # mask of the 32 bits of a word
 _SINGLE, _LONG, _WORD_TYPE = np.dtype(np.float32), np.dtype(np.int64), np.dtype(np.uint32)
 _FEW_STEPS = 200  # number of steps of a shuffle up to which a Python loop is faster
 _CHUNK = 2**15  # values drawn at a time, so that temporaries stay in the processor's cache
@@ -118,7 +118,7 @@ class Generator:
     # --- uniform and integer values ---
 
     def uniform(self, shape: Shape, dtype: np.dtype, low: float = 0.0, high: float = 1.0) -> np.ndarray:
-        """Draw from the uniform distribution on `[low, high)`; a complex dtype draws both parts."""
+        """Draw from the uniform distribution on `[low, high)`; for a complex dtype, draw the real and imaginary parts."""
         if dtype is _SINGLE and low == 0.0 and high == 1.0 and (count := math.prod(shape)) <= MANY:
             return self._words.uniform(count).reshape(shape)
         dtype = np.dtype(dtype)
@@ -134,7 +134,7 @@ class Generator:
             unit = draw(count)
             start = unit.dtype.type(low)
             values = _cast(_fused_multiply_add(unit, unit.dtype.type(high) - start, start), dtype)
-            values[values == dtype.type(high)] = low  # rounded up to `high`, which is excluded
+            values[values == dtype.type(high)] = low  # rounding may return `high`, which is excluded
             return values
 
         return _in_chunks_quietly(draw_between, shape, dtype)
@@ -182,7 +182,7 @@ class Generator:
             return (unit < p.astype(unit.dtype, copy=False)).astype(dtype)
         if not 0 <= p <= 1:
             raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
-        below = np.uint64(math.ceil(p * 2**53))  # k * 2**-53 < p, in integers
+        below = np.uint64(math.ceil(p * 2**53))  # the number of integers k >= 0 with k * 2**-53 < p
         return _in_chunks(lambda count: self._words.take_wide(count) & _MASK_53 < below, shape, dtype)
 
     @without_warnings
@@ -261,7 +261,7 @@ class Generator:
         *,
         contiguous: bool = True,
     ) -> np.ndarray:
-        """Draw normal values (Box & Muller 1958); for a complex dtype each part gets half of the variance.
+        """Draw normal values (Box & Muller 1958); for a complex dtype, both parts have half of the variance.
 
         Arrays of means and standard deviations shift and scale standard normal values.  `contiguous=False` gives the values that
         PyTorch draws for a tensor that is not contiguous.
@@ -478,7 +478,7 @@ def _shift(values: np.ndarray, mean: float, std: float) -> np.ndarray:
         return _fused_multiply_add(values, values.dtype.type(std), values.dtype.type(mean))
     if std != 1:
         values *= std
-    values += mean  # also for 0, which turns -0 into 0
+    values += mean  # also if `mean` is 0, because adding 0 turns -0 into 0
     return values
 
 

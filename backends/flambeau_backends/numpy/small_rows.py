@@ -26,7 +26,7 @@ _EXP_LIMIT, _LOG_LIMIT = (
 
 def are_small(size: int, length: int) -> bool:
     """Whether arrays with this number of elements and row length are small enough for the fast paths."""
-    return 0 < size <= _ELEMENTS and 1 < length <= _LENGTH  # for length 1, BLAS skips the zero matrix that centres: no NaN
+    return 0 < size <= _ELEMENTS and 1 < length <= _LENGTH  # for length 1, BLAS skips the centring matrix, 0, and loses NaN
 
 
 def as_rows(array: Any, dim: int) -> Any:

@@ -25,9 +25,10 @@ __all__ = [
 ]  # fmt: skip
 
 LARGE = 2_000_000  # elements from which memory-bound work is split between threads; smaller arrays fit into a core's cache
-HEAVY = 1 << 25  # multiplications from which compute-bound work is split; less is done before a thread has started
+HEAVY = 1 << 25  # multiplications from which compute-bound work is split; less would be finished before a thread has started
 SMALL_PRODUCT = 1 << 18  # number of multiplications up to which OpenBLAS uses one thread
-_MIDDLE_PRODUCT, _LARGE_PRODUCT = 1 << 20, 1 << 23  # multiplications from which threads pay if no other work is shared; always
+# Multiplications from which products use several threads: if the program shares no other work, and in all programs.
+_MIDDLE_PRODUCT, _LARGE_PRODUCT = 1 << 20, 1 << 23
 _RECENT_PRODUCTS = 100  # number of products after shared work for which the program is assumed to share work again
 
 Number = tuple[Callable[[], int], Callable[[int], None]]  # functions that get and set the number of threads
@@ -87,7 +88,7 @@ def get_num_threads() -> int:
 def keep_products_serial() -> None:
     """Limit NumPy's matrix products to one thread from now on; for kernels that compute products with their own threads.
 
-    OpenBLAS's idle threads would spin and compete with those.
+    OpenBLAS's idle threads would spin and compete with the kernels' threads.
     """
     if not _shared_work_threads:
         _shared_work_threads.append(get_num_threads())
@@ -125,7 +126,7 @@ class _Work:
         while self.left:
             try:
                 index, part = self.left.pop()
-            except IndexError:  # another thread was faster
+            except IndexError:  # another thread has taken the last part
                 return
             try:
                 self.done.put((index, self.compute(part), None))

@@ -27,7 +27,7 @@ __all__ = [
 Sizes = Sequence[int]
 
 _CACHE = 1 << 18  # number of window elements processed at a time by one thread
-_SHARED = 1 << 20  # the same with several threads, as larger parts reduce waiting
+_SHARED = 1 << 20  # number of window elements that each of several threads processes at a time: larger parts reduce waiting
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ _WEIGHT = np.array(
     np.float32,
 )
 _RESULT = np.array([[1, 1, 1, 1, 1, 0], [0, 1, -1, 2, -2, 0], [0, 1, 1, 4, 4, 0], [0, 1, -1, 8, -8, 1]], np.float32)
-_TILE2, _WEIGHT2, _RESULT2 = (np.kron(matrix, matrix) for matrix in (_TILE, _WEIGHT, _RESULT))  # transform both dimensions
+_TILE2, _WEIGHT2, _RESULT2 = (np.kron(matrix, matrix) for matrix in (_TILE, _WEIGHT, _RESULT))  # for both dimensions of a tile
 _AT_ONCE = 64  # number of tiles processed at a time: more would leave the cache, fewer would make the matrices too small
 
 

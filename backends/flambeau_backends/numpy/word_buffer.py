@@ -32,7 +32,7 @@ def singles(words: Any) -> Any:
 
 
 def _normal_pairs(unit: Any) -> Any:
-    """Return two normal values for each uniform one but the last 8: its radius times cos and sin of the angle 8 places later."""
+    """Return two normal values per uniform value except the last 8: its radius times cos and sin of the angle 8 values later."""
     radius, directions = box_muller.radii(unit[:-8].copy()), box_muller.directions(unit[8:].copy())
     values = np.empty((len(radius), 2), np.float32)
     for part, direction in enumerate(directions):
@@ -67,7 +67,7 @@ class WordBuffer:
         self._restart()
 
     def _restart(self) -> None:
-        self._size = _LEAST  # of the next window
+        self._size = _LEAST  # number of words in the next window
         self._forget()
 
     def _forget(self) -> None:

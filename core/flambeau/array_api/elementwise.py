@@ -24,7 +24,7 @@ __all__ = [
         "square", "subtract", "tan", "trunc",
     ],
 ]  # fmt: skip
-_TORCH_NAMES = {"bitwise_invert": "bitwise_not", "conj": "conj_physical", "equal": "eq"}  # PyTorch's names where they differ
+_TORCH_NAMES = {"bitwise_invert": "bitwise_not", "conj": "conj_physical", "equal": "eq"}  # {name in the standard: in PyTorch}
 
 
 def promote_operands(x1: Any, x2: Any) -> tuple[Tensor, Tensor]:
@@ -79,7 +79,7 @@ isnan = _constant_for_integers(False, torch.isnan)
 
 
 def expm1(x: Tensor, /) -> Tensor:
-    """Compute `exp(x) - 1`, accurate near 0; for non-finite complex numbers as `exp` does, where PyTorch returns NaN."""
+    """Compute `exp(x) - 1`, accurate near 0; for non-finite complex numbers from `exp(x)`, as PyTorch returns NaN for them."""
     result = torch.expm1(x)
     if x.dtype.category < COMPLEX:
         return result
@@ -109,7 +109,7 @@ def floor_divide(x1: Tensor | float, x2: Tensor | float, /) -> Tensor:
 
 
 def round(x: Tensor, /) -> Tensor:
-    """Round to the nearest integer, ties to even; round both parts of a complex number."""
+    """Round to the nearest integer, ties to even; round the real and imaginary parts of a complex number."""
     if x.dtype.category == COMPLEX:
         return torch.complex(torch.round(x.real), torch.round(x.imag))
     return torch.round(x)

@@ -245,7 +245,7 @@ def _roots(outputs: Sequence[Any], weights: Any) -> list[tuple[Any, Tensor]]:
 
 
 def _root(output: Any, weight: Any, index: int) -> tuple[Any, Tensor]:
-    """Return the graph edge of an output and its weight, by default 1; for a nested tensor, those of its values."""
+    """Return the graph edge of an output and its weight, by default 1; for a nested tensor, the edge and weight of its values."""
     if getattr(output, "is_nested", False):
         output, weight = output._values, getattr(weight, "_values", weight)
     if isinstance(output, graph.GradientEdge):

@@ -81,7 +81,7 @@ class FunctionCtx:
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """The tensors passed to `save_for_backward`.  RuntimeError if they were freed or have been modified in place since."""
+        """The tensors passed to `save_for_backward`.  Raise RuntimeError if they were freed or modified in place."""
         if self._in_jvp:
             return self.saved_for_forward or ()
         node = self._node()
@@ -226,7 +226,7 @@ class Function(FunctionCtx):
         if isinstance(inspect.getattr_static(self, "forward"), staticmethod):
             raise RuntimeError(f"{type(self).__name__} has a static forward: call {type(self).__name__}.apply(...)")
         context = self
-        if "needs_input_grad" in self.__dict__:  # called before: the graph of that call still needs its own context
+        if "needs_input_grad" in self.__dict__:  # the graph of an earlier call still needs `self` as its context
             context = object.__new__(type(self))
             context.__dict__.update(self.__dict__)
             context.__dict__.pop("_node", None)
@@ -236,7 +236,7 @@ class Function(FunctionCtx):
 def _positional_arguments(
     cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Convert keyword arguments of `forward` to positional ones if possible; `backward` returns one gradient for each of these.
+    """Convert keyword arguments of `forward` to positional ones if possible: `backward` returns one gradient per positional one.
 
     Returns the positional and the remaining, keyword-only arguments.  If the class has a `setup_context`, defaults are added
     because `setup_context` receives them among its inputs.

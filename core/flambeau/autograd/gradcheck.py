@@ -353,7 +353,7 @@ class _Check:
         ]
 
     def gradients(self, output: Any, targets: Tensors, weight: Any) -> list[Any]:
-        """Return the gradients of the targets; raise if two backward passes give different ones."""
+        """Return the gradients of `output` with respect to `targets`; raise if two backward passes give different gradients."""
         first, second = (
             [
                 None if gradient is None else _on_cpu(gradient)
@@ -393,7 +393,7 @@ class _Check:
                     raise GradcheckError(prefix(i) + _mismatch(i, j, numerical, analytical))
 
     def check_no_dependence(self) -> None:
-        """Check that no output depends on the inputs, if none requires grad."""
+        """If no output requires grad, check by finite differences that no output depends on the inputs."""
         floating = [output for output in _as_tuple(self.func(*self.inputs)) if _is_floating(output)]
         if not floating:
             return
@@ -488,7 +488,7 @@ class _Check:
                     raise GradcheckError(f"grad is incorrect {label}")
 
     def undefined_gradients(self) -> None:
-        """Check that outputs without a gradient count as zero: all outputs, and each one separately."""
+        """Check that missing gradients of outputs count as zero: of all outputs together, and of each output separately."""
         if not self.outputs:
             return
         everything = set(range(len(self.outputs)))

@@ -80,7 +80,7 @@ class _RecordingMode(TorchFunctionMode):
         if name in ("__get__", "__set__"):
             return func(*args, **(kwargs or {}))
         library = getattr(func, "namespace", None)  # only operators of `torch.ops` have one
-        if library in ("aten", "profiler"):  # their inner operations are intercepted as well, and profiler ranges record events
+        if library in ("aten", "profiler"):  # the inner operations of aten are recorded, and profiler ranges record themselves
             with self:
                 return redispatch_function(func, types, args, kwargs)
         operation = name.strip("_") if name.startswith("__") else name
@@ -214,7 +214,7 @@ class profile:
         self.function_events.export_chrome_trace(path)
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
-        """Write call stacks with a time, in the format of flame graph tools."""
+        """Write each call stack and its time, in the format of flame graph tools."""
         self.function_events.export_stacks(path, metric)
 
     @property

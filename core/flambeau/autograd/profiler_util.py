@@ -354,7 +354,7 @@ class EventList(list[Any]):
         return {"schemaVersion": 1, "displayTimeUnit": "ms", "traceEvents": [about, *events]}
 
     def export_stacks(self, path: str, metric: str) -> None:
-        """Write call stacks with a time in microseconds, in the format of flame graph tools.
+        """Write each call stack and its time in microseconds, in the format of flame graph tools.
 
         Raises:
             ValueError: `metric` is not the name of a time.

@@ -39,7 +39,7 @@ def main(arguments: Sequence[str]) -> int:
         status = _inspect(rest) if command == "inspect" else _convert(rest)
         sys.stdout.flush()
         return status
-    except BrokenPipeError:  # the reader of a pipe, such as `head`, has ended
+    except BrokenPipeError:  # the program that reads the output, such as `head`, has ended
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (OSError, RuntimeError, TypeError, pickle.UnpicklingError) as error:

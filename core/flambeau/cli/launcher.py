@@ -247,7 +247,7 @@ _PROGRAMS = {"-c": _run_code, "-m": _run_module}
 def _set_argv(argv: list[str], path0: str) -> None:
     sys.argv[:] = argv
     if not sys.flags.safe_path:
-        sys.path[0] = path0  # in place of the entry that `-m flambeau` has set
+        sys.path[0] = path0  # replaces the entry that `-m flambeau` has set
 
 
 def _hide_launcher_in_tracebacks() -> None:

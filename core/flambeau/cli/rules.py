@@ -46,7 +46,7 @@ def _definition(name: str) -> Callable[..., Any]:
 
 
 def _family(name: str) -> str:
-    """Return the module that defines a function, without "flambeau.operations."; "aliases" for second names of operations."""
+    """Return the module that defines a function, without "flambeau.operations."; "aliases" for a second name of an operation."""
     module = _definition(name).__module__
     return "aliases" if module == "flambeau" else module.removeprefix("flambeau.").removeprefix("operations.")
 

@@ -170,7 +170,7 @@ def sources() -> str:
     written = _definitions()
     lines: dict[str, list[str]] = {}
     for name in sorted(PUBLIC):
-        plain = PUBLIC.get(name.rstrip("_"), PUBLIC[name])  # an in-place function has the definition of the other one
+        plain = PUBLIC.get(name.rstrip("_"), PUBLIC[name])  # `add_` is defined where `add` is
         place = written.get(id(inspect.unwrap(PUBLIC[name]))) or written.get(id(inspect.unwrap(plain)))
         if place is not None and not keyword.iskeyword(name):
             module, original = place

@@ -43,7 +43,7 @@ class _Provided(Distribution):
 
 
 class _Finder(DistributionFinder):
-    """Find the distributions `torch` and `torchvision` before installed ones.  Finds no modules."""
+    """A finder of the package metadata of `torch` and `torchvision`, which takes precedence over installed packages."""
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> None:

@@ -20,7 +20,7 @@ from ..engine.devices.aliases import aliased_name, resolve
 __all__ = ["name_as_torch"]
 
 _ROOTS = {"flambeau": "torch", "flambeau_nnlib": "torch", "flambeau_vision": "torchvision"}
-_OWN_PACKAGES = frozenset({  # packages that PyTorch does not have, or that have another content there
+_OWN_PACKAGES = frozenset({  # packages that PyTorch does not have, or whose contents differ in PyTorch
     "array_api", "backend", "cli", "compat", "conformance", "engine", "extension", "layouts", "operations", "protocols",
     "transforms",
 })  # fmt: skip

@@ -48,7 +48,7 @@ MODULES: dict[str, tuple[str, str]] = {
     "utils._typing_utils": ("flambeau.compat.utils._typing_utils", "torchao, torchtitan"),
 }  # fmt: skip
 
-# {second name of a module in PyTorch: the module}.
+# {second name of a module in PyTorch: the module of flambeau that implements it}.
 SECOND_NAMES: dict[str, str] = {
     "distributed._tensor": "flambeau_nnlib.distributed.tensor",
     "distributed.algorithms._checkpoint": "flambeau_nnlib.distributed.algorithms",

@@ -22,7 +22,7 @@ TOLERANCES = {
     "complex64": (2e-5, 2e-6),
     "float16": (6e-3, 4e-3),
 }
-SHAPES: Sequence[Sequence[tuple[int, ...]]] = (  # for functions of up to three tensors: 0-d, empty, broadcast
+SHAPES: Sequence[Sequence[tuple[int, ...]]] = (  # input shapes for functions of up to three tensors: 0-d, empty, broadcast
     [(), (), ()], [(0,), (0,), (0,)], [(2, 0, 3), (1, 0, 1), (3,)], [(), (3,), (2, 1)], [(4, 1, 2), (3, 1), (1, 1, 2)],
 )  # fmt: skip
 
@@ -30,9 +30,8 @@ SHAPES: Sequence[Sequence[tuple[int, ...]]] = (  # for functions of up to three 
 class Checker:
     """Runs samples on one device.  Each check method tests one property of a sample and raises AssertionError if it fails.
 
-    On the CPU, derivatives are checked in all directions; with `quick`, and on other devices, in a random one.  The formulas
-    are
-    the same there, and calls take longer.
+    On the CPU, derivatives are checked in all directions.  With `quick`, and on other devices, they are checked in one random
+    direction, because the formulas are the same on all devices, and calls take longer on other devices.
     """
 
     def __init__(self, device: Any = None, quick: bool = False) -> None:

@@ -104,7 +104,7 @@ def _run(backend: Backend, only: Sequence[str], quick: bool, declared: Exception
         family = Family(name)
         for check in checks_of(name, backend.device_type, quick):
             family.add(declared.applied(attempt(check, backend.device_type)))
-        backend.clear_caches()  # the next family uses other shapes
+        backend.clear_caches()  # the next family uses other shapes, for which compiled programs are not reused
         yield family
 
 
@@ -124,7 +124,7 @@ def attempt(check: Check, device: str) -> Result:
 
 
 def _describe_error(error: Exception) -> str:
-    """Return the type and message of an error on one line; without a message, the failing code."""
+    """Return the type and message of an error on one line; if the message is empty, the failing code replaces it."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     if not lines:
         last = traceback.extract_tb(error.__traceback__)[-1]

@@ -139,5 +139,5 @@ def run_summaries(runs: dict[str, Any]) -> Iterator[str]:
 
 
 def is_complete(families: Sequence[str]) -> bool:
-    """Whether these are all families."""
+    """Whether `families` contains the names of all families."""
     return {*families} == {*FAMILIES}

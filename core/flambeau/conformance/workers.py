@@ -19,7 +19,7 @@ from .kit import Result, attempt, checks_of
 
 __all__ = ["Done", "Options", "results_of"]
 
-Event = tuple[str, Any]  # a family's name, and a Result, a Done, or the name of a check that starts
+Event = tuple[str, Any]  # (family name, a Result, a Done, or the name of a check that starts)
 
 
 class Done(NamedTuple):
@@ -66,7 +66,7 @@ def _work(waiting: Queue[tuple[str, int]], events: Queue[Any], options: Options)
             events.put((family, Done(time.perf_counter() - begin, on_host)))
         if worker is not None:
             worker.end()
-    except BaseException as error:  # raised in the thread that reads the events
+    except BaseException as error:  # the thread that reads the events raises it
         events.put(error)
     events.put(None)
 
@@ -96,7 +96,7 @@ def _next(waiting: Queue[tuple[str, int]]) -> tuple[str, int] | None:
 
 
 class _WorkerLost(NamedTuple):
-    """A check without a result, and its position in its family; without a name, the position to start at."""
+    """The check during which a process ended, and its position in the family; if `name` is empty, the position to start at."""
 
     position: int
     name: str = ""
@@ -184,5 +184,5 @@ def serve(backend: str, quick: bool) -> None:
                 print(json.dumps(["begin", check.name]), file=out)
                 result = attempt(check, device)
                 print(json.dumps(["result", [result.name, result.outcome, result.reason, result.trace]]), file=out)
-        checked.clear_caches()  # the next family uses other shapes
+        checked.clear_caches()  # the next family uses other shapes, for which compiled programs are not reused
         print(json.dumps(["done", sorted(COMPUTED_ON_HOST.get(backend, ()))]), file=out)

@@ -41,7 +41,7 @@ class Stream:
 
 
 class Event:
-    """A marker in a stream, which has always been reached."""
+    """A marker in a stream, which has always been reached, because operations on the CPU are synchronous."""
 
     def query(self) -> bool:
         return True
@@ -50,7 +50,7 @@ class Event:
         """Record the event at the end of a stream's queue."""
 
     def synchronize(self) -> None:
-        """Wait until it has been reached."""
+        """Do nothing, because the event has always been reached."""
 
     def wait(self, stream: Any = None) -> None:
         """Make a stream wait for the event; returns at once."""

@@ -32,7 +32,7 @@ _MULTI_DEVICE_FUNCTIONS = frozenset({
     "__get__", "__getitem__", "__set__", "__setitem__", "backward", "copy_", "grad", "index_put", "index_put_", "set_", "to",
     "type_as",
 })  # fmt: skip
-_MAX_CONSTANT_NUMEL = 16  # the most elements of a constant: a tensor whose values follow from numbers in the program
+_MAX_CONSTANT_NUMEL = 16  # maximum number of elements of a constant: a tensor whose values follow from numbers in the program
 _CONSTANT_FACTORIES = frozenset({"tensor", "as_tensor", "scalar_tensor"})
 _SCALAR_CONVERSIONS = frozenset({"item", "tolist", "__bool__", "__float__", "__int__", "__complex__", "__index__"})
 

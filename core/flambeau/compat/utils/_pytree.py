@@ -60,5 +60,5 @@ def _is_leaf(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> bool:
 
 
 def _broadcast_to_and_flatten(tree: Any, treespec: Spec, is_leaf: Callable[[Any], bool] | None = None) -> list[Any] | None:
-    """Repeat the leaves of `tree`, a prefix of the structure `treespec`, once per leaf of `treespec`; None for no prefix."""
+    """Repeat the leaves of `tree`, a prefix of the structure `treespec`, once per leaf of `treespec`; None if it is no prefix."""
     return broadcast_prefix(tree, treespec)

@@ -54,7 +54,7 @@ def _multilabel_margin(np: Any, x: Any, target: Any) -> Any:
 def _of(
     name: str, call: Any, reference: Any, *inputs: Any, reductions: tuple[str, ...] = ("mean", "sum", "none"), **options: Any
 ) -> list[Sample]:
-    """Return a sample for each reduction."""
+    """Return samples of a loss, one for each value of `reduction`."""
 
     def sample(reduction: str) -> Sample:
         return Sample(

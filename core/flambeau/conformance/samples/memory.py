@@ -1,4 +1,4 @@
-"""Views by stride, and what is known of memory."""
+"""Views by stride, and queries about the memory of tensors."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from .sample import FLOATS, NUMBERS, Bad, Sample, distinct, fixed, index, mask, 
 __all__ = ["BAD", "SAMPLES"]
 
 _ROWS = fixed([2, 0], "int64")
-_PLACES = fixed([[2, 0, 1, 0], [0, 1, 2, 1]], "int64")  # distinct within each column
+_PLACES = fixed([[2, 0, 1, 0], [0, 1, 2, 1]], "int64")  # indices that are distinct within each column
 _TIES = fixed([0, 2, 0], "int64")
 _REDUCTIONS = {"sum": "add", "prod": "multiply", "amax": "maximum", "amin": "minimum"}
 

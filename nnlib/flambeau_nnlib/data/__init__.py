@@ -26,7 +26,7 @@ from .sampler import (
     WeightedRandomSampler,
 )
 
-DFIterDataPipe = IterDataPipe  # data frames need no special treatment
+DFIterDataPipe = IterDataPipe  # PyTorch's subclass for data frames; here they need no special treatment
 _utils = sys.modules[__name__]  # alias of PyTorch's module `_utils`, which contains `collate` and `worker`
 
 __all__ = [

@@ -35,7 +35,7 @@ _ALIGNMENT = 64  # bytes
 
 
 class _SharedMemory(mmap.mmap):
-    is_shared = True  # attribute that backends check on the object that owns an array's memory
+    is_shared = True  # backends read this attribute of the object that owns an array's memory
 
 
 class _Pickler(pickle.Pickler):
@@ -115,7 +115,8 @@ def _map_received_file(connection: Connection) -> memoryview:
         memory = _SharedMemory(descriptor, 0)
     finally:
         os.close(descriptor)
-    # A mapping keeps a descriptor open. Copy instead if descriptors run short, for example because all batches are kept.
+    # Each mapping keeps a file descriptor open. If half of the allowed descriptors are in use, for example because the program
+    # keeps all batches, copy the batch and close the mapping.
     if descriptor > resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2:
         with memory:
             return memoryview(bytearray(memory))

@@ -15,7 +15,7 @@ CollateMap = dict[type | tuple[type, ...], Callable[..., Any]]
 
 
 def map_structure(function: Callable[[Any], Any], sample: Any, parts: Any, tuple_type: Callable[[list[Any]], Any] = list) -> Any:
-    """Return a container of the type of `sample` with `function(part)` for each part in `parts`.
+    """Return a container of the same type as `sample`, whose elements are `function(part)` for each `part` in `parts`.
 
     `parts` is a mapping with the same keys if `sample` is a mapping, otherwise a sequence. Mutable containers are
     copied to preserve the attributes of subclasses. Named tuples keep their type; other tuples become a `tuple_type`.
@@ -38,7 +38,7 @@ def _rebuild(sample: Any, content: Any, plain: type, mutable: type, fill: Callab
         clone = copy.copy(sample)
         fill(clone)
         return clone
-    except TypeError:  # the type cannot be copied, filled or built from its content
+    except TypeError:  # the container's type does not support this
         return plain(content)
 
 
@@ -171,7 +171,7 @@ def _keep_list(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
     return batch
 
 
-# The order matters: numpy.float64 is also a float, and numpy.str_ also a str.
+# The first type that matches is used, so the order matters: numpy.float64 is also a float, and numpy.str_ also a str.
 default_collate_fn_map: CollateMap = {
     torch.Tensor: _collate_tensors,
     str: _keep_list,

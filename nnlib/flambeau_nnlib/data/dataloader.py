@@ -80,9 +80,9 @@ class DataLoader(Generic[T_co]):
         tensor([4])
     """
 
-    __initialized = False  # PyTorch's name: subclasses set it to False to change read-only attributes
+    __initialized = False  # subclasses set PyTorch's attribute to False to change read-only attributes
     _iterator: WorkerIterator | None = None
-    _reported_length: int | None = None  # the last value of len() for an iterable dataset
+    _reported_length: int | None = None  # the last result of len(loader), if the dataset is iterable
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class DataLoader(Generic[T_co]):
         in_order: bool = True,
     ) -> None:
         _check_worker_options(num_workers, timeout, prefetch_factor, persistent_workers)
-        if isinstance(dataset, IterDataPipe) and shuffle is not None:  # a Shuffler in the pipeline shuffles, not a sampler
+        if isinstance(dataset, IterDataPipe) and shuffle is not None:  # data pipes are shuffled by a Shuffler, not by a sampler
             dataset, shuffle = apply_shuffle_settings(dataset, shuffle), None
         if isinstance(dataset, IterableDataset):
             _check_iterable_options(shuffle, sampler, batch_sampler)

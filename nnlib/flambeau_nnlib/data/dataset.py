@@ -43,7 +43,7 @@ class Dataset(Generic[T_co]):
         8
     """
 
-    # No default `__len__`: `list(dataset)` would call it and fail on the error it raises.
+    # There is no `__len__` that raises an error: `list(dataset)` would call it and fail.
 
     def __getitem__(self, index: Any) -> T_co:
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")

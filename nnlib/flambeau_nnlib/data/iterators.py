@@ -126,9 +126,9 @@ class WorkerIterator(LoaderIterator):
         self._begin(loader)
 
     def _begin(self, loader: DataLoader[Any]) -> None:
-        # For the first epoch this calls `iter` on the sampler again, as PyTorch does: the sampler may then draw random numbers.
+        # In the first epoch, this is the second call of `iter` on the sampler, as in PyTorch: both calls may draw random numbers.
         self._start(loader)
-        self._pending: collections.deque[int] = collections.deque()  # the worker of each task without a result yet, oldest first
+        self._pending: collections.deque[int] = collections.deque()  # the worker of each unfinished task, oldest first
         self._active = set(range(self._num_workers))
         self._turns = itertools.cycle(range(self._num_workers))
         for _ in range(self._prefetch):
@@ -150,12 +150,15 @@ class WorkerIterator(LoaderIterator):
         return min(self._active, key=self._pending.count)
 
     def _receive(self) -> Any:
-        """Return the oldest pending batch, or any pending batch if `in_order` is False. `Exhausted` if the worker has no more."""
+        """Return the oldest pending batch, or any pending batch if `in_order` is False.
+
+        The result is an `Exhausted` object if the worker has no more data.
+        """
         candidates = [self._pending[0]] if self._in_order else set(self._pending)
         worker, result = self._pool.get(candidates, self._timeout)
         self._pending.remove(worker)
         if isinstance(result, Exhausted):
-            # The worker skips its remaining tasks.
+            # An exhausted worker sends no results for its remaining tasks, so they are no longer pending.
             self._active.discard(worker)
             self._pending = collections.deque(pending for pending in self._pending if pending != worker)
             if not self._persistent:

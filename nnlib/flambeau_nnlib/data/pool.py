@@ -33,18 +33,18 @@ class WorkerPool:
         self.processes: list[Any] = []
         self.tasks: list[Any] = []
         self.results: list[Connection] = []
-        self._stop = context.RawValue("b", 0)  # without a lock, which a killed worker could hold
+        self._stop = context.RawValue("b", 0)  # has no lock, because a killed worker would never release it
         self._finalizer = weakref.finalize(self, _shut_down, os.getpid(), self.processes, self.tasks, self.results, self._stop)
         for job in jobs:
             self._start(context, job)
 
     def _start(self, context: Any, job: Job) -> None:
         tasks = context.Queue()
-        tasks.cancel_join_thread()  # otherwise a dead worker's full queue would keep the main process from exiting
+        tasks.cancel_join_thread()  # exit without waiting until a worker, which may be dead, has read its queue
         parent_end, worker_end = context.Pipe()
         multiprocessing.util.register_after_fork(
             parent_end, Connection.close
-        )  # close the parent's end in workers, so that their pipe closes when this process dies
+        )  # in forked workers, close the copy of the parent's end, so that the pipe closes when this process dies
         process = context.Process(target=run_worker, args=(job, tasks, worker_end, self._stop), daemon=True)
         try:
             process.start()
@@ -58,7 +58,7 @@ class WorkerPool:
             )
             raise
         finally:
-            worker_end.close()  # the worker then has the only open copy, so its death closes the pipe
+            worker_end.close()  # now only the worker has `worker_end` open, so its death closes the pipe
         self.processes.append(process)
         self.tasks.append(tasks)
         self.results.append(parent_end)
@@ -109,7 +109,7 @@ def _cause(process: Any) -> RuntimeError:
 
 def _shut_down(owner: int, processes: list[Any], tasks: list[Any], results: list[Connection], stop: Any) -> None:
     if os.getpid() != owner:
-        return  # a fork of the process that owns the workers must not stop them
+        return  # a forked copy of the process that owns the workers must not stop them
     stop.value = 1
     for queue in tasks:
         queue.put(None)

@@ -226,7 +226,7 @@ class BatchSampler(Sampler[list[int]]):
 
 
 class EndlessSampler(Sampler[None]):
-    """Yield None forever, as the indices of an iterable dataset."""
+    """Yield None forever: the sampler of iterable datasets, whose samples have no indices."""
 
     def __iter__(self) -> Iterator[None]:
         return itertools.repeat(None)

@@ -90,17 +90,17 @@ class Failure:
         """Raise an exception of the original type. Its message contains the original traceback."""
         if self.kind is KeyError:
             raise KeyError(_Verbatim(self.message))
-        if getattr(self.kind, "message", None):  # the constructor takes the message as a keyword argument
+        if getattr(self.kind, "message", None):  # the exception class requires `message` as a keyword argument
             raise self.kind(message=self.message)  # type: ignore[call-arg]
         try:
             error = self.kind(self.message)
-        except Exception:  # the constructor requires other arguments
+        except Exception:  # the exception class cannot be created from a message alone
             raise RuntimeError(self.message) from None
         raise error
 
 
 class _Verbatim(str):
-    """A message for KeyError, which shows the repr of its argument: the repr of a plain str would escape the line breaks."""
+    """A message for KeyError, whose repr is the plain text. KeyError prints the repr, which in a str escapes line breaks."""
 
     def __repr__(self) -> str:
         return str(self)

@@ -42,7 +42,7 @@ _private = private_names(__name__)
 
 
 def __getattr__(name: str) -> Any:
-    if name in _OF_DATA_PARALLEL:  # imported late: it imports torch.nn
+    if name in _OF_DATA_PARALLEL:  # imported on first access, because it imports torch.nn
         from ..nn.parallel import reducer
 
         return getattr(reducer, _OF_DATA_PARALLEL[name])

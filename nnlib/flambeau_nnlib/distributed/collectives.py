@@ -94,7 +94,7 @@ def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, a
 
 
 def all_reduce_coalesced(tensors: Many, op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
-    """`all_reduce` of several tensors."""
+    """Apply `all_reduce` to each of several tensors."""
 
     def collective(process_group: ProcessGroup, communicator: Communicator) -> list[Tensor]:
         for tensor in tensors:
@@ -296,5 +296,5 @@ def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None, t
 
 
 def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
-    """`barrier` with an error that names a rank that did not call it in time."""
+    """Call `barrier`. After the timeout, the error names a rank that has not called it."""
     barrier(group, timeout=timeout)

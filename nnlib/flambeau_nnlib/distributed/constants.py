@@ -8,4 +8,4 @@ from .store import default_timeout as default_pg_timeout
 
 __all__ = ["default_pg_nccl_timeout", "default_pg_timeout"]
 
-default_pg_nccl_timeout: timedelta | None = None  # None, as in a PyTorch built without NCCL
+default_pg_nccl_timeout: timedelta | None = None  # None, as in PyTorch when it is built without NCCL

@@ -33,13 +33,13 @@ class DeviceMesh:
         mesh: array of ranks, of any number of dimensions.
         mesh_dim_names: names of the dimensions.
 
-    Within `with mesh:`, functions that take a mesh take this one by default.
+    Within `with mesh:`, this mesh is the default of functions that take one.
     """
 
-    _root: DeviceMesh | None = None  # the mesh that this one is a slice of
+    _root: DeviceMesh | None = None  # if this mesh was made by `mesh[names]`: the original mesh
 
     def __init__(self, device_type: str, mesh: Any = None, *, mesh_dim_names: Sequence[str] | None = None) -> None:
-        self.mesh: Tensor = torch.as_tensor(mesh, dtype=torch.int64, device="cpu")  # not the default device
+        self.mesh: Tensor = torch.as_tensor(mesh, dtype=torch.int64, device="cpu")  # even if the default device is another
         self._set_names(device_type, mesh_dim_names)
         self._groups = [self._create_groups(dim) for dim in range(self.mesh.ndim)]
 
@@ -156,7 +156,7 @@ class DeviceMesh:
         return tuple(positions[0].tolist()) if len(positions) else None
 
     def get_coordinate(self) -> list[int] | None:
-        """Return this process's coordinates in the mesh; None if it is not in it."""
+        """Return this process's coordinates in the mesh; None if the mesh does not contain this process."""
         return None if self._place is None else list(self._place)
 
     def _is_current_rank_part_of_mesh(self) -> bool:

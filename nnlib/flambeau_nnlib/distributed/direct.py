@@ -34,7 +34,7 @@ class Direct:
     def __init__(self, processes: Sequence[int], rank: int, synchronize: Callable[..., list[int]]) -> None:
         self._processes, self._rank, self._synchronize = processes, rank, synchronize
         size = len(processes)
-        self._others = [(rank + step) % size for step in range(1, size)]  # in cyclic order, to spread the reads
+        self._others = [(rank + step) % size for step in range(1, size)]  # cyclic order spreads the reads over ranks
         self._room = torch.empty(0, dtype=torch.uint8)
 
     def broadcast(self, tensor: Tensor, root: int, call: bytes) -> None:

@@ -35,8 +35,8 @@ FOR_DEBUGGING = (
 _STANCES = ("default", "force_eager", "eager_on_recompile", "fail_on_recompile", "eager_then_compile", "aot_eager_then_compile")
 _default_backend: str | Callable[..., Any] = "inductor"
 _stance = "default"
-_generation = 0  # incremented by each `reset`
-_compiling = 0  # the number of functions being captured or verified
+_generation = 0  # the number of `reset` calls
+_compiling = 0  # the number of functions that are currently captured or verified
 
 
 # --- internal ---
@@ -134,7 +134,8 @@ def assume_constant_result(fn: Callable[..., Any]) -> Callable[..., Any]:
 def substitute_in_graph(
     original_fn: Callable[..., Any], *, can_constant_fold_through: bool = False, skip_signature_check: bool = False
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator that returns the function unchanged. Substitution is not needed, because graphs record kernels only.
+    """Return a decorator that returns the function unchanged. The original function needs no substitute, because
+    graphs record the kernels that it runs.
 
     Args:
         original_fn: the function to substitute.
@@ -246,7 +247,7 @@ class set_stance:
 
     def __call__(self, fn: Callable[..., Any]) -> Callable[..., Any]:
         global _stance
-        _stance = self._previous  # a decorator applies the stance only during calls of the function
+        _stance = self._previous  # used as a decorator: `stance` applies only during calls of `fn`
         stance = self.stance
 
         @functools.wraps(fn)

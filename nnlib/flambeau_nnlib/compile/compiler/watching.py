@@ -32,7 +32,7 @@ class Watch:
 
     def __enter__(self) -> Watch:
         self._previous, self._collects = sys.getprofile(), gc.isenabled()
-        gc.disable()  # functions in `gc.callbacks` must not be recorded
+        gc.disable()  # a collection would run `gc.callbacks`, and these calls would be recorded
         sys.setprofile(self._profile)
         return self
 
@@ -63,7 +63,7 @@ class Watch:
 
 
 def _functions_of_queues() -> set[CodeType]:
-    """Return the code of functions that select streams, record events, or wait for them."""
+    """Return the code objects of CUDA functions that select streams, record events, or wait for streams or events."""
     cuda = sys.modules.get("flambeau.cuda")
     if cuda is None:
         return set()

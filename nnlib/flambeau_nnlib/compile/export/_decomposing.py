@@ -90,7 +90,7 @@ def _remove_unused(graph: Graph) -> None:
 
 
 def _trace_decomposition(graph: Graph, node: Node, copies: dict[Node, Any], function: Any) -> Any:
-    """Add the operators that a decomposition calls to the graph. The function is traced on tensors of zeros."""
+    """Trace a decomposition on tensors of zeros, and add the operators that it calls to the graph."""
     recording = Recording(graph, nn.Module(), SizeGuards({}), None)
 
     def stand_in(used: Node) -> Any:

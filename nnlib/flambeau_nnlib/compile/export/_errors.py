@@ -10,4 +10,4 @@ class UserError(RuntimeError):
 
 
 class GuardOnDataDependentSymNode(RuntimeError):
-    """The program branches on, or needs the value of, data that is unknown until the exported program is called."""
+    """The program branches on tensor data or needs its value, which is unknown until the exported program is called."""

@@ -125,7 +125,7 @@ def draft_export(
 
 
 def _without(dynamic: dict[int, dict[int, Any]], symbol: Symbol) -> dict[int, dict[int, Any]]:
-    """Return the dynamic sizes without those of one symbol."""
+    """Return `dynamic` without the sizes that `symbol` represents."""
     return {key: {dim: size for dim, size in sizes.items() if (key, dim) not in symbol.keys} for key, sizes in dynamic.items()}
 
 
@@ -171,7 +171,7 @@ class _Exporter:
 
     @staticmethod
     def _other_size(root: Any, hint: int, number: int) -> int:
-        """Return a size for the probe run, in the range of `root`. Each symbol gets a different multiple of its hint."""
+        """Return a probe size in the range of `root`. Symbols with the same `hint` get different sizes, if possible."""
         limits = (root.min, root.max) if isinstance(root, Dim) else (0, None)
         for other in (
             *(hint * factor for factor in range(2 + number, 6 + number)),
@@ -322,7 +322,7 @@ def argument_of(value: Any, node: Any) -> Any:
 
 
 def run_program(recording: Recording, mod: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run the module. `user_frames` starts below this function's stack frame."""
+    """Run the module. `user_frames` returns only stack frames called from this function."""
     with recording:
         return mod(*args, **kwargs)
 
@@ -382,7 +382,7 @@ def _tensors_of(module: nn.Module) -> dict[str, Tensor]:
 
 
 def _names_of_inputs(mod: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
-    """Return a name for each input leaf: the name of its parameter, joined with its path in nested containers."""
+    """Return a name for each input leaf: its parameter, followed by its keys or indices in containers, such as `x_0_key`."""
     names: list[str] = []
     for name, value in arguments_by_name(mod, args, kwargs).items():
         for path, _ in pytree.tree_leaves_with_path(value):

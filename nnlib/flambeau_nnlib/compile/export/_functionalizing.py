@@ -104,7 +104,7 @@ class _Rewriter:
         return map_arg(argument, self._read)
 
     def _copy(self, node: Node, first: Any = None) -> Node:
-        """Copy a node to the new graph, with `first` as its first argument if given."""
+        """Copy a node to the new graph. If `first` is given, it replaces the first argument."""
         args = self.map_nodes(node.args) if first is None else (first, *self.map_nodes(node.args[1:]))
         copied = self.graph.create_node(node.op, node.target, args, self.map_nodes(node.kwargs), node.name, node.type)
         copied.meta.update(node.meta)
@@ -157,7 +157,7 @@ class _Rewriter:
         value.node, value.version = new, value.base.version
 
     def _scatter_part(self, step: Node, whole: Node, part: Node) -> Node:
-        """Return `whole` with the part that the view operator `step` selects replaced by `part`."""
+        """Replace, in `whole`, the elements that the view operator `step` selects by `part`, and return the result."""
         name, like = operator_name(step), step.args[0]
         assert isinstance(like, Node)
         if name in ("alias", "detach"):
@@ -180,7 +180,7 @@ class _Rewriter:
         )
 
     def _scatter_chunk(self, pieces: Node, place: Any, whole: Node, part: Node) -> Node:
-        """Return the input of `split`, `chunk` or `unbind` with one of the resulting chunks replaced by `part`."""
+        """Replace chunk `place` of the input of `split`, `chunk` or `unbind` by `part`, and return the new input."""
         source: Any = whole.args[0]  # `whole` is the `split`, `chunk` or `unbind` node
         dim = pieces.args[2] if len(pieces.args) > 2 else 0
         if operator_name(pieces) == "unbind":

@@ -49,7 +49,7 @@ PROPERTIES = {"T": "numpy_T", "mT": "mT", "H": "adjoint", "mH": "adjoint", "real
 
 
 def public_path(func: Any) -> str:
-    """Return the path of a function below `torch`, such as `nn.functional.relu` or `Tensor.add_`; elsewhere its plain name."""
+    """Return the path of a function in `torch`, such as `nn.functional.relu` or `Tensor.add_`; for others, the plain name."""
     return _public_path(func.__wrapped__ if type(func).__name__ == "ForOuterModes" else func)
 
 
@@ -59,7 +59,7 @@ def _public_path(func: Any) -> str:
     if path is not None:
         return path.removeprefix("torch.").removesuffix(".__get__")
     owner = getattr(func, "__self__", None)
-    if isinstance(owner, property):  # `func` sets a property, such as `Tensor.grad`
+    if isinstance(owner, property):  # `func` is the setter of a property, such as `Tensor.grad`
         attribute = next((name for name, value in vars(Tensor).items() if getattr(value, "original", value) is owner), "?")
         return f"Tensor.{attribute}.{func.__name__}"
     if public_module(getattr(func, "__module__", None) or "").startswith("torchvision."):
@@ -241,7 +241,7 @@ def _tensordot(space: str, a: Tensor, b: Tensor, dims: Any = 2, **kwargs: Any) -
     return aten("tensordot", [a, b, *listed])
 
 
-# Internal functions of layers. Their signatures differ from those of the operators.
+# Internal functions that layers call instead of operators; the order of their parameters differs from the operators.
 _INTERNAL: dict[str, Callable[..., Call]] = {
     "linear": lambda bias, input, weight: aten("linear", [input, weight, bias]),
     "attention": lambda query, key, value, scale: aten("scaled_dot_product_attention", [query, key, value], {"scale": scale}),

@@ -253,7 +253,7 @@ _SETTINGS = {"dtype": torch.dtype, "device": torch.device, "layout": torch.layou
 
 
 def _to_json(value: Any) -> Any:
-    """Convert an argument to JSON. A value that JSON lacks becomes a dictionary with its type as the only key."""
+    """Convert an argument to JSON. A value of a type that JSON lacks becomes `{type: content}`, such as `{"tuple": [1, 2]}`."""
     if isinstance(value, Node):
         return {"node": value.name}
     if isinstance(value, (list, tuple)):
@@ -299,7 +299,7 @@ def _from_json(value: Any, nodes: dict[str, Node]) -> Any:
 
 
 class _NoRecorder:
-    """Size recorder of loaded programs: it records nothing, because the graph is complete."""
+    """Recorder for the symbolic sizes of loaded programs. It records nothing, because their graphs are complete."""
 
     def computed(self, function: Any, args: Any, value: Any) -> Any:
         return value

@@ -50,11 +50,11 @@ class Symbol:
         self.name, self.dim, self.hint, self.probe = name, dim, hint, probe
         self.range = Constraint(dim.min, dim.max) if isinstance(dim, Dim) else Constraint()
         self.places: list[tuple[str, int]] = []  # the names of inputs, and the dimensions, that have this size
-        self.keys: set[tuple[int, int]] = set()  # the same places, with the `id` of the input instead of its name
+        self.keys: set[tuple[int, int]] = set()  # `places`, but with the `id` of each input instead of its name
 
     @property
     def label(self) -> str:
-        """The name that error messages use: that of the user's `Dim`, or the inputs and dimensions with this size."""
+        """The name in error messages: the name of the user's `Dim`, or the inputs and dimensions with this size."""
         return (
             self.dim.__name__ if isinstance(self.dim, Dim) else " and ".join(f"{name}.size()[{dim}]" for name, dim in self.places)
         )
@@ -111,7 +111,7 @@ class SizeGuards:
         return SizeExpression(_text({symbol.name: factor, "": offset}), {symbol.name: factor, "": offset})
 
     def match_probe(self, size: int, other: int, text: str) -> SizeExpression:
-        """Return the multiple of a symbol that is `size` in the examples and `other` in the probe, or the expression `text`."""
+        """Return a multiple of a symbol whose value is `size` in the examples and `other` in the probe; if none, `text`."""
         for symbol in self.symbols.values():
             if size % symbol.hint == 0 and other == size // symbol.hint * symbol.probe if symbol.hint else False:
                 return self.form(symbol, size // symbol.hint)
@@ -169,7 +169,7 @@ class SizeGuards:
             )
 
     def _compare(self, symbol: Symbol, function: Any, factor: int, constant: int, answer: bool, where: str) -> bool:
-        """Decide the comparison of `factor * symbol + constant` with 0."""
+        """Decide `function(factor * symbol + constant, 0)`; return False if each call has to check it."""
         assumed = symbol.range.narrowed(lower=2 if symbol.hint >= 2 else 0)
         if function in (operator.eq, operator.ne):
             if constant % factor or -constant // factor not in assumed:

@@ -95,7 +95,7 @@ class Recording(TorchFunctionMode):
         self.kept_alive: list[Any] = []  # keeps tensors alive, so that no `id` is reused
         self.constants: dict[str, Tensor] = {} if outer is None else outer.constants
         self.constant_nodes: dict[str, Node] = {}
-        self.literals: set[int] = set()  # `id`s of tensors made from Python numbers, whose values may be read
+        self.literals: set[int] = set()  # `id`s of tensors made from Python numbers; the program may read their values
         self.size_nodes: dict[tuple[Node, int], Node] = {}
         self.module_stack: list[tuple[str, type]] = [] if outer is None else outer.module_stack
         self.paths = {id(submodule): path for path, submodule in module.named_modules(remove_duplicate=False)}
@@ -104,7 +104,7 @@ class Recording(TorchFunctionMode):
         self.submodules: dict[str, nn.Module] = {}
         self.lifted_numbers: list[tuple[Any, Node]] = []
         self.follows_grad_mode = torch.is_grad_enabled()
-        self.without_grad: dict[int, Tensor] = {}  # results computed under `no_grad` from tensors that require gradients
+        self.without_grad: dict[int, Tensor] = {}  # by `id`: results computed under `no_grad` from tensors that require gradients
 
     # --- nodes of tensors ---
 
@@ -139,7 +139,7 @@ class Recording(TorchFunctionMode):
         return value
 
     def _external_node(self, tensor: Tensor) -> Node:
-        """Return a node for a tensor that the run did not compute: a lifted value, an attribute of a module, or a constant."""
+        """Return a node for a tensor that the run did not compute: an outer graph's value, a module attribute or a constant."""
         if self.outer is not None:
             self.outer.node_of(tensor)
             return self._lift(tensor)
@@ -161,7 +161,7 @@ class Recording(TorchFunctionMode):
         return node
 
     def _placeholder(self, name: str, following: Node | None) -> Node:
-        """Add a placeholder before a node, or at the end."""
+        """Add a placeholder before the node `following`; if that is None, at the end of the graph."""
         if following is None:
             return self.graph.placeholder(name)
         with self.graph.inserting_before(following):
@@ -355,12 +355,12 @@ class Recording(TorchFunctionMode):
         return result
 
     def _note_without_grad(self, results: list[Tensor], used: list[Tensor]) -> None:
-        """Record results computed under `no_grad`, which graphs cannot express: a later use with gradients adds a `detach`."""
+        """Record results computed under `no_grad`. Graphs have no `no_grad`, so a later use with gradients adds a `detach`."""
         if any(leaf.requires_grad or id(leaf) in self.without_grad for leaf in used):
             self.without_grad.update({id(leaf): leaf for leaf in results if not leaf.requires_grad and leaf.is_floating_point()})
 
     def _shapes_of_probe(self, leaves: list[Tensor]) -> list[tuple[int, ...] | None]:
-        """Return the shapes of the same results in the probe run; None for each if they are unknown."""
+        """Return the shapes that the results of this step had in the probe run; without a probe run, None for each result."""
         if self.probe is None:
             return [None] * len(leaves)
         place = len(self.steps) - 1
@@ -540,7 +540,7 @@ _WRITTEN_ATTRIBUTES = frozenset({"Tensor.requires_grad.__set__", "Tensor.grad.__
 
 
 def _may_be_query(name: str) -> bool:
-    """Whether a function may read tensor metadata without leaving a trace: it is a query, or an unknown operator."""
+    """Whether calls of a function may read tensor metadata without being recorded: it is a query, or an unknown operator."""
     short = name.rpartition(".")[2]
     facts = facts_of(short)
     return not short.endswith("_") and (facts is None or facts.kind is Kind.QUERY) and not name.startswith("torchvision.")
@@ -552,7 +552,7 @@ def concrete_int(size: Any) -> int:
 
 
 def _is_of_python(name: str, func: Callable[..., Any]) -> bool:
-    """Whether a function is implemented in Python by a library and thus corresponds to no operator."""
+    """Whether a function is a Python function of `torch.nn` or `torch.optim`, without a corresponding operator."""
     if "." in name:
         return False
     module = public_module(getattr(func, "__module__", None) or "")
@@ -681,7 +681,7 @@ def concrete_bool(pred: Any) -> bool:
 
 
 def copy_expression(form: SizeExpression) -> SizeExpression:
-    """Copy an expression, for the size of another tensor."""
+    """Copy the expression of a size, so that the size of another tensor can use it."""
     return SizeExpression(form.text, form.linear, form.is_data_dependent)
 
 

@@ -291,7 +291,7 @@ def _is_in_place(node: Node) -> bool:
 
 
 class ModuleCodeGen(PyTreeCodeGen):
-    """Code generation for a `forward` with the argument names and nesting of the original module."""
+    """Generates a `forward` whose arguments have the names and nested containers of the original module."""
 
     def gen_fn_def(self, free_vars: list[str], maybe_return_annotation: str, *, expanded_def: bool = False) -> str:
         args, kwargs = (spec.num_children for spec in self.pytree_info.in_spec.children_specs)
@@ -381,7 +381,7 @@ def _unlift(program: ExportedProgram, check_guards: bool) -> GraphModule:
         if output.kind is OutputKind.USER_OUTPUT:
             outputs.append(copies[value] if isinstance(value, Node) else value)
         else:
-            assert output.target is not None  # an output that mutates a tensor has the tensor's name as target
+            assert output.target is not None  # the output is the new value of the tensor named `target`
             graph.call_function(torch.ops.aten.copy_.default, (by_target[output.target], copies[value]))
     graph.output(tuple(outputs))
     graph._codegen = ModuleCodeGen(PyTreeInfo(parameters_of_call(call), call.in_spec, call.out_spec))
@@ -413,7 +413,7 @@ def set_at_path(module: nn.Module, path: str, tensor: Tensor, is_buffer: bool) -
 
 
 def parameters_of_call(call: ModuleCallSignature) -> list[str]:
-    """Return the names of the arguments, one per container."""
+    """Return one name per argument of a call; a container with several tensors gets a single name."""
     args, kwargs = call.in_spec.children_specs
     names = list(call.forward_arg_names or [])
     found: list[str] = []

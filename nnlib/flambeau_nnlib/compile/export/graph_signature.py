@@ -105,7 +105,7 @@ class InputSpec:
 
 @dataclass
 class OutputSpec:
-    """The specification of a graph output: its role, its node, and the name of the tensor that it is the new value of."""
+    """The specification of a graph output: its role, its node, and the name of the parameter, buffer or input that it updates."""
 
     kind: OutputKind
     arg: Any

@@ -42,7 +42,7 @@ class FlatArgsAdapter(ABC):
 
 
 class UnflattenedModule(GraphModule):
-    """A module whose graph calls submodules like the original module."""
+    """A module with the submodules of the exported module. Its graph calls them, as the original `forward` did."""
 
     _adapter: FlatArgsAdapter | None = None
 

@@ -21,7 +21,7 @@ import flambeau
 __all__ = ["as_written", "calling_frame", "current_instruction", "is_operator"]
 
 _CORE = str(Path(flambeau.__file__).parent)
-# Parameters with two names; both have a default, but one of them is required.
+# Required parameters that have a default in flambeau, because they can be passed under two names.
 _REQUIRED = {"split": ["tensor", "split_size_or_sections"]}
 _OURS = {"split": ["split_size"]}
 _CALLS = {"CALL", "PRECALL", "CALL_KW"}

@@ -265,7 +265,7 @@ class _Writer:
     # --- statements -------------------------------------------------------------------------------------------------
 
     def statement(self, node: Node) -> str:
-        """Return the statement for a node, without its end, or an empty string for a parameter that is not renamed."""
+        """Return the statement for a node, without `; x = None` at its end. Return "" for a parameter that keeps its name."""
         annotation = "" if node.type is None else f" : {self.type(node.type)}"
         if self.options.verbose:
             annotation = self.shape_annotation(node) or annotation
@@ -299,7 +299,7 @@ class _Writer:
         descriptions = node.meta.get("desc") if self.options.expanded_def else None
         try:
             return self.codegen.generate_output(node.args[0], descs=descriptions, repr_fn=self.value)
-        except TypeError:  # an override of `generate_output` without keyword arguments
+        except TypeError:  # a subclass overrides `generate_output` without these keyword parameters
             return self.codegen.generate_output(node.args[0])
 
     def function_call(self, node: Node, assigned: str) -> str:
@@ -317,7 +317,7 @@ class _Writer:
         return f"{assigned} = {name}({self.arguments(node.args, node.kwargs)})"
 
     def release(self, node: Node, values: list[Node]) -> str:
-        """Return the end of a node's line, which deletes the values that are not used afterwards."""
+        """Return the end of a node's line: `; x = None` for each value `x` that is not used afterwards."""
         if node.op == "placeholder":
             return ""
         if node.op != "output" and not node.users:

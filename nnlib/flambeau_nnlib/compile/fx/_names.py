@@ -154,7 +154,7 @@ class Namespace:
         self._counts: dict[str, int] = {}
 
     def create_name(self, candidate: str, obj: Any) -> str:
-        """Return an unused name similar to `candidate`. For the same object, unless it is None, return the same name again."""
+        """Return an unused name similar to `candidate`. If `obj` is not None and already has a name, return that name."""
         if obj is not None and obj in self._names:
             return self._names[obj]
         candidate = re.sub("[^0-9a-zA-Z_]+", "_", candidate) or "_unnamed"

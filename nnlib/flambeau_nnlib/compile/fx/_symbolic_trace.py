@@ -282,7 +282,7 @@ class Tracer(TracerBase):
         return self._flattened(root_fn, list(code.co_varnames[:count]), spec), leaves
 
     def _flattened(self, function: Callable[..., Any], names: list[str], spec: Any) -> Callable[..., Any]:
-        """Return the function as a function of its argument leaves, and set up code generation that restores the nesting."""
+        """Return a function of the flat argument leaves that calls `function`; generated code will take nested arguments."""
         codegen = PyTreeCodeGen(PyTreeInfo(names, spec, None))
         self.graph.set_codegen(codegen)
 

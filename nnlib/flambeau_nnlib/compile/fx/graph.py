@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from .graph_module import GraphModule
 
 __all__ = ["CodeGen", "Graph", "PythonCode", "inplace_methods", "magic_methods", "reflectable_magic_methods"]
-_ = (_PyTreeCodeGen, _PyTreeInfo)  # importable under PyTorch's private names
+_ = (_PyTreeCodeGen, _PyTreeInfo)  # libraries import these from here, under PyTorch's private names
 
 
 class _NodeList:
@@ -48,7 +48,7 @@ class _NodeList:
     def __iter__(self) -> Iterator[Node]:
         node = self.graph._root
         while True:
-            node = node._prev if self.backwards else node._next  # an erased node still has its former neighbors
+            node = node._prev if self.backwards else node._next  # also works if the loop erased `node`: it keeps its links
             if node.op == "root":
                 return
             if not node._erased:
@@ -581,7 +581,7 @@ class Graph:
 
 
 class _InsertPoint(AbstractContextManager[None]):
-    """Insertion point of a graph, set on creation; as a context manager, it is reset on exit."""
+    """Sets the insertion point of a graph when created. As a context manager, restores the previous one on exit."""
 
     def __init__(self, graph: Graph, insert: Callable[[Node], None]) -> None:
         self.graph = graph

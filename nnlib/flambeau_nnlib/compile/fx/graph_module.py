@@ -139,7 +139,7 @@ def _del_attr(model: nn.Module, attr_name: str) -> None:
 
 
 class _CodeOnlyModule(nn.Module):
-    """A module with the state of another and a generated `forward`; tracing it restores the graph."""
+    """An unpickled module with the state and code of a `GraphModule`, but no graph; tracing it restores the graph."""
 
     def __init__(self, body: dict[str, Any]) -> None:
         super().__init__()
@@ -220,7 +220,7 @@ class GraphModule(nn.Module):
         targets = [node.target for node in graph.nodes if node.op in ("get_attr", "call_module")]
         if isinstance(root, nn.Module):
             self.training = getattr(root, "training", self.training)
-            if isinstance(root, _CodeOnlyModule):  # an unpickled module keeps members that its graph does not use
+            if isinstance(root, _CodeOnlyModule):  # when unpickling, also copy members that the graph does not use
                 members = (root.named_children(), root.named_buffers(), root.named_parameters())
                 targets = [name for name, _ in itertools.chain(*members)] + targets
             for target in targets:

@@ -184,8 +184,8 @@ class Interpreter:
         """Replace nodes in arguments by their values.
 
         Args:
-            n: the node that the arguments belong to.
-            n: the node that they are of.
+            args: the arguments of the node.
+            n: the node.
 
         Raises:
             RuntimeError: a node has no value yet.

@@ -87,7 +87,7 @@ def replace_pattern_with_filters(
         gm: the module whose graph is modified.
         pattern, replacement: as for `replace_pattern`.
         match_filters: functions of the match, the graph and the pattern's graph that return whether to replace the match.
-        ignore_literals: let numbers and strings in the pattern match any other.
+        ignore_literals: let numbers and strings in the pattern match any other literals.
         replacement_callback: returns the replacement for a match, instead of `replacement`.
         node_name_match: only match nodes whose name contains this string.
 

@@ -15,7 +15,7 @@ __all__ = ["associative_scan"]
 def associative_scan(
     combine_fn: Callable[[Any, Any], Any], xs: Any, dim: int, reverse: bool = False, combine_mode: str = "pointwise"
 ) -> Any:
-    """Compute the prefix scan along a dimension: the combinations of the first element, the first two, the first three, ...
+    """Compute the prefix scan along a dimension: element `i` of the result combines the elements 0 to `i` of `xs`.
 
     Args:
         combine_fn: an associative function of two values with the structure of `xs`, without the dimension `dim`.

@@ -162,7 +162,7 @@ class Archive:
 
 
 def _no_fast_path() -> bool:
-    """Return False: the fast paths are separate operators with the same results as the others."""
+    """Return False, so that archives never take PyTorch's fast paths; the operators of the slow paths have the same results."""
     return False
 
 
@@ -177,7 +177,7 @@ def _constant(node: ast.expr) -> Any:
         text = ast.unparse(node)
         if text in ("inf", "-inf", "nan"):
             return float(text)
-        return None  # a constant that is not a literal, such as a device, is not read from the class
+        return None  # other constants, such as devices, are not literals and are not read from the class
 
 
 class _LateFunction:
@@ -208,7 +208,7 @@ class _LateFunction:
 
 
 class LoadedObject(ScriptObject):
-    """An object of a class in the archive that is not a module."""
+    """An object whose class is defined in the archive and is not a module class."""
 
     original_name = ""
     _code: dict[str, str] = {}

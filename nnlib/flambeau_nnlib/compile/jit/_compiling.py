@@ -85,7 +85,7 @@ def _typed_sequence(lines: list[str], program: Program, module: nn.Module) -> li
 
 
 def _first_type(parameters: str) -> str:
-    """Return the type of the first parameter after `self`, given the rest of a definition."""
+    """Return the type of the first parameter after `self`, given the text of a definition after `def f(self: `."""
     tree = ast.parse(f"def f(self: {parameters.replace(chr(0), 'S')}\n  pass").body[0]
     assert isinstance(tree, ast.FunctionDef)
     arguments = tree.args.args
@@ -327,7 +327,7 @@ class _Compiler(Expressions):
         message = self.dynamic(call.args[0]) if isinstance(call, ast.Call) and call.args else ast.Constant("")
         raises = self.parse("ops.prim.RaiseException")
         name = ast.Constant(f"{kind.value.__module__}.{kind.value.__name__}")
-        # TorchScript drops the names of exceptions; the assertion marks the end of the branch for PyTorch's parser.
+        # PyTorch's parser does not recognize that `RaiseException` ends a branch, so an `assert False` follows it.
         return [ast.Expr(ast.Call(raises, [message, name], [])), ast.Assert(ast.Constant(False), message)]
 
     def statement_If(self, node: ast.If) -> list[ast.stmt]:

@@ -31,7 +31,8 @@ _strategy: list[tuple[str, int]] = [("STATIC", 2), ("DYNAMIC", 10)]
 
 
 Function = typing.TypeVar("Function", bound=Callable[..., Any])
-# Code objects of methods that enter scripted code, and of functions that leave it. The innermost frame decides.
+# Code objects of methods that run scripted code (`_SCRIPTED`), and of functions marked with `torch.jit.ignore` (`_IGNORED`).
+# `is_scripting` finds the innermost stack frame that runs one of them.
 _SCRIPTED: set[CodeType] = set()
 _IGNORED: set[CodeType] = set()
 

@@ -339,10 +339,13 @@ class ScriptObject:
 
 
 def attribute_of(owner: Any, name: str) -> Any:
-    """Return an attribute of an object of the archive, or `tolist` of a tensor, which archives call as a method.
+    """Return the attribute `name` of a value in the code of an archive.
+
+    Only declared attributes of modules and objects of the archive, fields of named tuples, `type` and `index` of devices, and
+    the method `tolist` of tensors are allowed.
 
     Raises:
-        RuntimeError: code of an archive cannot access this attribute.
+        RuntimeError: the attribute is not allowed.
     """
     known = isinstance(owner, ScriptObject) and owner.declares(name)
     if isinstance(owner, torch.device) and name in ("type", "index"):

@@ -431,7 +431,7 @@ class Expressions:
         return self.dynamic(node)
 
     def iterated(self, node: ast.ListComp | ast.DictComp, kind: str) -> list[Any] | ast.comprehension:
-        """Return the items of an unrolled comprehension, or the loop of one that is not unrolled."""
+        """Return the items of a comprehension that is unrolled, such as one over modules; for others, return the `for` clause."""
         generator = node.generators[0]
         if len(node.generators) > 1 or generator.ifs:
             self.refuse(node, f"{kind} comprehensions with several loops or with conditions aren't supported")
@@ -440,14 +440,15 @@ class Expressions:
             return items
         values = self.dynamic(generator.iter)
         target = generator.target
-        if not isinstance(target, ast.Name):  # TorchScript supports a single loop variable, which is indexed for the others
+        # TorchScript supports only one loop variable: `for a, b in x` becomes `for c in x`, and `a` becomes `c[0]`.
+        if not isinstance(target, ast.Name):
             self.number += 1
             target = ast.Name(f"_element_{self.number}", ast.Store())
             self.name_parts(generator.target, ast.Name(target.id, ast.Load()))
         return ast.comprehension(self.target(target), values, [], 0)
 
     def name_parts(self, target: ast.expr, whole: ast.expr) -> None:
-        """Bind the variables of a comprehension to parts of its element."""
+        """Bind each variable in the target of a comprehension to an expression that indexes the element, such as `c[0]`."""
         if isinstance(target, ast.Name):
             self.parts[target.id] = whole
         elif isinstance(target, (ast.Tuple, ast.List)):

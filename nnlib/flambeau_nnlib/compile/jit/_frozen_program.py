@@ -21,7 +21,7 @@ from ._types import ModuleDescription, NoType, literal
 
 __all__ = ["FrozenProgram"]
 
-Attribute = tuple[int, str]  # the `id` of the owner, and the name of the attribute
+Attribute = tuple[int, str]  # the `id` of the module or object, and the name of its attribute
 
 
 class _MutableAttributeFound(Exception):
@@ -297,7 +297,8 @@ class _Method(ast.NodeTransformer):
         if isinstance(node.func, ast.Name) and node.func.id == "getattr":
             return self.attribute(node)
         if isinstance(node.func, ast.Name) and node.func.id in ("annotate", "unchecked_cast", "isinstance", "uninitialized"):
-            places = (0,) if node.func.id == "isinstance" else (1,)  # only this argument is a value; the others are types
+            # The index of the argument that is a value; the other argument is a type.
+            places = (0,) if node.func.id == "isinstance" else (1,)
             node.args = [self.visit(part) if place in places else part for place, part in enumerate(node.args)]
             return node
         arguments = node.args

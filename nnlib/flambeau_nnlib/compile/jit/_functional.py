@@ -25,8 +25,9 @@ _NUMBERED: dict[str, dict[str, Any]] = {
     "padding_mode": {"'zeros'": 0, "'border'": 1, "'reflection'": 2},
     "align_corners": {"None": False, "False": False, "True": True},
 }
-_OF_PAIRS = ("aten::col2im", "aten::im2col")  # these operators accept only lists of two sizes
-# Functions whose operator has another name, or takes a list where the function also accepts separate numbers.
+_OF_PAIRS = ("aten::col2im", "aten::im2col")  # operators whose size arguments must be lists of two numbers
+# `TOP`: functions whose operator has another name. `LISTS`: functions that also accept separate numbers where their
+# operator takes a list.
 TOP = {"concat": "cat", "true_divide": "div", "absolute": "abs"}
 LISTS = frozenset({"view", "reshape", "permute", "expand", "repeat", "flip", "new_zeros", "new_ones", "new_empty", "tile",
                     "zeros", "ones", "empty", "rand", "randn"})  # fmt: skip
@@ -65,7 +66,7 @@ def functional_call(name: str, args: list[str], kwargs: dict[str, str]) -> str |
 
 
 class _Code(str):
-    """The code of an argument; other strings are literal values."""
+    """The code of an argument, as opposed to a plain `str`, which is an argument value such as a mode."""
 
     __slots__ = ()
 
@@ -225,7 +226,7 @@ def _interpolate(compiler: Expressions, node: ast.Call) -> str:
 
 
 def _sizes(compiler: Expressions, node: ast.expr | None, kind: str) -> list[str] | str:
-    """Return the code of sizes or scale factors: a list with the code of each element, the code of the whole, or `"None"`."""
+    """Return the code of sizes or scale factors: one string per element, or a single string for an entire list, or `"None"`."""
     if node is None or (known := compiler.known(node)) is None:
         return "None"
     if isinstance(node, (ast.List, ast.Tuple)):

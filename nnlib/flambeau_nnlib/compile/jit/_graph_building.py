@@ -76,7 +76,7 @@ def _declared_result(operator: str) -> str:
 
 
 class Scope:
-    """The names of a function while its code is processed.
+    """The variables of a function while its code is converted to a graph.
 
     Args:
         values: the values of names.
@@ -283,7 +283,7 @@ class _Builder:
             self.bind(target, self.value(value))
 
     def unpack(self, node: ast.expr, names: list[str | None]) -> list[Value]:
-        """Return the values that a tuple assignment unpacks. For operator calls, they are outputs of the operator's node."""
+        """Return the values that a tuple assignment unpacks. For operator calls, they are the outputs of one node."""
         operator = isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[0] in ("torch", "ops")
         whole = self.value(node)
         taken = whole.node() if operator and not whole.type().text.endswith("[]") else None
@@ -575,7 +575,7 @@ def _parts(text: str) -> list[str]:
 
 
 def _returns(statements: list[ast.stmt]) -> bool:
-    """Whether statements return on some path outside of loops."""
+    """Whether any of the statements is a `return` or an `if` that contains one. Loops are not searched."""
     return any(
         isinstance(statement, ast.Return)
         or (isinstance(statement, ast.If) and (_returns(statement.body) or _returns(statement.orelse)))
@@ -603,14 +603,15 @@ def build_graph(
     inline: bool = False,
     has_self: bool = True,
 ) -> Graph:
-    """Build the graph of a method.
+    """Build the graph of a method from its TorchScript code.
 
     Args:
         root: the module.
         method: the name of the method.
-        code, constants, describe: the code, constants and attributes that an archive of the module would contain.
-        notes: metadata of values from traces, by `(id of the module, method name)`.
-        inline: inline the methods and functions that it calls.
+        code, constants: the code files and constants that an archive of the module would contain.
+        describe: returns the class path and the attributes of a module in the archive.
+        notes: shapes and source lines of the values of traced methods, by `(id of the module, method name)`.
+        inline: inline the methods and functions that the method calls.
         has_self: whether the first input is the module; False for functions.
     """
     builder = _Builder(constants, definitions(code), describe, notes or {}, inline)

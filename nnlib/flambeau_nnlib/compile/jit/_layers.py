@@ -272,7 +272,7 @@ def _cell(name: str) -> Callable[[Any], _Method]:
 def _attention(layer: Any) -> _Method:
     """Return the `forward` of multi-head attention, which computes with shape `(L, N, E)`, as in PyTorch."""
     heads, embed = layer.num_heads, layer.embed_dim
-    further = (layer.bias_k is not None) + layer.add_zero_attn  # the number of additional keys, which masks do not cover
+    further = (layer.bias_k is not None) + layer.add_zero_attn  # the number of keys added here; masks must be widened by it
     widened = f"torch.pad({{0}}, [0, {further}])" if further else "{0}"
     if layer.in_proj_weight is not None:
         weights = [f"torch.slice(self.in_proj_weight, 0, {i * embed}, {(i + 1) * embed})" for i in range(3)]

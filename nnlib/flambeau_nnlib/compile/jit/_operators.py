@@ -53,7 +53,9 @@ def _scalar_first(values: dict[str, Any], first: str) -> dict[str, Any]:
 
 
 def _schema_operator(name: str) -> Callable[..., Any]:
-    """Return the operator of a name: for numbers, strings and lists, Python's; for tensors, the one that matches its schema."""
+    """Return a function that calls the operator `name`: on numbers, strings and lists, the Python function of this name; on
+    tensors, the overload whose schema matches the arguments.
+    """
     function: Any = as_operator(name)
     declared, of_python = schemas(name), _python_function(name)
     takes_lists = bool(declared) and declared[0].arguments[0].type.endswith("]")
@@ -61,7 +63,7 @@ def _schema_operator(name: str) -> Callable[..., Any]:
     def compute(*args: Any, **kwargs: Any) -> Any:
         if of_python is not None and args and not takes_lists and not any(isinstance(each, torch.Tensor) for each in args[:2]):
             return of_python(*args)
-        for by_position in (False, True):  # second attempt: keyword-only arguments given by position
+        for by_position in (False, True):  # if no schema matches, also accept keyword-only arguments by position
             for schema in declared:
                 values = _bind_arguments(schema, args, kwargs, by_position)
                 if values is not None:
@@ -74,7 +76,9 @@ def _schema_operator(name: str) -> Callable[..., Any]:
 def _bind_arguments(
     schema: FunctionSchema, args: tuple[Any, ...], kwargs: dict[str, Any], by_position: bool
 ) -> tuple[list[Any], dict[str, Any]] | None:
-    """Bind the arguments of a call to a schema, converting numbers to dtypes and formats; return None if they do not match."""
+    """Bind the arguments of a call to a schema, and convert numbers to dtypes and memory formats where the schema requires
+    them. Return None if the arguments do not match the schema.
+    """
     if len(args) > sum(by_position or not each.kwarg_only for each in schema.arguments):
         return None
     values = dict(zip((each.name for each in schema.arguments), args, strict=False)) | kwargs
@@ -343,7 +347,7 @@ def _string_method(name: str, path: str) -> Callable[..., Any]:
 
 
 def _is_pure(name: str, namespace: str = "aten") -> bool:
-    """Whether an operator is free of side effects. Python functions with side effects declare no facts."""
+    """Whether an operator has no side effects, so that archives may call it. Functions with side effects declare no facts."""
     plain = name.removesuffix("_")
     if not name.isidentifier():
         return False

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["attribute_path", "function_body", "input_type", "trace_metadata"]
 
-# Python operators on sizes.
+# TorchScript code for Python operators on sizes.
 _NUMBERS = {
     operator.add: "torch.add({}, {})", operator.sub: "torch.sub({}, {})", operator.mul: "torch.mul({}, {})",
     operator.floordiv: "torch.floordiv({}, {})", operator.mod: "torch.remainder({}, {})", operator.truediv: "torch.div({}, {})",
@@ -65,7 +65,7 @@ def input_type(value: Any) -> str:
 
 
 def output_type(value: Any) -> str:
-    """Return the TorchScript type of a result, in which nodes represent tensors."""
+    """Return the TorchScript type of a function's result, given the result with graph nodes in place of tensors."""
     if isinstance(value, (tuple, list, dict)):
         kinds = [output_type(item) for item in (value.values() if isinstance(value, dict) else value)]
         if isinstance(value, tuple):

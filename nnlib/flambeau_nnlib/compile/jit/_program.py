@@ -25,11 +25,11 @@ from ._types import ModuleDescription, NoType, class_path, is_named_tuple, liter
 
 __all__ = ["Program"]
 
-_CLASS = "\x00"  # placeholder for the path of the current class, which is determined last
+_CLASS = "\x00"  # placeholder in code for the path of its class, which is chosen when the code is complete
 
 
 class PlaceholderModule(nn.Module):
-    """The module in which a function is saved as `forward`. PyTorch uses the same class name."""
+    """An archive contains a module, so a saved function becomes the `forward` of this one. PyTorch uses the same class name."""
 
 
 PlaceholderModule.__module__ = "__main__"

@@ -65,7 +65,7 @@ class TraceRecording(Recording):
         return super().tensor_spec(tensor, [(dim, SizeExpression(f"size({dim})")) for dim in range(tensor.dim())])
 
     def decided(self, number: Any) -> Any:
-        """Return the value for the examples, and warn unless a layer is validating its input."""
+        """Return the value that a symbolic number has for the examples. Warn, unless a layer is validating its input."""
         kind = {torch.SymBool: "boolean", torch.SymFloat: "float"}.get(type(number), "index")
         self._warn(f"Converting a tensor to a Python {kind}")
         return number.value
@@ -147,7 +147,7 @@ def record(module: nn.Module, function: Callable[..., Any], args: tuple[Any, ...
 
 
 def _is_machinery(file: str) -> bool:
-    """Whether a file implements tensors and value checks, as opposed to using them."""
+    """Whether a file belongs to the implementation of tensors or of value checks, so that its lines are not user code."""
     return file.startswith(_CORE) or (file.startswith(_LIBRARY) and Path(file).name in _MACHINERY)
 
 

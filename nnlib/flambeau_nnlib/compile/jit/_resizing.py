@@ -6,7 +6,8 @@ __all__ = ["interpolation"]
 
 _SMOOTH = {"linear": (1, "upsample_linear1d"), "bilinear": (2, "upsample_bilinear2d"), "bicubic": (2, "upsample_bicubic2d"),
            "trilinear": (3, "upsample_trilinear3d")}  # fmt: skip
-# The other modes have a separate operator for each number of dimensions, which is only known for the actual input.
+# Code for "nearest", "nearest-exact" and "area": these have one operator per number of dimensions, and the number of
+# dimensions is unknown until the code runs.
 _HEAD = """def {name}(input: Tensor, size: Optional[List[int]], factors: Optional[List[float]]) -> Tensor:
   dims = torch.dim(input) - 2
   if size is not None:
@@ -40,7 +41,7 @@ _OPERATORS = {
 def interpolation(
     mode: str, input: str, size: list[str] | str, factors: list[str] | str, align: str, antialias: bool = False
 ) -> tuple[str, str]:
-    """Return the code of a call, and the definition of a helper function that it requires, or an empty string.
+    """Return the code of a call of `interpolate`, and the definition of its helper function, or "" if it needs none.
 
     Args:
         mode: the interpolation mode.

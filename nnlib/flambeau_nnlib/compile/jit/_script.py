@@ -330,7 +330,7 @@ def scripted(
         new: Any = cls.__new__(cls)
         memo[id(module)] = new
         new.__setstate__(module.__getstate__())
-        for members in MEMBER_KINDS:  # the copy gets its own dictionaries, even if `__getstate__` returns `__dict__`
+        for members in MEMBER_KINDS:  # `new` shares these with `module` if `__getstate__` returns `__dict__`
             nn.Module.__setattr__(new, members, dict(getattr(module, members)))
         for name, child in module._modules.items():
             if child is not None:

@@ -22,7 +22,7 @@ __all__ = [
     "type_of_value",
 ]
 
-# Prefixes of the modules that TorchScript treats as part of torch; the last one applies where flambeau is imported as
+# Prefixes of modules that TorchScript treats as part of `torch`. `"torch."` applies when flambeau is imported under the name
 # `torch`.
 OF_TORCH = ("flambeau.", "flambeau_nnlib.", "torch.")
 
@@ -52,7 +52,7 @@ Classes = Callable[[type], str]
 
 
 def reject_class(cls: type) -> str:
-    """Raise `NoType`; the default for `classes`, if user-defined classes are not supported."""
+    """Raise `NoType`. Default of the `classes` arguments below: user-defined classes have no type."""
     raise NoType(f"the class {cls.__name__}")
 
 

@@ -19,7 +19,7 @@ __all__ = [
 
 
 class _BroadcastingList:
-    """Annotation `BroadcastingList2[int]`: a single value, or a list of the given length."""
+    """For annotations such as `BroadcastingList2[int]`: a list of two integers, or an integer for both."""
 
     def __getitem__(self, types: Any) -> None:
         return None

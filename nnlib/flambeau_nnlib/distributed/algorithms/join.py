@@ -10,14 +10,14 @@ import flambeau as torch
 
 __all__ = ["Join", "JoinHook", "Joinable"]
 
-MANY = 1000  # steps without own inputs after which a process warns
+MANY = 1000  # a process warns after this number of steps in which only other processes have inputs
 
 
 class JoinHook:
     """The collectives that a process runs for a `Joinable` after its inputs are exhausted."""
 
     def main_hook(self) -> None:
-        """Run the collectives of one step. Called for each step of the processes that still have inputs."""
+        """Run the collectives of one step. A process without inputs calls this for each step of the others."""
 
     def post_hook(self, is_last_joiner: bool) -> None:
         """Called in every process once the inputs of all processes are exhausted."""
@@ -29,7 +29,7 @@ class _JoinConfig:
     def __init__(self, enable: bool, throws: bool = False, is_first: bool = False) -> None:
         self.enable, self.throws, self.is_first = enable, throws, is_first
         self.divides_by_all = True
-        self.active = 0  # number of processes that still have inputs, at the last exchange
+        self.active = 0  # the number of processes that still had inputs at the last step
 
 
 class Joinable(ABC):

@@ -39,7 +39,7 @@ __all__ = ["DefaultLoadPlanner", "DefaultSavePlanner"]
 
 
 def _chunk(tensor: Tensor) -> ChunkStorageMetadata:
-    """Return the offsets and sizes of this process's part of a tensor."""
+    """Return the offsets and sizes of the chunk of a tensor that this process holds."""
     if not isinstance(tensor, DTensor):
         return ChunkStorageMetadata(torch.Size([0] * tensor.ndim), tensor.shape)
     if any(isinstance(placement, Partial) for placement in tensor.placements):
@@ -123,7 +123,7 @@ class DefaultSavePlanner(SavePlanner):
         return kept, Metadata(entries, mappings or None)
 
     def _deduplicate(self, plans: list[SavePlan]) -> list[SavePlan]:
-        """Return the plans with each chunk in only one of them."""
+        """Remove duplicates from the plans of all processes, so that only one process writes each chunk."""
         holders: dict[MetadataIndex, list[int]] = {}
         sizes: dict[MetadataIndex, int] = {}
         for rank, plan in enumerate(plans):
@@ -151,11 +151,11 @@ class DefaultSavePlanner(SavePlanner):
         return value  # type: ignore[no-any-return]
 
     def lookup_object(self, index: MetadataIndex) -> Any:
-        """Return this process's value of an entry."""
+        """Return the value that an entry of the state has in this process."""
         return self.state_dict[index.fqn]
 
     def transform_object(self, write_item: WriteItem, object: Any) -> Any:
-        """Convert a value to what is written: the local tensor, or bytes of `torch.save`."""
+        """Convert a value to the form that is written: the local tensor, or the bytes of `torch.save`."""
         if write_item.type is WriteItemType.BYTE_IO:
             file = io.BytesIO()
             torch.save(object, file)

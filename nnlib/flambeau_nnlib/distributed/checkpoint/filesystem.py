@@ -47,7 +47,7 @@ class _StorageInfo:
 
 @dataclass
 class _StoragePrefix:
-    """Prefix of the names of a process's files."""
+    """Prefix of the names of the files that a process writes."""
 
     prefix: str
 

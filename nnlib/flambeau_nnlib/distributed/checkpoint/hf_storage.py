@@ -146,7 +146,7 @@ class QuantizedHuggingFaceStorageReader(HuggingFaceStorageReader):
         return Metadata(entries, storage_data=metadata.storage_data)
 
     def prepared(self, tensors: dict[str, Any], name: str) -> Any:
-        """Return a tensor multiplied by the scales of its blocks."""
+        """Return a tensor of a file, dequantized: each block is multiplied by its scale."""
         tensor, scales = tensors[name], tensors.get(f"{name}_scale_inv")
         if scales is None:
             return tensor

@@ -68,7 +68,7 @@ class TensorStorageMetadata:
 
 @dataclass
 class BytesStorageMetadata:
-    """Marks an entry that is not a tensor."""
+    """Metadata of an entry that is not a tensor: none is stored."""
 
 
 @dataclass

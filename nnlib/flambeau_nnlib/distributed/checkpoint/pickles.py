@@ -21,7 +21,7 @@ _CLASSES = {
                  "TensorStorageMetadata", "_MEM_FORMAT_ENCODING"),
     "filesystem": ("_StorageInfo", "_StoragePrefix"),
 }  # fmt: skip
-_pickle: Any = pickle  # the Python implementation can write names of modules that cannot be imported here
+_pickle: Any = pickle  # Python's implementation: the one in C refuses to pickle class names that cannot be imported here
 
 
 def _get_layout(name: str) -> Any:

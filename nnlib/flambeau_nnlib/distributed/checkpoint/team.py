@@ -19,7 +19,7 @@ class Team:
 
     Args:
         group: their process group; default: all processes.
-        coordinator: rank in the group of the coordinator.
+        coordinator: rank of the coordinator in the group.
         alone: whether this process works without the others.
     """
 
@@ -58,7 +58,7 @@ class Team:
         return decided[0][self.rank]
 
     def all_do(self, step: str, work: Callable[[], Any]) -> None:
-        """Run `work` in each process. CheckpointException in all processes if it failed in one."""
+        """Run `work` in each process. If it fails in one, all processes raise a CheckpointException."""
         self.agree(step, work, lambda results: [None] * len(results))
 
 

@@ -210,7 +210,7 @@ class _Writer:
             if not node.users:
                 continue
             known = node.meta.get("val")
-            if re.fullmatch(r"[\w.]+|weights\[\"[^\"]+\"\]", expression):  # reuse the name
+            if re.fullmatch(r"[\w.]+|weights\[\"[^\"]+\"\]", expression):  # only a name: no assignment needed
                 names[node] = Code(expression, known if isinstance(known, TensorSpec) else None)
                 continue
             where = _origin(node)

@@ -86,7 +86,7 @@ def make_fx(f: Callable[..., Any], tracing_mode: str = "real") -> Callable[..., 
 
 
 def _names(f: Callable[..., Any], args: Any, count: int) -> list[str]:
-    """Return names for the placeholders: the parameter names, if each parameter holds one value."""
+    """Return names for the placeholders: the names of the parameters of `f`, unless an argument contains several tensors."""
     try:
         names = list(inspect.signature(f).parameters)
     except (TypeError, ValueError):

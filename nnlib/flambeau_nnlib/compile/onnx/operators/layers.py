@@ -319,7 +319,7 @@ def grid_sampler(b: Builder, x: Value, grid: Value, mode: int, padding: int, ali
 
 # --- recurrent layers ---
 
-# The order of the gates in ONNX, as indices of PyTorch's gates.
+# ONNX stores the gates of recurrent layers in another order: index of the PyTorch gate for each ONNX gate.
 _ORDERS = {"LSTM": (0, 3, 1, 2), "GRU": (1, 0, 2), "RNN": (0,)}
 
 

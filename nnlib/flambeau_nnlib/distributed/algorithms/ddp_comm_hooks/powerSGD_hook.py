@@ -95,7 +95,7 @@ def _gains(matrix: Tensor, rank: int) -> float:
 
 
 def _average(state: PowerSGDState, bucket: Any, matrices: list[Tensor], rest: list[Tensor], whole: Tensor | None = None) -> Any:
-    """Average a bucket. `matrices` are views of it to compress; `rest` are views sent uncompressed."""
+    """Average a bucket, given views of it: `matrices` are sent compressed, and `rest` uncompressed."""
     buffer = bucket.buffer() if whole is None else whole
     group, size = state.process_group, torch.distributed.get_world_size(state.process_group)
     future: Any = torch.futures.Future()
@@ -114,7 +114,7 @@ def _average(state: PowerSGDState, bucket: Any, matrices: list[Tensor], rest: li
         torch.distributed.all_reduce(flat, group=group)
         for view, part in zip(rest, flat.split([view.numel() for view in rest]), strict=True):
             view.copy_(part)
-            if given is not None:  # uncompressed parts have no error
+            if given is not None:  # error feedback: uncompressed gradients have no approximation error
                 _same_place(given, buffer, view).copy_(part)
     for place, matrix in enumerate(matrices):
         _approximate(state, (index, place), matrix, size)
@@ -126,7 +126,7 @@ def _average(state: PowerSGDState, bucket: Any, matrices: list[Tensor], rest: li
 
 
 def _same_place(other: Tensor, whole: Tensor, view: Tensor) -> Tensor:
-    """Return the elements of `other` at the position of `view` in `whole`."""
+    """`view` is a view of `whole`. Return the elements of `other` at the same offsets."""
     start = (view.data_ptr() - whole.data_ptr()) // whole.element_size()
     return other[start : start + view.numel()]
 

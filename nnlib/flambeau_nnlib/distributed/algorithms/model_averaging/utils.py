@@ -29,6 +29,7 @@ def average_parameters(params: Iterator[Any], process_group: Any) -> None:
 
 def get_params_to_average(params: Iterable[Any]) -> list[Tensor]:
     """Return the parameters that have gradients, given parameters or an optimizer's parameter groups.
+    Raise
     NotImplementedError for other types.
     """
     found: list[Tensor] = []

@@ -40,7 +40,7 @@ class Std(IntFlag):
 
 @dataclass
 class LogsDest:
-    """Destination of one process's streams: files, or None for the launcher's streams; `tees` are also shown."""
+    """Destination of one process's streams: a file each, or None for the launcher's stream. Streams in `tees` are also shown."""
 
     stdout: Path | None
     stderr: Path | None

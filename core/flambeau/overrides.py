@@ -68,7 +68,7 @@ def _overridable_names() -> dict[Any, str]:
     for name, attribute in vars(torch.Tensor).items():
         if name in NOT_OFFERED:
             continue
-        attribute = getattr(attribute, "original", attribute)  # while a mode is active, a wrapper may replace the attribute
+        attribute = getattr(attribute, "original", attribute)  # an active mode may have replaced the function by a wrapper
         if isinstance(attribute, property):
             names.setdefault(attribute.__get__, f"torch.Tensor.{name}.__get__")
         elif isinstance(attribute, FunctionType) and (not name.startswith("_") or name.startswith("__")):
@@ -77,7 +77,7 @@ def _overridable_names() -> dict[Any, str]:
 
 
 def _is_function(value: Any) -> bool:
-    """Whether `value` is a function.  Those that PyTorch compiles are bound methods here, which do not bind to a class again."""
+    """Whether `value` is a function.  Some functions that are compiled code in PyTorch are bound methods in flambeau."""
     return isinstance(value, (FunctionType, MethodType))
 
 
@@ -92,7 +92,7 @@ def _namespaces() -> list[tuple[str, Any]]:
 
 
 def resolve_name(f: Any) -> str | None:
-    """Return the qualified name of a function that `__torch_function__` receives; None for functions that it does not receive.
+    """Return the qualified name of an overridable function, or None if `__torch_function__` never receives `f`.
 
     >>> torch.overrides.resolve_name(torch.Tensor.add_)
     'torch.Tensor.add_'
@@ -100,7 +100,7 @@ def resolve_name(f: Any) -> str | None:
     return _overridable_names().get(f)
 
 
-_NO_TENSORS = frozenset({Kind.FACTORY, Kind.RANDOM})  # kinds of functions whose arguments are sizes and numbers
+_NO_TENSORS = frozenset({Kind.FACTORY, Kind.RANDOM})  # functions of these kinds take sizes and numbers, not tensors
 _IGNORED = """
     as_strided device dtype enable_grad fill finfo iinfo inference_mode is_grad_enabled is_inference_mode_enabled layout load
     memory_format no_grad promote_types qscheme save set_grad_enabled vander vmap
@@ -158,6 +158,6 @@ def _minus_one(function: Callable[..., Any]) -> Callable[..., Any]:
     def override(*args: Any, **kwargs: Any) -> int:
         return -1
 
-    with suppress(ValueError):  # the getter of a property has no signature
+    with suppress(ValueError):  # raised for the getter of a property, which has no signature
         override.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]  # functions accept attributes
     return override

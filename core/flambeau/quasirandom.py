@@ -19,7 +19,8 @@ class SobolEngine:
     Args:
         dimension: the number of coordinates of a point, from 1 to `MAXDIM`.
         scramble: whether to scramble the sequence by a random shift and random triangular matrices over the field of two
-            elements (Matousek, 1998; Owen, 1998).  Its points are then unbiased, and as evenly distributed.
+            elements (Matousek, 1998; Owen, 1998).  The mean over scrambled points is unbiased, and they
+            are as evenly distributed as without scrambling.
         seed: the seed for scrambling; None uses the default generator.
 
     Raises:
@@ -60,9 +61,9 @@ class SobolEngine:
         self.shift = bits @ 2 ** torch.arange(self.MAXBIT)
         matrices = torch.randint(2, (self.dimension, self.MAXBIT, self.MAXBIT), generator=generator).tril()
         torch.diagonal(matrices, dim1=-2, dim2=-1).fill_(1)
-        places = torch.arange(self.MAXBIT - 1, -1, -1)  # in a row of bits the highest bit is first
+        places = torch.arange(self.MAXBIT - 1, -1, -1)  # each number is a row of bits, highest bit first
         numbers = (self.sobolstate.unsqueeze(1) >> places.unsqueeze(1)) & 1
-        scrambled = (matrices.double() @ numbers.double()).long() & 1  # float64 is exact for sums of at most 30 ones, and faster
+        scrambled = (matrices.double() @ numbers.double()).long() & 1  # float64 is faster than int64, and exact here
         self.sobolstate = (scrambled << places.unsqueeze(1)).sum(1)
 
     def _points(self, first: int, count: int) -> Tensor:
@@ -157,7 +158,7 @@ _NAMES: dict[Any, str] = {torch.half: "Half", torch.bfloat16: "BFloat16", torch.
 
 
 def _direction_numbers(dimension: int, bits: int) -> Tensor:
-    """Return the direction numbers, of shape `(dimension, bits)`."""
+    """Return SciPy's table of direction numbers, which define the Sobol sequence, of shape `(dimension, bits)`."""
     try:
         from scipy.stats import qmc
     except ImportError as error:

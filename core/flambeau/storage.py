@@ -331,7 +331,7 @@ class TypedStorage(_Memory):
     def _title(self) -> str:
         return f"torch.storage.TypedStorage(dtype={self.dtype}, device={self.device}) of size {len(self)}"
 
-    # Libraries that shard parameters call these to free and restore the memory of shards.
+    # Libraries that shard parameters call these private methods to free and restore the memory of shards.
     _size, _nbytes, _data_ptr, _resize_ = _Memory.size, _Memory.nbytes, _Memory.data_ptr, _Memory.resize_
 
 
@@ -512,7 +512,7 @@ class UntypedStorage(_Memory):
     def __deepcopy__(self, memo: dict[int, Any]) -> UntypedStorage:
         return self.clone()  # type: ignore[no-any-return]  # of the same class
 
-    _resize: ClassVar[Callable[[UntypedStorage, int], None]]  # set in `registrations.py`
+    _resize: ClassVar[Callable[[UntypedStorage, int], None]]  # the function that changes the size; set in `registrations.py`
 
     def _title(self) -> str:
         return f"torch.storage.UntypedStorage(device={self.device}) of size {len(self)}"
@@ -607,9 +607,9 @@ def is_storage(obj: Any, /) -> bool:
 
 
 def storage_layout(tensor: Tensor) -> tuple[Tensor, int, tuple[int, ...]]:
-    """Return (tensor, offset, strides) that describe its elements within its storage.
+    """Return the tensor, and the offset and strides of its elements in its storage.
 
-    If no strides can describe a view, as is possible on backends with immutable arrays, the tensor is a contiguous copy.
+    With immutable arrays, a view may have elements that no strides describe.  The returned tensor is then a contiguous copy.
     """
     if tensor._key.backend.mutable or source_of(tensor) is None:
         return tensor, tensor.storage_offset(), tensor.stride()

@@ -18,7 +18,7 @@ flambeau_version = "0.1.0"
 api_version = "2.13.0"
 
 _PATTERN = re.compile(r"v?(\d+(?:\.\d+)*)(?:[-_.]?(dev|a|b|rc)(\d*))?(?:\+([a-z0-9.]+))?")
-_FINAL = "z"  # sorts after "a", "b" and "rc": a release comes after its candidates
+_FINAL = "z"  # the stage of a final release, which sorts after "a", "b" and "rc"
 
 
 class TorchVersion(str):
@@ -67,7 +67,7 @@ def _sort_key(text: str) -> tuple[Any, ...] | None:
         return None
     numbers, stage, stage_number, local = match.groups()
     release = tuple(map(int, re.sub(r"(\.0+)+$", "", numbers).split(".")))
-    stage = {"dev": "", None: _FINAL}.get(stage, stage)  # "dev" sorts before all other stages
+    stage = {"dev": "", None: _FINAL}.get(stage, stage)  # the empty string sorts before all other stages
     return release, stage, int(stage_number or 0), local or ""
 
 

@@ -223,7 +223,7 @@ class profile:
             self.on_trace_ready(self)
 
     def start_trace(self) -> None:
-        """Begin a recording, whatever the schedule."""
+        """Begin a recording immediately, without regard to the schedule."""
         self.profiler = _profiler.profile(
             record_shapes=self.record_shapes,
             profile_memory=self.profile_memory,
@@ -233,7 +233,7 @@ class profile:
         self.profiler.__enter__()
 
     def stop_trace(self) -> None:
-        """End the recording."""
+        """End the running recording, if any, and keep its events."""
         if self.profiler is not None:
             self.profiler.__exit__()
             self._kept += self.profiler.function_events
@@ -259,7 +259,7 @@ class profile:
 
         Args:
             group_by_input_shape: whether to sum events with different shapes of arguments separately.
-            group_by_stack_n: the number of callers by which events are distinguished.
+            group_by_stack_n: if not 0, sum events separately if their innermost `group_by_stack_n` callers differ.
             group_by_overload_name: no effect.
         """
         return self.events().key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)

@@ -45,7 +45,7 @@ __all__ = [
 Reduced = tuple[Callable[..., Any], tuple[Any, ...]]
 
 # Attributes of autograd and hooks, which are not saved, as in PyTorch.
-NOT_STATE = frozenset({  # they describe a tensor's history and memory, not its value
+NOT_STATE = frozenset({  # the attributes describe autograd history and memory, not the value of a tensor
     "_accumulator", "_argument", "_became", "_depth", "_grad_dtype", "_has_hooks", "_hidden_at", "_hooks", "_inference",
     "_output_of", "_post_accumulate_hooks", "_retains_grad", "_running", "_shares", "_tangents",
 })  # fmt: skip
@@ -98,7 +98,7 @@ def _reduce_plain(source: Tensor) -> Reduced:
 
 
 def get_attributes(source: Tensor) -> Any:
-    """Return the attributes that a user has set on a tensor; for a subclass with slots, (attributes, slots)."""
+    """Return the attributes that a user has set on a tensor, or (attributes, slots) if its subclass has slots with values."""
     attributes = {name: value for name, value in vars(source).items() if name not in NOT_STATE}
     slots = {name: getattr(source, name) for name in _added_slots(type(source)) if hasattr(source, name)}
     return (attributes, slots) if slots else attributes
@@ -130,7 +130,7 @@ def tensor(
     backward_hooks: Any,
     metadata: Mapping[str, bool] | None = None,
 ) -> Tensor:
-    """Build a tensor on a typed storage, as `torch._utils._rebuild_tensor_v2`."""
+    """Build a tensor on a typed storage, like PyTorch's function `torch._utils._rebuild_tensor_v2`."""
     result = plain_tensor(storage, storage_offset, size, stride)
     return _finish(result, requires_grad, metadata)
 
@@ -145,13 +145,13 @@ def tensor_of_dtype(
     dtype: dtypes.dtype,
     metadata: Mapping[str, bool] | None = None,
 ) -> Tensor:
-    """Build a tensor of a dtype on an untyped storage, as `torch._utils._rebuild_tensor_v3`."""
+    """Build a tensor of a dtype on an untyped storage, like PyTorch's function `torch._utils._rebuild_tensor_v3`."""
     untyped = storage.untyped()
     return _finish(on_storage(untyped, dtype, storage_offset, size, stride), requires_grad, metadata)
 
 
 def tensor_without_data(dtype: dtypes.dtype, size: Sequence[int], stride: Sequence[int], requires_grad: bool) -> Tensor:
-    """Build a tensor on the device `meta`, as `torch._utils._rebuild_meta_tensor_no_storage`."""
+    """Build a tensor on the device `meta`, like PyTorch's function `torch._utils._rebuild_meta_tensor_no_storage`."""
     return empty_strided(size, stride, dtype=dtype, device="meta", requires_grad=requires_grad)
 
 
@@ -165,12 +165,12 @@ def wrapper(
     device: Any,
     requires_grad: bool,
 ) -> Any:
-    """Build a tensor of a wrapper subclass, without the inner tensors: those are attributes, which are set later."""
+    """Build a tensor of a wrapper subclass.  Its inner tensors are attributes, which the unpickler sets later."""
     return Tensor._make_wrapper_subclass(cls, size, stride, offset, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
 def plain_tensor(storage: TypedStorage, storage_offset: int, size: Sequence[int], stride: Sequence[int]) -> Tensor:
-    """Build a tensor on a typed storage, as `torch._utils._rebuild_tensor` in files of PyTorch before 0.4."""
+    """Build a tensor on a typed storage, like `torch._utils._rebuild_tensor`, which files of PyTorch before 0.4 call."""
     return on_storage(storage.untyped(), storage.dtype, storage_offset, size, stride)
 
 
@@ -195,7 +195,7 @@ def nested_tensor(buffer: Tensor, sizes: Tensor, strides: Tensor, storage_offset
 
 
 def storage_of_bytes(dtype: dtypes.dtype | None, device: str, data: bytes) -> Any:
-    """Return a storage on a device with a copy of `data`: typed, or untyped without `dtype`."""
+    """Return a storage on a device with a copy of `data`: a typed storage if `dtype` is given, else an untyped one."""
     untyped = storage_over(bytearray(data))
     if device != "cpu":
         untyped = untyped.to(device=devices.device(device))
@@ -205,7 +205,7 @@ def storage_of_bytes(dtype: dtypes.dtype | None, device: str, data: bytes) -> An
 def from_type(function: Callable[..., Any], cls: type, args: tuple[Any, ...], state: Any) -> Any:
     """Build a tensor by `function(*args)`, convert it to the subclass `cls`, and set its attributes."""
     result = function(*args)
-    if getattr(cls, "is_nested", False):  # the state of nested tensors repeats the arguments of `function`
+    if getattr(cls, "is_nested", False):  # `function` has already built a complete nested tensor
         return result
     if type(result) is not cls:
         result = result.as_subclass(cls)
@@ -214,7 +214,7 @@ def from_type(function: Callable[..., Any], cls: type, args: tuple[Any, ...], st
 
 def on_storage(storage: UntypedStorage, dtype: dtypes.dtype, offset: int, size: Sequence[int], stride: Sequence[int]) -> Tensor:
     """Return a tensor on a storage, with an offset in elements.  RuntimeError if an element is outside of the storage."""
-    if storage.device.type == "meta" and not storage.nbytes():  # no memory whose bounds could be checked
+    if storage.device.type == "meta" and not storage.nbytes():  # there is no memory, so bounds cannot be checked
         return empty_strided(size, stride, dtype=dtype, device=storage.device)
     _check_bounds(storage.nbytes(), dtype.itemsize, offset, size, stride)
     result = storage.as_tensor(dtype)
@@ -248,7 +248,7 @@ def _check_bounds(nbytes: int, itemsize: int, offset: int, size: Sequence[int], 
 
 
 def _finish(result: Tensor, requires_grad: bool, metadata: Mapping[str, bool] | None) -> Tensor:
-    """Set `requires_grad`, and apply PyTorch's conjugate and negative bits as lazy views."""
+    """Set `requires_grad`, and return a lazy conjugate or negative view if `metadata` has PyTorch's `conj` or `neg` bit."""
     if metadata and metadata.get("conj"):
         result = result.conj()
     if metadata and metadata.get("neg"):
@@ -298,7 +298,7 @@ def deepcopy_tensor(self: Tensor, memo: dict[int, Any]) -> Any:
 
 
 def _copy_wrapper(self: Tensor, memo: dict[int, Any]) -> Any:
-    """Deep-copy a wrapper subclass by its own `clone`."""
+    """Deep-copy a tensor of a wrapper subclass by calling the `clone` of the subclass."""
     with no_grad():
         copied = self.clone()
     if isinstance(self, Parameter):

@@ -71,7 +71,7 @@ def get_printoptions() -> dict[str, Any]:
 
 
 def tensor_str(tensor: Tensor, *, tensor_contents: str | None = None) -> str:
-    """Return the printed form of `tensor`, with `tensor_contents` in place of its values if given."""
+    """Return the printed form of `tensor`.  `tensor_contents`, if given, is printed in place of the values."""
     levels = levels_of(tensor._key)
     if levels:
         return _batched_str(tensor, levels[-1])
@@ -112,13 +112,13 @@ def _prefix(tensor: Tensor) -> str:
 
 
 def _value_suffixes(tensor: Tensor) -> Iterator[str]:
-    """Yield device, shape and dtype, each if the printed values do not show it."""
+    """Yield the texts "device=...", "size=..." and "dtype=...", but only those that the printed values do not imply."""
     if not is_default_device(tensor.device):
         yield f"device='{tensor.device}'"
     meta, empty = tensor.device.type == "meta", tensor.numel() == 0
     if meta or (empty and tensor.dim() != 1) or (not empty and not _options["edgeitems"]):
         yield f"size={tuple(tensor.shape)}"
-    # Without printed elements, int64 and bool cannot be distinguished from the default dtype.
+    # Printed elements reveal the dtypes int64 and bool, and the default complex dtype.
     unsaid = () if empty or meta else (dtypes.int64, dtypes.bool_, _default_complex_dtype())
     if tensor.dtype not in (dtypes.get_default_dtype(), *unsaid):
         yield f"dtype={tensor.dtype}"
@@ -127,7 +127,7 @@ def _value_suffixes(tensor: Tensor) -> Iterator[str]:
 def autograd_suffixes(tensor: Tensor) -> Iterator[str]:
     try:
         node = tensor.grad_fn
-    except RuntimeError:  # a view that was modified in place in a way that autograd does not support
+    except RuntimeError:  # the tensor is a view that was modified in place in a way that autograd does not support
         yield "grad_fn=<Invalid>"
         return
     if node is not None:
@@ -190,7 +190,7 @@ def _edges(tensor: Tensor) -> Tensor:
 
 
 def _nested(cells: Iterator[str], shape: Sequence[int], cut: Sequence[bool], width: int, indent: int) -> str:
-    """Join the next cells of a (sub)tensor in brackets, with `...` where the middle was removed."""
+    """Return the text of a tensor of `shape` in nested brackets, with `...` in each dimension whose middle was `cut`."""
     if not shape:
         return next(cells)
     indent += 1
@@ -243,7 +243,7 @@ class _ComplexColumn:
 
 
 def _float_format(values: Sequence[float]) -> tuple[str, str]:
-    """Return (format, suffix) for non-zero finite values; the suffix is "." if all are integers, else ""."""
+    """Return the format of non-zero finite values, and the suffix after each: "." if all are integers, else ""."""
     if not values:
         return ".0f", "."
     if _is_scientific(values):

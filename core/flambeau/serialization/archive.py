@@ -20,12 +20,12 @@ __all__ = ["ArchiveReader", "ArchiveWriter", "Record", "is_archive", "swap_bytes
 
 ALIGNMENT = 64
 MAGIC = b"PK\x03\x04"
-_HEADER_SIZE = 30  # the size of a local header before the name and the extra field
-_FLAGS = 0x0808  # names are UTF-8, and checksums follow the data
-_DATE = 0x21  # 1 January 1980 for all records, so that equal objects give equal files
-_MAX = 0xFFFFFFFF  # value of a 32-bit field whose number is in a 64-bit field of the zip64 extension
+_HEADER_SIZE = 30  # bytes of a local file header before its variable part: the name and the extra field
+_FLAGS = 0x0808  # two flag bits: names are UTF-8, and the checksum of a record follows its data
+_DATE = 0x21  # every record is dated 1 January 1980, so that equal objects give equal files
+_MAX = 0xFFFFFFFF  # in a 32-bit field: the number is in the zip64 extension, which has 64-bit fields
 _CHUNK = 1 << 19  # bytes per read or write: small enough to stay in the CPU cache until the checksum is computed
-_THREAD_SIZE = 1 << 22  # bytes of a record from which computing its checksum in a thread is faster
+_THREAD_SIZE = 1 << 22  # for records of at least this many bytes, a checksum thread is faster
 
 
 def is_archive(file: IO[bytes]) -> bool:
@@ -37,7 +37,7 @@ def is_archive(file: IO[bytes]) -> bool:
 
 
 class _Checksum:
-    """Compute the CRC-32 of data added in parts.  For a large record, a thread does so while other parts are read or written."""
+    """Compute the CRC-32 of data that is added in parts.  For a large record, a thread computes it during reads and writes."""
 
     def __init__(self, size: int) -> None:
         self._value = 0
@@ -88,7 +88,7 @@ class ArchiveWriter:
             self.end()
 
     def write(self, name: str, data: Any, checked: bool = True) -> None:
-        """Write a record.  With `checked=False` its checksum is 0, which means unknown."""
+        """Write a record.  With `checked=False` its stored checksum is 0, and readers do not verify the record."""
         memory = memoryview(data).cast("B") if len(data) else memoryview(b"")
         path, size, start = f"archive/{name}".encode(), len(memory), self._offset
         large = size > ZIP64_LIMIT
@@ -110,7 +110,7 @@ class ArchiveWriter:
         self._directory.append(entry + path + zip64)
 
     def _write_data(self, header: bytes, data: memoryview, checked: bool) -> int:
-        """Write a header and the data after it.  Return the checksum of the data, or 0 without `checked`."""
+        """Write a header and the data after it.  Return the checksum of the data, or 0 if `checked` is False."""
         if len(data) < _CHUNK:
             self._write(header + data)
             return zlib.crc32(data) if checked else 0

@@ -180,10 +180,10 @@ _INSIDE_MODULES = frozenset({"_parameters", "_buffers", "_modules"})
 
 
 def flatten_names(tree: Any) -> Iterator[tuple[str, Any]]:
-    """Yield (name, leaf) of nested containers; a name is the keys and indices joined by dots.
+    """Yield (name, leaf) for each leaf of nested containers.  A name consists of keys and indices, joined by dots.
 
     Raises:
-        RuntimeError: more than a million values: containers that contain each other can make a small file that large.
+        RuntimeError: there are more than a million values.  A small file can contain a container many times.
     """
     pending, visited = [("", tree, 0)], 0
     while pending:

@@ -49,7 +49,7 @@ class CallerError(Exception):
 
 @contextmanager
 def caller_code() -> Iterator[None]:
-    """Wrap errors in CallerError: the `with` block runs code that the caller provided."""
+    """Wrap errors of a `with` block in CallerError, because the block runs code that the caller provided."""
     try:
         yield
     except Exception as error:
@@ -63,7 +63,7 @@ def file_label(f: Any) -> str:
 
 
 def is_failure_of_system(error: Exception) -> bool:
-    """Whether an error is from the operating system and not due to damage.
+    """Whether an error comes from the operating system, rather than from damage of the file.
 
     A seek to an invalid position (EINVAL) counts as damage: the position comes from the file.
     """

@@ -113,7 +113,7 @@ class _Search:
         self.check_absent(len(self.text))
 
     def match(self, kind: str, pattern: str, position: int) -> None:
-        """Search for `pattern` from `position`, and apply the rules of this kind of check."""
+        """Search for `pattern` from `position`.  The match must satisfy the rules of `kind`, such as "SAME"."""
         match = re.compile(pattern if kind == "REGEX" else re.escape(pattern)).search(self.text, position)
         if match is None:
             what = f'{"regex " if kind == "REGEX" else ""}"{pattern}"'
@@ -140,7 +140,7 @@ class _Search:
         return marks == "~" * len(match.group())
 
     def fail(self, problem: str, kind: str, pattern: str, position: int) -> NoReturn:
-        """Raise RuntimeError with the text, where `~` marks underline `position`."""
+        """Raise RuntimeError with `problem` and the checked text, in which `~` marks underline `position`."""
         line_end = self.text.find("\n", position)
         line_end = len(self.text) if line_end < 0 else line_end
         column = position - (self.text.rfind("\n", 0, position) + 1)

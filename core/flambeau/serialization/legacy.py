@@ -23,7 +23,7 @@ Unpickling = Callable[[IO[bytes], Callable[[Any], Any] | None], Any]
 
 
 class SourceChangeWarning(Warning):
-    """The source of a class has changed since an instance was saved."""
+    """Warning: the source code of a class has changed since an instance of the class was saved."""
 
 
 class LegacyLoader:

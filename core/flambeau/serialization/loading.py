@@ -136,7 +136,7 @@ def _unpickling(weights_only: bool, pickle_module: Any, options: dict[str, Any])
     make: Any = SafeUnpickler if weights_only else unpickler_class(pickle_module.Unpickler)
 
     def unpickle(file: IO[bytes], persistent_load: Callable[[Any], Any] | None) -> Any:
-        with caller_code():  # the list of safe globals, or the options, may be wrong
+        with caller_code():  # errors are due to the caller's safe globals or options, not to the file
             unpickler = make(file, **options)
         if persistent_load is not None:
             unpickler.persistent_load = persistent_load

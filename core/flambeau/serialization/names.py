@@ -91,8 +91,8 @@ def get_layout(name: str) -> Any:
 
 @cache
 def allowed_globals() -> dict[str, Any]:
-    """Return all classes, functions and constants that `load(weights_only=True)` allows, by PyTorch's name."""
-    from ..layouts.nested.tensors import NestedTensor, _rebuild_njt  # imported here because few programs need it
+    """Return all classes, functions and constants that `load(weights_only=True)` allows, as {PyTorch's name: object}."""
+    from ..layouts.nested.tensors import NestedTensor, _rebuild_njt  # imported late, because few programs use nested tensors
 
     named: dict[str, Any] = {
         "collections.OrderedDict": OrderedDict,

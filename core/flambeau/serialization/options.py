@@ -30,7 +30,7 @@ __all__ = [
 
 SafeGlobal = Callable[..., Any] | tuple[Callable[..., Any], str]
 
-_MAP_PRIVATE = getattr(mmap, "MAP_PRIVATE", None)  # `mmap` on Windows has no flags
+_MAP_PRIVATE = getattr(mmap, "MAP_PRIVATE", None)  # None on Windows, where `mmap` has no flags
 _MAP_SHARED = getattr(mmap, "MAP_SHARED", None)
 
 
@@ -82,7 +82,7 @@ def get_crc32_options() -> bool:
 
 
 def set_crc32_options(compute_crc32: bool) -> None:
-    """Set whether `save` computes the CRC-32 checksums of records, and `load` verifies them.  `save` writes 0 otherwise."""
+    """Set whether `save` computes the CRC-32 checksums of records, and `load` verifies them.  If not, `save` writes 0."""
     global _computes_crc32
     _computes_crc32 = compute_crc32
 

@@ -25,7 +25,7 @@ from .options import safe_globals_by_name
 
 __all__ = ["SafeUnpickler", "pickler_class", "standard_pickler", "unpickler_class", "unsafe_globals"]
 
-_pickle: Any = pickle  # for the classes in Python: those in C do not let subclasses override how names are written
+_pickle: Any = pickle  # `_pickle._Pickler` is written in Python: unlike the C class, it lets subclasses write other names
 _old_names: dict[tuple[str, str], tuple[str, str]] = _pickle._compat_pickle.NAME_MAPPING
 _old_modules: dict[str, str] = _pickle._compat_pickle.IMPORT_MAPPING
 
@@ -49,7 +49,7 @@ def pickler_class(base: Any) -> Any:
 
         def reducer_override(self, obj: Any) -> Any:
             if is_native(obj):
-                return obj.__qualname__  # pickled by name, as Python functions are
+                return obj.__qualname__  # native functions are pickled by name, like Python functions
             return (names.get_layout, (str(obj),)) if isinstance(obj, torch.layout) else NotImplemented
 
         def save_global(self, obj: Any, name: str | None = None) -> None:
@@ -80,7 +80,7 @@ def _pickled_text(text: str) -> bytes:
 
 @lru_cache(1024)
 def _pickled_int(number: int) -> bytes:
-    """Return the opcodes that push an integer >= 0."""
+    """Return the pickle opcodes that push a non-negative integer on the unpickler's stack."""
     if number < 0x100:
         return pickle.BININT1 + bytes((number,))
     if number < 0x80000000:
@@ -90,7 +90,7 @@ def _pickled_int(number: int) -> bytes:
 
 @lru_cache(1024)
 def _pickled_ints(numbers: tuple[int, ...]) -> bytes:
-    """Return the opcodes that push a tuple of integers >= 0."""
+    """Return the pickle opcodes that push a tuple of non-negative integers on the unpickler's stack."""
     parts = b"".join(map(_pickled_int, numbers))
     close = _SMALL_TUPLES.get(len(numbers))
     return parts + close if close else pickle.MARK + parts + pickle.TUPLE
@@ -107,7 +107,7 @@ def standard_pickler() -> Any:
 
         def __init__(self, file: IO[bytes], protocol: int, persistent_id: Callable[[Any], Any]) -> None:
             super().__init__(file, protocol, persistent_id)
-            if self.proto < 4:  # these protocols have no frames, in which the pickler would collect its output
+            if self.proto < 4:  # before protocol 4, the pickler need not collect its output in frames
                 self.write = file.write
 
         def save(self, obj: Any, save_persistent_id: bool = True) -> None:
@@ -145,7 +145,7 @@ def standard_pickler() -> Any:
             self.memoize(obj)
 
         def _save_memoized(self, obj: Any) -> None:
-            """Write an object that is probably in the memo."""
+            """Write a reference to an object if it has been written before (is in the memo), else the object itself."""
             known = self.memo.get(id(obj))
             if known is not None:
                 self.write(self.get(known[0]))
@@ -265,7 +265,7 @@ class SafeUnpickler(_pickle._Unpickler):  # type: ignore[misc]  # not in the stu
         if function in _STATE_SETTERS:
             if not getattr(args[1], "is_nested", False):  # `from_type` ignores the state of nested tensors
                 _check_state(args[-1])
-        elif function in _ALLOCATORS and args and isinstance(args[0], int):  # would allocate any number of bytes
+        elif function in _ALLOCATORS and args and isinstance(args[0], int):  # a small file could allocate huge memory
             raise pickle.UnpicklingError(f"Can only call {function.__name__} with its contents, but got the size {args[0]}")
         self.stack[-1] = function(*args)
 
@@ -325,7 +325,7 @@ class SafeUnpickler(_pickle._Unpickler):  # type: ignore[misc]  # not in the stu
         self.append(self.persistent_load(self.stack.pop()))
 
     def read_bytearray(self) -> None:
-        data = self.read(int.from_bytes(self.read(8), "little"))  # a file object returns no more bytes than the file has
+        data = self.read(int.from_bytes(self.read(8), "little"))  # a wrong length is harmless: `read` stops at the end
         self.append(bytearray(data))
 
     @staticmethod

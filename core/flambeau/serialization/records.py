@@ -95,7 +95,7 @@ class PyTorchFileReader:
         return torch.frombuffer(data, dtype=torch.uint8)[: numel * kind.itemsize].view(kind)[:0]
 
     def serialization_id(self) -> str:
-        """Return the digits that identify the contents of the file, or "" if the file has no such record."""
+        """Return the digits that identify the contents of the file, or "" if the file does not record them."""
         name = ".data/serialization_id"
         return self.get_record(name).decode() if self.has_record(name) else ""
 

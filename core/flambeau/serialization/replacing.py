@@ -16,8 +16,8 @@ from typing import IO, Any
 
 __all__ = ["atomic_write"]
 
-_BUFFER_SIZE = 1 << 18  # bytes of small records collected before a write
-_SYNC_SIZE = 1 << 22  # bytes written before the operating system is told to send them to the disk
+_BUFFER_SIZE = 1 << 18  # small records are collected and written together, up to this number of bytes
+_SYNC_SIZE = 1 << 22  # after this number of written bytes, the operating system is told to send them to the disk
 
 
 @contextmanager
@@ -55,7 +55,7 @@ def atomic_write(f: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 class _EagerFile(io.FileIO):
-    """A file whose data is sent to the disk while more is written, which makes the final `fsync` shorter.
+    """A file whose data is sent to the disk early, while more data is written, so that the final `fsync` takes less time.
 
     Linux otherwise keeps written data in memory until `fsync`.
     """
@@ -105,7 +105,8 @@ def _remove_stale_files(path: str) -> None:
 def _process_exists(process: int) -> bool:
     """Whether a process exists.
 
-    On Windows `os.kill(process, 0)` would end the process.  There False is returned: open files cannot be removed anyway.
+    On Windows `os.kill(process, 0)` would end the process.  Therefore return False there: Windows does not
+    let the caller remove the open temporary file of a running process.
     """
     if process == os.getpid():
         return True

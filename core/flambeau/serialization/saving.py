@@ -79,7 +79,7 @@ def _save_archive(obj: object, archive: ArchiveWriter, base: type, protocol: int
     if byteorder:
         archive.write("byteorder", sys.byteorder.encode())
     for key, (storage, _) in storages.by_key.items():
-        if is_skipping_data():  # data that is filled in later has another checksum
+        if is_skipping_data():  # no checksum: the user fills in the data later
             archive.write(f"data/{key}", bytes(storage.nbytes()), checked=False)
         else:
             archive.write(f"data/{key}", _storage_bytes(storage))

@@ -24,7 +24,7 @@ class SavedStorage:
     """The parsed persistent id of a storage in a pickle: dtype, key, location and size in bytes.
 
     Raises:
-        pickle.UnpicklingError: the parts are not those of a storage id.
+        pickle.UnpicklingError: the id does not describe a storage.
     """
 
     def __init__(self, kind: Any, key: Any, location: Any, numel: Any) -> None:
@@ -37,18 +37,18 @@ class SavedStorage:
         self.nbytes: int = numel * self.dtype.itemsize
 
     def as_typed(self, storage: UntypedStorage) -> TypedStorage:
-        """Return a typed storage of this dtype on the memory of `storage`."""
+        """Return a typed storage that has the saved dtype and shares the memory of `storage`."""
         return TypedStorage(wrap_storage=storage, dtype=self.dtype)
 
 
 def parse_storage_id(saved_id: Any, length: int) -> tuple[SavedStorage, Any]:
-    """Parse the persistent id of a storage, a tuple of `length` parts.
+    """Parse the persistent id of a storage, a tuple of `length` items.
 
-    Return (storage, sixth part), where the sixth part exists in the legacy format only and is otherwise None.  Strings may be
-    bytes, as in files that Python 2 wrote.
+    Return the parsed id and its sixth item.  Only the legacy format has a sixth item; in other formats it is None.  Strings in
+    the id may be bytes, because Python 2 wrote them in this way.
 
     Raises:
-        pickle.UnpicklingError: the id is not that of a storage.
+        pickle.UnpicklingError: `saved_id` is not the id of a storage.
     """
     if not isinstance(saved_id, tuple | int):
         raise pickle.UnpicklingError(f"persistent_load id must be tuple or int, but got {type(saved_id)}")
@@ -63,7 +63,7 @@ def parse_storage_id(saved_id: Any, length: int) -> tuple[SavedStorage, Any]:
 
 
 def checked_restorer(map_location: Any) -> Restorer:
-    """Return `locations.restorer(map_location)` with translated errors.
+    """Return `locations.restorer(map_location)` with its errors translated.
 
     An unknown location raises RuntimeError; errors of the caller's function raise CallerError.
     """

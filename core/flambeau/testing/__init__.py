@@ -81,7 +81,7 @@ def assert_close(
     Greatest absolute difference: 0.5 at index (1,) (up to 1e-05 allowed)
     Greatest relative difference: 0.20000000298023224 at index (1,) (up to 1.3e-06 allowed)
     """
-    __tracebackhide__ = True  # tells pytest to omit this frame from tracebacks
+    __tracebackhide__ = True  # pytest omits functions with this variable from tracebacks
     options = _Options(allow_subclasses, rtol, atol, equal_nan, check_device, check_dtype, check_layout, check_stride)
     try:
         # `list` checks the whole structure before the first values are compared.
@@ -210,7 +210,7 @@ def _common_keys(actual: Any, expected: Any) -> Sequence[Any] | None:
             )
         try:
             return sorted(actual)
-        except TypeError:  # keys that cannot be compared
+        except TypeError:  # the keys have no order, such as a mixture of strings and numbers
             return list(actual)
     return None
 
@@ -413,7 +413,7 @@ def _bounds(dtype: dtypes.dtype, low: float | None, high: float | None) -> tuple
     elif dtype == dtypes.bool_:
         lowest, highest, default_high = 0, 2, 2
     else:
-        info = dtypes.iinfo(dtype)  # the bounds of `randint` are int64, so that its exclusive upper bound cannot be 2**63
+        info = dtypes.iinfo(dtype)  # `randint` takes bounds up to 2**63 - 1, although its upper bound is exclusive
         lowest, highest, default_high = info.min, min(info.max + 1, 2**63 - 1), 10
     low = (0 if dtype == dtypes.bool_ else -9) if low is None else low
     high = default_high if high is None else high
@@ -439,7 +439,7 @@ def _bounds(dtype: dtypes.dtype, low: float | None, high: float | None) -> tuple
 def _uniform(shape: Sequence[int], dtype: dtypes.dtype, device: Any, low: float, high: float) -> Tensor:
     if dtype.is_complex:
         result: Tensor = torch.view_as_complex(_uniform((*shape, 2), dtype.to_real(), device, low, high))
-    elif high - low >= dtypes.finfo(dtype).max:  # the width of the range must be finite
+    elif high - low >= dtypes.finfo(dtype).max:  # `high - low` would overflow
         result = torch.empty(shape, dtype=dtype, device=device).uniform_(low / 2, high / 2).mul_(2)
     else:
         result = torch.empty(shape, dtype=dtype, device=device).uniform_(low, high)

@@ -25,7 +25,7 @@ __all__ = ["LazyKey", "conj", "lazy_keys", "show"]
 
 
 class LazyBackend:
-    """A backend whose arrays hold the conjugate (or negative) of the elements, and which converts them for reads and writes."""
+    """A backend whose arrays store the conjugate (or negative) of the elements.  Reads and writes convert the elements."""
 
     all_inplace_kernels: Mapping[str, Any] = {}
 
@@ -63,7 +63,7 @@ class LazyKey(DispatchKey):
     def __init__(self, plain: DispatchKey, lazy_op: str) -> None:
         self.plain, self.lazy_op = plain, lazy_op
         self.resolved = resolved = plain[lazy_op][0]
-        place = device(plain.device.type, plain.device.index)  # a new object, as devices are first compared by identity
+        place = device(plain.device.type, plain.device.index)  # a new object, because comparisons of devices test identity first
         super().__init__(plain.dtype, place, LazyBackend(plain.backend, resolved), _writing(plain.F, resolved))  # type: ignore[arg-type]  # it is as good as a Backend
 
     def renew(self) -> None:
@@ -130,7 +130,7 @@ _keys: dict[tuple[DispatchKey, str], LazyKey] = {}
 
 
 def lazy(plain: DispatchKey, lazy_op: str) -> LazyKey:
-    """Return the unique `LazyKey` of this key and operation."""
+    """Return the only `LazyKey` of the dispatch key `plain` and the operation `lazy_op`."""
     key = _keys.get((plain, lazy_op))
     if key is None:
         key = _keys[plain, lazy_op] = LazyKey(plain, lazy_op)
@@ -160,7 +160,7 @@ def show(tensor: Tensor, lazy_op: str) -> Tensor:
         view = view_of(tensor._array, shown, record, tensor, ())
     if not key.backend.mutable:
         assert view._storage is not None
-        view._storage.link(view, tensor)  # the view shares the memory of `tensor`
+        view._storage.link(view, tensor)  # immutable arrays: register that the view shares memory
     return view
 
 
@@ -175,10 +175,10 @@ def conj(input: Tensor) -> Tensor:
     """
     if input._key.dtype.category != dtypes.COMPLEX:
         return input
-    if type(input) not in FAST or input._key.levels:  # subclasses, modes and transforms must receive an operation
+    if type(input) not in FAST or input._key.levels:  # subclasses, modes and transforms must see the operation `conj`
         computed: Tensor = OPS["conj"].function(input)
         return computed
     return show(input, "conj")
 
 
-PUBLIC["conj"] = conj  # in derivative rules, F.conj is not lazy
+PUBLIC["conj"] = conj  # `torch.conj` is lazy, but `F.conj` in derivative rules is not

@@ -175,7 +175,7 @@ def _set(tensor: Tensor, level: Level, tangent: Tensor | None) -> None:
 
 
 def _match_layout(primal: Tensor, tangent: Tensor) -> Tensor:
-    """Return the tangent in the `vmap` levels of its primal, with strides in the same order, so that views fit both."""
+    """Move the tangent into the `vmap` levels of its primal, and order its strides equally, so that a view applies to both."""
     tangent = hooks.batches.lift(tangent, primal._key.levels)
     strides, tangent_strides = (t._key.backend.strides(t._array) for t in (primal, tangent))
     if tangent_strides == strides:
@@ -196,7 +196,7 @@ def tangent_of(tensor: Any, level: Level) -> Any:
     if base_tangent is None:
         return None
     source, tangent = tensor.__dict__.get("_derived", {}).get(level, (None, None))
-    if source is not base_tangent:  # not derived yet, or the base has been written to
+    if source is not base_tangent:  # the tangent has not been derived, or the base has a new tangent
         _, record, params, _ = tensor._view
         tangent = _match_layout(tensor, _view_tangent(record, base_tangent, params))
         tensor.__dict__.setdefault("_derived", {})[level] = base_tangent, tangent
@@ -363,7 +363,7 @@ def _without_saved_tensor_hooks() -> Iterator[None]:
 
 
 def _tangents_of_edges(op: Operation, tangents: list[Any]) -> list[Any]:
-    """Return the tangents of the arguments for which a node has an edge."""
+    """Return the tangents of those arguments that become edges of an autograd node."""
     if op.variadic:
         return tangents
     return [tangent for name, tangent in zip(op.tensor_names, tangents, strict=True) if name in op.edge_names]
@@ -388,7 +388,7 @@ def _record(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], ta
 
 
 def _zero_cotangent(result: Tensor) -> Tensor:
-    """Return a cotangent to differentiate at, in the shape of a result.  As the map is linear, it may be zeros."""
+    """Return a cotangent with the shape of a result, at which to differentiate the vjp.  The vjp is linear, so zeros suffice."""
     key = result._key
     blank = wrap(key.backend.xp.zeros((), dtype=key.raw_dtype), key).expand(result.shape)
     blank = blank.detach()

@@ -39,7 +39,7 @@ def _recorded(function: Callable[..., Any]) -> Callable[..., Any]:
             return handle_torch_function(call, args, *args)
         return function(*args)
 
-    call.__dict__["__body__"] = function  # an attribute of all functions that can be overridden
+    call.__dict__["__body__"] = function  # overridable functions store their implementation here
     return call
 
 

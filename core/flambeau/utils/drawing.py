@@ -11,7 +11,7 @@ from itertools import pairwise
 
 __all__ = ["draw"]
 
-_CHARACTER, _LINE, _PADDING = 6.4, 13.0, 8.0  # pixels of text at 10.5 px: width of a character, height of a line, margin of a box
+_CHARACTER, _LINE, _PADDING = 6.4, 13.0, 8.0  # in pixels, at font size 10.5: character width, line height, box margin
 _NODE_GAP, _LAYER_GAP = 16.0, 30.0  # pixels between nodes of a layer, and between layers
 
 _ARROW_HEAD = (
@@ -138,7 +138,7 @@ def _place_layer(
     sizes: Mapping[Hashable, tuple[float, float]],
     across: dict[Hashable, float],
 ) -> None:
-    """Set `across` to the x of each node of a layer: its wanted x, shifted so that nodes do not overlap."""
+    """Set `across[node]` to the x of each node in a layer.  Nodes are shifted from their wanted x so that they do not overlap."""
     right = float("-inf")
     for key in layer:
         half = sizes[key][0] / 2

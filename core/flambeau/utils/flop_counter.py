@@ -88,7 +88,7 @@ def conv_flop(
     x_shape: Any, w_shape: Any, bias: Any, stride: Any, padding: Any, dilation: Any, transposed: bool, *args: Any,
     out_shape: Any = None, **kwargs: Any,
 ) -> int:  # fmt: skip
-    """Count the FLOPs of a convolution, as `conv_flop_count`."""
+    """Count the FLOPs of a convolution by `conv_flop_count`, given the arguments of the operator."""
     return conv_flop_count(x_shape, w_shape, out_shape, transposed)
 
 
@@ -151,7 +151,7 @@ class FlopCounterMode(TorchFunctionMode):
         self._is_open = False
 
     def __enter__(self) -> FlopCounterMode:
-        if not self._is_open:  # False when the mode is entered again after a nested call
+        if not self._is_open:  # the mode is already open when it is entered again after a nested call
             self.flop_counts.clear()
             self.mod_tracker.__enter__()
             self._is_open = True
@@ -194,7 +194,7 @@ class FlopCounterMode(TorchFunctionMode):
             self.flop_counts[parent][packet] += count
 
     def _count_call(self, call: _Call, result: Any) -> None:
-        """Count a call now, and its backward pass when that runs."""
+        """Count the FLOPs of a call now, and those of its backward pass when it runs."""
         parents, outcome = self._parents(), result[0] if isinstance(result, (tuple, list)) else result
         formula = self.flop_registry.get(call.packet)
         count = call.count(outcome) if formula is None or call.args is None else formula(*call.args, out_val=call.output(outcome))
@@ -204,7 +204,7 @@ class FlopCounterMode(TorchFunctionMode):
             return
 
         def before(gradients: Any) -> None:
-            # With `create_graph` the backward pass calls operations, which are counted like others.
+            # With `create_graph`, the backward pass calls operations, which are counted as such: do not count them twice.
             if self._is_open and not torch.is_grad_enabled():
                 self._add(call.backward_packet, call.count_backward(outcome_shape, count), parents)
 
@@ -262,14 +262,14 @@ class _Call:
 
     def count_backward(self, outcome_shape: Any, count: int) -> int:
         """Count the FLOPs of the wanted gradients, from the `count` of the forward pass."""
-        if self.transposed is None:  # each gradient is a product of the same size
+        if self.transposed is None:  # each gradient is a matrix product of the same size as the forward product
             return count * sum(self.wanted)
         x_shape, w_shape = self.args[:2]
         return conv_backward_flop(outcome_shape, x_shape, w_shape, self.transposed, self.wanted)
 
 
 class _Steps(_Call):
-    """The products of a recurrent layer's weight and state at each time step."""
+    """The products of the weight and the state in a recurrent layer, one for each time step."""
 
     def __init__(self, gates: Any, state: Any, wanted: Sequence[bool]) -> None:
         super().__init__(aten.addmm, None, wanted)
@@ -302,7 +302,7 @@ class _Attention(_Call):
         return products_of_means * self.means + products_of_scores * self.scores
 
 
-_CONVOLUTION_BACKWARD = OpOverloadPacket("aten", "convolution_backward")  # only a name in the table: it cannot be called
+_CONVOLUTION_BACKWARD = OpOverloadPacket("aten", "convolution_backward")  # a name for the table; it cannot be called
 
 
 def _countable_call(func: Any, name: str, args: Any, kwargs: Any) -> _Call | None:
@@ -319,7 +319,7 @@ def _countable_call(func: Any, name: str, args: Any, kwargs: Any) -> _Call | Non
     if name in _RECURRENT:
         return _Steps(args[0], args[1], _needs(args[1], args[3 if name == "lstm_layer" else 2]))
     if name == "convolution_transposed" or (name == "convolution" and not any(type(arg) is bool for arg in args)):
-        return _convolution(args, name != "convolution")  # `torch.convolution` has a bool `transposed` and calls one of the two
+        return _convolution(args, name != "convolution")  # `torch.convolution` has a bool argument, and calls one of the two
     return None
 
 
@@ -328,7 +328,7 @@ def _needs(*tensors: Any) -> list[bool]:
 
 
 def _linear(func: Any, args: Any, kwargs: Any) -> _Call:
-    if func is OPS["linear"].function:  # the arguments of the operation `linear` are bias, input, weight
+    if func is OPS["linear"].function:  # the operation `linear` takes (bias, input, weight), unlike `F.linear`
         bias, input, weight = args
     else:
         given = dict(zip(("input", "weight", "bias"), args, strict=False)) | kwargs

@@ -12,7 +12,7 @@ __all__ = ["RemovableHandle", "unserializable_hook", "warn_if_has_hooks"]
 
 
 def unserializable_hook(f: Any) -> Any:
-    """Mark a hook so that saving a tensor with this hook does not warn."""
+    """Mark a hook, so that saving a tensor which has this hook causes no warning.  Return the hook."""
     f.__torch_unserializable__ = True
     return f
 

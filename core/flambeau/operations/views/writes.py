@@ -30,7 +30,7 @@ def _put_strided(xp: Any, input: Any, value: Any, size: Any, stride: Any, offset
     return xp.where(written, replaced_forward(xp, value, shown, given, shown), input)
 
 
-_WRITERS: dict[str, Any] = {  # views that do more than select elements
+_WRITERS: dict[str, Any] = {  # for each view that does more than select elements: a function that writes through it
     "as_strided": _put_strided,
     "real": lambda xp, input, value: value + xp.imag(input) * 1j if xp.isdtype(input.dtype, "complex floating") else value,
     "imag": lambda xp, input, value: xp.real(input) + value * 1j,
@@ -68,7 +68,7 @@ _ON_ANY_MEMORY = {"view": "reshape", "view_as_complex": "complex_of_pairs"}
 
 
 def seen_of(F: Any, gradient: Any, view: str, params: tuple[Any, ...]) -> Any:
-    """Apply a view operation to a gradient or tangent, whose strides may differ from those of the base."""
+    """Apply a view operation to the gradient or tangent of its base.  Its strides may differ from those of the base."""
     if view != "as_strided":
         name = _ON_ANY_MEMORY.get(view, view)
         return (OPS[name].function if F is RECORDED else getattr(F, name))(gradient, *params)

@@ -1,9 +1,8 @@
 """Arrays with hidden leading dimensions, and the array API functions for them.
 
 A `BatchedArray` hides its first `depth` dimensions, one for each `vmap` around it, and shows the others.  A hidden dimension
-has
-size 1 if the array is the same for the whole batch.  `Namespace` implements the array API for such arrays.  As all operations
-use the array API, none needs a batching rule.
+has size 1 if the array is the same for the whole batch.  `Namespace` implements the array API for such arrays.  As all
+operations use the array API, none needs a batching rule.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ Array = Any
 class BatchedArray:
     """An array of the underlying library (`raw`) with its first `depth` dimensions hidden.
 
-    A view stores the function that created it, to be recreated when its parent gets new memory.  This happens when different
-    values per member of the batch are written to an array that was the same for the whole batch.
+    An array that is the same for the whole batch gets new memory when different values for each member are written to it.  Its
+    views are then created again.  A view therefore stores the function that created it.
     """
 
     __slots__ = ("_look", "_parent", "_raw", "_stamp", "depth", "verdict", "xp")
-    __array_ufunc__ = None  # NumPy's operators return NotImplemented for this class
+    __array_ufunc__ = None  # NumPy's operators then return NotImplemented, so that Python calls the operators of this class
 
     def __hash__(self) -> int:
         return object.__hash__(self)
@@ -41,7 +40,7 @@ class BatchedArray:
         self._parent = parent
         self._look = look
         self._stamp = 0 if parent is None else parent.stamp
-        self.verdict: str | None = None  # "any" or "all": how `bool()` reduces over the batch
+        self.verdict: str | None = None  # "any" or "all": whether `bool()` is true if any, or all, members are
 
     @property
     def raw(self) -> Array:
@@ -51,11 +50,11 @@ class BatchedArray:
 
     @property
     def stamp(self) -> int:
-        """The number of replacements of the memory, which views compare with their own number."""
+        """The number of times that the memory has been replaced.  A view whose number differs is outdated."""
         return self._stamp if self._parent is None else self._parent.stamp
 
     def replace_raw(self, replaced: Callable[[Array], Array]) -> None:
-        """Apply `replaced`, which returns an array with the same elements, to the underlying array and its parents' arrays."""
+        """Replace the raw array by `replaced(raw)`, which has the same elements, and those of all parents in the same way."""
         self._raw = replaced(self._raw)
         if self._parent is not None:
             self._parent.replace_raw(replaced)
@@ -117,11 +116,11 @@ class BatchedArray:
     def __len__(self) -> int:
         return self.shape[0]
 
-    __getitem__: ClassVar[Callable[[BatchedArray, Any], BatchedArray]]  # set by `indexing`, also `__setitem__`
+    __getitem__: ClassVar[Callable[[BatchedArray, Any], BatchedArray]]  # both are set by the module `indexing`
     __setitem__: ClassVar[Callable[[BatchedArray, Any, Any], None]]
 
     def __bool__(self) -> bool:
-        if self.verdict is not None:  # "any" or "all" of the whole batch
+        if self.verdict is not None:  # the array is the result of `any` or `all`
             return bool(getattr(self.xp.inner, self.verdict)(self.raw))
         if self.raw.size == 1:
             return bool(self.raw)
@@ -166,7 +165,7 @@ _add_operators()
 
 
 def view(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate a method of `Namespace` that returns a function from raw array to raw view, so that it returns the view."""
+    """Decorate a method of `Namespace` that returns a function `raw array -> raw view`: the decorated method returns the view."""
 
     @functools.wraps(function)
     def wrapped(self: Namespace, array: Any, *args: Any, **kwargs: Any) -> BatchedArray:
@@ -225,7 +224,7 @@ class Namespace:
         return BatchedArray(raw, self)
 
     def aligned(self, arrays: Sequence[Any], ndim: int = 0) -> list[Any]:
-        """Return the raw arrays with equal numbers of visible dimensions: the largest among them, but at least `ndim`."""
+        """Return the raw arrays, padded to the same number of visible dimensions: the largest of the arrays, at least `ndim`."""
         ndim = max([ndim, *(getattr(array, "ndim", 0) for array in arrays)])
         return [self._with_ndim(array, ndim) if type(array) is BatchedArray else array for array in arrays]
 
@@ -473,7 +472,7 @@ class Namespace:
         )
 
     def searchsorted(self, x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> BatchedArray:
-        """Count for each value the boundaries before it."""
+        """For each value in `x2`, count the boundaries in `x1` that are before it."""
         x1 = self.lifted(x1) if sorter is None else self.take_along_axis(x1, sorter)
         x2 = self.lifted(x2)
         bounds = self.reshape(x1, (1,) * x2.ndim + x1.shape)
@@ -499,7 +498,7 @@ class Namespace:
     def argsort(self, x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> BatchedArray:
         if not descending:
             return self.made(self.inner.argsort(self.lifted(x).raw, axis=self.axis(axis, x.ndim), stable=stable))
-        # flipped twice, equal elements keep their order
+        # an ascending sort of the flipped array: equal elements keep their order
         positions = self.argsort(self.flip(x, axis=axis), axis=axis, stable=stable)
         return self.flip(x.shape[axis] - 1 - positions, axis=axis)
 
@@ -516,7 +515,7 @@ class Namespace:
 
     def _product(self, a: BatchedArray, b: BatchedArray) -> Array:
         if b.ndim == 2 and prod(b.raw.shape[:-2]) == 1 and prod(a.raw.shape[:-2]) > 1:
-            # One matrix for the whole batch: a single large product is faster.
+            # `b` is one matrix for the whole batch: a single large product is faster than many small ones.
             raw = a.raw
             tall = self.inner.reshape(raw, (prod(raw.shape[:-1]), raw.shape[-1]))
             matrix = self.inner.reshape(b.raw, b.shape)
@@ -636,4 +635,4 @@ def namespace(inner: Any, depth: int) -> Namespace:
     return found
 
 
-namespaces: dict[tuple[int, int], Namespace] = {}  # keyed by id, as a namespace may be unhashable
+namespaces: dict[tuple[int, int], Namespace] = {}  # by (depth, id of the library): a library may be unhashable

@@ -19,7 +19,7 @@ _MORE = "For more details, please see https://pytorch.org/docs/main/notes/extend
 
 
 class VmapInfo(NamedTuple):
-    """The first argument of a `vmap` static method: the batch size, and the `randomness` option of `torch.vmap`."""
+    """The first argument of the static method `vmap` of a Function: batch size, and the option `randomness` of `torch.vmap`."""
 
     batch_size: int
     randomness: str
@@ -51,7 +51,7 @@ def check_transformable(cls: type[Function]) -> None:
 
 
 def call_in_batch(cls: type[Function], args: tuple[Any, ...], run: Callable[[], Any]) -> Any:
-    """Call `run()` or, for batched arguments, the class's `vmap` method on tensors with the innermost batch dimension visible."""
+    """Call `run()`, or for batched arguments `cls.vmap`.  Its tensors show the batch dimension of the innermost `vmap`."""
     leaves, spec = flatten(args)
     levels = {level for leaf in leaves if isinstance(leaf, Tensor) for level in levels_of(leaf._key)}
     if cls.generate_vmap_rule or not levels:
@@ -64,7 +64,7 @@ def call_in_batch(cls: type[Function], args: tuple[Any, ...], run: Callable[[], 
 
 
 def _batch_dim(tensor: Tensor, level: Level) -> int | None:
-    """Return the batch dimension of this level: the `in_dims` of `torch.vmap` for its arguments, otherwise 0."""
+    """Return the batch dimension of a tensor in `level`, or None: `in_dims` for arguments of `torch.vmap`, otherwise 0."""
     if level not in levels_of(tensor._key):
         return None
     hidden_level, dim = tensor.__dict__.get("_hidden_at", (level, 0))

@@ -20,7 +20,7 @@ def get(array: BatchedArray, index: Any) -> BatchedArray:
         return BatchedArray(array.raw[full], array.xp, array, lambda raw: raw[full])
     picked, place, count = _advanced(array, items, array.xp.hidden_shape([array, *items]))
     raw, xp, k = _take(array, picked), array.xp, array.depth
-    # With the added index arrays, NumPy puts the indexed dimensions first; move them to their position.
+    # Because of the index arrays for hidden dimensions, NumPy puts the indexed dimensions first; move them to their position.
     if place:
         order = (*range(k), *range(k + count, k + count + place), *range(k, k + count), *range(k + count + place, raw.ndim))
         raw = xp.inner.permute_dims(raw, order)
@@ -30,7 +30,7 @@ def get(array: BatchedArray, index: Any) -> BatchedArray:
 def _take(array: BatchedArray, picked: Any) -> Any:
     try:
         return array.raw[picked]
-    except IndexError:  # out of bounds, or a kind of index that the library does not support
+    except IndexError:  # the index is out of bounds, or of a kind that the library does not support
         return getitem(array.xp.inner, array.raw, picked)
 
 

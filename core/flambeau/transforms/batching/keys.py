@@ -32,7 +32,7 @@ __all__ = ["BatchedKey", "Level", "add_level", "align", "drop_level", "levels_of
 
 
 class BatchedBackend(MutableBackend):
-    """A backend whose arrays hide dimensions: the array API over another backend."""
+    """A backend whose arrays are `BatchedArray`s: it implements all operations by another backend, `inner`."""
 
     complete = True
     all_inplace_kernels: Mapping[str, Callable[..., Any]] = {}
@@ -53,7 +53,7 @@ class BatchedBackend(MutableBackend):
 
     def compile_forward(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         """Compile `function` by the inner backend, as a function of raw arrays."""
-        if name in ("all", "any"):  # their result has a `verdict`, which raw arrays lack
+        if name in ("all", "any"):  # they set the attribute `verdict` of their result, which raw arrays lack
             return function
         lifted, batched = self.xp.lifted, self.xp.made
 
@@ -146,7 +146,7 @@ class BatchedBackend(MutableBackend):
 
 
 class _Packed(NamedTuple):
-    """A batched array as a tuple of the raw array and the namespace, which the inner backend accepts."""
+    """A batched array as a tuple of its raw array and namespace, because the inner backend accepts tuples of raw arrays."""
 
     raw: Any
     xp: Namespace
@@ -234,7 +234,7 @@ _templates: dict[tuple[DispatchKey, int], BatchedKey] = {}
 
 
 def _shared(plain: DispatchKey, depth: int) -> Kernels:
-    """Return the operations on raw arrays for all keys of the same depth; they belong to a template key that is never freed."""
+    """Return the operations on raw arrays that all keys of the same depth share.  They belong to a permanent template key."""
     template = _templates.get((plain, depth))
     if template is None:
         template = _templates[plain, depth] = DispatchKey.__new__(BatchedKey)
@@ -280,7 +280,7 @@ BatchDevice.batched = staticmethod(with_levels)
 
 
 def add_level(tensor: Any, level: Level, dim: int | None) -> Any:
-    """Move a tensor into `level`: dimension `dim` becomes the hidden batch dimension; with None, all members share the tensor."""
+    """Move a tensor into `level`: `dim` becomes the hidden batch dimension.  If it is None, all members share the tensor."""
     tensor = tensor._key.materialize(tensor)
     key = tensor._key
     if level in levels_of(key):
@@ -289,12 +289,12 @@ def add_level(tensor: Any, level: Level, dim: int | None) -> Any:
     target = with_levels(plain_of(key), levels)
     inside = _moved(tensor, "add_level", target, level, dim, levels.index(level))
     if dim:
-        inside.__dict__["_hidden_at"] = level, dim  # for `in_dims` of a Function's `vmap` static method
+        inside.__dict__["_hidden_at"] = level, dim  # passed as `in_dims` to the static method `vmap` of a Function
     return inside
 
 
 def drop_level(tensor: Any, level: Level, dim: int | None) -> Any:
-    """Move a tensor out of `level`: the batch dimension becomes dimension `dim`; with None, the batch is summed."""
+    """Move a tensor out of `level`: its batch dimension becomes dimension `dim`.  If `dim` is None, sum over the batch."""
     levels = levels_of(tensor._key)
     if level not in levels:
         tensor = add_level(tensor, level, None)

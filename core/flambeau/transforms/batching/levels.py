@@ -24,7 +24,7 @@ class Level:
         self.number: int = number  # inner levels start later and have larger numbers
         self.size: int = size
         self.randomness: str = randomness
-        # dispatch keys whose innermost level is this; None when closed
+        # dispatch keys whose innermost level is this one; None after the level has been closed
         self.keys: weakref.WeakSet[Any] | None = weakref.WeakSet()
         self._devices: dict[Any, BatchDevice] = {}
 
@@ -64,7 +64,7 @@ class BatchDevice(device):
 
     __slots__ = ("numbers",)
     numbers: tuple[int, ...]
-    batched: ClassVar[Callable[[DispatchKey, tuple[Level, ...]], DispatchKey]]  # returns the key inside levels
+    batched: ClassVar[Callable[[DispatchKey, tuple[Level, ...]], DispatchKey]]  # set in `keys`: returns the key inside levels
 
     def dispatch_key(self, dtype: dtype) -> DispatchKey:
         """Return the dispatch key of a tensor of this dtype, inside those of the device's levels that are still running."""

@@ -70,7 +70,7 @@ def _with_leading_dimensions(name: str) -> Callable[[BatchedBackend], Callable[.
 
 
 def _of_own_backend(name: str) -> Callable[[BatchedBackend], Callable[..., Any]]:
-    """Return a rule for an operation with the backend as a parameter, which is replaced by the batched backend.
+    """Return a rule for an operation that takes a backend as a parameter.  The rule passes the batched backend instead.
 
     Derivative rules may call the operation on gradients that are inside more levels than the recorded input.
     """
@@ -89,7 +89,7 @@ def _of_own_backend(name: str) -> Callable[[BatchedBackend], Callable[..., Any]]
 
 
 def _diagonal(backend: BatchedBackend) -> Callable[..., Any]:
-    """Return the kernel of `diagonal`, which is a view also where the forward would copy a non-contiguous array."""
+    """Return a kernel of `diagonal` that always returns a view.  The array API forward would copy a non-contiguous array."""
     xp, depth, inner = backend.xp, backend.depth, backend.inner.all_kernels.get("diagonal")
     if inner is None:
         return backend.compile_forward("diagonal", partial(OPS["diagonal"].forward, xp))

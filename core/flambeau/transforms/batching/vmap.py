@@ -110,8 +110,8 @@ def _in_chunks(
 
 
 # --- arguments and results ----------------------------------------------------------------------------------------
-# The names are those of PyTorch's module `_functorch.vmap`: libraries such as tensordict replace three of these functions, so
-# that `vmap` maps over their collections.
+# The functions have the names of those in PyTorch's module `_functorch.vmap`.  Libraries such as tensordict replace three of
+# them, so that `vmap` also maps over the collections of these libraries.
 
 
 def _get_name(func: Callable[..., Any]) -> str:
@@ -208,7 +208,7 @@ def _places(output: Any, out_dims: Any, spec: Spec, name: str) -> list[Any]:
 
 
 def _maybe_remove_batch_dim(name: str, batched_output: Any, vmap_level: Level, batch_size: int, out_dim: int | None) -> Any:
-    """Make the batch dimension of a result visible as dimension `out_dim`; return an unbatched result itself for None."""
+    """Make the batch dimension of a result visible as dimension `out_dim`.  If `out_dim` is None, return the unbatched result."""
     if out_dim is None:
         if isinstance(batched_output, Tensor) and vmap_level in levels_of(batched_output._key):
             raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")

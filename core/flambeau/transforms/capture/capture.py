@@ -70,15 +70,15 @@ class Captured:
     results: Results
     effects: Effects
     places: list[tuple[dict[Any, Any], Any]]
-    saved_from: int = 0  # index of the first of the forward's outputs that are saved for the backward
+    saved_from: int = 0  # forward outputs from this index on are saved for the backward
     effects_from: int = 0
     histories: list[_History] = field(default_factory=list)
-    generators: list[tuple[Any, Any]] = field(default_factory=list)  # random generators, each with its backend's generator
+    generators: list[tuple[Any, Any]] = field(default_factory=list)  # pairs (random generator, its backend's generator)
     outside: list[Outside] = field(default_factory=list)
     argument_gradients: list[ArgumentGradient] = field(default_factory=list)
     aliasing: Aliasing | None = None  # None if the call writes to no tensor
-    device: int | None = None  # the current device, for backends that compute on it
-    fixed: set[Reference] = field(default_factory=set)  # values at the same address in each replay
+    device: int | None = None  # the device on which backends with a "current device" compute
+    fixed: set[Reference] = field(default_factory=set)  # values that have the same memory address in each replay
 
     def holds(self, arguments: Sequence[Any]) -> bool:
         """Whether a replay is valid: tensors have the same shapes, dtypes, `requires_grad` and shared memory as at capture."""
@@ -96,7 +96,7 @@ class Captured:
 
     def replay(self, arguments: Sequence[Any]) -> Any:
         """Replay the call with these tensors as arguments, in the order of `tensors_in`."""
-        arrays = [  # most sources are external tensors: reading them directly is faster than a call for each
+        arrays = [  # most sources are external tensors; reading their arrays directly is faster than calling `_array`
             source.tensor._array if source.kind == "tensor" else self._array(source, arguments)  # type: ignore[union-attr]
             for source in self.sources
         ]
@@ -126,7 +126,7 @@ class Captured:
         return all(program.exact for program in (self.forward, self.backward) if program is not None)
 
     def separate(self) -> bool:
-        """Undo fusion: run each call separately. Return whether any were fused."""
+        """Undo fusion, so that replays run each call separately.  Return whether any calls were fused."""
         programs = [program for program in (self.forward, self.backward) if program is not None]
         separated = [program.separate() for program in programs]
         return any(separated)
@@ -143,7 +143,7 @@ class Captured:
         return [source.tensor for source in self.sources if source.tensor is not None] + self.effects.tensors()
 
     def gradients_of_ones(self, leaves: Sequence[Any], positions: Sequence[int], arguments: Sequence[Tensor]) -> list[Any] | None:
-        """Backpropagate ones from the results at `positions`; return the inputs' gradients (arrays or None).
+        """Backpropagate gradients of one from the results at `positions`.  Return the inputs' gradients: arrays or None.
 
         Returns None if the call has no backward.
         """
@@ -232,7 +232,7 @@ class Refused(NotCapturable):
 
     Attributes:
         result: the result of the call.
-        missed: the backend that should have been recorded, if that is the reason.
+        missed: the backend that should have been recorded, if the call used a backend that was not; otherwise None.
     """
 
     def __init__(self, reason: str, result: Any, missed: Backend | None = None) -> None:
@@ -304,7 +304,7 @@ def _check(recording: Recording) -> None:
 
 
 def _add_guards(captured: Captured, recording: Recording, sources: Sources, arguments: list[Tensor]) -> None:
-    """Add the conditions for a replay, and mark the gradients that it overwrites without reading them."""
+    """Add the conditions for a replay to `captured`, and mark the gradients that a replay overwrites without reading."""
     effects, forward = captured.effects, captured.forward
     changed_gradients = [source for source in effects.places() if source.kind == "gradient"]
     read = {(source.position, id(source.tensor)) for source in captured.sources + changed_gradients if source.kind == "gradient"}
@@ -327,7 +327,7 @@ def _writes_to(recorder: Recorder, calls: Sequence[Call], inputs: Sequence[Refer
 
 
 def _constant_calls(recorder: Recorder, calls: Sequence[Call]) -> list[Call]:
-    """Return the calls for constants that are never written to; a backward repeats them instead of saving the constants."""
+    """Return the calls that compute constants which are never written to.  A backward repeats them, to save memory."""
     written = {recorder.group(reference) for call in recorder.calls for reference in call.writes}
     return [call for call in calls if call.constant is not None and recorder.group(call.results) not in written]
 
@@ -335,7 +335,7 @@ def _constant_calls(recorder: Recorder, calls: Sequence[Call]) -> list[Call]:
 def _add_backward(
     captured: Captured, recording: Recording, backward: RecordedBackward, sources: Sources, outputs: list[Reference]
 ) -> None:
-    """Add a history with the program of a backward; append the values that it needs to the forward's outputs."""
+    """Build the program of a backward, and add it to `captured`.  Values that it needs are appended to the forward's outputs."""
     history = _History(backward.outputs, [sources.of_tensor(tensor) for tensor in backward.inputs])
     captured.histories.append(history)
     if backward.first is None:

@@ -19,7 +19,7 @@ __all__ = ["compiled_together"]
 def compiled_together(
     recorder: Recorder, calls: Sequence[Call], inputs: Sequence[Reference], outputs: Sequence[Reference]
 ) -> tuple[list[Call], Source | None]:
-    """Replace all calls that the backend can compile together by one call; return the new calls and the source of that call.
+    """Combine all calls that the backend can compile into one call.  Return the new calls, and the source of the combined call.
 
     If the backend does not compile whole programs, the calls are unchanged and the source is None.
     """

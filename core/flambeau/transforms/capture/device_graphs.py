@@ -17,7 +17,7 @@ from .source import Source
 
 __all__ = ["DeviceGraph", "obstacle"]
 
-_MAX_RECORDINGS = 8  # for one program; each new set of numbers or addresses needs a recording
+_MAX_RECORDINGS = 8  # recordings of one program; each new set of numbers or addresses needs one
 _FROM_HOST = frozenset({"asarray", "array", "from_host", "from_host_later"})
 
 
@@ -36,7 +36,7 @@ def obstacle(recorder: Recorder, calls: Sequence[Call], given: Collection[Refere
         return "it uses several devices"
     _, calls = _split_number_calls(recorder, calls)
     exposed = {recorder.group(reference) for call in calls for reference in call.writes} | set(map(recorder.group, outputs))
-    # other constants do not change
+    # a constant that is neither written to nor returned needs no call in the graph
     calls = [call for call in calls if call.constant is None or recorder.group(call.results) in exposed]
     memory_given = {recorder.group(reference) for reference in given}
     for call in calls:
@@ -67,7 +67,7 @@ def _split_number_calls(recorder: Recorder, calls: Sequence[Call]) -> tuple[list
     """Split calls into calls on numbers alone and other calls."""
     numbers: list[Call] = []
     others: list[Call] = []
-    known: set[Reference] = set()  # results of calls on numbers alone
+    known: set[Reference] = set()  # results of calls whose arguments are only numbers
     for call in calls:
         given = list(references_in((call.args, call.kwargs)))
         scalar_key = all(reference in known or recorder.kinds[reference.index] is None for reference in given)
@@ -122,7 +122,7 @@ class DeviceGraph:
         self.before = Source(recorder, before, inputs, needed, "before_the_graph")
         self.body = Source(recorder, body, needed, outputs, "graph")
         memory_fixed = {recorder.group(reference) for reference in fixed}
-        self.numbers: list[int] = []  # indices of inputs: numbers, arrays at fixed addresses, arrays to copy
+        self.numbers: list[int] = []  # these three: indices in `needed` of numbers, fixed arrays, other arrays
         self.still: list[int] = []
         self.moving: list[int] = []
         for place, reference in enumerate(needed):
@@ -133,11 +133,11 @@ class DeviceGraph:
             else:
                 self.moving.append(place)
         places = {reference: place for place, reference in enumerate(needed)}
-        # For each output: the index if it is an input, else None, and whether it is external memory, which is not copied.
+        # For each output: its index in `needed` (None if computed), and whether its address is fixed, so that no copy is needed.
         self.outputs = [(places.get(reference), recorder.group(reference) in memory_fixed) for reference in outputs]
         self.graph: Any = None
         self.results: Any = None  # the static arrays that a launch writes its results to
-        self.known: Any = None  # the recorded numbers and addresses
+        self.known: Any = None  # the numbers and addresses with which the graph was recorded
         self.stream: Any = None  # stream of the latest launch
 
     def run(self, values: Sequence[Any]) -> tuple[Any, ...]:
@@ -156,7 +156,7 @@ class DeviceGraph:
                     return self.run_calls(values)
                 self.known = known
             stream = backend.current_stream(index)
-            if self.stream is not None and stream is not self.stream:  # the previous stream may still use the same memory
+            if self.stream is not None and stream is not self.stream:  # the previous launch may still use the memory
                 stream.wait_event(self.stream.record())
             self.stream = stream
             for static, place in zip(self.static, self.moving, strict=True):
@@ -193,7 +193,7 @@ class DeviceGraph:
         self.static = [self._copy(values[place]) for place in self.moving]
         for place, static in zip(self.moving, self.static, strict=True):
             values[place] = static
-        self.pool = backend.create_pool()  # no other allocation may use the memory written by a launch
+        self.pool = backend.create_pool()  # a separate pool: no other allocation may use the memory that a launch writes
         stream, before = backend.create_stream(index), backend.current_stream(index)
         backend.use_stream(stream, index)
         try:
@@ -206,7 +206,7 @@ class DeviceGraph:
                     backend.end_capture()
                 raise
             self.graph = backend.end_capture()
-        except Exception as error:  # the calls still run one by one
+        except Exception as error:  # fall back to running the calls one by one
             self.reason = f"{type(error).__name__}: {error}"
         finally:
             backend.use_stream(before, index)

@@ -19,14 +19,14 @@ __all__ = ["CompiledFunctionBackward", "RecordedBackward", "record_backward"]
 
 @dataclass(slots=True)
 class RecordedBackward:
-    """The recorded backward from some of the results.
+    """The recorded backward pass from some of the results.
 
     Attributes:
         outputs: the positions of the differentiated outputs among the results.
         inputs: the tensors that existed before the recording and receive gradients.
         gradients: references to the gradients of the outputs.
         results: references to the gradients of the inputs; None for an input without a gradient.
-        first: the index of its first call; None without calls, because the step's own backward has freed the graph.
+        first: the index of the first call of the backward.  None without calls: the step has run a backward and freed the graph.
     """
 
     outputs: list[int]
@@ -37,10 +37,10 @@ class RecordedBackward:
 
 
 def record_backward(recording: Recording, outputs: Sequence[Tensor]) -> list[RecordedBackward]:
-    """Record the backward from the new tensors that have a `grad_fn`.
+    """Record the backward passes from the new tensors that have a `grad_fn`.
 
     Returns:
-        at most two backwards: one without calls from tensors whose graph has been freed, then one from the other tensors.
+        at most two: one without calls, from tensors whose graph has been freed, and then one from the other tensors.
 
     Raises:
         NotCapturable: the graph has hooks or continues outside the recording, or the backward fails.
@@ -62,7 +62,7 @@ def record_backward(recording: Recording, outputs: Sequence[Tensor]) -> list[Rec
 
 
 def _record(recording: Recording, outputs: Sequence[Tensor], backward: RecordedBackward) -> RecordedBackward:
-    """Run a backward and record its calls."""
+    """Run a backward pass and record its calls in `backward`."""
     recorder = recording.recorder
     backward.first = len(recorder.calls)
     roots = []
@@ -121,13 +121,13 @@ class _Reached:
         if any(leaf._has_hooks or any(leaf is output for output in outputs) for leaf in self.leaves):
             raise NotCapturable(
                 "gradients flow to a leaf tensor that was created inside"
-            )  # otherwise its gradient is unreachable
+            )  # a replay does not create this leaf, so nobody could read its gradient
         if any(node.hooks is not None for node in self.nodes):
             raise NotCapturable("hooks of a node would have to run in the backward")
 
 
 def _freed(nodes: Sequence[Node]) -> set[Node]:
-    """Return the nodes from which a backward reaches a node that an earlier backward has freed."""
+    """Return the nodes whose backward would fail: gradients flow from them to a node whose saved tensors were freed."""
     freed = set[Node]()
     for node in sorted(nodes, key=lambda node: node.seq):  # topological order: inputs first
         saved = [getattr(node, name, None) for name in node.saves]
@@ -154,7 +154,7 @@ class CompiledFunctionBackward(Node):
 
     @classmethod
     def attach(cls, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> CompiledFunctionBackward:
-        """Create a node between inputs and outputs. Until `set_up`, it behaves like a freed node."""
+        """Create a node between inputs and outputs.  Before `set_up`, its backward raises an error, as in a freed graph."""
         node = cls()
         node.seq, node.hooks = next_seq(), None
         node.edges = tuple([(tensor._node or tensor) if tensor._requires_grad else None for tensor in inputs])

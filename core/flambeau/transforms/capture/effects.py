@@ -17,7 +17,7 @@ __all__ = ["Effects"]
 
 @dataclass(slots=True)
 class NewGradient:
-    """A gradient that a step assigned to a tensor that existed before."""
+    """A gradient that a step assigned to a tensor that had existed before the step."""
 
     tensor: Source
     reference: Reference
@@ -77,7 +77,7 @@ class Effects:
         return [*(reference for _, reference in self.arrays), *(gradient.reference for gradient in self.gradients)]
 
     def clear_gradients(self, arguments: Sequence[Tensor]) -> None:
-        """Drop the gradients that a replay overwrites before it starts, so that old and new ones are not in memory together."""
+        """Set the gradients that a replay will overwrite to None before it starts, so that their memory can be used again."""
         for gradient in self.gradients:
             if gradient.replaces:
                 gradient.tensor.tensor_in(arguments)._grad = None

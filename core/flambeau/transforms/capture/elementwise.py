@@ -20,7 +20,7 @@ __all__ = ["Elementwise", "Step", "elementwise"]
 
 @dataclass(eq=False, slots=True)
 class Step:
-    """One operation of a loop.  Operands are references, earlier steps or numbers; `floats` is its floating-point dtype."""
+    """One operation of a loop.  Operands are references, earlier steps or numbers; `floats` is the operation's float dtype."""
 
     name: str
     signature: str
@@ -148,7 +148,7 @@ class _Symbols:
         return _Symbol(self.steps[-1], shape, dtype, self)
 
     def _floats(self, letters: str, symbols: Sequence[_Symbol]) -> Any:
-        """Return the arguments' floating-point dtype if they match `letters`, "" without floats, or None if they do not match."""
+        """Return the arguments' floating-point dtype, "" if none has one, or None if the arguments do not match `letters`."""
         if len(letters) != len(symbols):
             return None
         found, known = "", False
@@ -170,7 +170,7 @@ class _Symbols:
 
 
 class _Namespace:
-    """Replacement of the array library's namespace: its functions add steps to a loop, and its constants are the library's."""
+    """Replaces the array library while an operation is traced: functions add steps to a loop; constants are the library's."""
 
     def __init__(self, symbols: _Symbols) -> None:
         self._symbols, self._real = symbols, symbols.recorder.backend.forward_xp

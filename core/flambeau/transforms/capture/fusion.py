@@ -15,9 +15,9 @@ from .recorder import Call, Recorder, Reference, references_in
 
 __all__ = ["fused"]
 
-_MAX_CALLS = 48  # calls in one loop
+_MAX_CALLS = 48  # maximum number of calls in one loop
 _MAX_STEPS = 256
-_MAX_ARRAYS = 32  # inputs and possible outputs of a general loop: a CUDA kernel has 4 kB of parameters
+_MAX_ARRAYS = 32  # maximum number of inputs and possible outputs: a CUDA kernel has 4 kB of parameters
 
 
 def fused(recorder: Recorder, calls: Sequence[Call], outputs: Sequence[Reference], fusion: Fusion | None) -> list[Call]:
@@ -53,14 +53,14 @@ class _Member:
 
 @dataclass(eq=False, slots=True)
 class _Chain:
-    """Calls that may be fused into one call, which runs at the index of the last of them."""
+    """Calls that may be fused into one call.  It runs in the place of the last of them."""
 
     shape: tuple[int, ...]
-    split: int | None  # number of trailing dimensions of a row, if an input is a row or a column
+    split: int | None  # if an input is a row or a column: the number of dimensions of a row
     members: list[_Member]
     results: set[Reference] = field(default_factory=set)
-    accessed: dict[int, set[Reference]] = field(default_factory=dict)  # values read or written, by memory group
-    written: set[int] = field(default_factory=set)  # memory groups
+    accessed: dict[int, set[Reference]] = field(default_factory=dict)  # {memory group: values that are read or written}
+    written: set[int] = field(default_factory=set)  # memory groups that are written to
 
     @property
     def device(self) -> int | None:
@@ -76,14 +76,14 @@ class _Chain:
 
 
 class _Chains:
-    """The chains found so far.  An open chain can still grow, as no other call has used its results or its written arrays."""
+    """The chains found so far.  Open chains can still grow: no other call has used their results or the arrays they write."""
 
     def __init__(self, recorder: Recorder, fusion: Fusion, last_use: dict[Reference, int]) -> None:
         self.recorder, self.fusion, self.last_use = recorder, fusion, last_use
         self.all: list[_Chain] = []
         self.open: dict[_Chain, None] = {}  # in the order of their last calls
-        self.maker: dict[Reference, _Chain] = {}  # open chains by result
-        self.users: dict[int, set[_Chain]] = {}  # chains that read or write a memory group
+        self.maker: dict[Reference, _Chain] = {}  # {result: open chain that computes it}
+        self.users: dict[int, set[_Chain]] = {}  # {memory group: chains that read or write it}
 
     def add(self, place: int, call: Call) -> None:
         """Process the next call: extend, merge or close chains."""
@@ -263,7 +263,7 @@ class _Unfused:
     def __call__(self, *arrays: Any) -> Any:
         values: dict[Any, Any] = dict(zip(self.given, arrays, strict=True))
         for call in self.calls:
-            # None if the call does not read it
+            # An argument without a value becomes None; the call does not read it.
             arguments = [values.get(item) if type(item) is Reference else item for item in call.args]
             options = {name: values[item] if type(item) is Reference else item for name, item in call.kwargs.items()}
             result = call.function(*arguments, **options)
@@ -274,8 +274,9 @@ class _Unfused:
 
 
 def _layout(shape: tuple[int, ...], whole: tuple[int, ...]) -> tuple[str, int | None]:
-    """Return the layout of an array of `shape` in a loop over `whole`, and for rows and columns the number of dimensions of a
-    row.
+    """Return the layout of an array of `shape` in a loop over arrays of shape `whole`, such as "full".
+
+    Rows and columns also return the number of dimensions of a row; other layouts return None.
     """
     if shape == whole:
         return "full", None

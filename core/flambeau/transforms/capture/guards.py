@@ -38,9 +38,9 @@ class Outside:
     array: Any  # the array at the latest check
     description: Any
     requires_grad: bool
-    has_gradient: bool | None  # None if irrelevant
+    has_gradient: bool | None  # None if a replay does not depend on it
     gradient_description: Any = None  # set if the program uses the gradient's memory
-    aliasing: Aliasing | None = None  # notified when the tensor gets another array
+    aliasing: Aliasing | None = None  # told if the tensor has been assigned another array
 
     def holds(self) -> bool:
         tensor = self.tensor
@@ -62,7 +62,7 @@ class ArgumentGradient:
     """The expected gradient of an argument."""
 
     position: int
-    description: Any  # None for no gradient
+    description: Any  # None if the argument had no gradient
 
     def holds(self, arguments: Sequence[Any]) -> bool:
         grad = arguments[self.position]._grad
@@ -122,7 +122,7 @@ def _memory(tensor: Tensor) -> Any:
 
 
 def _view_path(tensor: Tensor) -> list[Any]:
-    """Return the view operations from the owner of the memory to the tensor, which writes repeat if arrays are immutable."""
+    """Return the view operations from the owner of the memory to the tensor.  Writes to immutable arrays repeat them."""
     steps: list[Any] = []
     while (source := source_of(tensor)) is not None:
         steps.append(None if tensor._view is None else how_viewed(tensor)[1:])

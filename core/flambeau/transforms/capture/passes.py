@@ -90,7 +90,7 @@ def _may_merge(call: Call) -> bool:
 
 
 def _key(value: Any) -> Any:
-    """Return a hashable key of an argument; equal keys mean the same value."""
+    """Return a hashable key of an argument.  Arguments with equal keys have the same value."""
     kind = type(value)
     if kind is Reference:
         return value
@@ -101,7 +101,7 @@ def _key(value: Any) -> Any:
     if kind is slice:
         return kind, _key(value.start), _key(value.stop), _key(value.step)
     if kind is float:
-        return kind, repr(value)  # distinguishes 0.0 from -0.0
+        return kind, repr(value)  # unlike `==`, `repr` distinguishes 0.0 from -0.0
     if value is None or kind in (bool, int, str):
         return kind, value
     return id(value)
@@ -166,7 +166,7 @@ def checks_first(recorder: Recorder, calls: Sequence[Call]) -> list[Call]:
     return first + on_copies + [call for call in calls if id(call) not in chosen]
 
 
-_MAX_COPIED_SIZE = 16  # maximal size of arrays that are copied so that a check can run first
+_MAX_COPIED_SIZE = 16  # maximum number of elements of an array that is copied so that a check can run first
 
 
 def _checks_on_copies(recorder: Recorder, calls: Sequence[Call], checks: Sequence[Call]) -> list[Call]:
@@ -202,7 +202,7 @@ def _checks_on_copies(recorder: Recorder, calls: Sequence[Call], checks: Sequenc
             backend = recorder.host if reference in recorder.on_host and recorder.host else recorder.backend
             on_copies.append(Call("copy", backend.copy, (reference,), {}, instead[reference]))
     if len(on_copies) > len({group(call.args[0]) for call in on_copies}):
-        return []  # separate copies of arrays that share memory would not share it
+        return []  # two of the arrays share memory, but their copies would not
     for call in part:
         again = substituted(call, instead)
         results, scalars = _substitute(call.results, instead), tuple([instead[reference] for reference in call.scalars])
@@ -225,7 +225,7 @@ def specialized(recorder: Recorder, calls: Sequence[Call]) -> list[Call]:
 def _specialized(recorder: Recorder, call: Call) -> Call:
     args = tuple([_kind_of(recorder, argument) for argument in call.args])
     function = call.function
-    if any(type(argument) is Reference for argument in args):  # a number computed by the program
+    if any(type(argument) is Reference for argument in args):  # the argument is a number that the program computes
         return call
     while (other := recorder.backend.specialize_kernel(function, args)) is not None:
         function = other
@@ -238,7 +238,7 @@ def _kind_of(recorder: Recorder, argument: Any) -> Any:
 
 
 def placed(recorder: Recorder, calls: Sequence[Call]) -> tuple[list[Call], int | None]:
-    """Bind each call to the device that was current when it was recorded; if there is only one device, return it instead."""
+    """Bind each call to its device at recording.  If all calls have one device, leave them unchanged and return the device."""
     devices = {call.device for call in calls if call.device is not None}
     if len(devices) < 2:
         return list(calls), next(iter(devices), None)

@@ -83,7 +83,7 @@ class Program:
 
         Args:
             fixed: values at the same address in each replay, such as parameters.
-            apart: the number of leading outputs that must each have separate memory; None for all.
+            apart: the first `apart` outputs must each have separate memory; None for all outputs.
         """
         memory = {self.recorder.group(reference) for reference in fixed}
         moving = [reference for reference in self.inputs if self.recorder.group(reference) not in memory]

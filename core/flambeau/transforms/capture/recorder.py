@@ -23,11 +23,11 @@ __all__ = [
     "references_in", "refuse", "register_own_folder",
 ]  # fmt: skip
 
-COMPUTE = "computation"  # dropped if neither its results nor its writes are used
-EFFECT = "effect"  # a random draw: always runs, and in the recorded order
-_CONSTANT_BYTES = 1 << 14  # larger constant results are recomputed in each replay
+COMPUTE = "computation"  # a call of this kind is dropped if neither its results nor its writes are used
+EFFECT = "effect"  # a random draw: a call of this kind always runs, and in the recorded order
+_CONSTANT_BYTES = 1 << 14  # constant results of more bytes are not stored, but computed again in each replay
 _WRITING_METHODS = frozenset({"fill", "partition", "put", "sort"})  # array methods that write to the array
-CHECK = "check"  # compares its result with the recorded one
+CHECK = "check"  # a call of this kind compares its result with the recorded one
 
 
 class LookedAtValue(RuntimeError):
@@ -56,7 +56,7 @@ class Call:
     scalars: tuple[Reference, ...] = ()  # results that are library scalars, to be converted to arrays
     constant: Any = None  # the result, if it is computed from constants alone
     owned: bool = False  # for a copy: whether nothing else referred to the original
-    device: int | None = None  # the current device, in libraries that compute on it
+    device: int | None = None  # the device that was current, in libraries that compute on the current device
 
 
 def references_in(value: Any) -> Iterator[Reference]:
@@ -82,12 +82,12 @@ class Recorder:
     spoiled: str | None = None  # the reason why the recording cannot be replayed
     active: bool = True
     depth: int = 0  # number of nested recorded calls running; inner calls are not recorded
-    group_of: list[int] = field(default_factory=list)  # index of a value known to share memory with each value
+    group_of: list[int] = field(default_factory=list)  # for each value, the index of a value that shares its memory
     # shape and dtype of each array; None for other values
     kinds: list[tuple[tuple[int, ...], Any] | None] = field(default_factory=list)
     devices: dict[Reference, int] = field(default_factory=dict)  # devices of arrays, in libraries with several devices
     dictionaries: dict[int, tuple[Any, Reference]] = field(default_factory=dict)  # dictionaries shared by kernels, by id
-    watch: Any = None  # profile function, suspended inside recorded calls
+    watch: Any = None  # function of `sys.setprofile`, suspended during recorded calls
     past_dictionaries: set[Reference] = field(default_factory=set)  # references to dropped dictionaries
     thread: int = field(default_factory=get_ident)
     constants: set[Reference] = field(default_factory=set)  # values computed from constants alone
@@ -185,7 +185,7 @@ class Recorder:
         """Call a function on the real values, and record the call."""
         if self.depth:
             return function(*args, **kwargs)
-        if not self.active:  # the recording has ended, but a wrapped function or array is still used
+        if not self.active:  # the recording has ended, but wrapped functions are still called
             return function(*self.unwrapped(args, [])[0], **self.unwrapped(kwargs, [])[0])
         if get_ident() != self.thread:
             self.spoil("another thread computes at the same time")
@@ -210,7 +210,7 @@ class Recorder:
         given = set(references_in((template, keywords)))
         call.results = self.references_of(result, given)
         if kind == COMPUTE and not call.writes and call.results is None:
-            return result  # the results are arguments, or the same in each replay, such as a shape
+            return result  # nothing to replay: the result is an argument, or fixed, such as a shape
         self._note_constant(call, value)
         self.calls.append(call)
         return result
@@ -234,7 +234,7 @@ class Recorder:
         """Return `value` with recorded values replaced by real ones, and `value` with recorded values replaced by references."""
         kind = type(value)
         if kind is RecordedArray:
-            if value._recorder is not self:  # from an earlier recording
+            if value._recorder is not self:  # the array was left over from an earlier recording
                 return value._value, value._value
             arrays.append(value)
             return value._value, value._reference
@@ -258,7 +258,7 @@ class Recorder:
         return value, value
 
     def _dictionary(self, value: dict[Any, Any], arrays: list[RecordedArray]) -> tuple[Any, Any]:
-        """Do the same for a dictionary; one that is empty when first used is shared between kernels."""
+        """Do the same as `unwrapped` for a dictionary.  Kernels share data by a dictionary that is empty at its first use."""
         known = self.dictionaries.get(id(value))
         if known is not None:
             return value, known[1]
@@ -290,8 +290,9 @@ class Recorder:
         return value
 
     def references_of(self, result: Any, given: Collection[Reference] = ()) -> Any:
-        """Replace a (nested) result by references, and by None values that are not recorded or are in `given`, and empty
-        tuples.
+        """Return a (nested) result with each value replaced by its reference.
+
+        Values that are not recorded, values in `given`, and empty tuples are replaced by None.
         """
         if type(result) is RecordedArray:
             return None if result._reference in given else result._reference

@@ -47,7 +47,7 @@ class NotCapturable(RuntimeError):
 
 @dataclass(slots=True)
 class TensorState:
-    """The state of a tensor when the recording began."""
+    """The state of a tensor at the start of a recording, to be restored at the end."""
 
     tensor: Tensor
     array: Any
@@ -81,7 +81,7 @@ class Recording:
         self.backend, self.recorder = backend, Recorder(backend, strict, host=self.backends[1] if self.backends[1:] else None)
         self.places: Final = list(numbers)
         self.numbers: list[RecordedNumber] = []  # recorded numbers, in the order of `places`
-        self.states: dict[int, TensorState] = {}  # of existing tensors, by id
+        self.states: dict[int, TensorState] = {}  # {id: state} of the tensors that existed before
         self.generators: list[tuple[Generator, Any]] = []
         self.first_seq = 0.0
         self.device: int | None = None  # current device, in libraries with several devices
@@ -101,7 +101,7 @@ class Recording:
                 dispatch_key(dtype, device(backend.device_type))
         gc.unfreeze()  # `gc.get_referrers` does not find frozen objects
         self._tensors, generators = _live_instances(Tensor, Generator)
-        gc.freeze()  # `gc.get_objects` at the end then finds only new objects, and collections are faster
+        gc.freeze()  # at the end, `gc.get_objects` then finds only new objects; collections are faster too
         self._lift(self._tensors)
         for generator in generators:
             if any(generator.device.type == backend.device_type for backend in self.backends):
@@ -112,7 +112,7 @@ class Recording:
             self.numbers.append(number)
             container[key] = number
         watch = sys.getprofile()
-        self.recorder.watch = watch if isinstance(watch, MethodType) else None  # the function of a C profiler cannot be set again
+        self.recorder.watch = watch if isinstance(watch, MethodType) else None  # a C profiler's function cannot be restored
         self.first_seq, self.device = next_seq(), self.recorder.current_device()
         self._interceptor.__enter__()
         open_recorders.append(self.recorder)
@@ -160,7 +160,7 @@ class Recording:
                 container[key] = number.plain
         for tensor in self._tensors:
             self._restore(tensor)
-        for new in gc.get_objects():  # only objects created since `gc.freeze`
+        for new in gc.get_objects():  # `gc.freeze` at the start excludes all earlier objects
             if issubclass(type(new), Tensor):
                 self._restore(new)
             elif issubclass(type(new), Node) and getattr(new, "seq", -1.0) >= self.first_seq:
@@ -217,7 +217,7 @@ def _restore_saved(node: Node) -> None:
     names = {name for cls in type(node).__mro__ for name in _slots(cls)} | set(node.__dict__)
     for name in names - {"__dict__", "__weakref__", "edges", "hooks"}:
         value: Any = getattr(node, name, None)
-        if hasattr(value, "_saved"):  # the context of a Function
+        if hasattr(value, "_saved"):  # `value` is the context `ctx` of an `autograd.Function`
             value._saved = _without_recorded(value._saved)
         restored = _without_recorded(value)
         if restored is not value:

@@ -1,4 +1,4 @@
-"""Replace a dispatch key's backend, namespace and kernels by recording ones while a step is recorded."""
+"""`RecordingInterceptor`: while a step is recorded, the backends, array namespaces and kernels of dispatch keys record calls."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .recorder import COMPUTE, RecordedArray, RecordedInteger, RecordedNumber, R
 
 __all__ = ["RecordingInterceptor"]
 
-# Operations, and functions of array libraries, whose results have shapes that depend on values.
+# Names of operations and array functions whose result shapes depend on the values of their arguments.
 _SHAPE_FROM_VALUES = names(dynamic_shape=True) | {
     "compress", "extract", "flatnonzero", "histogram", "repeat", "unique_all", "unique_counts", "unique_inverse",
     "unique_values",
@@ -45,8 +45,9 @@ class RecordingBackend:
         return function
 
     def _written_by_step(self, name: str) -> Any:
-        """Return the positions of written arguments: for an optimizer's kernel, all but the gradient (1); none for other
-        kernels.
+        """Return the positions of the arguments that a kernel writes to.
+
+        Optimizer steps write to all arguments except the gradient, at position 1.  Other kernels write to none.
         """
         if not self._real.mutable or not name.endswith("_step"):
             return ()
@@ -86,7 +87,7 @@ class RecordingBackend:
         return self._recorder.call("copied_to", self._real.copied_to, (real, array, index), {})
 
     def is_own(self, array: Any) -> bool:
-        """Return False, so that a copy is recorded; the program omits it if it is not needed."""
+        """Return False, so that callers make a copy, which is recorded.  The program omits the copy if it is not needed."""
         return False
 
     def copy(self, array: Any) -> Any:
@@ -205,7 +206,7 @@ class RecordingInterceptor(Interceptor):
         key.constant_types = key.constant_types | {number_types[kind] for kind in key.constant_types & number_types.keys()}
 
     def resolve(self, name: str, key: DispatchKey) -> tuple[Callable[..., Any], Any]:
-        if isinstance(key, BatchedKey) or name == "add_level":  # the kernels called on the raw arrays are recorded
+        if isinstance(key, BatchedKey) or name == "add_level":  # these operations call kernels on raw arrays, which are recorded
             return self._resolve(name, key)
         if type(key) is not DispatchKey or name in _SHAPE_FROM_VALUES:
             self.recorder.spoil(f"{name} of {key!r} is not recorded")

@@ -34,7 +34,7 @@ class _New:
     is_leaf: bool  # whether it is a leaf that requires a gradient
     version: int
     inference: bool
-    shares: int | Source | None = None  # index or source of a tensor with the same version counter
+    shares: int | Source | None = None  # the tensor that shares its version counter: an index or a source
 
     def make(self, array: Any) -> Tensor:
         tensor = wrap(array, self.key)
@@ -49,7 +49,7 @@ class _New:
 
 @dataclass(slots=True)
 class _Step:
-    """A view operation; `recorded` is whether autograd recorded it."""
+    """A view operation.  If `recorded` is True, autograd recorded it."""
 
     view: Callable[[Tensor], Tensor]
     recorded: bool
@@ -65,8 +65,7 @@ class _Step:
 class _View:
     """A view of a new tensor (given by its index) or of an existing tensor.
 
-    For a view of a new tensor with autograd history, the replay restores the history, so that gradients accumulate in the same
-    order.
+    If a view of a new tensor has autograd history, the replay restores it, so that gradients accumulate in the same order.
     """
 
     root: int | Source
@@ -76,12 +75,12 @@ class _View:
 
 @dataclass(slots=True)
 class _Number:
-    position: int  # index among the values
+    position: int  # index among the numbers that the call returns
 
 
 @dataclass(slots=True)
 class _Same:
-    position: int  # index of the earlier leaf that is the same object
+    position: int  # index of an earlier leaf of the result that is the same object
 
 
 @dataclass(slots=True)
@@ -190,15 +189,15 @@ class _Plan:
         self, recording: Recording, sources: Sources, leaves: Sequence[Any], made: list[_New], views: list[Tensor]
     ) -> None:
         self.recording, self.sources, self.made, self.views = recording, sources, made, views
-        self.first: dict[int, int] = {}  # positions of leaves, by id
+        self.first: dict[int, int] = {}  # {id of a leaf: its first position}
         self.numbers: list[Reference] = []
-        self.indices: dict[int, int] = {}  # indices of new tensors, by id
+        self.indices: dict[int, int] = {}  # {id of a new tensor: its index}
         tensors_before = [state.tensor for state in recording.states.values()]
         self.new_gradients = {id(tensor._grad): tensor for tensor in tensors_before if tensor._grad is not None}
         group = recording.recorder.group
         self.outside = {group(reference) for reference in sources.all_references()}
         tensors = {id(leaf): leaf for leaf in leaves if isinstance(leaf, Tensor) and id(leaf) not in recording.states}
-        self.count: dict[int, int] = {}  # number of results in each memory group
+        self.count: dict[int, int] = {}  # {memory group: number of results in it}
         for tensor in tensors.values():
             place = group(self._reference(tensor))
             self.count[place] = self.count.get(place, 0) + 1
@@ -225,7 +224,7 @@ class _Plan:
         return self._new(leaf)
 
     def _must_stay_view(self, tensor: Tensor) -> bool:
-        """Whether a view must be rebuilt as a view: its base existed before, or is shared with other results."""
+        """Whether a view must be rebuilt as a view, because its base existed before the call or has other views in the result."""
         place, root = self.recording.recorder.group(self._reference(tensor)), memory_root(tensor)
         if tensor._key.backend.mutable:
             return place in self.outside or self.count[place] > 1
@@ -280,7 +279,7 @@ class _Plan:
     def _step(self, tensor: Tensor, source: Tensor) -> _Step:
         if tensor._requires_grad and tensor._node is None:
             raise NotCapturable("it returns a view that was made a leaf")
-        # Without a recorded view, the tensor shares memory, in libraries with immutable arrays.
+        # Immutable arrays: the tensor shares memory with `source` without a view operation.
         if tensor._view is None:
             return _Step(Tensor.detach if tensor._storage is source._storage else _data, True)
         _, record, params, recorded = tensor._view
@@ -288,7 +287,7 @@ class _Plan:
             raise NotCapturable("it returns a view created by a custom Function or in inference mode")
         if record is not None:
             return _Step(_operation(record.name, params), recorded)
-        if not params:  # a view of the same memory as another dtype
+        if not params:  # the view reads the memory as another dtype
             dtype = tensor._key.dtype
             return _Step(lambda root: root.view(dtype), recorded)
         name, number, params = params
@@ -296,7 +295,7 @@ class _Plan:
         return _Step(lambda root: several(root)[number], recorded)
 
     def note_shared_versions(self) -> None:
-        """Find the new tensors that share a version counter with another tensor, as detached tensors do."""
+        """Note which new tensors share a version counter with another tensor, such as a tensor and its `detach()`."""
         owners: dict[int, int | Source] = {}
         for state in self.recording.states.values():
             if state.tensor._storage is not None:

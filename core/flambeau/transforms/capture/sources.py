@@ -81,7 +81,7 @@ class Sources:
         return [reference for reference in dict.fromkeys([*used, *outputs]) if reference in self.found]
 
     def find_shared_memory(self, calls: Sequence[Call]) -> None:
-        """Join the groups of values that share memory, such as a parameter and a view of it."""
+        """Put values that share memory, such as a parameter and a view of it, into one memory group."""
         used = dict.fromkeys(reference for call in calls for reference in references_in((call.args, call.kwargs)))
         arrays = [self.lifted[reference] for reference in used if reference in self.lifted]
         recorder = self.recording.recorder

@@ -19,7 +19,7 @@ from .recorder import Recorder
 
 __all__ = ["verified"]
 
-_ROUNDINGS = 1000  # allowed error of whole-program compilers, in units of the last place of the largest element
+_ROUNDINGS = 1000  # allowed error of whole-program compilers: multiples of the rounding error of the largest element
 
 
 class _Snapshot:
@@ -68,7 +68,7 @@ class _Snapshot:
     @staticmethod
     def _write_back(tensor: Tensor, array: Any) -> None:
         backend = tensor._key.backend
-        if is_mutable(backend) and not backend.equal(tensor._array, array):  # unchanged memory may be read-only
+        if is_mutable(backend) and not backend.equal(tensor._array, array):  # do not write unchanged memory: it may be read-only
             backend.write(tensor._array, array)
 
     def arrays_now(self) -> list[Any]:

@@ -101,7 +101,7 @@ __all__ += [*settings.__all__, *_memory_format.__all__, *_constants.__all__, *_s
 
 e, inf, nan, pi, newaxis = _math.e, _math.inf, _math.nan, _math.pi, None
 
-# Functions that PyTorch also implements in Python: unlike its compiled functions, they bind as methods as class attributes.
+# Functions that PyTorch also implements in Python: unlike its compiled functions, they become methods as class attributes.
 _PYTHON_FUNCTIONS = {name for name, home in _facts.declared("home").items() if home not in _facts.COMPILED}
 
 # The remaining public names are generated: operations, legacy tensor types and storage classes.

@@ -141,7 +141,7 @@ class Backend:
         raw = getattr(self.xp, f"{name}_", None) if raw is None else raw
         try:
             return None if raw is None else self.xp.zeros((), dtype=raw).dtype
-        except (TypeError, ValueError, RuntimeError):  # the name exists without support, such as float64 on some GPUs
+        except (TypeError, ValueError, RuntimeError):  # a dtype in `xp` may be unsupported, such as float64 on some GPUs
             return None
 
     @cached_property
@@ -174,7 +174,7 @@ class Backend:
         """Wait until all work queued on the device has finished."""
 
     def evaluate(self, arrays: Sequence[Array]) -> None:
-        """Start computing `arrays` together; optimizers call this with the parameters after a step, for lazy libraries."""
+        """In lazy libraries, start computing `arrays` together. Optimizers call this with the parameters after a step."""
 
     def clear_caches(self) -> None:
         """Free memory kept for later calls, such as compiled programs; conformance tests call this after each op family."""

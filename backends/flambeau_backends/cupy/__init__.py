@@ -128,7 +128,7 @@ class CupyBackend(Devices, Transfers, Memory, AcceleratorBackend, RecordableBack
         return bool(cupy.may_share_memory(array, other))
 
     def record_stream(self, array: Any, stream: Any) -> None:
-        """Make the stream that allocated the memory wait for `stream`, as the memory returns to its pool when freed."""
+        """Make the device's current stream wait for `stream`, since later work on it may reuse the memory once it is freed."""
         with array.device:
             cupy.cuda.get_current_stream().wait_event(stream.raw.record())
 

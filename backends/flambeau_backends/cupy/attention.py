@@ -14,7 +14,7 @@ __all__ = ["attention_backward", "fused_attention"]
 
 
 def _weights(query: Any, key: Any, bias: Any, scale: float) -> Any:
-    """Compute the attention weights `softmax(query @ key.T * scale + bias)`; used if cuDNN has no engine."""
+    """Compute the attention weights `softmax(query @ key.T * scale + bias)`; used if cuDNN does not support the operation."""
     scores = product(query, key.swapaxes(-1, -2)).astype("f4") * scale
     scores = scores if bias is None else scores + bias
     weights = cupy.exp(scores - scores.max(-1, keepdims=True))

@@ -85,7 +85,7 @@ def _is_dense(array: Any) -> bool:
 
 
 def _empty(shape: Sequence[int], dtype: Any, like: Any) -> Any:
-    """Allocate an array, with channels-last memory order if `like` has it and the same number of dimensions."""
+    """Allocate an array; it is channels-last if `like` is, and has the same number of dimensions."""
     if len(shape) != like.ndim or like.flags.c_contiguous:
         return cupy.empty(shape, dtype)
     return cupy.empty((shape[0], *shape[2:], shape[1]), dtype).transpose((0, len(shape) - 1, *range(1, len(shape) - 1)))
@@ -203,12 +203,12 @@ def convolution(input: Any, weight: Any, shape: Sizes, *geometry: Sizes) -> Any:
 
 
 def convolution_transposed(input: Any, weight: Any, shape: Sizes, *geometry: Sizes) -> Any:
-    """Compute a transposed convolution: the gradient of a convolution's input, given that of its output."""
+    """Compute a transposed convolution: the gradient of a convolution's input, given the gradient of its output."""
     return _convolved(_input_gradient, input, weight, shape, *geometry)
 
 
 def convolution_weight(grad: Any, input: Any, shape: Sizes, *geometry: Sizes) -> Any:
-    """Compute the gradient of a convolution's weight, given that of its output."""
+    """Compute the gradient of a convolution's weight, given the gradient of its output."""
     return _convolved(_weight_gradient, input, grad, shape, *geometry)
 
 

@@ -32,7 +32,7 @@ INPLACE: dict[str, Kernel] = {}
 
 
 def kernel(function: Kernel) -> Kernel:
-    """Register a function as the kernel of the operation with its name."""
+    """Register a function as the kernel of the operation of the same name."""
     KERNELS[function.__name__.rstrip("_")] = function
     return function
 
@@ -49,7 +49,7 @@ def _on_its_device(function: Kernel) -> Kernel:
 
 
 def formula(function: Kernel) -> Kernel:
-    """Register a function as the kernel of the backward formula or optimizer step with its name."""
+    """Register a function as the kernel of the backward formula or optimizer step of the same name."""
     KERNELS[function.__name__] = _on_its_device(function)
     return function
 
@@ -62,7 +62,7 @@ def is_expanded(target: Any) -> bool:
 
 
 def in_place(function: Kernel) -> Kernel:
-    """Register a function as the in-place kernel of the operation with its name, which refuses expanded targets."""
+    """Register a function as the in-place kernel of the operation of the same name; the kernel raises for expanded targets."""
 
     @wraps(function)
     def checked(target: Any, /, *others: Any, **scalars: Any) -> Any:
@@ -159,7 +159,7 @@ def dense(array: Any) -> Any:
 
 
 def _rows(array: Any, dim: int) -> tuple[int, int, int]:
-    """Return the number of rows along a dimension, their length, and the stride between their elements."""
+    """Return the number of vectors along a dimension, their length, and the stride between their elements."""
     length, inner = array.shape[dim], prod(array.shape[dim + 1 :])
     return array.size // max(length, 1), length, inner
 

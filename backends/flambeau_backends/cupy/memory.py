@@ -145,7 +145,7 @@ class Memory:
         return memory.MemoryPointer(_Segment(size, self._figures[runtime.getDevice()], self._segments), 0)
 
     def _malloc(self, size: int) -> Any:
-        """Allocate memory and count it in the statistics; CuPy's allocator function, called for every array."""
+        """Allocate memory and count it in the statistics. CuPy calls this function, its allocator, for every array."""
         index = runtime.getDevice()
         figures, pool = self._figures[index], getattr(self._local, "pool", None) or self._pool
         try:

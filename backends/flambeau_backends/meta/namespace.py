@@ -190,7 +190,7 @@ def _reduced(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _along(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a NumPy function along an axis whose result has the same shape, such as a cumulative sum."""
+    """Wrap a NumPy function that works along an axis and keeps the shape, such as a cumulative sum."""
 
     def compute(x: MetaArray, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False, **_: Any) -> Any:
         found = dtype or function(np.ones(1, x.dtype)).dtype
@@ -235,7 +235,7 @@ def reshape(x: MetaArray, /, shape: int | Sequence[int], *, copy: bool | None = 
 
 
 def _viewing(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a NumPy function that returns a view, for which only shape and strides are used."""
+    """Wrap a NumPy function that returns a view; it receives the array `layout`, of which it uses only shape and strides."""
 
     def view(x: MetaArray, /, *args: Any, **kwargs: Any) -> MetaArray:
         return x.view(function(x.layout, *args, **kwargs))

@@ -48,7 +48,7 @@ def without_warnings(function: C) -> C:
 
 
 def without_warnings_in_place(ufunc: np.ufunc) -> Callable[..., None]:
-    """Like `without_warnings`, for a ufunc that writes to its first argument; used by every `x += y`, so calls are inlined."""
+    """Like `without_warnings`, for a ufunc that writes to its first argument; inlined, because every `x += y` calls it."""
 
     def unary(target: Any) -> None:
         try:
@@ -80,6 +80,6 @@ def without_warnings_in_place(ufunc: np.ufunc) -> Callable[..., None]:
         finally:
             _free.append(run)
 
-    if ufunc in (np.maximum, np.minimum):  # NumPy deprecates passing `out` as the third positional argument of these
+    if ufunc in (np.maximum, np.minimum):  # NumPy deprecates passing `out` as the third positional argument of these ufuncs
         return binary_by_keyword
     return unary if ufunc.nin == 1 else binary

@@ -43,7 +43,7 @@ def converted(array: np.ndarray, raw_dtype: Any) -> np.ndarray:
     if name == "float8_e8m0fnu":
         return _nearest_powers_of_two(single).view(raw_dtype)
     with np.errstate(all="ignore"):
-        if name == "float8_e4m3fn":  # has no infinities; PyTorch saturates large values instead of converting them to NaN
+        if name == "float8_e4m3fn":  # this dtype has no infinities; PyTorch saturates large values, NumPy returns NaN
             single = np.clip(single, -448, 448)
         return single.astype(raw_dtype)
 

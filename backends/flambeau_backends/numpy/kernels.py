@@ -54,7 +54,7 @@ INPLACE.update({name: without_warnings_in_place(ufunc) for name, ufunc in UFUNCS
 
 
 def in_place(function: Kernel) -> Kernel:
-    """Register a function as the in-place kernel of the operation with its name."""
+    """Register a function as the in-place kernel of the operation of the same name."""
     INPLACE[function.__name__.rstrip("_")] = function
     return function
 
@@ -160,7 +160,7 @@ def zero_(target: Any) -> None:
 
 
 def kernel(function: Kernel) -> Kernel:
-    """Register a function as the kernel of the operation with its name."""
+    """Register a function as the kernel of the operation of the same name."""
     KERNELS[function.__name__.strip("_")] = function
     return function
 

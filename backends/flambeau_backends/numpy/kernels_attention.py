@@ -258,7 +258,8 @@ def _exponential(dtype: Any, safe: bool) -> tuple[Callable[..., Any], Callable[.
     """Return NumPy's fastest exponential, the logarithm of the same base, and the factor that converts scores to that base.
 
     With 512-bit vectors, NumPy's exp2 takes half the time of exp, but at least ten times as long for subnormal or zero
-    results, which unsafe scores can produce. Without them, exp2 calls the C library for each element.
+    results, which scores of large magnitude produce (`safe` is False). Without such vectors, exp2 calls the C library for each
+    element.
     """
     if not safe or sys.platform != "linux":
         return np.exp, np.log, 1.0

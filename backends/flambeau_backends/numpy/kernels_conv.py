@@ -144,7 +144,7 @@ class Algorithm:
         raise NotImplementedError
 
     def weight_gradient(self, grad: Any, input: Any, g: Geometry, windows: Any) -> Any:
-        """Return the gradient of the weight, given the output's gradient; `windows` are those saved by `convolve`, or None."""
+        """Return the gradient of the weight, given the output's gradient; `windows` are the ones saved by `convolve`, or None."""
         raise NotImplementedError
 
     def input_gradient(self, grad: Any, weight: Any, bias: Any, space: Sizes, g: Geometry) -> Any:

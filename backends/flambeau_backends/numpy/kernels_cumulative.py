@@ -69,7 +69,7 @@ _accumulating("cumprod", np.multiply)
 
 def _running_extreme(name: str, beats: Any) -> None:
     def extremes(slices: Any, start: int, best: Any, places: Any) -> tuple[Any, Any]:
-        """Replace each slice by the running extreme, continuing from `best` and `places`; return the slices and indices."""
+        """Replace each slice by the running extreme, starting from `best` at `places`; return the slices and the indices."""
         found = np.empty(slices.shape, np.int64)
         for place, (here, where) in enumerate(zip(slices, found, strict=True), start):
             loses = np.logical_not(beats(here, best))

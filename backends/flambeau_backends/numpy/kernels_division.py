@@ -27,7 +27,7 @@ def _quotients(x: Any, y: Any, limit: float) -> Any:
 
 
 def _exact_remainder(out: Any, x: Any, y: Any, rounded: np.ufunc, signs: Any) -> bool:
-    """Write `x - rounded(x / y) * y` to `out`, with the sign of zeros from `signs`; return False if that would be inexact."""
+    """Write `x - rounded(x / y) * y` to `out`, zeros with the signs of `signs`; return False if that would be inexact."""
     rest, divisor = x.astype(np.float64), y.astype(np.float64)
     product = _quotients(rest, divisor, 2.0**28)
     if product is None:

@@ -183,7 +183,7 @@ def _products(rows: Any, others: Any) -> Any:
 
 
 def _sums_and_products(rows: Any, others: Any) -> tuple[Any, Any]:
-    """Return, for each channel, the sum of `rows`, and the sum of their products with `others`."""
+    """Return, for each channel, the sum of `rows` and the sum of `rows * others`."""
     parts = map_parts(lambda part: (_sums(rows[part]), _products(rows[part], others[part])), len(rows), rows[0].size)
     return parts[0] if len(parts) == 1 else (sum(s for s, _ in parts), sum(s for _, s in parts))
 
@@ -262,7 +262,7 @@ def _channel_norm(input: Any, weight: Any, bias: Any, mean: Any, variance: Any, 
 
 
 def _channel_gradients(grads: Any, rows: Any, mean: Any, scale: Any) -> tuple[Any, Any]:
-    """Return the sum of the gradient, and of its products with the centred input, for each channel."""
+    """Return, for each channel, the sum of the gradient and the sum of `gradient * (input - mean)`."""
     total, projection = _sums_and_products(grads, rows)
     if row_norm.are_near(np.square(mean * scale), 1):
         projection -= mean * total
@@ -289,7 +289,7 @@ def _channel_norm_backward(
 
 
 def _tilt(rows: Any, mean: Any, scale: Any, total: Any, projection: Any) -> tuple[Any, Any]:
-    """Return factor and offset of the input in its gradient, which account for the dependence of mean and variance on it."""
+    """Return `tilt` and `offset` of `_back_through`: the part of the gradient that passes through the mean and the variance."""
     share = rows.dtype.type(1 / (rows.shape[0] * rows.shape[2]))
     tilt = -projection * scale * scale * share
     return tilt, -mean * tilt - total * share

@@ -57,7 +57,7 @@ def _argsort_by_keys(input: Any, dim: int, descending: bool) -> Any:
 
 
 def _ranks(rows: Any, bits: int) -> Any:
-    """Map elements to int64 ranks of at most `bits` bits plus sign, preserving their order; None if they do not fit."""
+    """Map elements to int64 numbers in the same order, of at most `bits` bits plus sign; None if that is impossible."""
     if rows.dtype.kind != "f":
         if rows.dtype.itemsize < 8 or not rows.size:
             return rows.astype(np.int64)
@@ -107,7 +107,7 @@ def _leading(shape: tuple[int, ...], k: int, dim: int) -> Any:
 def _leading_by_partition(input: Any, k: int, dim: int, largest: bool) -> Any:
     """Return indices of the first `k` elements in stable sort order, by a partition and a sort of the selected elements.
 
-    Return None if other elements equal the last selected one, as a partition selects any of these.
+    Return None if unselected elements equal the last selected one, as a partition selects any of equal elements.
     """
     rows = _as_rows(input.astype(np.float32) if input.dtype.kind == "V" else input, dim)
     split = rows.shape[-1] - k if largest else k - 1

@@ -56,7 +56,7 @@ def _cut(matrix: Any, first: Any, last: Any, transposed: bool) -> list[_Piece]:
 
 
 def _matrix(indices: Any, weights: Any, length: int, dtype: Any) -> Any:
-    """Return the matrix with `weights` in the columns `indices`, both `(rows, taps)`; weights at equal indices are added."""
+    """Return a matrix with `weights[i]` in the columns `indices[i]` of row i; weights at equal indices are added."""
     matrix = np.zeros((len(indices), length), dtype)
     np.add.at(matrix, (np.arange(len(indices))[:, None], indices), weights)
     return matrix

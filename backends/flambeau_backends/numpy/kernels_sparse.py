@@ -36,7 +36,7 @@ def sparse_product(parts: Any, values: Any, shape: Any, dense: Any, layout: str,
     if of_layout is None:
         return None
     compressed, plain = parts
-    if layout == "sparse_bsr" and turned:  # transposes the blocks
+    if layout == "sparse_bsr" and turned:  # the blocks must be transposed as well
         values = np.swapaxes(values, 1, 2)
     return of_layout((values, plain, compressed), shape=shape) @ dense
 

@@ -58,7 +58,7 @@ KERNELS["pairs_of_complex"] = view_as_real
 
 @kernel
 def view_scatter(input: Any, value: Any, view: str, params: tuple[Any, ...]) -> Any:
-    if view in ("conj_view", "neg_view"):  # lazy views: the memory stores the values before conjugation or negation
+    if view in ("conj_view", "neg_view"):  # views whose memory stores the values before conjugation or negation
         return OPS[view].forward(np, value)
     if view == "as_strided":  # indexes the original memory, which the copy does not share
         return OPS["view_scatter"].forward(np, input, value, view, params)

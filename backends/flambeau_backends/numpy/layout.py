@@ -28,7 +28,7 @@ def has_channels_last(array: Any) -> bool:
 
 
 def in_rows(result: Any) -> Any:
-    """Copy a reduction's result to row-major order: with NumPy's order, the input's, a later `view` may fail."""
+    """Copy a reduction's result to row-major order, since NumPy keeps the input's order, in which a later `view` may fail."""
     return result if result.ndim < 2 or result.flags.c_contiguous else np.ascontiguousarray(result)
 
 

@@ -44,7 +44,7 @@ def from_dlpack(x: Any, /, **options: Any) -> np.ndarray:
 
 
 def astype(x: np.ndarray, dtype: Any, /, *, copy: bool = True) -> np.ndarray:
-    """Like `numpy.astype`, but its overflow warnings are attributed to this module, for which they are filtered."""
+    """Like `numpy.astype`, but attributes its overflow warnings to this module, whose warnings are ignored."""
     return x.astype(dtype, copy=copy)
 
 

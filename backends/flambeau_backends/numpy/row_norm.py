@@ -69,7 +69,7 @@ def _measure(part: Any, mean: Any, scale: Any, average: Any, eps: float) -> tupl
 
 
 def normalize(input: Any, weight: Any, bias: Any, length: int, eps: float, saving: bool = True) -> tuple[Any, Any]:
-    """Return the normalized rows of `length`, and, if `saving`, their means and scales for the backward."""
+    """Normalize rows of `length` elements; if `saving`, also return their means and scales for the backward."""
     rows, dtype = _as_rows(input, length), input.dtype
     if small_rows.are_small(rows.size, length):
         normalized, scale = small_rows.normalize(rows, weight, bias, eps)

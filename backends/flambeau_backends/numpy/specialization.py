@@ -92,7 +92,7 @@ def _comparison(ufunc: np.ufunc) -> Callable[..., Kernel | None]:
     def choose(input: Any, other: Any) -> Kernel | None:
         if type(other) not in (int, float) or getattr(input, "dtype", None) not in _FLOATS or input.size >= _SMALL:
             return None
-        number = np.asarray(other, input.dtype)  # faster than a Python number
+        number = np.asarray(other, input.dtype)  # an array is faster than a Python number
         return (lambda input, other: ufunc(input, number)) if number == other else None
 
     return choose

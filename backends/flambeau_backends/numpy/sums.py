@@ -59,7 +59,7 @@ _SHORT = 64  # row length up to which rows that are not contiguous are summed by
 
 
 def _sum_rows(input: Any, summed: set[int]) -> Any:
-    """Sum over the trailing summed dimensions by a product with ones, which takes a third of the time or less."""
+    """Sum over those of the summed dimensions that are last, by a product with ones: in at most a third of the time."""
     first = input.ndim
     while first - 1 in summed:
         first -= 1
@@ -105,7 +105,7 @@ def _additions(input: Any, summed: set[int]) -> int:
 
 
 def _sum_blocks(input: Any, summed: set[int]) -> Any:
-    """Split the longest summed dimension into blocks and sum within these; returns partial sums."""
+    """Split the longest summed dimension into blocks, and return the sums of the blocks."""
     kept_dims = [dim for dim in range(input.ndim) if dim not in summed]
     if prod(input.shape[dim] for dim in kept_dims) <= _NARROW:  # few long columns: transpose them to rows, summed pairwise
         rows = np.ascontiguousarray(input.transpose(*kept_dims, *summed))

@@ -188,7 +188,7 @@ def serially(compute: Callable[..., Any], *args: Any) -> Any:
     OpenBLAS's threads spin for about 20 ms after a product, and occupy cores that shared work could use.
     """
     team = _team
-    if not team.free.acquire(blocking=False):  # inside or next to shared work, where products are already single-threaded
+    if not team.free.acquire(blocking=False):  # other work is shared now: products are already single-threaded
         return compute(*args)
     try:
         team.size = size = get_num_threads()
@@ -244,7 +244,7 @@ def share(compute: Callable[[Any], Any], parts: Sequence[Any], pays: bool = True
     size, team = get_num_threads() if pays and len(parts) > 1 else 1, _team
     if size == 1:
         return serially(lambda: [compute(part) for part in parts])
-    if not team.free.acquire(blocking=False):  # inside or next to shared work
+    if not team.free.acquire(blocking=False):  # other work is shared now
         return [compute(part) for part in parts]
     try:
         work = _Work(compute, parts)

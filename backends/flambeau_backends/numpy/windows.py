@@ -88,7 +88,7 @@ class Geometry:
 
     @property
     def parts(self) -> list[slice]:
-        """Slices of the batch whose windows fit into the cache, but are not smaller than the weight."""
+        """Slices of the batch whose windows fit into the cache, or have at most as many elements as a larger weight."""
         if self.is_light:
             return [slice(0, self.batch)]
         most = max(_SHARED if self.pays else _CACHE, prod(self.shape))

@@ -35,7 +35,7 @@ class Collectives:
         return run_on(devices, calls)
 
     def broadcast(self, tensors: Sequence[Tensor], devices: Sequence[device]) -> list[list[Tensor]]:
-        """Return copies of all tensors for each device; tensors that are already there are not copied."""
+        """Return all tensors on each device; a tensor is not copied to the device that it is on."""
         return [[tensor.to(place) for tensor in tensors] for place in devices]
 
     def scatter(

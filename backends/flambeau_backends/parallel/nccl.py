@@ -23,7 +23,7 @@ def is_available() -> bool:
 
 
 class NcclCollectives(Collectives):
-    """Collectives that sum and broadcast among distinct devices by NCCL; the others copy from device to device."""
+    """Collectives that use NCCL for sums and broadcasts among distinct devices, and copies between devices otherwise."""
 
     def __init__(self, device_type: str) -> None:
         super().__init__(device_type)

@@ -60,7 +60,7 @@ empty_like, ones_like, zeros_like = (
 
 
 def full(shape: Shape, fill_value: complex, *, dtype: dtype | None = None, device: Any = None) -> Tensor:
-    """Return an array filled with `fill_value`; its dtype is that of the value unless `dtype` is given."""
+    """Return an array filled with `fill_value`; without `dtype`, it has the dtype of the value."""
     return torch.full((shape,) if isinstance(shape, int) else tuple(shape), fill_value, dtype=dtype, device=device)
 
 

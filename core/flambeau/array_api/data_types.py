@@ -120,7 +120,7 @@ class IntegerLimits:
 
 
 def finfo(type: dtype | Tensor, /) -> FloatingPointLimits:
-    """Return the limits of a floating-point dtype; for a complex dtype, those of its real and imaginary parts."""
+    """Return the limits of a floating-point dtype; for a complex dtype, the limits of its real and imaginary parts."""
     input_dtype = type.dtype if isinstance(type, Tensor) else type
     limits = dtypes.finfo(input_dtype)
     return FloatingPointLimits(limits.bits, limits.eps, limits.max, limits.min, limits.smallest_normal, input_dtype.to_real())
@@ -155,7 +155,7 @@ class __array_namespace_info__:
         }
 
     def dtypes(self, *, device: Any = None, kind: str | tuple[str, ...] | None = None) -> dict[str, dtype]:
-        """Return the standard's dtypes that the device supports, by name: of all kinds, or of the given kind or kinds."""
+        """Return the standard's dtypes that the device supports, by name: all of them, or those of the given kind or kinds."""
         place = devices.get_default_device() if device is None else devices.device(device)
         offered = devices.dispatch_key(dtypes.bool_, place).backend.dtypes
         kinds = tuple(_BY_KIND) if kind is None else (kind,) if isinstance(kind, str) else kind

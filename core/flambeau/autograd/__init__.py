@@ -30,7 +30,7 @@ __all__ = [
 
 
 def variable(*args: Any, **kwargs: Any) -> None:
-    """Raise RuntimeError: replaced by `torch.tensor`."""
+    """Raise RuntimeError, because `torch.tensor` has replaced this function."""
     raise RuntimeError("torch.autograd.variable(...) is deprecated, use torch.tensor(...) instead")
 
 

@@ -186,7 +186,7 @@ class Function(FunctionCtx):
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        """Return the gradients of the inputs, given those of the outputs.  `vjp` is an alias."""
+        """Return the gradients of the inputs, given the gradients of the outputs.  `vjp` is an alias."""
         raise NotImplementedError(
             "You must implement either the backward or vjp method for your custom autograd.Function to use "
             "it with backward mode AD."
@@ -196,7 +196,7 @@ class Function(FunctionCtx):
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
-        """Return the tangents of the outputs, given those of the inputs, for forward-mode differentiation."""
+        """Return the tangents of the outputs, given the tangents of the inputs, for forward-mode differentiation."""
         raise NotImplementedError(
             "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
         )
@@ -373,7 +373,7 @@ def _call(ctx: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def _output_tangents(ctx: Function, args: tuple[Any, ...], tangents: list[Any], result: Any) -> Sequence[Any]:
-    """Compute the tangents of the outputs from those of the arguments, by the user's `jvp`."""
+    """Compute the tangents of the outputs from the tangents of the arguments, by the user's `jvp`."""
     from ..engine.tensors.tensor import Tensor
 
     if ctx.materialize_grads:

@@ -307,7 +307,7 @@ class _Call:
         self.require("outputs", self.outputs)
 
     def point(self, tensor: Any, leaf: bool) -> Any:
-        """Return a view of the tensor in its graph if the result must be differentiable (`create_graph`), else detach it."""
+        """Return a view of the tensor in its graph if the result must be differentiable (`create_graph`), else a detached one."""
         if self.create_graph and tensor.requires_grad:
             return tensor.view_as(tensor)
         point = tensor.detach()

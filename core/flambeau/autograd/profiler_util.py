@@ -166,12 +166,12 @@ class FunctionEvent(FormattedTimesMixin):
 
     @property
     def cpu_time_total(self) -> float:  # type: ignore[override]  # computed for an event, stored in an average
-        """The duration in microseconds, including calls inside."""
+        """The duration in microseconds, including the calls made inside this one."""
         return self.time_range.elapsed_us()
 
     @property
     def self_cpu_time_total(self) -> float:  # type: ignore[override]  # computed for an event, stored in an average
-        """The duration in microseconds, excluding calls inside."""
+        """The duration in microseconds, excluding the calls made inside this one."""
         return self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children)
 
     @property

@@ -18,7 +18,7 @@ class _ExecutionEngine:
 
 
 class VariableMeta(type):
-    """Makes every tensor an instance of Variable."""
+    """Metaclass of Variable, for which `isinstance(tensor, Variable)` is true for every tensor."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return isinstance(instance, Tensor)

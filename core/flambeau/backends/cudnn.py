@@ -43,7 +43,7 @@ def is_available() -> bool:
 
 
 def is_acceptable(tensor: Any) -> bool:
-    """Whether cuDNN can compute with this tensor: an enabled cuDNN and a floating-point CUDA tensor."""
+    """Whether cuDNN can compute with this tensor: cuDNN is enabled, and the tensor is a floating-point CUDA tensor."""
     return is_available() and enabled and tensor.is_cuda and tensor.is_floating_point()
 
 

@@ -15,12 +15,12 @@ strategy: str
 
 
 def is_available() -> bool:
-    """Whether the package `opt_einsum` is installed, which optimizes the contraction order."""
+    """Whether the package `opt_einsum`, which optimizes the contraction order, is installed."""
     return find_spec("opt_einsum") is not None
 
 
 class _Options(ModuleType):
-    """Class of this module: makes its variables `enabled` and `strategy` the options that `einsum` reads."""
+    """The class of this module: assigning to `enabled` or `strategy` sets the options that `einsum` reads."""
 
     @property
     def enabled(self) -> bool:

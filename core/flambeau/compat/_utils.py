@@ -209,7 +209,7 @@ def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = Fal
 
 
 def _take_tensors(tensors: Iterable[Tensor], size_limit: int) -> Iterator[list[Tensor]]:
-    """Yield groups of tensors of the same type with at most `size_limit` bytes each; a larger tensor is a group alone."""
+    """Yield groups of tensors of the same type, with at most `size_limit` bytes each. A larger tensor is a group of one."""
     groups: dict[str, tuple[list[Tensor], int]] = {}
     for tensor in tensors:
         kind, size = tensor.type(), tensor.numel() * tensor.element_size()
@@ -263,5 +263,5 @@ class _ClassPropertyDescriptor:
 
 
 def classproperty(func: Any) -> _ClassPropertyDescriptor:
-    """Decorate a method of a class so that reading the attribute, also on the class, calls it with the class."""
+    """Decorate a method to be a property of the class: reading it, on the class or an instance, calls it with the class."""
     return _ClassPropertyDescriptor(func if isinstance(func, (classmethod, staticmethod)) else classmethod(func))

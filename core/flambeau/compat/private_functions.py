@@ -80,7 +80,7 @@ def _as_tuple(value: Any) -> tuple[Tensor, ...]:
 
 
 def _unique(self: Tensor, sorted: bool = True, return_inverse: bool = False) -> tuple[Tensor, Tensor]:
-    """Return (values, inverse) of `unique`; `inverse` is empty unless requested."""
+    """Return (values, inverse) of `unique`; `inverse` is empty unless `return_inverse` is True."""
     return _unique2(self, sorted, return_inverse)[:2]
 
 
@@ -134,7 +134,7 @@ def _amp_update_scale_(
     self: Tensor, growth_tracker: Tensor, found_inf: Tensor, scale_growth_factor: float, scale_backoff_factor: float,
     growth_interval: int,
 ) -> Tensor:  # fmt: skip
-    """Reduce the scale after an infinite gradient; increase it after `growth_interval` steps without one. Return it."""
+    """Reduce scale `self` after an infinite gradient, increase it after `growth_interval` steps without one; return `self`."""
     if growth_tracker.dtype is not dtypes.int32:
         raise RuntimeError("growth_tracker must be an int tensor.")
     if bool(found_inf):

@@ -56,7 +56,7 @@ class Checker:
         return "float64" in self.supported
 
     def wide_dtypes(self, sample: Sample) -> list[str]:
-        """Return the dtypes of the sample, supported by the device, in which finite differences are accurate enough."""
+        """Return those dtypes of the sample, supported by the device, that are precise enough for finite differences."""
         return [dtype for dtype in self.dtypes(sample) if dtype in ("float64", "complex128")]
 
     @property
@@ -65,7 +65,7 @@ class Checker:
 
     @property
     def alike(self) -> float:
-        """The allowed difference of two backward passes: some devices add in a different order each time."""
+        """The allowed difference between two equal backward passes: some devices add in a different order each time."""
         return 0.0 if self.on_cpu else 1e-12
 
     @property
@@ -330,7 +330,7 @@ def takes_out(function: Callable[..., Any]) -> bool:
 
 
 def needed_dtypes(sample: Sample, dtype: str) -> set[str]:
-    """Return this dtype and the dtypes of the sample's results for inputs of this dtype."""
+    """Return a set of `dtype` and the dtypes of the sample's results for inputs of that dtype."""
     rules = sample.result if isinstance(sample.result, tuple) else (sample.result,)
     return {dtype, *(result_dtype(rule, dtype) for rule in rules)}
 

@@ -37,7 +37,7 @@ class Options:
 
 
 def results_of(families: Sequence[str], options: Options, positions: Mapping[str, int]) -> Iterator[Event]:
-    """Yield the events of a run; `jobs` processes check the families in order, each starting at its position."""
+    """Yield the events of a run; `jobs` processes check the families in order, each family from its number in `positions`."""
     waiting: Queue[tuple[str, int]] = Queue()
     events: Queue[Event | BaseException | None] = Queue()
     for family in families:
@@ -57,7 +57,7 @@ def results_of(families: Sequence[str], options: Options, positions: Mapping[str
 
 
 def _work(waiting: Queue[tuple[str, int]], events: Queue[Any], options: Options) -> None:
-    """Check families in one process until none are left; start a new process if it ends or hangs."""
+    """Check families in one process until none are left; start a new process if the current one ends or hangs."""
     worker = None
     try:
         for family, start in iter(partial(_next, waiting), None):

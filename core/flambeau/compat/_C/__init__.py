@@ -83,7 +83,7 @@ def _current_graph_task_id() -> int:
 
 
 def _get_tracing_state() -> tracing.TracingState | None:
-    """Return the scopes of the running `torch.jit._get_trace_graph`; None if it is not running."""
+    """Return the scopes that `torch.jit._get_trace_graph` has recorded so far; None if that function is not running."""
     return tracing.current.get()
 
 

@@ -73,7 +73,7 @@ class FakeTensor(Tensor):
 
     fake_device: Device
     fake_mode: FakeTensorMode
-    constant: Tensor | None = None  # a real tensor with the same values, where these follow from numbers in the program
+    constant: Tensor | None = None  # a real tensor with the same values, if the values follow from numbers in the program
 
     def __new__(cls, fake_mode: FakeTensorMode, elem: Tensor, device: Any, constant: Any = None, **_: Any) -> Any:
         if elem.device.type != "meta":

@@ -29,7 +29,7 @@ class _DecoratorContextManager:
 
 
 class _NoParamDecoratorContextManager(_DecoratorContextManager):
-    """A base class of context managers without arguments, which decorate as `@name` or as `@name()`."""
+    """A base class of context managers without arguments, which can be used as decorators: `@name` or `@name()`."""
 
     def __new__(cls, orig_func: Any = None) -> Any:
         return object.__new__(cls) if orig_func is None else cls()(orig_func)

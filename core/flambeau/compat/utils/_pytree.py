@@ -54,7 +54,7 @@ def _namedtuple_unflatten(values: Iterable[Any], context: Context) -> Any:
 
 
 def _is_leaf(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> bool:
-    """Call `tree_is_leaf`, whose earlier name this is, with a FutureWarning."""
+    """Earlier name of `tree_is_leaf`; emits a FutureWarning."""
     warnings.warn("torch.utils._pytree._is_leaf is private: use tree_is_leaf", FutureWarning, stacklevel=2)
     return tree_is_leaf(tree, is_leaf)
 

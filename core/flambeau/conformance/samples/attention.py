@@ -1,4 +1,4 @@
-"""Scaled dot products of queries and keys, as weights of values."""
+"""Scaled dot products of queries and keys, used as weights of values."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def _of(
     result: Any = "same",
     **fields: Any,
 ) -> Sample:
-    """Return a sample of a matrix function, which is called on `prepare(first argument)` and followed by `finish`."""
+    """Return a sample of a matrix function: it is called on `prepare(first argument)`, and `finish` is applied to its result."""
 
     def call(torch: Any, a: Any, *others: Any) -> Any:
         a = prepare(torch, a) if prepare else a

@@ -78,7 +78,7 @@ def bad_pooling(name: str, call: Any, *inputs: Any, error: str = "RuntimeError",
 
 
 def _halves(np: Any, x: Any) -> Any:
-    """Return the maxima of each half of the 2 x 6 elements, and their positions."""
+    """Return the maxima of both halves of each row of `x`, of shape `(2, 6)`, and their positions in the row."""
     halves = x.reshape(2, 3, 2, 3)
     return halves.max(-1), halves.argmax(-1) + np.array([0, 3])
 

@@ -83,7 +83,7 @@ def receive(connection: Connection) -> Any:
 
 
 def _move_to_shared_memory(parts: list[Any]) -> list[Any]:
-    """Move the buffers that came through the pipe to one block of shared memory, and return all buffers."""
+    """Move the buffers that the pipe transferred to one block of shared memory; return these and the other buffers."""
     small = {i: len(part) for i, part in enumerate(parts) if isinstance(part, bytearray) and part}
     if not small:
         return parts

@@ -35,7 +35,7 @@ class _DatasetKind:
 
     @staticmethod
     def create_fetcher(kind: int, dataset: Any, auto_collation: bool, collate_fn: Callable[[Any], Any], drop_last: bool) -> Any:
-        """Return a fetcher, whose `fetch(indices)` returns a batch."""
+        """Return an object with a method `fetch(indices)` that returns a batch."""
         if kind == _DatasetKind.Map:
             return MapFetcher(dataset, auto_collation, collate_fn)
         return IterableFetcher(dataset, auto_collation, collate_fn, drop_last)

@@ -12,7 +12,7 @@ __all__ = ["Fetcher", "IterableFetcher", "MapFetcher", "make_fetcher"]
 
 
 class MapFetcher:
-    """Fetch samples of a map-style dataset. Called with a list of indices if `batched`, else with one index."""
+    """Fetch samples of a map-style dataset. It is called with a list of indices if `batched`, else with one index."""
 
     def __init__(self, dataset: Any, batched: bool, collate_fn: Callable[[Any], Any]) -> None:
         self.dataset = dataset

@@ -72,11 +72,11 @@ class Job:
 
 
 class Restart:
-    """Task: start a new epoch. It has no result."""
+    """A task for a worker: start a new epoch. The worker sends no result."""
 
 
 class Exhausted:
-    """Result: the worker's iterator over an iterable dataset is exhausted."""
+    """A result from a worker: its iterator over the dataset is exhausted."""
 
 
 class Failure:

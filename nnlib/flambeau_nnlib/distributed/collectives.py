@@ -187,7 +187,7 @@ def gather(
     async_op: bool = False,
     group_dst: int | None = None,
 ) -> Work | None:
-    """Fill the list of rank `dst` with the tensors of all processes."""
+    """Fill `gather_list` of rank `dst` with the tensors of all processes."""
     root = root_in(group, dst, group_dst)
     check_list("gather_list", gather_list, group, root)
 
@@ -207,7 +207,7 @@ def scatter(
     async_op: bool = False,
     group_src: int | None = None,
 ) -> Work | None:
-    """Send `scatter_list[i]` of rank `src` to the tensor of rank i."""
+    """Copy `scatter_list[i]` of rank `src` to `tensor` of rank i."""
     root = root_in(group, src, group_src)
     check_list("scatter_list", scatter_list, group, root)
 

@@ -71,7 +71,7 @@ class DeviceMesh:
         return cls._of(device_type, ranks, [group_of(single)], mesh_dim_names)
 
     def _create_groups(self, dim: int) -> Any:
-        """Create a group for every line along a dimension; return the group that contains this process."""
+        """Create a process group for each line of ranks along a dimension; return the group that contains this process."""
         lines = self.mesh.movedim(dim, -1).reshape(-1, self.mesh.size(dim)).tolist()
         if lines == [default_group().ranks]:
             return default_group()
@@ -187,7 +187,7 @@ class DeviceMesh:
         return part
 
     def _flatten(self, mesh_dim_name: str | None = None, backend_override: Any = None) -> DeviceMesh:
-        """Return a one-dimensional mesh of the same processes; `root[name]` returns it again."""
+        """Return a one-dimensional mesh of the same processes. Later, `root[mesh_dim_name]` returns the same mesh."""
         name = mesh_dim_name or "_".join(self.mesh_dim_names or ("flat",))
         root = self._root or self
         if name not in root._flat:
@@ -220,7 +220,7 @@ class DeviceMesh:
         return f"DeviceMesh({named or self.shape}, {self.device_type!r}, stride={tuple(self.mesh.stride())})"
 
 
-_meshes: weakref.WeakValueDictionary[int, DeviceMesh] = weakref.WeakValueDictionary()  # meshes that `init_device_mesh` made
+_meshes: weakref.WeakValueDictionary[int, DeviceMesh] = weakref.WeakValueDictionary()  # made by `init_device_mesh`
 _local = threading.local()
 
 

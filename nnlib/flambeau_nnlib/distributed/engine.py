@@ -78,7 +78,7 @@ class Job(Protocol):
     world_size: int
 
     def communicator(self, ranks: Sequence[int], name: str, timeout: timedelta) -> Communicator:
-        """Create a communicator of these processes, which must all call this in the same order."""
+        """Create a communicator of the processes `ranks`. They must all call this, in the same order for all groups."""
 
     def leave(self) -> None:
         """Disconnect from the other processes."""
@@ -93,7 +93,7 @@ class Engine(Protocol):
     """Whether processes find each other through a store (MPI does not need one)."""
 
     def available(self) -> bool:
-        """Whether the libraries of this engine are installed and work here."""
+        """Whether the libraries that this engine needs are installed and work on this machine."""
 
     def join(self, store: Store | None, rank: int, world_size: int, timeout: timedelta) -> Job:
         """Connect to the other processes of a job."""

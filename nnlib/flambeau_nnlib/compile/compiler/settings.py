@@ -73,7 +73,7 @@ def check_backend(backend: Any) -> None:
 
 
 def is_compiling() -> bool:
-    """Whether the current code is being compiled: a call is being captured, or compared with its capture."""
+    """Whether a compiled function is currently being captured, or a call of it is compared with the captured graph."""
     return _compiling > 0
 
 

@@ -31,7 +31,9 @@ _WRITTEN = {
 
 
 def functionalize_program(program: ExportedProgram) -> ExportedProgram:
-    """Return the program without in-place operators. New values of mutated buffers and inputs become its first outputs."""
+    """Return the program without in-place operators. The new values of mutated buffers and inputs become
+    the first outputs of the graph.
+    """
     graph, written = functionalize(program.graph)
     signature = copy.deepcopy(program.graph_signature)
     results = list(graph.output_node().args[0])

@@ -24,7 +24,7 @@ def is_symbolic(value: Any) -> bool:
 
 
 def concrete(value: Any) -> Any:
-    """Return the value that a symbolic number has for the examples; return any other value unchanged."""
+    """Return the value that a symbolic number has for the example inputs; return any other value unchanged."""
     return value.value if isinstance(value, _SYMBOLIC) else value
 
 

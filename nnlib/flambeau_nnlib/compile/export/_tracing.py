@@ -99,7 +99,7 @@ class Recording(TorchFunctionMode):
         self.size_nodes: dict[tuple[Node, int], Node] = {}
         self.module_stack: list[tuple[str, type]] = [] if outer is None else outer.module_stack
         self.paths = {id(submodule): path for path, submodule in module.named_modules(remove_duplicate=False)}
-        self.steps: list[tuple[str, list[tuple[int, ...]]]] = []  # the operators with the shapes of their results
+        self.steps: list[tuple[str, list[tuple[int, ...]]]] = []  # the recorded operators, each with the shapes of its results
         self.lifted: list[Any] = []  # values of the enclosing graph that a branch uses
         self.submodules: dict[str, nn.Module] = {}
         self.lifted_numbers: list[tuple[Any, Node]] = []
@@ -109,7 +109,7 @@ class Recording(TorchFunctionMode):
     # --- nodes of tensors ---
 
     def set_node(self, tensor: Tensor, node: Node, spec: TensorSpec | None = None) -> None:
-        """Record `node` as the node of a tensor."""
+        """Store that `node` computes a tensor."""
         self.nodes[id(tensor)] = node
         self.kept_alive.append(tensor)
         spec = spec or TensorSpec(tuple(tensor.shape), tensor.dtype, tensor.device, tensor._requires_grad)
@@ -565,7 +565,7 @@ def _shares_memory(result: Tensor, source: Tensor) -> bool:
 
 
 def with_concrete_numbers(value: Any) -> Any:
-    """Replace symbolic numbers in arguments by their values for the examples."""
+    """Replace symbolic numbers in arguments by the values that they have for the example inputs."""
     if isinstance(value, (torch.Size, list)):
         return [with_concrete_numbers(item) for item in value]
     if isinstance(value, tuple):
@@ -676,7 +676,7 @@ def trace_control_flow(recording: Recording, func: Any, *args: Any) -> Any:
 
 
 def concrete_bool(pred: Any) -> bool:
-    """Return the truth value of a condition for the examples."""
+    """Return the truth value that a condition has for the example inputs."""
     return bool(concrete(pred))
 
 

@@ -355,7 +355,7 @@ _TYPING_NAMES = {
 
 
 def last_uses(nodes: list[Node]) -> dict[Node, list[Node]]:
-    """Map each node to the nodes whose values it is the last to use."""
+    """Map each node to those of its arguments that no later node uses."""
     released: dict[Node, list[Node]] = {}
     seen: set[Node] = set()
     for user in reversed(nodes):

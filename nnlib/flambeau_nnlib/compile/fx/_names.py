@@ -124,7 +124,7 @@ def snake_case(name: str) -> str:
     return re.sub(r"(?<=[a-z])([A-Z])", r"_\1", name).lower()
 
 
-# Objects with a fixed global name in generated code, and the import statement for each.
+# The fixed global names in generated code, each with an import statement and the object.
 CUSTOM_BUILTINS: dict[str, tuple[str, Any]] = {
     "inf": ("from math import inf", math.inf),
     "nan": ("from math import nan", math.nan),

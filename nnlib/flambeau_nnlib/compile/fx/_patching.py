@@ -88,7 +88,7 @@ def _as_leaf_method(name: str, method: Callable[..., Any]) -> Callable[..., Any]
 
 
 def find_proxy(*values: Any) -> Proxy | None:
-    """Return a proxy in the values, also inside tuples, lists, dicts and slices, or None."""
+    """Return a proxy that the values contain, also inside tuples, lists, dicts and slices; None if there is no proxy."""
     found: list[Proxy] = []
 
     def look(value: Any) -> None:

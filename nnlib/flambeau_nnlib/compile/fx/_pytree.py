@@ -25,7 +25,7 @@ def tree_flatten_spec(pytree_given: Any, spec: pytree.TreeSpec) -> list[Any]:
 def _leaves(tree: Any, spec: pytree.TreeSpec) -> list[Any]:
     if spec.type is None:
         return [tree]
-    if not isinstance(tree, (dict, list, tuple)):  # `tree` belongs to a registered pytree class
+    if not isinstance(tree, (dict, list, tuple)):  # the class of `tree` is registered with `torch.utils._pytree`
         return pytree.tree_leaves(tree)
     children = [tree[key] for key in spec.context] if isinstance(tree, dict) else list(tree)
     count = len(spec.children_specs)

@@ -93,7 +93,7 @@ class Node:
     (x,)
     """
 
-    # The class itself must also have these attributes, as in PyTorch.
+    # With slots, the class itself has these attributes, as in PyTorch.
     __slots__ = ("__dict__", "__weakref__", "graph", "meta", "op", "type", "users")
 
     def __init__(

@@ -64,7 +64,7 @@ class TraceError(ValueError):
     """The traced program depends on a value that is unknown during tracing."""
 
 
-# Protocols by which libraries test whether an object is a number or an array. Proxies must not have them.
+# Methods by which libraries test whether an object is a number or an array. Proxies must not have these methods.
 _PROTOCOLS = frozenset({
     "__array__", "__array_interface__", "__array_namespace__", "__array_priority__", "__array_struct__", "__complex__",
     "__cuda_array_interface__", "__dlpack__", "__dlpack_device__", "__float__", "__index__", "__int__",
@@ -208,12 +208,12 @@ class TracerBase:
         )
 
     def keys(self, obj: Proxy) -> Any:
-        """Return the keys of a proxy, for `**proxy`. By default, a proxy of `obj.keys()`."""
+        """Return the keys of a proxy, for `**proxy`. By default, return a proxy of the result of `obj.keys()`."""
         return Attribute(obj, "keys")()
 
 
 def _user_stack() -> str | None:
-    """Return the stack trace from the outermost `forward`, without frames of this package."""
+    """Return the stack trace, starting at the outermost `forward`, without frames of this package."""
     frames = traceback.extract_stack(frame_above(3))
     first = next((number for number, frame in enumerate(frames) if frame.name == "forward"), None)
     if first is None:

@@ -80,7 +80,7 @@ class Future:
             self._callbacks.append(callback)
 
     def then(self, callback: Callable[[Future], Any]) -> Future:
-        """Return the future result of calling a function with this future when the result is set.
+        """Call a function with this future when the result is set. Return a future of the function's result.
 
         Args:
             callback: the function.

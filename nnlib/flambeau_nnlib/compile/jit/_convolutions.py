@@ -14,7 +14,7 @@ _TRANSPOSED = ("input", "weight", "bias", "stride", "padding", "output_padding",
 _OF_ALL = ("input", "weight", "bias", "stride", "padding", "dilation", "transposed", "output_padding", "groups")
 _DEFAULTS: dict[str, Any] = {"bias": None, "stride": 1, "padding": 0, "dilation": 1, "output_padding": 0, "groups": 1}
 _LISTS = ("stride", "padding", "dilation", "output_padding")
-_SETTINGS = (False, False, True, True)  # benchmark, deterministic, cudnn_enabled, allow_tf32
+_SETTINGS = (False, False, True, True)  # the last arguments: benchmark, deterministic, cudnn_enabled, allow_tf32
 
 
 def merge_convolutions(graph: Graph) -> Graph:

@@ -59,7 +59,7 @@ def is_scripting() -> bool:
     """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        if frame.f_code in _SCRIPTED:  # the frame runs a scripted or traced object; traced code counts as unscripted
+        if frame.f_code in _SCRIPTED:  # in traced code, is_scripting() is False
             return not frame.f_locals["self"]._traced
         if frame.f_code in _IGNORED:
             return False

@@ -66,7 +66,7 @@ def compile_function(function: ast.FunctionDef, constants: list[Any], resolve: R
 
 
 class _Translator:
-    """Rebuild a syntax tree from the supported parts of another."""
+    """Copy the syntax tree of a function, and raise an error for unsupported syntax. The copy contains no other nodes."""
 
     def __init__(self, function: ast.FunctionDef, constants: list[Any], resolve: Resolve, file: str) -> None:
         self.function, self.constants, self.resolve, self.file = function, constants, resolve, file
@@ -152,7 +152,7 @@ class _Translator:
         return ast.withitem(context, item.optional_vars and self.target(item.optional_vars))
 
     def closure(self, node: ast.FunctionDef) -> ast.FunctionDef:
-        """Translate a forked function, which has no parameters."""
+        """Translate a nested function, as used by `fork`. It must have no parameters."""
         given = node.args
         if given.args or given.vararg or given.kwarg or given.kwonlyargs or given.posonlyargs or node.decorator_list:
             self.refuse(node, "a nested function with parameters")
@@ -160,7 +160,7 @@ class _Translator:
         return ast.FunctionDef(name=self.forked(node.name), args=empty, body=self.body(node.body), decorator_list=[])
 
     def forked(self, name: str) -> str:
-        """Return the name of a forked function, which cannot clash with other names."""
+        """Return a name for a nested function that differs from all other names."""
         if not name.startswith("__forked_function"):
             self.refuse(self.function, f"the function {name!r}")
         return name.removeprefix("__")
@@ -314,7 +314,7 @@ class _Translator:
 
 
 def is_property(name: str) -> bool:
-    """Whether a method name is that of a property getter or setter."""
+    """Whether a method is the getter or setter of a property, by its name."""
     return name.startswith("__") and name.endswith(("_getter", "_setter"))
 
 

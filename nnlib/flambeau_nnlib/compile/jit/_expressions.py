@@ -30,11 +30,11 @@ __all__ = ["Expressions", "NotScriptable", "Static", "annotations_of", "constant
 
 
 class NotScriptable(RuntimeError):
-    """Code that cannot be written as TorchScript. The message gives the source line."""
+    """Raised for code that cannot be written as TorchScript. The message gives the source line."""
 
 
 class Static:
-    """A value known at compile time: a module, a function, a constant.
+    """A value known at compile time: a module, function or constant.
 
     Args:
         value: the object.
@@ -170,7 +170,7 @@ class Expressions:
         return None
 
     def items_of(self, value: Static) -> list[Any] | None:
-        """Return the items of a static container."""
+        """Return the items of a container that is known at compile time, such as a `ModuleList`."""
         if isinstance(value.value, (nn.ModuleList, nn.Sequential)):
             return [Static(child, attribute_path(name, value.path)) for name, child in value.value._modules.items()]
         if isinstance(value.value, nn.ModuleDict):
@@ -184,7 +184,7 @@ class Expressions:
         return None
 
     def bind(self, target: ast.expr, item: Any, node: ast.AST) -> list[ast.stmt]:
-        """Bind the target of an unrolled loop to an item; return the necessary assignments."""
+        """Bind the variables of an unrolled loop to an item; return the assignments that this requires in the code."""
         if isinstance(target, (ast.Tuple, ast.List)):
             parts = item if isinstance(item, tuple) else self.items_of(item) if isinstance(item, Static) else None
             if parts is None:

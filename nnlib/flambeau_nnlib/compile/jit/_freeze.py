@@ -25,7 +25,7 @@ class FrozenModule(RecursiveScriptModule):
         nn.Module.__init__(self)
         self.original_name = module.original_name
         self.__dict__.update(_module=module, _preserved=tuple(preserved))
-        del self.__dict__["training"]  # `train` and `eval` may set the attribute again, without effect
+        del self.__dict__["training"]  # `train` and `eval` may set `training` again, without effect
         for name in preserved:
             for kind in ("_parameters", "_buffers"):
                 if name in getattr(module, kind):

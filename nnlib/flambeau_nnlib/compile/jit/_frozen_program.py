@@ -89,7 +89,7 @@ class FrozenProgram:
         return {part.name: part for part in definition.body if isinstance(part, ast.FunctionDef)}  # type: ignore[attr-defined]
 
     def attributes_of(self, owner: Any) -> dict[str, Any]:
-        """Return the attributes of a module as values, or as code for constants of its class."""
+        """Return the attributes of a module by name, as values. Constants of its class are returned as code."""
         if id(owner) not in self._attributes:
             path, described = self._describe(owner)
             found: dict[str, Any] = {name: value for name, (value, _) in described.items()}
@@ -100,12 +100,12 @@ class FrozenProgram:
         return self._attributes[id(owner)]
 
     def is_mutable(self, owner: Any, name: str) -> bool:
-        """Whether an attribute must remain an attribute because it, or something in it, may be modified."""
+        """Whether an attribute cannot become a constant, because the code may modify it or a part of it."""
         value = self.attributes_of(owner)[name]
         return (id(owner), name) in self._mutable or (isinstance(value, nn.Module) and id(value) in self._kept_modules)
 
     def mark_mutable(self, owner: Any, name: str) -> None:
-        """Mark an attribute as one that must remain an attribute."""
+        """Record that an attribute cannot become a constant, because the code modifies it."""
         if not self.is_mutable(owner, name):
             self._mutable.add((id(owner), name))
             raise _MutableAttributeFound
@@ -212,7 +212,7 @@ class FrozenProgram:
 
 
 class _Method(ast.NodeTransformer):
-    """Generate a method with constants for attributes: as a function, or as a method if its module remains a module."""
+    """Rewrite a method: attributes become constants, and the method becomes a function if its module is not kept."""
 
     def __init__(self, program: FrozenProgram, owner: nn.Module, definition: ast.FunctionDef, self_type: str | None) -> None:
         self.program, self.definition, self.self_type = program, definition, self_type

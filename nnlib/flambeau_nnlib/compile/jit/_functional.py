@@ -72,7 +72,7 @@ class _Code(str):
 
 
 def _texts(schema: FunctionSchema, named: dict[str, Any]) -> list[str] | None:
-    """Return the code of an operator's arguments, or None if a reduction is not known at compile time."""
+    """Return the code of each argument of an operator; None if the `reduction` of a loss is unknown at compile time."""
     texts, last = [], 0
     for each in schema.arguments:
         if each.name in ("generator", "return_indices"):
@@ -185,7 +185,7 @@ def _embedding_bag(compiler: Expressions, node: ast.Call) -> str:
     compiler.refuse(node, "torch.nn.functional.embedding_bag cannot be written as TorchScript; use nn.EmbeddingBag")
 
 
-# As in PyTorch, a separate function, so that the input, which is used twice, is computed only once.
+# The code uses `input` twice, so it is a separate function, as in PyTorch: the argument is computed only once.
 _NORMALIZE = """def normalize(input: Tensor, p: float, dim: int, eps: float) -> Tensor:
   norms = torch.clamp_min(torch.norm(input, p, [dim], True), eps)
   return input / torch.expand_as(norms, input)"""

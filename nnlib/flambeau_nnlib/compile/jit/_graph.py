@@ -84,7 +84,7 @@ class Type:
         raise RuntimeError(f"{self.text} has no element type")
 
     def isSubtypeOf(self, other: Type) -> bool:
-        """Whether this type equals the other type, or the other is its optional type."""
+        """Whether this type equals `other`, or `other` is the optional form of this type."""
         return self.text == other.text or self.text + "?" == other.text
 
     def described(self) -> str:
@@ -174,7 +174,7 @@ class Value:
         return self._place
 
     def unique(self) -> int:
-        """Return a unique number."""
+        """Return a number that identifies the value."""
         return id(self)
 
     def requires_grad(self) -> bool:

@@ -110,7 +110,7 @@ class _Builder:
     # --- nodes ---
 
     def node(self, kind: str, inputs: list[Value], type: Type | None, name: str | None = None, /, **attributes: Any) -> Value:
-        """Add a node with a single output."""
+        """Add a node with a single output, and return the output."""
         node = self.blocks[-1].add(Node(kind, inputs, attributes))
         return node.add_output(self.graph.named(name), type or Type("Tensor"))
 
@@ -197,7 +197,7 @@ class _Builder:
                 continue
             raising = [_raises(statements) for statements in bodies]
             if any(value is None for value in values) and not any(raising):
-                continue  # the variable is assigned in one branch only
+                continue  # assigned in one branch only: undefined after the `if`
             present = next(value for value in values if value is not None)
             for (block, _, _), value in zip(ends, values, strict=True):
                 block.returnNode().add_input(value or self.constant(None, "NoneType"))

@@ -25,7 +25,9 @@ def _listed(value: Any, dims: int) -> str:
 
 
 def _expression_method(expression: str | Callable[[Any], str], parameters: str = "input: Tensor") -> Callable[[Any], _Method]:
-    """Return a generator of a one-expression `forward`; `{name}` is replaced by the constant attribute of the layer."""
+    """Return a function that generates the `forward` of a layer from one expression. `{name}` in it is replaced by the constant
+    attribute of this name of the layer.
+    """
 
     def method(layer: Any) -> _Method:
         text = expression if isinstance(expression, str) else expression(layer)

@@ -76,7 +76,7 @@ class Program:
                 self.method(root, name)
 
     def method(self, module: nn.Module, name: str) -> None:
-        """Compile a method of a module, unless that is done already."""
+        """Compile a method of a module, if it is not compiled yet."""
         if isinstance(module, (LoadedModule, FrozenModule)):
             self._adopt(module)
             return
@@ -204,7 +204,7 @@ class Program:
     # --- modules that already have TorchScript code ---
 
     def _adopt(self, module: nn.Module) -> None:
-        """Copy the classes, functions and constants of a loaded or frozen module."""
+        """Copy the classes, functions and constants of a loaded or frozen module to this program."""
         if id(module) in self.described:
             return
         content = torch.jit._content_of(module)
@@ -216,7 +216,7 @@ class Program:
         self.described[id(module)] = self.described[id(content.root)]
 
     def _renaming(self, code: dict[str, bytes], constants: list[Any]) -> Callable[[str], str]:
-        """Add code under unused names, and its constants. Return a function that renames the paths in a text."""
+        """Add code under unused names, and its constants. Return a function that replaces the old names in a text."""
         known = definitions(code)
         new = {path: self._free(path) for path in known}
         first = len(self.constants)

@@ -38,7 +38,7 @@ class TracerWarning(Warning):
 
     @staticmethod
     def ignore_lib_warnings() -> None:
-        """Do nothing: libraries emit no such warnings here."""
+        """Do nothing: libraries call this to ignore these warnings, but their code does not cause any here."""
 
 
 def current_recording() -> TraceRecording | None:
@@ -114,7 +114,7 @@ class TraceRecording(Recording):
 
 
 def record(module: nn.Module, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Record one call of a function.
+    """Run a function once and record its operators as a graph.
 
     Args:
         module: the module whose parameters and buffers are accessed by name.

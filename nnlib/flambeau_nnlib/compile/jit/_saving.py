@@ -231,7 +231,7 @@ class _Pickler:
         self.out.append(b"R")
 
     def write_container(self, value: Any, declared: str) -> None:
-        """Write a list or dictionary, with a type tag if its type is declared, because an empty one does not show its type."""
+        """Write a list or dictionary. If its type is declared, add a type tag: an empty container does not show its type."""
         if declared:
             self.write_global("torch.jit._pickle", "restore_type_tag")
         if isinstance(value, list):

@@ -52,7 +52,7 @@ class Error(RuntimeError):
     RuntimeError: AssertionError: negative
     """
 
-    __module__ = __package__  # the public module
+    __module__ = __package__  # the module shown to users
 
 
 @contextmanager
@@ -280,7 +280,7 @@ _REFUSED = (
 
 
 def _unsupported_method(name: str) -> Callable[..., Any]:
-    """Return a method that raises an error, for methods of `nn.Module` that scripted modules lack in PyTorch."""
+    """Return a method that raises an error. It replaces a method of `nn.Module` that PyTorch's scripted modules lack."""
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(f"{name} is not supported on ScriptModules")

@@ -28,7 +28,7 @@ OF_TORCH = ("flambeau.", "flambeau_nnlib.", "torch.")
 
 
 class NoType(Exception):
-    """A value or annotation has no TorchScript type."""
+    """Raised when a value or annotation has no TorchScript type."""
 
 
 def class_path(cls: type) -> str:
@@ -42,7 +42,7 @@ def class_path(cls: type) -> str:
 
 
 class ModuleDescription(NamedTuple):
-    """The description of a module in an archive: the path of its class, and its attributes with their types."""
+    """A module in an archive: the path of its class, and the value and type of each attribute."""
 
     path: str
     attributes: dict[str, tuple[Any, str]]

@@ -166,7 +166,7 @@ class Builder:
     # --- sizes ---
 
     def ints(self, values: Sequence[Any] | Any) -> Value:
-        """Convert a list of integers, some of which may be graph values, to a 1-D tensor."""
+        """Convert a list of integers or graph values to a 1-D tensor."""
         values = list(values) if isinstance(values, (list, tuple)) else [values]
         if all(isinstance(value, int) for value in values):
             return self.constant(torch.tensor(values, dtype=torch.int64))

@@ -25,7 +25,7 @@ class ExportableModule(nn.Module, ABC):
 
     @abstractmethod
     def example_arguments(self) -> tuple[tuple[Any, ...], dict[str, Any] | None]:
-        """Return positional and keyword arguments to trace the module with."""
+        """Return example arguments for the export: a tuple of positional ones, and a dict of keyword ones or None."""
 
     def dynamic_shapes(self) -> Any:
         """Return the dynamic sizes, as for `torch.onnx.export`."""

@@ -96,7 +96,7 @@ class ONNXProgram:
         return tuple(torch.from_numpy(array) for array in self._session.run(None, arrays))
 
     def initialize_inference_session(self, initializer: Callable[[bytes], Any] | None = None) -> None:
-        """Create the inference session, which the first call otherwise creates.
+        """Create the inference session. Without this, the first call of the program creates it.
 
         Args:
             initializer: a function from the serialized model to an object with onnxruntime's method `run(names, inputs)`.

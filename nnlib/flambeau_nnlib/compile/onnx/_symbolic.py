@@ -96,7 +96,7 @@ def symbolic_of(operator: Any, opset: int) -> Callable[..., Any] | None:
 
 
 def _all_arguments(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    """Return all arguments in order, including defaults. Integers for float parameters become floats."""
+    """Return all arguments of a call in order, including defaults. Integers become floats where the parameter is a float."""
     try:
         parameters = [(each.name, each.default_value, str(each.type)) for each in operator._schema.arguments]
     except (AttributeError, RuntimeError):  # built-in operators have no schema: use the function's signature
@@ -171,7 +171,7 @@ class _Graph:
 
     def __init__(self, builder: Builder, dtype: torch.dtype) -> None:
         self.builder, self.opset = builder, builder.opset
-        self._dtype = dtype  # the dtype of Python floats in the graph
+        self._dtype = dtype  # the dtype that Python floats get in the graph
 
     def op(self, opname: str, *raw_args: Any, outputs: int = 1, **kwargs: Any) -> Any:
         """Add a node.

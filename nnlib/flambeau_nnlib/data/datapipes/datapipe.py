@@ -39,7 +39,7 @@ class _DataPipe:
     def register_datapipe_as_function(
         cls, function_name: str, cls_to_register: Callable[..., Any], enable_df_api_tracing: bool = False
     ) -> None:
-        """Register a data pipe class as a method that creates a pipe reading from the pipe it is called on.
+        """Register a data pipe class as a method: `pipe.name(...)` then creates a pipe of this class that reads from `pipe`.
 
         Raises:
             Exception: a method of this name is already registered.
@@ -119,7 +119,7 @@ class IterDataPipe(_DataPipe, IterableDataset[T_co]):
         raise NotImplementedError
 
     def reset(self) -> None:
-        """Return to the beginning. Overridden by subclasses that store their position."""
+        """Make the next iteration start at the beginning. Subclasses that store their position override this."""
 
 
 class MapDataPipe(_DataPipe, Dataset[T_co]):
@@ -194,5 +194,5 @@ class DataChunk(list[Any]):
         yield from self.items
 
     def as_str(self, indent: str = "") -> str:
-        """Return the items as text in brackets, after `indent`."""
+        """Return the items as text: `indent`, then the items in brackets."""
         return indent + "[" + ", ".join(str(item) for item in self) + "]"

@@ -23,7 +23,7 @@ _CHECKPOINT_PREFIX = f"{_CHECKPOINT_WRAPPED_MODULE}."
 
 
 class CheckpointImpl(Enum):
-    """The two implementations of `torch.utils.checkpoint`: reentrant or not."""
+    """The implementation of `torch.utils.checkpoint` to use: reentrant or non-reentrant."""
 
     REENTRANT = auto()
     NO_REENTRANT = auto()
@@ -155,7 +155,7 @@ def apply_activation_checkpointing(
 
 
 def _wrap_children(module: Module, policy: Any, wrapper: Callable[[Module], Module]) -> int:
-    """Wrap the descendants that a policy selects, inner ones first; return the number of wrapped parameter elements."""
+    """Wrap the descendants that a policy selects, inner ones first. Return the number of wrapped parameter elements."""
     total = 0
     for name, child in list(module.named_children()):
         size = sum(parameter.numel() for parameter in child.parameters())

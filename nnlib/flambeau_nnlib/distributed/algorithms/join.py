@@ -20,7 +20,7 @@ class JoinHook:
         """Run the collectives of one step. A process without inputs calls this for each step of the others."""
 
     def post_hook(self, is_last_joiner: bool) -> None:
-        """Called in every process once the inputs of all processes are exhausted."""
+        """Called once in every process, when the inputs of all processes are exhausted."""
 
 
 class _JoinConfig:

@@ -56,13 +56,13 @@ def _local(tensor: Any) -> Tensor:
 
 
 class DefaultSavePlanner(SavePlanner):
-    """Each process writes its chunks. A chunk that several processes have is written by the one with the least data.
+    """Each process writes its chunks. If several processes hold a chunk, the one with the least data writes it.
 
     Args:
         flatten_state_dict: whether dictionaries and lists inside the state are saved entry by entry.
         flatten_sharded_tensors: accepted for compatibility.
         dedup_replicated_tensors: accepted for compatibility.
-        dedup_save_to_lowest_rank: whether replicated chunks are written by the lowest rank that has them.
+        dedup_save_to_lowest_rank: whether the lowest rank that holds a chunk writes it.
         enable_plan_caching: accepted for compatibility.
     """
 

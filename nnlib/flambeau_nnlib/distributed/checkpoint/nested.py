@@ -45,7 +45,7 @@ def flatten_state_dict(state: dict[str, Any]) -> tuple[dict[str, Any], dict[str,
 
 
 def set_element(root: Any, path: Path, value: Any) -> None:
-    """Set a value in nested dictionaries and lists; missing ones are created."""
+    """Set a value in nested dictionaries and lists; create missing dictionaries and lists on the path."""
     current = root
     for key, following in pairwise(path):
         empty: Any = {} if isinstance(following, str) else []

@@ -19,7 +19,7 @@ __all__ = ["load_sharded_optimizer_state_dict"]
 def load_sharded_optimizer_state_dict(
     model_state_dict: STATE_DICT_TYPE, optimizer_key: str, storage_reader: StorageReader, planner: Any = None
 ) -> STATE_DICT_TYPE:
-    """Load the state of an optimizer; its tensors get the placements of the parameters.
+    """Load the state of an optimizer; each tensor in it is sharded like its parameter.
 
     Args:
         model_state_dict: the model's state dict of `DTensor`s. The optimizer's tensors of a parameter are sharded like

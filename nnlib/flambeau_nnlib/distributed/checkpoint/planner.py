@@ -159,4 +159,4 @@ class LoadPlanner(ABC):
 
     @abstractmethod
     def commit_tensor(self, read_item: ReadItem, tensor: Tensor) -> None:
-        """Called after the tensor of an item has been filled."""
+        """Called when the data of an item has been read into `tensor`."""

@@ -101,7 +101,7 @@ def _convert(value: Any, options: StateDictOptions) -> Any:
 
 
 def _is_omitted(options: StateDictOptions) -> bool:
-    """Whether this process gets an empty state dict because only rank 0 gets a full one."""
+    """Whether this process gets an empty state dict: with `full_state_dict` and `cpu_offload`, only rank 0 gets one."""
     return options.full_state_dict and options.cpu_offload and is_initialized() and get_rank() != 0
 
 

@@ -25,7 +25,7 @@ __all__ = ["AsyncCheckpointerType", "async_save", "save", "save_state_dict"]
 
 
 class AsyncCheckpointerType(Enum):
-    """Where `async_save` runs. Flambeau always uses a thread."""
+    """Whether `async_save` runs in a thread or a process. Flambeau always uses a thread."""
 
     THREAD = "thread"
     PROCESS = "process"

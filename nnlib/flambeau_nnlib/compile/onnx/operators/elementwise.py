@@ -50,7 +50,7 @@ _ON_INTS = ("Relu", "Abs", "Neg", "Sign")
 
 
 def promote(b: Builder, x: Any, y: Any) -> tuple[Value, Value]:
-    """Convert two operands to the dtype that type promotion gives for both."""
+    """Convert two operands to their common dtype by type promotion."""
     if isinstance(x, Value) and isinstance(y, Value):
         dtype = torch.result_type(_stand_in(x), _stand_in(y))
     else:

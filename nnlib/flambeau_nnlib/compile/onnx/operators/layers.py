@@ -118,7 +118,8 @@ def adaptive_avg_pool(b: Builder, x: Value, size: Any) -> Value:
     if all(known % each == 0 for each, known in zip(size, inputs, strict=True)):
         windows = [known // each for each, known in zip(size, inputs, strict=True)]
         return b.op("AveragePool", x, kernel_shape=windows, strides=windows)
-    for place, (each, known) in enumerate(zip(size, inputs, strict=True)):  # pooling as matrix products with averaging weights
+    # Along each dimension, multiply by a matrix that averages the elements of each window.
+    for place, (each, known) in enumerate(zip(size, inputs, strict=True)):
         shares = np.zeros((known, each), dtype=np.float32)
         for window in range(each):
             first, last = window * known // each, -(-(window + 1) * known // each)
@@ -145,7 +146,7 @@ def adaptive_max_pool(b: Builder, x: Value, size: Any) -> Value:
 
 
 def _scale_channels(b: Builder, x: Value, weight: Value | None, bias: Value | None, rank: int) -> Value:
-    """Multiply and shift dimension 1 by a weight and bias per channel."""
+    """Multiply each channel (dimension 1) by its weight and add its bias."""
     for kind, parameter in (("Mul", weight), ("Add", bias)):
         if parameter is not None:
             shaped = b.op("Unsqueeze", parameter, b.ints(list(range(1, rank - 1))), like=parameter) if rank > 2 else parameter

@@ -17,7 +17,7 @@ _CPU = torch.device("cpu")
 
 
 def ints_spec(*shape: int) -> TensorSpec:
-    """Return the metadata of an int64 tensor."""
+    """Return the metadata of an int64 tensor of the given shape."""
     return TensorSpec(shape, torch.int64, _CPU)
 
 
@@ -284,7 +284,7 @@ def _stack_indices(b: Builder, x: Value, indices: Sequence[Any]) -> tuple[Value,
 
 
 def _move_indexed_first(b: Builder, x: Value, indices: Sequence[Any]) -> tuple[Value, list[Any], list[int]]:
-    """Move the indexed dimensions to the front. Return the tensor, the index tensors, and the order of dimensions."""
+    """Move the dimensions that have an index tensor to the front. Return the tensor, the index tensors and the permutation."""
     chosen = [dim for dim, index in enumerate(indices) if index is not None]
     order = chosen + [dim for dim in range(x.rank) if dim not in chosen]
     moved = x if order == list(range(x.rank)) else b.op("Transpose", x, perm=order, like=x)
@@ -425,7 +425,7 @@ def scalar_tensor(b: Builder, value: Any, **kwargs: Any) -> Value:
 
 @translates("linspace", "eye")
 def known(b: Builder, *args: Any, **kwargs: Any) -> Value:
-    """Evaluate an operator on constants during export."""
+    """Evaluate an operator during export and store its result; all arguments must be constants."""
     assert b.node is not None
     if any(isinstance(arg, Value) for arg in args):
         raise OnnxExporterError(f"{b.node.target} with dynamic sizes has no translation to ONNX")

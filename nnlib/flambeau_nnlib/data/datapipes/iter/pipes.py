@@ -41,7 +41,7 @@ class IterableWrapperIterDataPipe(IterDataPipe[Any]):
     def __iter__(self) -> Iterator[Any]:
         try:
             source = copy.deepcopy(self.iterable) if self.deepcopy else self.iterable
-        except TypeError:  # a generator, for example
+        except TypeError:  # for example, generators cannot be copied
             source = self.iterable
         yield from source
 

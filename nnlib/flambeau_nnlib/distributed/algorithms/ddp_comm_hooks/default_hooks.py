@@ -20,7 +20,7 @@ Hook = Callable[[Any, Any], Any]
 
 
 def averaged(tensor: Tensor, group: Any) -> torch.futures.Future[Tensor]:
-    """Average a tensor over a group in place; return a future of the tensor."""
+    """Average a tensor over a group in place; return a future that contains the tensor."""
     tensor.div_(torch.distributed.get_world_size(group))
     work = torch.distributed.all_reduce(tensor, group=group, async_op=True)
     result: torch.futures.Future[Tensor] = work.get_future().then(lambda done: done.value()[0])

@@ -132,7 +132,7 @@ def _same_place(other: Tensor, whole: Tensor, view: Tensor) -> Tensor:
 
 
 def _approximate(state: PowerSGDState, key: tuple[int, int], matrix: Tensor, size: int) -> None:
-    """Overwrite a matrix with its average over the processes, approximated by a product of two thin matrices."""
+    """Overwrite a matrix with an approximation of its average over the processes: a product of two thin matrices."""
     rank = min(*matrix.shape, state.matrix_approximation_rank)
     q = state.q_memory_dict.get(key)
     if q is None or not state.warm_start:

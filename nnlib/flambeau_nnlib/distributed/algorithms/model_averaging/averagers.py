@@ -26,7 +26,7 @@ class ModelAverager(ABC):
 
     @abstractmethod
     def average_parameters(self, params: Iterable[Any]) -> None:
-        """Called after each step: average the parameters if this step requires it."""
+        """Called after each step: average the parameters if they are averaged in this step."""
 
 
 class PeriodicModelAverager(ModelAverager):

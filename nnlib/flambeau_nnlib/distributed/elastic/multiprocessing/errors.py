@@ -39,10 +39,10 @@ class ProcessFailure:
 
 
 class ChildFailedError(Exception):
-    """At least one of the processes that a launcher started failed.
+    """Raised by a launcher when at least one of its processes failed.
 
     Args:
-        name: the program that they ran.
+        name: the program that the processes ran.
         failures: the failures by global rank.
     """
 

@@ -50,7 +50,7 @@ class LogsDest:
 
 
 class LogsSpecs(ABC):
-    """Base class of objects that choose the destinations of the output of processes.
+    """Base class of objects that choose where the output of each process is written.
 
     Args:
         log_dir: folder of the log files; default: a temporary one.

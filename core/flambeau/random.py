@@ -33,7 +33,7 @@ class Generator:
         self._device = _Device(device)
         if self._device.type != "cpu":
             _check_backend(self._device.type)
-        self._raw: Any = None  # created on first use, because importing a library's generators takes time
+        self._raw: Any = None  # created at the first use, because libraries take time to import their generators
 
     @property
     def device(self) -> _Device:

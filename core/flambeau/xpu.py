@@ -16,27 +16,27 @@ __all__ = [
 
 
 def is_available() -> bool:
-    """Return False."""
+    """Return False: XPU devices are not supported."""
     return False
 
 
 def is_initialized() -> bool:
-    """Return False."""
+    """Return False: XPU devices are not supported."""
     return False
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Return False."""
+    """Return False: XPU devices are not supported."""
     return False
 
 
 def is_tf32_supported() -> bool:
-    """Return False."""
+    """Return False: XPU devices are not supported."""
     return False
 
 
 def device_count() -> int:
-    """Return 0."""
+    """Return 0: XPU devices are not supported."""
     return 0
 
 
@@ -48,22 +48,22 @@ def empty_cache() -> None:
 
 
 def memory_allocated(device: Any = None) -> int:
-    """Return 0."""
+    """Return 0: XPU devices are not supported."""
     return 0
 
 
 def memory_reserved(device: Any = None) -> int:
-    """Return 0."""
+    """Return 0: XPU devices are not supported."""
     return 0
 
 
 def max_memory_allocated(device: Any = None) -> int:
-    """Return 0."""
+    """Return 0: XPU devices are not supported."""
     return 0
 
 
 def max_memory_reserved(device: Any = None) -> int:
-    """Return 0."""
+    """Return 0: XPU devices are not supported."""
     return 0
 
 

@@ -30,7 +30,7 @@ __all__ = [
 
 
 class ProfilerAction(enum.Enum):
-    """What a profiler does in a step, as returned by a schedule."""
+    """The actions of a profiler in a step.  A schedule returns one for each step."""
 
     NONE = 0
     WARMUP = 1

@@ -76,7 +76,7 @@ def run_and_parse_first_match(run_lambda: Runner, command: str, regex: str) -> s
 
 
 def get_pip_packages(run_lambda: Runner | None = None, patterns: Iterable[str] | None = None) -> tuple[str, str]:
-    """Return ("pip3", lines `name==version` of the installed distributions that contain one of the patterns)."""
+    """Return "pip3", and a line `name==version` for each installed distribution that contains one of the patterns."""
     wanted = PATTERNS if patterns is None else tuple(patterns)
     found = {f"{each.name}=={each.version}" for each in importlib.metadata.distributions() if each.name}
     lines = sorted((line for line in found if any(pattern in line.lower() for pattern in wanted)), key=str.lower)

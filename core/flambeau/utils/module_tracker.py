@@ -13,7 +13,7 @@ __all__ = ["ModuleTracker"]
 
 
 class ModuleTracker:
-    """A context that tracks running modules: `parents` is the set of their names, and "Global".
+    """A context that tracks running modules.  `parents` is the set of their names, which always includes "Global".
 
     >>> class Net(torch.nn.Module):
     ...     def __init__(self):

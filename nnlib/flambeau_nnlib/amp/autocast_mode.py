@@ -105,7 +105,7 @@ def clear_autocast_cache() -> None:
 
 
 def _deprecated(name: str, device_type: str, current: Callable[..., Any], argument: str = "") -> Callable[..., Any]:
-    """Return a deprecated variant of the function `current` for one device type."""
+    """Return a deprecated function that warns, and calls the function `current` with a fixed device type."""
     replacement = f"torch.{current.__name__}('{device_type}'{', ' * bool(argument)}{argument})"
 
     def function(*args: Any) -> Any:
@@ -228,7 +228,7 @@ def _settings(device_type: str, enabled: bool, dtype: torch.dtype, cache_enabled
 
 @contextlib.contextmanager
 def _casting() -> Iterator[None]:
-    """Activate this thread's casting mode, unless it is active. The mode follows the settings of the innermost region."""
+    """Activate the mode that casts in this thread, unless it is active. It follows the settings of the innermost region."""
     if _state.mode is not None:
         yield
         return
@@ -246,7 +246,7 @@ def _select_functions(found: frozenset[str]) -> frozenset[str]:
 
 
 class _CastingMode(torch.overrides.TorchFunctionMode):
-    def __init__(self) -> None:  # intercept methods, so that operations inside composite functions are cast
+    def __init__(self) -> None:  # intercept methods too: composite functions call them
         self.sees_methods = _select_functions(names(has="autocast"))
 
     def __torch_function__(

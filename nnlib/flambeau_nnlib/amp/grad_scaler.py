@@ -14,7 +14,7 @@ __all__ = ["GradScaler", "OptState"]
 
 
 class OptState(enum.Enum):
-    """The stage of an optimizer in the current iteration."""
+    """The stage of an optimizer in the current iteration: nothing done, gradients unscaled, or step taken."""
 
     READY = 0
     UNSCALED = 1
@@ -22,7 +22,7 @@ class OptState(enum.Enum):
 
 
 class _Progress:
-    """The stage and overflow checks of an optimizer since the last `update`."""
+    """The stage of an optimizer since the last `update`, and for each device whether its gradients overflowed."""
 
     def __init__(self) -> None:
         self.stage = OptState.READY
@@ -77,7 +77,7 @@ class GradScaler:
         self._growth_interval = growth_interval
         self._init_scale = init_scale
         self._init_growth_tracker = 0
-        # Created by the first call of `scale`, on the device of its argument.
+        # These tensors are created by the first call of `scale`, on the device of its argument.
         self._scale: Any = None
         self._growth_tracker: Any = None
         self._progress: defaultdict[int, _Progress] = defaultdict(_Progress)
@@ -268,7 +268,7 @@ def _gradients(optimizer: Any) -> Iterable[torch.Tensor]:
 
 
 def _unscale(gradients: Iterable[torch.Tensor], inverse_scale: torch.Tensor) -> list[torch.Tensor]:
-    """Multiply gradients in place. Return a tensor per device: 1.0 if any gradient there is infinite or NaN, else 0.0."""
+    """Multiply gradients in place. Return one tensor per device: 1.0 if a gradient on it is infinite or NaN, else 0.0."""
     overflow_by_device: dict[torch.device, torch.Tensor] = {}
     with torch.no_grad():
         for gradient in gradients:

@@ -14,8 +14,8 @@ import flambeau as torch
 __all__ = ["Measurement", "TaskSpec", "ordered_unique", "select_unit", "set_torch_threads", "trim_sigfig", "unit_to_english"]
 
 _MAX_FIGURES = 4
-_MIN_INTERVAL = 25e-9  # seconds; smaller confidence intervals are not credible
-_WIDE, _VERY_WIDE = 0.1, 0.25  # interquartile ranges, relative to the median, that cause a warning
+_MIN_INTERVAL = 25e-9  # seconds: timers are not precise enough for smaller confidence intervals
+_WIDE, _VERY_WIDE = 0.1, 0.25  # warn if the interquartile range divided by the median exceeds these
 _UNITS = {"ns": ("nanosecond", 1e-9), "us": ("microsecond", 1e-6), "ms": ("millisecond", 1e-3), "s": ("second", 1)}
 
 
@@ -120,7 +120,7 @@ class Measurement:
 
     @property
     def significant_figures(self) -> int:
-        """The number of significant digits of the median, from 1 to 4, by the standard deviation between the quartiles."""
+        """The number of significant digits of the median, 1 to 4. It depends on the spread of the times between the quartiles."""
         times = sorted(self.times)
         start, end = len(times) // 4, -(-3 * len(times) // 4)
         middle = torch.tensor(times[start:end])

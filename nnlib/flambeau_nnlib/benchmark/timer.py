@@ -180,7 +180,7 @@ class Timer:
         return self._measurement(number, times)
 
     def _block_size(self, min_run_time: float) -> int:
-        """Return the number of runs per block: a power of ten for which the timer takes at most 1e-4 of the time."""
+        """Return the number of runs per block: a power of ten. The overhead of the timer is then at most 1e-4 of the time."""
         with set_torch_threads(self._task_spec.num_threads):
             overhead = sorted(self._timeit(0) for _ in range(5))[2]
             number = 1

@@ -50,7 +50,7 @@ class _LogMode(torch.overrides.TorchFunctionMode):
 
 
 def _caller() -> str:
-    """Return the file and line outside of flambeau's core that called the running operation."""
+    """Return the file, line and function that called the running operation: the innermost frame outside of flambeau's core."""
     frame = sys._getframe(2)
     while frame.f_back is not None and _is_core(frame.f_globals.get("__name__", "")):
         frame = frame.f_back

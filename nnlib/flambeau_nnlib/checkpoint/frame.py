@@ -39,11 +39,11 @@ class _SaveInputs(torch.autograd.Function):
 
     @staticmethod
     def jvp(ctx: Any, *tangents: Any) -> None:
-        """Return None: the output has no tangent."""
+        """Return None: in forward mode, the output has no tangent."""
 
 
 class Recomputation:
-    """A call of `function` that can be repeated."""
+    """A call of `function` with its arguments and settings, so that it can be repeated."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ DESCRIBE: dict[str, Callable[[torch.Tensor], Any]] = {
 
 
 class _Holder:
-    """Replaces a saved tensor in the graph; stores the tensor only from its recomputation to its use in backward."""
+    """Replaces a saved tensor in the graph. It stores the tensor only between its recomputation and its use in backward."""
 
     tensor: torch.Tensor | None = None
 
@@ -131,7 +131,7 @@ class Frame:
                 if self.log is None:
                     raise
                 raise CheckpointError(self.log.report()) from error
-        # The holder drops its reference, so the memory is freed after use. A second backward recomputes it.
+        # The holder drops its reference, so that the memory is freed after use. A second backward recomputes the tensor.
         tensor, holder.tensor = holder.tensor, None
         return tensor  # type: ignore[return-value]
 
@@ -174,7 +174,7 @@ _TIP = (
 
 
 class _Refill:
-    """Stores the tensors saved by one recomputation in the holders of `frame`."""
+    """Stores the tensors that a recomputation saves in the holders of `frame`, in the order of the forward pass."""
 
     def __init__(self, frame: Frame) -> None:
         self.frame = frame
@@ -190,7 +190,7 @@ class _Refill:
                     "torch.utils.checkpoint: trying to save more tensors during recomputation than during "
                     f"the original forward pass.\n{_TIP}"
                 )
-            frame.comparable = False  # a backward call inside an unfinished forward pass
+            frame.comparable = False  # backward was called before the forward pass had ended
             return tensor
         holder = frame.holders[position]()
         if holder is not None:

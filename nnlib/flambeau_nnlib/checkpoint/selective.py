@@ -32,7 +32,7 @@ class CheckpointPolicy(enum.Enum):
     PREFER_CPU_OFFLOAD = 5
 
 
-# Operations without computation: policies are not called for them.
+# Operations that compute nothing, so that policies are not called for them.
 SAC_IGNORED_OPS = {torch.Tensor.detach}
 
 
@@ -103,7 +103,7 @@ class _SelectiveMode(torch.overrides.TorchFunctionMode):
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         name = operation_name(func)
-        if func in SAC_IGNORED_OPS or name == "get":  # "get": reading a property
+        if func in SAC_IGNORED_OPS or name == "get":  # "get" is the name of the getter of a property
             return func(*args, **(kwargs or {}))
         key = name, self.counts[name]
         self.counts[name] += 1
@@ -167,15 +167,15 @@ class _ReplayMode(_SelectiveMode):
 
 
 class _Undecided:
-    """A tensor that an operation saved before the policy decided whether to recompute it."""
+    """A tensor that an operation saved for backward, while the policy has not yet decided whether to recompute it."""
 
     def __init__(self, tensor: torch.Tensor) -> None:
         self.tensor: torch.Tensor | None = tensor
 
     def hand_over(self, frame: Frame) -> None:
-        """Let `frame` recompute the tensor in backward."""
+        """Drop the tensor, so that `frame` recomputes it in backward."""
         self.frame = frame
-        assert self.tensor is not None  # called once
+        assert self.tensor is not None  # each tensor is handed over only once
         self.holder = frame.pack(self.tensor)
         self.tensor = None
 
@@ -189,7 +189,7 @@ class _Kept:
     def __init__(self, value: Any) -> None:
         self.value = value
         if isinstance(value, torch.Tensor):
-            # Detached: its graph refers to this object, which would make a reference cycle.
+            # The graph of `value` refers to this object: without `detach`, there would be a reference cycle.
             self.value, self.requires_grad, self.version = value.detach(), value.requires_grad, value._version
 
     def get(self, allow_mutation: bool) -> Any:

@@ -15,7 +15,7 @@ __all__ = ["DefaultDeviceType", "Settings", "get_device_states", "set_device_sta
 
 
 class DefaultDeviceType:
-    """Device type whose random state is saved when all tensor arguments are on the CPU."""
+    """The accelerator whose random state is saved when all tensor arguments of a checkpoint are on the CPU."""
 
     _device_type: str | None = None
 
@@ -85,7 +85,7 @@ def set_device_states(devices: Iterable[int], states: Iterable[torch.Tensor], *,
 
 
 class Settings:
-    """Random states, autocast and default device at creation; `restored` sets them again."""
+    """The random states, autocast settings and default device at creation. `restored` sets them again in a `with` block."""
 
     def __init__(self, preserve_rng_state: bool, args: Any) -> None:
         self.preserve = preserve_rng_state

@@ -17,7 +17,7 @@ __all__: list[str] = []
 
 
 class FunctionModifiers:
-    """Values of a function's `_torchscript_modifier` attribute."""
+    """Values of the attribute `_torchscript_modifier` of functions, for example for functions that TorchScript ignores."""
 
     UNUSED = "unused (ignored and replaced with raising of an exception)"
     IGNORE = "ignore (leave as a call to Python, cannot be torch.jit.save'd)"
@@ -60,7 +60,7 @@ _overloaded: dict[str, list[Callable[..., Any]]] = {}
 
 
 def _overload(func: Callable[..., Any]) -> Callable[..., Any]:
-    """Register an overload declaration of a function; the definition that follows replaces it."""
+    """Register a declaration of an overload. The function itself is defined after its declarations, under the same name."""
     _overloaded.setdefault(_qualified_name(func), []).append(func)
     return func
 

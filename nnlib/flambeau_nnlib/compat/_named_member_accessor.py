@@ -10,7 +10,7 @@ from ..nn.modules.module import Module
 
 __all__ = ["set_tensor", "swap_tensor"]
 
-_MISSING: Any = object()  # represents a missing tensor
+_MISSING: Any = object()  # marks a name for which the module has no tensor
 
 
 def set_tensor(module: Module, name: str, tensor: torch.Tensor | None) -> None:

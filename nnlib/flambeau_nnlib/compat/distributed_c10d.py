@@ -27,7 +27,7 @@ def _make_nccl_premul_sum(factor: Any) -> ReduceOp:
 
 
 def _rank_not_in_group(group: Any) -> bool:
-    """Whether this rank is outside a process group."""
+    """Whether this process is not a member of a process group."""
     return group is not None and distributed.get_rank(group) < 0
 
 

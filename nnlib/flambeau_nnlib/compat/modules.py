@@ -30,7 +30,7 @@ def _get_activation_fn(activation: str) -> Callable[[Tensor], Tensor]:
 
 
 def _list_with_default(out_size: Any, defaults: Any) -> Any:
-    """Return `out_size` with each None replaced by the corresponding one of the last `defaults`."""
+    """Return `out_size` with each None replaced by the default of the same dimension, counted from the end of `defaults`."""
     if isinstance(out_size, int):
         return out_size
     if len(defaults) <= len(out_size):

@@ -23,7 +23,7 @@ _maximize_doc = """maximize (bool, optional): whether to maximize, rather than m
 
 
 def _use_grad_for_differentiable(func: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate `step` to run without gradient recording, unless the optimizer is differentiable."""
+    """Decorate the method `step` of an optimizer to run without recording gradients, unless `differentiable` is set."""
 
     @functools.wraps(func)
     def step(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -39,7 +39,7 @@ def _disable_dynamo_if_unsupported(single_tensor_fn: Any = None) -> Callable[[Ca
 
 
 def _get_value(x: Any) -> Any:
-    """Return the number in a tensor, or the tensor itself during compilation."""
+    """Return the value of a one-element tensor as a number. During compilation, return the tensor itself."""
     if torch.compiler.is_compiling():
         return x
     return x.item() if isinstance(x, Tensor) else x
@@ -82,7 +82,7 @@ def _default_to_fused_or_foreach(params: list[Tensor], differentiable: bool, use
 
 
 def _view_as_real(params: list[Tensor], *state_and_grads: list[Tensor]) -> None:
-    """Replace complex parameters, and their state and gradients, by real views, in place in the lists."""
+    """Replace complex parameters, and the corresponding state and gradients, by real views. The lists are changed in place."""
     for i, p in enumerate(params):
         if torch.is_complex(p):
             params[i] = torch.view_as_real(params[i])

@@ -60,7 +60,7 @@ class BatchedGenerator:
 
 
 def sampled(array: BatchedArray, key: DispatchKey) -> Tensor:
-    """Return the drawn numbers as a tensor inside the levels whose members have different numbers."""
+    """Return the drawn numbers as a tensor, batched in those levels of `vmap` whose members have different numbers."""
     levels = active()
     differing = [
         position for position, level in enumerate(levels) if level.randomness == "different" or array.raw.shape[position] > 1

@@ -37,7 +37,7 @@ class Constructor:
 
 
 class Constructible:
-    """Base of classes that provide constructors with bound arguments."""
+    """Base class that adds `with_args`, which binds arguments of the constructor, as in `functools.partial`."""
 
     @classmethod
     def with_args(cls, **kwargs: Any) -> Constructor:

@@ -213,7 +213,7 @@ class FusedMovingAvgObsFakeQuantize(FakeQuantize):
         )
 
 
-_MIN_SCALE = 6.1e-5  # about the smallest normal float16: kernels that multiply by 1 / scale in float16 stay finite
+_MIN_SCALE = 6.1e-5  # about the smallest normal float16, so that 1 / scale is finite in float16 kernels
 
 
 def _range_to_qparams(min_val: Tensor, max_val: Tensor, quant_min: int, quant_max: int, symmetric: bool) -> tuple[Tensor, Tensor]:

@@ -55,7 +55,7 @@ class ObserverBase(Constructible, ABC, Module):
 
 
 def _integer_range(dtype: Any, reduce_range: bool, quant_min: int | None, quant_max: int | None) -> tuple[int, int]:
-    """Return the minimum and maximum integer. `reduce_range` halves the range."""
+    """Return the minimum and maximum integer of a quantized dtype. `reduce_range` halves the range."""
     if quant_min is None or quant_max is None:
         low, high = _RANGES[dtype]
         reducible = dtype in _INT8 or dtype in _UINT8
@@ -148,7 +148,7 @@ class UniformQuantizationObserverBase(ObserverBase):
         return scale.reshape(-1), zero_point.reshape(-1)
 
     def _symmetric_zero_point(self) -> int:
-        """Return the zero point of a symmetric scheme."""
+        """Return the zero point of a symmetric scheme: the middle of the integer range."""
         if self.dtype in _UINT8:
             return (self.quant_min + self.quant_max) // 2 if self.has_customized_qrange else 128
         return 2**15 if self.dtype is torch.uint16 else 0

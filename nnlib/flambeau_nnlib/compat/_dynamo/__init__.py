@@ -20,10 +20,10 @@ __all__ = [
 
 
 def graph_break(msg: str = "") -> None:
-    """Make the function that is being compiled run eagerly, because graphs here contain whole calls only.
+    """Make the function that is being compiled run eagerly: flambeau compiles whole calls, and cannot split them into graphs.
 
     Args:
-        msg: the reason; it becomes part of the message.
+        msg: the reason, which becomes part of the warning or error.
     """
     refuse(f"it calls torch._dynamo.graph_break(){f': {msg}' if msg else ''}")
 

@@ -13,7 +13,7 @@ from ...compile.compiler.compiling import CompiledFunction
 
 __all__ = ["ExplainOutput", "GraphCompileReason", "explain"]
 
-_CALLS = 3  # captures need up to two warm-up calls
+_CALLS = 3  # up to two warm-up calls, then the captured one
 
 
 @dataclasses.dataclass

@@ -174,7 +174,7 @@ def cg(opfunc: Closure, x: Tensor, config: dict[str, Any], state: dict[str, Any]
             x.copy_(start)
             if has_failed or evaluations > max_eval:
                 break
-            gradient = new_gradient  # like `minimize`, continue with the gradient of the last evaluated point
+            gradient = new_gradient  # like Rasmussen's `minimize`: the gradient of the last evaluated point
             direction = -gradient
             slope = -float(direction.dot(direction))
             step, has_failed = 1 / (1 - slope), True
@@ -219,8 +219,8 @@ def _search_line(
     rho, sig = config.get("rho", 0.01), config.get("sig", 0.5)
     inwards, outwards = config.get("int", 0.1), config.get("ext", 3.0)
     loss0, slope0 = start
-    before, slope_before, distance = loss0, slope0, -length  # loss, slope and relative position of the previous point
-    limit = math.inf  # an upper bound for the position of the minimum
+    before, slope_before, distance = loss0, slope0, -length  # loss, slope, relative position of the last point
+    limit = math.inf  # an upper bound for the position of the minimum on the line
 
     def move(by: float) -> tuple[float, Tensor, float]:
         x.add_(direction, alpha=by)
@@ -234,9 +234,9 @@ def _search_line(
     while True:
         while is_too_far() and left > 0:
             limit = length
-            if loss > loss0:  # minimize the quadratic through both points
+            if loss > loss0:  # go to the minimum of the quadratic through both points
                 by = distance - 0.5 * slope_before * distance**2 / (slope_before * distance + loss - before)
-            else:  # minimize the cubic through both points
+            else:  # go to the minimum of the cubic through both points
                 a, b = _cubic(loss, slope, before, slope_before, distance)
                 by = (_root(b * b - a * slope * distance**2) - b) / a if a else math.nan
             by = by if math.isfinite(by) else distance / 2

@@ -40,7 +40,7 @@ __all__ = ["CompiledFunction", "OptimizedModule", "compile"]
 RECOMPILE_LIMIT = 8
 _MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
 _MODES_WITH_GRAPHS = ("reduce-overhead", "max-autotune")
-_ATTEMPTS = 4  # the number of calls that may change Python state before the function always runs eagerly
+_ATTEMPTS = 4  # after this number of calls that change Python state, the function always runs eagerly
 _CHANGES_STATE = "each call changes Python objects, which a replay would not repeat"
 
 
@@ -86,9 +86,9 @@ class CompiledFunction:
         self.reason: str | None = None
         self.without_graph: str | None = None
         self._attempts = 0
-        self._warm = False  # whether a call has left Python state unchanged
+        self._warm = False  # whether any call so far has left Python state unchanged
         self._calls = 0
-        self._backend: Any = None  # the backend of the kernels, if a call has shown that it differs from that of the arguments
+        self._backend: Any = None  # the backend to record, if a call has used another one than its arguments
         self._generation = settings.generation()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -103,13 +103,13 @@ class CompiledFunction:
             if entry.captured.holds(tensors) and entry.dependencies.is_unchanged():
                 try:
                     return self._replay(entry, tensors, args, kwargs)
-                except CheckFailed:  # a guard failed: a tensor value changed
+                except CheckFailed:  # a tensor has another value than in the captured call
                     continue
         return self._capture(signature, args, kwargs)
 
     @property
     def programs(self) -> list[Program]:
-        """The captured programs: those of calls or whole steps, each followed by that of its backward pass, if any.
+        """The captured programs of calls or training steps. Each is followed by the program of its backward pass, if any.
 
         Each program has its source as `code`; `print_tabular()` prints its kernel calls as a table.
         """
@@ -127,7 +127,7 @@ class CompiledFunction:
             entry.verified = True
             if self.device_graphs:
                 self._use_device_graphs(entry.captured)
-        elif not entry.captured.separate():  # replays without fused loops are compared with the function again
+        elif not entry.captured.separate():  # without fused loops, compare a replay again; if none, give up
             self._give_up(f"a replay differed from the function in {difference}; it may depend on state that is not tracked")
         return result
 
@@ -192,7 +192,7 @@ class CompiledFunction:
             if refused.missed is not None and self._backend is None:
                 self._backend = refused.missed
                 return result
-        except NotCapturable as error:  # the function has not been called yet
+        except NotCapturable as error:  # raised before the function was called
             self._give_up(str(error))
             return self.function(*args, **kwargs)
         if not dependencies.is_unchanged():
@@ -231,7 +231,7 @@ def _signature(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Tens
 
 
 def _pattern(tensors: Sequence[Tensor]) -> Any:
-    """Return which of the tensors are the same object."""
+    """Return a hashable value that describes which of the tensors are the same object."""
     if len(tensors) < 2:
         return None
     first: dict[int, int] = {}
@@ -401,7 +401,7 @@ def compile(
 
 
 class _WithBackend:
-    """A function whose traced graph is compiled by a user-provided backend."""
+    """A function that is traced to a graph, which a user-provided backend compiles."""
 
     def __init__(self, model: Callable[..., Any], backend: Callable[..., Any]) -> None:
         self.model, self.backend = model, backend

@@ -47,7 +47,7 @@ class Dependencies:
         self.codes: set[CodeType] = set()
         self._containers: list[Any] = []
         self._copies: list[Any] = []  # copies of the containers, to detect changes
-        self._empty: list[Any] = []  # containers that are empty, such as most hooks of modules
+        self._empty: list[Any] = []  # empty containers, such as most hooks of modules, which must stay empty
         self._groups: list[tuple[dict[Any, Any], dict[Any, Any]]] = []
         self._names: list[tuple[Any, str, Any]] = []
         self._cells: list[tuple[Any, Any]] = []
@@ -57,7 +57,7 @@ class Dependencies:
         self._walk()
 
     def is_unchanged(self) -> bool:
-        """Whether all state is unchanged."""
+        """Whether all state is the same as in the snapshot, apart from learning rates."""
         try:
             if any(self._empty) or self._containers != self._copies:
                 return False
@@ -66,7 +66,7 @@ class Dependencies:
                     if type(group.get("lr")) is not float or group != {**copy, "lr": group["lr"]}:
                         return False
                     copy["lr"] = group["lr"]
-        except Exception:  # comparing arrays raises an error, for example
+        except Exception:  # values that cannot be compared, such as arrays
             return False
         for names, name, value in self._names:
             found = names.get(name, _ABSENT)
@@ -79,7 +79,7 @@ class Dependencies:
         return self._environment == environment()
 
     def add_code(self, code: CodeType, names: dict[str, Any]) -> None:
-        """Add the globals that code uses, after it has run, to the dependencies."""
+        """Add the globals that `code` uses to the dependencies. Called after the code has run."""
         if code not in self.codes:
             self._note_code(code, names)
             self._walk()
@@ -114,7 +114,7 @@ class Dependencies:
         if isinstance(value, property):
             return (value.fget, value.fset)
         if isinstance(value, tuple):
-            return tuple.__iter__(value)  # bypasses overridden iteration of tuple subclasses
+            return tuple.__iter__(value)  # a tuple subclass may override `__iter__`
         if isinstance(value, _CONTAINERS):
             if not value:
                 self._empty.append(value)
@@ -132,7 +132,7 @@ class Dependencies:
     def _within_function(self, function: FunctionType) -> Iterator[Any]:
         if is_own_file(function.__code__.co_filename):
             wrapped = getattr(function, "__wrapped__", None)
-            if wrapped is not None:  # `wrapped` is the function inside a decorator
+            if wrapped is not None:  # a decorated function: follow the original one
                 yield wrapped
             return
         self._note_code(function.__code__, function.__globals__)
@@ -190,14 +190,14 @@ class Dependencies:
 
 @functools.cache
 def _globals_of(code: CodeType) -> list[str]:
-    """Return the names of globals in code; `co_names` also contains attributes."""
+    """Return the names of the globals that code uses. `code.co_names` would also contain names of attributes."""
     return [*dict.fromkeys(step.argval for step in dis.get_instructions(code) if step.opname.endswith(("_GLOBAL", "_NAME")))]
 
 
 def _contents(cell: Any) -> Any:
     try:
         return cell.cell_contents
-    except ValueError:  # a closure cell that is still empty
+    except ValueError:  # raised if the variable of the closure has no value yet
         return _ABSENT
 
 
@@ -211,7 +211,7 @@ def _is_own(cls: type) -> bool:
 
 
 def environment() -> tuple[Any, ...]:
-    """Return the modes and defaults that affect results."""
+    """Return the global modes and defaults that affect results, such as the default dtype."""
     return (
         torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.get_default_dtype(), torch.is_anomaly_enabled(),
         torch.are_deterministic_algorithms_enabled(),

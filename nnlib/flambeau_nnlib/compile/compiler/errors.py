@@ -10,12 +10,12 @@ class TorchDynamoException(RuntimeError):
 
 
 class InvalidBackend(TorchDynamoException):
-    """The backend does not exist."""
+    """Raised if no backend has the name that was given to `torch.compile`."""
 
 
 class Unsupported(TorchDynamoException):
-    """The function cannot be compiled, with `fullgraph=True`."""
+    """Raised with `fullgraph=True` if the function cannot be compiled."""
 
 
 class FailOnRecompile(TorchDynamoException):
-    """A function requires recompilation, with the stance `"fail_on_recompile"`."""
+    """Raised with the stance `"fail_on_recompile"` if a function would have to be compiled again."""

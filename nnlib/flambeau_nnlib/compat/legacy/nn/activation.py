@@ -58,7 +58,7 @@ class Exp(Module):
 
 
 class Log(Module):
-    """`log(x)`"""
+    """Compute `log(x)`, elementwise."""
 
     def compute(self, input: Tensor) -> Tensor:
         return input.log()
@@ -72,14 +72,14 @@ class Sqrt(Module):
 
 
 class Square(Module):
-    """`x ** 2`"""
+    """Compute `x ** 2`, elementwise."""
 
     def compute(self, input: Tensor) -> Tensor:
         return input * input
 
 
 class Power(Module):
-    """`x ** p`"""
+    """Compute `x ** p`, elementwise."""
 
     def __init__(self, p: float) -> None:
         super().__init__()
@@ -90,7 +90,7 @@ class Power(Module):
 
 
 class AddConstant(Module):
-    """`x + constant_scalar`"""
+    """Compute `x + constant_scalar`, elementwise."""
 
     def __init__(self, constant_scalar: float, inplace: bool = False) -> None:
         super().__init__()
@@ -101,7 +101,7 @@ class AddConstant(Module):
 
 
 class MulConstant(Module):
-    """`x * constant_scalar`"""
+    """Compute `x * constant_scalar`, elementwise."""
 
     def __init__(self, constant_scalar: float, inplace: bool = False) -> None:
         super().__init__()
@@ -119,7 +119,7 @@ class GradientReversal(Module):
         self.lambd = lambd
 
     def setLambda(self, lambd: float) -> None:
-        """Set the factor."""
+        """Set the factor: `backward` multiplies gradients by `-lambd`."""
         self.lambd = lambd
 
     def compute(self, input: Tensor) -> Tensor:
@@ -127,14 +127,14 @@ class GradientReversal(Module):
 
 
 class Sigmoid(Module):
-    """`1 / (1 + exp(-x))`"""
+    """Compute `1 / (1 + exp(-x))`, elementwise."""
 
     def compute(self, input: Tensor) -> Tensor:
         return input.sigmoid()
 
 
 class LogSigmoid(Module):
-    """`log(1 / (1 + exp(-x)))`"""
+    """Compute `log(1 / (1 + exp(-x)))`, elementwise."""
 
     def compute(self, input: Tensor) -> Tensor:
         return F.logsigmoid(input)
@@ -148,14 +148,14 @@ class Tanh(Module):
 
 
 class TanhShrink(Module):
-    """`x - tanh(x)`"""
+    """Compute `x - tanh(x)`, elementwise."""
 
     def compute(self, input: Tensor) -> Tensor:
         return F.tanhshrink(input)
 
 
 class Threshold(Module):
-    """x where it is above `threshold`, else `value`."""
+    """Compute x where it is above `threshold`, else `value`."""
 
     def __init__(self, threshold: float = 0, value: float = 0, inplace: bool = False) -> None:
         super().__init__()
@@ -167,7 +167,7 @@ class Threshold(Module):
 
 
 class ReLU(Threshold):
-    """`max(x, 0)`"""
+    """Compute `max(x, 0)`, elementwise."""
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__(0, 0, inplace)
@@ -193,14 +193,14 @@ class Clamp(HardTanh):
 
 
 class ReLU6(HardTanh):
-    """`min(max(x, 0), 6)`"""
+    """Compute `min(max(x, 0), 6)`, elementwise."""
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__(0, 6)
 
 
 class ELU(Module):
-    """x where it is positive, else `alpha * (exp(x) - 1)`."""
+    """Compute x where it is positive, else `alpha * (exp(x) - 1)`."""
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
@@ -211,7 +211,7 @@ class ELU(Module):
 
 
 class LeakyReLU(Module):
-    """x where it is positive, else `negval * x`."""
+    """Compute x where it is positive, else `negval * x`."""
 
     def __init__(self, negval: float = 1 / 100, inplace: bool = False) -> None:
         super().__init__()
@@ -222,7 +222,7 @@ class LeakyReLU(Module):
 
 
 class PReLU(Module):
-    """x where it is positive, else `weight * x`, with a single weight or one per channel."""
+    """Compute x where it is positive, else `weight * x`, with a single weight or one per channel."""
 
     def __init__(self, nOutputPlane: int = 0) -> None:
         super().__init__()
@@ -234,7 +234,7 @@ class PReLU(Module):
 
 
 class RReLU(Module):
-    """x where it is positive, else `a * x`. In training, a is random in `[lower, upper]`; in evaluation, it is their mean."""
+    """Compute x where it is positive, else `a * x`. In training, a is random in `[lower, upper]`; in evaluation, the mean."""
 
     def __init__(self, lower: float = 1 / 8, upper: float = 1 / 3, inplace: bool = False) -> None:
         super().__init__()
@@ -246,7 +246,7 @@ class RReLU(Module):
 
 
 class SoftPlus(Module):
-    """`log(1 + exp(beta * x)) / beta`, and x where `beta * x` is above `threshold`."""
+    """Compute `log(1 + exp(beta * x)) / beta`, and x where `beta * x` is above `threshold`."""
 
     def __init__(self, beta: float = 1, threshold: float = 20) -> None:
         super().__init__()
@@ -258,14 +258,14 @@ class SoftPlus(Module):
 
 
 class SoftSign(Module):
-    """`x / (1 + |x|)`"""
+    """Compute `x / (1 + |x|)`, elementwise."""
 
     def compute(self, input: Tensor) -> Tensor:
         return F.softsign(input)
 
 
 class HardShrink(Module):
-    """0 within `[-lambd, lambd]`, else x."""
+    """Compute 0 within `[-lambd, lambd]`, else x."""
 
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
@@ -276,7 +276,7 @@ class HardShrink(Module):
 
 
 class SoftShrink(Module):
-    """0 within `[-lambd, lambd]`, else x moved towards 0 by `lambd`."""
+    """Compute 0 within `[-lambd, lambd]`, else x moved towards 0 by `lambd`."""
 
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()

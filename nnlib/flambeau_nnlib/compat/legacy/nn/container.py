@@ -165,7 +165,7 @@ class DepthConcat(ConcatTable):
         self.dimension = dimension
 
     def _windows(self, joined: Tensor) -> list[Tensor]:
-        """Return the view of a concatenated tensor that belongs to each module."""
+        """Split a concatenated tensor into views, one for the output of each module."""
         windows = []
         sizes = [module.output.size(self.dimension) for module in self.modules]
         for module, part in zip(self.modules, joined.split(sizes, self.dimension), strict=True):

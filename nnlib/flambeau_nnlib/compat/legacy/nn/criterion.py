@@ -85,7 +85,7 @@ class ClassSimplexCriterion(MSECriterion):
     def __init__(self, nClasses: int) -> None:
         super().__init__()
         self.nClasses = nClasses
-        self.simplex = torch.zeros(nClasses, nClasses)  # one dimension more than a simplex requires, because it helps training
+        self.simplex = torch.zeros(nClasses, nClasses)  # one dimension more than a simplex requires: better for training
         size = nClasses - 1
         for k in range(size):
             corner = self.simplex[k, :k]
@@ -127,7 +127,7 @@ class CriterionTable(Module):
         return self.gradInput
 
     def accGradParameters(self, input: Table, gradOutput: Any = None, scale: float = 1) -> None:
-        pass  # a criterion has no parameters
+        pass  # no gradients to accumulate: a criterion has no parameters
 
 
 class WeightedMSECriterion(_Averaged):
@@ -246,7 +246,7 @@ class CosineEmbeddingCriterion(_Averaged):
 
 
 class MarginRankingCriterion(_Averaged):
-    """`max(0, margin - y * (x1 - x2))` for two scores in a table; y is 1 if the first should be higher, else -1."""
+    """Ranking loss `max(0, margin - y * (x1 - x2))` of two scores in a table. y is 1 if x1 should be higher, else -1."""
 
     def __init__(self, margin: float = 1, sizeAverage: bool = True) -> None:
         super().__init__(sizeAverage)

@@ -69,7 +69,7 @@ class Linear(Module):
 
 
 class Bilinear(Module):
-    """`x @ weight[k] @ y + bias[k]` for each output k, for a table of two batches of vectors x and y."""
+    """Compute output k as `x @ weight[k] @ y + bias[k]`. The input is a table of two batches of vectors, x and y."""
 
     def __init__(self, inputSize1: int, inputSize2: int, outputSize: int, bias: bool = True) -> None:
         super().__init__()
@@ -127,7 +127,7 @@ class LookupTable(Module):
 
 
 class Add(Module):
-    """`x + bias`, with a bias per feature, or a single one."""
+    """Compute `x + bias`, with one bias for each feature or a single bias."""
 
     def __init__(self, inputSize: int, scalar: bool = False) -> None:
         super().__init__()
@@ -143,7 +143,7 @@ class Add(Module):
 
 
 class Mul(Module):
-    """`x * weight`, with a single weight."""
+    """Compute `x * weight`, where the weight is a single number."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -159,7 +159,7 @@ class Mul(Module):
 
 
 class CMul(Module):
-    """`x * weight`, with weights of the given sizes, broadcast to x."""
+    """Compute `x * weight`, where the weight has the given sizes and is broadcast to x."""
 
     def __init__(self, *size: int) -> None:
         super().__init__()

@@ -158,7 +158,7 @@ class SpatialFullConvolutionMap(_ConvolutionMap):
 
 
 class _LocalMeans(Module):
-    """Base of local normalization: weighted means over all channels in a window around each pixel."""
+    """Base class of local normalization. It computes weighted means over all channels in a window around each pixel."""
 
     def __init__(self, nInputPlane: int = 1, kernel: Tensor | None = None) -> None:
         super().__init__()

@@ -82,7 +82,7 @@ class Module:
 
     compute: Callable[..., Any]
     """Return the output, as a differentiable function of the input and the parameters. Signatures differ between layers."""
-    weight: Any  # exists only in layers with a weight; None if it was removed
+    weight: Any  # the attribute is missing in layers without a weight; None if removed
     bias: Any
 
     def updateOutput(self, input: Table) -> Table:
@@ -115,7 +115,7 @@ class Module:
             self.updateOutput(input)
 
     def _gradients(self, leaves: list[Tensor], gradOutput: Table) -> list[Tensor]:
-        """Return the gradients of some inputs or parameters; the graph is retained for the others."""
+        """Return the gradients of `leaves`: inputs or parameters. The graph is retained, to differentiate other leaves later."""
         results, gradients = tensors_of(self._result), tensors_of(gradOutput)
         differentiable = [i for i, result in enumerate(results) if result.requires_grad]
         return _grad([results[i] for i in differentiable], leaves, [gradients[i] for i in differentiable])
@@ -245,7 +245,7 @@ class Module:
         return [module for module in self.listModules() if isinstance(module, cls)]
 
     def replace(self, callback: Callable[[Module], Module]) -> Module:
-        """Return `callback(self)`, with every module inside it replaced in the same way."""
+        """Return `callback(self)`, after replacing the modules inside the result in the same way."""
         new = callback(self)
         if hasattr(new, "modules"):
             new.modules = [module.replace(callback) for module in new.modules]
@@ -259,7 +259,7 @@ class Module:
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        # The recorded graph cannot be copied. In the copy, `backward` runs the forward computation again.
+        # The recorded graph cannot be copied, so that `backward` of the copy first runs the forward computation again.
         return {**vars(self), "_latest_input": None, "_inputs": None, "_params": [], "_result": None}
 
     def __repr__(self) -> str:

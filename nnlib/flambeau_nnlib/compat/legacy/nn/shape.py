@@ -100,7 +100,7 @@ class View(Module):
 
 
 class Transpose(Module):
-    """Swap pairs of dimensions, one pair after another."""
+    """Transpose the input for each given pair of dimensions, in order."""
 
     def __init__(self, *permutations: tuple[int, int]) -> None:
         super().__init__()

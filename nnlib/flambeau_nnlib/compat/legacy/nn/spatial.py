@@ -251,7 +251,7 @@ class VolumetricFullConvolution(VolumetricConvolution):
 
 
 class _SubSampling(_Convolution):
-    """Sums over windows, scaled and shifted per channel."""
+    """Base class of subsampling: sums over windows, multiplied by a weight and added to a bias per channel."""
 
     def _scaled(self, sums: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         size = (-1, *(1 for _ in self.window))
@@ -298,7 +298,7 @@ class TemporalSubSampling(_SubSampling):
 
 
 class _Pooling(Module):
-    """Base of pooling modules: kernel size, stride, padding, and rounding of the output size."""
+    """Base class of pooling modules, with kernel size, stride, padding, and the rounding of the output size."""
 
     def __init__(self, kernel: tuple[int, ...], stride: tuple[int, ...], padding: tuple[int, ...]) -> None:
         super().__init__()

@@ -96,7 +96,7 @@ class Backend:
 
     @cached_property
     def all_kernels(self) -> Mapping[str, Callable[..., Any]]:
-        """The backend's own kernels, overridden by those of installed kernel packs."""
+        """The kernels of the backend; installed kernel packs replace those that they also define."""
         merged = dict(self.kernels)
         for pack in plugins().hook.flambeau_kernels(backend=self):
             for name in upper_layers.unknown_kernels(pack):
@@ -324,7 +324,7 @@ class MutableBackend(Backend, ABC):
 
     @cached_property
     def all_inplace_kernels(self) -> Mapping[str, Callable[..., Any]]:  # type: ignore[override]  # computed at the first use
-        """The in-place kernels of the backend, overridden by those of installed kernel packs."""
+        """The in-place kernels of the backend; installed kernel packs replace those that they also define."""
         merged = dict(self.inplace_kernels)
         for pack in plugins().hook.flambeau_inplace_kernels(backend=self):
             merged.update(pack)
@@ -415,7 +415,7 @@ class AcceleratorBackend(Backend):
         return 0
 
     def to_host_async(self, array: Array) -> Any:
-        """Copy to page-locked host memory without waiting; the copy is complete when the device's current stream is."""
+        """Copy to page-locked host memory without waiting; the copy is complete when the device's current stream has finished."""
         return self.to_host(array)
 
     def from_host_async(self, data: Any, index: int = 0) -> Array:

@@ -1,6 +1,6 @@
 """Operations by cuDNN, through its Python front end: graphs of one operation, planned once per combination of shapes.
 
-If cuDNN has no engine for an operation, this is cached as well: functions return None, and callers use other kernels.
+If cuDNN has no engine for an operation, that result is cached as well: functions return None, and callers use other kernels.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from .windows import Geometry, Sizes, inside, padded, padded_size, total, window
 
 __all__ = ["convolve", "spread", "suits", "weight_gradient"]
 
-_CACHE = 1 << 15  # elements processed at a time
+_CACHE = 1 << 15  # number of elements processed at a time, so that they stay in the cache
 
 
 def suits(g: Geometry) -> bool:

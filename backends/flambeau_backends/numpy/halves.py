@@ -49,7 +49,7 @@ def _round(out: Any, singles: Any) -> None:
     np.maximum(magnitude, total, out=total)
     bits, words = total.view(np.uint32), magnitude.view(np.uint32)
     np.bitwise_and(bits, 0x7F800000, bits)
-    np.multiply(total, _SINGLE.type(8192 + 2), total)  # the 2 becomes the difference of exponent biases
+    np.multiply(total, _SINGLE.type(8192 + 2), total)  # the 2 increases the result's exponent by 2, to float16's bias
     np.add(total, magnitude, total)
     np.right_shift(bits, 13, words)
     np.add(words, bits, words)

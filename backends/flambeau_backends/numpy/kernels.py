@@ -230,7 +230,7 @@ def _write_power(target: Any, other: Any) -> None:
 INPLACE["pow"] = _write_power
 
 
-_zero = cache(lambda dtype: np.zeros((), dtype))  # ufuncs accept arrays faster than Python numbers
+_zero = cache(lambda dtype: np.zeros((), dtype))  # an array, because ufuncs accept arrays faster than Python numbers
 
 
 def _sign(out: Any, x: Any) -> None:

@@ -22,7 +22,7 @@ from .namespace import namespace
 
 __all__: list[str] = []
 
-_WIDE = 256  # minimum size of a slice for combining slices
+_WIDE = 256  # minimum number of elements of a slice for combining slices instead of elements
 
 
 def _by_slices(input: Any, dim: int) -> bool:

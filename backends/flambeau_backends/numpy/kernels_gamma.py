@@ -145,7 +145,7 @@ def _digamma(x: Any) -> Any:
 
 _register("digamma", _digamma)
 
-_TERMS = 5  # terms summed directly before the Euler-Maclaurin formula, and number of its coefficients
+_TERMS = 5  # number of terms summed directly, and of coefficients of the Euler-Maclaurin formula for the rest
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66)  # the Bernoulli numbers B2, B4, ...
 _HIGHEST = 30  # highest order of polygamma: above it, factorials and powers overflow float64 although their products do not
 

@@ -33,7 +33,7 @@ def in_rows(result: Any) -> Any:
 
 
 def keeps_channels_last(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a kernel to return channels-last memory if its input or weight has it."""
+    """Wrap a kernel to return a channels-last result if its input or weight is channels-last."""
 
     @functools.wraps(kernel)
     def keeping(input: Any, weight: Any = None, *args: Any, **kwargs: Any) -> Any:

@@ -17,7 +17,7 @@ from .chunks import map_chunks
 __all__ = ["MANY", "places_of_maxima"]
 
 
-MANY = 48  # number of window elements from which `argmax` is faster
+MANY = 48  # number of elements of a window from which one `argmax` per window is faster
 _SHORTER = 16  # temporary arrays have about this many times fewer elements than the input
 
 Windows = tuple[Any, Any]  # first and last position of each window along a dimension

@@ -457,7 +457,7 @@ class Generator:
 
 # --- algorithms ---
 
-_THIRD, _SQUEEZE = np.float32(1 / 3), float(np.float32(0.0331))  # constants that PyTorch has in float32
+_THIRD, _SQUEEZE = np.float32(1 / 3), float(np.float32(0.0331))  # PyTorch rounds these constants to float32
 
 
 def _box_muller(unit: np.ndarray) -> np.ndarray:

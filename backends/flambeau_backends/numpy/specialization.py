@@ -1,6 +1,6 @@
 """Faster functions in place of kernels, for the fixed shapes and dtypes of programs that `torch.compile` records.
 
-A recorded program calls each kernel with the same shapes repeatedly.  Decisions that depend on them are made once, and the
+A recorded program calls each kernel with the same shapes repeatedly.  Decisions that depend on the shapes are made once, and the
 program calls the selected function.  It runs entirely inside `without_warnings`, so these functions need not be wrapped.
 """
 

@@ -164,7 +164,7 @@ def _help(calls: SimpleQueue[Callable[[], None]]) -> None:
     while True:
         call = calls.get()
         call()
-        del call  # release the arrays that it refers to
+        del call  # release the arrays that the call refers to
 
 
 _team = _Team()

@@ -15,7 +15,7 @@ from .data_types import promote_dtypes, promote_with_scalar
 
 __all__ = [
     "clip", "expm1", "floor_divide", "imag", "isfinite", "isinf", "isnan", "real", "round", "sign", "tanh", "where",
-    *[  # generated from PyTorch's functions at the end of the module
+    *[  # the end of the module generates these from PyTorch's functions
         "abs", "acos", "acosh", "add", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and", "bitwise_invert",
         "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "ceil", "conj", "copysign", "cos", "cosh",
         "divide", "equal", "exp", "floor", "greater", "greater_equal", "hypot", "less", "less_equal", "log", "log1p", "log2",

@@ -119,7 +119,7 @@ def gradgradcheck(
         inputs: a tensor or a tuple; those that require grad should be float64 or complex128.
         grad_outputs: weights of the outputs; random by default.
         gen_non_contig_grad_outputs: make the random weights non-contiguous.
-        check_rev_over_rev, check_fwd_over_rev: by which modes (reverse, forward) to differentiate the gradient.
+        check_rev_over_rev, check_fwd_over_rev: whether to differentiate the gradient in reverse mode, and in forward mode.
 
     The other arguments are those of `gradcheck`.
 

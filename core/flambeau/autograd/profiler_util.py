@@ -245,7 +245,7 @@ class EventList(list[Any]):
 
     @property
     def self_cpu_time_total(self) -> float:
-        """The total of the events' times in microseconds, each excluding calls inside."""
+        """The total time of the events in microseconds; the time of an event excludes the calls made inside it."""
         return float(sum(event.self_cpu_time_total for event in self))
 
     def key_averages(

@@ -25,7 +25,7 @@ _OWN_PACKAGES = frozenset({  # packages that PyTorch does not have, or whose con
     "transforms",
 })  # fmt: skip
 _COMPILED_NAMESPACES = ("linalg", "fft", "special")  # PyTorch compiles `torch.linalg.inv` as `torch._C._linalg.linalg_inv`
-# {public module: {`__module__` in PyTorch: names}}, where the two modules differ.  Operations declare their `home` instead.
+# {public module: {`__module__` in PyTorch: names}}, for names with another `__module__`.  Operations declare it as `home`.
 _HOME_MODULES: dict[str, dict[str, tuple[str, ...]]] = {
     "torch": {
         "torch.functional": ("broadcast_shapes",),

@@ -198,7 +198,7 @@ def _convolved(describe: Callable[..., Any], a: Any, b: Any, shape: Sizes, *geom
 
 
 def convolution(input: Any, weight: Any, shape: Sizes, *geometry: Sizes) -> Any:
-    """Compute a convolution with result shape `shape`; `geometry` is stride, padding and dilation."""
+    """Compute a convolution with result shape `shape`; `geometry` consists of stride, padding and dilation."""
     return _convolved(_forward, input, weight, shape, *geometry)
 
 

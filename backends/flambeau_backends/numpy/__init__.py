@@ -288,7 +288,7 @@ class _Probe:
         return _count_references(array)
 
 
-_UNSHARED = _Probe().measure()  # reference count of an array held by a single local variable
+_UNSHARED = _Probe().measure()  # reference count of an array that only one local variable refers to
 
 # Like PyTorch, do not warn about infinities and NaN in flambeau. NumPy still warns about the user's own arrays.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module="flambeau")

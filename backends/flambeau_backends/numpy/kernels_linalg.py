@@ -175,7 +175,7 @@ def _lu_by_columns(A: Any) -> Any:
 
 @kernel
 def permutation_matrix(input: Any, pivots: Any, rows: int) -> Any:
-    """Build the matrices by swapping entries of Python lists, which takes a tenth of the time of NumPy calls."""
+    """Build permutation matrices by swapping entries of Python lists, which takes a tenth of the time of NumPy calls."""
     result = np.zeros((*pivots.shape[:-1], rows, rows), input.dtype)
     for index in np.ndindex(pivots.shape[:-1]):
         order = list(range(rows))

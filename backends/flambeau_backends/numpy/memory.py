@@ -162,4 +162,4 @@ def _measure(thing: Any) -> int:
 
 
 _held = [object()]
-_SINGLE_REFERENCE = _measure(_held[0])  # reference count, seen inside a function, of an object with one reference outside
+_SINGLE_REFERENCE = _measure(_held[0])  # the count that `_measure` returns for an object with one reference

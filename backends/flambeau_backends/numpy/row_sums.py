@@ -50,7 +50,7 @@ class _Runs:
 
 
 def add_rows(target: Any, index: Any, rows: Any) -> None:
-    """Add each row to the row of `target` at its index; indices must be in range."""
+    """Add `rows[i]` to `target[index[i]]` for each i; indices must be in range."""
     width = target.shape[1]
     if rows.size <= _SMALL_SIZE or width < _NARROW:
         _add_elements(target, index, rows)

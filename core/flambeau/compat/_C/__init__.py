@@ -83,7 +83,7 @@ def _current_graph_task_id() -> int:
 
 
 def _get_tracing_state() -> tracing.TracingState | None:
-    """Return the scopes that `torch.jit._get_trace_graph` has recorded so far; None if that function is not running."""
+    """Return the stack of open scopes while `torch.jit._get_trace_graph` is running; None otherwise."""
     return tracing.current.get()
 
 

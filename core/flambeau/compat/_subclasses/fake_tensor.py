@@ -269,7 +269,7 @@ class FakeTensorMode(TorchFunctionMode):
         return result
 
     def _constant(self, func: Any, name: str, known: list[FakeTensor], args: Any, kwargs: Any) -> Any:
-        """Return the real result if all inputs are constants and it is small, such as a step counter; else None."""
+        """Return the real result if it is small and all inputs are constants, as for a step counter; else None."""
         if any(tensor.constant is None for tensor in known) or not (known or name in _CONSTANT_FACTORIES):
             return None
         real_args, real_kwargs = tree_map(lambda leaf: leaf.constant if isinstance(leaf, FakeTensor) else leaf, (args, kwargs))

@@ -104,7 +104,7 @@ def collate(batch: Sequence[Any], *, collate_fn_map: CollateMap | None = None) -
 
     Args:
         batch: the samples, all of the same type.
-        collate_fn_map: functions by type, or tuple of types, of a sample. They are called as
+        collate_fn_map: maps the type of a sample, or a tuple of types, to a function. The function is called as
             `function(batch, collate_fn_map=collate_fn_map)`.
 
     Raises:

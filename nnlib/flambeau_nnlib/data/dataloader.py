@@ -42,7 +42,7 @@ class _DatasetKind:
 
 
 class DataLoader(Generic[T_co]):
-    """An iterable of batches of the samples of `dataset`. Each iteration is one epoch.
+    """An iterable over the samples of `dataset`, in batches. Each iteration is one epoch.
 
     Worker `i` seeds `random`, `torch` and `numpy.random` with `base_seed + i`, where `base_seed` is drawn from `generator`.
     An exception in a worker is raised in the main process with the same type and the worker's traceback in its message.

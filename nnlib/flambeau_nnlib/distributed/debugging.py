@@ -31,7 +31,7 @@ def set_debug_level(level: DebugLevel) -> None:
 
 
 def set_debug_level_from_env() -> None:
-    """Set the level of checks from `TORCH_DISTRIBUTED_DEBUG`. RuntimeError for an unknown level."""
+    """Set the level of checks from `TORCH_DISTRIBUTED_DEBUG`. Raise RuntimeError for an unknown level."""
     name = os.environ.get("TORCH_DISTRIBUTED_DEBUG", "OFF")
     if name.upper() not in DebugLevel.__members__:
         raise RuntimeError(f"The value of TORCH_DISTRIBUTED_DEBUG must be one of OFF, INFO, DETAIL, not {name!r}")

@@ -231,7 +231,7 @@ def _current() -> list[DeviceMesh]:
 
 
 def current_mesh() -> DeviceMesh:
-    """Return the mesh of the innermost `with mesh:` block. RuntimeError outside of such a block."""
+    """Return the mesh of the innermost `with mesh:` block. Raise RuntimeError outside of such a block."""
     if not _current():
         raise RuntimeError("No device mesh is currently active!")
     return _current()[-1]

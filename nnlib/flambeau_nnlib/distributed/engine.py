@@ -1,8 +1,8 @@
-"""Engines, the transport backends of collectives. Plugins may add some by the hook `flambeau_distributed_engine`.
+"""Engines, the transport backends of collectives. Plugins may add engines by the hook `flambeau_distributed_engine`.
 
 An engine connects the processes of a job, and the job creates a `Communicator` for each group. Communicators receive
 flat, contiguous tensors without autograd history, on the engine's device type. The module `collectives` handles shapes,
-lists of tensors, other devices and objects.  Built in are
+lists of tensors, other devices and objects. The built-in engines are
 
 - `gloo`, the default: shared memory between processes of one host, which needs nothing but Python, and ZeroMQ between hosts
   (`flambeau[distributed]`). Copies into and out of shared memory go in chunks that stay in the processor's caches;

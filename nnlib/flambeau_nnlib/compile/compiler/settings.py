@@ -92,7 +92,7 @@ def disable(fn: Callable[..., Any] | None = None, recursive: bool = True, *, rea
 
     Args:
         fn: the function, or a module.
-        recursive: accepted.
+        recursive: ignored.
         reason: the reason, used in the warning that the function runs eagerly.
     """
     if fn is None:

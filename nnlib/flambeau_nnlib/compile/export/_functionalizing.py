@@ -172,7 +172,7 @@ class _Rewriter:
             dims = [dim % len(step.args[1]) for dim in step.args[1]]
             return self._call("permute", (part, sorted(range(len(dims)), key=dims.__getitem__)), like)
         if isinstance(step.meta.get("val"), tuple):
-            return part  # `whole` already contains it, see `_scatter_chunk`
+            return part  # `part` is already the new input of `split`, see `_scatter_chunk`
         if name != "diagonal" and step.meta["val"].shape.numel() == like.meta["val"].shape.numel():
             return self._call("view_as", (part, whole), like)
         raise RuntimeError(

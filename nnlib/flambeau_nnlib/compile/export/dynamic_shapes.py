@@ -16,7 +16,7 @@ __all__ = ["AdditionalInputs", "Constraint", "Dim", "ShapesCollection", "dims"]
 
 
 class _Hint(Enum):
-    """How to treat a size without a name."""
+    """How `export` treats a size for which `dynamic_shapes` gives no named `Dim`."""
 
     AUTO = "AUTO"
     DYNAMIC = "DYNAMIC"

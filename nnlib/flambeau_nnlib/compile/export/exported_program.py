@@ -63,7 +63,7 @@ class ExportedProgram:
         graph_signature: the meaning of the graph's inputs and outputs.
         state_dict: parameters and persistent buffers, by name.
         range_constraints: the range of each dynamic size, by name.
-        module_call_graph: the call signatures; the first entry is that of the whole program.
+        module_call_graph: the call signatures of modules; the first entry belongs to the entire program.
         example_inputs: the inputs that the program was exported with.
         constants: non-persistent buffers and constant tensors, by name.
         verifiers: accepted and ignored.
@@ -323,7 +323,7 @@ class _Guards(nn.Module):
                 raise AssertionError(f"Guard failed: {name} == {spec!r}")
 
     def check(self, name: str, spec: Any, value: Tensor, sizes: dict[str, int]) -> None:
-        """Check one input. `sizes` holds the sizes of symbols seen so far, and is updated."""
+        """Check one input. `sizes` maps symbols to the sizes in the inputs checked before; symbols of this input are added."""
         if value.dim() != spec.ndim:
             raise AssertionError(f"Guard failed: len({name}.size()) == {spec.ndim}")
         if value.dtype != spec.dtype:

@@ -56,8 +56,8 @@ class UnflattenedModule(GraphModule):
 
 
 def unflatten(module: ExportedProgram, flat_args_adapter: FlatArgsAdapter | None = None) -> UnflattenedModule:
-    """Convert a program to a module with the submodules of the original. Each submodule has the part of the graph that its
-    call computed.
+    """Convert a program to a module with the submodules of the original module. The graph of each submodule contains the
+    operators of its call.
 
     If a submodule was called more than once, each further call becomes `name@1`, `name@2`, ... with the same parameters.
 

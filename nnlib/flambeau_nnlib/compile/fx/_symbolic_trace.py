@@ -292,7 +292,7 @@ class Tracer(TracerBase):
             codegen.pytree_info = codegen.pytree_info._replace(out_spec=out_spec)
             return leaves
 
-        on_leaves.__annotations__ = {}  # annotations come from the generated code instead
+        on_leaves.__annotations__ = {}  # the generated code has the annotations
         return on_leaves
 
     def _input(self, name: str, given: Any = PH, default: tuple[Any, ...] = ()) -> Proxy:

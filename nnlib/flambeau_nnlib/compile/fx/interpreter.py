@@ -247,7 +247,7 @@ class Transformer(Interpreter):
 
 
 class _TransformerTracer(Tracer):
-    """Insert nodes into a given graph; all modules are leaves."""
+    """The tracer of `Transformer`: inserts nodes into a given graph, and never traces into modules."""
 
     def __init__(self, graph: Graph, root: nn.Module) -> None:
         super().__init__()

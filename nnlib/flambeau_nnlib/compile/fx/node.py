@@ -71,7 +71,7 @@ class Node:
     | `call_function` | the function | its arguments |
     | `call_module` | path of the module from the root | its arguments |
     | `call_method` | name of the method | the object, then its arguments |
-    | `output` | `"output"` | what the graph returns |
+    | `output` | `"output"` | the value that the graph returns |
 
     Nodes are created with the methods of `Graph`, such as `Graph.create_node`.
 

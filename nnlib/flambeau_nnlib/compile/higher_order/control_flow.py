@@ -84,7 +84,7 @@ def while_loop(
 
 
 def _holds(condition: Any) -> bool:
-    if isinstance(condition, (tuple, list)) and len(condition) == 1:  # graphs return the condition as a tuple
+    if isinstance(condition, (tuple, list)) and len(condition) == 1:  # a `cond_fn` that is a graph returns a tuple
         condition = condition[0]
     if (isinstance(condition, Tensor) and condition.numel() != 1) or not isinstance(condition, (Tensor, bool)):
         raise RuntimeError(f"cond_fn must return a boolean scalar tensor or a boolean but got {condition}")

@@ -53,13 +53,13 @@ __all__ = [
     "set_fusion_strategy", "strict_fusion", "trace", "trace_module", "unused", "wait",
 ]  # fmt: skip
 
-# Modules of this package call these functions as `torch.jit._text_of` etc., because the package is imported before it is
-# complete.
+# Modules of this package cannot import these functions, because they are imported before the package is complete. They call
+# them as `torch.jit._text_of` etc.
 _content_of, _graph_of, _text_of = (
     _saving.content_of,
     _saving.graph_of,
     _saving.text_of,
-)  # modules below call them as `torch.jit._...`
+)
 
 
 __getattr__ = private_names(__name__)

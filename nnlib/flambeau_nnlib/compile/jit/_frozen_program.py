@@ -138,7 +138,7 @@ class FrozenProgram:
         return _expression(f"annotate({kind}, {text})" if isinstance(value, (list, dict)) else text)
 
     def called(self, owner: nn.Module, name: str, path: str) -> str:
-        """Generate a called method, and return the code to call it."""
+        """Generate a method that other methods call, and return the code that refers to it."""
         key = id(owner), name
         alive = id(owner) in self._kept_modules
         if key not in self._functions:

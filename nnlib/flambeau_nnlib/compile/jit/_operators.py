@@ -130,7 +130,7 @@ def _convolution(
 
 
 def _to(value: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
-    """Implement all overloads of `to`: with device and dtype, dtype, or another tensor, each with three flags."""
+    """Implement all overloads of `to`: the arguments are a device and a dtype, a dtype, or another tensor, then three flags."""
     kwargs = _convert_kwargs(kwargs)
     plain = [argument for argument in args if not isinstance(argument, bool) and argument is not None]
     for given in plain:

@@ -46,8 +46,8 @@ def interpolation(
     Args:
         mode: the interpolation mode.
         input, align: the code of the arguments `input` and `align_corners`.
-        size, factors: the code of each element in a list, a single element for all dimensions, the code of the whole, or
-            `"None"`.
+        size, factors: a list with the code of one element per dimension, or of one element for all dimensions; or the code
+            of an entire list, as a string; or `"None"`.
         antialias: whether to apply antialiasing when downsampling.
 
     Raises:

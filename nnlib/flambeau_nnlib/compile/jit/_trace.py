@@ -134,7 +134,7 @@ def trace_module(mod: nn.Module, inputs: dict[str, Any], *args: Any, **kwargs: A
 def _get_trace_graph(f: Any, args: Any = (), kwargs: dict[str, Any] | None = None, *rest: Any, **options: Any) -> tuple[Any, Any]:
     """Return the inlined graph of a traced function or module, and its result.
 
-    Hooks can set the scopes of its nodes by pushing them on `torch._C._get_tracing_state()`.
+    Hooks can set the scopes of the graph's nodes: they push a scope on `torch._C._get_tracing_state()`.
     """
     traced = trace(f, args, example_kwarg_inputs=kwargs)
     args = (args,) if isinstance(args, torch.Tensor) else args

@@ -80,7 +80,7 @@ def symbolic_of(operator: Any, opset: int) -> Callable[..., Any] | None:
 
     Args:
         operator: the target of a node.
-        opset: the exported opset version. Of the registered versions up to it, the highest is used.
+        opset: the exported opset version. Among the translations for this and earlier versions, the latest is used.
     """
     packet = getattr(operator, "overloadpacket", operator)
     name = f"{getattr(operator, 'namespace', 'aten')}::{getattr(packet, '__name__', packet)}"

@@ -168,7 +168,7 @@ class DefaultSavePlanner(SavePlanner):
 
 
 class DefaultLoadPlanner(LoadPlanner):
-    """Each process reads, in place, the chunks that overlap its part of each tensor.
+    """Each process reads the chunks that overlap its part of each tensor, into the memory of the tensor.
 
     Args:
         flatten_state_dict: whether dictionaries and lists inside the state are loaded entry by entry.

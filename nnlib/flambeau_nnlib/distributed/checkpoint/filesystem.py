@@ -139,13 +139,13 @@ class FileSystemWriter(StorageWriter):
     """Write checkpoints to a folder.
 
     Args:
-        path: the folder; it is created.
+        path: the folder; it is created if missing.
         single_file_per_rank: whether each process writes one file, rather than one for each entry.
         sync_files: whether to call `os.fsync` on the files before the checkpoint becomes valid.
         thread_count: number of writing threads.
         per_thread_copy_ahead, cache_staged_state_dict: accepted for compatibility.
         overwrite: whether an existing checkpoint may be replaced.
-        serialization_format: `TORCH_SAVE`.
+        serialization_format: the file format; only `TORCH_SAVE` is supported.
 
     Raises:
         ValueError: `serialization_format` is not `TORCH_SAVE`.
@@ -186,14 +186,14 @@ class FileSystemWriter(StorageWriter):
         return self.fs.concat_path(self.path, name)
 
     def prepare_local_plan(self, plan: SavePlan) -> SavePlan:
-        """Create the folder of the checkpoint. RuntimeError if one exists and `overwrite` is False."""
+        """Create the folder. Raise RuntimeError if it contains a checkpoint and `overwrite` is False."""
         self.fs.mkdir(self.path)
         if not self.overwrite and self.fs.exists(self._file(METADATA)):
             raise RuntimeError(f"Checkpoint already exists and self.overwrite={self.overwrite}.")
         return plan
 
     def prepare_global_plan(self, plans: list[SavePlan]) -> list[SavePlan]:
-        """Give each process a file name prefix that differs from those of an existing checkpoint."""
+        """Assign a prefix for file names to each process. It differs from the prefixes in an existing checkpoint."""
         new = f"{self.save_id[:8]}_" if self.fs.exists(self._file(METADATA)) else ""
         return [replace(plan, storage_data=_StoragePrefix(f"__{rank}_{new}")) for rank, plan in enumerate(plans)]
 
@@ -285,7 +285,7 @@ class FileSystemReader(StorageReader):
             self.path = self.fs.init_path(checkpoint_id)
 
     def read_metadata(self, *args: Any, **kwargs: Any) -> Metadata:
-        """Read the checkpoint's metadata. FileNotFoundError if the folder has no checkpoint."""
+        """Read the checkpoint's metadata. Raise FileNotFoundError if the folder has no checkpoint."""
         with self.fs.create_stream(self.fs.concat_path(self.path, METADATA), "rb") as file:
             metadata: Metadata = pickles.load(file)
         return metadata

@@ -88,7 +88,7 @@ class HuggingFaceStorageReader(FileSystemReader):
         super().__init__(path)
 
     def read_metadata(self, *args: Any, **kwargs: Any) -> Metadata:
-        """Read the headers of all files. FileNotFoundError if the folder has no safetensors file."""
+        """Read the headers of all files. Raise FileNotFoundError if the folder has no safetensors file."""
         entries: dict[str, Any] = {}
         places: dict[Any, Any] = {}
         files = sorted(Path(self.path).glob("*.safetensors"))

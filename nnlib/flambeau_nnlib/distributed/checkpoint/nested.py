@@ -25,7 +25,7 @@ def _visit(value: Any, path: Path, visitor: Callable[[Path, Any], None]) -> None
 
 
 def flatten_state_dict(state: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Path]]:
-    """Return the leaves by dotted key, and the path of each key. ValueError if two leaves have the same key.
+    """Return the leaves by dotted key, and the path of each key. Raise ValueError if two leaves have the same key.
 
     >>> flatten_state_dict({"a": {"b": 1}})
     ({'a.b': 1}, {'a.b': ('a', 'b')})

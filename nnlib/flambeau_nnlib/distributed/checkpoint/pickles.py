@@ -84,5 +84,5 @@ def dump(metadata: Any, file: IO[bytes]) -> None:
 
 
 def load(file: IO[bytes]) -> Any:
-    """Read the metadata of a checkpoint. UnpicklingError if it contains objects of other classes."""
+    """Read the metadata of a checkpoint. Raise UnpicklingError if it contains objects of classes that are not allowed."""
     return _Unpickler(file).load()

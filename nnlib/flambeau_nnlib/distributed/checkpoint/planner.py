@@ -115,7 +115,7 @@ class SavePlanner(ABC):
 
     @abstractmethod
     def create_global_plan(self, all_plans: list[SavePlan]) -> tuple[list[SavePlan], Metadata]:
-        """Return what each process writes, and the metadata. Called in the coordinator."""
+        """Return the final plan of each process, and the metadata. Called in the coordinator."""
 
     @abstractmethod
     def finish_plan(self, new_plan: SavePlan) -> SavePlan:
@@ -139,7 +139,7 @@ class LoadPlanner(ABC):
 
     @abstractmethod
     def create_global_plan(self, global_plan: list[LoadPlan]) -> list[LoadPlan]:
-        """Return what each process reads. Called in the coordinator."""
+        """Return the final plan of each process. Called in the coordinator."""
 
     @abstractmethod
     def finish_plan(self, central_plan: LoadPlan) -> LoadPlan:

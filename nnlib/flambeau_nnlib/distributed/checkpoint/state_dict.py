@@ -157,7 +157,7 @@ def set_model_state_dict(
     """Load a state dict with plain names, of full tensors or `DTensor`s, into a model.
 
     Args:
-        model: the model, wrapped or not. If it is on the device `meta`, the tensors of the state dict replace its own.
+        model: the model, wrapped or not. If it is on the device `meta`, the tensors of the state dict become its parameters.
         model_state_dict: the state dict, or a dictionary of state dicts by submodule.
         options: see `StateDictOptions`.
 
@@ -237,7 +237,10 @@ def get_optimizer_state_dict(
 
 
 def _init_optim_state(optimizer: Optimizer) -> None:
-    """Create the state of an optimizer by a step that changes no parameter, unless it has a state. PyTorch's examples call it."""
+    """Run an optimizer step that changes no parameter, so that the optimizer creates its state, unless it already has a state.
+
+    PyTorch's examples call this function.
+    """
     if optimizer.state:
         return
     parameters = [parameter for group in optimizer.param_groups for parameter in group["params"] if parameter.requires_grad]

@@ -25,8 +25,8 @@ def load(
     process_group: Any = None,
     no_dist: bool = False,
 ) -> None:
-    """Fill a state dict from a checkpoint in place. Each process reads what it needs, for any number of saving
-    processes.
+    """Fill a state dict from a checkpoint in place. Each process reads only the data that it needs. The
+    number of processes that saved the checkpoint may differ.
 
     Args:
         state_dict: same structure as the saved one. Tensors are overwritten, whatever their sharding, and other entries

@@ -20,7 +20,7 @@ class Team:
     Args:
         group: their process group; default: all processes.
         coordinator: rank of the coordinator in the group.
-        alone: whether this process works without the others.
+        alone: whether this process saves or loads alone, without communication.
     """
 
     def __init__(self, group: Any = None, coordinator: int = 0, alone: bool = False) -> None:

@@ -30,7 +30,7 @@ def make_fx(f: Callable[..., Any], tracing_mode: str = "real") -> Callable[..., 
     """Return a function that traces `f` on example arguments to a graph of the operators that `f` calls.
 
     Numbers and Python control flow are specialized to the examples. If `f` was wrapped by `torch.func.functionalize`, the
-    graph has no in-place operators, and mutations of the arguments are copied back at the end. With
+    graph has no in-place operators, and copies the new values of mutated arguments to them at its end. With
     `remove="mutations_and_views"`, views become copies.
 
     Args:

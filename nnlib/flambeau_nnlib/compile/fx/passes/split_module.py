@@ -41,7 +41,7 @@ def split_module(
         m: the module with the graph.
         root_m: the module with the attributes that the graph refers to.
         split_callback: returns the number of a node's partition.
-        qualname_map: filled with the old path of each submodule and attribute, by its new path.
+        qualname_map: a dictionary that receives the old path of each submodule and attribute, with its new path as key.
         keep_original_order: order partitions by first appearance, instead of topologically.
         partition_affix: part of the names of the partitions: `submod_{affix}_{number}`.
 

@@ -102,7 +102,7 @@ class CollatorIterDataPipe(MapperIterDataPipe):
 
 @functional_datapipe("filter")
 class FilterIterDataPipe(IterDataPipe[Any]):
-    """Yield the elements for which `filter_fn(element)`, or `filter_fn` of their `input_col`, is True."""
+    """Yield the elements for which `filter_fn(element)` is True. With `input_col`, the argument is that column of the element."""
 
     def __init__(self, datapipe: Any, filter_fn: Callable[..., Any], input_col: Any = None) -> None:
         self.datapipe, self.filter_fn, self.input_col = datapipe, filter_fn, input_col

@@ -32,7 +32,7 @@ class PostLocalSGDState:
         self.post_local_gradient_allreduce, self.iter = post_local_gradient_allreduce, 0
 
     def maybe_increase_iter(self, bucket: Any) -> None:
-        """Count a step if `bucket` is its last one."""
+        """Count a step if `bucket` is the last bucket of the step."""
         self.iter += bucket.is_last()
 
 

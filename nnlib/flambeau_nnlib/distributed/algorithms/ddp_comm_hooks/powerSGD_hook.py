@@ -63,7 +63,7 @@ class PowerSGDState:
         self.q_memory_dict: dict[tuple[int, int], Tensor] = {}
 
     def maybe_increase_iter(self, bucket: Any) -> None:
-        """Count a step if `bucket` is its last one."""
+        """Count a step if `bucket` is the last bucket of the step."""
         self.iter += bucket.is_last()
 
 

@@ -18,7 +18,7 @@ class HierarchicalModelAverager(ModelAverager):
     divides the step is used.
 
     Args:
-        period_group_size_dict: group sizes by period, both increasing. The last size is that of the entire group.
+        period_group_size_dict: maps each period to a group size; both increase. The last size is the size of the entire group.
         warmup_steps: number of steps before the first average.
         process_group: the processes; all by default.
 

@@ -22,7 +22,7 @@ class Std(IntFlag):
 
     @classmethod
     def from_str(cls, vm: str) -> Std | dict[int, Std]:
-        """Parse the streams of all processes (`"3"`) or of each local rank (`"0:1,1:2"`).
+        """Parse a choice of streams: one for all processes (`"3"`), or one for each local rank (`"0:1,1:2"`).
 
         >>> Std.from_str("0:3,1:0")[0] == Std.ALL
         True

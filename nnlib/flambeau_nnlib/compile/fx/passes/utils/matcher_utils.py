@@ -49,7 +49,7 @@ class SubgraphMatcher:
         match_output: also match the output node, so that only the end of a graph matches.
         match_placeholder: let inputs of the pattern match only inputs of the graph.
         remove_overlapping_matches: drop matches that share nodes with an earlier match.
-        ignore_literals: let numbers and strings in the pattern match any other.
+        ignore_literals: let numbers and strings in the pattern match any other literals.
 
     >>> pattern = torch.fx.symbolic_trace(lambda a: torch.relu(a + 1)).graph
     >>> graph = torch.fx.symbolic_trace(lambda x: torch.relu(torch.relu(x + 1) + 1)).graph

@@ -19,8 +19,8 @@ class SobolEngine:
     Args:
         dimension: the number of coordinates of a point, from 1 to `MAXDIM`.
         scramble: whether to scramble the sequence by a random shift and random triangular matrices over the field of two
-            elements (Matousek, 1998; Owen, 1998).  The mean over scrambled points is unbiased, and they
-            are as evenly distributed as without scrambling.
+            elements (Matousek, 1998; Owen, 1998).  The mean over scrambled points is unbiased, and the
+            points are as evenly distributed as without scrambling.
         seed: the seed for scrambling; None uses the default generator.
 
     Raises:

@@ -3,8 +3,8 @@
 A lower layer does not import upper layers.  It declares a hook, with or without a default, and this module sets the hook to a
 function of an upper layer.  `engine.calls.transform_hooks` describes the hooks of calls.
 
-Modules of operations attach their methods to Tensor themselves, as `op` does.  Packages that are imported on first use register
-their hooks at that time; `tests/project/test_registrations.py` lists them.
+Modules that define operations by `op` attach their methods to Tensor themselves.  Packages that are imported on first use
+register their hooks at that time; `tests/project/test_registrations.py` lists them.
 """
 
 from __future__ import annotations

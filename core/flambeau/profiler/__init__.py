@@ -62,13 +62,13 @@ def schedule(
 ) -> Callable[[int], ProfilerAction]:
     """Return a function that maps the number of a step to a `ProfilerAction`.
 
-    A cycle has `wait`, `warmup` and `active` (recorded) steps.
+    A cycle consists of `wait` steps, `warmup` steps, and `active` steps, which are recorded.
 
     Args:
         wait, warmup, active: the numbers of steps in a cycle.
         repeat: the number of cycles; 0 for no limit.
         skip_first: steps before the first cycle.
-        skip_first_wait: whether (not 0) the first cycle starts without its `wait` steps.
+        skip_first_wait: if not 0, the first cycle starts without its `wait` steps.
 
     Raises:
         AssertionError: a number is negative, or `active` is 0.

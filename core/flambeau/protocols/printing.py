@@ -44,7 +44,7 @@ def set_printoptions(
     profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """Set options of printing tensors.  Options that are not given keep their values, except `sci_mode`, which becomes None.
+    """Set how tensors are printed.  Options that are not given keep their values, except `sci_mode`, which becomes None.
 
     Args:
         precision: digits after the decimal point (4).

@@ -10,7 +10,7 @@ runs no code from a file: it only calls the classes and functions that `pickles`
 - `storages`: the storages that a pickle refers to;
 - `damage`: errors for damaged files;
 - `replacing`: atomic replacement of a file;
-- `pickles`: picklers and unpicklers, among them the safe one;
+- `pickles`: picklers, and unpicklers such as `SafeUnpickler` for `weights_only=True`;
 - `names`: PyTorch's names of classes and functions in pickles;
 - `contents`: a listing of the tensors in a file;
 - `records`: `torch.PyTorchFileReader` and `torch.PyTorchFileWriter`;

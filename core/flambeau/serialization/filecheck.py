@@ -16,8 +16,8 @@ class FileCheck:
 
     - `check` requires a string anywhere after the previous match, `check_same` on the same line, `check_next` on the next line.
     - `check_not` requires that a string does not occur before the next match.
-    - `check_count` requires a number of occurrences.
-    - Consecutive `check_dag` may match in any order.
+    - `check_count` requires that a string occurs a given number of times.
+    - The strings of consecutive calls of `check_dag` may occur in any order.
     - `check_regex` takes a regular expression.
     - `check_source_highlighted` requires that the line below underlines the match with `~`.
 
@@ -85,7 +85,7 @@ class FileCheck:
 
 
 class _Search:
-    """A text that is checked, and the current position in it."""
+    """Performs checks on a text, and stores the current position in it."""
 
     def __init__(self, text: str) -> None:
         self.text = text

@@ -55,8 +55,8 @@ def assert_close(
 ) -> None:
     """Raise AssertionError unless `|actual - expected| <= atol + rtol * |expected|` everywhere.
 
-    Both may be tensors, numbers, None, other values that `torch.as_tensor` accepts, or nested sequences and mappings of
-    these with the same structure.  Infinities are only close to themselves.
+    `actual` and `expected` may be tensors, numbers, None, other values that `torch.as_tensor` accepts, or nested sequences
+    and mappings of these with the same structure.  Infinities are only close to themselves.
 
     Args:
         allow_subclasses: whether the types may differ if one is a subclass of the other.

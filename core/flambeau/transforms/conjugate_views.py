@@ -2,8 +2,8 @@
 
 Such a tensor is an ordinary tensor with a `LazyKey`; its array is the memory as stored, without the conjugation.  A `LazyKey`
 has kernels for views only, so any other operation takes the general path, where the tensor is first *materialized*: its
-elements are computed into new memory.  Code that reads or writes elements without an operation uses the dispatch key's
-backend, a `LazyBackend`, which applies the conjugation.
+elements are computed into new memory.  Code that reads or writes elements without an operation uses the backend of the
+dispatch key.  It is a `LazyBackend`, which applies the conjugation.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def lazy_keys() -> list[LazyKey]:
 
 
 def materialized_for(op: Operation, tensors: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the arguments of an operation, materialized unless it is a view that works on lazy memory."""
+    """Return the arguments of an operation.  Lazy tensors are materialized, unless the operation is a view that accepts them."""
     key = tensors[0]._key if isinstance(tensors[0], Tensor) else None
     if isinstance(key, LazyKey) and key.shows(op.name):
         return tensors

@@ -252,7 +252,7 @@ _DERIVED = object()  # marks a view whose tangent is derived from its base
 
 @contextmanager
 def _hidden(tensors: Sequence[Any], level: Level) -> Iterator[list[Any]]:
-    """Hide the tensors' tangents of this level in the context, and yield them."""
+    """Hide the tangents that the tensors have in this level inside a `with` block.  Yield the tangents."""
     tangents = [tangent_of(tensor, level) if isinstance(tensor, Tensor) else None for tensor in tensors]
     tables = [
         tensor.__dict__.setdefault("_tangents", {})
@@ -300,7 +300,7 @@ def propagate(
 
 
 def _derives_tangent(tensor: Tensor, level: Level) -> bool:
-    """Whether the tensor is a new view whose base has a tangent, from which its own is derived."""
+    """Whether the tensor is a new view of a base with a tangent.  The tangent of the view is then derived from the base."""
     if tensor._view is None or tensor._view[1] is None or level in tensor.__dict__.get("_tangents", {}):
         return False
     return tangent_of(tensor._view[0], level) is not None
@@ -370,7 +370,7 @@ def _tangents_of_edges(op: Operation, tangents: list[Any]) -> list[Any]:
 
 
 def _record(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], tangents: list[Any], results: list[Any]) -> Any:
-    """Record the call with all arguments that have a tangent requiring gradients; return an edge to the node."""
+    """Record the call as an autograd node, with edges for all arguments that have a tangent.  Return an edge to the node."""
     arrays, keys = [result._array for result in results], tuple(result._key for result in results)
     if not op.results and not op.returns_list:
         arrays, keys = arrays[0], keys[0]

@@ -27,7 +27,7 @@ PATTERNS = ("flambeau", "torch", "numpy", "scipy", "numba", "cupy", "ml_dtypes",
 
 
 class SystemEnv(NamedTuple):
-    """Facts about a machine.  None if a fact could not be determined."""
+    """Facts about a machine, for bug reports.  A fact that could not be determined is None."""
 
     torch_version: str
     is_debug_build: str

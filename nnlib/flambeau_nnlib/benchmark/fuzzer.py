@@ -21,7 +21,7 @@ class FuzzedParameter:
         minval: the minimum.
         maxval: the maximum. If both limits are ints, the parameter is an int.
         distribution: `"uniform"`, `"loguniform"`, or a dict from each possible value to its probability.
-        strict: whether to draw it only once, even if the other parameters are drawn again to satisfy constraints.
+        strict: whether to draw this parameter only once, even if the others are drawn again to satisfy constraints.
 
     Raises:
         AssertionError: the distribution is unknown, or its probabilities are negative or do not sum to 1.
@@ -94,7 +94,7 @@ class FuzzedTensor:
     Args:
         name: the name of the tensor.
         size: the sizes: ints or names of parameters.
-        steps: for each dimension, the step of the slice that creates the tensor from a larger one; 1 by default.
+        steps: the tensor is a slice of a larger one, with these steps in its dimensions; 1 by default.
         probability_contiguous: the probability that the dimensions are not permuted in memory.
         min_elements: the minimum number of elements. Parameters that violate a limit are drawn again.
         max_elements: the maximum number of elements.

@@ -37,8 +37,7 @@ def vmap(
             nested like the arguments.  Keyword arguments are the same for all members.
         out_dims: the batch dimension of the results.
         randomness: the behaviour of random operations: raise an error (`"error"`), or draw `"different"` numbers or the
-        `"same"`
-            numbers for the members of the batch.
+            `"same"` numbers for the members of the batch.
         chunk_size: the maximal number of members to compute in one call of `func`.
 
     Raises:

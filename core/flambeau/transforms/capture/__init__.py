@@ -4,10 +4,10 @@ Entry points: `capture` calls a function and returns a `Captured`, which can be 
 with the call; a `Program` is a list of recorded calls as a function of arrays; `refuse` reports why a step cannot be
 recorded.  `flambeau.extension.capture` exports these for `torch.compile`.
 
-Rules: only a `RecordingInterceptor` replaces kernels, and all live tensors are lifted before.  Recorded arrays are opaque, and
-reading a value invalidates the recording.  Writes and random draws keep their order, and are never folded or dropped.  A
-replay gives bitwise the same results as the call, unless the library compiles whole programs.  The passes over the calls and
-the generated source may change freely.
+Rules: only a `RecordingInterceptor` replaces kernels, after the arrays of all live tensors have been replaced by recorded
+arrays.  Recorded arrays are opaque, and reading a value invalidates the recording.  Writes and random draws keep their order,
+and are never folded or dropped.  A replay gives bitwise the same results as the call, unless the library compiles whole
+programs.  The passes over the calls and the generated source may change freely.
 
 
 From a call to its program:
@@ -16,8 +16,8 @@ From a call to its program:
 - `recording_backend`: the interceptor, and the backend that dispatch keys have while recording.
 - `recording`: the context in which kernels are recorded.
 - `sources`, `results`, `effects`: the inputs of a step, its results, and its changes to existing tensors.
-- `guards`: what a replay requires of tensors.
-- `differentiation`: the derivative of a recorded function, recorded after it.
+- `guards`: the conditions for a replay, such as the shapes of tensors.
+- `differentiation`: the backward pass of a recorded function, recorded after its forward pass.
 - `passes`: which of the calls are needed, and in which order.
 - `elementwise`, `fusion`: chains of element-wise calls, as one loop each.
 - `compiled_program`: all calls as one compiled call, for array libraries that compile whole programs.

@@ -57,8 +57,8 @@ class Captured:
     """A captured call of a function, which can be replayed.
 
     Attributes:
-        forward: the program of the call, including the step's backward and update if these were part of it.
-        backward: the program of a backward from the results; None without one.
+        forward: the program of the call, including the backward pass and the optimizer update if the call made them.
+        backward: the program of a backward pass from the results; None if there is no graph.
         sources: the sources of the forward's inputs.
         results: the results that the call returns.
         effects: the changes that the call makes to tensors that existed before it.
@@ -176,9 +176,8 @@ def capture(
     Args:
         function: the function; it is called once.
         args, kwargs: its arguments.
-        backend: the backend to record, in addition to the CPU's; by default the first recordable one of the arguments, the
-        default
-            device and the tensors in `nearby`.
+        backend: the backend to record, in addition to the CPU's; by default the first recordable backend
+            among those of the arguments, the default device and the tensors in `nearby`.
         nearby: other tensors that the function may use.
         numbers: numbers that may change from call to call, each given as a dictionary and its key.
         strict: raise an error where the program reads an element of a tensor as a Python value.

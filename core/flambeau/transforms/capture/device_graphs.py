@@ -1,8 +1,8 @@
 """Run a program as a device graph, such as a CUDA graph: its kernels are recorded once and launched together in each replay.
 
 A graph uses the same addresses in each launch.  Inputs of a step are copied to static arrays, and results are copied from
-static arrays; parameters and other external tensors are used in place.  Computations on numbers alone, such as the array of a
-learning rate, run before each launch.
+static arrays; parameters and other external tensors are used in place.  Calls whose arguments are only numbers, such as the
+conversion of a learning rate to an array, run before each launch.
 """
 
 from __future__ import annotations

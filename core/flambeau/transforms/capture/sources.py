@@ -36,7 +36,7 @@ class Source:
 
 
 class Sources:
-    """The sources of the values that existed before a recording."""
+    """Finds the sources, for a replay, of the values that existed before a recording."""
 
     def __init__(self, recording: Recording, arguments: list[Tensor]) -> None:
         self.recording = recording

@@ -74,8 +74,8 @@ class UniformQuantizationObserverBase(ObserverBase):
 
     Args:
         dtype: the quantized dtype, such as `torch.quint8`.
-        qscheme: per tensor or per channel, and affine or symmetric.
-        reduce_range: whether to use one bit less.
+        qscheme: the scheme: per tensor or per channel, and affine or symmetric, such as `torch.per_tensor_affine`.
+        reduce_range: whether to use one bit less than the dtype has.
         quant_min, quant_max: the minimum and maximum integer. Default: those of `dtype`.
         factory_kwargs: `device` and `dtype` of the buffers.
         eps: the minimum scale.

@@ -140,8 +140,9 @@ def cg(opfunc: Closure, x: Tensor, config: dict[str, Any], state: dict[str, Any]
         opfunc: returns the loss and its gradient at a point.
         x: the starting point; it is moved to the best point found.
         config: the options `maxEval` (1.25 times `maxIter`), the maximum number of evaluations; `maxIter` (20), the maximum
-            number in one line search; `rho` (0.01) and `sig` (0.5), the constants of the Wolfe-Powell conditions; `int` (0.1)
-            and `ext` (3), the limits of interpolation and extrapolation; `ratio` (100), the maximum ratio of two slopes.
+            number of evaluations in one line search; `rho` (0.01) and `sig` (0.5), the constants of the Wolfe-Powell
+            conditions; `int` (0.1) and `ext` (3), the limits of interpolation and extrapolation; `ratio` (100), the maximum
+            ratio of two slopes.
         state: unused; no state is kept between calls.
 
     Returns:
@@ -205,7 +206,7 @@ def _search_line(
 ) -> tuple[bool, float, Tensor, float]:
     """Move `x` along a direction until the loss and the slope satisfy the Wolfe-Powell conditions.
 
-    Return whether such a point was found, the loss and the gradient at the last point, and its distance.
+    Return whether such a point was found, the loss and the gradient at the last point, and its distance from the start.
 
     Args:
         evaluate: returns the loss and its gradient at `x`.

@@ -327,7 +327,7 @@ def compile(
     Args:
         model: the function or module.
         fullgraph: raise an error if the function cannot be compiled, instead of running it eagerly.
-        dynamic: accepted; every shape is compiled separately.
+        dynamic: no effect, because every shape is compiled separately.
         backend: the name of a backend of PyTorch, or a function that takes a `fx.GraphModule` and example inputs and returns
             a function. All names are equivalent here, except the ones for debugging, such as `"eager"`, which run eagerly.
         mode: `"reduce-overhead"` and `"max-autotune"` replay a step on CUDA as a CUDA graph if possible. Other modes are

@@ -48,8 +48,8 @@ class Module:
     of the output, accumulates the gradients of the parameters in `gradWeight` and `gradBias`, and returns the
     gradient of the input.
 
-    A subclass defines a differentiable `compute(input, weight, bias, ...)`, whose parameters it registers by
-    `_add_parameters`; or it overrides `updateOutput`, `updateGradInput` and `accGradParameters`.
+    A subclass registers parameters by `_add_parameters`, and defines a differentiable
+    `compute(input, weight, bias, ...)`. Alternatively, it overrides `updateOutput`, `updateGradInput` and `accGradParameters`.
 
     >>> layer = torch.legacy.nn.Square()
     >>> x = torch.tensor([1.0, 3.0])

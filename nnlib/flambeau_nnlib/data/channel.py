@@ -30,7 +30,7 @@ except ImportError:  # not a POSIX system
 
 __all__ = ["receive", "send"]
 
-INLINE_LIMIT = 16 * 1024  # bytes; below this size a pipe is faster
+INLINE_LIMIT = 16 * 1024  # bytes; for smaller buffers, a pipe is faster than shared memory
 _ALIGNMENT = 64  # bytes
 
 

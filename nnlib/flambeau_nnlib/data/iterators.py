@@ -26,7 +26,7 @@ __all__ = ["LoaderIterator", "LocalIterator", "WorkerIterator"]
 class LoaderIterator:
     """Iterator over one epoch of a loader. Subclasses define `_load`, which returns the next batch."""
 
-    # It stores no reference to the loader, because a loader with persistent workers stores its iterator.
+    # An iterator does not refer to its loader: loaders with persistent workers refer to the iterator, which would be a cycle.
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         self._dataset = loader.dataset

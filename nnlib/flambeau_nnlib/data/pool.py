@@ -19,7 +19,7 @@ from .worker import Job, run_worker
 
 __all__ = ["WorkerPool"]
 
-SHUTDOWN_PERIOD = 5.0  # seconds that a worker has to exit on its own
+SHUTDOWN_PERIOD = 5.0  # seconds until a worker that does not exit is terminated
 
 
 class WorkerPool:

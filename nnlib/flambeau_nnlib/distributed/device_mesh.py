@@ -59,7 +59,7 @@ class DeviceMesh:
     def from_group(
         cls, group: Any, device_type: str, mesh: Any = None, *, mesh_dim_names: Sequence[str] | None = None
     ) -> DeviceMesh:
-        """Return the mesh of a group, or of a list of groups with one group for each dimension of `mesh`."""
+        """Return a mesh that uses an existing process group, or a list of groups, one for each dimension of `mesh`."""
         if isinstance(group, (list, tuple)) and len(group) > 1:
             if mesh is None:
                 raise ValueError("Must pass mesh if passing multiple ProcessGroups")

@@ -67,7 +67,7 @@ class Direct:
         self._synchronize(call)
 
     def reduce_scatter(self, output: Tensor, inputs: Sequence[Tensor], op: ReduceOp, call: bytes) -> None:
-        """Fill each rank's output with the sum (or other reduction) of `inputs[rank]` over all ranks."""
+        """Fill `output` of rank `r` with the reduction (such as the sum) of `inputs[r]` over all ranks."""
         table = array("Q", [part.data_ptr() for part in inputs])
         tables = self._synchronize(call, table.buffer_info()[0])
         output.copy_(inputs[self._rank])

@@ -137,7 +137,7 @@ class Tracer(TracerBase):
         return module.startswith(("torch.nn", "torch.ao.nn")) and not isinstance(m, nn.Sequential)
 
     def call_module(self, m: nn.Module, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Handle a call of a module: add a node if it is a leaf, else trace into its `forward`.
+        """Handle a call of a module: if `is_leaf_module` is True, add a node, else trace into `forward`.
 
         Args:
             m: the module.
@@ -439,7 +439,7 @@ def _is_member(module: nn.Module, name: str) -> bool:
 
 
 def _all_positional(function: Callable[..., Any], count: int) -> Callable[..., Any]:
-    """Return the function with `*args` and `**kwargs` as ordinary parameters, so that both accept a proxy."""
+    """Return a copy of the function with `args` and `kwargs` instead of `*args` and `**kwargs`, so that both can be proxies."""
     inner: Any = function.__func__ if isinstance(function, MethodType) else function
     code = inner.__code__.replace(
         co_argcount=count, co_posonlyargcount=0, co_kwonlyargcount=0, co_flags=inner.__code__.co_flags & ~_VARIADIC

@@ -75,7 +75,9 @@ def _check(combine_fn: Any, leaves: list[Any], dim: Any, reverse: Any, combine_m
 
 
 def _scan(combine: Callable[[list[Tensor], list[Tensor]], list[Tensor]], elements: list[Tensor]) -> list[Tensor]:
-    """Scan along the first dimension: combine pairs, scan the results recursively, and derive the remaining elements."""
+    """Scan along the first dimension: combine pairs of elements and scan these recursively, which gives the odd elements of the
+    result. Then compute the even elements from these.
+    """
     count = elements[0].shape[0]
     if count < 2:
         return elements

@@ -238,7 +238,7 @@ class LoadedModule(RecursiveScriptModule, ScriptObject):
         return module
 
     def __init__(self, *args: Any) -> None:
-        pass  # `__new__` initializes the object, because unpickling does not call `__init__`
+        pass  # unpickling does not call `__init__`, so `__new__` initializes the object
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         parameters, buffers = self._member_names

@@ -47,7 +47,7 @@ def _convert_kwargs(kwargs: dict[str, Any]) -> dict[str, Any]:
 
 
 def _scalar_first(values: dict[str, Any], first: str) -> dict[str, Any]:
-    """Convert the first argument to a tensor if it is a number."""
+    """Convert the argument named `first` to a tensor if it is a number."""
     number = values.get(first)
     return {**values, first: torch.scalar_tensor(number)} if isinstance(number, (int, float, complex)) else values
 
@@ -156,7 +156,7 @@ def _slice(value: Any, *args: Any) -> Any:
 
 
 def _index(value: Any, indices: Any) -> Any:
-    """Index a tensor, or return the position of an element in a list."""
+    """Index a tensor by `indices`; or, for a list, return the position of the element `indices`."""
     if not isinstance(value, torch.Tensor):
         return value.index(indices)
     return value[tuple(slice(None) if index is None else index for index in indices)]
@@ -278,7 +278,7 @@ _PYTHON_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "floordiv": operator.floordiv,
     "floor_divide": operator.floordiv,
     "remainder": operator.mod,
-    "pow": lambda base, exponent: operator.pow(float(base), exponent),  # TorchScript returns a float, even for two integers
+    "pow": lambda base, exponent: operator.pow(float(base), exponent),  # in TorchScript, `pow` of two integers is a float
     "round": lambda value: float(round(value)),
 }
 

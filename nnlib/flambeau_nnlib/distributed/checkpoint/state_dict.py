@@ -302,7 +302,9 @@ def set_optimizer_state_dict(
 
 
 def _unflatten(flat: dict[str, Any]) -> dict[str, Any]:
-    """Convert a flat optimizer state to the nested form, with one parameter group per parameter."""
+    """Convert a flat optimizer state, with keys such as `state.weight.exp_avg`, to nested dictionaries. Each parameter gets a
+    parameter group.
+    """
     states: dict[str, Any] = {}
     groups: dict[str, Any] = {}
     for path, value in flat.items():

@@ -260,7 +260,7 @@ def scatter(b: Builder, x: Value, dim: int, index: Value, source: Any, reduce: s
 
 
 def _stack_indices(b: Builder, x: Value, indices: Sequence[Any]) -> tuple[Value, int]:
-    """Stack index tensors along a new last dimension, as ONNX requires, and return the number of dimensions."""
+    """Stack index tensors along a new last dimension, as ONNX requires. Also return the number of indexed dimensions."""
     masks = [each for each in indices if each is not None and each.dtype is torch.bool]
     if masks and len(indices) == 1:
         found = b.op("NonZero", masks[0], like=ints_spec(1, 1))

@@ -110,7 +110,7 @@ class SubgraphMatcher:
         return match
 
     def _is_contained(self, nodes_map: dict[Node, Any]) -> bool:
-        """Whether nodes outside the match use only values that the pattern returns."""
+        """Whether nodes outside the match use no values computed inside it, except those that the pattern returns."""
         returned = {nodes_map[node] for node in self.pattern_returning_nodes if node in nodes_map}
         inputs = {id(nodes_map[node]) for node in self.pattern_placeholder_nodes if node in nodes_map}
         inside = {node for node in nodes_map.values() if isinstance(node, Node)}

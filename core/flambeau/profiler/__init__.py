@@ -259,7 +259,7 @@ class profile:
 
         Args:
             group_by_input_shape: whether to sum events with different shapes of arguments separately.
-            group_by_stack_n: if not 0, sum events separately if their innermost `group_by_stack_n` callers differ.
+            group_by_stack_n: if not 0, sum events separately if the first `group_by_stack_n` entries of their stacks differ.
             group_by_overload_name: no effect.
         """
         return self.events().key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)

@@ -157,7 +157,7 @@ def _leaf_filter(leaf_filter: LeafFilter) -> Callable[[Any], bool]:
 
 
 def map_only(type_or_types_or_pred: LeafFilter, /) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
-    """Return a decorator that restricts a function to values of a type, or that a predicate accepts.  Others stay unchanged."""
+    """Return a decorator: the function then returns values unchanged, unless they have a type, or a predicate accepts them."""
     accepts = _leaf_filter(type_or_types_or_pred)
 
     def decorate(func: Callable[[Any], Any]) -> Callable[[Any], Any]:

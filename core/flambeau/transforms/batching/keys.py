@@ -146,7 +146,7 @@ class BatchedBackend(MutableBackend):
 
 
 class _Packed(NamedTuple):
-    """A batched array as a tuple of its raw array and namespace, because the inner backend accepts tuples of raw arrays."""
+    """A batched array as a tuple of its raw array and namespace: the inner backend accepts tuples, but no `BatchedArray`."""
 
     raw: Any
     xp: Namespace

@@ -89,7 +89,7 @@ def _of_own_backend(name: str) -> Callable[[BatchedBackend], Callable[..., Any]]
 
 
 def _diagonal(backend: BatchedBackend) -> Callable[..., Any]:
-    """Return a kernel of `diagonal` that always returns a view.  The array API forward would copy a non-contiguous array."""
+    """Return a kernel of `diagonal` that always returns a view.  The forward function would copy a non-contiguous array."""
     xp, depth, inner = backend.xp, backend.depth, backend.inner.all_kernels.get("diagonal")
     if inner is None:
         return backend.compile_forward("diagonal", partial(OPS["diagonal"].forward, xp))

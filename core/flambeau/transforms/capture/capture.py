@@ -143,7 +143,7 @@ class Captured:
         return [source.tensor for source in self.sources if source.tensor is not None] + self.effects.tensors()
 
     def gradients_of_ones(self, leaves: Sequence[Any], positions: Sequence[int], arguments: Sequence[Tensor]) -> list[Any] | None:
-        """Backpropagate gradients of one from the results at `positions`.  Return the inputs' gradients: arrays or None.
+        """Run a backward with gradients of 1 for the results at `positions`.  Return the inputs' gradients: arrays or None.
 
         Returns None if the call has no backward.
         """

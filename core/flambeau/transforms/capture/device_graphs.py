@@ -122,7 +122,7 @@ class DeviceGraph:
         self.before = Source(recorder, before, inputs, needed, "before_the_graph")
         self.body = Source(recorder, body, needed, outputs, "graph")
         memory_fixed = {recorder.group(reference) for reference in fixed}
-        self.numbers: list[int] = []  # these three: indices in `needed` of numbers, fixed arrays, other arrays
+        self.numbers: list[int] = []  # indices in `needed` of numbers; `still`: of fixed arrays; `moving`: of others
         self.still: list[int] = []
         self.moving: list[int] = []
         for place, reference in enumerate(needed):

@@ -40,7 +40,7 @@ class Outside:
     requires_grad: bool
     has_gradient: bool | None  # None if a replay does not depend on it
     gradient_description: Any = None  # set if the program uses the gradient's memory
-    aliasing: Aliasing | None = None  # told if the tensor has been assigned another array
+    aliasing: Aliasing | None = None  # its `moved` is set if the tensor gets another array
 
     def holds(self) -> bool:
         tensor = self.tensor

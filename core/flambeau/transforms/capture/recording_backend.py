@@ -1,4 +1,4 @@
-"""`RecordingInterceptor`: while a step is recorded, the backends, array namespaces and kernels of dispatch keys record calls."""
+"""While a step is recorded, replace backends, array namespaces and kernels by others that record their calls."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def _expand_mask(input: Tensor, mask: Tensor) -> Tensor:
 
 
 def _fill_masked(input: Tensor, mask: Tensor | None, fill: complex) -> Tensor:
-    """Replace elements where the mask is False by `fill`; for an integer dtype an infinite `fill` is the dtype's limit."""
+    """Replace elements where the mask is False by `fill`; in integer dtypes, infinity is the largest integer."""
     dtype = input.dtype
     if mask is None:
         return input
@@ -76,7 +76,7 @@ def _count_unmasked(input: Tensor, mask: Tensor | None, dim: Dims, keepdim: bool
 
 
 def _accept_masked_tensor(function: Callable[..., Tensor]) -> Callable[..., Any]:
-    """Decorate a function of a tensor and a mask so that it also accepts a MaskedTensor, and then returns one."""
+    """Decorate a function of a tensor and a mask so that it also accepts a MaskedTensor; the result is then a MaskedTensor."""
 
     @functools.wraps(function)
     def wrapped(input: Any, *args: Any, mask: Tensor | None = None, **kwargs: Any) -> Any:
@@ -153,7 +153,7 @@ def argmin(
 
 @_accept_masked_tensor
 def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
-    """Compute the median of the elements where `mask` is True; for an even number, the lower one of the middle two.
+    """Compute the median of the elements where `mask` is True; for an even number of elements, the lower of the two middle ones.
 
     Raises:
         ValueError: the mask of a slice is all False, and the dtype is an integer dtype, which has no NaN for the result.

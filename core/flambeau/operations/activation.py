@@ -63,7 +63,7 @@ def _zero(xp: Any, input: Any) -> Any:
 def _sigmoid_forward(xp: Any, input: Any) -> Any:
     if xp.isdtype(input.dtype, "complex floating"):
         return 1 / (1 + xp.exp(-input))
-    small = xp.exp(-xp.abs(input))  # exp of a number <= 0 never overflows, and both branches keep full precision
+    small = xp.exp(-xp.abs(input))  # `exp` is computed only of numbers <= 0, so that it never overflows
     return xp.where(input < 0, small, 1.0) / (1 + small)
 
 

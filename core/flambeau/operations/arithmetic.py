@@ -255,7 +255,7 @@ fmod = op(
 
 
 def _pow_grad_base(F: Any, g: Any, input: Any, other: Any) -> Any:
-    # an exponent of 0 is replaced by 1 to avoid 0 ** -1: the slope is 0 there
+    # where the exponent is 0, the gradient is 0; the exponent is replaced by 1 to avoid 0 ** -1
     slope = other * F.pow(input, F.where(other == 0, other + 1, other) - 1)
     return g * F.conj(slope)
 
@@ -341,7 +341,7 @@ def __rdiv__(self: Tensor, other: Any) -> Any:
     if may_override((other,)):
         return offer_operator("__rdiv__", (self, other), {})
     if can_operate(other) or hasattr(other, "__array_interface__"):
-        return self.reciprocal() * other  # two roundings, as in PyTorch
+        return self.reciprocal() * other  # rounded after each of the two steps, as in PyTorch
     return NotImplemented
 
 
@@ -354,7 +354,7 @@ def __rpow__(self: Tensor, other: Any) -> Tensor:
         return NotImplemented
 
 
-__pow__.__name__ = "pow"  # the name that `__torch_function__` sees
+__pow__.__name__ = "pow"  # the name of the function that `__torch_function__` receives
 attach(__rtruediv__=__rdiv__, __rdiv__=__rdiv__, __pow__=__pow__, __rpow__=__rpow__)
 attach(__ipow__=Tensor.pow_)
 

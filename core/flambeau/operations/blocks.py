@@ -137,12 +137,12 @@ def tensor_split(
 
 
 def _narrow_parts(input: Tensor, bounds: Sequence[int], dim: int) -> tuple[Tensor, ...]:
-    """Return separate views between successive bounds, which may be written to, unlike the parts of `split`."""
+    """Return the slices between successive bounds as separate views. Unlike the results of `split`, they may be written to."""
     return tuple(input.narrow(dim, start, max(stop - start, 0)) for start, stop in itertools.pairwise(bounds))
 
 
 def _split_evenly(name: str, input: Tensor, indices_or_sections: Any, dim: int) -> Any:
-    """Call `tensor_split` at indices, or into parts that must have equal sizes."""
+    """Call `tensor_split` with a list of indices, or with a number of parts that must divide the size of the dimension."""
     indices_or_sections = as_python(indices_or_sections)
     if not isinstance(indices_or_sections, (int, tuple, list)):
         raise TypeError(
@@ -193,7 +193,7 @@ def hsplit(input: Tensor, *args: Any, indices: Any = None, sections: Any = None)
 
 @composite(grad_fn="UnsafeSplitBackward0", kind=Kind.VIEW)
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> Any:
-    """Split `dim` into parts as `chunk`, which may be written to."""
+    """Split `dim` as `chunk` does, but into views that may be written to in place."""
     return _writable(input, input.chunk(chunks, dim), dim)
 
 
@@ -203,12 +203,12 @@ def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> Any:
     schema="unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]",
 )
 def unsafe_split(input: Tensor, split_size: Dims, dim: int = 0) -> Any:
-    """Split `dim` into parts as `split`, which may be written to."""
+    """Split `dim` as `split` does, but into views that may be written to in place."""
     return _writable(input, split(input, split_size, dim), dim)
 
 
 def _writable(input: Tensor, parts: Sequence[Tensor], dim: int) -> tuple[Tensor, ...]:
-    """Return separate views of the sizes of `parts`."""
+    """Return separate views with the same sizes as the tensors `parts`."""
     return _narrow_parts(input, [0, *itertools.accumulate(part.shape[dim] for part in parts)], dim)
 
 
@@ -251,7 +251,7 @@ def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -
         vector.reshape([-1 if i == axis else 1 for i in range(len(vectors))]).expand(shape) for axis, vector in enumerate(vectors)
     ]
     if swap:
-        grids[0], grids[1] = grids[1], grids[0]  # back in the order given
+        grids[0], grids[1] = grids[1], grids[0]  # restore the order of the arguments
     return tuple(grids)
 
 
@@ -410,7 +410,7 @@ def _triangle_indices(name: str, span: Any) -> None:
     register(name, {"kind": Kind.FACTORY})
 
 
-# Each lambda returns the first column of the triangle in each row, and one past the last.
+# Each lambda returns, for each row, the first column of the triangle and the column after its last.
 _triangle_indices("tril_indices", lambda diagonal, col: (diagonal * 0, diagonal + 1))
 _triangle_indices("triu_indices", lambda diagonal, col: (diagonal, diagonal * 0 + col))
 

@@ -109,7 +109,10 @@ masked = op(
 
 
 def _check_choices(condition: Any, *choices: Any) -> None:
-    """Raise an error for Python numbers that do not fit the result's dtype; a dtype of at most 16 bits accepts any."""
+    """Raise an error for a Python number outside the range of the result's dtype.
+
+    Floating-point dtypes of at most 16 bits accept any number: it becomes infinite if it is too large.
+    """
     for choice in choices:
         if not isinstance(choice, Tensor):
             converted(choice, result_dtype(choices), alone=True)

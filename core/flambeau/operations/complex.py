@@ -44,7 +44,7 @@ _imag = op(
 
 @composite(method=False)
 def real(input: Tensor) -> Tensor:
-    """Return the real parts as a view, or a real tensor itself.
+    """Return a view of the real parts; a real tensor is returned itself.
 
     >>> torch.real(torch.tensor([1 + 2j, 3j]))
     tensor([1., 0.])

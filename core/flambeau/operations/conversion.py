@@ -130,7 +130,7 @@ def _to_method(
         }
         kwargs = {name: value for name, value in options.items() if value is not None and value is not False}
         return overriding.handle_torch_function(Tensor.to, (self,), self, *args, **kwargs)  # type: ignore[no-any-return]  # an override may return anything
-    if args:  # (dtype, *flags), (other, *flags) or (device, dtype, *flags)
+    if args:  # the positional forms: (dtype, *flags), (other, *flags) and (device, dtype, *flags)
         first, flags = args[0], args[1:]
         if type(first) is dtypes.dtype or isinstance(first, type):
             dtype = first

@@ -151,7 +151,7 @@ _euclidean = op(
     kind=Kind.PRODUCT, promote="match", public=False, method=False, out=False, vjp=_euclidean_grad,
 )  # fmt: skip
 _COMPUTE_MODES = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
-_MAX_DIRECT_POINTS = 25  # up to this many points, distances are computed from differences
+_MAX_DIRECT_POINTS = 25  # for more points, `cdist` uses a matrix product, which is faster but less exact
 
 
 def _check_points(x1: Tensor, x2: Tensor, p: float, compute_mode: Any) -> None:

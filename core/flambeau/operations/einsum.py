@@ -121,7 +121,7 @@ class Planned:
         )
 
 
-_Operand = tuple[Planned, Labels]  # an operand or intermediate result, and the labels of its dimensions
+_Operand = tuple[Planned, Labels]  # a pair: an operand or intermediate result, and the labels of its dimensions
 
 
 @lru_cache(256)

@@ -32,7 +32,7 @@ from .matrix import mm
 
 __all__: list[str] = []  # `torch._foreach_add` and so on are private names
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {}  # by name
+FUNCTIONS: dict[str, Callable[..., Any]] = {}  # functions by name
 
 # --- the table ----------------------------------------------------------------------------------------------------
 
@@ -128,7 +128,7 @@ def _register(name: str, function: Callable[..., Any], doc: str, *arguments: str
     register(public, {"schema": tuple(
         f"{public}{'.' * bool(overload)}{overload}({first}{',' * bool(rest)}{rest}) -> {returns}" for overload, _, rest in parts
     )})  # fmt: skip
-    function.__name__ = function.__qualname__ = public  # appears in Python's messages about wrong arguments
+    function.__name__ = function.__qualname__ = public  # this name appears in Python's error messages about wrong arguments
 
     @wraps(function)
     def offered(*args: Any, **kwargs: Any) -> Any:

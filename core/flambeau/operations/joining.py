@@ -88,7 +88,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """
     try:
         return _cat_fast_path(tensors, wrap_dim(dim, tensors[0]._array.ndim))
-    except Exception:  # libraries raise errors of different types
+    except Exception:  # the type of the error depends on the library
         pass  # the code below accepts what PyTorch accepts, and raises PyTorch's errors
     inputs = _sequence("cat", tensors, ValueError("torch.cat(): expected a non-empty list of Tensors"))
     shapes = [tensor._array.shape for tensor in inputs]
@@ -148,7 +148,7 @@ attach(repeat=_repeat_method)
 
 @composite(method=False, kind=Kind.MOVEMENT)
 def tile(input: Tensor, dims: Sequence[int]) -> Tensor:
-    """Repeat the tensor `dims[i]` times along each dimension; fewer `dims` than dimensions apply to the last dimensions."""
+    """Repeat the tensor `dims[i]` times along each dimension; a short `dims` applies to the last ones."""
     dims = as_shape((dims,))
     return _repeat_method(input, (1,) * (input.ndim - len(dims)) + dims)
 
@@ -253,7 +253,7 @@ repeated_positions = op(
 
 @one_by_one
 def _repeat_positions(repeats: Any, length: int, dim: int, output_size: int | None, place: Any) -> Tensor:
-    """Return the positions along `dim`, position `i` repeated `repeats[i]` times."""
+    """Return the positions 0, 1, ... along `dim`, each position `i` repeated `repeats[i]` times."""
     from .creation.from_shape import full
 
     if isinstance(repeats, Tensor) and not repeats._key.backend.has_data:

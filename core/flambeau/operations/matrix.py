@@ -193,7 +193,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     if m == 2:  # one large product is faster than a batch of small ones
         shape = input._array.shape
         product = unchecked_mm(input.reshape(prod(shape[:-1]), shape[-1]), other)
-        return reshaped_copy(product, (*shape[:-1], other._array.shape[1]))  # without a copy, as the product is contiguous
+        return reshaped_copy(product, (*shape[:-1], other._array.shape[1]))  # no copy is made, as the product is contiguous
     return _batched(input, other)
 
 
@@ -223,7 +223,7 @@ def __rmatmul__(self: Tensor, other: Any) -> Tensor:
     return offer_operand("__rmatmul__", self, other)  # type: ignore[no-any-return]  # an override may return anything
 
 
-__matmul__.__name__ = "matmul"  # the name that `__torch_function__` sees
+__matmul__.__name__ = "matmul"  # the name of the function that `__torch_function__` receives
 attach(__matmul__=__matmul__, __rmatmul__=__rmatmul__)
 
 

@@ -136,7 +136,7 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
     return _strided(input, tuple(size), tuple(stride), start, backend, place)
 
 
-RECORDED.as_strided = _strided  # derivative rules call `F.as_strided` with the arguments of this operation record
+RECORDED.as_strided = _strided  # so that `F.as_strided` in derivative rules takes the same arguments as `_strided`
 
 
 def _is_set_to(self: Tensor, tensor: Tensor) -> bool:
@@ -146,7 +146,7 @@ def _is_set_to(self: Tensor, tensor: Tensor) -> bool:
 
 @declare("is_same_size", kind=Kind.QUERY)
 def _is_same_size(self: Tensor, other: Tensor) -> bool:
-    """Whether both have the same shape."""
+    """Whether both tensors have the same shape."""
     require_tensors("is_same_size", other=other)
     return self._array.shape == other._array.shape  # type: ignore[no-any-return]  # arrays are untyped
 
@@ -160,7 +160,7 @@ def _is_pinned(self: Tensor, device: Any = None) -> bool:
 
 @declare("pin_memory", kind=Kind.CONVERSION)
 def _pin_memory(self: Tensor, device: Any = None) -> Tensor:
-    """Copy the tensor to page-locked host memory, which a device can read directly; return itself if already pinned.
+    """Copy the tensor to page-locked host memory, which a device can read directly. A pinned tensor is returned itself.
 
     Raises:
         RuntimeError: the tensor is not on the CPU, or no accelerator is available.
@@ -428,7 +428,7 @@ class DanglingKey(DispatchKey):
 
     def __init__(self, plain: DispatchKey) -> None:
         self.plain = plain
-        place = device(plain.device.type, plain.device.index)  # a separate object: devices are first compared by identity
+        place = device(plain.device.type, plain.device.index)  # a separate object, as comparisons of devices check identity first
         super().__init__(plain.dtype, place, DanglingBackend(plain.backend), _REFUSING)  # type: ignore[arg-type]  # it behaves like a Backend
 
     def __missing__(self, name: str) -> tuple[Callable[..., Any], Any]:
@@ -453,7 +453,7 @@ _keys: dict[DispatchKey, DanglingKey] = {}
 
 
 def dangling(plain: DispatchKey) -> DanglingKey:
-    """Return the dispatch key for a dangling tensor whose key was `plain`; it is created once."""
+    """Return the dispatch key for a dangling tensor whose key was `plain`; one is created for each `plain`."""
     key = _keys.get(plain)
     if key is None:
         key = _keys[plain] = DanglingKey(plain)

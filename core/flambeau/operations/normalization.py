@@ -186,7 +186,7 @@ def _check_dtypes(input: Tensor, *parameters: Tensor | None) -> None:
     other_dtypes = [parameter.dtype for parameter in parameters if parameter is not None and parameter._key is not input._key]
     if should_offer((input, *parameters)) or (input.dtype in dtypes.HALF and {*other_dtypes} <= {input.dtype, dtypes.float32}):
         return
-    if all(dtype is input.dtype for dtype in other_dtypes):  # the keys differ only by device
+    if all(dtype is input.dtype for dtype in other_dtypes):  # the dispatch keys differ, but only by device
         return
     raise RuntimeError(
         "mixed dtype (CPU): "

@@ -177,7 +177,7 @@ def _pad_from_input(input: Tensor, pad: Sequence[int], mode: str) -> Tensor:
     for position in range(0, len(pad), 2):
         before, after = pad[position : position + 2]
         dim = input.ndim - 1 - position // 2
-        if mode == "replicate" and min(before, after) < 0:  # cropping may leave nothing but the repeated edge
+        if mode == "replicate" and min(before, after) < 0:  # after cropping, only copies of the edge may remain
             places = PUBLIC["arange"](-before, input.shape[dim] + after, device=input.device)
             input = input.index_select(dim, places.clamp(0, input.shape[dim] - 1))
             continue

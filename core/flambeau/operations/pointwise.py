@@ -128,7 +128,7 @@ op(
 
 @composite(inplace=True, out=Out.OWN_DTYPE | Out.RECORDED, kind=Kind.POINTWISE, keeps_zero=True, linearity=Linearity.JOINT)
 def conj_physical(input: Tensor) -> Tensor:
-    """Return the complex conjugate as a copy, or a real tensor itself."""
+    """Return a conjugated copy if `input` is complex; otherwise return `input` itself."""
     return _conj(input) if input._key.dtype.category == dtypes.COMPLEX else input
 
 
@@ -146,13 +146,13 @@ def is_neg(input: Tensor) -> bool:
 
 @composite(kind=Kind.CONVERSION)
 def resolve_conj(input: Tensor) -> Tensor:
-    """Return a conjugated copy of a lazily conjugated view, or any other tensor itself."""
+    """Return a copy with the conjugation applied if `input` is a lazily conjugated view; otherwise return `input` itself."""
     return input.clone() if input._key.lazy_op == "conj" else input
 
 
 @composite(kind=Kind.CONVERSION)
 def resolve_neg(input: Tensor) -> Tensor:
-    """Return a negated copy of a lazily negated view, or any other tensor itself."""
+    """Return a copy with the negation applied if `input` is a lazily negated view; otherwise return `input` itself."""
     return input.clone() if input._key.lazy_op == "neg" else input
 
 

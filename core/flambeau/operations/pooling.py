@@ -532,7 +532,7 @@ _AVG_POOLS = {1: avg_pool1d, 2: avg_pool2d, 3: avg_pool3d}
 
 
 def adaptive_windows(length: int, count: int) -> list[tuple[int, int]]:
-    """Return start and stop of `count` windows over `length` elements; neighbours may overlap by one element."""
+    """Return the starts and stops of `count` windows over `length` elements; neighbouring windows may overlap by one element."""
     return [(i * length // count, -(-(i + 1) * length // count)) for i in range(count)]
 
 
@@ -593,7 +593,7 @@ def _averages(n: int, input: Tensor, sizes: Sequence[int]) -> Tensor:
 
 
 def _window_means_forward(xp: Any, input: Any, /, dim: int, size: int) -> Any:
-    """Return the means of adaptive windows along one dimension, of which each only depends on its own elements."""
+    """Return the means of adaptive windows along one dimension. NaN or inf only affects the windows that contain it."""
     before = (slice(None),) * dim
     windows = adaptive_windows(input.shape[dim], size)
     if not windows:
@@ -611,7 +611,7 @@ def _window_means_grad(F: Any, g: Any, input_shape: tuple[int, ...], dim: int, s
     ]
     bounds = sorted({bound for window in windows for bound in window})
     segments, first = [], 0
-    for low, high in pairwise(bounds):  # the elements of a segment are in the same windows
+    for low, high in pairwise(bounds):  # all elements of a segment belong to the same windows
         while windows[first][1] <= low:
             first += 1
         total = shares[first]

@@ -367,7 +367,7 @@ def _variance_forward(xp: Any, input: Any, /, dim: Any = None, correction: float
     divisor = _divisor(input.shape, dim, correction)
     if not divisor:
         return total * xp.asarray(float("nan"), dtype=total.dtype) / 1
-    # the second term corrects the rounding error of the mean
+    # the second term corrects for the rounding error of the mean: exactly computed, it would be 0
     return (total - _squared(xp, rest) / count(input.shape, dim)) / divisor
 
 
@@ -402,7 +402,7 @@ _var = op(
 def _variance_arguments(
     name: str, input: Tensor, dim: Any, unbiased: Any, keepdim: bool, correction: Any
 ) -> tuple[Any, float, bool]:
-    if isinstance(dim, bool):  # var(input, unbiased)
+    if isinstance(dim, bool):  # the positional call `var(input, unbiased)`
         dim, unbiased = None, dim
     if input._key.dtype.category < dtypes.FLOATING:
         raise RuntimeError("std and var only support floating point and complex dtypes")
@@ -625,7 +625,7 @@ def _norm_forward(xp: Any, input: Any, /, p: float, dim: Any = None, keepdim: bo
 
 
 def _norm_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, p: float, dim: Any, keepdim: bool) -> Any:
-    """Return the gradient; where undefined (norm 0, or an element 0 with `p < 1`) it is 0, but its own gradient is NaN."""
+    """Return the gradient; where undefined (norm 0, or an element 0 with `p < 1`) it is 0, and the second derivative is NaN."""
     g, whole = spread(F, g, input_shape, dim, keepdim), spread(F, out, input_shape, dim, keepdim)
     if p == 0:
         return no_slope(F, g)

@@ -258,7 +258,7 @@ def _check_range(name: str, input: Tensor, dim: int, index: Tensor) -> None:
     problem = f"index {bad} is out of bounds for dimension {dim} with size {input.shape[dim] if input.ndim else 1}"
     if name == "index_copy":
         raise IndexError(f"index_copy_(): {problem}")
-    if name == "index_add" and input.ndim > 1 and dim in (0, input.ndim - 1):  # PyTorch has another code path here
+    if name == "index_add" and input.ndim > 1 and dim in (0, input.ndim - 1):  # PyTorch raises another type of error here
         raise RuntimeError(problem)
     raise IndexError("index out of range in self")
 
@@ -282,7 +282,7 @@ def _add_slices(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tenso
     from .indexing.subscripts import NeedsLevels, raw_index
 
     try:
-        if source.shape == (*input.shape[:dim], index.shape[0], *input.shape[dim + 1 :]):  # no broadcasting needed
+        if source.shape == (*input.shape[:dim], index.shape[0], *input.shape[dim + 1 :]):  # no broadcasting is needed
             return _index_put_add(input, source, raw_index(input, _along(dim, index))[0])
     except NeedsLevels:
         pass
@@ -329,7 +329,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     if not input.ndim:
         return index_fill(input.reshape(1), 0, index, value).reshape(())
     if value.requires_grad:
-        index = index.unique()  # the gradient of `value` counts a repeated index once
+        index = index.unique()  # in the gradient of `value`, an index that occurs several times counts once
     return input.index_put(_along(dim, index.reshape(-1)), value.to(input.dtype))
 
 

@@ -160,7 +160,7 @@ _medians = {
         "NanmedianBackward1",
     ),
 }
-op("mode", _sort_forward, kind=Kind.REDUCTION, **_RESULTS)  # defines the named tuple of `mode`'s results
+op("mode", _sort_forward, kind=Kind.REDUCTION, **_RESULTS)  # this record defines the named tuple that `mode` returns
 
 
 @composite(out=Out.OWN_DTYPE | Out.DISJOINT, kind=Kind.REDUCTION)
@@ -222,7 +222,7 @@ def _median(name: str, input: Tensor, dim: int | None, keepdim: bool) -> Any:
 
 @composite(out=Out.OWN_DTYPE, grad_fn="ModeBackward0")
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
-    """Return the most frequent element along `dim`, the smallest of several, and its last index.  NaNs are all different."""
+    """Return the most frequent element along `dim` (the smallest at a tie) and its last index.  NaNs are all different."""
     if not input.ndim:
         wrap_dim(dim, 0)
         return _named("mode", input.clone(), input.new_zeros((), dtype=dtypes.int64))
@@ -319,7 +319,7 @@ def searchsorted(
     side: str | None = None,
     sorter: Tensor | None = None,
 ) -> Tensor:
-    """Return the index at which each element of `input` would be inserted into the sorted rows of `sorted_sequence`.
+    """Return, for each element of `input`, the index at which to insert it into a sorted row of `sorted_sequence`.
 
     It is the index before equal elements, or after them with `right`.
 
@@ -443,7 +443,7 @@ def _lexicographic_order(rows: Tensor) -> Tensor:
 
 
 def _group_starts(rows: Tensor) -> Tensor:
-    """True where a row differs from the row before it, and for the first row."""
+    """Return a mask of rows: True for the first row and for each row that differs from the row before it."""
     from .joining import cat
 
     first = rows.new_ones(min(len(rows), 1), dtype=dtypes.bool_)
@@ -512,7 +512,7 @@ def isin(
         require_operands("isin", **{name: value})
     if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
         raise TypeError("isin(): one of 'elements' and 'test_elements' must be Tensor, not both of them numbers")
-    common = result_dtype((elements, test_elements))  # a Python number is not rounded to the default dtype
+    common = result_dtype((elements, test_elements))  # so that a Python number is not rounded to the default dtype
     elements, test_elements = (
         as_tensor(x, dtype=common) if type(x) in (int, float) and common.is_floating_point else as_tensor(x)
         for x in (elements, test_elements)

@@ -78,7 +78,7 @@ _nan_to_num = op(
     schema="nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor",
 )
 def nan_to_num(input: Tensor, nan: float | None = 0.0, posinf: float | None = None, neginf: float | None = None) -> Tensor:
-    """Replace NaN, inf and -inf; by default by 0 and the largest and the smallest number of the dtype."""
+    """Replace NaN, inf and -inf: by default with 0, the largest and the smallest number of the dtype."""
     if input.dtype.category < dtypes.FLOATING:
         return input.clone()
     limits = dtypes.finfo(input.dtype)
@@ -530,7 +530,7 @@ def _gradient_along(input: Tensor, space: Any, dim: int, edge_order: int) -> Ten
     h0, h1 = h.narrow(0, 0, n - 2), h.narrow(0, 1, n - 2)
     if isinstance(space, Tensor):
         middle = (left * h1 + right * h0) / (h0 + h1)
-    else:  # without the element itself, which may be infinite
+    else:  # this formula omits the element itself, which may be infinite
         middle = (input.narrow(dim, 2, n - 2) - input.narrow(dim, 0, n - 2)) / (2 * space)
     first, last = slope.narrow(dim, 0, 1), slope.narrow(dim, n - 2, 1)
     if edge_order == 2:

@@ -174,7 +174,7 @@ def _like(name: str, doc: str, make: Callable[[DispatchKey, tuple[int, ...]], An
 def _in_order(
     order: tuple[int, ...], shape: tuple[int, ...], key: DispatchKey, make: Callable[[DispatchKey, tuple[int, ...]], Any]
 ) -> Any:
-    """Return an array of this shape from `make`, whose dimensions are stored in memory in this order."""
+    """Return an array of this shape, created by `make`, whose dimensions are stored in memory in the given order."""
     if all(before < after for before, after in pairwise(order)):
         return make(key, shape)
     back = tuple(sorted(order, key=order.__getitem__))
@@ -440,7 +440,7 @@ def _overwrite(self: Tensor, value: Tensor) -> Tensor:
 
 
 def _fill_by_kernel(self: Tensor, value: Any) -> bool:
-    """Fill the tensor with the backend's in-place kernel; return whether the backend could."""
+    """Try to fill the tensor with an in-place kernel of the backend; return whether that succeeded."""
     kernel = self._key.backend.all_inplace_kernels.get("copy")
     try:
         done = kernel is not None and kernel(self._array, constant(value, self._key)._array)

@@ -48,7 +48,7 @@ def plain_shape(sizes: tuple[Any, ...]) -> tuple[int, ...] | None:
 
 
 def devices_for(dtype: Dtype, device: Any) -> tuple[Device, Device]:
-    """Return the device to compute this dtype on, which is the CPU if `device` does not support it, and `device` itself."""
+    """Return the device on which to compute, then `device`. The first is the CPU if `device` does not support the dtype."""
     place = dispatch_key(dtypes.bool_, as_device(device))
     return place.device if dtype in place.backend.dtypes else Device("cpu"), place.device
 

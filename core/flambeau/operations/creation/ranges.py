@@ -178,7 +178,7 @@ def _convert_ends(
                     f"{dtypes.as_dtype(dtype).legacy_name}"
                 )
     key = key_for(dtype, device, dtype_of_out(out) or default)
-    number_dtype = key.dtype if steps else dtypes.complex128  # without elements, any start and end are valid
+    number_dtype = key.dtype if steps else dtypes.complex128  # an empty result accepts any start and end
     return converted(start, number_dtype), converted(end, number_dtype), key
 
 

@@ -18,7 +18,7 @@ __all__ = [
     "FORWARD", "INVERSE", "complex_to_complex", "complex_to_real", "normalized_dims", "real_to_complex", "scale_of", "sized",
 ]  # fmt: skip
 
-FORWARD, INVERSE = ("backward", "ortho", "forward"), ("forward", "ortho", "backward")  # index: `scale`; value: `norm`
+FORWARD, INVERSE = ("backward", "ortho", "forward"), ("forward", "ortho", "backward")  # the names of `norm`, indexed by `scale`
 
 
 def scale_of(norm: str | None, forward: bool) -> int:
@@ -42,7 +42,7 @@ def _c2r(xp: Any, input: Any, /, dims: tuple[int, ...], scale: int, size: int) -
 
 
 def _c2r_grad(F: Any, g: Any, dims: tuple[int, ...], scale: int, size: int) -> Any:
-    """Double each frequency that also represents its conjugate: all but 0 and, for an even size, the highest."""
+    """Transform `g`, and double the frequencies whose negatives are not stored: all but 0 and, for an even size, the highest."""
     return F.doubled_inside(F.fft_r2c(g, dims, scale), dims[-1], size - size // 2)
 
 

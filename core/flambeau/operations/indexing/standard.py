@@ -70,7 +70,7 @@ def _has_data_dependent_shapes(xp: Any) -> bool:
     return known[1]
 
 
-_KNOWN: dict[int, tuple[Any, bool]] = {}  # keyed by id, as a namespace may be unhashable; the value keeps it alive
+_KNOWN: dict[int, tuple[Any, bool]] = {}  # keys: ids, as a namespace may be unhashable; values: the namespace, to keep it alive
 
 
 def getitem(xp: Any, array: Any, index: Any) -> Any:

@@ -149,7 +149,7 @@ def raw_index(tensor: Tensor, index: Any) -> tuple[tuple[Any, ...], bool, str]:
             operation = "getitem_unsqueeze"
         elif entry is Ellipsis:
             before, consumed = consumed, max(consumed, tensor._array.ndim - sum(map(_dims_used, items[position + 1 :])))
-            if consumed > before:  # drop an ellipsis for no dimension: it would separate two advanced indices
+            if consumed > before:  # an ellipsis for no dimension is dropped: it would separate advanced indices
                 raw.append(...)
         elif isinstance(entry, slice):
             raw.append(_raw_slice(entry))
@@ -251,7 +251,7 @@ def _tensor_item(item: Tensor, tensor: Tensor, dim: int, force: bool = False) ->
         if not tensor._key.backend.has_data and item._key.backend.has_data:
             return item._key.backend.to_host(item._array), True, item.ndim  # the mask's data determine the result's size
         return item.to(tensor.device)._array, True, item.ndim
-    if type(item._key) is not DispatchKey:  # a batched index
+    if type(item._key) is not DispatchKey:  # the index is batched by `vmap`
         if not set(item._key.levels) <= set(tensor._key.levels):
             raise NeedsLevels(item._key.levels)
         return hooks.batches.lift(item, tensor._key.levels)._array, True, 1
@@ -369,7 +369,7 @@ def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
         value = value if type(key) is DispatchKey else hooks.batches.lift(value, key.levels)
     value = _drop_leading_ones(key, value, self._array, raw)
     if not advanced and self._view is not None and may_overlap(self):
-        self[index].copy_(value)  # elements share memory, so a write may change several of them
+        self[index].copy_(value)  # several elements of the tensor share memory, so a write to one may change others
         return
     before = snapshot(self)
     if state.forward_levels:
@@ -489,7 +489,7 @@ def _dims_of_position(position: Any, ndim: int) -> tuple[int, ...]:
     return tuple(wrap_dim(dim, ndim) for dim in (position if isinstance(position, (tuple, list)) else (position,)))
 
 
-RECORDED.index = _indexed  # derivative rules call `F.index` with the arguments of this operation record
+RECORDED.index = _indexed  # so that `F.index` in derivative rules takes the same arguments as this operation
 
 
 # --- by index along a dimension -----------------------------------------------------------------------------------

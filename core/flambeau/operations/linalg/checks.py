@@ -115,5 +115,5 @@ def is_numerical_failure(error: BaseException | None) -> bool:
 
 
 def ones_where(F: Any, like: Any, mask: Any) -> Any:
-    """Return 1 where `mask` is true, else 0; it is added to a denominator that is 0 there."""
+    """Return 1 where `mask` is true, else 0; callers add it to a denominator that is 0 where `mask` is true."""
     return F.masked(F.ones_of(like), mask)

@@ -461,7 +461,7 @@ def _eig_grad(F: Any, g: Any, out: Any) -> Any:
     inner = F.mm(F.mH_(V), g[1])
     real = (inner + F.conj(inner)) / 2
     ones = F.ones_of(inner)
-    along = _on_diagonal(F, real)  # the part that changes the length
+    along = _on_diagonal(F, real)  # the component along each eigenvector changes its length
     inner = inner - F.mm(F.mm(F.mH_(V), V), along)
     inner = _over_differences(F, inner - _on_diagonal(F, inner), F.conj(_row(F, L) - _column(F, L)))
     inner = inner + _on_diagonal(F, ones) * _row(F, g[0])

@@ -217,7 +217,7 @@ _det = op(
 
 
 def _slogdet_grad(F: Any, g: Any, A: Any, out: Any) -> Any:
-    phase = g[0] * F.conj(out[0])  # its imaginary part is the change of the sign's phase
+    phase = g[0] * F.conj(out[0])  # the imaginary part is the gradient with respect to the phase of `sign`
     factor = g[1] + (phase - F.conj(phase)) / 2
     return (F.reshape(factor, (*factor.shape, 1, 1)) * F.mH_(F.linalg_inv_ex(A)[0]),)
 
@@ -380,7 +380,7 @@ def _lstsq_grad(F: Any, g: Any, A: Any, B: Any, out: Any, is_vector: bool, with_
     inverse = out[2]
     for_A = _pinv_grad(F, F.mm(gX, F.mH_(right)) + g[2], A, inverse)
     for_B = F.mm(F.mH_(inverse), gX)
-    if with_residuals:  # the residuals are minimal, so their derivative by the solution is zero
+    if with_residuals:  # the residuals are minimal at the solution, so their derivative with respect to the solution is 0
         slope = (F.mm(A, X) - right) * F.reshape(g[1] * 2, (*X.shape[:-2], 1, X.shape[-1]))
         for_A, for_B = for_A + F.mm(slope, F.mH_(X)), for_B - slope
     return for_A, F.reshape(for_B, for_B.shape[:-1]) if is_vector else for_B

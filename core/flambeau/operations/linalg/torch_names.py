@@ -100,7 +100,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     left = a.permute(rows + first).reshape(math.prod(shape[: len(rows)]), inner)
     right = b.permute(second + columns).reshape(inner, math.prod(shape[len(rows) :]))
     if math.prod(shape) == 1:
-        product = left.reshape(inner).dot(right.reshape(inner))  # call the method, so that modes see `dot`
+        product = left.reshape(inner).dot(right.reshape(inner))  # call the method, so that modes can override `dot`
     else:
         product = unchecked_mm(left, right)
     return product.reshape(shape)
@@ -108,7 +108,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
 
 @composite(out=Out.OWN_DTYPE | Out.RECORDED | Out.UNCHECKED, kind=Kind.PRODUCT, linearity=Linearity.EACH)
 def inner(input: Tensor, other: Tensor) -> Tensor:
-    """Return the sums of products over the last dimensions of both; if one is a 0-d tensor, the product."""
+    """Return the sums of products over the last dimensions of both; if either is a 0-d tensor, return `input * other`."""
     require_tensors("inner", input=input, other=other)
     if not input.ndim or not other.ndim:
         return input * other
@@ -741,7 +741,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     dim = wrap_dim(dim, input.ndim)
     dims = tuple(d for d in range(input.ndim) if d != dim)
     size = norm(input, p, dims, True)
-    factor = (maxnorm / (size + 1e-7)).masked_fill(~(size > maxnorm), 1.0)  # a NaN norm keeps the factor 1
+    factor = (maxnorm / (size + 1e-7)).masked_fill(~(size > maxnorm), 1.0)  # where the norm is NaN, the factor is 1
     return input * factor
 
 

@@ -275,7 +275,7 @@ _AI_Q = (
 _AI_FAR_EDGE, _AI_WAVE_EDGE = 2 / 3 * 2**1.5, 2 / 3 * 5**1.5
 
 
-_INEXACT_PHASE = 1e9  # beyond this size, the phase is inexact even in twice double precision
+_INEXACT_PHASE = 1e9  # for larger arguments, the phase is inexact even in twice double precision
 _TAU_BITS = 1700  # number of bits that the phase of the largest float64 needs
 
 

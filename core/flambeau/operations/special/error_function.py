@@ -113,7 +113,7 @@ def erfc_forward(xp: Any, input: Any) -> Any:
     return xp.where(size < 1, 1 - _near_zero(xp.clip(input, -1.0, 1.0)), xp.where(input < 0, 2 - tail, tail))
 
 
-_accurate_erfc = in_double(erfc_forward)  # a rounding error of x ** 2 would be amplified
+_accurate_erfc = in_double(erfc_forward)  # in float32, `exp` would amplify the rounding error of x ** 2
 
 erf = op(
     "erf", erf_forward,

@@ -21,7 +21,7 @@ from .error_function import polynomial
 __all__ = ["digamma", "gammainc", "gammaincc", "lgamma", "mvlgamma", "polygamma", "zeta"]
 
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798)  # B2, B4, ...
-_LARGE = 10  # from here on the asymptotic series are accurate
+_LARGE = 10  # for arguments of at least this size, the asymptotic series are accurate
 _HALF_LOG_TAU = 0.5 * math.log(2 * math.pi)
 
 # log(gamma(x)) / ((x - 1) (x - 2)) on [1, 2], as a Chebyshev series in 2x - 3.
@@ -148,7 +148,7 @@ zeta = op(
 
 @in_double
 def _derivative_of_digamma(xp: Any, input: Any, n: int) -> Any:
-    factorial = math.factorial(n) if n < 171 else math.inf  # 171! is too large for a float
+    factorial = math.factorial(n) if n < 171 else math.inf  # 171! exceeds the largest float64
     order = xp.asarray(n + 1.0, dtype=input.dtype)
     return (1.0 if n % 2 else -1.0) * factorial * zeta_forward(xp, order, input)
 
@@ -215,7 +215,7 @@ def _density(xp: Any, a: Any, x: Any) -> Any:
 
 
 def _series(xp: Any, a: Any, x: Any) -> tuple[Any, Any]:
-    """Sum `a (-x)**k / (k! (a + k))` over `k > 0` for `x <= 1`; return the sum and its derivative by `a`."""
+    """Sum `a (-x)**k / (k! (a + k))` over `k > 0` for `x <= 1`; return the sum and its derivative with respect to `a`."""
     total, slope, term = xp.zeros_like(x), xp.zeros_like(x), xp.ones_like(x)
     for k in range(1, 20):
         term = term * -x / k
@@ -325,7 +325,7 @@ op(
 
 @in_double
 def _beta_grad(xp: Any, x: Any, a: Any, b: Any) -> Any:
-    """Return the derivative of a beta(a, b) sample `x` by `a`, divided by `1 - x`; see `gamma_grad_forward`, here in log-odds."""
+    """Return `dx/da / (1 - x)` for a beta(a, b) sample `x`: as `gamma_grad_forward`, but integrated over the log-odds of `x`."""
     score = xp.log(x) - digamma_forward(xp, a) + digamma_forward(xp, a + b)
     distance = a - (a + b) * x  # distance from the peak of the density of the log-odds
     scale = 1 / (xp.abs(distance) + xp.minimum(xp.sqrt((a + b) * x * (1 - x)), xp.minimum(a, b)))

@@ -13,7 +13,7 @@ from .double_precision import in_double
 
 __all__ = ["POLYNOMIALS"]
 
-Step = Callable[[int, Any, Any, Any], Any]  # maps (k, x, P_k, P_{k-1}) to P_{k+1}
+Step = Callable[[int, Any, Any, Any], Any]  # a function of (k, x, P_k, P_{k-1}) that returns P_{k+1}
 
 
 def _evaluate(xp: Any, x: Any, n: Any, first: Any, step: Step) -> Any:
@@ -31,7 +31,7 @@ def _chebyshev_step(k: int, x: Any, now: Any, before: Any) -> Any:
     return 2 * x * now - before
 
 
-_FAMILIES: dict[str, tuple[str, Callable[[Any], Any], Step]] = {  # description, polynomial of degree 1, recurrence
+_FAMILIES: dict[str, tuple[str, Callable[[Any], Any], Step]] = {  # for each name: description, polynomial of degree 1, recurrence
     "chebyshev_polynomial_t": ("Chebyshev polynomial of the first kind", lambda x: x, _chebyshev_step),
     "chebyshev_polynomial_u": ("Chebyshev polynomial of the second kind", lambda x: 2 * x, _chebyshev_step),
     "chebyshev_polynomial_v": ("Chebyshev polynomial of the third kind", lambda x: 2 * x - 1, _chebyshev_step),

@@ -29,7 +29,7 @@ __all__: list[str] = []
 
 
 def _former_state(self: Tensor) -> Tensor:
-    """Return a new tensor with the current array, node, view and storage of `self`."""
+    """Return a new tensor with the array, autograd node, view record and storage that `self` has now."""
     before: Tensor = alias(self)
     before._node, before._requires_grad, before._view = self._node, self._requires_grad, self._view
     before._storage = self._storage or self._own_storage()

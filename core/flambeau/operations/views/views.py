@@ -167,7 +167,7 @@ def _view_method(self: Tensor, size: Any = None, *rest: Any, dtype: Any = None) 
     try:
         return _reshaped(self, new_shape)
     except RuntimeError as error:
-        inferred_shape(new_shape, self._array.shape)  # raises an error if the number of elements differs
+        inferred_shape(new_shape, self._array.shape)  # this call raises an error if the number of elements differs
         self._key.materialize(self)  # raises an error for a tensor whose memory is too small
         raise _cannot_view(self) from error
 
@@ -231,7 +231,7 @@ def _expand_forward(xp: Any, input: Any, /, shape: tuple[int, ...]) -> Any:
     return xp.broadcast_to(input, shape)
 
 
-_expanded = _view("expand", _expand_forward, lambda F, g: g)  # the engine sums over the expanded dimensions
+_expanded = _view("expand", _expand_forward, lambda F, g: g)  # the engine sums the gradient over the expanded dimensions
 
 
 def _expand_method(self: Tensor, size: Any, *rest: Any, implicit: bool = False) -> Tensor:
@@ -455,7 +455,7 @@ def t(input: Tensor) -> Tensor:
 
 
 def _reversed_dims(self: Tensor) -> Tensor:
-    """Return a view with the dimensions in reverse order, for a matrix the transpose."""
+    """Return a view with the dimensions in reverse order; for a matrix, this is the transpose."""
     ndim = self._array.ndim
     if not ndim:
         _warn_of_number("T")
@@ -612,7 +612,7 @@ _split = op(
 def split(
     tensor: Tensor, split_size_or_sections: Dims | None = None, dim: int = 0, *, split_size: Dims | None = None
 ) -> tuple[Tensor, ...]:
-    """Split `dim` into consecutive views of equal size (the last may be smaller), or of a list of sizes."""
+    """Split `dim` into consecutive views: of one size (the last may be smaller), or of the sizes in a list."""
     sections: Any = split_size if split_size_or_sections is None else split_size_or_sections
     if not tensor._array.ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
@@ -627,7 +627,7 @@ def split(
             )
         parts: tuple[Tensor, ...] = _split(tensor, sizes, dim)
         if parts:
-            rename_node(parts[0], "SplitWithSizesBackward0")  # all parts share one node
+            rename_node(parts[0], "SplitWithSizesBackward0")  # all parts share one autograd node
         return parts
     step = whole(sections)
     if step < 0 or (step == 0 and length):
@@ -704,7 +704,7 @@ _diagonal = _view(
 
 @composite(kind=Kind.VIEW)
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """Return a view of the diagonal of dimensions `dim1` and `dim2`, as the last dimension."""
+    """Return a view of the diagonal of dimensions `dim1` and `dim2`; it is the last dimension of the view."""
     ndim = input._array.ndim
     dim1, dim2 = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
     if dim1 == dim2:

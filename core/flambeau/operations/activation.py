@@ -109,7 +109,7 @@ tanh = op(
 
 
 def _in_place_form(name: str, function: Callable[..., Tensor], call: str) -> Callable[..., Tensor]:
-    """Return the in-place function `name_` of `name`; its docstring has the same `Args:` section and an example of `call`."""
+    """Return the in-place form `name_` of `function`. Its docstring repeats the `Args:` section, with `call` as the example."""
     method = in_place(name, function)
     _, _, section = inspect.cleandoc(function.__doc__ or "").partition("Args:\n")
     arguments = [line for line in section.partition("\n\n")[0].splitlines() if not line.startswith("    out:")]

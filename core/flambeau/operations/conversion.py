@@ -28,7 +28,7 @@ _cast = op(
     "to_key", lambda xp, input, /, target, source: _converted(input, target),
     kind=Kind.CONVERSION, public=False, method=False, out=False,
     grad_fn="ToCopyBackward0",
-    input=lambda F, g, target, source: _move_gradient_back(g, target, source),  # in `key`.s dtype
+    input=lambda F, g, target, source: _move_gradient_back(g, target, source),  # its dtype is still that of `target`
 )  # fmt: skip
 
 

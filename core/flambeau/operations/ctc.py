@@ -45,7 +45,7 @@ def _advance(xp: Any, before: Any, skip_mask: Any, direction: int) -> Any:
     largest = xp.maximum(xp.maximum(before, move), skip)
     finite = xp.maximum(largest, xp.asarray(xp.finfo(before.dtype).min, dtype=before.dtype))
     total = xp.exp(before - finite) + xp.exp(move - finite) + xp.exp(skip - finite)
-    return largest + xp.log(xp.maximum(total, xp.ones_like(total)))  # the total is at least 1 unless all three are -inf
+    return largest + xp.log(xp.maximum(total, xp.ones_like(total)))  # `total` < 1 only if all three are -inf
 
 
 def _skip_mask(xp: Any, labels: Any, direction: int, dtype: Any) -> Any:

@@ -103,7 +103,7 @@ def embedding(
     if weight._array.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
     _check_indices("embedding", indices)
-    if weight._key.device.type == "meta":  # no row is read: the indices may be on another device, as in PyTorch
+    if weight._key.device.type == "meta":  # on "meta", no row is read, so that the indices may be on any device, as in PyTorch
         indices = indices.to("meta")
     if sparse is True and weight._requires_grad and is_grad_enabled() and not weight._key.levels:
         rows: Tensor = hooks.sparse("embedding")(weight, indices, padding_idx, scale_grad_by_freq)
@@ -243,7 +243,7 @@ def check_offsets(offsets: Tensor, length: int) -> None:
 def bag_numbers(offsets: Tensor, length: int, last_offset: bool) -> tuple[Tensor, int]:
     """Return the bag number of each index, and the number of bags."""
     numbers = searchsorted(offsets, arange(length, dtype=offsets.dtype, device=offsets.device), right=True) - 1
-    # without offsets, all bag numbers are 0 and there are no bags
+    # if `offsets` is empty, all bag numbers are 0, but the number of bags is 0
     return numbers.clamp_min(0), offsets.shape[0] - bool(last_offset)
 
 

@@ -219,7 +219,7 @@ def _add_from_row(name: str, row: _Row) -> None:
     write: Any = method if name not in ("addcmul", "addcdiv") and method is not None else in_place(name, row.compute)
 
     def function(*args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
-        if name == "pow" and args and _is_number(args[0]):  # a number raised to the power of each tensor
+        if name == "pow" and args and _is_number(args[0]):  # the overload for a number raised to the power of each tensor
             exponents: Any = args[1] if len(args) > 1 else kwargs.get("exponent")
             _check_list("_foreach_pow", "exponent", 1, exponents)
             _check_first(exponents)

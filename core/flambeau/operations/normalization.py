@@ -145,7 +145,7 @@ _fixed_norm = op(
 
 
 def _workspace(*tensors: Any) -> Any:
-    """Return an empty dictionary in which the forward stores values for the backward, or None without a backward."""
+    """Return an empty dictionary in which the forward stores values for the backward, or None if there is no backward."""
     return {} if _is_recorded(*tensors) else None
 
 

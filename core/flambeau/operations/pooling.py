@@ -126,7 +126,7 @@ def max_pool_backward(
 
 
 def _grad_fn_of(name: str, n: int) -> str:
-    """Return PyTorch's name of the autograd node; 1-d pooling is 2-d pooling followed by a squeeze."""
+    """Return PyTorch's name of the autograd node. PyTorch computes 1-d pooling as 2-d pooling and a squeeze."""
     return "SqueezeBackward1" if n == 1 else name.format(n)
 
 

@@ -167,7 +167,7 @@ def _nearest_exact(length: int, size: int, scale: float | None, align_corners: b
 
 
 def _ratio(length: int, size: int, scale: float | None, align_corners: bool) -> float:
-    """Return the distance in the input between neighbouring elements of the result."""
+    """Return the distance between neighbouring elements of the result, in units of input elements."""
     if align_corners:
         return (length - 1) / (size - 1) if size > 1 else 0.0
     return 1.0 / scale if scale else length / size
@@ -256,7 +256,7 @@ def unit_for_bytes(largest: float) -> int:
 
 @functools.lru_cache(256)
 def in_fixed_point(taps: Taps) -> Taps:
-    """Round the weights to multiples of `1 / unit_for_bytes`, as for images of bytes."""
+    """Round the weights to multiples of `1 / unit_for_bytes`, as PyTorch does for images of bytes."""
     rows = taps.matrix()
     unit = unit_for_bytes(max(map(max, rows), default=0.0))
     weights = [

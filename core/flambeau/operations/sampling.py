@@ -32,7 +32,7 @@ _FLOATING = (dtypes.FLOATING, dtypes.COMPLEX)
 
 
 def _sampled(array: Any, key: DispatchKey) -> Tensor:
-    """Wrap a generator's result as a tensor on the device of the key."""
+    """Wrap the array that a generator returned as a tensor on the device of `key`."""
     if open_batches():
         return hooks.batches.sampled(array, key)
     array = array if type(array) is key.array_type else key.backend.from_host(array, key.device.index or 0)
@@ -278,7 +278,7 @@ PUBLIC["normal"] = normal
 
 
 def _lift_to_batch(input: Tensor) -> Tensor:
-    """Lift the tensor to all active `vmap` levels, as the sample drawn for it is."""
+    """Batch the tensor at all active `vmap` levels, like the sample that is drawn with it."""
     return hooks.batches.lift(input, open_batches())
 
 
@@ -498,7 +498,7 @@ def _random(raw: Any, tensor: Tensor, shape: Any, order: Any, *bounds: Any, to: 
     return raw.integers(shape, tensor._key.raw_dtype, low, high)
 
 
-_C_TYPES = {  # in messages
+_C_TYPES = {  # names of dtypes in error messages
     "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int32": "int", "int64": "long int",
     "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double", "bool": "bool",
 }  # fmt: skip

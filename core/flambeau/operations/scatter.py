@@ -486,7 +486,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
             f"{source.dtype.legacy_name}"
         )
     input, mask = broadcast_tensors(input, mask)
-    number = mask.reshape(-1).cumsum(0)  # 1-based position in `source` of each masked element
+    number = mask.reshape(-1).cumsum(0)  # for each masked element, its position in `source`, counted from 1
     count = number._key.backend.extremes(number._array)[1] if number.numel() else 0
     if source.numel() < count:
         raise RuntimeError(f"Number of elements of source < number of ones in mask: {source.numel()} < {count}")
@@ -544,7 +544,7 @@ def as_strided_scatter(
 
 
 def _largest_rows_forward(xp: Any, input: Any, segments: Any, /, count: int) -> Any:
-    """Return the column maxima of the rows of each segment; -inf for an empty segment."""
+    """Return, for each segment, the maximum of each column over its rows; -inf for an empty segment."""
     members = xp.expand_dims(xp.arange(count), axis=1) == segments
     lowest = xp.asarray(-math.inf, dtype=input.dtype)
     return xp.max(xp.where(xp.expand_dims(members, axis=-1), xp.expand_dims(input, axis=0), lowest), axis=1)
@@ -629,7 +629,10 @@ def segment_reduce(
 
 
 def _sizes(data: Tensor, lengths: Tensor | None, offsets: Tensor | None, axis: int, unsafe: bool) -> Tensor:
-    """Return the sizes of the gap before the segments, the segments, and the gap after: `(*data.shape[:axis], segments + 2)`."""
+    """Return the sizes of the gap before the segments, of each segment, and of the gap after them.
+
+    Shape: The result is `(*data.shape[:axis], segments + 2)`.
+    """
     name, given = ("offsets", offsets) if lengths is None else ("lengths", lengths)
     if given is None:
         raise RuntimeError("segment_reduce(): Either lengths or offsets must be defined.")

@@ -222,7 +222,7 @@ def _median(name: str, input: Tensor, dim: int | None, keepdim: bool) -> Any:
 
 @composite(out=Out.OWN_DTYPE, grad_fn="ModeBackward0")
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
-    """Return the most frequent element along `dim` (the smallest at a tie) and its last index.  NaNs are all different."""
+    """Return the most frequent element along `dim` (the smallest at a tie) and its last index.  NaNs count as different."""
     if not input.ndim:
         wrap_dim(dim, 0)
         return _named("mode", input.clone(), input.new_zeros((), dtype=dtypes.int64))

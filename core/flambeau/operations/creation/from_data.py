@@ -203,7 +203,7 @@ def _cast(numbers: list[Any], dtype: Dtype) -> list[Any]:
     if dtype.category == dtypes.INTEGER:
         return [int(number) if isinstance(number, float) else operator.index(number) for number in numbers]
     if dtype.category == dtypes.FLOATING:
-        return c_array("d", numbers).tolist()  # unlike `float`, it rejects strings
+        return c_array("d", numbers).tolist()  # an array of C doubles: unlike `float`, it rejects strings
     return list(map(bool if dtype is dtypes.bool_ else complex, numbers))
 
 

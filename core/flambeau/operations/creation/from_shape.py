@@ -435,7 +435,7 @@ def empty_permuted(
 
 
 def _overwrite(self: Tensor, value: Tensor) -> Tensor:
-    """Overwrite the elements with values that do not depend on them; autograd does not go back further."""
+    """Overwrite the elements with values that do not depend on them; gradients do not flow to the old values."""
     return self.copy_(value)
 
 

@@ -59,7 +59,7 @@ def _c2c(name: str, input: Tensor, s: Sizes, dim: Sizes, norm: str | None, forwa
     dims, sizes = normalized_dims(input, _tuple(s), _tuple(dim))
     scale = scale_of(norm, forward)
     if forward and dims and not input._requires_grad and input.dtype.category < dtypes.COMPLEX:
-        # half the work of a complex transform
+        # a transform of real input takes half the work of a complex one
         return real_to_complex(sized(_prepared(name, input, False), dims, sizes), dims, scale, False)
     prepared = sized(_prepared(name, input, True), dims, sizes)
     return complex_to_complex(prepared, dims, scale, forward) if dims else prepared

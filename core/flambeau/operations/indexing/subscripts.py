@@ -89,7 +89,7 @@ def sum_at(xp: Any, values: Any, positions: Any, size: int) -> Any:
     count, dtype = values.shape[0], values.dtype
     if not count:
         return xp.zeros((size,), dtype=dtype)
-    if getattr(dtype, "itemsize", 4) == 2 and not xp.isdtype(dtype, "integral"):  # half precision
+    if getattr(dtype, "itemsize", 4) == 2 and not xp.isdtype(dtype, "integral"):  # half precision is summed in float32
         values = xp.astype(values, xp.float32)
     order = xp.argsort(positions, stable=True)
     places, sums = xp.take(positions, order, axis=0), xp.take(values, order, axis=0)

@@ -124,7 +124,7 @@ def _cholesky_solve_forward(xp: Any, B: Any, L: Any, /, upper: bool = False) -> 
 
 
 def _cholesky_solve_grad(F: Any, g: Any, L: Any, out: Any, upper: bool, needs: Any) -> Any:
-    """Compute the gradients of `B` and `L`.  As in PyTorch, the unread triangle of `L` also receives a gradient."""
+    """Compute the gradients of `B` and `L`.  As in PyTorch, the triangle of `L` that is not read also receives one."""
     for_B = F.cholesky_solve(g, L, upper)
     if not needs[1]:
         return for_B, None
@@ -352,7 +352,7 @@ def _lu_solution(LU: Tensor, pivots: Tensor, B: Tensor, adjoint: bool) -> Tensor
     P = permutation(LU.detach(), pivots.long(), LU.shape[-1])
     if adjoint:
         solution = _solve(LU.mH, _solve(LU.mH, B, upper=False), upper=True, unitriangular=True)
-        return (solution.mT @ P.mT).mT  # equals `P @ solution`, in column-major order
+        return (solution.mT @ P.mT).mT  # equal to `P @ solution`, but in column-major order
     return _solve(LU, _solve(LU, P.mT @ B, upper=False, unitriangular=True), upper=True)
 
 

@@ -23,6 +23,6 @@ __all__ = [
     "vecdot", "vector_norm",
 ]  # fmt: skip
 
-# It has a path so that pickles with the former module name `flambeau.linalg.checks` load.
+# A `__path__` makes this module a package, so that pickles that name the former module `flambeau.linalg.checks` load.
 __path__: list[str] = []
 open_to_overrides(globals(), __all__, native=__all__)

@@ -134,7 +134,7 @@ def matrix_norm(
     if ord == "nuc" or ord in (2, -2):
         check_floating("linalg.matrix_norm", input)
         values = svdvals(input.permute(*(d for d in range(input.ndim) if d not in (rows, columns)), rows, columns))
-        result = values.sum(-1) if isinstance(ord, str) else _extreme(values, -1, ord > 0)  # `ord` is "nuc" or a number
+        result = values.sum(-1) if isinstance(ord, str) else _extreme(values, -1, ord > 0)  # a string can only be "nuc" here
         return _restore_dims(result, rows, columns) if keepdim else result
     if isinstance(ord, str) or abs(ord) not in (1, math.inf):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")

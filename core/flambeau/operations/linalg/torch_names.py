@@ -262,7 +262,7 @@ def qr(input: Tensor, some: bool = True) -> Any:
 
 @composite(out=Out.OWN_DTYPE, kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32})
 def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
-    """Return `(U, S, V)`, the factors of `input = U diag(S) V^H`; U and V are zeros unless `compute_uv`."""
+    """Return `(U, S, V)`, the factors of `input = U diag(S) V^H`; without `compute_uv`, U and V are zeros."""
     from . import namespace as linalg
 
     if input.ndim < 2:

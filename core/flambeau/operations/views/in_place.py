@@ -39,7 +39,7 @@ def _former_state(self: Tensor) -> Tensor:
 
 
 def _rebase_views(self: Tensor, before: Tensor) -> bool:
-    """Make the views of `self` views of `before`, its former state.  Return whether it has views or shares memory."""
+    """Make the views of `self` views of `before`, its former state.  Return whether `self` has views or shares memory."""
     views = before._storage.views_of(self)  # type: ignore[union-attr]  # it has one
     for view in views:
         if view._view is not None:

@@ -35,7 +35,7 @@ def wrap_dim(dim: int, ndim: int) -> int:
 
 
 def as_shape(sizes: tuple[Any, ...]) -> tuple[int, ...]:
-    """Return the shape given as `f(2, 3)` or `f((2, 3))`."""
+    """Return a shape that was passed as `f(2, 3)` or as `f((2, 3))`."""
     if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
         sizes = tuple(sizes[0])
     for size in sizes:
@@ -134,7 +134,7 @@ def _reshape_method(self: Tensor, shape: Any, *rest: Any) -> Tensor:
 
 def _can_view(sizes: Sequence[int], strides: Sequence[int], shape: Sequence[int]) -> bool:
     """Whether a view can have this `shape`: the elements along each of its dimensions must be evenly spaced in memory."""
-    blocks, following = [1], None  # sizes of evenly spaced blocks, from the last dimension to the first
+    blocks, following = [1], None  # sizes of the blocks of evenly spaced elements, from the last dimension to the first
     for n, step in zip(reversed(sizes), reversed(strides), strict=True):
         if n == 1:
             continue
@@ -168,7 +168,7 @@ def _view_method(self: Tensor, size: Any = None, *rest: Any, dtype: Any = None) 
         return _reshaped(self, new_shape)
     except RuntimeError as error:
         inferred_shape(new_shape, self._array.shape)  # this call raises an error if the number of elements differs
-        self._key.materialize(self)  # raises an error for a tensor whose memory is too small
+        self._key.materialize(self)  # this call raises an error if the memory of the tensor is too small
         raise _cannot_view(self) from error
 
 

@@ -33,7 +33,7 @@ def _mask(input: Tensor, p: float, whole_channels: bool) -> Tensor:
     if whole_channels:
         noise = input.new_empty((*input._array.shape[:2], *(1,) * (input.ndim - 2)))
     else:
-        noise = empty_like(input)  # random numbers are drawn in memory order
+        noise = empty_like(input)  # with the memory order of `input`, in which it is filled
     return noise.bernoulli_(1 - p)
 
 

@@ -280,7 +280,7 @@ def _parse_call(
         RuntimeError: the lists are empty or of different lengths, or a tensor operand has a wrong shape.
     """
     names = ("self", *row.lists)
-    values = dict(zip((*names, ""), args, strict=False))  # "" is the last operand, whose name depends on the overload
+    values = dict(zip((*names, ""), args, strict=False))  # key "": the last operand; its name depends on the overload
     options = {}
     forms = dict(row.forms)
     excess = len(args) > len(names) + 1
@@ -330,7 +330,7 @@ def _repeat_last_operand(form: str, row: _Row, last: Any, count: int) -> Sequenc
         if len(last) != count:
             raise RuntimeError("Tensor list must have same number of elements as scalar list.")
         return list(last)
-    if row.lists:  # a vector with one factor per tensor
+    if row.lists:  # `last` is a vector with one factor per tensor
         if last.ndim != 1:
             raise RuntimeError(f"Expected packed scalar Tensor to be of dimension 1. Got {last.ndim} instead.")
         if len(last) != count:

@@ -131,7 +131,7 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
 
 
 def _soft_margin_slope_grad(F: Any, g: Any, input: Any, target: Any) -> Any:
-    """Compute the derivative without a subtraction, which would cancel digits of small values."""
+    """Compute the derivative by a formula without a subtraction, in which small values would lose digits."""
     exponential = F.exp(-target * input)
     above = exponential + 1
     return g * F.conj(target * target * exponential / (above * above))

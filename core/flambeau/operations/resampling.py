@@ -284,7 +284,7 @@ def resample(input: Tensor, sizes: Sequence[int], scales: Sequence[float | None]
     return merge_nodes(resized, f"Upsample{name}Backward0", (input,))
 
 
-_NAMES = {  # PyTorch's names of the methods, by the number of dimensions
+_NAMES = {  # method: {number of spatial dimensions: its name in PyTorch's autograd nodes}
     "nearest": {n: f"Nearest{n}D" for n in (1, 2, 3)}, "nearest-exact": {n: f"NearestExact{n}D" for n in (1, 2, 3)},
     "linear": {1: "Linear1D", 2: "Bilinear2D", 3: "Trilinear3D"}, "cubic": {2: "Bicubic2D"}, "lanczos": {2: "Lanczos2D"},
 }  # fmt: skip

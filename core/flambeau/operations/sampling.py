@@ -452,7 +452,7 @@ def _fill(name: str, doc: str, sample: Any, accepts: str = "floating", overloads
 
 
 def _filling_signature(method: Any, sample: Any) -> inspect.Signature:
-    """Return the signature of the method, with the parameters of the distribution instead of `*args`."""
+    """Return the signature of `method`, with the parameters of the distribution, taken from `sample`, instead of `*args`."""
     outer = inspect.signature(method)
     tensor, _, generator, _ = outer.parameters.values()
     own = list(inspect.signature(sample).parameters.values())[4:]
@@ -461,7 +461,7 @@ def _filling_signature(method: Any, sample: Any) -> inspect.Signature:
 
 
 def _from_argument(name: str, named: dict[str, Any], default: Any) -> Any:
-    """Return the keyword argument `from`, which cannot be a parameter name in Python."""
+    """Return `named["from"]`; `from` is a Python keyword, so it cannot be the name of a parameter."""
     value = named.pop("from", default)
     if named:
         raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(named))}'")

@@ -196,8 +196,9 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
 def histogram(
     input: Tensor, bins: int | Tensor = 100, *, range: Any = None, weight: Tensor | None = None, density: bool = False
 ) -> Any:
-    """Return counts (or sums of weights, or densities) in bins, and the edges of the bins; `bins` is their number or the
-    edges.
+    """Return the counts (or sums of weights, or densities) in bins, and the edges of the bins.
+
+    `bins` is the number of bins, or their edges.
     """
     if weight is not None and weight.shape != input.shape:
         raise _wrong_weight((*input.shape, 1), weight)

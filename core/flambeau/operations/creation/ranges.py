@@ -21,7 +21,7 @@ from .from_data import tensor
 from .from_shape import dtype_for, plain_number
 from .options import devices_for, dtype_of_out, finish, key_for
 
-_MAX_PYTHON_STEPS = 16  # up to this length, Python is faster than an array library
+_MAX_PYTHON_STEPS = 16  # up to this length, a Python range is faster than an array library
 _REAL = frozenset({int, float})
 
 

@@ -189,7 +189,7 @@ def _flat_positions(xp: Any, shape: tuple[int, ...], items: list[Any]) -> Any:
     wide = [n for n, item in enumerate(items) if arrays and (_is_array(item) or isinstance(item, int))]
     block = _broadcast([items[n].shape for n in wide if _is_array(items[n])])
     adjacent = not wide or wide[-1] - wide[0] + 1 == len(wide)
-    start = wide[0] if wide and adjacent else 0  # position of the index arrays' dimensions in the result
+    start = wide[0] if wide and adjacent else 0  # where the dimensions of the index arrays begin in the result
     count = sum(1 for n, item in enumerate(items) if n not in wide and not isinstance(item, int)) + len(block)
     total, sizes = xp.zeros((1,) * count, dtype=xp.int64), [1] * count
     strides = [prod(shape[axis + 1 :]) for axis in range(len(shape))]

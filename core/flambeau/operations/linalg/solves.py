@@ -112,7 +112,7 @@ def _solution(A: Any, B: Any, left: bool) -> tuple[Tensor, Tensor]:
 
 
 def _to_column_major(vectors: Tensor) -> Tensor:
-    """Copy a batch of vectors to PyTorch's strides: column-major in the last two dimensions, like a matrix."""
+    """Return the vectors with the strides that PyTorch gives them: column-major in the last two dimensions."""
     return vectors.mT.contiguous().mT if vectors.ndim > 1 else vectors  # a property
 
 

@@ -23,9 +23,11 @@ __all__: list[str] = []
 # Each tuple holds the coefficients of a Chebyshev series in a variable u, which depends on the range of x.
 # For x < 8, u is 2 (x/8)^2 - 1: _J0 gives J0(x), _J1 gives J1(x) / x, _Y0 gives Y0(x) - 2/pi log(x/2) J0(x), and _Y1 gives
 # (Y1(x) - 2/pi log(x/2) J1(x) + 2/(pi x)) / x.
-# For x >= 8, u is 2 (8/x)^2 - 1: _P and _Q x/8 are modulus times cosine and sine of the phase.
+# For x >= 8, u is 2 (8/x)^2 - 1: _P gives P and _Q gives Q x/8, where J(x) = sqrt(2 / (pi x)) (P cos(a) - Q sin(a)) with
+# a = x - (2 order + 1) pi/4.
 # _I gives exp(-x) I(x) (I1 divided by x) for x < 8, in u = x/4 - 1; _I_FAR gives sqrt(x) exp(-x) I(x), in u = 16/x - 1.
-# _K (for x < 2, in u = x^2/2 - 1) and _K_FAR (for larger x, in u = 4/x - 1) are the same for K.
+# For x <= 2, u is x^2/2 - 1: _K0 gives K0(x) + log(x/2) I0(x), and _K1 gives (K1(x) - log(x/2) I1(x) - 1/x) / x.
+# For x > 2, u is 4/x - 1: _K0_FAR and _K1_FAR give sqrt(x) exp(x) K(x).
 _J0 = (
     0.15772797147489012, -0.0087234423528522211, 0.2651786132033368, -0.37009499387264977, 0.15806710233209725,
     -0.034893769411408884, 0.0048191800694676046, -0.00046062616620627504, 3.2460328821005083e-05, -1.7619469077621507e-06,

@@ -586,7 +586,7 @@ def adaptive_avg_pool(n: int, input: Tensor, output_size: Any) -> Tensor:
 
 
 def _averages(n: int, input: Tensor, sizes: Sequence[int]) -> Tensor:
-    output = input
+    output = with_tied_gradient(input)
     for dim, size in reversed([*enumerate(sizes, input.ndim - n)]):
         output = _window_means(output, dim, size)
     return in_format_of(output, input) if n == 2 else output

@@ -197,14 +197,14 @@ def test_names_of_factors(unpack):
         assert [each.grad_fn and each.grad_fn.name() for each in factors] == [None, name, name]
 
 
-OF_PYTORCH = ("linear_cross_entropy", "triplet_margin_with_distance_loss")  # their samples contain options and functions
-SWAPPED = ("functional.embedding",)  # PyTorch's samples are for a wrapper that swaps the arguments
+OF_PYTORCH = ("linear_cross_entropy", "triplet_margin_with_distance_loss")  # samples hold PyTorch functions: not tested
+SWAPPED = ("functional.embedding",)  # not tested: PyTorch's samples have swapped arguments
 OPERATORS = [
     pytest.param(op, id=f"{op.name}-{op.variant_test_name}".rstrip("-")) for op in op_db
     if op.name.startswith("nn.functional.") and not op.name.endswith(OF_PYTORCH + SWAPPED)
 ]  # fmt: skip
-NOT_TWICE_THERE = ("multi_margin_loss", "multilabel_margin_loss", "pdist")  # PyTorch has no second derivative
-TWICE_HERE = ("functional.dropout",)  # the dropout mask is a result of the same node, with a zero gradient
+NOT_TWICE_THERE = ("multi_margin_loss", "multilabel_margin_loss", "pdist")  # PyTorch lacks the second derivative
+TWICE_HERE = ("functional.dropout",)  # flambeau: the mask is a second result, with zero gradient
 
 
 def in_flambeau(value):

@@ -359,8 +359,8 @@ def draw_keypoints(
 
 
 def _colour_wheel() -> Tensor:
-    """Return the 55 hues of the [Middlebury benchmark](https://vision.middlebury.edu/flow/), around the colour circle."""
-    # In each arc one channel is 255, another rises from 0 to 255 or falls back to 0, and the third is 0.
+    """Return the 55 colours that the [Middlebury benchmark](https://vision.middlebury.edu/flow/) assigns to directions."""
+    # In each arc, one colour channel is 255, a second rises from 0 or falls to 0, and the third is 0.
     arcs = (
         (0, 1, 15, True),
         (1, 0, 6, False),

@@ -1,4 +1,4 @@
-"""AlexNet."""
+"""AlexNet: image classification with five convolutions and three linear layers."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ class BlockParams:
 
 
 class BottleneckTransform(nn.Sequential):
-    """Convolutions 1 x 1, grouped 3 x 3 and 1 x 1, with optional squeeze-and-excitation before the last."""
+    """A 1 x 1, a grouped 3 x 3 and a 1 x 1 convolution, with optional squeeze-and-excitation before the last one."""
 
     def __init__(
         self,

@@ -254,7 +254,7 @@ class _Augment(Transform):
 
 
 class AutoAugment(_Augment):
-    """Apply a random one of 25 learned pairs of operations to each PIL image or uint8 tensor.
+    """Apply two operations to each PIL image or uint8 tensor: a pair chosen at random from 25 learned pairs.
 
     Cubuk, Zoph, Mané, Vasudevan and Le, [AutoAugment: Learning Augmentation Policies from
     Data](https://arxiv.org/abs/1805.09501), 2018.

@@ -1,4 +1,4 @@
-"""Faster R-CNN."""
+"""Faster R-CNN: object detection in two stages, region proposals and their classification."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keypoint R-CNN."""
+"""Keypoint R-CNN: Faster R-CNN that also predicts the keypoints of each detected person."""
 
 from __future__ import annotations
 

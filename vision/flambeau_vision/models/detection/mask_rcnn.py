@@ -1,4 +1,4 @@
-"""Mask R-CNN."""
+"""Mask R-CNN: Faster R-CNN that also predicts a mask of each detected object."""
 
 from __future__ import annotations
 

@@ -240,7 +240,7 @@ def test_equal_elements_share_the_gradient_of_what_they_are_all_equal_to(name):
 
 
 def test_clamp_between_tensors():
-    """On a bound, the gradient goes to the element. If min > max, it goes to max."""
+    """The gradient of clamp: an element equal to a bound receives it; if min > max, max receives it."""
     x, low, high = (
         torch.tensor(values, requires_grad=True) for values in ([0.0, 1, 2, 3, 4, 5], [1.0, 1, 1, 1, 1, 7], [3.0, 3, 3, 3, 3, 6])
     )

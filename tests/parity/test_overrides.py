@@ -204,7 +204,7 @@ STRANGE = {
 
 @pytest.mark.parametrize("name", STRANGE)
 def test_operands_that_are_no_tensors(name):
-    """Non-tensor operands receive the same functions once."""
+    """`__torch_function__` of an operand that is not a tensor is called once, with the same function as in PyTorch."""
     found = []
     for lib in (flambeau, torch):
         RecordsCalls.offered.clear()

@@ -323,7 +323,7 @@ def _match_form(last: Any, forms: Mapping[str, Any], keeps_tensor: bool) -> str 
 
 
 def _repeat_last_operand(form: str, row: _Row, last: Any, count: int) -> Sequence[Any]:
-    """Return a sequence with the last operand for each tensor, unless it is a list of tensors."""
+    """Return the last operand of each tensor as a sequence: a number is repeated, a list or vector has one entry per tensor."""
     if form == "Scalar":
         return [last.item() if isinstance(last, Tensor) else last] * count
     if form == "ScalarList":

@@ -264,7 +264,7 @@ def _hidden(tensors: Sequence[Any], level: Level) -> Iterator[list[Any]]:
     hidden = len(levels()) if level is levels()[0] else 0
     for table, _ in held:
         table[level] = None
-    # Below the outermost level, no tensor of this thread has a tangent, so that the fast path is safe.
+    # If the tangents of the outermost level are hidden, no tensor of this thread has a tangent: the fast path is safe.
     if hidden:
         state.forward_levels -= hidden
         return_to_fast_path()

@@ -19,7 +19,7 @@ from .wire import decode, encode
 __all__ = ["Watch", "WatchedStore"]
 
 DIED = "has ended without leaving the job"
-CONNECT_TIMEOUT = timedelta(seconds=5)  # timeout of the connection to rank 0, which runs once its address is known
+CONNECT_TIMEOUT = timedelta(seconds=5)  # for connecting to rank 0, which already runs when its address is known
 REPORT_DELAY = 1.0  # seconds within which the end of a process becomes known
 
 

@@ -187,7 +187,7 @@ def _by_bin(input: Tensor, height: int, width: int) -> Tensor:
 
 
 def _bin_weights(start: Tensor, length: Tensor, bins: int, size: int) -> Tensor:
-    """Return the weights `(K, bins, size)` of the pixels along one axis in the mean of each bin."""
+    """Return the weight of each pixel along one axis in the mean of each bin, as `(K, bins, size)`."""
     bin_length = (length / bins)[:, None]
     index = torch.arange(bins, dtype=start.dtype, device=start.device)
     # Bins end at the last pixel exclusive, as in the operator of R-FCN.

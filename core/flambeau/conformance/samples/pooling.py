@@ -1,4 +1,4 @@
-"""Pooling and its reverse."""
+"""Samples of pooling and unpooling."""
 
 from __future__ import annotations
 

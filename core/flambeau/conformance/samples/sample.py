@@ -81,12 +81,12 @@ def index(*shape: int, high: int) -> Input:
 
 
 def mask(*shape: int) -> Input:
-    """Describe an input of random booleans."""
+    """Return the description of an input tensor of random booleans."""
     return Input(shape, 0, 1, "bool")
 
 
 def fixed(values: Any, dtype: str | None = None) -> Input:
-    """Describe an input of the given values."""
+    """Return the description of an input tensor with these values."""
     return Input((), values=values, dtype=dtype)
 
 

@@ -206,7 +206,7 @@ def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None =
 
 @with_out(Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT)
 def hfft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
-    """Compute the two-dimensional `hfft`; the input has half of its last dimension."""
+    """Compute the two-dimensional `hfft`. The input holds only the first half of the last transformed dimension."""
     return _c2r("hfft2", input, s, dim, norm, forward=True)
 
 
@@ -218,7 +218,7 @@ def ihfft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str
 
 @with_out(Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT)
 def hfftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: str | None = None) -> Tensor:
-    """Compute the multi-dimensional `hfft`; the input has half of its last dimension."""
+    """Compute the multi-dimensional `hfft`. The input holds only the first half of the last transformed dimension."""
     return _c2r("hfftn", input, s, dim, norm, forward=True)
 
 

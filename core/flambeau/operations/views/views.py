@@ -51,7 +51,7 @@ def _as_integer(value: Any, what: str = "sizes") -> int:
 
 
 def sizes_given(first: Any, rest: tuple[Any, ...]) -> tuple[int, ...]:
-    """Return the shape given as `f(2, 3)`, `f((2, 3))` or `f(size=(2, 3))`, for `f(size, *rest)`."""
+    """Return the shape that a call of a function `f(size, *rest)` gives: `f(2, 3)`, `f((2, 3))` or `f(size=(2, 3))`."""
     return as_shape((first, *rest) if rest else (first,))
 
 

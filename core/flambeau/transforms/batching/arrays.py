@@ -241,7 +241,7 @@ class Namespace:
         return tuple(max(lengths) for lengths in zip(*shapes, strict=True)) if shapes else (1,) * self.depth
 
     def spread(self, array: Any, hidden: tuple[int, ...]) -> Array:
-        """Return the raw array with hidden dimensions expanded to these sizes."""
+        """Return the raw array with its hidden batch dimensions expanded to the sizes `hidden`."""
         array = self.lifted(array)
         return self.inner.broadcast_to(array.raw, hidden + array.shape)
 

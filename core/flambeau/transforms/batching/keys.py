@@ -153,7 +153,7 @@ class _Packed(NamedTuple):
 
 
 def _packed(value: Any) -> Any:
-    """Pack all batched arrays in `value`, including those inside tuples and lists."""
+    """Replace each batched array in `value`, also inside tuples and lists, by a `_Packed` raw array with its namespace."""
     if type(value) is BatchedArray:
         return _Packed(value.raw, value.xp)
     return type(value)(map(_packed, value)) if type(value) in (tuple, list) else value

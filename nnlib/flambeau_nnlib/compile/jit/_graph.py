@@ -107,7 +107,7 @@ class Type:
 
 
 class TensorType(Type):
-    """The type of tensors without metadata; libraries use the class in annotations.
+    """The type `Tensor` without a known shape or dtype. Libraries use this class in annotations.
 
     >>> torch.TensorType.get()
     Tensor

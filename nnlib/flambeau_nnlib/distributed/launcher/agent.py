@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Agent", "CommandWorker", "FunctionWorker", "Worker"]
 
-SHUTDOWN_TIMEOUT = 30  # seconds that processes have to exit
+SHUTDOWN_TIMEOUT = 30  # seconds after which a process that has not exited is killed
 
 
 class Worker(Protocol):

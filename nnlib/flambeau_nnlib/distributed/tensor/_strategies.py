@@ -36,7 +36,7 @@ class Strategy(NamedTuple):
 
 @dataclass
 class Call:
-    """A call of an operation, as seen by rules."""
+    """A call of an operation: the argument of the rules that choose placements."""
 
     name: str
     tensors: list[DTensorSpec]
@@ -44,7 +44,7 @@ class Call:
     kwargs: dict[str, Any]
     shapes: list[tuple[int, ...]]  # global shapes of the results
     strides: list[tuple[int, ...]]  # global strides of the results
-    count: Callable[[int], int]  # number of parts of a dimension of the first tensor after sharding it once more
+    count: Callable[[int], int]  # dimension of the first tensor -> its number of shards, if it is sharded once more
 
     def argument(self, name: str, default: Any = None) -> Any:
         """Return an argument by its name in the operation's schema, or its default."""

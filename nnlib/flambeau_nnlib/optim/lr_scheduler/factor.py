@@ -20,11 +20,11 @@ class FactorLR(LRScheduler):
     """
 
     def _factor(self) -> float:
-        """Return the factor from the last epoch to this one."""
+        """Return the learning rate of this epoch divided by that of the previous epoch."""
         raise NotImplementedError
 
     def _closed_form(self) -> float:
-        """Return the factor from the first epoch to this one."""
+        """Return the learning rate of this epoch divided by the initial one."""
         raise NotImplementedError
 
     def _next_lrs(self) -> Rates:

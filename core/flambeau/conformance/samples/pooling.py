@@ -1,4 +1,4 @@
-"""Samples of pooling and unpooling."""
+"""Pooling and unpooling."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def read(name: str) -> str:
 
 
 def commands() -> list[str]:
-    """Return the commands for a new operation from two guides, without trailing comments."""
+    """Return the shell commands in docs/operations.md and docs/derivative_rules.md, without trailing comments."""
     sections = [("operations.md", "**6. The commands.**"), ("derivative_rules.md", "## How to test a rule")]
     found = []
     for name, heading in sections:

@@ -62,7 +62,7 @@ def is_expanded(target: Any) -> bool:
 
 
 def in_place(function: Kernel) -> Kernel:
-    """Register a function as the in-place kernel of the operation of the same name; the kernel raises for expanded targets."""
+    """Register a function as the in-place kernel of the operation of its name. The kernel refuses tensors made by `expand`."""
 
     @wraps(function)
     def checked(target: Any, /, *others: Any, **scalars: Any) -> Any:

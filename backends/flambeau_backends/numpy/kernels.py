@@ -206,7 +206,7 @@ def pow_scalar(input: Any, exponent: Any) -> Any:
 def pow_(input: Any, other: Any) -> Any:
     repeated = other.size == 1 or other.shape != input.shape or 0 in other.strides
     if repeated and other.dtype.kind == "f" and (other == 0.5).any():
-        return np.float_power(input, other).astype(input.dtype)  # np.power computes a square root, which is NaN for -inf
+        return np.float_power(input, other).astype(input.dtype)  # for 0.5, np.power calls sqrt: NaN for -inf
     try:
         return np.power(input, other)
     except ValueError:  # NumPy raises for integers to negative powers

@@ -18,7 +18,7 @@ __all__ = ["add_rows", "place_largest"]
 
 _SMALL_SIZE = 1 << 16  # number of elements up to which sorting the indices does not pay
 _NARROW = 16  # row length up to which adding elements is faster than gathering rows
-_LONG = 1 << 6  # minimum number of rows at one index for summing them by a reduction
+_LONG = 1 << 6  # minimum number of rows with the same index for which one call of `np.add.reduce` sums them
 _AT_ONCE = 1 << 14  # number of elements whose flat positions are computed in one step, to stay in the cache
 
 

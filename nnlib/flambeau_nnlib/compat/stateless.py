@@ -1,4 +1,4 @@
-"""Private functions of `torch.nn.utils.stateless`."""
+"""`_reparametrize_module`, a private function of `torch.nn.utils.stateless` that libraries import."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ class Optimizer:
             self.add_param_group(group)
 
     def _patch_step_function(self) -> None:
-        """Wrap the class's `step` and create the hook tables; wrappers of optimizers call this without `__init__`."""
+        """Wrap the class's `step` and create the hook tables. Optimizer wrappers call only this method, not `__init__`."""
         cls = type(self)
         if not hasattr(cls.step, "hooked"):
             cls.step = cls.profile_hook_step(cls.step)  # type: ignore[method-assign]

@@ -392,7 +392,7 @@ DISPATCHING: set[type] = set()  # subclasses with a `__torch_dispatch__`, which 
 
 
 def prepare_subclass(cls: type) -> None:
-    """Wrap methods and properties of a new Tensor subclass to call its `__torch_function__`, unless it overrides nothing."""
+    """Wrap the methods and properties of a new Tensor subclass that overrides any, so that they call `__torch_function__`."""
     if cls.__torch_dispatch__ is not getattr(Tensor, "__torch_dispatch__", cls.__torch_dispatch__):  # type: ignore[attr-defined]  # a Tensor class has one
         DISPATCHING.add(cls)
         state.dispatching = True

@@ -12,5 +12,5 @@ __all__ = ["FORMULAS", "FUSED", "OPS", "PUBLIC"]
 
 OPS: dict[str, Operation] = {}  # all records
 PUBLIC: dict[str, Callable[..., Any]] = {}  # all functions of the `torch` namespace, operations and composites
-FORMULAS: dict[str, Callable[..., Any]] = {}  # helper functions of derivative rules, written as functions of `F`
+FORMULAS: dict[str, Callable[..., Any]] = {}  # helper functions of derivative rules; `F`, their first argument, holds operations
 FUSED: set[str] = set()  # names of backend kernels that are no operation, such as `sparse_product`

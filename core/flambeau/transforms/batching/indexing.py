@@ -20,7 +20,7 @@ def get(array: BatchedArray, index: Any) -> BatchedArray:
         return BatchedArray(array.raw[full], array.xp, array, lambda raw: raw[full])
     picked, place, count = _advanced(array, items, array.xp.hidden_shape([array, *items]))
     raw, xp, k = _take(array, picked), array.xp, array.depth
-    # Because of the index arrays for hidden dimensions, NumPy puts the indexed dimensions first; move them to their position.
+    # The batch dimensions are indexed with arrays, so that NumPy puts the indexed dimensions first: move them back.
     if place:
         order = (*range(k), *range(k + count, k + count + place), *range(k, k + count), *range(k + count + place, raw.ndim))
         raw = xp.inner.permute_dims(raw, order)

@@ -201,7 +201,7 @@ class _Compiler(Expressions):
         self.number = 0
 
     def lines(self, name: str, first: str | None = None) -> list[str]:
-        """Return the lines of the whole definition."""
+        """Return the source lines of the function, from `def` to the last statement."""
         arguments = self.definition.args
         if arguments.vararg or arguments.kwarg:
             self.refuse(self.definition, "Compiled functions can't take variable number of arguments or use keyword-only "

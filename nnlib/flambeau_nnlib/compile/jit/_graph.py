@@ -123,7 +123,7 @@ class TensorType(Type):
 
 
 class DeviceObjType(Type):
-    """The type of devices; libraries use the class in annotations.
+    """The TorchScript type of `torch.device` values. Libraries use this class in annotations.
 
     >>> torch.DeviceObjType.get().kind()
     'DeviceObjType'
@@ -158,7 +158,7 @@ class Value:
         return self._name
 
     def type(self) -> Type:
-        """Return the type of the value."""
+        """Return the TorchScript type of the value, such as `TensorType`."""
         return self._type
 
     def node(self) -> Node:

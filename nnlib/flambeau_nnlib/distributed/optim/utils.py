@@ -46,7 +46,7 @@ class FunctionalOptimizer:
             param.grad = before
 
     def step(self, gradients: Sequence[Tensor | None]) -> None:
-        """Update all parameters with their gradients. ValueError if their numbers differ."""
+        """Update all parameters. Raise ValueError unless `gradients` has one entry per parameter."""
         params = self.param_group["params"]
         if len(params) != len(gradients):
             raise ValueError(

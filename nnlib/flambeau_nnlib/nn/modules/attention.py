@@ -129,8 +129,9 @@ class MultiheadAttention(Module):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        # `multi_head_attention_forward` takes `(L, N, E)`. Where no program has replaced it, inference with `(N, L, E)` does
-        # without the transpositions. In training, a following dropout layer draws random numbers in that memory order.
+        # `F.multi_head_attention_forward` takes sequences as `(L, N, E)`. Batch-first sequences are transposed to that shape if
+        # a program has replaced the function, and in training: there, PyTorch's output has the memory order `(L, N, E)`, in
+        # which a following dropout layer draws its random numbers.
         is_replaced = F.multi_head_attention_forward is not multi_head_attention_forward
         swap = (self.training or is_replaced) and self.batch_first and query.dim() == 3
         if swap:

@@ -1,7 +1,7 @@
-"""Colour kernels of v2 for tensors, which round like those of torchvision's v2; uint8 results can differ from v1.
+"""Color kernels of v2 for tensors, which round like those of torchvision's v2; uint8 results can differ from v1.
 
-Integer images are multiplied by the reciprocal of white, blending is a product and a multiply-add, the mean grey is not rounded,
-and sharpening blends the difference from the blurred image.
+To become floats, integer images are multiplied by the reciprocal of their largest value, such as 1 / 255. Images are blended by
+a product and a multiply-add. The mean gray level is not rounded. Sharpening blends the difference from the blurred image.
 """
 
 from __future__ import annotations

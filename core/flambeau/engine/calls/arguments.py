@@ -139,10 +139,10 @@ _CHECKED_EVERYWHERE = ("Tensor", "torch.Tensor", "Sequence[int]")
 
 @functools.cache
 def types_of(function: Callable[..., Any]) -> dict[str, str]:
-    """Return the annotations of the parameters whose types are checked, by name.  ` | None` at the end allows None.
+    """Return the annotations of the parameters whose types are checked, by parameter name.
 
-    Functions outside of the core pass most arguments on to operations that check them: only their tensors and sequences are
-    checked here.
+    An annotation that ends in ` | None` also accepts None.  For functions outside of flambeau's core, only tensors and sequences
+    of ints are checked here: the operations that they call check the rest.
     """
     annotations = {}
     for name, parameter in signature_of(function).parameters.items():

@@ -35,7 +35,7 @@ def make(name: str, fields: tuple[str, ...]) -> Any:
 
 
 def filled(results: type, out: Iterable[Any]) -> Any:
-    """Return the tensors in `out` as the result of a call: a tuple, or a named tuple `name_out` for a result class `name`."""
+    """Return the tensors in `out` as a tuple, or as a named tuple `NAME_out` if `results` is a named tuple class `NAME`."""
     fields = getattr(results, "_fields", None)
     return tuple(out) if fields is None else rebuild(f"{results.__name__}_out", fields, tuple(out))
 

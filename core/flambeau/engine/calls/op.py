@@ -302,7 +302,7 @@ NAMESPACE.update(
 
 
 def formula(function: Callable[..., Any] | None = None, **declared: Any) -> Callable[..., Any]:
-    """Define a function of `F` for derivative rules, which a backend may replace by a kernel of the same name.
+    """Define a helper for derivative rules, called as `F.name(...)`. A backend may provide a kernel of that name for it.
 
     In a plain backward, rules run on raw arrays and use the kernel, if any.  In a differentiable backward (`create_graph=True`),
     they run on Tensors and use the formula, recorded operation by operation.  The kernel takes the same arguments without `F`;

@@ -110,7 +110,7 @@ def _disabled_torch_function_impl(func: Callable[..., Any], types: Any, args: An
 
 
 def overriding(value: Any) -> bool:
-    """Whether the type of the value overrides calls."""
+    """Whether the type of the value has a `__torch_function__` that overrides calls."""
     cls = type(value)
     return cls not in _ORDINARY and _overrides(cls)
 
@@ -280,7 +280,7 @@ def public_call(
     if out is not None:
         kwargs["out"] = out
     kwargs.pop("workspace", None)  # a cache that the derivative rule uses
-    # Inside a redispatched function, offer the operation itself rather than the public function of its name.
+    # Inside a function called by `redispatch_function`, overrides receive the operation's function, not the public one.
     public = _published(op) if _redispatched.get() is None else op.function
     return public, tuple(args), kwargs
 

@@ -15,7 +15,7 @@ __all__ = [
 
 
 def fill(template: str, **parts: str | Sequence[str]) -> str:
-    """Fill the placeholders of a template: a string within a line, a list of lines in place of a line.
+    """Fill the placeholders of a template: strings within lines, and lists of lines for lines that are only a placeholder.
 
     >>> print(fill("def {name}():\\n    {body}\\n    return 1", name="f", body=["x = 2", "y = 3"]))
     def f():

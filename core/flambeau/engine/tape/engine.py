@@ -106,7 +106,7 @@ def one(key: DispatchKey) -> Tensor:
 class Task:
     """One backward pass: gradients waiting for their nodes, in a heap ordered by `seq`."""
 
-    alone = False  # whether started by `run_scalar`: grad mode and `current_task` are set around user code only
+    alone = False  # whether `run_scalar` started this pass, which sets grad mode only around user code
 
     # Set by `survey`:
     surveyed = False

@@ -62,7 +62,7 @@ class _Symbolic:
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Call `func` with plain numbers instead, to which the program is specialized: such a call is not recorded."""
+        """Call `func` with the current plain numbers. The call is not recorded: the program is specialized to them."""
         return func(*map(_decided, args), **{name: _decided(value) for name, value in (kwargs or {}).items()})
 
     __hash__: ClassVar[None] = None  # type: ignore[assignment]  # equality may depend on the inputs

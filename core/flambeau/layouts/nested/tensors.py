@@ -62,7 +62,7 @@ class Nested(Tensor):
     _values: Tensor  # type: ignore[assignment]  # a method of other tensors
     kinds: ClassVar[dict[Kind, Callable[..., Any]]] = {}  # by the kind of function
     implementations: ClassVar[dict[str, Callable[..., Any]]] = {}  # by the function's name
-    locals().update({name: vars(Tensor)[name] for name in _NEED_NO_ELEMENTS})  # Tensor's own
+    locals().update({name: vars(Tensor)[name] for name in _NEED_NO_ELEMENTS})  # Tensor's methods: they need no elements
     is_nested = True
 
     def like(self, values: Tensor) -> Any:
@@ -565,9 +565,9 @@ def strided_from_items(items: Sequence[Tensor]) -> Any:
 
 
 def implements(cls: type[Nested], *names: str) -> Callable[[C], C]:
-    """Return a decorator that registers an implementation of functions of `torch` and methods of Tensor for a nested class.
+    """Return a decorator that registers a nested class's implementation of the functions and Tensor methods in `names`.
 
-    Without names, the name is the decorated function's, without a leading underscore or `_strided_`.
+    By default, the only name is that of the decorated function, without a leading `_` or `_strided_`.
     """
 
     def register(function: C) -> C:

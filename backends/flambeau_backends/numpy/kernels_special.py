@@ -62,7 +62,7 @@ def view_scatter(input: Any, value: Any, view: str, params: tuple[Any, ...]) -> 
         return OPS[view].forward(np, value)
     if view == "as_strided":  # indexes the original memory, which the copy does not share
         return OPS["view_scatter"].forward(np, input, value, view, params)
-    result = np.array(input, order="C")  # contiguous, so that every view of it can be created
+    result = np.array(input, order="C")  # contiguous, so that every view, such as a reshape, shares its memory
     shown = KERNELS[view](result, *params) if view in KERNELS else OPS[view].forward(np, result, *params)
     shown[...] = value
     return result

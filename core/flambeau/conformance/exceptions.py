@@ -14,14 +14,15 @@ __all__ = ["Exceptions"]
 
 
 class Exceptions:
-    """The lines of a file such as ::
+    """The declared exceptions: checks that a backend may fail. They are lines of a file such as ::
 
         # MLX has no complex128
         linalg.eig *
         pow vmap
         mm [matrix-3] promotion
 
-    Each line has an operation, optionally the family and number of one of its samples, and a check; `*` matches anything.
+    Each line names an operation, optionally one of its samples as `[family-number]`, and the check that may fail. `*` matches
+    anything.
     """
 
     def __init__(self, lines: list[str]) -> None:

@@ -222,8 +222,9 @@ class ProcessGroup:
         return tensor.detach().contiguous().reshape(-1)
 
     def written(self, *tensors: Tensor) -> Written:
-        """Return a context of the `flat` tensors (one tensor or a list). On exit it copies them back to `tensors`
-        unless they are views.
+        """Return a context manager that yields the flat tensors that `flat` returns for `tensors` (one tensor or a list).
+
+        On exit without an error, it copies each flat tensor back, unless it shares the memory of the original.
         """
         return Written(self, tensors)
 

@@ -151,7 +151,7 @@ class FileStore(Store):
         import fcntl
 
         file = Path(self.path).open("a+b")  # noqa: SIM115 (callers close it)
-        fcntl.flock(file, fcntl.LOCK_EX)  # released when the file is closed
+        fcntl.flock(file, fcntl.LOCK_EX)  # the lock is released when the file is closed
         file.seek(0)
         return file
 

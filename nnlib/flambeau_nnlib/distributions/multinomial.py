@@ -1,4 +1,4 @@
-"""The multinomial distribution."""
+"""The distribution of the counts of each category in `total_count` draws from a categorical distribution."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ __all__ = ["connect", "report"]
 
 # Messages: the first character of a line, before a file name
 OWN = "+"  # the sender owns the file
-SENT = ">"  # the file is in a message of the sender; it is kept if the sender exits normally before it is received
+SENT = ">"  # the sender has sent the file to another process: if the sender exits normally, keep the file for the receiver
 GONE = "-"  # the file has been removed
 END = "!"  # without a name: the sender is about to exit normally
 

@@ -327,7 +327,10 @@ def require_dtype(kernel: str, input: Tensor, accepts: str) -> None:
 
 
 def require_factor(name: str, factor: Any, dtype: dtypes.dtype) -> None:
-    """Raise RuntimeError for a factor such as `alpha` whose category is above the result's, or a bool for a non-bool result."""
+    """Raise RuntimeError if a factor such as `alpha` does not fit the result's dtype.
+
+    A complex factor requires a complex result, a float a floating-point or complex result, and a bool a bool result.
+    """
     if type(factor) is int:
         return
     if isinstance(factor, Tensor) and (factor.ndim or factor.requires_grad):

@@ -257,7 +257,7 @@ class Tensor(Members):
 
     @property
     def is_leaf(self) -> bool:
-        """Whether no recorded operation has computed the tensor."""
+        """Whether the tensor is a leaf of the autograd graph: it has no `grad_fn`."""
         return self._node is None
 
     @property

@@ -96,7 +96,7 @@ class dtype:
         return f"torch.{self.name}"
 
     def __reduce__(self) -> str:
-        return "bool_" if self.name == "bool" and type(self).__module__ == __name__ else self.name  # otherwise as `torch.bool`
+        return "bool_" if self.name == "bool" and type(self).__module__ == __name__ else self.name  # here, `bool` is a builtin
 
 
 bool_: Final = dtype("bool", 1, BOOL, "Bool", is_signed=False)

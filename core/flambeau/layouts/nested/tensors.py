@@ -107,7 +107,7 @@ class Nested(Tensor):
 
     @property
     def is_leaf(self) -> bool:
-        """Whether no recorded operation has computed the tensor."""
+        """Whether the tensor is a leaf of the autograd graph: it has no `grad_fn`."""
         return self._values.is_leaf
 
     @property

@@ -90,7 +90,7 @@ def _near_zero(x: Any) -> Any:
 
 
 def scaled_tail(xp: Any, x: Any) -> Any:
-    """Return `exp(x**2) * erfc(x)` of numbers from 1 on."""
+    """Return `exp(x**2) * erfc(x)` for `x >= 1`."""
     middle, inverse = xp.clip(x, 1.0, 8.0), 1 / xp.clip(x, 8.0, math.inf)
     # R(x) / S(x) in powers of 1 / x, which do not overflow
     far = inverse * polynomial(inverse, _R[::-1]) / polynomial(inverse, _S[::-1])
@@ -98,7 +98,7 @@ def scaled_tail(xp: Any, x: Any) -> Any:
 
 
 def _tail(xp: Any, x: Any) -> Any:
-    """Return `erfc` of numbers from 1 on."""
+    """Return `erfc(x)` for `x >= 1`."""
     return xp.exp(-x * x) * scaled_tail(xp, x)
 
 

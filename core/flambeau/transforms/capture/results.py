@@ -183,7 +183,7 @@ class Results:
 
 
 class _Plan:
-    """Builder of the descriptions of how to rebuild the results of a recorded call."""
+    """Describes how a replay rebuilds each result of a recorded call."""
 
     def __init__(
         self, recording: Recording, sources: Sources, leaves: Sequence[Any], made: list[_New], views: list[Tensor]

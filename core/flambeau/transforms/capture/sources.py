@@ -60,15 +60,15 @@ class Sources:
         return Source("argument" if kind == "tensor" else kind, position, None, tensor._key)
 
     def gradient_of(self, tensor: Tensor) -> Source:
-        """Return the source of a tensor's gradient."""
+        """Return a description of where a replay finds a tensor's gradient (its `.grad`)."""
         return self._place("gradient", tensor)
 
     def of_tensor(self, tensor: Tensor) -> Source:
-        """Return the source of a tensor that existed before the recording."""
+        """Return a description of where a replay finds a tensor that existed before the recording."""
         return self.found[self.recording.states[id(tensor)].lifted._reference]
 
     def source_of(self, reference: Reference) -> Source:
-        """Return the source of a value that existed before the recording."""
+        """Return a description of where a replay finds a value that existed before the recording."""
         return self.found[reference]
 
     def all_references(self) -> list[Reference]:

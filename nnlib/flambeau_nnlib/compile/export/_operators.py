@@ -146,7 +146,7 @@ def _with_reduction(kwargs: dict[str, Any]) -> dict[str, Any]:
 
 
 def aten(name: str, args: list[Any], kwargs: dict[str, Any] | None = None, overload_name: str | None = None) -> Call:
-    """Return a call of an ATen operator, by default of the overload that accepts these arguments.
+    """Return the `Call` of an ATen operator. The default overload is the one that accepts these arguments.
 
     Raises:
         RuntimeError: the operator does not exist.

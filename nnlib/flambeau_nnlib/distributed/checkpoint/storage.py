@@ -38,11 +38,11 @@ class StorageWriter(ABC):
 
     @abstractmethod
     def prepare_local_plan(self, plan: SavePlan) -> SavePlan:
-        """Add storage data to this process's plan. Called in every process."""
+        """Add storage-specific data to this process's plan. Called in every process."""
 
     @abstractmethod
     def prepare_global_plan(self, plans: list[SavePlan]) -> list[SavePlan]:
-        """Add storage data to all plans. Called in the coordinator."""
+        """Add storage-specific data to the plans of all ranks. Called on the coordinator rank only."""
 
     @abstractmethod
     def write_data(self, plan: SavePlan, planner: SavePlanner) -> Future[list[WriteResult]]:
@@ -79,11 +79,11 @@ class StorageReader(ABC):
 
     @abstractmethod
     def prepare_local_plan(self, plan: LoadPlan) -> LoadPlan:
-        """Add storage data to this process's plan. Called in every process."""
+        """Add storage-specific data to this process's plan. Called in every process."""
 
     @abstractmethod
     def prepare_global_plan(self, plans: list[LoadPlan]) -> list[LoadPlan]:
-        """Add storage data to all plans. Called in the coordinator."""
+        """Add storage-specific data to the plans of all ranks. Called on the coordinator rank only."""
 
     @abstractmethod
     def read_data(self, plan: LoadPlan, planner: LoadPlanner) -> Future[None]:

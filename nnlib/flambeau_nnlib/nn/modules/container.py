@@ -470,7 +470,7 @@ class ParameterDict(Module):
         return ((key, self[key]) for key in self._keys)
 
     def values(self) -> Iterable[Any]:
-        """Return the values."""
+        """Return an iterator over the values, in insertion order."""
         return (self[key] for key in self._keys)
 
     def update(self, parameters: Mapping[str, Any] | ParameterDict | Iterable[tuple[str, Any]]) -> None:

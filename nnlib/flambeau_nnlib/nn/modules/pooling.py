@@ -46,7 +46,7 @@ Size = int | Sequence[int]
 
 class _MaxPoolNd(Module):
     __constants__ = ("kernel_size", "stride", "padding", "dilation", "return_indices", "ceil_mode")
-    _pool: str  # the function in `F`, looked up at each call: tools replace it
+    _pool: str  # name of the function in `F`, looked up at each call because programs may replace it
 
     def __init__(
         self,
@@ -180,7 +180,7 @@ class MaxPool3d(_MaxPoolNd):
 
 class _MaxUnpoolNd(Module):
     _dims: int
-    _unpool: str  # the function in `F`, looked up at each call: tools replace it
+    _unpool: str  # name of the function in `F`, looked up at each call because programs may replace it
 
     def __init__(self, kernel_size: Size, stride: Size | None = None, padding: Size = 0) -> None:
         super().__init__()
@@ -330,7 +330,7 @@ class AvgPool1d(Module):
 
 class _AvgPoolNd(Module):
     __constants__ = ("kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override")
-    _pool: str  # the function in `F`, looked up at each call: tools replace it
+    _pool: str  # name of the function in `F`, looked up at each call because programs may replace it
 
     def __init__(
         self,
@@ -431,7 +431,7 @@ class AvgPool3d(_AvgPoolNd):
 class _FractionalMaxPoolNd(Module):
     __constants__ = ("kernel_size", "return_indices", "output_size", "output_ratio")
     _dims: int
-    _pool: str  # the function in `F`, looked up at each call: tools replace it
+    _pool: str  # name of the function in `F`, looked up at each call because programs may replace it
 
     def __init__(
         self,
@@ -534,7 +534,7 @@ class FractionalMaxPool3d(_FractionalMaxPoolNd):
 
 class _LPPoolNd(Module):
     __constants__ = ("norm_type", "kernel_size", "stride", "ceil_mode")
-    _pool: str  # the function in `F`, looked up at each call: tools replace it
+    _pool: str  # name of the function in `F`, looked up at each call because programs may replace it
 
     def __init__(self, norm_type: float, kernel_size: Size, stride: Size | None = None, ceil_mode: bool = False) -> None:
         super().__init__()

@@ -121,7 +121,9 @@ def _count_steps(total_steps: int | None, epochs: int | None, steps_per_epoch: i
 
 
 def _phases(total_steps: int, pct_start: float, three_phase: bool) -> list[dict[str, Any]]:
-    """Return, for each phase, its last batch and the names of the group options at its start and end."""
+    """Return, for each phase, the index of its last batch, and the keys in a parameter group of the learning rate and momentum
+    at its start and end.
+    """
     last = total_steps - 1
     up = float(pct_start * total_steps) - 1
     if three_phase:

@@ -91,7 +91,7 @@ def download_url_to_file(url: str, dst: str | os.PathLike[str], hash_prefix: str
     target = Path(dst).expanduser()
     with _open_url(url) as response:
         version = response.headers.get("ETag") or response.headers.get("Last-Modified")
-        if version is not None and version.startswith("W/"):  # a weak ETag does not guarantee equal bytes
+        if version is not None and version.startswith("W/"):  # a weak ETag, which files with different bytes may share
             version = None
         can_resume = version is not None or hash_prefix is not None
         with _partial_file(target, f"{url} {version}", can_resume) as partial:
@@ -106,13 +106,13 @@ def download_url_to_file(url: str, dst: str | os.PathLike[str], hash_prefix: str
             digest = _digest(partial)
     path = Path(partial.name)
     if hash_prefix is None or digest.startswith(hash_prefix):
-        with contextlib.suppress(FileNotFoundError):  # another process completed the same partial file first
+        with contextlib.suppress(FileNotFoundError):  # another process has already renamed this partial file
             path.replace(target)
         return
     path.unlink()
     if not was_resumed or version is not None:
         raise RuntimeError(f'invalid hash value (expected "{hash_prefix}", got "{digest}")')
-    download_url_to_file(url, dst, hash_prefix, progress)  # the resumed part belonged to a different file
+    download_url_to_file(url, dst, hash_prefix, progress)  # retry: the part that was resumed may be of another file
 
 
 def _open_url(url: str, **headers: str) -> Any:
@@ -126,7 +126,7 @@ def _partial_file(target: Path, identity: str, can_resume: bool) -> Iterator[IO[
     if can_resume:
         path = target.with_name(f"{target.name}.{hashlib.sha256(identity.encode()).hexdigest()[:16]}.partial")
         file = path.open("a+b")
-        if not _lock_file(file):  # another process is writing to it
+        if not _lock_file(file):  # another process is writing to the file
             file.close()
             file, can_resume = None, False
     if file is None:
@@ -142,7 +142,7 @@ def _partial_file(target: Path, identity: str, can_resume: bool) -> Iterator[IO[
 
 
 def _lock_file(file: IO[bytes]) -> bool:
-    """Lock a file until it is closed or the process ends. Return False if another process has locked or completed it."""
+    """Lock a file until it is closed or the process ends. Return False if another process has locked it or completed it."""
     if fcntl is not None:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -150,7 +150,7 @@ def _lock_file(file: IO[bytes]) -> bool:
             return False
     try:
         return os.path.samestat(os.fstat(file.fileno()), os.stat(file.name))
-    except FileNotFoundError:  # another process completed the download
+    except FileNotFoundError:  # another process has completed the download and renamed the file
         return False
 
 
@@ -160,7 +160,7 @@ def _resume(url: str, version: str | None, partial: IO[bytes], start: int, progr
     try:
         response = _open_url(url, **headers)
     except HTTPError as error:
-        if error.code != 416:  # 416: the range is empty, since the file is complete
+        if error.code != 416:  # 416 is the answer if the partial file is already complete
             raise
         return True
     with response:
@@ -454,7 +454,7 @@ def _query_github(url: str) -> Any:
     except HTTPError:
         if not token:
             raise
-        with urlopen(Request(url, headers=headers)) as reply:  # retry without the token, which may lack permissions
+        with urlopen(Request(url, headers=headers)) as reply:  # retry without the access token, which may lack permissions
             return json.load(reply)
 
 

@@ -128,7 +128,7 @@ class _ReduceScatter(Function):
 def all_to_all_single_autograd(
     self: Tensor, output_split_sizes: Sequence[int] | None, input_split_sizes: Sequence[int] | None, group: Any, tag: str = ""
 ) -> Tensor:
-    """`all_to_all_single` with a backward pass, which sends each row's gradient back to the process of that row."""
+    """`all_to_all_single` with a backward pass, which sends the gradient of each row back to the process that sent the row."""
     result: Tensor = _AllToAll.apply(self, output_split_sizes, input_split_sizes, group)
     return result
 

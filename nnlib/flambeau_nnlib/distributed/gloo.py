@@ -25,7 +25,7 @@ class Gloo:
     device_type, needs_store = "cpu", True
 
     def available(self) -> bool:
-        """Return True: on one host nothing needs to be installed."""
+        """Return True: the engine works on one host without other packages."""
         return True
 
     def join(self, store: Store | None, rank: int, world_size: int, timeout: timedelta) -> GlooJob:
@@ -60,13 +60,13 @@ class GlooJob:
         self._mailbox.close()
 
     def _leave_at_exit(self) -> None:
-        """Leave at the end of a program that did not call `destroy_process_group`, unless an exception ended it."""
+        """Leave the job when a program ends without `destroy_process_group`, unless an exception ended the program."""
         if not hasattr(sys, "last_value"):
             self._watch.leave()
 
 
 class OneHost(SharedMemory):
-    """Collectives through shared memory, point-to-point messages through local sockets."""
+    """The communicator of a group on one host: shared memory for collectives, local sockets for messages."""
 
     def __init__(
         self, watch: Watch, store: Store, mailbox: Mailbox, ranks: Sequence[int], rank: int, name: str, timeout: timedelta
@@ -80,7 +80,7 @@ class OneHost(SharedMemory):
                 lambda: watch.check(ranks, since),
                 timeout,
             )
-        except OSError:  # the process that owns the shared memory has ended
+        except OSError:  # the process that created the shared memory has ended
             watch.explain(ranks, since)
             raise
         self._point_to_point = PointToPoint(mailbox, ranks, rank, name, timeout)
@@ -95,7 +95,7 @@ def _master_of(store: Store) -> str | None:
 
 
 def _wait_for_all(store: Store, rank: int, world_size: int) -> None:
-    """Wait in rank 0, whose process may serve the store, until all processes have read what they need from it."""
+    """In rank 0, wait until all processes have read from the store, which ends with rank 0 if that serves it."""
     if store.add("met", 1) == world_size:
         store.set("all met", "")
     if rank == 0:

@@ -88,7 +88,7 @@ class SerialExecutor:
         self._calls: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]]] = queue.SimpleQueue()
 
     def submit(self, call: Callable[[], Any]) -> Future[Any]:
-        """Run `call` after those submitted before; return a future of its result."""
+        """Run `call` after all earlier calls; return a future of its result."""
         future: Future[Any] = Future()
         with self._lock:
             self._calls.put((future, call))
@@ -111,7 +111,7 @@ class SerialExecutor:
                 future.set_result(call())
             except BaseException as error:
                 future.set_exception(error)
-            del future, call  # they hold tensors
+            del future, call  # otherwise they would keep tensors alive until the next call
 
     def finish(self) -> None:
         """Wait for all submitted calls."""
@@ -210,7 +210,7 @@ class ProcessGroup:
                 senders.append(self._communicator.receive(flat, rank, tag))
             return tensor
 
-        with self._receiving:  # submits receives in call order
+        with self._receiving:  # so that receives are submitted in the order of the calls
             return Work(self._receivers[rank, tag].submit(receive), lambda: senders[0])
 
     # --- flat tensors for communicators ---
@@ -230,7 +230,7 @@ class ProcessGroup:
 
 
 class Written:
-    """Context that `ProcessGroup.written` returns."""
+    """The context that `ProcessGroup.written` returns; see there."""
 
     def __init__(self, group: ProcessGroup, tensors: Sequence[Tensor]) -> None:
         self._tensors, self._flats = tensors, [group.flat(tensor) for tensor in tensors]

@@ -14,7 +14,7 @@ from typing import Any
 
 __all__ = ["Futex", "allow_reads", "can_read", "read"]
 
-_FUTEX = {"x86_64": 202, "aarch64": 98, "riscv64": 98}  # system call number, which the C library does not export
+_FUTEX = {"x86_64": 202, "aarch64": 98, "riscv64": 98}  # system call number by processor; the C library has no function for it
 _WAIT, _WAKE, _ALL = 0, 1, 2**31 - 1
 _PR_SET_PTRACER = 0x59616D61
 
@@ -45,7 +45,7 @@ class _Range(ctypes.Structure):
 
 
 class Futex:
-    """A futex: sleep until a word of shared memory changes, for at most `seconds` at a time."""
+    """A futex: processes sleep until a word of shared memory changes, for at most `seconds` per call of `wait`."""
 
     def __init__(self, seconds: float) -> None:
         self._number = _FUTEX.get(platform.machine()) if _LIBRARY is not None and sys.byteorder == "little" else None
@@ -63,7 +63,7 @@ class Futex:
 
 def allow_reads() -> None:
     """Allow descendants of the parent process to read this one's memory, which the Yama security module forbids by default."""
-    if _LIBRARY is not None and os.getppid() > 1:  # process 1 is the ancestor of every process
+    if _LIBRARY is not None and os.getppid() > 1:  # 1 is the ancestor of all processes: it would allow all of them
         _LIBRARY.prctl(_PR_SET_PTRACER, os.getppid(), 0, 0, 0)
 
 
@@ -81,7 +81,7 @@ def read(process: int, address: int, target: int, length: int) -> None:
     """Copy `length` bytes at `address` in another process to `target` in this process.
 
     Raises:
-        OSError: the process has ended, or the system does not allow to read it.
+        OSError: the process has ended, or the system does not allow reading its memory.
     """
     if _LIBRARY is None:
         raise OSError("this system does not let processes read each other's memory")

@@ -16,7 +16,7 @@ from .transport import Mailbox
 
 __all__ = ["MessageCollectives", "PointToPoint"]
 
-PIECE = 1 << 20  # bytes of a tensor that are reduced at a time, while the next bytes are sent
+PIECE = 1 << 20  # bytes of a tensor that are sent at a time: the previous ones are reduced meanwhile
 
 
 class PointToPoint:
@@ -122,7 +122,7 @@ class MessageCollectives(PointToPoint):
                 self._collect(pieces[step - 1], op)
 
     def _collect(self, parts: Sequence[Tensor], op: ReduceOp) -> None:
-        """Reduce this rank's part, send the result to all ranks, and receive the other parts."""
+        """Reduce this rank's part, send the result to all ranks, and receive the results of the other ranks' parts."""
         self._reduce_into(parts[self.rank], op)
         for rank in self._ranks_from_self()[1:]:
             self._post(rank, as_bytes(parts[self.rank]), "result")

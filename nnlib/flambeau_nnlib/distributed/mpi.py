@@ -34,10 +34,10 @@ from .watch import Watch
 
 __all__ = ["ENGINE", "Mpi"]
 
-GRACE = 2.5  # seconds in which an ending process still takes part in collectives
+GRACE = 2.5  # seconds after the end of a process in which collectives that it took part in may still complete
 CHECK_INTERVAL = 0.05  # seconds between checks for processes that have ended
-SPINS = 20_000  # polls of a collective before yielding the processor, if there is a processor for each process
-SPIN_TIME = 0.5  # seconds after which a process sleeps between polls
+SPINS = 20_000  # polls of a collective before yielding the processor; none with more processes than processors
+SPIN_TIME = 0.5  # seconds of polling after which a process sleeps between polls
 
 _OPERATIONS = {
     "SUM": "SUM",
@@ -127,7 +127,7 @@ class MpiJob:
 
 
 def _unlink_shared_memory(world: Any) -> None:
-    """Unlink MPICH's shared memory files once all processes have mapped them, so the last process to end frees them."""
+    """Unlink MPICH's shared memory files when all processes have mapped them: the memory is freed when the last one ends."""
     world.Barrier()
     with suppress(OSError), open("/proc/self/maps", encoding="utf-8") as file:
         for path in {line.split(maxsplit=5)[-1].strip() for line in file if "/dev/shm/mpich" in line}:
@@ -151,7 +151,7 @@ class MpiCommunicator:
                 self._group.Free()
 
     def _finish(self, *requests: Any, timeout: timedelta | None = None, status: Any = None) -> None:
-        """Poll the requests until they are done. DistBackendError after the timeout or when a process of the group ends."""
+        """Poll the requests until they are done. Raise DistBackendError after the timeout or when a process of the group ends."""
         limit, turn, began, looked = timeout or self._timeout, 0, 0.0, 0.0
         for request in requests:
             while not request.Test(status):

@@ -1,4 +1,4 @@
-"""Collectives of Python objects. Only these collectives use pickle; all participating processes hold the job's secret."""
+"""Collectives of Python objects. No other collectives use pickle. All participating processes hold the job's secret."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def recv_object_list(
     group_src: int | None = None,
     use_batch: bool = False,
 ) -> int:
-    """Overwrite the list with objects received from a process, or from any; return the sender's global rank."""
+    """Overwrite the list with objects from process `src`, or from any process if None; return the sender's global rank."""
     size = torch.zeros(1, dtype=torch.int64)
     sender = recv(size, src, group, group_src=group_src)
     data = torch.empty(int(size), dtype=torch.uint8)

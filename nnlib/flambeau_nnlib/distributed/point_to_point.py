@@ -31,7 +31,7 @@ def isend(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 
 
 
 def irecv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None) -> Work | None:
-    """Start receiving a tensor from a process, or from any; return a `Work` to wait for."""
+    """Start receiving a tensor from process `src`, or from any process if None; return a `Work` to wait for."""
     process_group = group_of(group)
     return None if process_group is None else process_group.recv(tensor, _peer(process_group, src, group_src), tag)
 
@@ -44,7 +44,7 @@ def send(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0
 
 
 def recv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None) -> int:
-    """Receive a tensor from a process, or from any; return the sender's global rank."""
+    """Receive a tensor from process `src`, or from any process if None; return the sender's global rank."""
     process_group, work = group_of(group), irecv(tensor, src, group, tag, group_src)
     if process_group is None or work is None:
         return -1

@@ -62,7 +62,7 @@ class ReduceOp:
         self.finish(target, len(parts))
 
     def finish(self, target: Any, size: int) -> None:
-        """Divide by `size` for AVG, and multiply by the factor of PREMUL_SUM."""
+        """Finish a reduction of `size` tensors: divide by `size` for AVG, multiply by the factor for PREMUL_SUM."""
         if self.name == "AVG":
             divide: Callable[[Any, Any], Any] = (
                 operator.itruediv if isinstance(target, Tensor) or target.dtype.kind in "fc" else operator.ifloordiv
@@ -82,7 +82,7 @@ class ReduceOp:
     PREMUL_SUM: ReduceOp
 
 
-ReduceOp.RedOpType = ReduceOp  # type: ignore[attr-defined]  # in PyTorch, the enum of the constants
+ReduceOp.RedOpType = ReduceOp  # type: ignore[attr-defined]  # PyTorch's name of the type of `ReduceOp.SUM`
 for _name, _combine in {
     "SUM": operator.iadd,
     "AVG": operator.iadd,

@@ -172,7 +172,7 @@ def get_rdzv_endpoint(args: Namespace) -> str:
 
 
 def get_use_env(args: Namespace) -> bool:
-    """Whether scripts read their ranks from the environment: True unless `launch` passes them as arguments."""
+    """Whether scripts read their ranks from the environment; False if the deprecated `launch` passes them as arguments."""
     return bool(getattr(args, "use_env", True))
 
 

@@ -40,7 +40,7 @@ def _user_secret() -> bytes:
 
 
 def _folders() -> list[Path]:
-    """Return possible folders of the secret file: the user's state directory, then a private temporary directory."""
+    """Return the folders to try for the secret file: the user's state directory, then a private temporary directory."""
     state = os.environ.get("XDG_STATE_HOME")
     user = os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
     temporary = Path(tempfile.gettempdir()) / f"flambeau-{user}"

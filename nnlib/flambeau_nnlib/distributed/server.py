@@ -22,7 +22,7 @@ __all__ = ["Server", "connect", "host_identity", "own_address"]
 
 Address = tuple[str, int] | str
 
-# Closed in forked children, so that peers notice when this process ends.
+# Connections that forked children close: with a copy in a child, peers would not notice when this process ends.
 _open_connections: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
@@ -87,7 +87,7 @@ class Server:
         while True:
             try:
                 connection = self._listener.accept()
-            except ConnectionError:  # closed before it was accepted
+            except ConnectionError:  # the client closed the connection before it was accepted
                 continue
             except OSError:
                 return
@@ -142,7 +142,7 @@ def connect(address: Address, timeout: timedelta) -> Connection:
 
 
 def _set_keepalive(connection: Connection) -> None:
-    """Set TCP options by which the system notices within seconds that the other host has vanished."""
+    """Set TCP options with which the system notices within seconds when the other host has vanished."""
     tcp_socket = socket.socket(fileno=os.dup(connection.fileno()))
     with tcp_socket:
         if tcp_socket.family == socket.AF_UNIX:

@@ -37,11 +37,11 @@ from .store import Store
 __all__ = ["SharedMemory"]
 
 CHUNK = 1 << 19  # bytes of a tensor that are copied in one step
-CROWDED_CHUNK = 1 << 22  # the same if there are more processes than processors: waits are slow, so fewer steps
-DIRECT = 1 << 14  # bytes up to which every process reduces the entire tensor
-HEADER = 1024  # bytes of a process's counter and notes
-NOTE = 160  # bytes of a note, which describes a collective
-LARGE = 1 << 23  # bytes from which processes read each other's memory directly; slower per page, so not for small tensors
+CROWDED_CHUNK = 1 << 22  # the same with more processes than processors, where waits are slow: fewer steps
+DIRECT = 1 << 14  # size in bytes up to which every process reduces the entire tensor, instead of one part each
+HEADER = 1024  # bytes reserved for a process's counter and for its notes, see above
+NOTE = 160  # bytes of a note, the text that describes the collective a process has called
+LARGE = 1 << 23  # size in bytes from which processes read each other's memory directly; slower for small tensors
 CHECK_INTERVAL = 0.05  # seconds between checks for processes that have ended
 SPINS = 1000  # polls of a counter before yielding the processor
 YIELDS = 400  # yields before sleeping, where futexes are missing
@@ -60,7 +60,7 @@ class SharedMemory:
     def __init__(self, store: Store, rank: int, size: int, check: Callable[[], None], timeout: timedelta) -> None:
         self.rank, self.size, self._check, self._timeout = rank, size, check, timeout
         self._chunk = CHUNK if size <= (os.cpu_count() or 1) else CROWDED_CHUNK
-        self._half = 2 * self._chunk  # twice the chunk: room for the reduced parts
+        self._half = 2 * self._chunk  # room for a chunk, and for this rank's reduced part of a chunk
         memory, descriptor, path = _open(
             store, rank, size, -(-size * HEADER // mmap.PAGESIZE) * mmap.PAGESIZE + 2 * size * self._half
         )
@@ -74,7 +74,7 @@ class SharedMemory:
         self._main = threading.main_thread()
         self._word = ctypes.addressof(ctypes.c_char.from_buffer(memory))
         self._futex = Futex(CHECK_INTERVAL)
-        self._synchronize(b"start")  # all ranks have mapped the memory: its file can be removed
+        self._synchronize(b"start")  # waits until all ranks have mapped the memory, so that its file can be removed
         os.close(descriptor)
         if rank == 0 and not path.startswith("/proc/"):
             os.unlink(path)
@@ -99,7 +99,7 @@ class SharedMemory:
             self._memory.close()
 
     def _slots(self, dtype: torch.dtype) -> list[list[Any]]:
-        """Return, for each half, the slots of all ranks as arrays of a dtype."""
+        """Return, for both halves, the slots of all ranks as arrays of `dtype`."""
         if dtype not in self._typed:
             halves = self._data.reshape(self.size, 2, self._half)
             self._typed[dtype] = [[arrays(halves[rank, half].view(dtype)) for rank in range(self.size)] for half in (0, 1)]
@@ -205,21 +205,21 @@ class SharedMemory:
         self._reduce_in_parts(tensor, op, _call("reduce", tensor, f" {op.name} to rank {root}"), self.rank == root)
 
     def _reduce_all_here(self, tensor: Tensor, op: ReduceOp, call: bytes) -> None:
-        """Reduce the entire tensor in every rank: fastest for two ranks and for short tensors."""
+        """Reduce the entire tensor in every rank, which is fastest for two ranks and for short tensors."""
         mine, slots = arrays(tensor), self._slots(tensor.dtype)
         for part in _chunks(tensor, self._half):
             half, count = slots[self._epoch & 1], part.stop - part.start
             target = mine[part]
             half[self.rank][:count] = target
             self._synchronize(call)
-            if self.size == 2:  # a + b and b + a are bitwise equal
+            if self.size == 2:  # both ranks may start with their own data: a + b and b + a are bitwise equal
                 op.combine(target, half[1 - self.rank][:count])
                 op.finish(target, 2)
             else:
                 op.into(target, [slot[:count] for slot in half])
 
     def _reduce_in_parts(self, tensor: Tensor, op: ReduceOp, call: bytes, collects: bool) -> None:
-        """Reduce a part of each chunk per rank. The results are collected in the step that shares the next chunk."""
+        """Let each rank reduce one part of each chunk. Ranks read each other's results when they share the next chunk."""
         mine, slots, room = arrays(tensor), self._slots(tensor.dtype), self._chunk // tensor.element_size()
         before: slice | None = None
         for part in [*_chunks(tensor, self._chunk), None]:
@@ -304,7 +304,7 @@ class SharedMemory:
                 received[...] = slot[place : place + len(received)]
 
     def _room(self, tensor: Tensor) -> int:
-        """Return the number of elements in half a slot available to each rank."""
+        """Return how many elements each rank has in half a slot, when a half is divided among all ranks."""
         return self._half // tensor.element_size() // self.size
 
 
@@ -317,14 +317,14 @@ def _is_large(tensor: Tensor) -> bool:
 
 
 def _chunks(tensor: Tensor, size: int) -> Iterator[slice]:
-    """Yield slices of at most `size` bytes; one empty slice for an empty tensor, so that its ranks synchronize."""
+    """Yield slices of at most `size` bytes; for an empty tensor one empty slice, so that its ranks also synchronize."""
     count, total = size // tensor.element_size(), tensor.numel()
     for start in range(0, max(total, 1), count):
         yield slice(start, min(start + count, total))
 
 
 def _share(part: slice, rank: int, size: int) -> tuple[int, int]:
-    """Return the bounds of the elements of a chunk that a rank reduces."""
+    """Return the part of a chunk that a rank reduces, as indices of its first element and after its last."""
     count = part.stop - part.start
     return count * rank // size, count * (rank + 1) // size
 

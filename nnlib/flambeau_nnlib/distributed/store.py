@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 default_timeout = timedelta(minutes=30)
-RECONNECT_TIMEOUT = timedelta(seconds=5)  # timeout of reconnections to a served store
+RECONNECT_TIMEOUT = timedelta(seconds=5)  # how long to try to reconnect to the process that serves a store
 
 
 class Store:

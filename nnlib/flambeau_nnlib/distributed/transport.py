@@ -22,12 +22,12 @@ from .watch import Watch
 
 __all__ = ["Mailbox"]
 
-CONNECT_TIMEOUT = timedelta(seconds=1)  # timeout of connections to a running process
+CONNECT_TIMEOUT = timedelta(seconds=1)  # for connecting to a running process
 CHECK_INTERVAL = 0.2  # seconds between checks for processes that have ended
 
 
 class Mailbox:
-    """The messages received by one process, by key, in the order they were sent.
+    """The messages that a process has received: for each key, in the order in which they were sent.
 
     Threads read messages as soon as they arrive, so senders never block.
 
@@ -98,7 +98,7 @@ class Mailbox:
     def take(
         self, senders: Sequence[int], keys: Sequence[bytes], timeout: timedelta, since: float
     ) -> tuple[int, tuple[bytes, Any]]:
-        """Wait for the next message with one of the keys; `keys[i]` belongs to `senders[i]`. Return i and the message.
+        """Wait for a message with any of the keys, where `keys[i]` is for messages of `senders[i]`. Return i and the message.
 
         Raises:
             DistBackendError: the timeout is over, all senders have left, or a process of the job has died after

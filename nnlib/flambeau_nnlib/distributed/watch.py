@@ -20,7 +20,7 @@ __all__ = ["Watch", "WatchedStore"]
 
 DIED = "has ended without leaving the job"
 CONNECT_TIMEOUT = timedelta(seconds=5)  # for connecting to rank 0, which already runs when its address is known
-REPORT_DELAY = 1.0  # seconds within which the end of a process becomes known
+REPORT_DELAY = 1.0  # seconds until other processes learn that a process has ended, at most
 
 
 class Watch:
@@ -51,7 +51,7 @@ class Watch:
             self._connect(store, towards, timeout)
 
     def one_host(self, ranks: Sequence[int]) -> bool:
-        """Whether all these processes can share memory."""
+        """Whether these processes run on one host, so that they can share memory."""
         return len({self.hosts[rank] for rank in ranks}) == 1
 
     def _connect(self, store: Store, towards: str | None, timeout: timedelta) -> None:
@@ -108,7 +108,7 @@ class Watch:
         Args:
             ranks: required processes. The death of any other process counts also, because required ones may wait for
                 it.
-            since: ignore processes that died before this `time.monotonic()`: later groups are formed without them.
+            since: a `time.monotonic()`: processes that died earlier are ignored, since the group was formed without them.
         """
         if not self._ended:
             return
@@ -127,7 +127,7 @@ class Watch:
         return all(what != DIED for _, what in list(self._ended.values()))
 
     def explain(self, ranks: Sequence[int] = (), since: float = 0.0) -> None:
-        """Wait briefly for news of ended processes after a failed connection; raise like `check`, with a clearer error."""
+        """After a failed connection, wait briefly for reports of ended processes; if one comes, raise the error of `check`."""
         end = time.monotonic() + REPORT_DELAY + self._grace
         while time.monotonic() < end:
             self.check(ranks, since)

@@ -111,12 +111,12 @@ def is_gloo_available() -> bool:
 
 
 def is_nccl_available() -> bool:
-    """Whether the NCCL backend can be used: CuPy with NCCL is installed, and a CUDA device is present."""
+    """Whether the NCCL backend can be used: it needs CuPy with NCCL and a CUDA device."""
     return is_backend_available(Backend.NCCL)
 
 
 def is_mpi_available() -> bool:
-    """Whether the MPI backend can be used: mpi4py is installed."""
+    """Whether the MPI backend can be used, which needs mpi4py."""
     return find_engine(Backend.MPI).available()
 
 
@@ -209,7 +209,7 @@ def _rendezvous_env(
     rank = int(value("RANK")) if rank < 0 else rank
     world_size = int(value("WORLD_SIZE")) if world_size < 0 else world_size
     address, port = value("MASTER_ADDR"), int(value("MASTER_PORT"))
-    if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True":  # served by the launcher
+    if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True":  # the launcher serves the store
         if "FLAMBEAU_LAUNCHER" in os.environ:
             yield TCPStore(address, port, world_size, False, timeout, wait_for_workers=False), rank, world_size
         else:
@@ -287,7 +287,7 @@ def init_process_group(
 
 
 def _restart_count() -> str:
-    """Return the launcher's restart count. It is part of the keys because the store may outlive a restart."""
+    """Return the launcher's restart count. It is a part of the store's keys, because the store may outlive a restart."""
     return os.environ.get("TORCHELASTIC_RESTART_COUNT", "")
 
 
@@ -359,7 +359,7 @@ def new_group(
         group = _group(engine, world._job, world.store, group_ranks, name, timeout or world.timeout, world.name())
         group.group_desc = group_desc or name
         _groups[name] = group
-    if not use_local_synchronization:  # keeps the process that serves the store alive until all processes have connected
+    if not use_local_synchronization:  # all wait, so that the process with the store lives until all have connected
         world.run(lambda communicator: communicator.barrier(), False, "new_group")
     return group
 

@@ -1,6 +1,6 @@
 """Messages between hosts, by ZeroMQ: encrypted, and only between processes that hold the job's secret.
 
-All processes of a job make the same pair of CURVE keys from its secret. A server accepts only clients with this key, so
+All processes of a job derive the same pair of CURVE keys from the job's secret. A server accepts only clients with this key, so
 processes without the secret can neither send nor read messages.
 """
 
@@ -54,7 +54,7 @@ class RemoteMessenger:
         self._receiver.curve_server = True
         self.port = self._receiver.bind_to_random_port("tcp://*")
         self._closing = False
-        atexit.register(self.close)  # sends the messages that are still queued
+        atexit.register(self.close)  # at exit, sends the messages that are still queued
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
 

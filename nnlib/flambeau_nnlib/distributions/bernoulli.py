@@ -1,4 +1,4 @@
-"""The Bernoulli distribution."""
+"""`Bernoulli`, the distribution of a variable that is 1 with a given probability and 0 otherwise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The beta distribution."""
+"""`Beta`, a distribution of numbers in [0, 1] with two shape parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The binomial distribution."""
+"""`Binomial`, the distribution of the number of successes in independent trials."""
 
 from __future__ import annotations
 

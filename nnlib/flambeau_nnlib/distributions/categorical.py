@@ -1,4 +1,4 @@
-"""The categorical distribution."""
+"""`Categorical`, the distribution of an index, and the base class of distributions of vectors of K categories."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Cauchy distribution."""
+"""`Cauchy`, a distribution of real numbers with tails so heavy that it has no mean."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The chi-squared distribution."""
+"""`Chi2`, the distribution of a sum of squares of standard normal variables."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class Constraint:
 
 
 class _Dependent(Constraint):
-    """A constraint that depends on other parameters, so it is available on an instance of a distribution, not on the class."""
+    """A constraint that depends on the parameters of a distribution, so that only an instance of the distribution has it."""
 
     def __init__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> None:
         self._is_discrete = is_discrete
@@ -108,9 +108,10 @@ class _Dependent(Constraint):
 
 
 class _DependentProperty(property, _Dependent):
-    """A property whose value is a constraint. Read on the class, it is itself a dependent constraint.
+    """A property whose value is a constraint. Read on the class, not on an instance, it is a dependent constraint.
 
-    Use it as `@dependent_property`, or as `@dependent_property(event_dim=0)` if attributes are known on the class.
+    Use it as the decorator `@dependent_property`, or as `@dependent_property(event_dim=0)` if all instances
+    have the same `event_dim`.
     """
 
     def __init__(
@@ -142,7 +143,7 @@ def _all_rightmost(valid: Tensor, dims: int) -> Tensor:
 
 
 class _Wrapping(Constraint):
-    """A constraint built on `base_constraint`."""
+    """Base class of constraints that apply another constraint, `base_constraint`."""
 
     def __init__(self, base_constraint: Constraint) -> None:
         if not isinstance(base_constraint, Constraint):

@@ -1,4 +1,4 @@
-"""The continuous Bernoulli distribution."""
+"""`ContinuousBernoulli`, a distribution of numbers in [0, 1], such as pixel intensities."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class ContinuousBernoulli(ProbsLogits, ExponentialFamily):
         return clamp_probs(logits_to_probs(self.logits, is_binary=True))
 
     def _by_region(self, formula: Tensor, taylor: Tensor) -> Tensor:
-        """Return `formula`, computed from `_stable_probs`, where it is numerically stable, else the Taylor series around 0.5."""
+        """Return `formula` where it is numerically stable, and its Taylor series around `probs` = 0.5 elsewhere."""
         result: Tensor = torch.where(self._is_stable, formula, taylor)
         return result
 
@@ -77,7 +77,7 @@ class ContinuousBernoulli(ProbsLogits, ExponentialFamily):
 
     @property
     def _stable_probs(self) -> Tensor:
-        """`probs`, with values in the unstable interval replaced by its lower limit to keep nan out of values and gradients."""
+        """`probs`, but the interval's lower limit where formulas are unstable, to keep nan out of values and gradients."""
         probs: Tensor = torch.where(self._is_stable, self.probs, self._lims[0])
         return probs
 

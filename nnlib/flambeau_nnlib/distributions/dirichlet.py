@@ -1,4 +1,4 @@
-"""The Dirichlet distribution and the gradient of its samples."""
+"""`Dirichlet`, a distribution of probability vectors, and the gradient of its samples."""
 
 from __future__ import annotations
 
@@ -54,7 +54,8 @@ class Dirichlet(ExponentialFamily):
     def mode(self) -> Tensor:
         excess = (self.concentration - 1).clamp(min=0)
         mode = excess / excess.sum(-1, keepdim=True)
-        # If all concentrations are below 1, the density is unbounded at every corner; the mode is the largest one's corner.
+        # If all concentrations are below 1, the density is unbounded at every corner. As in PyTorch, the mode is then the
+        # first corner: all entries of `mode` are NaN, and `argmax` returns 0.
         corner = F.one_hot(mode.argmax(-1), mode.shape[-1]).to(mode)
         result: Tensor = torch.where((self.concentration < 1).all(-1, keepdim=True), corner, mode)
         return result
@@ -116,7 +117,7 @@ def _Dirichlet_backward(x: Tensor, concentration: Tensor, grad_output: Tensor) -
 
 
 def _beta_slope(x: Tensor, a: Tensor, b: Tensor) -> Tensor:
-    """Return dx/da for a draw x from Beta(a, b), divided by 1 - x.
+    """Return `dx/da / (1 - x)` for a draw x from Beta(a, b).
 
     This is `-(dF/da) / (dF/dx) / (1 - x)` for the cumulative distribution function F.
 

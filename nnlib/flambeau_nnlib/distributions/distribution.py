@@ -76,7 +76,7 @@ class Distribution:
             self._validate_args = validate_args
         if self._validate_args:
             self._validate_params()
-        super().__init__()  # for multiple inheritance
+        super().__init__()  # calls the next base class of a subclass with several bases
 
     def _keep_params(self, **params: Tensor | float) -> torch.Size:
         """Broadcast the parameters against each other, set them as attributes, and return their shape, the batch shape."""

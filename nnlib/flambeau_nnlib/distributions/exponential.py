@@ -1,4 +1,4 @@
-"""The exponential distribution."""
+"""`Exponential`, the distribution of the waiting time until the next event of a Poisson process."""
 
 from __future__ import annotations
 

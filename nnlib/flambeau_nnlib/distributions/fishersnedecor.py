@@ -1,4 +1,4 @@
-"""The F distribution."""
+"""`FisherSnedecor`, the F distribution of the ratio of two chi-squared variables."""
 
 from __future__ import annotations
 

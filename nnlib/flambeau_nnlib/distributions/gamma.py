@@ -1,4 +1,4 @@
-"""The gamma distribution."""
+"""`Gamma`, a distribution of positive numbers with a shape parameter and a rate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The generalised Pareto distribution."""
+"""`GeneralizedPareto`, the distribution of excesses over a high threshold."""
 
 from __future__ import annotations
 

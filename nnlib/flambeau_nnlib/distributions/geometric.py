@@ -1,4 +1,4 @@
-"""The geometric distribution."""
+"""`Geometric`, the distribution of the number of failures before the first success."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Geometric(ProbsLogits):
     def log_prob(self, value: Tensor) -> Tensor:
         self._check_sample(value)
         value, probs = broadcast_all(value, self.probs)
-        failure: Tensor = torch.where((probs == 1) & (value == 0), 0.0, probs)  # 0 * log(0) is 0
+        failure: Tensor = torch.where((probs == 1) & (value == 0), 0.0, probs)  # so that 0 * log(1 - 1) is 0, not NaN
         return value * (-failure).log1p() + self.probs.log()
 
     def entropy(self) -> Tensor:

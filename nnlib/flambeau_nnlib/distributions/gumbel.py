@@ -1,4 +1,4 @@
-"""The Gumbel distribution."""
+"""`Gumbel`, a distribution of extreme values, such as the maximum of many samples."""
 
 from __future__ import annotations
 

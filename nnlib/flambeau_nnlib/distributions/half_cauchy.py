@@ -1,4 +1,4 @@
-"""The half-Cauchy distribution."""
+"""`HalfCauchy`, the distribution of the absolute value of a centred Cauchy variable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The half-normal distribution, and the base class of folded distributions."""
+"""`HalfNormal`, the distribution of |x| for a centred normal variable x, and the base class of `HalfNormal` and `HalfCauchy`."""
 
 from __future__ import annotations
 

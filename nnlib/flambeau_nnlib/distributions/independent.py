@@ -1,4 +1,4 @@
-"""Reinterpret batch dimensions of a distribution as event dimensions."""
+"""`Independent`, which turns batch dimensions of a distribution into event dimensions."""
 
 from __future__ import annotations
 

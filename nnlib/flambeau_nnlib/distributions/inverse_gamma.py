@@ -1,4 +1,4 @@
-"""The inverse gamma distribution."""
+"""`InverseGamma`, the distribution of the reciprocal of a gamma variable."""
 
 from __future__ import annotations
 

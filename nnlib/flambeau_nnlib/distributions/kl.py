@@ -338,7 +338,7 @@ def _check_event_shapes(p: Distribution, q: Distribution) -> None:
 
 
 def _covariance_factors(p: AnyMultivariateNormal) -> tuple[Tensor, ...]:
-    """Return matrices A such that the sum of `A @ A.mT` is the covariance of p."""
+    """Return one or two matrices A. The sum of their products `A @ A.mT` is the covariance of p."""
     if isinstance(p, MultivariateNormal):
         return (p._unbroadcasted_scale_tril,)
     return p._unbroadcasted_cov_factor, p._unbroadcasted_cov_diag.sqrt().diag_embed()
@@ -358,7 +358,7 @@ def _where_supported(inside: Tensor, divergence: Tensor) -> Tensor:
 
 
 def _mean_log(p: Beta | Exponential | Pareto | Uniform) -> Tensor:
-    """Return E[log x] for positive x from p."""
+    """Return the mean of log x, for a positive variable x with distribution p."""
     if isinstance(p, Beta):
         return p.concentration1.digamma() - (p.concentration1 + p.concentration0).digamma()
     if isinstance(p, Exponential):
@@ -373,7 +373,7 @@ def _mean_log_uniform(low: Tensor, high: Tensor) -> Tensor:
 
 
 def _log_moment(p: Exponential | Gamma | Normal | Uniform, scale: Tensor) -> Tensor:
-    """Return log E[exp(-x / scale)] for x from p."""
+    """Return the logarithm of the mean of `exp(-x / scale)`, for a variable x with distribution p."""
     if isinstance(p, Exponential):
         return -torch.log1p(1 / (p.rate * scale))
     if isinstance(p, Gamma):

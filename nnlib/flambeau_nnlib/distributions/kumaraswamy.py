@@ -1,4 +1,4 @@
-"""The Kumaraswamy distribution."""
+"""`Kumaraswamy`, a distribution on [0, 1] similar to `Beta`, with a simpler cumulative distribution function."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Laplace distribution."""
+"""`Laplace`, whose density decays exponentially on both sides of the mean."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The LKJ distribution of correlation matrices."""
+"""`LKJCholesky`, a distribution of correlation matrices, given by their Cholesky factors."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ class LKJCholesky(Distribution):
             raise ValueError(f"Expected dim to be an integer greater than or equal to 2. Found dim={dim}.")
         self.dim = dim
         (self.concentration,) = broadcast_all(concentration)
-        # For each row, the distribution of the squared length of its entries left of the diagonal. The first row is fixed.
-        # From the third row on, the onion method has row / 2 as the first parameter; PyTorch has row - 1 / 2.
+        # `_beta` is the distribution of the squared length of the entries left of the diagonal, for each row. Row 0 has no
+        # such entries. In row i, the first parameter is i - 1 / 2, as in PyTorch; the onion method of the paper has i / 2.
         offset = torch.arange(-1, dim - 1, dtype=self.concentration.dtype, device=self.concentration.device)
         offset = offset.clamp(min=0)
         self._beta = Beta(offset + 0.5, (self.concentration + 0.5 * (dim - 2)).unsqueeze(-1) - 0.5 * offset)
@@ -62,7 +62,7 @@ class LKJCholesky(Distribution):
         shape, dtype = self._extended_shape(sample_shape), squared_length.dtype
         normal = torch.randn(shape, dtype=dtype, device=squared_length.device).tril(-1)
         norm = normal.norm(dim=-1, keepdim=True)
-        w = squared_length.sqrt() * normal / norm.where(norm > 0, 1.0)  # the first row is all zeros
+        w = squared_length.sqrt() * normal / norm.where(norm > 0, 1.0)  # the norm of the first row is 0
         diagonal = (1 - w.pow(2).sum(-1)).clamp(min=torch.finfo(dtype).tiny).sqrt()
         return w + diagonal.diag_embed()
 

@@ -1,4 +1,4 @@
-"""The log-normal distribution."""
+"""`LogNormal`, the distribution of exp(x) for a normal variable x."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The logistic-normal distribution."""
+"""`LogisticNormal`, a distribution of probability vectors that are computed from normal variables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The multivariate normal distribution with a low-rank covariance."""
+"""`LowRankMultivariateNormal`, whose covariance is the sum of a low-rank and a diagonal matrix."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mixtures of distributions from one family."""
+"""`MixtureSameFamily`, a weighted mixture of distributions of the same type."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ class Multinomial(CategoricalBased):
 
     def entropy(self) -> Tensor:
         n = self.total_count
-        # Each count is binomially distributed, and log(count!) is 0 at count 0.
+        # Each count has a binomial distribution. Count 0 is left out, since its log(count!) is 0.
         binomial = Binomial(n, self.probs)
         counts = binomial.enumerate_support(expand=False)[1:]
         mean_log_factorials = (binomial.log_prob(counts).exp() * torch.lgamma(counts + 1)).sum((0, -1))

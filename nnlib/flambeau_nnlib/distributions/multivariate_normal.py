@@ -1,4 +1,4 @@
-"""The multivariate normal distribution."""
+"""`MultivariateNormal`, the normal distribution of vectors, and the base class that it shares with `Wishart`."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ __all__ = ["MultivariateNormal"]
 class MatrixParameter(Distribution):
     """A distribution parametrized by a positive definite matrix, its inverse or its Cholesky factor.
 
-    All computations use the Cholesky factor. It is stored without the batch dimensions added by broadcasting against other
-    parameters. The matrix and its inverse are computed when first read.
+    All computations use the Cholesky factor. It is stored before broadcasting against other parameters, so
+    without the batch dimensions that these add. The matrix and its inverse are computed when first read.
     """
 
     _unbroadcasted_scale_tril: Tensor
@@ -27,7 +27,7 @@ class MatrixParameter(Distribution):
 
     @staticmethod
     def _specified(**matrices: Tensor | None) -> tuple[str, Tensor]:
-        """Return the name and value of the given matrix. Raise ValueError unless exactly one is given."""
+        """Return the name and value of the only matrix that is not None; raise ValueError unless there is exactly one."""
         parameters = [(name, matrix) for name, matrix in matrices.items() if matrix is not None]
         if len(parameters) != 1:
             raise ValueError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
@@ -139,14 +139,14 @@ class MultivariateNormal(MatrixParameter):
 
 
 def to_scale_tril(name: str, matrix: Tensor) -> Tensor:
-    """Convert the parameter called `name` to the Cholesky factor of the covariance."""
+    """Return the Cholesky factor of the covariance, given the constructor's argument `name` with value `matrix`."""
     if name == "scale_tril":
         return matrix
     return torch.linalg.cholesky(matrix) if name == "covariance_matrix" else _precision_to_scale_tril(matrix)
 
 
 def _precision_to_scale_tril(precision: Tensor) -> Tensor:
-    """Return the Cholesky factor of the inverse of `precision`: factor it with reversed rows and columns, and invert that."""
+    """Return the Cholesky factor of `precision⁻¹`: the inverse of a factor that is computed with reversed rows and columns."""
     reversed_factor = torch.linalg.cholesky(precision.flip(-2, -1))
     inverse_factor = reversed_factor.flip(-2, -1).mT
     identity = torch.eye(precision.shape[-1], dtype=precision.dtype, device=precision.device)

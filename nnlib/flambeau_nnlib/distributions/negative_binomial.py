@@ -1,4 +1,4 @@
-"""The negative binomial distribution."""
+"""`NegativeBinomial`, the distribution of the number of successes before a given number of failures."""
 
 from __future__ import annotations
 
@@ -68,5 +68,5 @@ class NegativeBinomial(CountedProbsLogits):
         self._check_sample(value)
         n, logits = self.total_count, self.logits
         log_choices = torch.lgamma(n + value) - torch.lgamma(1 + value) - torch.lgamma(n)
-        log_choices = log_choices.masked_fill(n + value == 0, 0.0)  # with total_count 0 the value is always 0
+        log_choices = log_choices.masked_fill(n + value == 0, 0.0)  # for total_count 0, value 0 has probability 1
         return log_choices + n * F.logsigmoid(-logits) + value * F.logsigmoid(logits)

@@ -1,4 +1,4 @@
-"""The normal distribution."""
+"""`Normal`, the Gaussian distribution of real numbers."""
 
 from __future__ import annotations
 

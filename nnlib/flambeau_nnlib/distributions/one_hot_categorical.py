@@ -1,4 +1,4 @@
-"""The one-hot categorical distribution, with and without straight-through gradients."""
+"""`OneHotCategorical`, a distribution of one-hot vectors, and a variant with straight-through gradients."""
 
 from __future__ import annotations
 

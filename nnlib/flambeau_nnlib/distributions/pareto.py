@@ -1,4 +1,4 @@
-"""The Pareto distribution."""
+"""`Pareto`, the power-law distribution of numbers above a minimum."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Pareto(TransformedDistribution):
 
     @property
     def mean(self) -> Tensor:
-        a = self.alpha.clamp(min=1)  # gives an infinite mean for alpha <= 1
+        a = self.alpha.clamp(min=1)  # so that the mean is infinite, not negative, for alpha <= 1
         return a * self.scale / (a - 1)
 
     @property
@@ -57,7 +57,7 @@ class Pareto(TransformedDistribution):
 
     @property
     def variance(self) -> Tensor:
-        a = self.alpha.clamp(min=2)  # gives an infinite variance for alpha <= 2
+        a = self.alpha.clamp(min=2)  # so that the variance is infinite, not negative, for alpha <= 2
         return self.scale.pow(2) * a / ((a - 1).pow(2) * (a - 2))
 
     def entropy(self) -> Tensor:

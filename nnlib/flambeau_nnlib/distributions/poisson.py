@@ -1,4 +1,4 @@
-"""The Poisson distribution."""
+"""`Poisson`, the distribution of the number of independent events in a unit of time."""
 
 from __future__ import annotations
 

@@ -14,11 +14,11 @@ from .utils import broadcast_all, lazy_property, logits_to_probs, probs_to_logit
 class ProbsLogits(Distribution):
     """A distribution parametrized by either `probs` or `logits`. The other one is computed when first read."""
 
-    _is_binary = True  # whether logits are log-odds (else log-probabilities)
+    _is_binary = True  # whether `logits` are log-odds of two outcomes, instead of log-probabilities of K outcomes
 
     @staticmethod
     def _specified(probs: Any, logits: Any) -> tuple[str, Any]:
-        """Return the name and the value of the given parameter."""
+        """Return the name and the value of the parameter that is not None."""
         if (probs is None) == (logits is None):
             raise ValueError("Either `probs` or `logits` must be specified, but not both.")
         return ("probs", probs) if logits is None else ("logits", logits)

@@ -40,7 +40,7 @@ class ExpRelaxedCategorical(CategoricalBased):
     """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
-    support = constraints.real_vector  # a superset of the true support, the logarithms of probability vectors
+    support = constraints.real_vector  # larger than the true support, which is the logarithms of probability vectors
     has_rsample = True
     _unexpanded = ("temperature",)
 

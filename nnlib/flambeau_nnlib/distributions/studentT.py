@@ -1,4 +1,4 @@
-"""Student's t distribution."""
+"""`StudentT`, a distribution like `Normal` with heavier tails."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class StudentT(Distribution):
     @property
     def variance(self) -> Tensor:
         is_finite = self.df > 2
-        df = torch.where(is_finite, self.df, 3.0)  # any df with a finite variance, to keep nan out of gradients
+        df = torch.where(is_finite, self.df, 3.0)  # 3 is an arbitrary df with a finite variance: it keeps NaN out of gradients
         variance = self.scale.pow(2) * df / (df - 2)
         result: Tensor = torch.where(is_finite, variance, torch.where(self.df > 1, math.inf, math.nan))
         return result

@@ -1,4 +1,4 @@
-"""The distribution of a transformed random variable."""
+"""`TransformedDistribution`, the distribution of a random variable after one or several transforms."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class TransformedDistribution(Distribution):
         base_event_dim = len(base_distribution.event_shape)
         if len(base_shape) < domain_dim:
             raise ValueError(f"base_distribution needs to have shape with size at least {domain_dim}, but got {base_shape}.")
-        # Parameters of the transforms can broadcast the batch shape.
+        # Parameters of the transforms can add or expand batch dimensions by broadcasting.
         shape = transform.forward_shape(base_shape)
         expanded_base_shape = transform.inverse_shape(shape)
         if expanded_base_shape != base_shape:

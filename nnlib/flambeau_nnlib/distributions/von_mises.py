@@ -1,4 +1,4 @@
-"""The von Mises distribution on the circle."""
+"""`VonMises`, a distribution of angles that concentrate around a mean angle."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class VonMises(Distribution):
 
     @lazy_property
     def _proposal_r(self) -> Tensor:
-        """The parameter r of the wrapped Cauchy distribution that proposes samples for rejection sampling, in float64."""
+        """The parameter r, in float64, of the wrapped Cauchy distribution from which rejection sampling draws its proposals."""
         kappa = self.concentration.double()
         tau = 1 + (1 + 4 * kappa**2).sqrt()
         rho = (tau - (2 * tau).sqrt()) / (2 * kappa)

@@ -1,4 +1,4 @@
-"""The Weibull distribution."""
+"""`Weibull`, the distribution of times to failure at a rising, constant or falling failure rate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Wishart distribution."""
+"""`Wishart`, the distribution of a sum of outer products `x xᵀ` of normal vectors x."""
 
 from __future__ import annotations
 

@@ -28,12 +28,12 @@ __all__ = ["connect", "report"]
 OWN = "+"  # the sender owns the file
 SENT = ">"  # the sender has sent the file to another process: if the sender exits normally, keep the file for the receiver
 GONE = "-"  # the file has been removed
-END = "!"  # without a name: the sender is about to exit normally
+END = "!"  # not followed by a name: the sender is about to exit normally
 
 _ADDRESS = "FLAMBEAU_SHARED_MEMORY_KEEPER"  # environment variable with the helper's address
 
 _connection: socket.socket | None = None
-_lock = threading.RLock()  # reentrant: the garbage collector may release a block while a line is written
+_lock = threading.RLock()  # reentrant: garbage collection during `report` may release a block, which calls `report`
 
 
 def report(what: str, name: str = "") -> None:
@@ -58,7 +58,7 @@ def _try_connect(address: str | None) -> socket.socket | None:
     connection = socket.socket(socket.AF_UNIX)
     try:
         connection.connect(address)
-    except OSError:  # the helper at this address has ended
+    except OSError:  # the helper that had this address has ended
         connection.close()
         return None
     return connection
@@ -94,11 +94,11 @@ def _register_at_exit(report_exit: Callable[[], None]) -> None:
 
 
 _register_at_exit(_report_exit)
-util.register_after_fork(_report_exit, _register_at_exit)  # child processes of `multiprocessing` clear the registered finalizers
+util.register_after_fork(_report_exit, _register_at_exit)  # again: child processes clear all finalizers
 
 
 def _disconnect() -> None:
-    """Close the connection. Also called in the child of a fork, whose copy would keep it open when the parent is killed."""
+    """Close the connection. A forked child calls this also: its copy would keep the connection open if the parent is killed."""
     global _connection, _lock
     if _connection is not None:
         _connection.close()
@@ -113,7 +113,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class _Client:
-    """A connected process: the files that it owns and those in its messages."""
+    """What the helper stores for a connected process: the files that the process owns, and the files in its messages."""
 
     def __init__(self) -> None:
         self.own: set[str] = set()
@@ -127,7 +127,7 @@ class _Cleaner:
         self.selector = selectors.DefaultSelector()
         self.selector.register(listener, selectors.EVENT_READ)
         self.clients: dict[socket.socket, _Client] = {}
-        self.unreceived: set[str] = set()  # files in messages of processes that have ended
+        self.unreceived: set[str] = set()  # files in messages that ended processes have sent
 
     def run(self) -> None:
         """Serve until the last process has ended."""
@@ -163,7 +163,7 @@ class _Cleaner:
                 client.sent.add(path)
             elif what == END:
                 client.ends_normally = True
-            else:  # GONE: another process may have sent the file
+            else:  # GONE; the file may be in the lists of another process
                 for paths in (self.unreceived, *(paths for each in self.clients.values() for paths in (each.own, each.sent))):
                     paths.discard(path)
 
@@ -184,7 +184,7 @@ def unlink(paths: set[str]) -> None:
 
 def main(address: str) -> None:
     """Serve the listening socket at standard input, bound to `address`."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # meant for the processes that the helper serves
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # such signals are meant for the other processes
         signal.signal(number, signal.SIG_IGN)
     cleaner = _Cleaner(socket.socket(fileno=0))
     try:

@@ -33,7 +33,7 @@ __all__ = [
 _STRATEGIES = {"file_descriptor", "file_system"}
 _strategy = "file_system" if sys.platform == "darwin" else "file_descriptor"
 
-_SMALLEST = 16  # bytes; an empty file cannot be mapped, and this is enough for one element of every dtype
+_SMALLEST = 16  # bytes; an empty file cannot be mapped, and one element of any dtype fits
 _SHM = Path("/dev/shm")
 _DIRECTORY = _SHM if _SHM.is_dir() else Path(tempfile.gettempdir())
 
@@ -67,7 +67,7 @@ def set_sharing_strategy(new_strategy: str) -> None:
     if new_strategy not in _STRATEGIES:
         raise AssertionError(f"invalid sharing strategy {new_strategy!r}, expected one of {_STRATEGIES}")
     if new_strategy == "file_system":
-        memory_cleaner.connect()  # before other processes start, so that all use the same helper
+        memory_cleaner.connect()  # start the helper now, so that processes started later use the same one
     _strategy = new_strategy
 
 
@@ -85,11 +85,11 @@ class SharedBlock:
     It is mapped with the C library, because `mmap.mmap` would keep a file descriptor for each block.
     """
 
-    is_shared = True  # backends read this attribute of an array's memory owner
-    __array_interface__: dict[str, Any]  # array libraries read the address from it
+    is_shared = True  # backends look for this attribute on the object that owns an array's memory
+    __array_interface__: dict[str, Any]  # NumPy and others read the address from it
 
     def __init__(self, descriptor: int, path: Path | None) -> None:
-        """Map an open file. The block takes ownership of both arguments; with a path, the descriptor is closed."""
+        """Map an open file. The block closes `descriptor`, immediately if it has a path, and later removes the path."""
         status = os.fstat(descriptor)
         self.size, self.path = status.st_size, path
         self.descriptor = descriptor if path is None else None
@@ -98,7 +98,7 @@ class SharedBlock:
         _by_file[status.st_dev, status.st_ino] = self
         _by_address[self.address] = self
         weakref.finalize(self, _unmap, self.address, self.size).atexit = False
-        util.Finalize(self, _release, (self.descriptor, path), exitpriority=-10)  # after queue threads, which have priority -5
+        util.Finalize(self, _release, (self.descriptor, path), exitpriority=-10)  # -10: after queue threads, at -5
         if path is not None:
             os.close(descriptor)
 
@@ -126,13 +126,13 @@ class SharedBlock:
         path = _new_path()
         memory_cleaner.report(memory_cleaner.OWN, str(path))
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-        # Raises if memory is missing; otherwise the first write to it would kill the process with SIGBUS.
+        # Reserve the memory, or raise an error if too little is available: a write would later kill the process with SIGBUS.
         os.posix_fallocate(descriptor, 0, size) if hasattr(os, "posix_fallocate") else os.truncate(descriptor, size)
         return cls(descriptor, path)
 
     @classmethod
     def of_descriptor(cls, descriptor: int) -> SharedBlock:
-        """Return the block of a received file, which is mapped only once per process."""
+        """Return the block of a received file. The process maps each file only once."""
         known = _by_file.get(_file_id(descriptor))
         if known is None:
             return cls(descriptor, None)
@@ -141,7 +141,7 @@ class SharedBlock:
 
     @classmethod
     def of_path(cls, received: Path) -> SharedBlock:
-        """Return the block of a file received by name. This process becomes the owner of the name.
+        """Return the block of a file received by name. This process then owns the name, and must remove the file.
 
         Raises:
             RuntimeError: the file does not exist any more.
@@ -162,7 +162,7 @@ class SharedBlock:
         return cls(descriptor, path)
 
 
-# Blocks of this process. A tensor stored in a block keeps it alive.
+# Blocks of this process, by file and by address. Tensors that are stored in a block keep the block alive.
 _by_file: weakref.WeakValueDictionary[tuple[int, int], SharedBlock] = weakref.WeakValueDictionary()
 _by_address: weakref.WeakValueDictionary[int, SharedBlock] = weakref.WeakValueDictionary()
 

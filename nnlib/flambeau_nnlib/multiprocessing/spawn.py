@@ -28,11 +28,11 @@ __all__ = [
     "start_processes",
 ]
 
-TERMINATION_PERIOD = 30.0  # seconds that a process has to exit after SIGTERM
+TERMINATION_PERIOD = 30.0  # seconds that processes are given to exit after SIGTERM
 
 
 class ProcessException(Exception):
-    """Base class of failures of process `error_index`, with process id `error_pid`."""
+    """Base class of errors that report a failed process: its index `error_index` and its process id `error_pid`."""
 
     def __init__(self, msg: str, error_index: int, error_pid: int) -> None:
         super().__init__(msg)
@@ -163,7 +163,7 @@ def start_processes(
         ProcessExitedException: a process exited with a nonzero status or was ended by a signal.
     """
     mp = multiprocessing.get_context(start_method)
-    # Failures are reported in files, because a process that dies while writing to a queue leaves the queue locked.
+    # Processes report failures in files: a process that dies while it writes to a queue would leave the queue locked.
     directory = tempfile.mkdtemp(prefix="flambeau-errors-")
     processes, error_files = [], []
     for index in range(nprocs):
@@ -222,7 +222,7 @@ def _run(fn: Callable[..., Any], index: int, args: tuple[Any, ...], error_file: 
     try:
         fn(index, *args)
     except KeyboardInterrupt:
-        pass  # the parent is interrupted also
+        pass  # by Ctrl-C, which interrupts the parent also, or by the end of the parent
     except Exception:
         Path(error_file).write_bytes(pickle.dumps(traceback.format_exc()))
         sys.exit(1)

@@ -1,4 +1,4 @@
-"""Losses and grid samplers of the namespace `torch`: `nn.functional` with modes and reductions passed as integers."""
+"""Losses and grid samplers of the namespace `torch`: as in `nn.functional`, but modes and reductions are integers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = [
     "hinge_embedding_loss", "kl_div", "margin_ranking_loss", "poisson_nll_loss", "triplet_margin_loss",
 ]  # fmt: skip
 
-# --- losses: a reduction of 0 is "none", 1 "mean", 2 "sum" ----------------------------------------------------------
+# --- losses: reduction 0 is "none", 1 "mean", 2 "sum" -------------------------------------------------------------
 
 
 def _reduction(name: str, number: int) -> str:

@@ -50,7 +50,7 @@ UNIT_GAIN = {"linear", "sigmoid", *(f"conv{way}{n}d" for way in ("", "_transpose
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """Return the recommended gain of an initialization: the factor that compensates a nonlinearity's loss of variance.
+    """Return the recommended gain of an initialization: the factor that compensates for the variance lost in a nonlinearity.
 
     Args:
         nonlinearity: the name of the function that follows: "linear", "sigmoid", "conv1d" to "conv3d",
@@ -153,8 +153,8 @@ def trunc_normal_(
 
     Args:
         tensor: the tensor to fill; it is returned.
-        mean: the mean of the distribution before it is cut off. A warning is given where it is more than 2 `std`
-            outside the interval.
+        mean: the mean of the distribution before it is cut off. A warning is given if it is outside the
+            interval by more than 2 `std`.
         std: its standard deviation.
         a: the lower bound of the values (not in units of `std`).
         b: the upper bound.
@@ -481,4 +481,4 @@ sparse = _deprecated(sparse_)
 __getattr__ = private_names(__name__)
 open_to_overrides(
     globals(), ("constant_", "kaiming_uniform_", "normal_", "uniform_")
-)  # PyTorch dispatches only these to `__torch_function__`
+)  # only these, as in PyTorch, can be overridden by `__torch_function__`

@@ -14,11 +14,11 @@ __all__ = [
     "ShardingStrategy", "StateDictConfig", "StateDictSettings", "StateDictType",
 ]  # fmt: skip
 
-BATCH_NORM = BatchNorm1d.__mro__[1]  # base class of all batch normalizations
+BATCH_NORM = BatchNorm1d.__mro__[1]  # the common base of `BatchNorm1d` to `BatchNorm3d` and `SyncBatchNorm`
 
 
 class ShardingStrategy(Enum):
-    """What is sharded: parameters, gradients and optimizer states (FULL_SHARD), or less."""
+    """What is sharded: parameters, gradients and optimizer states with FULL_SHARD; only some of these otherwise."""
 
     FULL_SHARD = auto()
     SHARD_GRAD_OP = auto()
@@ -28,7 +28,7 @@ class ShardingStrategy(Enum):
 
 
 class BackwardPrefetch(Enum):
-    """When the next parameters are gathered in the backward pass. Accepted for compatibility: they are gathered when needed."""
+    """When backward gathers the next module's parameters. No effect: it always starts before the current module's gradients."""
 
     BACKWARD_PRE = auto()
     BACKWARD_POST = auto()
@@ -118,7 +118,7 @@ class ShardedOptimStateDictConfig(OptimStateDictConfig):
 
 @dataclass
 class StateDictSettings:
-    """Type and options of the state dicts of a model and its optimizer."""
+    """How the state dicts of a model and its optimizer are stored: their type and options."""
 
     state_dict_type: StateDictType = StateDictType.FULL_STATE_DICT
     state_dict_config: StateDictConfig = field(default_factory=FullStateDictConfig)

@@ -48,7 +48,7 @@ _CONFIGS = {
 
 
 class OptimStateKeyType(Enum):
-    """Keys of optimizer states: parameter names or parameter indices."""
+    """Whether parameter names or parameter indices are the keys of an optimizer's states."""
 
     PARAM_NAME = auto()
     PARAM_ID = auto()
@@ -174,7 +174,7 @@ class FullyShardedDataParallel(Module):
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
-        """Return a context without reduction of gradients. The first backward pass after it reduces the accumulated gradients."""
+        """Return a context in which gradients only accumulate. The first backward pass after it reduces their sum."""
         self._sync(False)
         try:
             yield
@@ -309,7 +309,7 @@ class FullyShardedDataParallel(Module):
         return value.to("cpu") if config.offload_to_cpu and isinstance(value, Tensor) else value
 
     def load_state_dict(self, state_dict: Any, strict: bool = True, assign: bool = False) -> Any:
-        """Load a result of `state_dict`, of full tensors or of shards."""
+        """Load a result of `state_dict`; its tensors may be full tensors or shards."""
         own = dict(super().state_dict())
         names = {key.replace(FSDP_PREFIX, ""): key for key in own}
         given = {names.get(key, key): _shard_like(value, own.get(names.get(key, key))) for key, value in state_dict.items()}
@@ -317,7 +317,7 @@ class FullyShardedDataParallel(Module):
 
     @staticmethod
     def optim_state_dict(model: Module, optim: Any, optim_state_dict: Any = None, group: Any = None) -> dict[str, Any]:
-        """Return the state of an optimizer keyed by parameter names: full tensors, unless `state_dict_type` is another."""
+        """Return the state of an optimizer keyed by parameter names; by default as full tensors, see `state_dict_type`."""
         state = optim.state_dict() if optim_state_dict is None else optim_state_dict
         names = _parameter_names(model, optim)
         settings = FullyShardedDataParallel.get_state_dict_type(model)
@@ -377,9 +377,9 @@ def _full_tensor(tensor: Any) -> Tensor:
 
 
 def _shard_like(value: Any, held: Any) -> Any:
-    """Convert a tensor to the sharding of `held`, the tensor of this process."""
+    """Shard a tensor like `held`, the tensor that this process has now; return values that are not sharded unchanged."""
     if isinstance(held, DTensor) and isinstance(value, Tensor) and not isinstance(value, DTensor) and value.ndim == held.ndim:
-        if value.shape != held.shape:  # `value` is this process's shard
+        if value.shape != held.shape:  # `value` is already a shard
             return DTensor(value, held._spec, requires_grad=False)
         return distribute_tensor(value.detach(), held.device_mesh, held.placements, src_data_rank=None)
     return value

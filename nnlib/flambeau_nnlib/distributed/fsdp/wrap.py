@@ -89,7 +89,7 @@ class CustomPolicy:
 def wrapped_children(
     module: Module, policy: Any, ignored: set[Module], wrap_one: Callable[[Module, dict[str, Any]], Module]
 ) -> int:
-    """Wrap the descendants that a policy selects, inner ones first; return the number of their parameter elements."""
+    """Wrap the descendants that a policy selects, inner ones first; return the total number of elements of their parameters."""
     total = 0
     for name, child in list(module.named_children()):
         if child in ignored:
@@ -128,7 +128,10 @@ def enable_wrap(*, wrapper_cls: Any, **wrapper_kwargs: Any) -> Iterator[None]:
 
 
 def wrap(module: Module, **wrap_overrides: Any) -> Module:
-    """Wrap a module inside an `enable_wrap` context; return it unchanged elsewhere. `wrap_overrides` are additional options."""
+    """Wrap a module if called inside an `enable_wrap` context; otherwise return it unchanged.
+
+    `wrap_overrides` are additional options of the wrapper.
+    """
     current = _wrapping.get()
     if current is None:
         return module

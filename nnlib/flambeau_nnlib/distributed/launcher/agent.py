@@ -200,8 +200,8 @@ class Agent:
         return node_rank, nodes, sum(counts[:node_rank]), sum(counts)
 
     def _register_host(self, store: Store, prefix: str) -> tuple[int, int]:
-        """Register this host. Host 0 closes the registration when `max_nodes` hosts are present, or `min_nodes` and a
-        timeout is over.
+        """Register this host; return its index and the number of hosts. Host 0 closes the registration when `max_nodes`
+        hosts have registered, or a timeout after `min_nodes` hosts have.
         """
         config = self._config
         node_rank = store.add(f"{prefix}/hosts", 1) - 1
@@ -220,7 +220,7 @@ class Agent:
         return node_rank, nodes
 
     def _wait_for_other_hosts(self, store: TCPStore, attempt: int, nodes: int) -> None:
-        """Keep the process that serves the store alive until all hosts are done."""
+        """If this process serves the store, wait until all hosts are done, so that they can use the store."""
         done = f"agents/{self._config.run_id}/{attempt}/done"
         with suppress(DistNetworkError):
             store.add(done, 1)
@@ -305,7 +305,7 @@ def _interrupt(number: int, _: FrameType | None) -> None:
 
 
 def _is_this_host(host: str) -> bool:
-    """Whether a host name or address belongs to this host, tested by binding a socket to it."""
+    """Whether a host name or address belongs to this host: only then can a socket be bound to it."""
     with socket.socket() as probe:
         try:
             probe.bind((host, 0))

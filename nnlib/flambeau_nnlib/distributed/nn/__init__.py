@@ -1,4 +1,4 @@
-"""Differentiable collectives."""
+"""Collectives through which gradients flow; see `functional.py`."""
 
 from __future__ import annotations
 

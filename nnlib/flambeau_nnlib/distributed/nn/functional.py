@@ -1,4 +1,4 @@
-"""Differentiable collectives. Gradients are those of the sum of all processes' losses."""
+"""Collectives through which gradients flow. The gradients are those of the sum of the losses of all processes."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def all_gather(tensor: Tensor, group: Any = None) -> tuple[Tensor, ...]:
 
 
 def reduce_scatter(output: Tensor, input_list: Sequence[Tensor], op: ReduceOp = ReduceOp.SUM, group: Any = None) -> Tensor:
-    """Return the reduction of the tensors `input_list[rank]` of all processes; `output` gives shape and dtype only."""
+    """Return the reduction of the tensors `input_list[rank]` of all processes; `output` only provides shape and dtype."""
     return _ReduceScatter.apply(output, op, group, *input_list)  # type: ignore[no-any-return]
 
 
@@ -113,5 +113,5 @@ def all_to_all_single(
     input_split_sizes: Sequence[int] | None = None,
     group: Any = None,
 ) -> Tensor:
-    """Return the result of `torch.distributed.all_to_all_single`; `output` gives shape and dtype only."""
+    """Return the result of `torch.distributed.all_to_all_single`; `output` only provides shape and dtype."""
     return _AllToAll.apply(output, input, output_split_sizes, input_split_sizes, group)  # type: ignore[no-any-return]

@@ -27,7 +27,7 @@ class FunctionalOptimizer:
         self._cls, self._options = optim_cls, (args, kwargs)
         self.param_group: dict[str, Any] = {"params": list(params)}
         self._optimizers: dict[Tensor, Optimizer] = {}
-        optim_cls([torch.zeros(1)], *args, **kwargs)  # raises for invalid options
+        optim_cls([torch.zeros(1)], *args, **kwargs)  # only to raise an error for invalid options
 
     @property
     def state(self) -> dict[Tensor, Any]:

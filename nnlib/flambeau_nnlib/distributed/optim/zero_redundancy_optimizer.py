@@ -63,8 +63,8 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         self._group_indices = [place for place, group in enumerate(mine) if group["params"]]
 
     def _assign_ranks(self) -> dict[Tensor, int]:
-        """Return the rank that updates each parameter. In each group, the largest parameters go first, to the rank with
-        the fewest elements.
+        """Return the rank that updates each parameter. Within each group, parameters are assigned from the largest to the
+        smallest, each to the rank with the fewest elements so far.
         """
         loads, owners = [0] * self.world_size, {}
         for group in self.param_groups:
@@ -95,7 +95,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
             other.update({key: value for key, value in one.items() if key != "params"})
 
     def step(self, closure: Callable[[], Any] | None = None, **kwargs: Any) -> Any:
-        """Update the parameters of this process, and receive the others by broadcast; return the closure's result."""
+        """Update this process's share of the parameters, and receive the others by broadcast; return the closure's result."""
         from ..algorithms.join import Join
 
         Join.notify_join_context(self)

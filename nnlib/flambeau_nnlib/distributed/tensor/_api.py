@@ -194,7 +194,7 @@ class DTensor(Tensor):
         """Return this process's local tensor. Its gradient flows back to the DTensor.
 
         Args:
-            grad_placements: placements of that gradient, if they differ from those of the tensor.
+            grad_placements: placements of that gradient; default: those of the tensor.
         """
         if not torch.is_grad_enabled():
             return self._local_tensor
@@ -243,7 +243,7 @@ class DTensor(Tensor):
         """Return the global tensor in every process. All processes must call this.
 
         Args:
-            grad_placements: placements of its gradient; default: replicated.
+            grad_placements: placements of the gradient of the result; default: replicated.
         """
         whole = self.redistribute(placements=[Replicate()] * self.device_mesh.ndim)
         return whole.to_local(grad_placements=grad_placements)

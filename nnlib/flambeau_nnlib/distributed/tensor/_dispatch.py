@@ -22,7 +22,7 @@ from .placement_types import Partial, Placement, Replicate, Shard, _StridedShard
 
 __all__ = ["dispatch", "implicit_replication", "registered"]
 
-registered: dict[Any, Callable[..., Any]] = {}  # rules of `register_sharding`, by operator
+registered: dict[Any, Callable[..., Any]] = {}  # rules registered by `register_sharding`, keyed by operator
 _implicit = ContextVar("implicit_replication", default=False)
 
 
@@ -149,7 +149,7 @@ def _plan(func: Any, name: str, leaves: list[Any], structure: Any, places: list[
 
 
 def _result_metadata(func: Any, leaves: list[Any], structure: Any, spec: DTensorSpec, in_place: bool) -> list[TensorMeta] | None:
-    """Return shapes, strides and dtypes of the global results, from a run on the device `meta`."""
+    """Return shapes, strides and dtypes of the global results, by computing the operation on the device `meta`."""
     if in_place:
         return [spec.tensor_meta]
     described = [_without_elements(leaf) if isinstance(leaf, DTensorSpec) else leaf for leaf in leaves]
@@ -165,8 +165,8 @@ def _without_elements(spec: DTensorSpec) -> Tensor:
 
 
 def _part_counter(spec: DTensorSpec, mesh_dim: int) -> Callable[[int], int]:
-    """Return a function that gives the number of parts of a tensor dimension if mesh dimension `mesh_dim` shards it in
-    addition.
+    """Return a function of a tensor dimension. It returns the number of parts that the dimension is split into if mesh
+    dimension `mesh_dim` shards it, in addition to the other mesh dimensions.
     """
     sizes = {dim: spec.mesh.size(dim) for dim in range(spec.mesh.ndim)}
 
@@ -184,7 +184,7 @@ def _strategies(func: Any, call: Call) -> list[Strategy]:
 
 
 def _as_strided(options: list[Strategy], current: Sequence[Placement]) -> list[Strategy]:
-    """Add strategies with strided shards, if a tensor has a strided shard on this mesh dimension."""
+    """If a tensor has a strided shard on this mesh dimension, add a copy of each strategy with strided shards."""
     factor = next((placement.split_factor for placement in current if isinstance(placement, _StridedShard)), None)
     if factor is None:
         return options
@@ -237,7 +237,7 @@ def _compute(func: Any, name: str, args: Any, kwargs: Any, plan: Plan) -> Any:
 
 
 def _sharded_embedding(spec: DTensorSpec, weight: Tensor, indices: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """Look up the rows of this process's shard, and zeros for other indices. The sum over the processes is the embedding."""
+    """Look up the rows in this process's shard, and use zeros for others. The sum over the processes is the embedding."""
     start = local_shape_and_offset(spec.shape, spec.mesh, spec.placements)[1][0]
     here = (indices >= start) & (indices < start + weight.size(0))
     if not weight.size(0):
@@ -265,7 +265,7 @@ def _sharded_nll_loss(
 _SHARDED: dict[str, tuple[int, Callable[..., Tensor]]] = {
     "embedding": (0, _sharded_embedding),
     "nll_loss": (1, _sharded_nll_loss),
-}  # sharded dimension of the first argument, and function of the local shard
+}  # operation -> (sharded dimension of its first argument, function of the local shard)
 
 
 # --- softmax along a sharded dimension: only row maxima and sums are exchanged ------------------------------
@@ -298,7 +298,7 @@ _RANDOM = frozenset({
 
 
 def _draw(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Fill a DTensor with the random numbers that one process would draw; each process keeps its part.
+    """Draw random numbers for a DTensor: each process draws those of the global tensor, and keeps its part.
 
     All processes draw the same numbers if their generators have the same state.
     """

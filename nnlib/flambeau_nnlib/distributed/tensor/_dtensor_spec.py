@@ -60,7 +60,7 @@ class DTensorSpec:
 
     @property
     def num_shards(self) -> int:
-        """Return the number of shards of the tensor."""
+        """Return into how many shards the mesh splits the tensor."""
         count = 1
         for dim, placement in enumerate(self.placements):
             count *= self.mesh.size(dim) if placement.is_shard() else 1
@@ -83,7 +83,7 @@ class DTensorSpec:
 
 
 def split_order(placements: Sequence[Placement]) -> list[int]:
-    """Return the mesh dimensions in sharding order: strided shards come after the mesh dimensions to their right."""
+    """Return the mesh dimensions in the order in which they split a tensor: from left to right, then strided shards."""
     strided = [mesh_dim for mesh_dim, placement in enumerate(placements) if isinstance(placement, _StridedShard)]
     return [mesh_dim for mesh_dim in range(len(placements)) if mesh_dim not in strided] + strided[::-1]
 
@@ -118,7 +118,7 @@ def global_shape(shape: Sequence[int], mesh: DeviceMesh, placements: Sequence[Pl
 
 
 def contiguous_strides(shape: Sequence[int], like: Sequence[int] = ()) -> tuple[int, ...]:
-    """Return the strides of a dense tensor whose memory order of dimensions is that of the strides `like`."""
+    """Return the strides of a dense tensor of this shape, with the memory order of dimensions that the strides `like` have."""
     order = sorted(range(len(shape)), key=lambda dim: (like[dim] if like else 0, -dim))
     strides, step = [0] * len(shape), 1
     for dim in order:

@@ -23,7 +23,7 @@ def redistribute_local_tensor(local: Tensor, current: DTensorSpec, target: DTens
     mesh, placements = current.mesh, list(current.placements)
     for mesh_dim, source, goal in steps(current.placements, target.placements):
         others = [Replicate() if dim == mesh_dim else placement for dim, placement in enumerate(placements)]
-        outside = local_shape(current.shape, mesh, others)  # shape of the tensor that this group shards
+        outside = local_shape(current.shape, mesh, others)  # shape before this mesh dimension splits it
         local = _move(local, source, goal, mesh, mesh_dim, outside)
         placements[mesh_dim] = goal
     return local
@@ -32,8 +32,8 @@ def redistribute_local_tensor(local: Tensor, current: DTensorSpec, target: DTens
 def steps(current: Sequence[Placement], target: Sequence[Placement]) -> list[Step]:
     """Return the placement changes, with their mesh dimensions, in order.
 
-    Strided shards are split after the mesh dimensions to their right. So changing ones are gathered first and split
-    last.
+    Strided shards are split after the mesh dimensions to their right. So strided shards that change are gathered first
+    and split last.
     """
     current, target = list(current), list(target)
     before: list[Step] = []
@@ -58,7 +58,7 @@ def steps(current: Sequence[Placement], target: Sequence[Placement]) -> list[Ste
 
 
 def _plain_steps(current: Sequence[Placement], target: Sequence[Placement]) -> list[Step]:
-    """Return `steps` for placements without changing strided shards.
+    """Return `steps` for placements in which no strided shard changes.
 
     A tensor dimension sharded by several mesh dimensions is split from left to right, so it is gathered from right to
     left. Shards to the right of a change in the same tensor dimension are gathered first.
@@ -80,7 +80,7 @@ def _plain_steps(current: Sequence[Placement], target: Sequence[Placement]) -> l
 
 
 def _move(local: Tensor, source: Placement, goal: Placement, mesh: DeviceMesh, mesh_dim: int, outside: Sequence[int]) -> Tensor:
-    """Change the placement on one mesh dimension; `outside` is the shape of the tensor that the group shards."""
+    """Change the placement on one mesh dimension. `outside` is the local shape without sharding on this mesh dimension."""
     group, rank, count = mesh.get_group(mesh_dim), mesh.get_local_rank(mesh_dim), mesh.size(mesh_dim)
     if isinstance(goal, Partial):
         if isinstance(source, Shard):
@@ -115,7 +115,7 @@ def _all_reduce(local: Tensor, partial: Partial, group: Any) -> Tensor:
 
 
 def _all_gather(local: Tensor, dim: int, length: int, group: Any, count: int) -> Tensor:
-    """Concatenate the shards of a dimension, which have equal sizes except the last ones."""
+    """Concatenate the shards of a dimension; all except the last ones have equal sizes."""
     row = padded(local.movedim(dim, 0), 0, -(-length // count)).contiguous()
     whole = row.new_empty((count * row.size(0), *row.shape[1:]))
     collectives.all_gather_into_tensor(whole, row, group)

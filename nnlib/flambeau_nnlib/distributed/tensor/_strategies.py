@@ -40,14 +40,14 @@ class Call:
 
     name: str
     tensors: list[DTensorSpec]
-    args: tuple[Any, ...]  # `DTensorSpec`s instead of tensors
+    args: tuple[Any, ...]  # with a `DTensorSpec` in place of each tensor
     kwargs: dict[str, Any]
     shapes: list[tuple[int, ...]]  # global shapes of the results
     strides: list[tuple[int, ...]]  # global strides of the results
-    count: Callable[[int], int]  # dimension of the first tensor -> its number of shards, if it is sharded once more
+    count: Callable[[int], int]  # dimension of the first tensor -> number of shards, if this mesh dimension shards it
 
     def argument(self, name: str, default: Any = None) -> Any:
-        """Return an argument by its name in the operation's schema, or its default."""
+        """Return the argument with this name in the operation's schema, or its default value."""
         if name in self.kwargs:
             return self.kwargs[name]
         for schema in schemas(self.name):
@@ -145,7 +145,7 @@ def sums(call: Call) -> list[Strategy]:
     if len(call.tensors) == len(call.args) == 1:
         return [*pointwise(call), *same_partial(call)]
     options = pointwise(call)
-    if len(call.tensors) == len([value for value in call.args if value is not None]):  # no Python numbers
+    if len(call.tensors) == len([value for value in call.args if value is not None]):  # no argument is a Python number
         options.append(Strategy((P,) * len(call.tensors), P))
         options.append(Strategy((Partial("avg"),) * len(call.tensors), Partial("avg")))
     return options
@@ -174,13 +174,13 @@ def quotients(call: Call) -> list[Strategy]:
 
 
 def _position_after(dim: int, reduced: Sequence[int], keepdim: bool) -> int:
-    """Return the position of a dimension after the reduction of others."""
+    """Return the index of a dimension after the dimensions `reduced` have been reduced."""
     return dim if keepdim else dim - sum(other < dim for other in reduced)
 
 
 def reduction(call: Call, dims: Any, keepdim: bool, partial: Placement | None, even: bool = False) -> list[Strategy]:
-    """Return strategies of a reduction: dimensions that stay may be sharded, and reduced ones if `partial` combines
-    partial results.
+    """Return strategies of a reduction: dimensions that are kept may be sharded. If `partial` is a placement that combines
+    partial results, reduced dimensions may be sharded also.
     """
     reduced, options = call.dims(dims), []
     for dim, length in enumerate(call.tensors[0].shape):
@@ -253,7 +253,7 @@ def matrix_products(call: Call) -> list[Strategy]:
 
 @rule("addmm", "linear")
 def affine_maps(call: Call) -> list[Strategy]:
-    """Rule for `linear(bias, input, weight)` and `addmm(bias, input, matrix)`; the weight is the transposed matrix."""
+    """Rule for `linear(bias, input, weight)` and `addmm(bias, input, matrix)`, where the weight is the transposed matrix."""
     biased = isinstance(call.args[0], DTensorSpec)
     input = call.tensors[-2]
     last, inner, outer = len(input.shape) - 1, *((1, 0) if call.name == "linear" else (0, 1))
@@ -262,7 +262,7 @@ def affine_maps(call: Call) -> list[Strategy]:
     def strategy(bias_dim: Placement, first: Placement, second: Placement, output: Placement) -> Strategy:
         return Strategy((bias_dim, first, second) if biased else (first, second), output)
 
-    wide = bias is not None and len(bias.shape) > 1  # for addmm: a matrix, or one row
+    wide = bias is not None and len(bias.shape) > 1  # a bias of `addmm`: a matrix or a single row
     options = [
         strategy(Shard(dim) if bias is not None and wide and bias.shape[dim] > 1 else R, Shard(dim), R, Shard(dim))
         for dim in range(last)
@@ -335,8 +335,8 @@ def losses(call: Call) -> list[Strategy]:
 
 @rule("nll_loss")
 def likelihoods(call: Call) -> list[Strategy]:
-    """Rule for `nll_loss`: classes may be sharded. Examples also, unless the reduction is "mean", which divides by the
-    number of examples in all processes.
+    """Rule for `nll_loss`: classes may be sharded. Examples may be sharded unless the reduction is "mean", which would
+    have to divide by the number of examples in all processes.
     """
     if len(call.tensors[0].shape) < 2:
         return []
@@ -365,7 +365,7 @@ def poolings(call: Call) -> list[Strategy]:
 
 
 def views(call: Call) -> list[Strategy]:
-    """Rule for views: dimensions that the result has with the same length and stride may be sharded; `Partial` is kept."""
+    """Rule for views: dimensions may be sharded if the result has one of the same length and stride; `Partial` is kept."""
     old, new = call.tensors[0], call.shapes[0]
     if len(call.tensors) != 1 or call.takes("stride") or any(shape != new for shape in call.shapes):
         return []
@@ -380,8 +380,8 @@ def views(call: Call) -> list[Strategy]:
 
 
 def moved(call: Call, places: dict[int, int]) -> list[Strategy]:
-    """Shard the argument's dimensions that are keys of `places`, which are dimension `places[dim]` of the result; keep
-    `Partial` placements.
+    """Return strategies that shard dimension `dim` of the argument and `places[dim]` of the result, for each key `dim`, and
+    strategies that keep `Partial` placements.
     """
     return [*(Strategy((Shard(old),), Shard(new)) for old, new in places.items()), *same_partial(call)]
 

@@ -13,7 +13,7 @@ __all__ = ["SHAPED"]
 _NEW = ("new_empty", "new_full", "new_ones", "new_zeros", "zeros_of")
 SHAPED = frozenset(
     {"view", "reshape", "squeeze", "expand", "_unsafe_view", *_NEW}
-)  # operations whose second argument is the shape of the result
+)  # their second argument is the shape of the result
 
 
 @rule("view", "reshape", "_unsafe_view", "squeeze")
@@ -24,7 +24,7 @@ def reshaped(call: Call) -> list[Strategy]:
 def kept_dimensions(old: Sequence[int], new: Sequence[int], call: Call) -> dict[int, int]:
     """Map the dimensions of `old` that may be sharded to the corresponding dimensions of `new`.
 
-    These are unchanged dimensions, and the first of several that are merged into one or split from one.
+    These are dimensions that stay unchanged, and, where dimensions are merged or one is split, the first of them.
     """
     places: dict[int, int] = {}
     i = j = 0
@@ -96,8 +96,8 @@ def padded(call: Call) -> list[Strategy]:
 
 @rule(*_NEW)
 def new(call: Call) -> list[Strategy]:
-    """Rule for `new_zeros` and similar: a result of the argument's shape is sharded like it, one of another shape is
-    replicated.
+    """Rule for `new_zeros` and similar: a result of the argument's shape is sharded like the argument, and a result of
+    another shape is replicated.
     """
     dims = range(len(call.tensors[0].shape))
     same = tuple(call.tensors[0].shape) == tuple(call.shapes[0])

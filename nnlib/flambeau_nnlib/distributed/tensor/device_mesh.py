@@ -1,4 +1,4 @@
-"""`DeviceMesh` under the module name next to `DTensor`, as in PyTorch."""
+"""Import path of `DeviceMesh` next to `DTensor`, as in PyTorch."""
 
 from __future__ import annotations
 

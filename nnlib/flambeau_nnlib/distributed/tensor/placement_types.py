@@ -51,7 +51,7 @@ class Shard(Placement):
     def _split_tensor(
         self, tensor: Tensor, num_chunks: int, *, with_padding: bool = True, contiguous: bool = True
     ) -> tuple[list[Tensor], list[int]]:
-        """Return the shards of a tensor, and the padding of each that makes all equally long."""
+        """Return the shards of a tensor, and how much to pad each of them to the length of the longest."""
         parts, pads = [], []
         length = tensor.size(self.dim)
         full = -(-length // num_chunks)
@@ -102,7 +102,7 @@ class Partial(Placement):
         return f"P({self.reduce_op})"
 
     def before(self, local: Tensor) -> tuple[Tensor, ReduceOp]:
-        """Return the tensor and operation of the collective reduction."""
+        """Return the tensor to pass to the collective reduction, and the reduce operation."""
         return local, getattr(ReduceOp, self.reduce_op.upper())
 
     def after(self, reduced: Tensor) -> Tensor:
@@ -115,12 +115,12 @@ class Partial(Placement):
             return tensor if rank == 0 else torch.zeros_like(tensor)
         if self.reduce_op == "product":
             return tensor if rank == 0 else torch.ones_like(tensor)
-        return tensor  # the mean, minimum and maximum of equal values
+        return tensor  # mean, minimum and maximum of equal values are that value
 
 
 @dataclass(frozen=True)
 class _NormPartial(Partial):
-    """Local norms. The norm of the local norms is the norm of the global tensor."""
+    """Each process has the norm of its part. The norm of these norms is the norm of the global tensor."""
 
     reduce_op: str = "sum"
     norm_type: float = 2

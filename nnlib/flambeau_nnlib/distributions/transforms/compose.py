@@ -97,7 +97,7 @@ class ComposeTransform(Transform):
 def _output_constraint(maps: list[tuple[Constraint, Constraint]]) -> Constraint:
     """Return the constraint on the output of a chain of maps, each given as a pair (input constraint, output constraint).
 
-    The result has at least as many event dimensions as the earlier maps require.
+    It is the constraint of the last map, with added event dimensions where earlier maps have more.
     """
     if not maps:
         return constraints.real

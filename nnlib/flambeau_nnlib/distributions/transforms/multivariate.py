@@ -144,7 +144,7 @@ class StickBreakingTransform(Parameterless):
 
 
 def _log_pieces_left(x: Tensor) -> Tensor:
-    """Return `log n, ..., log 1`, offsets such that x = 0 breaks off 1 / (k + 1) of the stick with k cuts to come."""
+    """Return `log n, ..., log 1`. With these offsets, inputs of 0 break the stick into n + 1 equal pieces."""
     return torch.arange(x.shape[-1], 0, -1, dtype=x.dtype, device=x.device).log()
 
 

@@ -114,7 +114,7 @@ class CatTransform(_PiecewiseTransform):
             for t, x_piece, y_piece in zip(self.transforms, self._cut(x), self._cut(y), strict=True)
         ]
         dim = (self.dim if self.dim < 0 else self.dim - x.dim()) + self.event_dim
-        # Along a batch dimension each slice has its own log-determinants; along an event dimension they add up.
+        # Slices along a batch dimension have separate log-determinants; those of slices along an event dimension are summed.
         return torch.cat(log_dets, dim=dim) if dim < 0 else cast(Tensor, sum(log_dets))
 
 

@@ -52,7 +52,7 @@ class Transform:
         if cache_size not in (0, 1):
             raise ValueError("cache_size must be 0 or 1")
         self._set_cache(cache_size)
-        super().__init__()  # for multiple inheritance
+        super().__init__()  # calls the next base class of a subclass with several bases
 
     def _set_cache(self, cache_size: int) -> None:
         self._cache_size = cache_size

@@ -28,7 +28,7 @@ __all__ = [
     "list_flash_attention_impls", "register_flash_attention_impl", "restore_flash_attention_impl", "sdpa_kernel",
 ]  # fmt: skip
 
-# In PyTorch, this enables a warning when no fused CUDA kernel supports a mask. It has no effect in flambeau.
+# In PyTorch, this flag enables a warning when no fused CUDA kernel supports a mask. It has no effect in flambeau.
 WARN_FOR_UNFUSED_KERNELS = False
 
 

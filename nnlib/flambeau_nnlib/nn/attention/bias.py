@@ -1,4 +1,4 @@
-"""Causal masks for `scaled_dot_product_attention`, stored as a shape and a corner instead of a matrix.
+"""Causal masks for `scaled_dot_product_attention`. A mask is stored as a shape and a corner, not as a matrix.
 
 >>> from flambeau.nn.attention.bias import causal_lower_right
 >>> mask = causal_lower_right(2, 4)
@@ -89,7 +89,7 @@ class CausalBias(torch.Tensor):
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Route attention to `_attend`; other functions see a tensor with uninitialized elements."""
+        """Route attention to `_attend`; to other functions the mask is a tensor with uninitialized elements."""
         if func is F.scaled_dot_product_attention:
             return cls._attend(*args, **(kwargs or {}))
         return super().__torch_function__(func, types, args, kwargs or {})

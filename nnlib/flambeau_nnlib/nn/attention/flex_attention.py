@@ -157,7 +157,7 @@ def flex_attention(
 
 
 def _scores(query: Tensor, key: Tensor, score_mod: ScoreMod | None, block_mask: BlockMask | None, scale: float) -> Tensor:
-    """Compute all scores, `-inf` where they are masked."""
+    """Compute the scores of all queries and keys, with `-inf` where they are masked."""
     precision = torch.float64 if query.dtype == torch.float64 else torch.float32
     scores = (query.to(precision) @ key.to(precision).transpose(-2, -1)) * scale
     places = positions(scores.shape, scores.device)

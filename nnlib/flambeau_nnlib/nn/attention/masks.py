@@ -17,7 +17,7 @@ Tensor = torch.Tensor
 MaskMod = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]  # (batch, head, q_idx, kv_idx) -> bool, True to keep
 ScoreMod = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor]  # (score, batch, head, q_idx, kv_idx) -> score
 
-BLOCK = 128  # the default number of queries and keys of a block
+BLOCK = 128  # the default number of queries, and of keys, in a block
 
 
 # --- functions of positions ---------------------------------------------------------------------------------------
@@ -77,7 +77,7 @@ def _require_callables(mask_mods: Sequence[Any]) -> None:
 
 
 def vectorize_positions(function: Callable[..., Tensor], takes_score: bool) -> Callable[..., Tensor]:
-    """Vectorize a function of one position (`ScoreMod` if `takes_score`, else `MaskMod`) over all positions."""
+    """Vectorize a function of one position, a `ScoreMod` if `takes_score` or else a `MaskMod`, over all positions."""
     score = (0,) if takes_score else ()
     for place in (3, 2, 1, 0):
         function = torch.vmap(function, in_dims=(*score, *(0 if n == place else None for n in range(4))))
@@ -125,14 +125,14 @@ def create_mask(mod_fn: MaskMod | ScoreMod, B: int | None, H: int | None, Q_LEN:
 
 
 def _list_blocks(dense: Tensor) -> tuple[Tensor, Tensor]:
-    """Return, for each row of a 0/1 matrix, the number of ones, and the columns of the ones followed by the other columns."""
+    """For each row of a 0/1 matrix, return the number of ones and the columns: first those of the ones, then the others."""
     dense = dense.to(torch.int32)
     columns = dense.argsort(dim=-1, descending=True, stable=True)
     return dense.sum(-1).to(torch.int32).contiguous(), columns.to(torch.int32).contiguous()
 
 
 def _blocks_to_matrix(counts: Tensor, columns: Tensor, width: int) -> Tensor:
-    """Return the 0/1 matrix from the result of `_list_blocks`."""
+    """Return the 0/1 matrix of `width` columns for which `_list_blocks` returns `counts` and `columns`."""
     is_listed = torch.arange(columns.shape[-1], device=columns.device) < counts.unsqueeze(-1)
     dense = torch.zeros(*columns.shape[:-1], width + 1, dtype=torch.int32, device=columns.device)
     return dense.scatter(-1, columns.where(is_listed, width).long(), 1)[..., :width].contiguous()
@@ -326,7 +326,7 @@ class BlockMask:
         return "BlockMask(\n    " + ",\n    ".join(lines) + "\n)"
 
     def as_tuple(self, flatten: bool = True) -> tuple[Any, ...]:
-        """Return the attributes as a tuple; `flatten` lists lengths and block sizes as separate numbers instead of tuples."""
+        """Return the attributes as a tuple; with `flatten`, the numbers in lengths and block sizes are separate items."""
         lengths, sizes = (self.seq_lengths, self.BLOCK_SIZE) if flatten else ((self.seq_lengths,), (self.BLOCK_SIZE,))
         tensors = [getattr(self, name) for name in self._TENSOR_ATTRS]
         return (*lengths, *tensors, self.dq_kv_order_spt, *sizes, self.mask_mod)
@@ -382,7 +382,7 @@ class BlockMask:
         return mask
 
     def _order_writes(self, descending: bool) -> None:
-        """Store, for each block of a column, its rank in its row: the order in which gradients are accumulated."""
+        """Store, for each block of a column, its position among the blocks of its row, the order of gradient accumulation."""
         dense = self.to_dense()
         rank = dense.cumsum(-1) - dense
         if descending:

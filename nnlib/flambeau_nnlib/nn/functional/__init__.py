@@ -47,7 +47,7 @@ for _module in (
 
 __getattr__ = private_names(__name__)
 
-# Functions that are compiled (builtins) in PyTorch: as class attributes they do not bind to instances.
+# These are compiled (built-in) functions in PyTorch, which do not become methods when they are class attributes.
 NATIVE = {name for name, home in declared("home").items() if home in COMPILED} | {"native_channel_shuffle"}
 NATIVE |= set(filter(is_inplace, __all__))
 open_to_overrides(globals(), __all__, NATIVE)

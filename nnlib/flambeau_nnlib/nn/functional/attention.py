@@ -48,12 +48,12 @@ def scaled_dot_product_attention(
         value: `(*, S, V)`, of the same dtype. The result has the shape `(*, L, V)`.
         attn_mask: of a shape that broadcasts to `(*, L, S)`: bool, True where a query may attend to a key, or floating
             point, added to the scores; None for no mask. A query whose keys are all masked gives zeros.
-        dropout_p: the probability that a weight is zeroed, also in evaluation: pass 0 there.
+        dropout_p: the probability that a weight is zeroed. It also applies in evaluation, where 0 should be passed.
         is_causal: whether query i attends only to keys 0, ..., i. It can be combined with `attn_mask` only on the CPU, for
             heads of one size in a batch, without dropout; RuntimeError otherwise.
         scale: the factor of the scores; None for `1 / sqrt(E)`.
-        enable_gqa: whether key and value may have fewer heads, in dimension -3, than the query: each serves
-            `query heads / key heads` query heads. RuntimeError unless the division is exact.
+        enable_gqa: whether key and value may have fewer heads, in dimension -3, than the query: each of their
+            heads then serves `query heads / key heads` heads of the query. RuntimeError unless the division is exact.
 
     Raises:
         RuntimeError: dimensions or dtypes do not fit.
@@ -77,7 +77,7 @@ def scaled_dot_product_attention(
     if fuses and attn_mask is None and not dropout_p:
         return fused_attention(query, key, value, is_causal, scale)
     dtype, inputs, one_operation = query.dtype, (query, key, value), _is_one_operation(query, key, value, attn_mask, dropout_p)
-    if dtype in (torch.float16, torch.bfloat16):  # scores are computed in float32: half precision is too imprecise
+    if dtype in (torch.float16, torch.bfloat16):  # half precision is too imprecise for the scores
         query, key, value = query.float(), key.float(), value.float()
         attn_mask = attn_mask if attn_mask is None or attn_mask.dtype is torch.bool else attn_mask.float()
     if enable_gqa:
@@ -105,7 +105,7 @@ def _attend_step_by_step(
 
 
 def _is_one_operation(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float) -> bool:
-    """Whether PyTorch computes this attention in one operation, which is one node of the autograd graph."""
+    """Whether PyTorch computes this attention in one operation, so that the autograd graph has one node for it."""
     if dropout_p or (mask is not None and mask.requires_grad):
         return False
     one_size = query.shape[-1] == key.shape[-1] == value.shape[-1]
@@ -113,7 +113,7 @@ def _is_one_operation(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | 
 
 
 def _causal(mask: Tensor | None, past: Tensor) -> Tensor:
-    """Combine `mask` (or None) with the causal mask `past`."""
+    """Combine `mask` with the causal mask `past`, which is True where a key does not come after the query."""
     if mask is None:
         return past
     return mask & past if mask.dtype is torch.bool else mask.masked_fill(~past, -math.inf)
@@ -169,7 +169,7 @@ def _self_projection(x: Tensor, weight: Tensor | None, bias: Tensor | None, num_
 
 
 def _packed_projection(query: Tensor, key: Tensor, value: Tensor, weight: Tensor | None, bias: Tensor | None) -> list[Tensor]:
-    """Project queries, keys and values by a packed weight; if key and value are one tensor, they share one product."""
+    """Project queries, keys and values by a packed weight. If key and value are the same tensor, one product projects both."""
     if key.shape != value.shape:
         raise AssertionError(f"key shape {key.shape} does not match value shape {value.shape}")
     if weight is None:
@@ -187,7 +187,7 @@ def _packed_projection(query: Tensor, key: Tensor, value: Tensor, weight: Tensor
 
 
 def _canonical_mask(mask: Tensor | None, name: str, other: Tensor | None, other_name: str, dtype: torch.dtype) -> Tensor | None:
-    """Convert a mask to values that are added to the scores: bool masks become 0 and, where True, minus infinity."""
+    """Return a mask to add to the scores: for a bool mask, minus infinity where it is True and 0 elsewhere."""
     if mask is None:
         return None
     if mask.dtype is not torch.bool and not mask.is_floating_point():
@@ -234,7 +234,7 @@ def _check_size(size: int, expected: int, heads: int) -> None:
 
 
 def _mask_by_head(mask: Tensor | None, padding: Tensor | None, batch: int, heads: int, length: int, keys: int) -> Tensor | None:
-    """Combine both masks to one that is added to the scores `(batch, heads, length, keys)`, or None without masks."""
+    """Add up both masks, for scores of shape `(batch, heads, length, keys)`; return None if both are None."""
     if mask is not None:
         kind, expected = ("2D", (length, keys)) if mask.dim() == 2 else ("3D", (batch * heads, length, keys))
         if tuple(mask.shape) != expected:
@@ -347,7 +347,7 @@ def attend_by_heads(
     is_causal: bool = False,
     batch_first: bool = False,
 ) -> tuple[Tensor, Tensor | None]:
-    """Compute `multi_head_attention_forward` with an option `batch_first`, for `nn.MultiheadAttention`."""
+    """Compute `multi_head_attention_forward`, with the additional option `batch_first` of `nn.MultiheadAttention`."""
     batched = _check_heads(query, key, value, key_padding_mask, attn_mask, num_heads)
     if is_causal and attn_mask is None:
         raise RuntimeError(
@@ -363,7 +363,7 @@ def attend_by_heads(
     _check_size(query.shape[2], embed_dim_to_check, num_heads)
     padding = _canonical_mask(key_padding_mask, "key_padding_mask", attn_mask, "attn_mask", query.dtype)
     if is_causal and padding is None and not need_weights:
-        attn_mask = None  # `is_causal` has the same effect, and is faster
+        attn_mask = None  # passing `is_causal` on has the same effect and is faster
     else:
         attn_mask = _canonical_mask(attn_mask, "attn_mask", None, "", query.dtype)
         is_causal = is_causal and padding is None and attn_mask is None

@@ -133,7 +133,7 @@ def embedding_bag(
 
 
 def _select_rows(weight: Tensor, input: Tensor, padding: int | None, by_frequency: bool) -> tuple[Tensor, Tensor, int | None]:
-    """Return a table of the selected rows, the indices into that table, and the index in it of the padding row."""
+    """Return a table of the selected rows, the indices into this table, and the index of the padding row in this table."""
     rows = torch.embedding(weight, input, -1, by_frequency, True)
     places = torch.arange(len(input), device=input.device)
     if padding is None or padding < 0:

@@ -46,7 +46,7 @@ def _warn_if_sizes_differ(input: Tensor, target: Tensor) -> None:
 
 
 def _weighted(losses: Tensor, weight: Tensor, input: Tensor, reduction: str, by_weight: bool = True) -> Tensor:
-    """Return the weighted losses after `reduction`; with `by_weight`, the mean divides by the sum of the weights."""
+    """Weight the losses and reduce them. With `by_weight`, the mean is the sum divided by the sum of the weights."""
     if weight.size() != input.size():
         raise ValueError("Weights and input must have the same size.")
     if reduction not in ("none", "mean", "sum"):
@@ -300,7 +300,7 @@ def kl_div(
 
 
 def divergence(input: Tensor, target: Tensor, reduction: str, log_target: bool) -> Tensor:
-    """Compute `kl_div`, without its legacy flags."""
+    """Compute `kl_div`; unlike that, it has no legacy flags."""
     for tensor in (input, target):
         if not tensor.is_floating_point():
             raise RuntimeError(f"kl_div: {'Complex' if tensor.is_complex() else 'Integral'} inputs not supported.")

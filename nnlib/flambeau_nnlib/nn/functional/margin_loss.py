@@ -94,7 +94,7 @@ def margin_ranking_loss(
 
 
 def ranking(input1: Tensor, input2: Tensor, target: Tensor, margin: float, reduction: str) -> Tensor:
-    """Compute `margin_ranking_loss` without its legacy flags, for tensors of broadcastable shapes."""
+    """Compute `margin_ranking_loss`; unlike that, it has no legacy flags and accepts all broadcastable shapes."""
     margin = as_float("margin_ranking_loss", "margin", margin)
     return reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)
 
@@ -223,7 +223,7 @@ def triplet_margin_loss(
 def triplet(
     anchor: Tensor, positive: Tensor, negative: Tensor, margin: float, p: float, eps: float, swap: bool, reduction: str
 ) -> Tensor:
-    """Compute `triplet_margin_loss` without its legacy flags, with a margin of any sign."""
+    """Compute `triplet_margin_loss`; unlike that, it has no legacy flags and accepts a margin of any sign."""
     _check_triplet(anchor, positive, negative)
     return _triplet(anchor, positive, negative, lambda a, b: pairwise_distance(a, b, p, eps), margin, swap, reduction)
 

@@ -1,4 +1,4 @@
-"""Grouped matrix products."""
+"""`grouped_mm`, the product of groups of rows or columns with a separate matrix for each group."""
 
 from __future__ import annotations
 

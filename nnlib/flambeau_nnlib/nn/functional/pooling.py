@@ -240,7 +240,7 @@ def _fractional_max_pool(
     positions = []
     names = ("time", "height", "width")[-n:]
     for dim, (length, size, kernel) in enumerate(zip(space, sizes, kernels, strict=True)):
-        if size + kernel - 1 > (length if n == 2 else length - 1):  # PyTorch requires one element to spare in 3 dimensions
+        if size + kernel - 1 > (length if n == 2 else length - 1):  # in 3 dimensions, PyTorch requires one more element
             raise RuntimeError(f"{full_name}(): pool {names[dim]} {kernel} too large relative to input {names[dim]} {length}")
         positions.append(_random_windows(samples[: len(batched), :, order[dim]], length, size, kernel))
     require_dtype(f"{name}_out_frame", input, "floating")
@@ -264,11 +264,11 @@ def _check_samples(samples: Tensor, batched: Tensor, n: int) -> None:
 
 
 def _random_windows(sample: Tensor, length: int, size: int, kernel: int) -> Tensor:
-    """Return positions `(N, C, size, kernel)` of window elements; `sample` places the windows, the last ends at `length`."""
+    """Return the positions `(N, C, size, kernel)` of all window elements. `sample` shifts all windows except the last one."""
     last = length - kernel
     starts = torch.full((*sample.shape, size), last, device=sample.device)
     if size > 1:
-        # rounded to the sample's dtype at every step, as in PyTorch: in half precision this decides where windows begin
+        # Round to the sample's dtype at every step, as PyTorch does: in half precision, rounding changes where windows begin.
         alpha = sample.new_tensor(last) / sample.new_tensor(size - 1)
         sample = sample.unsqueeze(-1)
         window_index = torch.arange(size - 1, device=sample.device).to(sample.dtype)
@@ -338,7 +338,7 @@ def fractional_max_pool3d(
 
 
 def _with_indices(pool: Callable[..., Any], autocast: Any = None) -> Callable[..., Any]:
-    """Return the pooling function with `return_indices=True`; `autocast` is its autocast rule."""
+    """Return a version of the pooling function that always returns indices; `autocast` is its autocast rule."""
     signature = inspect.signature(pool)
 
     def pool_with_indices(*args: Any, **kwargs: Any) -> Any:

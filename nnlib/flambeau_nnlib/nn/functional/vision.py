@@ -21,7 +21,7 @@ native_channel_shuffle = declare("native_channel_shuffle", kind=Kind.MOVEMENT)(c
 
 # --- resizing -----------------------------------------------------------------------------------------------------
 
-# The number of input dimensions of each mode.
+# The number of input dimensions that each mode requires; modes that are missing accept several.
 _DIMENSIONS = {"linear": 3, "bilinear": 4, "bicubic": 4, "lanczos": 4, "trilinear": 5}
 _METHODS = {"linear": "linear", "bilinear": "linear", "trilinear": "linear", "bicubic": "cubic", "lanczos": "lanczos"}
 _AREA_POOLS = {3: adaptive_avg_pool1d, 4: adaptive_avg_pool2d, 5: adaptive_avg_pool3d}

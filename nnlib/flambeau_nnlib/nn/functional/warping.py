@@ -137,7 +137,7 @@ def sample_grid(input: Tensor, grid: Tensor, mode: str, padding_mode: str, align
     return merge_nodes(output, f"GridSampler{input.dim() - 2}DBackward0", (input, grid))
 
 
-# One neighbouring pixel of every point along one dimension: (integer coordinates, weights).
+# For every point, one of its neighbouring pixels along one dimension: (integer coordinates, weights).
 _Neighbour = tuple[Tensor, Tensor]
 
 
@@ -148,7 +148,7 @@ def _sample(input: Tensor, grid: Tensor, mode: str, padding_mode: str, align_cor
         return _weighted(input, [_cubic(x, n, padding_mode, align_corners) for x, n in zip(places, space, strict=True)])
     places = [_clipped(x, length, padding_mode, align_corners) for x, length in zip(places, space, strict=True)]
     if mode == "nearest":
-        nearest = [[(x.round().nan_to_num(-1.0), torch.ones_like(x))] for x in places]  # NaN is outside
+        nearest = [[(x.round().nan_to_num(-1.0), torch.ones_like(x))] for x in places]  # NaN counts as outside the input
         return tied(_weighted(with_tied_gradient(input), nearest), with_tied_gradient(grid))
     return _weighted(input, [_linear(x) for x in places])
 
@@ -166,7 +166,7 @@ def _cubic(x: Tensor, length: int, padding_mode: str, align_corners: bool) -> li
 
 
 def _weighted(input: Tensor, neighbours: Sequence[Sequence[_Neighbour]]) -> Tensor:
-    """Sum the weighted neighbouring pixels of each point over all combinations of dimensions; pixels outside count as zero."""
+    """For each point, sum its weighted neighbouring pixels in all dimensions; pixels outside the input count as zero."""
     batch, channels, *space = input.shape
     count = math.prod(space)
     along = [
@@ -187,10 +187,10 @@ def _weighted(input: Tensor, neighbours: Sequence[Sequence[_Neighbour]]) -> Tens
 
 
 def _to_indices(place: Tensor, length: int, far: int) -> Tensor:
-    """Convert coordinates to integers; those outside become `-far`, where `far` is the number of pixels."""
+    """Convert coordinates to integer indices; outside the input, to `-far`, so low that a sum over dimensions is negative."""
     place = place.detach()
     outside = (place < 0) | (place > length - 1)
-    place = torch.where(outside, 0.0, place).nan_to_num(0.0)  # NaN, whose weight is NaN as well, takes the first pixel
+    place = torch.where(outside, 0.0, place).nan_to_num(0.0)  # NaN takes pixel 0, with weight NaN
     return place.long() - outside.long() * far
 
 
@@ -229,8 +229,8 @@ def _clipped(x: Tensor, length: int, padding_mode: str, align_corners: bool) -> 
         low, high = (0.0, length - 1.0) if align_corners else (-0.5, length - 0.5)
         x = _reflected(x, low, high)
     if padding_mode == "zeros":
-        return x.masked_fill(x.isinf(), math.nan)  # the weights of an infinite coordinate are NaN
-    return x.masked_fill(~(x > 0), 0.0).clamp(max=length - 1)  # PyTorch samples NaN at 0
+        return x.masked_fill(x.isinf(), math.nan)  # at infinite coordinates the sample is NaN
+    return x.masked_fill(~(x > 0), 0.0).clamp(max=length - 1)  # NaN becomes 0, as in PyTorch
 
 
 def _reflected(x: Tensor, low: float, high: float) -> Tensor:

@@ -93,7 +93,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             )
 
     def reset_parameters(self) -> None:
-        """Draw new initial values."""
+        """Draw new initial values for all parameters."""
         self.head.reset_parameters()
         for cluster in self.tail:
             for linear in cluster.children():
@@ -104,7 +104,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         is_batched = target_.dim() == 1
         input, target = (input_, target_) if is_batched else (input_.unsqueeze(0), target_.unsqueeze(0))
         head = F.log_softmax(self.head(input), dim=1)
-        head_target = target.clone()  # index of a head output: a class below cutoffs[0], or a cluster
+        head_target = target.clone()  # index of the head's output: the class if below cutoffs[0], or its cluster
         cluster_log_prob = torch.zeros_like(head[:, 0])
         for number, (low, high) in enumerate(pairwise(self.cutoffs)):
             rows = ((target >= low) & (target < high)).nonzero().squeeze(1)

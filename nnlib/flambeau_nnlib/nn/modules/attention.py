@@ -1,4 +1,4 @@
-"""Multi-head attention."""
+"""`MultiheadAttention`, the attention layer of transformers."""
 
 from __future__ import annotations
 
@@ -129,9 +129,9 @@ class MultiheadAttention(Module):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        # `F.multi_head_attention_forward` takes sequences as `(L, N, E)`. Batch-first sequences are transposed to that shape if
-        # a program has replaced the function, and in training: there, PyTorch's output has the memory order `(L, N, E)`, in
-        # which a following dropout layer draws its random numbers.
+        # `F.multi_head_attention_forward` takes sequences as `(L, N, E)`. Batch-first sequences are transposed to that shape in
+        # two cases. If a program has replaced the function, it expects that shape. In training, a dropout layer that follows
+        # draws random numbers in the memory order of its input, which is `(L, N, E)` in PyTorch.
         is_replaced = F.multi_head_attention_forward is not multi_head_attention_forward
         swap = (self.training or is_replaced) and self.batch_first and query.dim() == 3
         if swap:

@@ -1,4 +1,4 @@
-"""Batch normalization."""
+"""Batch normalization: `BatchNorm1d` to `BatchNorm3d`, their lazy variants, and `SyncBatchNorm`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class _NormBase(Module):
     `_input_dims` lists the allowed numbers of input dimensions.
     """
 
-    _version = 2  # 2 added num_batches_tracked
+    _version = 2  # format of the state_dict: version 2 added num_batches_tracked
     __constants__ = ("track_running_stats", "momentum", "eps", "num_features", "affine")
     _input_dims: tuple[int, ...]
 
@@ -100,7 +100,7 @@ class _BatchNorm(_NormBase):
         momentum = 0.0 if self.momentum is None else self.momentum
         if self.training and self.track_running_stats:
             self.num_batches_tracked.add_(1)
-            if self.momentum is None:  # the mean of all batches instead of an exponential moving average
+            if self.momentum is None:  # average all batches equally, not by an exponential moving average
                 momentum = 1.0 / float(self.num_batches_tracked)
         use_batch_stats = self.training or self.running_mean is None
         use_running_stats = self.track_running_stats or not self.training
@@ -256,9 +256,9 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
             super().reset_parameters()
 
     def initialize_parameters(self, input: Tensor) -> None:
-        """Materialize parameters and statistics for the channels of `input`, and initialize them."""
+        """Allocate parameters and statistics for the number of channels of `input`, and initialize them."""
         self.num_features = input.shape[1]
-        if not self.has_uninitialized_params():  # already materialized by `load_state_dict`
+        if not self.has_uninitialized_params():  # `load_state_dict` has already set them
             return
         for tensor in (self.weight, self.bias, self.running_mean, self.running_var):
             if tensor is not None:

@@ -1,4 +1,4 @@
-"""Modules that hold other modules, or parameters, in order or by name."""
+"""Containers: `Sequential`, and lists and dictionaries of modules or parameters."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Container(Module):
 class _ModuleSequence(Module):
     """The base of `Sequential` and `ModuleList`: modules in order, named "0", "1", ... by default."""
 
-    _modules: dict[str, Module]  # unlike in `Module`, never None
+    _modules: dict[str, Module]  # values are never None, unlike in `Module`
 
     def __len__(self) -> int:
         return len(self._modules)
@@ -252,7 +252,7 @@ class ModuleDict(Module):
         (ReLU(), ['mean', 'act'])
     """
 
-    _modules: dict[str, Module]  # unlike in `Module`, never None
+    _modules: dict[str, Module]  # values are never None, unlike in `Module`
 
     def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] | None = None) -> None:
         super().__init__()
@@ -462,11 +462,11 @@ class ParameterDict(Module):
             del self[key]
 
     def keys(self) -> KeysView[str]:
-        """Return the keys."""
+        """Return the keys, in the order in which they were added."""
         return self._keys.keys()
 
     def items(self) -> Iterable[tuple[str, Any]]:
-        """Return the (key, value) pairs."""
+        """Return an iterator over (key, parameter or other object) pairs, in the order of `keys`."""
         return ((key, self[key]) for key in self._keys)
 
     def values(self) -> Iterable[Any]:
@@ -483,7 +483,7 @@ class ParameterDict(Module):
     def extra_repr(self) -> str:
         return describe(self.items(), torch.typename)
 
-    def __call__(self, input: Any) -> None:  # type: ignore[override]  # PyTorch's signature
+    def __call__(self, input: Any) -> None:  # type: ignore[override]  # the signature is PyTorch's
         raise RuntimeError("ParameterDict should not be called.")
 
 
@@ -500,7 +500,7 @@ def as_parameter(value: Any) -> Any:
 
 
 def describe(items: Iterable[tuple[Any, Any]], type_of: Any) -> str:
-    """Return the lines of a `ParameterList` or `ParameterDict`'s repr, one per item."""
+    """Return the part of the repr of a `ParameterList` or `ParameterDict` with one line per item."""
     lines = []
     for key, value in items:
         if isinstance(value, torch.Tensor):

@@ -1,4 +1,4 @@
-"""Convolution layers."""
+"""Convolution and transposed convolution layers, for sequences, images and volumes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class _Convolution(Module):
         "kernel_size",
     )
     _dims: int
-    _convolve: str  # the function in `F`, looked up at each call: tools replace it
+    _convolve: str  # name of a function in `F`, looked up at each call because tools replace functions there
     transposed: bool
 
     def _set_up(
@@ -142,11 +142,11 @@ class _ConvNd(_Convolution):
         self._reversed_padding_repeated_twice = self._padding_per_side()
 
     def _padding_per_side(self) -> tuple[int, ...]:
-        """Return the padding in the order of `F.pad`: both sides of the last dimension, of the second-to-last, ..."""
+        """Return the padding in the order of `F.pad`: two numbers for the last dimension, two for the second-to-last, ..."""
         if self.padding == "same":
             totals = [step * (size - 1) for step, size in zip(self.dilation, self.kernel_size, strict=True)]
             return tuple(side for total in reversed(totals) for side in (total // 2, total - total // 2))
-        if isinstance(self.padding, str):  # "valid"; "same" is handled above
+        if isinstance(self.padding, str):  # it is "valid", since "same" is handled above
             return (0, 0) * self._dims
         return _reverse_repeat_tuple(self.padding, 2)
 
@@ -329,7 +329,7 @@ class _ConvTransposeNd(_Convolution):
         )
 
     def _output_padding(self, input: Tensor, output_size: Sequence[int]) -> list[int]:
-        """Compute the output padding for which the output has size `output_size`."""
+        """Compute the `output_padding` with which the output gets the size `output_size`."""
         dims, leading = self._dims, input.dim() - self._dims
         if len(output_size) == leading + dims:
             output_size = output_size[leading:]
@@ -512,9 +512,9 @@ class _LazyConvolution(LazyModuleMixin, _Convolution):
             super().reset_parameters()
 
     def initialize_parameters(self, input: Tensor, *args: object, **kwargs: object) -> None:
-        """Materialize the parameters for the channels of `input`, and initialize them."""
+        """Allocate the parameters for the number of channels of `input`, and initialize them."""
         self.in_channels = self._get_in_channels(input)
-        if not self.has_uninitialized_params():  # they were loaded from a checkpoint
+        if not self.has_uninitialized_params():  # `load_state_dict` has already set the parameters
             return
         if self.in_channels % self.groups != 0:
             raise ValueError("in_channels must be divisible by groups")

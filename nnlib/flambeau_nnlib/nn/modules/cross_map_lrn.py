@@ -1,4 +1,4 @@
-"""The autograd function of `nn.CrossMapLRN2d`."""
+"""The autograd function behind the layer `nn.CrossMapLRN2d`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["CrossMapLRN2d"]
 
 
 def _sum_over_window(values: Tensor, window: Tensor) -> Tensor:
-    """Sum, for each channel, over the channels that are True in its row of `window`."""
+    """For each channel, sum the values of the channels that are True in its row of `window`."""
     return torch.einsum("cj,njhw->nchw", window.to(values.dtype), values)
 
 

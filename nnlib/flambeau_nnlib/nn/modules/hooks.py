@@ -96,7 +96,7 @@ class Hookable:
     _backward_hooks: OrderedDict[int, Hook]
     _is_full_backward_hook: bool | None
 
-    _has_hooks: Any = True  # instances without hooks set it to False in their `__dict__`
+    _has_hooks: Any = True  # an instance without hooks has False in its `__dict__`
     _hook_kinds = (
         "_forward_pre_hooks",
         "_forward_pre_hooks_with_kwargs",
@@ -162,7 +162,7 @@ class Hookable:
 
     def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not (has_call_hooks(self) or has_call_hooks(GLOBAL)):
-            self.__dict__["_has_hooks"] = False  # all hooks were removed: the next call skips this method
+            self.__dict__["_has_hooks"] = False  # no hooks are left: the next call skips this method
             Hookable._has_hooks = True
             return self.forward(*args, **kwargs)
         result = None
@@ -240,7 +240,7 @@ class Hookable:
 
 
 def claim_backward_hooks(owner: Any, full: bool, where: str) -> None:
-    """Record whether `owner` has full or legacy backward hooks; RuntimeError if it has the other kind already."""
+    """Record that `owner` has full or legacy backward hooks; raise RuntimeError if it already has hooks of the other kind."""
     if owner._is_full_backward_hook is (not full):
         raise RuntimeError(
             f"Cannot use both regular backward hooks and full backward hooks {where}. Please use only one of them."
@@ -249,7 +249,7 @@ def claim_backward_hooks(owner: Any, full: bool, where: str) -> None:
 
 
 class BackwardHookFunction(torch.autograd.Function):
-    """Returns its input tensors, as one node of the autograd graph, so that a hook gets the gradients of all of them."""
+    """Returns its inputs. In the autograd graph it is one node, so that a hook on the node gets all their gradients."""
 
     @staticmethod
     def forward(ctx: Any, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -262,7 +262,7 @@ class BackwardHookFunction(torch.autograd.Function):
 
 
 class BackwardHookCaller:
-    """Calls a module's full backward hooks, by one identity node for its inputs and one for its outputs."""
+    """Calls a module's full backward hooks, from an autograd node around its inputs and one around its outputs."""
 
     def __init__(self, module: Hookable, hooks: list[Hook], pre_hooks: list[Hook]) -> None:
         self.module, self.hooks, self.pre_hooks = module, hooks, pre_hooks
@@ -299,7 +299,7 @@ class BackwardHookCaller:
         for index, tensor in zip(slots, marked, strict=True):
             values_list[index] = tensor
         cls: Any = type(values)
-        return (tuple(values_list) if cls is tuple else cls._make(values_list)), slots  # a namedtuple keeps its type
+        return (tuple(values_list) if cls is tuple else cls._make(values_list)), slots  # keeps the type of a namedtuple
 
     def _on_grad_outputs(self, _: tuple[Any, ...], grads: tuple[Any, ...]) -> tuple[Any, ...] | None:
         assert self.output_slots is not None
@@ -316,7 +316,7 @@ class BackwardHookCaller:
         return tuple(grad_outputs[index] for index in self.output_slots)
 
     def _on_grad_inputs(self, grads: tuple[Any, ...], _: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        if self.grad_outputs is None:  # the gradient reached the inputs without passing the node of the outputs
+        if self.grad_outputs is None:  # the gradient bypassed the module's outputs
             return None
         assert self.input_slots is not None
         grad_inputs = scatter_to_slots(grads, self.input_slots, self.input_count)
@@ -329,7 +329,7 @@ class BackwardHookCaller:
         return tuple(grad_inputs[index] for index in self.input_slots)
 
     def _run_hooks_without_inputs(self, grad_outputs: tuple[Any, ...]) -> None:
-        """Call the hooks when the output gradients are known, because no input requires a gradient."""
+        """Call the hooks with the gradients of the outputs alone, because no input requires a gradient."""
         warnings.warn(
             "Full backward hook is firing when gradients are computed with respect to module outputs "
             "since no inputs require gradients.",
@@ -376,7 +376,7 @@ def hook_last_op(module: Hookable, hooks: list[Hook], args: tuple[Any, ...], res
 
 
 def last_op_problem(args: tuple[Any, ...], result: Any, node: Any) -> str | None:
-    """Return why a legacy hook on `node` will miss some gradients of the module, or None if it gets all of them."""
+    """Return a warning that explains why a legacy hook on `node` misses gradients of the module; None if it gets all."""
     advice = "Please use register_full_backward_hook to get the documented behavior."
 
     def are_tensors(values: Any) -> bool:
@@ -409,7 +409,7 @@ def last_op_problem(args: tuple[Any, ...], result: Any, node: Any) -> str | None
 
 
 def enable_hooks_everywhere() -> None:
-    """Make `_has_hooks` True for all modules, by a class property, which takes precedence over the instances' `__dict__`."""
+    """Make `_has_hooks` True for all modules: a property of the class takes precedence over the instances' `__dict__`."""
     Hookable._has_hooks = property(lambda module: True)
 
 

@@ -1,4 +1,4 @@
-"""Instance normalization."""
+"""Instance normalization: `InstanceNorm1d` to `InstanceNorm3d`, and their lazy variants."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = [
 
 
 class _InstanceNorm(_NormBase):
-    """The base of instance normalization; `_input_dims` are the numbers of dimensions of unbatched and batched input."""
+    """The base of instance normalization. `_input_dims` are two numbers of dimensions, of unbatched and of batched input."""
 
     def __init__(
         self,

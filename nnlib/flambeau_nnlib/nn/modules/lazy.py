@@ -11,7 +11,7 @@ import flambeau as torch
 from ..parameter import is_lazy
 
 if TYPE_CHECKING:
-    from .module import Module as Base  # for type checkers: the mixin is always combined with a `Module`
+    from .module import Module as Base  # for type checkers only: the mixin is always used with a `Module`
 else:
     Base = object
 
@@ -36,7 +36,7 @@ class LazyModuleMixin(Base):
         self._initialize_hook = self.register_forward_pre_hook(infer_parameters, with_kwargs=True)
 
     def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
-        """Materialize the parameters from the arguments of the first forward; subclasses override it."""
+        """Allocate and initialize the parameters for the arguments of the first forward; subclasses override it."""
         raise NotImplementedError(f"initialize_parameters is not implemented for {type(self).__name__}")
 
     def has_uninitialized_params(self) -> bool:
@@ -58,7 +58,7 @@ class LazyModuleMixin(Base):
 
 
 def lazy_load(module: LazyModuleMixin, state_dict: dict[str, Any], prefix: str, *_: Any) -> None:
-    """Load pre-hook: materialize uninitialized tensors with the shapes in the checkpoint."""
+    """A hook that runs before `load_state_dict`: allocate uninitialized tensors with the shapes in the state dict."""
     for name, tensor in module._own_tensors():
         source = state_dict.get(prefix + name)
         if is_lazy(tensor) and source is not None and not is_lazy(source):
@@ -67,7 +67,7 @@ def lazy_load(module: LazyModuleMixin, state_dict: dict[str, Any], prefix: str, 
 
 
 def infer_parameters(module: LazyModuleMixin, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Forward pre-hook of the first call: initialize the parameters, and change the module to its non-lazy class."""
+    """A hook that runs before the first forward: initialize the parameters, and change the module to its non-lazy class."""
     module.initialize_parameters(*args, **kwargs)
     if module.has_uninitialized_params():
         raise RuntimeError(f"module {module._get_name()} has not been fully initialized")

@@ -1,4 +1,4 @@
-"""Linear layers."""
+"""`Linear`, `Bilinear`, `Identity` and the lazy `LazyLinear`."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Linear(Module):
 
 
 class NonDynamicallyQuantizableLinear(Linear):
-    """The output layer of `MultiheadAttention`: a `Linear` with PyTorch's class name for it."""
+    """The output layer of `MultiheadAttention`: a `Linear` whose class has a different name, as in PyTorch."""
 
 
 class LazyLinear(LazyModuleMixin, Linear):
@@ -133,9 +133,9 @@ class LazyLinear(LazyModuleMixin, Linear):
             super().reset_parameters()
 
     def initialize_parameters(self, input: Tensor) -> None:
-        """Materialize the parameters for the last dimension of `input`, and initialize them."""
+        """Allocate the parameters for the size of the last dimension of `input`, and initialize them."""
         self.in_features = input.shape[-1]
-        if not self.has_uninitialized_params():  # they were loaded from a checkpoint
+        if not self.has_uninitialized_params():  # `load_state_dict` has already set the parameters
             if self.weight.shape[-1] != self.in_features:
                 raise AssertionError(
                     f"The in_features inferred from input: {self.in_features} is not equal to in_features from "

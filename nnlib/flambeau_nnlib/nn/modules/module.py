@@ -45,15 +45,16 @@ __all__ = [
 __getattr__ = private_names(__name__)
 
 MEMBER_KINDS = ("_parameters", "_buffers", "_modules")
-NOTHING = object()  # marks an omitted argument where None is a valid value
+NOTHING = object()  # default of arguments for which None is a valid value
 
 
 class Members(dict[str, Any]):
     """The parameters, buffers or submodules of a module, by name.
 
     Each is mirrored in the module's `__dict__`, so that reading `module.weight` is an ordinary attribute lookup,
-    fifteen times cheaper than `__getattr__`. Names that the class itself defines are not mirrored, nor any names where
-    the class overrides `__getattr__`, which must be called then. A module and its shallow copies share members.
+    fifteen times cheaper than `__getattr__`. Names that the class itself defines are not mirrored. If the class
+    overrides `__getattr__`, no names are mirrored, so that its method is called. A module and its shallow copies share
+    members.
     """
 
     __slots__ = ("_owners",)
@@ -70,7 +71,7 @@ class Members(dict[str, Any]):
             mirror(owner, name, value)
 
     def remove_owner(self, owner: Module) -> None:
-        """Stop mirroring the members in `owner`, which gets other members."""
+        """Stop mirroring the members in `owner`, which is about to get other members."""
         self._owners = [ref for ref in self._owners if ref() is not None and ref() is not owner]
 
     def __setitem__(self, name: str, value: Any) -> None:
@@ -102,7 +103,7 @@ class Members(dict[str, Any]):
             if owner is not None:
                 owner.__dict__.pop(name, None)
 
-    # the methods of dict would bypass the methods above
+    # these methods of dict would not call `__setitem__` and `__delitem__`
     update = MutableMapping.update
     clear = MutableMapping.clear
     setdefault = MutableMapping.setdefault
@@ -179,7 +180,7 @@ class Module(Stateful, Hookable):
             return self._call_with_hooks(args, kwargs) if self._has_hooks else self.forward(*args, **kwargs)
         return (
             self.forward(input, *args) if args else self.forward(input)
-        )  # a fast path: without packing arguments, a call takes a third of the time
+        )  # without packing arguments, a call takes a third of the time
 
     def forward(self, *input: Any) -> Any:
         """Compute the output of the module; every subclass defines it."""
@@ -188,7 +189,7 @@ class Module(Stateful, Hookable):
     # Registration
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Add a parameter as attribute `name`; None reserves the name and is not in the `state_dict`."""
+        """Add a parameter as attribute `name`. None reserves the name for a parameter, and is not in the `state_dict`."""
         self._check_new_name("parameter", "_parameters", name)
         if param is not None:
             if not isinstance(param, Parameter):
@@ -205,7 +206,7 @@ class Module(Stateful, Hookable):
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: torch.Tensor | None, persistent: bool = True) -> None:
-        """Add a buffer, a tensor that is state but not a parameter; it is saved in `state_dict` if `persistent`.
+        """Add a buffer: a tensor that is part of the state but not a parameter. `state_dict` contains it if `persistent`.
 
         >>> module = torch.nn.Module()
         >>> module.register_buffer("mean", torch.zeros(2))
@@ -289,7 +290,7 @@ class Module(Stateful, Hookable):
                 state["_has_hooks"] = True
 
     def _set_members(self, kind: str, members: dict[str, Any]) -> None:
-        """Replace all parameters, buffers or submodules (`kind`); a `Members` instance is shared with its other owners."""
+        """Replace all members of a kind: parameters, buffers or submodules. A `Members` instance stays shared with its owners."""
         previous = self.__dict__.get(kind, ())
         if previous is members:
             return
@@ -322,7 +323,7 @@ class Module(Stateful, Hookable):
             )
 
     def _delete_name(self, name: str, keep: str) -> None:
-        """Delete an attribute or member `name` of another kind, before a member of kind `keep` is registered."""
+        """Before a member `name` of kind `keep` is registered, delete any attribute or member of another kind with this name."""
         self.__dict__.pop(name, None)
         self._non_persistent_buffers_set.discard(name)
         for kind in MEMBER_KINDS:
@@ -513,7 +514,7 @@ class Module(Stateful, Hookable):
         return self
 
     def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True) -> Self:
-        """Apply `fn` to all tensors; parameters and their gradients stay the same objects, with new data."""
+        """Apply `fn` to all tensors. Parameters and gradients stay the same objects, unless moved from or to device `meta`."""
         if recurse:
             for module in self.children():
                 module._apply(fn)
@@ -639,7 +640,7 @@ class Module(Stateful, Hookable):
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Reset the gradients of all parameters, to None or to zero."""
+        """Reset the gradients of all parameters, to None or, without `set_to_none`, to zero."""
         if getattr(self, "_is_replica", False):
             warnings.warn(
                 "Calling .zero_grad() from a module created with nn.DataParallel() has no effect. "

@@ -27,7 +27,7 @@ __all__ = [
 
 
 class UnshardHandle:
-    """Handle of an asynchronous `unshard`."""
+    """The handle that `FSDPModule.unshard` returns with `async_op=True`."""
 
     def __init__(self, group: ParameterGroup) -> None:
         self._group = group
@@ -38,7 +38,9 @@ class UnshardHandle:
 
 
 class _Running(threading.local):
-    """Parameter groups whose forward pass is running in this thread, outermost first, and the last one that ended."""
+    """The parameter groups whose forward pass is running in this thread, outermost first (`groups`), and the group whose
+    forward pass ended last (`ended`).
+    """
 
     def __init__(self) -> None:
         self.groups: list[ParameterGroup] = []
@@ -76,7 +78,7 @@ class _State:
     def leave(self, outputs: Any) -> Any:
         if self.contexts:
             self.contexts.pop().close()
-            outermost = _running.groups[0].outermost  # None while activation checkpointing recomputes a forward
+            outermost = _running.groups[0].outermost  # False if checkpointing recomputes a submodule's forward
             _running.groups.pop()
             if outermost and _running.ended is not self.group:
                 self.group.before, _running.ended = _running.ended, self.group
@@ -91,7 +93,7 @@ def _casting(dtype: Any) -> Callable[[Any], Any]:
 
 
 def _saved_tensors_hooks(group: ParameterGroup) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
-    """Return saved-tensor hooks by which the graph does not store full parameters: the backward pass gathers them again."""
+    """Return saved-tensor hooks that keep full parameters out of the graph: the backward pass gathers them again."""
     full_parameters = group.full_parameters or []
     numbers = {_identity(whole): number for number, whole in enumerate(full_parameters)}
     with torch.no_grad():
@@ -200,7 +202,7 @@ class FSDPModule:
         """Accepted for compatibility: gradients are always summed and then divided."""
 
     def set_all_reduce_hook(self, hook: Callable[[Tensor], None], *, stream: Any = None) -> None:
-        """Set a function that is called with each gradient after its reduction over replicas."""
+        """Set a function that is called with each gradient when the replicas' gradients have been summed."""
         _state_of(self).group.all_reduce_hook = hook
 
 
@@ -302,7 +304,7 @@ def _meshes(
 
 
 def _reshard_group(reshard: bool | int | None, mesh: DeviceMesh) -> tuple[bool | None, ProcessGroup | None]:
-    """Return whether to reshard after the forward pass, and the group to reshard over if it is not the entire mesh."""
+    """Return whether to reshard after the forward pass, and over which group; None instead of a group for the entire mesh."""
     if reshard is None or isinstance(reshard, bool):
         return reshard, None
     size = mesh.size()
@@ -323,7 +325,7 @@ _groups_of_world: WeakKeyDictionary[ProcessGroup, dict[tuple[int, ...], ProcessG
 
 
 def _subgroup(ranks: tuple[int, ...]) -> ProcessGroup:
-    """Return the process group of these ranks, shared by all modules."""
+    """Return the process group of these ranks; all modules use the same group."""
     groups = _groups_of_world.setdefault(default_group(), {})
     if ranks not in groups:
         groups[ranks] = new_group(ranks, use_local_synchronization=True)

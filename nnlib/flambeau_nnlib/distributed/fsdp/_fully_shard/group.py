@@ -1,4 +1,4 @@
-"""The parameters of a module that are gathered together before its forward pass and whose gradients are reduced together."""
+"""`ParameterGroup`: parameters of a module that are gathered in one collective, and their gradients reduced in one."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ __all__ = ["ParameterGroup"]
 
 
 class ParameterLocation(NamedTuple):
-    """The location of a parameter: a module and a name, and further pairs if modules share the parameter."""
+    """The (module, name) pairs under which a parameter is registered; several if modules share the parameter."""
 
     owners: tuple[tuple[Module, str], ...]
     dim: int  # the sharded dimension
-    inner: DTensorSpec | None  # placement on the mesh of tensor parallelism, if any
+    inner: DTensorSpec | None  # layout on the mesh of tensor parallelism, or None
 
     def get(self) -> Any:
         """Return the current parameter."""
@@ -37,7 +37,7 @@ class ParameterLocation(NamedTuple):
         return module._parameters[name]
 
     def put(self, value: Any) -> None:
-        """Set the parameter in all modules that own it."""
+        """Register the parameter in all its modules."""
         for module, name in self.owners:
             module._parameters[name] = value
 
@@ -73,9 +73,9 @@ class ParameterGroup:
         locations: locations of the parameters.
         shard_mesh, replicate_mesh: meshes to shard over and to replicate over.
         policy, offload: see `fully_shard`.
-        reshard_after_forward: whether full parameters are freed between forward and backward pass; None: unless this is
-            the outermost module.
-        reshard_group: group that keeps shards of the full parameters between forward and backward pass, instead of all processes.
+        reshard_after_forward: whether full parameters are freed between forward and backward pass; None: only if this is
+            not the outermost module.
+        reshard_group: smaller group over which parameters are sharded between forward and backward pass; None: all processes.
     """
 
     def __init__(
@@ -94,12 +94,12 @@ class ParameterGroup:
         self.outermost: bool | None = None  # set in the first forward pass
         self.before: ParameterGroup | None = None  # previous group in the forward pass, hence next in the backward pass
         self.forward_prefetch: list[ParameterGroup] = []  # groups to gather during this group's forward pass
-        self.backward_prefetch: list[ParameterGroup] | None = None  # None: `[before]`
+        self.backward_prefetch: list[ParameterGroup] | None = None  # groups to gather ahead in the backward pass
         self._started: StartedGather | None = None
-        self.parts: list[Any] | None = None  # the sharded parameters, while the full ones are set
+        self.parts: list[Any] | None = None  # the shards, while modules have full parameters
         self.full_parameters: list[Any] | None = None
-        self.kept = False  # whether `FSDPModule.unshard` was called: keep full parameters after forward
-        self.syncs = self.all_reduces = True  # whether to reduce gradients, and over replicas
+        self.kept = False  # whether `FSDPModule.unshard` was called, so forward does not free parameters
+        self.syncs = self.all_reduces = True  # whether to reduce gradients over processes, and over replicas
         self.unsynced: dict[int, Tensor] = {}  # full gradients not reduced yet
         self.unreduced: dict[int, Tensor] = {}  # gradient shards not reduced over replicas yet
         self.divide_factor: float | None = None
@@ -120,7 +120,7 @@ class ParameterGroup:
     # --- full parameters ---
 
     def unshard(self) -> None:
-        """Replace the shards by full parameters; gradients flow back to the shards."""
+        """Replace the modules' shards by full parameters, from which gradients flow back to the shards."""
         if self.parts is not None or not self.locations:
             return
         self.parts = [location.get() for location in self.locations]
@@ -148,7 +148,7 @@ class ParameterGroup:
         return local.to(dtype) if dtype is not None and local.is_floating_point() else local
 
     def _length(self, part: Any, location: ParameterLocation) -> int:
-        """Return the size of the sharded dimension of the full parameter."""
+        """Return the full parameter's size in the sharded dimension."""
         whole = location.inner.shape if location.inner is not None else part.shape
         if location.inner is not None:
             whole = local_shape(whole, location.inner.mesh, location.inner.placements)
@@ -159,14 +159,14 @@ class ParameterGroup:
         return padded(tensor.movedim(location.dim, 0), 0, length).contiguous()
 
     def gather(self, parts: Sequence[Any]) -> list[Any]:
-        """Return the full parameters: one all-gather per dtype, which `prefetch` may have started."""
+        """Return the full parameters, by one all-gather per dtype or those that `prefetch` has started."""
         started, self._started = self._started, None
         if started is not None and started.of == _state_of(parts):
             return self._finish(started, parts)
         return self._finish(self._start(parts), parts)
 
     def prefetch(self) -> None:
-        """Start gathering the full parameters, which are needed next."""
+        """Start gathering the full parameters, for the next `gather`."""
         if self._started is None and self.parts is None and self.locations:
             with torch.no_grad():
                 self._started = self._start([location.get() for location in self.locations], async_op=True)
@@ -194,7 +194,7 @@ class ParameterGroup:
         return full_parameters
 
     def keep_shards(self, full_parameters: Sequence[Any]) -> Callable[[], list[Any]]:
-        """Keep this process's shards in `reshard_group`; return a function that gathers the full parameters from them."""
+        """Keep this process's shards of `full_parameters`, sharded over `reshard_group`; return a function that gathers them."""
         assert self.reshard_group is not None
         count, rank = self.reshard_group.size(), self.reshard_group.rank()
         locals_ = [whole._local_tensor if isinstance(whole, DTensor) else whole for whole in full_parameters]
@@ -206,7 +206,7 @@ class ParameterGroup:
         return lambda: self._full_parameters(_exchanges(rows, self.reshard_group, count), lengths)
 
     def reduce(self, gradients: Sequence[Any]) -> None:
-        """Reduce the gradients of the full parameters; the shards get their gradients at the end of the backward pass."""
+        """Start reducing the gradients of the full parameters; the shards get theirs at the end of the backward pass."""
         self.full_parameters = None
         locals_: dict[int, Tensor] = {}
         for index, gradient in enumerate(gradients):
@@ -229,7 +229,7 @@ class ParameterGroup:
 
     @torch.no_grad()
     def _accumulate_gradients(self, sums: Sequence[GradientSum], parts: Sequence[Any]) -> None:
-        """Wait for the reductions, and accumulate the gradients of the shards, including hooks, as a backward pass does."""
+        """Wait for the reductions, then add the gradients to those of the shards and call hooks, as a backward pass does."""
         reduced = {}
         for gradient_sum in sums:
             for index, rows in gradient_sum.wait():
@@ -287,10 +287,10 @@ class ParameterGroup:
 
 
 class GatherExchange(NamedTuple):
-    """An all-gather of rows of several parameters."""
+    """A started all-gather of several parameters. Their sharded dimension is moved to the front, so shards are rows."""
 
-    indices: list[int]  # indices of the parameters
-    shapes: list[Any]  # shapes of each process's rows, by parameter
+    indices: list[int]  # indices of the parameters in the group
+    shapes: list[Any]  # shape of one process's rows, for each parameter
     gathered: Tensor
     work: Any
 
@@ -304,11 +304,11 @@ class GatherExchange(NamedTuple):
 
 
 class GradientSum(NamedTuple):
-    """A reduce-scatter of the gradients of several parameters."""
+    """A started reduce-scatter of several gradients. Their sharded dimension is moved to the front, so shards are rows."""
 
-    indices: list[int]  # indices of the parameters
-    shapes: list[Any]  # shapes of each process's rows, by parameter
-    sizes: list[int]  # number of rows without padding, by parameter
+    indices: list[int]  # indices of the parameters in the group
+    shapes: list[Any]  # shape of one process's rows, for each parameter
+    sizes: list[int]  # number of rows without padding, for each parameter
     divisor: float
     own: Tensor
     work: Any
@@ -322,8 +322,8 @@ class GradientSum(NamedTuple):
 
 
 class StartedGather(NamedTuple):
-    """All-gathers in progress. `of` identifies the parameters' values: if an optimizer has changed them, they are
-    gathered again.
+    """All-gathers in progress. `of` contains the version counters of the parameters: if an optimizer has changed these,
+    they are gathered again.
     """
 
     of: Any

@@ -43,7 +43,7 @@ class CPUOffloadPolicy(OffloadPolicy):
 
 @dataclass(frozen=True)
 class DataParallelMeshDims:
-    """Names of the mesh dimensions that shard and that replicate parameters.
+    """Names of the mesh dimensions over which parameters are sharded and replicated.
 
     Args:
         shard, replicate: names of dimensions.

@@ -30,7 +30,7 @@ class ParallelStyle(ABC):
         """Parallelize a module in place, and return it."""
 
     def _place(self, module: Module, name: str, mesh: DeviceMesh, placement: Placement) -> None:
-        """Distribute a parameter over the mesh, if the module has it."""
+        """Distribute the parameter `name` over the mesh, if the module has it."""
         parameter = getattr(module, name, None)
         if parameter is not None:
             placed = distribute_tensor(parameter, mesh, [placement], src_data_rank=self.src_data_rank)
@@ -46,7 +46,7 @@ def _as_dtensor(value: Any, mesh: DeviceMesh, layout: Placement) -> DTensor:
 
 
 def _redistributed(value: Any, mesh: DeviceMesh, layout: Placement | None, desired: Placement | None, local: bool) -> Any:
-    """Redistribute a local tensor of placement `layout` to `desired`; return values without a layout unchanged."""
+    """Redistribute a tensor from placement `layout` to `desired`; return the value unchanged if `layout` is None."""
     if layout is None:
         return value
     if not isinstance(value, Tensor):

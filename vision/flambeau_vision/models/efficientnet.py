@@ -1,4 +1,4 @@
-"""EfficientNet, versions 1 and 2."""
+"""EfficientNet (Tan and Le, 2019) and EfficientNetV2 (2021): convolutional networks scaled in depth, width and resolution."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ Layer = Callable[..., nn.Module]
 
 
 class _MBConv(nn.Module):
-    """Base of blocks with a shortcut if input and output have the same shape; subclasses define the layers."""
+    """Base class of the blocks. Subclasses define the layers; a shortcut is added if input and output have the same shape."""
 
     def __init__(self, cnf: Stage, stochastic_depth_prob: float, norm_layer: Layer) -> None:
         super().__init__()
@@ -83,7 +83,7 @@ class MBConv(_MBConv):
 
 
 class FusedMBConv(_MBConv):
-    """Fused inverted bottleneck: expansion by a full convolution, then 1 x 1 projection."""
+    """Fused inverted bottleneck: an ordinary convolution expands the channels, then a 1 x 1 convolution reduces them."""
 
     @staticmethod
     def _layers(cnf: Stage, wide: int, norm_layer: Layer) -> list[nn.Module]:
@@ -98,7 +98,7 @@ class FusedMBConv(_MBConv):
 
 @dataclass
 class Stage:
-    """Configuration of the blocks of one stage; only the first block has the stride."""
+    """Configuration of the blocks of one stage. `stride` applies to the first block only; the others have stride 1."""
 
     expand_ratio: float
     kernel: int
@@ -109,7 +109,7 @@ class Stage:
     block: type[_MBConv] = MBConv
 
     def scaled(self, width: float, depth: float) -> Stage:
-        """Return the stage with channels multiplied by `width` and blocks by `depth`."""
+        """Return a stage with the number of channels multiplied by `width` and the number of blocks by `depth`."""
         channels = [make_divisible(count * width, 8) for count in (self.input_channels, self.out_channels)]
         layers = math.ceil(self.num_layers * depth)
         return Stage(self.expand_ratio, self.kernel, self.stride, *channels, layers, self.block)
@@ -126,7 +126,7 @@ class EfficientNet(nn.Module):
         dropout: dropout probability before the last layer.
         stochastic_depth_prob: probability of skipping the last block in training; it decreases linearly for earlier blocks.
         num_classes: number of classes, the size of the output.
-        norm_layer: called with the number of channels to create a normalization; None for the published one.
+        norm_layer: called with the number of channels to create a normalization; None for `BatchNorm2d`.
         last_channel: channels of the last convolution; None for four times the channels of the last stage.
 
     Shape:

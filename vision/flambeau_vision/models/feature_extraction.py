@@ -1,4 +1,4 @@
-"""Extract intermediate features of a network: trace it and remove all unused nodes.
+"""Extract intermediate features of a network: trace the network and remove all nodes that the features do not need.
 
 >>> from flambeau_vision.models import resnet18
 >>> from flambeau_vision.models.feature_extraction import create_feature_extractor
@@ -29,10 +29,10 @@ ReturnNodes = list[str] | dict[str, str]
 
 
 class LeafModuleAwareTracer(fx.Tracer):
-    """Tracer that does not trace into modules of given classes, in addition to those of `torch.nn`.
+    """Tracer that does not trace into modules of the given classes, nor into the modules of `torch.nn`.
 
     Args:
-        leaf_modules: module classes that become single nodes.
+        leaf_modules: module classes; each call of such a module becomes a single node.
         *args, **kwargs: arguments of `torch.fx.Tracer`.
 
     >>> LeafModuleAwareTracer(leaf_modules=[]).leaf_modules
@@ -50,8 +50,9 @@ class LeafModuleAwareTracer(fx.Tracer):
 class NodePathTracer(LeafModuleAwareTracer):
     """Tracer that records the module path of each node.
 
-    `node_to_qualname` maps each node to the path of its module. If the node is not the call of that module, the name of the node
-    is appended. Repeated paths get a number: `layer1.relu`, `layer1.relu_1`.
+    The attribute `node_to_qualname` maps each node to a path. The path of a module call is that of the module, such as
+    `layer1.conv`. Other nodes append their name to the path of the module that contains them, such as `layer1.add`.
+    Repeated paths get a number: `layer1.relu`, `layer1.relu_1`.
 
     Args:
         *args, **kwargs: arguments of `LeafModuleAwareTracer`.
@@ -84,7 +85,7 @@ class NodePathTracer(LeafModuleAwareTracer):
         path = self.current_module_qualname
         if node.op != "call_module":
             path = f"{path}.{node}" if path else str(node)
-        path = re.sub(r"(?<=.)_[0-9]+$", "", path)  # fx numbers names per network; here they are numbered per module
+        path = re.sub(r"(?<=.)_[0-9]+$", "", path)  # remove the number from fx: it counts in the network, not in the module
         for other in reversed(self.node_to_qualname.values()):
             numbered = re.fullmatch(rf"{re.escape(path)}(?:_([0-9]+))?", other)
             if numbered:
@@ -93,11 +94,11 @@ class NodePathTracer(LeafModuleAwareTracer):
 
 
 class DualGraphModule(fx.GraphModule):
-    """Module with one graph for training and one for evaluation, selected by `train` and `eval`.
+    """Module with one graph for training and one for evaluation; the methods `train` and `eval` select the graph.
 
     Args:
         root: the module that contains the submodules and parameters of the graphs.
-        train_graph, eval_graph: the graphs.
+        train_graph, eval_graph: the graphs for training and for evaluation.
         class_name: class name of the module.
 
     >>> import copy
@@ -145,11 +146,11 @@ def get_graph_node_names(
     suppress_diff_warning: bool = False,
     concrete_args: dict[str, Any] | None = None,
 ) -> tuple[list[str], list[str]]:
-    """Return the names of all nodes of a network in order of computation, as `(training, evaluation)`.
+    """Return the names of all nodes of a network in order of computation: a list for training and one for evaluation.
 
     Args:
         model: the network.
-        tracer_kwargs: arguments of `NodePathTracer`; by default, modules of `flambeau_vision.ops` are leaves.
+        tracer_kwargs: arguments of `NodePathTracer`; by default, it does not trace into the modules of `flambeau_vision.ops`.
         suppress_diff_warning: do not warn if the two lists differ.
         concrete_args: argument of `torch.fx.symbolic_trace`.
 
@@ -189,7 +190,6 @@ def _warn_of_differences(train: list[str], evaluation: list[str], suppressed: bo
 
 
 def _is_subsequence(candidate: list[str], sequence: list[str]) -> bool:
-    """Whether `candidate` is a subsequence of `sequence`."""
     rest = iter(sequence)
     return all(name in rest for name in candidate)
 
@@ -203,12 +203,12 @@ def create_feature_extractor(
     suppress_diff_warning: bool = False,
     concrete_args: dict[str, Any] | None = None,
 ) -> fx.GraphModule:
-    """Return a network that computes intermediate values of `model` as a dict and shares its parameters.
+    """Return a network that computes intermediate values of `model` as a dict and shares the parameters of `model`.
 
     Args:
         model: the network.
-        return_nodes: names of nodes (see `get_graph_node_names`), or a dict from node names to output names. The prefix of a
-            name selects the last node with this prefix: `"layer1"` selects the output of that module.
+        return_nodes: names of nodes (see `get_graph_node_names`), or a dict from node names to output names. The path of a
+            module selects the last node inside of it: `"layer1"` selects the output of `layer1`.
         train_return_nodes, eval_return_nodes: separate nodes for training and evaluation, instead of `return_nodes`.
         tracer_kwargs: arguments of `NodePathTracer`.
         suppress_diff_warning: do not warn if the nodes of training and evaluation differ.
@@ -218,7 +218,7 @@ def create_feature_extractor(
         The network, which has one graph for training and one for evaluation.
 
     Raises:
-        ValueError: neither or both of `return_nodes` and the separate arguments are given, or a node does not exist.
+        ValueError: neither `return_nodes` nor the two separate arguments are given, or both are; or a node does not exist.
 
     >>> network = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU())
     >>> list(create_feature_extractor(network, ["0"])(torch.ones(1, 2)))
@@ -269,7 +269,7 @@ def _check_names(nodes: dict[str, str], names: list[str]) -> None:
 
 
 def _return_only(graph: fx.Graph, paths: dict[fx.Node, str], wanted: dict[str, str]) -> None:
-    """Make a graph return the wanted nodes as a dict, and remove unused nodes."""
+    """Make a graph return a dict of the nodes named by the keys of `wanted`, and remove unused nodes."""
     output = graph.output_node()
     remaining = dict(wanted)
     found: dict[str, fx.Node] = {}

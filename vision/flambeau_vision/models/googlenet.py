@@ -1,4 +1,4 @@
-"""GoogLeNet, also known as Inception v1."""
+"""GoogLeNet or Inception v1 (Szegedy et al., 2014): blocks of parallel convolutions of several sizes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class GoogLeNetOutputs(NamedTuple):
     """Training output of a `GoogLeNet` with auxiliary classifiers.
 
     Args:
-        logits: the outputs, of shape `(N, num_classes)`.
+        logits: the class scores, of shape `(N, num_classes)`.
         aux_logits2: logits of the later auxiliary classifier.
         aux_logits1: logits of the earlier auxiliary classifier.
 
@@ -40,7 +40,7 @@ class GoogLeNetOutputs(NamedTuple):
 
 
 def to_tensorflow_normalization(x: Tensor) -> Tensor:
-    """Convert from the ImageNet normalization to mean 0.5 and standard deviation 0.5, expected by weights from TensorFlow."""
+    """Convert images from the ImageNet normalization to `(image - 0.5) / 0.5`, which weights from TensorFlow expect."""
     std = torch.tensor([0.229, 0.224, 0.225], dtype=x.dtype, device=x.device)
     mean = torch.tensor([0.485, 0.456, 0.406], dtype=x.dtype, device=x.device)
     return x * (std / 0.5)[:, None, None] + ((mean - 0.5) / 0.5)[:, None, None]
@@ -59,7 +59,7 @@ class BasicConv2d(nn.Module):
 
 
 class Inception(nn.Module):
-    """Four parallel branches: 1 x 1; 1 x 1 then 3 x 3; 1 x 1 then 3 x 3; pooling then 1 x 1."""
+    """Concatenate four branches of convolutions: 1 x 1; 1 x 1 and 3 x 3; again 1 x 1 and 3 x 3; max pooling and 1 x 1."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class Inception(nn.Module):
             conv_block(in_channels, ch3x3red, kernel_size=1),
             conv_block(ch3x3red, ch3x3, kernel_size=3, padding=1),
         )
-        # The paper uses 5 x 5, but the published weights are 3 x 3.
+        # The kernels of this branch are 5 x 5 in the paper, but 3 x 3 in the published weights.
         self.branch3 = nn.Sequential(
             conv_block(in_channels, ch5x5red, kernel_size=1),
             conv_block(ch5x5red, ch5x5, kernel_size=3, padding=1),
@@ -93,7 +93,7 @@ class Inception(nn.Module):
 
 
 class InceptionAux(nn.Module):
-    """Auxiliary classifier on intermediate features, used in training."""
+    """Auxiliary classifier of intermediate features; its logits are an additional output in training."""
 
     def __init__(
         self,
@@ -121,9 +121,10 @@ class GoogLeNet(nn.Module):
     Args:
         num_classes: number of classes, the size of the output.
         aux_logits: add two auxiliary classifiers; the output in training is then a `GoogLeNetOutputs`.
-        transform_input: convert the input normalization for weights from TensorFlow.
+        transform_input: convert images with the ImageNet normalization to that of weights from TensorFlow.
         init_weights: initialize with truncated normal distributions; None means True.
-        blocks: classes of convolutions, inception blocks and auxiliary classifiers; None for the defaults.
+        blocks: the classes of convolutions, inception blocks and auxiliary classifiers, in this order; None for the classes
+            of this module.
         dropout: dropout probability before the last layer.
         dropout_aux: dropout probability in the auxiliary classifiers.
 

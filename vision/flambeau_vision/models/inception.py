@@ -1,4 +1,4 @@
-"""Inception v3."""
+"""Inception v3 (Szegedy et al., 2015): blocks of parallel branches; large kernels are factorized, 7 x 7 into 1 x 7 and 7 x 1."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class InceptionOutputs(NamedTuple):
     """Training output of an `Inception3` with an auxiliary classifier.
 
     Args:
-        logits: the outputs, of shape `(N, num_classes)`.
+        logits: the class scores, of shape `(N, num_classes)`.
         aux_logits: logits of the auxiliary classifier.
 
     Example:
@@ -38,7 +38,7 @@ class InceptionOutputs(NamedTuple):
 
 
 class InceptionA(nn.Module):
-    """Parallel branches: 1 x 1; 5 x 5; two 3 x 3; pooling."""
+    """Concatenate four branches: a 1 x 1 convolution; a 5 x 5 convolution; two 3 x 3 convolutions; average pooling."""
 
     def __init__(self, in_channels: int, pool_features: int) -> None:
         super().__init__()
@@ -63,7 +63,7 @@ class InceptionA(nn.Module):
 
 
 class InceptionB(nn.Module):
-    """Parallel branches that halve the resolution: 3 x 3; two 3 x 3; pooling."""
+    """Concatenate three branches that halve the resolution: a 3 x 3 convolution; two 3 x 3 convolutions; max pooling."""
 
     def __init__(self, in_channels: int) -> None:
         super().__init__()
@@ -78,7 +78,7 @@ class InceptionB(nn.Module):
 
 
 class InceptionC(nn.Module):
-    """Parallel branches: 1 x 1; 1 x 7 and 7 x 1; two pairs of 7 x 1 and 1 x 7; pooling."""
+    """Concatenate four branches of convolutions: 1 x 1; 1 x 7 and 7 x 1; 7 x 1 and 1 x 7, twice; average pooling."""
 
     def __init__(self, in_channels: int, channels_7x7: int) -> None:
         super().__init__()
@@ -109,7 +109,7 @@ class InceptionC(nn.Module):
 
 
 class InceptionD(nn.Module):
-    """Parallel branches that halve the resolution: 3 x 3; 1 x 7, 7 x 1 and 3 x 3; pooling."""
+    """Concatenate three branches that halve the resolution: a 3 x 3 convolution; 1 x 7, 7 x 1 and 3 x 3; max pooling."""
 
     def __init__(self, in_channels: int) -> None:
         super().__init__()
@@ -133,7 +133,10 @@ class InceptionD(nn.Module):
 
 
 class InceptionE(nn.Module):
-    """Parallel branches: 1 x 1; 1 x 3 and 3 x 1 in parallel; 3 x 3, then 1 x 3 and 3 x 1 in parallel; pooling."""
+    """Concatenate four branches: a 1 x 1 convolution; `[1 x 3, 3 x 1]`; 3 x 3, then `[1 x 3, 3 x 1]`; average pooling.
+
+    Here `[1 x 3, 3 x 1]` are two convolutions of the same input, whose outputs are concatenated.
+    """
 
     def __init__(self, in_channels: int) -> None:
         super().__init__()
@@ -165,7 +168,7 @@ class InceptionE(nn.Module):
 
 
 class InceptionAux(nn.Module):
-    """Auxiliary classifier on intermediate features, used in training."""
+    """Auxiliary classifier of intermediate features; its logits are an additional output in training."""
 
     def __init__(self, in_channels: int, num_classes: int) -> None:
         super().__init__()
@@ -188,8 +191,9 @@ class Inception3(nn.Module):
     Args:
         num_classes: number of classes, the size of the output.
         aux_logits: add an auxiliary classifier; the output in training is then an `InceptionOutputs`.
-        transform_input: convert the input normalization for weights from TensorFlow.
-        inception_blocks: classes of convolutions, blocks A to E and auxiliary classifier; None for the defaults.
+        transform_input: convert images with the ImageNet normalization to that of weights from TensorFlow.
+        inception_blocks: the classes of convolutions, blocks A to E and auxiliary classifier, in this order; None for the
+            classes of this module.
         init_weights: initialize with truncated normal distributions; None means True.
         dropout: dropout probability before the last layer.
 

@@ -1,4 +1,4 @@
-"""MaxViT: each layer has a convolution, attention in windows and attention on grids."""
+"""MaxViT (Tu et al., 2022): each layer has a convolution, attention inside windows, and attention on a grid across windows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Layer = Callable[..., nn.Module]
 
 
 def _halved(sides: tuple[int, int]) -> tuple[int, int]:
-    """Return height and width after a convolution of stride 2."""
+    """Return the height and width of the output of a convolution with stride 2, given those of its input."""
     return (sides[0] - 1) // 2 + 1, (sides[1] - 1) // 2 + 1
 
 
@@ -66,10 +66,10 @@ class MBConv(nn.Module):
 
 
 class RelativePositionalMultiHeadAttention(nn.Module):
-    """Self-attention among the pixels of a square, with a bias for each relative position.
+    """Self-attention among the pixels of a square, with a learned bias for each relative position of two pixels.
 
     Shape:
-        - Input: `(N, squares, max_seq_len, feat_dim)`.
+        - Input: `(N, squares, max_seq_len, feat_dim)`, where `max_seq_len` is the number of pixels of a square.
         - Output: the same.
 
     Raises:
@@ -92,7 +92,7 @@ class RelativePositionalMultiHeadAttention(nn.Module):
         self.register_buffer("relative_position_index", down * (2 * side - 1) + right)
 
     def get_relative_positional_bias(self) -> Tensor:
-        """Return the bias of each head and pair of pixels: `(1, heads, pixels, pixels)`."""
+        """Return the attention bias of each head for each pair of pixels, of shape `(1, heads, pixels, pixels)`."""
         return self.relative_position_bias_table[self.relative_position_index].permute(2, 0, 1)[None]
 
     def forward(self, x: Tensor) -> Tensor:
@@ -105,10 +105,10 @@ class RelativePositionalMultiHeadAttention(nn.Module):
 
 
 class PartitionAttentionLayer(nn.Module):
-    """Self-attention within partitions of an image, then two linear layers per pixel, both residual.
+    """Self-attention inside each partition of an image, then two linear layers for each pixel; both are residual.
 
-    Partitions are windows of `partition_size x partition_size` pixels. For the type `"grid"`, they are the same number of
-    pixels at equal distances over the image.
+    Each partition has `partition_size x partition_size` pixels: neighbours for the type `"window"`, or pixels at equal
+    distances over the image for the type `"grid"`.
     """
 
     def __init__(
@@ -148,7 +148,7 @@ class PartitionAttentionLayer(nn.Module):
         if height % self.partition_size or width % self.partition_size:
             raise ValueError(f"The sides {height} x {width} are not divisible by the partition size {self.partition_size}")
         rows, columns = height // self.partition_size, width // self.partition_size
-        if self.is_grid:  # a partition takes one pixel from each window
+        if self.is_grid:  # each partition has one pixel of each `rows x columns` window
             split = (count, channels, self.partition_size, rows, self.partition_size, columns)
             order, back = (0, 3, 5, 2, 4, 1), (0, 5, 3, 1, 4, 2)
         else:
@@ -163,7 +163,7 @@ class PartitionAttentionLayer(nn.Module):
 
 
 class MaxVitLayer(nn.Module):
-    """MaxViT layer: `MBConv`, attention in windows, and attention on a grid."""
+    """MaxViT layer: an `MBConv`, attention inside windows, and attention on a grid."""
 
     def __init__(
         self,
@@ -219,7 +219,7 @@ class MaxVitLayer(nn.Module):
 
 
 class MaxVitBlock(nn.Module):
-    """MaxViT stage: layers with the same channels; the first layer halves height and width."""
+    """MaxViT stage: layers with the same number of output channels; the first layer halves height and width."""
 
     def __init__(
         self,
@@ -253,23 +253,25 @@ class MaxVitBlock(nn.Module):
 
 
 class MaxVit(nn.Module):
-    """MaxViT: a network of convolutions, attention in windows and attention on grids.
+    """MaxViT: layers of a convolution, attention inside windows, and attention on a grid across windows.
 
     Tu et al., [MaxViT: Multi-Axis Vision Transformer](https://arxiv.org/abs/2204.01697), 2022.
 
     Args:
         input_size: height and width of the images.
         stem_channels: channels of the first two convolutions.
-        partition_size: side of the windows and grids; must divide height and width of the features in each block.
+        partition_size: number of pixels along a side of a window or grid. It must divide the height and width of the features
+            in each block.
         block_channels: channels of each block.
         block_layers: number of layers of each block.
         head_dim: channels of an attention head.
         stochastic_depth_prob: probability of skipping the last layer in training; it decreases linearly for earlier layers.
-        norm_layer: called with the number of channels to create a normalization; None for the published one.
+        norm_layer: called with the number of channels to create a normalization; None for `BatchNorm2d` with an eps of
+            0.001 and a momentum of 0.01.
         activation_layer: called to create an activation.
         squeeze_ratio: channels of the squeeze-and-excitation bottleneck, divided by the output channels.
         expansion_ratio: channels of the depthwise convolutions, divided by the output channels.
-        mlp_ratio: hidden size between the two linear layers, divided by the channels.
+        mlp_ratio: hidden size between the two linear layers that follow the attention, divided by the channels.
         mlp_dropout: dropout probability after the linear layers.
         attention_dropout: dropout probability after the attention.
         num_classes: number of classes, the size of the output.

@@ -1,4 +1,4 @@
-"""MNASNet: networks for phones, found by architecture search."""
+"""MNASNet (Tan et al., 2018): networks for phones, found by an architecture search that measures latency."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
 
 Tensor = torch.Tensor
 
-# 1 - 0.9997: TensorFlow's momentum in PyTorch's convention.
+# The momentum of the paper is 0.9997 in the convention of TensorFlow, which is 1 minus the momentum of PyTorch.
 _MOMENTUM = 1 - 0.9997
 
 
@@ -34,7 +34,9 @@ def _norm(channels: int) -> nn.BatchNorm2d:
 
 
 class _InvertedResidual(nn.Module):
-    """Inverted residual: 1 x 1 expansion, depthwise convolution, 1 x 1 projection; shortcut if the shape is unchanged."""
+    """Inverted residual: 1 x 1 expansion, depthwise convolution, 1 x 1 projection. A shortcut is added if the shape
+    is unchanged.
+    """
 
     def __init__(self, in_ch: int, out_ch: int, kernel_size: int, stride: int, expansion_factor: int) -> None:
         super().__init__()
@@ -71,7 +73,7 @@ class MNASNet(nn.Module):
     Tan et al., [MnasNet: Platform-Aware Neural Architecture Search for Mobile](https://arxiv.org/abs/1807.11626), 2018.
 
     Args:
-        alpha: positive factor of all channel numbers.
+        alpha: positive factor that multiplies all numbers of channels.
         num_classes: number of classes, the size of the output.
         dropout: dropout probability before the last layer.
 
@@ -154,13 +156,13 @@ class MNASNet1_3_Weights(WeightsEnum):
 
 @register_model(MNASNet0_5_Weights)
 def mnasnet0_5(**kwargs: Any) -> MNASNet:
-    """Build MNASNet of half the width; further arguments are passed to `MNASNet`."""
+    """Build MNASNet with half of the channels; further arguments are passed to `MNASNet`."""
     return MNASNet(0.5, **kwargs)
 
 
 @register_model(MNASNet0_75_Weights)
 def mnasnet0_75(**kwargs: Any) -> MNASNet:
-    """Build MNASNet of three quarters of the width; further arguments are passed to `MNASNet`."""
+    """Build MNASNet with three quarters of the channels; further arguments are passed to `MNASNet`."""
     return MNASNet(0.75, **kwargs)
 
 
@@ -172,5 +174,5 @@ def mnasnet1_0(**kwargs: Any) -> MNASNet:
 
 @register_model(MNASNet1_3_Weights)
 def mnasnet1_3(**kwargs: Any) -> MNASNet:
-    """Build MNASNet of 1.3 times the width; further arguments are passed to `MNASNet`."""
+    """Build MNASNet with 1.3 times the channels; further arguments are passed to `MNASNet`."""
     return MNASNet(1.3, **kwargs)

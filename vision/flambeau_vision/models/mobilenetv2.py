@@ -1,4 +1,4 @@
-"""MobileNet v2."""
+"""MobileNet v2 (Sandler et al., 2018): blocks that expand the channels, convolve each channel separately, and reduce them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["MobileNetV2", "MobileNet_V2_Weights", "mobilenet_v2"]
 Tensor = torch.Tensor
 Norm = Callable[..., nn.Module]
 
-# (expansion, channels, blocks, stride of the first block)
+# For each stage: (expansion, output channels, number of blocks, stride of the first block).
 _STAGES = (
     (1, 16, 1, 1),
     (6, 24, 2, 2),
@@ -31,7 +31,9 @@ _STAGES = (
 
 
 class InvertedResidual(nn.Module):
-    """Inverted residual: 1 x 1 expansion, 3 x 3 depthwise convolution, 1 x 1 projection; shortcut if the shape is unchanged."""
+    """Inverted residual: 1 x 1 expansion, 3 x 3 depthwise convolution, 1 x 1 projection. A shortcut is added if the
+    shape is unchanged.
+    """
 
     def __init__(self, inp: int, oup: int, stride: int, expand_ratio: int, norm_layer: Norm = nn.BatchNorm2d) -> None:
         super().__init__()
@@ -65,11 +67,11 @@ class MobileNetV2(nn.Module):
 
     Args:
         num_classes: number of classes, the size of the output.
-        width_mult: factor of all channel numbers.
+        width_mult: factor that multiplies all numbers of channels.
         inverted_residual_setting: `(expansion, channels, blocks, stride)` of each stage; None for the values of the paper.
-        round_nearest: channel numbers are rounded to multiples of this.
-        block: class of the blocks; None for the default.
-        norm_layer: called with the number of channels to create a normalization; None for the published one.
+        round_nearest: numbers of channels are rounded to multiples of this number.
+        block: class of the blocks; None for `InvertedResidual`.
+        norm_layer: called with the number of channels to create a normalization; None for `BatchNorm2d`.
         dropout: dropout probability before the last layer.
 
     Shape:

@@ -1,4 +1,4 @@
-"""MobileNet v3."""
+"""MobileNet v3 (Howard et al., 2019): MobileNet v2 blocks, some with squeeze-and-excitation, chosen by architecture search."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Layer = Callable[..., nn.Module]
 
 
 class InvertedResidualConfig:
-    """Configuration of one block; channels are multiplied by `width_mult`."""
+    """Configuration of one block. The given numbers of channels are multiplied by `width_mult` and rounded to multiples of 8."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class InvertedResidualConfig:
 
 
 class InvertedResidual(nn.Module):
-    """Inverted residual with squeeze-and-excitation; it has a shortcut if the shape is unchanged."""
+    """Inverted residual with optional squeeze-and-excitation. A shortcut is added if the shape is unchanged."""
 
     def __init__(
         self,
@@ -105,10 +105,11 @@ class MobileNetV3(nn.Module):
 
     Args:
         inverted_residual_setting: configuration of each block, an `InvertedResidualConfig`.
-        last_channel: size of the layer before the last.
+        last_channel: output size of the layer before the last.
         num_classes: number of classes, the size of the output.
-        block: class of the blocks; None for the default.
-        norm_layer: called with the number of channels to create a normalization; None for the published one.
+        block: class of the blocks; None for `InvertedResidual`.
+        norm_layer: called with the number of channels to create a normalization; None for `BatchNorm2d` with an eps of
+            0.001 and a momentum of 0.01.
         dropout: dropout probability before the last layer.
 
     Shape:
@@ -161,9 +162,9 @@ class MobileNetV3(nn.Module):
 
 
 def _settings(size: str, width_mult: float, reduced_tail: bool, dilated: bool) -> tuple[list[InvertedResidualConfig], int]:
-    """Return the block configurations of the large or small network, and the size of its layer before the last."""
+    """Return the block configurations of the large or small network, and the output size of its layer before the last."""
     half, dilation = (2 if reduced_tail else 1), (2 if dilated else 1)
-    # (input channels, kernel, expanded channels, output channels, squeeze-and-excitation, activation, stride, dilation)
+    # For each block: (input channels, kernel size, expanded channels, output channels, use_se, activation, stride, dilation)
     large = [
         (16, 3, 16, 16, False, "RE", 1, 1),
         (16, 3, 64, 24, False, "RE", 2, 1),
@@ -220,8 +221,8 @@ class MobileNet_V3_Small_Weights(WeightsEnum):
 def mobilenet_v3_large(**kwargs: Any) -> MobileNetV3:
     """Build the large MobileNet v3; further arguments are passed to `MobileNetV3`.
 
-    `width_mult` multiplies all channels, `reduced_tail` halves the channels of the last blocks, and `dilated` uses dilation
-    instead of stride in them.
+    `width_mult` multiplies all numbers of channels. `reduced_tail` halves the channels of the last three blocks. `dilated`
+    makes these blocks dilate their kernels instead of halving the resolution.
     """
     return _mobilenet_v3("large", **kwargs)
 

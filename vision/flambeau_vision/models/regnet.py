@@ -1,4 +1,4 @@
-"""RegNet: networks whose widths follow a simple rule."""
+"""RegNet (Radosavovic et al., 2020): residual networks whose widths follow a linear rule. RegNetY has squeeze-and-excitation."""
 
 from __future__ import annotations
 
@@ -59,15 +59,16 @@ Layer = Callable[..., nn.Module]
 
 @dataclass
 class BlockParams:
-    """Parameters of the stages of a `RegNet`; each list has one entry per stage.
+    """Parameters of the stages of a `RegNet`. The list attributes have one entry per stage.
 
     Attributes:
-        depths: number of blocks.
-        widths: number of channels.
+        depths: number of blocks of each stage.
+        widths: number of output channels of each stage.
         group_widths: channels per group of the 3 x 3 convolution.
         bottleneck_multipliers: channels of the 3 x 3 convolution, divided by `widths`.
-        strides: stride of the first block.
-        se_ratio: channels of the `SqueezeExcitation` bottleneck, divided by the input channels of the block; None for none.
+        strides: stride of the first block of each stage.
+        se_ratio: channels of the `SqueezeExcitation` bottleneck, divided by the input channels of the block;
+            None for no squeeze-and-excitation.
     """
 
     depths: Sequence[int]
@@ -90,13 +91,14 @@ class BlockParams:
     ) -> BlockParams:
         """Compute the stages from the width rule of the paper.
 
-        Widths increase linearly from block to block and are rounded to `w_0 * w_m ** k`. Blocks of the same width form a stage.
+        Widths increase linearly from block to block. They are rounded to the nearest `w_0 * w_m ** k`, and then to a multiple
+        of 8. Consecutive blocks of the same width form a stage.
 
         Args:
             depth: total number of blocks.
             w_0: width of the first block, a multiple of 8.
-            w_a: slope of the width per block, not negative.
-            w_m: ratio of the widths of consecutive stages, more than 1.
+            w_a: increase of the width from one block to the next, before rounding; not negative.
+            w_m: ratio of the widths of consecutive stages, greater than 1.
             group_width: channels per group.
             bottleneck_multiplier: channels of the 3 x 3 convolution, divided by the block width.
             se_ratio: see `BlockParams`.
@@ -128,7 +130,7 @@ class BlockParams:
 
 
 class BottleneckTransform(nn.Sequential):
-    """A 1 x 1, a grouped 3 x 3 and a 1 x 1 convolution, with optional squeeze-and-excitation before the last one."""
+    """Three convolutions: 1 x 1, grouped 3 x 3, and 1 x 1; with optional squeeze-and-excitation before the last one."""
 
     def __init__(
         self,
@@ -187,7 +189,7 @@ class SimpleStemIN(Conv2dNormActivation):
 
 
 class RegNet(nn.Module):
-    """RegNet: stages of residual blocks whose widths follow a simple rule.
+    """RegNet: stages of residual blocks whose widths follow a linear rule, rounded to a few values.
 
     Radosavovic, Kosaraju, Girshick, He and Dollár, [Designing Network Design Spaces](https://arxiv.org/abs/2003.13678), 2020.
 
@@ -244,7 +246,7 @@ class RegNet(nn.Module):
     def _initialize_weights(self) -> None:
         for module in self.modules():
             if isinstance(module, nn.Conv2d):
-                # The fan-out ignores groups.
+                # As in torchvision, the fan-out is not divided by the number of groups.
                 fan_out = module.kernel_size[0] * module.kernel_size[1] * module.out_channels
                 nn.init.normal_(module.weight, mean=0.0, std=math.sqrt(2.0 / fan_out))
             elif isinstance(module, nn.Linear):

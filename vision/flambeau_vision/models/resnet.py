@@ -1,4 +1,4 @@
-"""ResNet, ResNeXt and wide ResNet."""
+"""ResNet (He et al., 2015): blocks that add their input to their output; and its variants ResNeXt and wide ResNet."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ Norm = Callable[[int], nn.Module]
 
 
 def conv3x3(in_planes: int, out_planes: int, stride: int = 1, groups: int = 1, dilation: int = 1) -> nn.Conv2d:
-    """Return a 3 x 3 convolution whose padding keeps the size at stride 1."""
+    """Return a 3 x 3 convolution without bias, padded so that stride 1 keeps the size."""
     return nn.Conv2d(in_planes, out_planes, 3, stride, padding=dilation, groups=groups, bias=False, dilation=dilation)
 
 
 def conv1x1(in_planes: int, out_planes: int, stride: int = 1) -> nn.Conv2d:
-    """Return a 1 x 1 convolution."""
+    """Return a 1 x 1 convolution without bias."""
     return nn.Conv2d(in_planes, out_planes, 1, stride, bias=False)
 
 
@@ -88,7 +88,7 @@ class BasicBlock(nn.Module):
 class Bottleneck(nn.Module):
     """Residual block with 1 x 1, 3 x 3 and 1 x 1 convolutions; the first reduces the channels, the last expands them.
 
-    The 3 x 3 convolution has the stride, as in ResNet "v1.5".
+    The stride is that of the 3 x 3 convolution, as in ResNet "v1.5"; in the paper, it is that of the first convolution.
     """
 
     expansion = 4
@@ -125,7 +125,7 @@ class Bottleneck(nn.Module):
 
 
 class ResNet(nn.Module):
-    """ResNet: residual blocks of convolutions.
+    """ResNet: blocks of convolutions that add their input to their output.
 
     He, Zhang, Ren and Sun, [Deep Residual Learning for Image Recognition](https://arxiv.org/abs/1512.03385), 2015.
 
@@ -138,14 +138,15 @@ class ResNet(nn.Module):
         width_per_group: channels per group in the first stage.
         replace_stride_with_dilation: for each of the last three stages, whether to use dilation instead of
             stride; None for no stage.
-        norm_layer: called with the number of channels to create a normalization; None for the published one.
+        norm_layer: called with the number of channels to create a normalization; None for `BatchNorm2d`.
 
     Shape:
         - Input: `(N, 3, H, W)`.
         - Output: `(N, num_classes)`.
 
     Raises:
-        ValueError: `replace_stride_with_dilation` does not have three values, or `BasicBlock` is used with groups or width.
+        ValueError: `replace_stride_with_dilation` does not have three values, or `BasicBlock` is used with other
+            values of `groups` and `width_per_group` than 1 and 64.
 
     Example:
         >>> from flambeau_vision import models

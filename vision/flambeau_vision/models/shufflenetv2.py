@@ -1,4 +1,4 @@
-"""ShuffleNet v2."""
+"""ShuffleNet v2 (Ma et al., 2018): blocks that transform half of the channels, then shuffle all channels."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Tensor = torch.Tensor
 
 
 def channel_shuffle(x: Tensor, groups: int) -> Tensor:
-    """Interleave the channels of the groups."""
+    """Divide the channels into `groups` and interleave them: the first of each group, then the second of each, and so on."""
     batch, channels, height, width = x.size()
     x = x.view(batch, groups, channels // groups, height, width)
     return torch.transpose(x, 1, 2).contiguous().view(batch, channels, height, width)
@@ -44,7 +44,10 @@ def _depthwise(channels: int, stride: int) -> list[nn.Module]:
 
 
 class InvertedResidual(nn.Module):
-    """Transform half of the channels, copy the other half (at stride 2: downsample it), and shuffle all channels."""
+    """Transform half of the channels, keep the other half, and shuffle all channels.
+
+    At stride 2, nothing is kept: two branches of convolutions each compute half of the output channels from the whole input.
+    """
 
     def __init__(self, inp: int, oup: int, stride: int) -> None:
         super().__init__()
@@ -67,7 +70,7 @@ class InvertedResidual(nn.Module):
 
 
 class ShuffleNetV2(nn.Module):
-    """ShuffleNet v2: each block transforms half of the channels and shuffles all of them.
+    """ShuffleNet v2: each block transforms half of the channels, then shuffles all channels.
 
     Ma, Zhang, Zheng and Sun, [ShuffleNet V2: Practical Guidelines for Efficient CNN Architecture
     Design](https://arxiv.org/abs/1807.11164), 2018.
@@ -147,7 +150,7 @@ class ShuffleNet_V2_X2_0_Weights(WeightsEnum):
 
 @register_model(ShuffleNet_V2_X0_5_Weights)
 def shufflenet_v2_x0_5(**kwargs: Any) -> ShuffleNetV2:
-    """Build ShuffleNet v2 of half the width; further arguments are passed to `ShuffleNetV2`."""
+    """Build ShuffleNet v2 with half of the channels; further arguments are passed to `ShuffleNetV2`."""
     return ShuffleNetV2([4, 8, 4], [24, 48, 96, 192, 1024], **kwargs)
 
 
@@ -159,11 +162,11 @@ def shufflenet_v2_x1_0(**kwargs: Any) -> ShuffleNetV2:
 
 @register_model(ShuffleNet_V2_X1_5_Weights)
 def shufflenet_v2_x1_5(**kwargs: Any) -> ShuffleNetV2:
-    """Build ShuffleNet v2 of one and a half times the width; further arguments are passed to `ShuffleNetV2`."""
+    """Build ShuffleNet v2 with 1.5 times the channels; further arguments are passed to `ShuffleNetV2`."""
     return ShuffleNetV2([4, 8, 4], [24, 176, 352, 704, 1024], **kwargs)
 
 
 @register_model(ShuffleNet_V2_X2_0_Weights)
 def shufflenet_v2_x2_0(**kwargs: Any) -> ShuffleNetV2:
-    """Build ShuffleNet v2 of twice the width; further arguments are passed to `ShuffleNetV2`."""
+    """Build ShuffleNet v2 with twice the channels; further arguments are passed to `ShuffleNetV2`."""
     return ShuffleNetV2([4, 8, 4], [24, 244, 488, 976, 2048], **kwargs)

@@ -1,4 +1,4 @@
-"""SqueezeNet: the accuracy of AlexNet with 1/50 of its parameters."""
+"""SqueezeNet (Iandola et al., 2016): 1 x 1 convolutions reduce the channels; 1/50 of AlexNet's parameters, same accuracy."""
 
 from __future__ import annotations
 
@@ -75,12 +75,12 @@ def _features_1_1() -> nn.Sequential:
 
 
 class SqueezeNet(nn.Module):
-    """SqueezeNet: the accuracy of AlexNet with 1/50 of its parameters.
+    """SqueezeNet: a network as accurate as AlexNet, with 1/50 of the parameters of AlexNet.
 
     Iandola, Han, Moskewicz, Ashraf, Dally and Keutzer, [SqueezeNet](https://arxiv.org/abs/1602.07360), 2016.
 
     Args:
-        version: `"1_0"`, or `"1_1"`, which needs less than half of the operations.
+        version: `"1_0"`, or `"1_1"`, which requires less than half of the operations of 1.0.
         num_classes: number of classes, the size of the output.
         dropout: dropout probability before the last convolution.
 

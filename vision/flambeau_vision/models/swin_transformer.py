@@ -1,4 +1,4 @@
-"""Swin transformers, versions 1 and 2."""
+"""Swin transformers 1 and 2 (Liu et al., 2021): attention inside windows, which are shifted in every second block."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ Layer = Callable[..., nn.Module]
 
 
 def _concat_2x2(x: Tensor) -> Tensor:
-    """Concatenate the features of each 2 x 2 pixels: `(..., H, W, C)` to `(..., ceil(H / 2), ceil(W / 2), 4 C)`."""
+    """Concatenate the channels of each 2 x 2 square: `(..., H, W, C)` becomes `(..., ceil(H / 2), ceil(W / 2), 4 * C)`."""
     height, width, _ = x.shape[-3:]
     x = F.pad(x, (0, 0, 0, width % 2, 0, height % 2))
     return torch.cat([x[..., row::2, column::2, :] for column in (0, 1) for row in (0, 1)], dim=-1)
 
 
 class PatchMerging(nn.Module):
-    """Halve height and width and double the channels."""
+    """Halve height and width and double the channels: project the concatenated channels of each 2 x 2 square."""
 
     def __init__(self, dim: int, norm_layer: Layer = nn.LayerNorm) -> None:
         super().__init__()
@@ -59,7 +59,7 @@ class PatchMerging(nn.Module):
 
 
 class PatchMergingV2(nn.Module):
-    """`PatchMerging` with the normalization after the projection."""
+    """`PatchMerging` that normalizes after the projection instead of before."""
 
     def __init__(self, dim: int, norm_layer: Layer = nn.LayerNorm) -> None:
         super().__init__()
@@ -72,7 +72,7 @@ class PatchMergingV2(nn.Module):
 
 
 def _split_windows(x: Tensor, window: Sequence[int]) -> Tensor:
-    """Cut `(N, H, W, C)` into windows: `(N, windows, pixels, C)`."""
+    """Divide images `(N, H, W, C)` into windows of shape `(N, windows, pixels, C)`."""
     count, height, width, channels = x.shape
     rows, columns = height // window[0], width // window[1]
     parts = x.reshape(count, rows, window[0], columns, window[1], channels).permute(0, 1, 3, 2, 4, 5)
@@ -80,30 +80,33 @@ def _split_windows(x: Tensor, window: Sequence[int]) -> Tensor:
 
 
 def _merge_windows(windows: Tensor, window: Sequence[int], height: int, width: int) -> Tensor:
-    """Undo `_split_windows`."""
+    """Join the windows from `_split_windows` to images of shape `(N, height, width, C)`."""
     shape = (windows.shape[0], height // window[0], width // window[1], *window, windows.shape[-1])
     return windows.reshape(shape).permute(0, 1, 3, 2, 4, 5).reshape(-1, height, width, windows.shape[-1])
 
 
 def _region_indices(length: int, window: int, shift: int) -> Tensor:
-    """Return region indices along an axis rolled by `shift`; only equal indices were neighbours before the roll."""
+    """Number the regions of an axis of `length` that was rolled by `shift`.
+
+    Positions of one window have different numbers if they come from opposite ends of the axis.
+    """
     index = torch.arange(length)
     return (index >= length - window).long() + (index >= length - shift).long() if shift else torch.zeros_like(index)
 
 
 class ShiftedWindowAttention(nn.Module):
-    """Self-attention among the pixels of a window, with a bias for each relative position.
+    """Self-attention among the pixels of each window, with a learned bias for each relative position of two pixels.
 
     Args:
         dim: channels.
         window_size: height and width of the windows.
-        shift_size: shift of the windows down and to the right. The shift is cyclic, and attention between pixels that are
-            not neighbours is masked.
+        shift_size: shift of the windows down and to the right. The shift is cyclic. Pixels of a window that come from
+            opposite borders of the image do not attend to each other.
         num_heads: number of attention heads; must divide `dim`.
         qkv_bias: whether the projection to queries, keys and values has a bias.
         proj_bias: whether the output projection has a bias.
         attention_dropout: dropout probability of the attention weights.
-        dropout: dropout probability.
+        dropout: dropout probability after the output projection.
 
     Shape:
         - Input: `(N, H, W, dim)`.
@@ -138,13 +141,13 @@ class ShiftedWindowAttention(nn.Module):
         self.define_relative_position_index()
 
     def define_relative_position_bias_table(self) -> None:
-        """Create the parameter with a bias per relative position and head."""
+        """Create the parameter `relative_position_bias_table`, with a bias for each relative position and head."""
         high, wide = self.window_size
         table = torch.empty((2 * high - 1) * (2 * wide - 1), self.num_heads)
         self.relative_position_bias_table = nn.Parameter(nn.init.trunc_normal_(table, std=0.02))
 
     def define_relative_position_index(self) -> None:
-        """Create the buffer with the table index of each pair of pixels."""
+        """Create the buffer `relative_position_index`, with the row of the bias table for each pair of pixels."""
         high, wide = self.window_size
         y = torch.arange(high).repeat_interleave(wide)
         x = torch.arange(wide).repeat(high)
@@ -155,7 +158,7 @@ class ShiftedWindowAttention(nn.Module):
         return self.relative_position_bias_table
 
     def get_relative_position_bias(self) -> Tensor:
-        """Return the bias of each head and pair of pixels: `(1, num_heads, pixels, pixels)`."""
+        """Return the attention bias of each head for each pair of pixels, of shape `(1, num_heads, pixels, pixels)`."""
         pixels = self.window_size[0] * self.window_size[1]
         return self._bias_table()[self.relative_position_index].reshape(pixels, pixels, -1).permute(2, 0, 1)[None]
 
@@ -166,7 +169,7 @@ class ShiftedWindowAttention(nn.Module):
         return (queries * queries.shape[-1] ** -0.5) @ keys.transpose(-2, -1)
 
     def _attend(self, windows: Tensor, masked: Tensor | None) -> Tensor:
-        """Compute the attention in each window; pairs of pixels where `masked` is True get no attention."""
+        """Compute the attention in each window. Pairs of pixels where `masked` is True do not attend to each other."""
         *batch, pixels, channels = windows.shape
         heads = self._projected(windows).reshape(*batch, pixels, 3, self.num_heads, channels // self.num_heads)
         queries, keys, values = heads.permute(3, 0, 1, 4, 2, 5)
@@ -196,7 +199,7 @@ class ShiftedWindowAttention(nn.Module):
 
 
 class ShiftedWindowAttentionV2(ShiftedWindowAttention):
-    """`ShiftedWindowAttention` with cosine similarity of queries and keys, and a bias computed by an MLP from the distance."""
+    """`ShiftedWindowAttention` that uses the cosine similarity of queries and keys. An MLP computes the position bias."""
 
     def __init__(
         self,
@@ -216,7 +219,7 @@ class ShiftedWindowAttentionV2(ShiftedWindowAttention):
             nn.init.zeros_(self.qkv.bias[dim : 2 * dim])
 
     def define_relative_position_bias_table(self) -> None:
-        """Create the buffer with the relative positions, on a logarithmic scale."""
+        """Create the buffer `relative_coords_table`: the relative positions on a logarithmic scale, as input of the MLP."""
         sides = [torch.arange(1.0 - side, side) / (side - 1) * 8 for side in self.window_size]
         distances = torch.stack(torch.meshgrid(*sides, indexing="ij"), dim=-1)[None]
         table = distances.sign() * torch.log2(distances.abs() + 1.0) / 3.0
@@ -237,7 +240,7 @@ class ShiftedWindowAttentionV2(ShiftedWindowAttention):
 
 
 class SwinTransformerBlock(nn.Module):
-    """Transformer block: window attention, then two linear layers per pixel; both residual, with normalization before."""
+    """Transformer block: window attention, then two linear layers for each pixel. Both are residual and normalize their input."""
 
     def __init__(
         self,
@@ -270,7 +273,7 @@ class SwinTransformerBlock(nn.Module):
 
 
 class SwinTransformerBlockV2(SwinTransformerBlock):
-    """`SwinTransformerBlock` with the normalization after attention and linear layers."""
+    """`SwinTransformerBlock` that normalizes the outputs of the attention and of the linear layers instead of their inputs."""
 
     def __init__(self, *args: Any, attn_layer: Layer = ShiftedWindowAttentionV2, **kwargs: Any) -> None:
         super().__init__(*args, attn_layer=attn_layer, **kwargs)
@@ -281,7 +284,7 @@ class SwinTransformerBlockV2(SwinTransformerBlock):
 
 
 class SwinTransformer(nn.Module):
-    """Swin transformer: attention within windows that are shifted in every second block.
+    """Swin transformer: attention inside windows, which are shifted in every second block.
 
     Liu et al., [Swin Transformer: Hierarchical Vision Transformer using Shifted Windows](https://arxiv.org/abs/2103.14030), 2021,
     and [Swin Transformer V2: Scaling Up Capacity and Resolution](https://arxiv.org/abs/2111.09883), 2021.
@@ -293,7 +296,7 @@ class SwinTransformer(nn.Module):
         num_heads: number of attention heads of each stage.
         window_size: height and width of the windows.
         mlp_ratio: hidden size between the two linear layers of a block, divided by the channels.
-        dropout: dropout probability.
+        dropout: dropout probability of the attention outputs and the linear layers.
         attention_dropout: dropout probability of the attention weights.
         stochastic_depth_prob: probability of skipping the last block in training; it decreases linearly for earlier blocks.
         num_classes: number of classes, the size of the output.

@@ -1,4 +1,4 @@
-"""VGG: stacks of 3 x 3 convolutions."""
+"""VGG (Simonyan and Zisserman, 2014): deep stacks of 3 x 3 convolutions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = [
     "vgg19_bn",
 ]
 
-# Channels of each convolution; "M" is max pooling.
+# The number of layers: the channels of each convolution, with "M" for max pooling.
 _LAYERS = {
     11: [64, "M", 128, "M", 256, 256, "M", 512, 512, "M", 512, 512, "M"],
     13: [64, 64, "M", 128, 128, "M", 256, 256, "M", 512, 512, "M", 512, 512, "M"],
@@ -41,11 +41,11 @@ _LAYERS = {
 
 
 def make_layers(cfg: list[int | str], batch_norm: bool = False) -> nn.Sequential:
-    """Return a sequence of convolutions and poolings.
+    """Return a sequence of 3 x 3 convolutions with ReLU, and of max poolings.
 
     Args:
-        cfg: channels of each 3 x 3 convolution, with `"M"` where a pooling halves the size.
-        batch_norm: normalize after each convolution.
+        cfg: output channels of each convolution, or `"M"` for a max pooling that halves height and width.
+        batch_norm: whether to add a batch normalization after each convolution.
     """
     layers: list[nn.Module] = []
     channels = 3
@@ -68,7 +68,7 @@ class VGG(nn.Module):
     Recognition](https://arxiv.org/abs/1409.1556), 2014.
 
     Args:
-        features: the convolutions with 512 output channels, such as those of `make_layers`.
+        features: the convolutions, for example from `make_layers`; the last one must have 512 output channels.
         num_classes: number of classes, the size of the output.
         init_weights: initialize convolutions with Kaiming normal and linear layers with small normal weights.
         dropout: dropout probability after the first two linear layers.
@@ -143,14 +143,14 @@ class VGG13_BN_Weights(WeightsEnum):
 
 
 def _features_only() -> ImageClassification:
-    # These weights, from Caffe, expect values from 0 to 255 minus the channel means.
+    # These weights, from Caffe, expect values from 0 to 255 minus the mean of each channel: `(image - mean) / (1 / 255)`.
     mean, std = (0.48235, 0.45882, 0.40784), (1.0 / 255.0,) * 3
     return ImageClassification(crop_size=224, mean=mean, std=std)
 
 
 class VGG16_Weights(WeightsEnum):
     IMAGENET1K_V1 = imagenet("vgg16-397923af", 138357544)
-    # Only the convolutions are usable, as a backbone of detectors; the other weights are NaN.
+    # The linear layers of these weights are NaN; only the convolutions are usable, as the backbone of detectors.
     IMAGENET1K_FEATURES = Weights(
         f"{SITE}vgg16_features-amdegroot-88682ab5.pth",
         _features_only,

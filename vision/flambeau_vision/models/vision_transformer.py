@@ -1,4 +1,4 @@
-"""Vision transformers."""
+"""Vision transformers (Dosovitskiy et al., 2020): transformer encoders whose tokens are the patches of an image."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Layer = Callable[..., nn.Module]
 
 
 class ConvStemConfig(NamedTuple):
-    """Configuration of a convolution of the stem that replaces the patch embedding; see `VisionTransformer`."""
+    """Configuration of a convolution in `conv_stem_configs`; see `VisionTransformer`."""
 
     out_channels: int
     kernel_size: int
@@ -58,7 +58,7 @@ class MLPBlock(MLP):
 
 
 class EncoderBlock(nn.Module):
-    """Transformer block: self-attention, then two linear layers per token; both residual, with normalization before."""
+    """Transformer block: self-attention, then two linear layers for each token. Both are residual and normalize their input."""
 
     def __init__(
         self,
@@ -119,13 +119,13 @@ class Encoder(nn.Module):
 
 
 class VisionTransformer(nn.Module):
-    """Vision transformer: a transformer encoder on tokens of image patches.
+    """Vision transformer: a transformer encoder whose tokens are the patches of an image.
 
     Dosovitskiy et al., [An Image is Worth 16x16 Words](https://arxiv.org/abs/2010.11929), 2020.
 
     Args:
-        image_size: side of the images, in pixels; a multiple of `patch_size`.
-        patch_size: side of the patches that become tokens, in pixels.
+        image_size: height and width of the images, in pixels; a multiple of `patch_size`.
+        patch_size: height and width, in pixels, of the patches that become tokens.
         num_layers: number of blocks.
         num_heads: number of attention heads; must divide `hidden_dim`.
         hidden_dim: size of the tokens.
@@ -135,16 +135,18 @@ class VisionTransformer(nn.Module):
         num_classes: number of classes, the size of the output.
         representation_size: size of an additional layer before the last; None for no such layer.
         norm_layer: called with the token size to create a normalization.
-        conv_stem_configs: convolutions with normalization and activation that compute the tokens, followed by one of kernel
-            size 1 (Xiao et al., [Early Convolutions Help Transformers See Better](https://arxiv.org/abs/2106.14881), 2021). The
-            product of their strides is `patch_size`. None for a single convolution of patches.
+        conv_stem_configs: the convolutions that compute the tokens, each with normalization and activation. Another convolution
+            with kernel size 1 is added after them. The product of the strides must be `patch_size`. None for a single
+            convolution with kernel size and stride `patch_size`. Xiao et al., [Early Convolutions Help Transformers See
+            Better](https://arxiv.org/abs/2106.14881), 2021.
 
     Shape:
         - Input: `(N, 3, image_size, image_size)`.
         - Output: `(N, num_classes)`.
 
     Raises:
-        ValueError: `image_size` is not divisible by `patch_size`; from calls, if images have another size.
+        ValueError: `image_size` is not divisible by `patch_size`.
+        AssertionError: from calls, if the images do not have the size `image_size`.
 
     Example:
         >>> from flambeau_vision import models
@@ -209,10 +211,13 @@ class VisionTransformer(nn.Module):
         nn.init.zeros_(self.heads.head.bias)
 
     def _process_input(self, x: Tensor) -> Tensor:
-        """Convert patches to tokens, row by row: `(N, patches, hidden_dim)`. The package lightly calls this method."""
+        """Convert the patches of images to tokens `(N, patches, hidden_dim)`, row by row.
+
+        The package lightly calls this private method.
+        """
         count, _, height, width = (
             x.shape
-        )  # same operations as torchvision, so that names of traced nodes, such as "getitem_5", agree
+        )  # the same operations as in torchvision, so that tracing gives nodes the same names, such as "getitem_5"
         torch._assert(height == self.image_size, f"Wrong image height! Expected {self.image_size} but got {height}!")
         torch._assert(width == self.image_size, f"Wrong image width! Expected {self.image_size} but got {width}!")
         rows, columns = height // self.patch_size, width // self.patch_size
@@ -239,7 +244,7 @@ def _convolutional_stem(configs: list[ConvStemConfig], hidden_dim: int) -> nn.Se
 
 
 def _rename_old_keys(module: VisionTransformer, state_dict: dict, *args: object) -> None:
-    # Published weights use legacy names of the two linear layers.
+    # Published weights use the older names "mlp.linear_1" and "mlp.linear_2" instead of "mlp.0" and "mlp.3".
     for key in list(state_dict):
         new = re.sub(r"mlp\.linear_([12])\.", lambda match: f"mlp.{3 * int(match[1]) - 3}.", key)
         if new != key:
@@ -280,7 +285,10 @@ class ViT_H_14_Weights(WeightsEnum):
 
 
 def _vit(shape: tuple[int, int, int, int, int], weights: WeightsEnum | None, progress: bool, **kwargs: Any) -> VisionTransformer:
-    """Build a model from `(patch_size, layers, heads, hidden_dim, mlp_dim)`; the weights determine the image size."""
+    """Build a model from `shape`, which is `(patch_size, layers, heads, hidden_dim, mlp_dim)`.
+
+    With `weights`, the image size is the one that the weights were trained for.
+    """
     if weights is not None:
         fix_argument(kwargs, "num_classes", len(weights.meta["categories"]))
         fix_argument(kwargs, "image_size", weights.transforms.keywords["crop_size"])
@@ -327,14 +335,14 @@ def interpolate_embeddings(
     interpolation_mode: str = "bicubic",
     reset_heads: bool = False,
 ) -> OrderedDict[str, Tensor]:
-    """Interpolate the position embeddings of weights for another image size.
+    """Interpolate the position embeddings in a state dict for images of another size.
 
     Args:
         image_size: new image size in pixels, a multiple of `patch_size`.
         patch_size: patch size in pixels.
         model_state: the state dict of a `VisionTransformer` for images of another size.
         interpolation_mode: mode of `flambeau.nn.functional.interpolate`.
-        reset_heads: remove the weights of the last layers, for other classes.
+        reset_heads: whether to remove the weights of the last layers, which are useless for other classes.
 
     Returns:
         the new state dict.

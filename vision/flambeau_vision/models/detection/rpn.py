@@ -1,4 +1,4 @@
-"""Region proposal network."""
+"""Region proposal network of Faster R-CNN (Ren et al., 2015): score anchors and turn the best into object proposals."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ class RPNHead(nn.Module):
 
 
 def _rename_old_keys(module: RPNHead, state_dict: dict, prefix: str, *args: object) -> None:
-    # Early weights have only one convolution.
+    # Early weights have a single convolution, named "conv" instead of "conv.0.0".
     for kind in ("weight", "bias"):
         if f"{prefix}conv.{kind}" in state_dict:
             state_dict[f"{prefix}conv.0.0.{kind}"] = state_dict.pop(f"{prefix}conv.{kind}")
 
 
 def by_anchor(output: Tensor, values: int) -> Tensor:
-    """Reshape `(N, anchors * values, H, W)` to `(N, H * W * anchors, values)`."""
+    """Rearrange the output of a prediction head from `(N, anchors * values, H, W)` to `(N, H * W * anchors, values)`."""
     batch, _, height, width = output.shape
     return output.reshape(batch, -1, values, height, width).permute(0, 3, 4, 1, 2).reshape(batch, -1, values)
 
@@ -65,12 +65,13 @@ class RegionProposalNetwork(nn.Module):
     Args:
         anchor_generator: generates the anchors.
         head: scores the anchors and predicts box deltas.
-        fg_iou_thresh: minimum IoU of an anchor matched with an object.
-        bg_iou_thresh: anchors with a lower IoU are background.
-        batch_size_per_image: number of sampled anchors per image in training.
-        positive_fraction: largest fraction of objects among the sampled anchors.
-        pre_nms_top_n: number of proposals to keep before non-maximum suppression, a dict with the keys `training` and `testing`.
-        post_nms_top_n: number of proposals to keep after non-maximum suppression, in the same form.
+        fg_iou_thresh: minimum IoU at which an anchor is matched with an object.
+        bg_iou_thresh: an anchor whose IoU with every object is lower is background.
+        batch_size_per_image: number of anchors per image that are sampled for the training loss.
+        positive_fraction: largest fraction of the sampled anchors that are matched with objects.
+        pre_nms_top_n: number of proposals per feature map to keep before non-maximum suppression, a dict with the keys
+            `training` and `testing`.
+        post_nms_top_n: number of proposals per image to keep after non-maximum suppression, a dict with the same keys.
         nms_thresh: IoU threshold of non-maximum suppression.
         score_thresh: minimum probability of a proposal.
     """
@@ -105,7 +106,7 @@ class RegionProposalNetwork(nn.Module):
         return "training" if self.training else "testing"
 
     def _propose(self, boxes: Tensor, scores: Tensor, per_level: list[int], image_shape: tuple[int, int]) -> Tensor:
-        """Return the proposals of one image."""
+        """Return the proposals of one image: its best boxes after non-maximum suppression on each feature map."""
         candidates, levels, start = [], [], 0
         for level, count in enumerate(per_level):
             best = scores[start : start + count].topk(min(self.pre_nms_top_n[self._mode()], count)).indices
@@ -120,7 +121,7 @@ class RegionProposalNetwork(nn.Module):
         return boxes[keep[best[: self.post_nms_top_n[self._mode()]]]]
 
     def _labels(self, anchors: Tensor, boxes: Tensor) -> tuple[Tensor, Tensor]:
-        """Return a label per anchor, 1 (object), 0 (background) or -1 (ignored), and its target box."""
+        """Return the label of each anchor, 1 (object), 0 (background) or -1 (ignored), and its matched box."""
         matches = self.matcher(box_ops.box_iou(boxes, anchors))
         labels = (matches >= 0).to(torch.float32)
         labels = torch.where(matches == BETWEEN, torch.full_like(labels, -1.0), labels)
@@ -152,7 +153,7 @@ class RegionProposalNetwork(nn.Module):
     def forward(
         self, images: ImageList, features: dict[str, Tensor], targets: list[dict[str, Tensor]] | None = None
     ) -> tuple[list[Tensor], dict[str, Tensor]]:
-        """Return the proposals of each image, and in training the losses."""
+        """Return the proposals of each image, and a dict of losses, which is empty in evaluation mode."""
         maps = list(features.values())
         objectness, regression = self.head(maps)
         anchors = self.anchor_generator(images, maps)

@@ -1,4 +1,4 @@
-"""SSD: single shot multibox detector."""
+"""SSD, the single shot multibox detector (Liu et al., 2015): predict boxes from feature maps of several scales in one pass."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _xavier(layers: nn.Module) -> None:
 
 
 def _predictors(in_channels: Sequence[int], num_anchors: Sequence[int], values: int) -> nn.ModuleList:
-    """Return one convolution per feature map that predicts `values` numbers for each default box."""
+    """Return a convolution for each feature map. It predicts `values` numbers for each default box."""
     sizes = zip(in_channels, num_anchors, strict=True)
     layers = nn.ModuleList(nn.Conv2d(channels, values * anchors, kernel_size=3, padding=1) for channels, anchors in sizes)
     _xavier(layers)
@@ -45,7 +45,7 @@ class SSDScoringHead(nn.Module):
     """Predict `num_columns` numbers for each default box at each position of each feature map.
 
     Args:
-        module_list: one layer per feature map.
+        module_list: one prediction layer per feature map.
         num_columns: number of values per box.
     """
 
@@ -60,7 +60,7 @@ class SSDScoringHead(nn.Module):
 
 
 class SSDClassificationHead(SSDScoringHead):
-    """Predict class scores.
+    """Predict the class scores of each default box.
 
     Args:
         in_channels: channels of each feature map.
@@ -80,14 +80,14 @@ class SSDClassificationHead(SSDScoringHead):
 
 
 class SSDRegressionHead(SSDScoringHead):
-    """Predict box deltas; arguments are those of `SSDClassificationHead`, without `num_classes`."""
+    """Predict the box deltas of each default box. The arguments are those of `SSDClassificationHead`, without `num_classes`."""
 
     def __init__(self, in_channels: Sequence[int], num_anchors: Sequence[int]) -> None:
         super().__init__(_predictors(in_channels, num_anchors, 4), 4)
 
 
 class SSDHead(nn.Module):
-    """Predict class scores and box deltas."""
+    """Predict the class scores and box deltas of each default box."""
 
     def __init__(self, in_channels: Sequence[int], num_anchors: Sequence[int], num_classes: int) -> None:
         super().__init__()
@@ -99,7 +99,9 @@ class SSDHead(nn.Module):
 
 
 class SSD(nn.Module):
-    """[SSD: Single Shot MultiBox Detector](https://arxiv.org/abs/1512.02325).
+    """SSD: an object detector that classifies and shifts default boxes on feature maps of several scales.
+
+    Liu et al., [SSD: Single Shot MultiBox Detector](https://arxiv.org/abs/1512.02325), 2015.
 
     Inputs and outputs are those of `flambeau_vision.models.detection.FasterRCNN`.
 
@@ -112,11 +114,11 @@ class SSD(nn.Module):
         image_std: standard deviation of each channel.
         head: predicts class scores and box deltas.
         score_thresh: minimum score of a detection.
-        nms_thresh: IoU threshold of non-maximum suppression within a class.
+        nms_thresh: IoU threshold of non-maximum suppression, which is applied to each class separately.
         detections_per_img: maximum number of detections per image.
-        iou_thresh: minimum IoU of a default box matched with an object.
+        iou_thresh: minimum IoU at which a default box is matched with an object.
         topk_candidates: number of detections per class to keep before non-maximum suppression.
-        positive_fraction: fraction of objects among the boxes in the loss.
+        positive_fraction: fraction of the boxes in the classification loss that are matched with objects.
         **kwargs: further arguments of `GeneralizedRCNNTransform`.
     """
 
@@ -168,7 +170,7 @@ class SSD(nn.Module):
         label = torch.stack(labels)
         entropy = F.cross_entropy(logits.flatten(0, 1), label.flatten(), reduction="none").reshape(label.shape)
         positive = label > 0
-        # Hard negative mining: only the background boxes with the largest losses count.
+        # Hard negative mining: of the background boxes, only those with the largest losses are part of the loss.
         hardness = entropy.detach().masked_fill(positive, -float("inf"))
         rank = hardness.argsort(dim=1, descending=True).argsort(dim=1)
         negative = rank < self.negatives_per_positive * positive.sum(dim=1, keepdim=True)
@@ -205,14 +207,14 @@ class SSD(nn.Module):
 
 
 class SSDFeatureExtractorVGG(nn.Module):
-    """Compute features of six scales from the convolutions of VGG and additional ones."""
+    """Compute features of six scales: with the convolutions of VGG, followed by additional convolutions."""
 
     out_channels = (512, 1024, 512, 256, 256, 256)
 
     def __init__(self, backbone: nn.Sequential) -> None:
         super().__init__()
         _, _, third, fourth, _ = (index for index, layer in enumerate(backbone) if isinstance(layer, nn.MaxPool2d))
-        backbone[third].ceil_mode = True  # gives the feature map sizes of the paper
+        backbone[third].ceil_mode = True  # so that the feature maps have the sizes in the paper
         self.scale_weight = nn.Parameter(torch.ones(512) * 20)
         self.features = nn.Sequential(*backbone[:fourth])
         extra_blocks = nn.ModuleList(
@@ -253,7 +255,7 @@ class SSDFeatureExtractorVGG(nn.Module):
 
 
 def _vgg_extractor(network: nn.Module, trainable_layers: int) -> SSDFeatureExtractorVGG:
-    """Return a feature extractor from VGG whose last `trainable_layers` stages are trained."""
+    """Convert a VGG to a feature extractor, and freeze all but its last `trainable_layers` stages."""
     layers = network.features
     starts = [0, *(index for index, layer in enumerate(layers[:-1]) if isinstance(layer, nn.MaxPool2d))]
     if not 0 <= trainable_layers <= len(starts):
@@ -274,7 +276,7 @@ class SSD300_VGG16_Weights(WeightsEnum):
 def ssd300_vgg16(*, weights: Any, progress: bool, **kwargs: Any) -> SSD:
     """Build SSD on VGG-16, for images resized to 300 x 300; further arguments are passed to `SSD`.
 
-    `weights_backbone` are weights of VGG, and `trainable_backbone_layers` is the number of its trained stages, from 0 to 5.
+    `weights_backbone` are the weights of VGG. `trainable_backbone_layers` is the number of stages of VGG to train, from 0 to 5.
     """
     backbone_weights, trained = resolve_weights(kwargs, weights, VGG16_Weights.IMAGENET1K_FEATURES, largest=5, usual=4)
     backbone = _vgg_extractor(vgg16(weights=backbone_weights, progress=progress), trained)

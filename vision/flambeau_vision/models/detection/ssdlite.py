@@ -1,4 +1,4 @@
-"""SSDlite: SSD with depthwise convolutions on a MobileNet."""
+"""SSDlite (Sandler et al., 2018): SSD whose prediction layers are depthwise separable convolutions, on a MobileNet."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _normal(layers: nn.Module) -> None:
 
 
 def _predictors(in_channels: Sequence[int], num_anchors: Sequence[int], values: int, norm_layer: Layer) -> nn.ModuleList:
-    """Return depthwise convolutions, one per feature map, that predict `values` numbers for each default box."""
+    """Return a depthwise separable convolution for each feature map. It predicts `values` numbers for each default box."""
     layers = nn.ModuleList()
     for channels, anchors in zip(in_channels, num_anchors, strict=True):
         options = {"groups": channels, "norm_layer": norm_layer, "activation_layer": nn.ReLU6}
@@ -44,13 +44,13 @@ def _predictors(in_channels: Sequence[int], num_anchors: Sequence[int], values: 
 
 
 class SSDLiteClassificationHead(SSDScoringHead):
-    """Predict class scores with depthwise convolutions.
+    """Predict the class scores of each default box with depthwise separable convolutions.
 
     Args:
         in_channels: channels of each feature map.
         num_anchors: number of default boxes per position of each feature map.
         num_classes: number of classes, including the background (class 0).
-        norm_layer: normalization of the convolutions.
+        norm_layer: called with the number of channels to create a normalization.
     """
 
     def __init__(self, in_channels: Sequence[int], num_anchors: Sequence[int], num_classes: int, norm_layer: Layer) -> None:
@@ -58,14 +58,14 @@ class SSDLiteClassificationHead(SSDScoringHead):
 
 
 class SSDLiteRegressionHead(SSDScoringHead):
-    """Predict box deltas; arguments are those of `SSDLiteClassificationHead`, without `num_classes`."""
+    """Predict the box deltas of each default box. Arguments are those of `SSDLiteClassificationHead`, without `num_classes`."""
 
     def __init__(self, in_channels: Sequence[int], num_anchors: Sequence[int], norm_layer: Layer) -> None:
         super().__init__(_predictors(in_channels, num_anchors, 4, norm_layer), 4)
 
 
 class SSDLiteHead(nn.Module):
-    """Predict class scores and box deltas with depthwise convolutions."""
+    """Predict the class scores and box deltas of each default box with depthwise separable convolutions."""
 
     def __init__(self, in_channels: Sequence[int], num_anchors: Sequence[int], num_classes: int, norm_layer: Layer) -> None:
         super().__init__()
@@ -77,7 +77,10 @@ class SSDLiteHead(nn.Module):
 
 
 class SSDLiteFeatureExtractorMobileNet(nn.Module):
-    """Compute features of six scales from a MobileNet (inside of block C4 and its end) and additional convolutions."""
+    """Compute features of six scales: two from a MobileNet, the others by additional convolutions.
+
+    The MobileNet features are taken after the first convolution of block `c4_pos`, and after the last layer.
+    """
 
     def __init__(self, backbone: nn.Sequential, c4_pos: int, norm_layer: Layer) -> None:
         super().__init__()
@@ -111,7 +114,7 @@ class SSDLiteFeatureExtractorMobileNet(nn.Module):
 
 
 def _mobilenet_extractor(network: nn.Module, trainable_layers: int, norm_layer: Layer) -> SSDLiteFeatureExtractorMobileNet:
-    """Return a feature extractor from a MobileNet whose last `trainable_layers` stages are trained."""
+    """Convert a MobileNet to a feature extractor, and freeze all but its last `trainable_layers` stages."""
     layers = network.features
     strided = [index for index, layer in enumerate(layers) if getattr(layer, "_is_cn", False)]
     starts = [0, *strided, len(layers) - 1]
@@ -133,8 +136,9 @@ class SSDLite320_MobileNet_V3_Large_Weights(WeightsEnum):
 def ssdlite320_mobilenet_v3_large(*, weights: Any, progress: bool, norm_layer: Layer | None = None, **kwargs: Any) -> SSD:
     """Build SSDlite on MobileNet v3, for images resized to 320 x 320; further arguments are passed to `SSD`.
 
-    `weights_backbone` are weights of the MobileNet, `trainable_backbone_layers` is the number of its trained stages, from 0 to
-    6, and `norm_layer` creates normalizations. Without backbone weights, the last stage has half of the channels.
+    `weights_backbone` are the weights of the MobileNet. `trainable_backbone_layers` is the number of stages of the MobileNet
+    to train, from 0 to 6. `norm_layer` is called with the number of channels to create a normalization. Without
+    `weights_backbone`, the last stage of the MobileNet has half of the channels.
     """
     backbone_weights, trained = resolve_weights(kwargs, weights, MobileNet_V3_Large_Weights.IMAGENET1K_V1, largest=6, usual=6)
     norm_layer = norm_layer or partial(nn.BatchNorm2d, eps=0.001, momentum=0.03)

@@ -23,7 +23,7 @@ Size = tuple[int, int]
 
 
 def resize_boxes(boxes: Tensor, original_size: Sequence[int], new_size: Sequence[int]) -> Tensor:
-    """Scale boxes to an image resized from `original_size` to `new_size`, both `(height, width)`."""
+    """Scale the boxes of an image that was resized from `original_size` to `new_size`, both `(height, width)`."""
     scale_y, scale_x = (new / old for new, old in zip(new_size, original_size, strict=True))
     return boxes * torch.tensor([scale_x, scale_y, scale_x, scale_y], dtype=boxes.dtype, device=boxes.device)
 
@@ -32,12 +32,13 @@ class GeneralizedRCNNTransform(nn.Module):
     """Normalize and resize images, and pad them to one batch.
 
     Args:
-        min_size: length of the shorter side, or a list to draw from in training.
-        max_size: limit of the longer side.
+        min_size: length of the shorter side of a resized image. If it is a list, a random element is used in training, and
+            the last element in evaluation.
+        max_size: largest length of the longer side of a resized image.
         image_mean: mean of each channel.
         image_std: standard deviation of each channel.
-        size_divisible: height and width of the batch are multiples of this.
-        fixed_size: `(width, height)` of all resized images, ignoring the aspect ratio.
+        size_divisible: the batch is padded so that its height and width are multiples of this number.
+        fixed_size: `(width, height)` of all resized images. It replaces `min_size` and `max_size`, and changes aspect ratios.
     """
 
     def __init__(
@@ -58,7 +59,7 @@ class GeneralizedRCNNTransform(nn.Module):
         self.fixed_size = fixed_size
 
     def normalize(self, image: Tensor) -> Tensor:
-        """Compute `(image - mean) / std` for floating images."""
+        """Return `(image - image_mean) / image_std` for a floating-point image."""
         if not image.is_floating_point():
             raise TypeError(
                 f"Expected input images to be of floating type (in range [0, 1]), but found type {image.dtype} instead"
@@ -97,7 +98,7 @@ class GeneralizedRCNNTransform(nn.Module):
     def forward(
         self, images: list[Tensor], targets: list[dict[str, Tensor]] | None = None
     ) -> tuple[ImageList, list[dict[str, Tensor]] | None]:
-        """Return the batch, and the targets resized with their images."""
+        """Normalize and resize the images, and return them as one batch together with the resized targets."""
         for image in images:
             if image.ndim != 3:
                 raise ValueError(f"images is expected to be a list of 3d tensors of shape [C, H, W], got {tuple(image.shape)}")
@@ -110,7 +111,7 @@ class GeneralizedRCNNTransform(nn.Module):
     def postprocess(
         self, result: list[dict[str, Tensor]], image_shapes: list[Size], original_image_sizes: list[Size]
     ) -> list[dict[str, Tensor]]:
-        """Map boxes, masks and keypoints to the original image sizes; in training, return `result` unchanged."""
+        """Scale the detected boxes, masks and keypoints to the original image sizes; in training, return `result` unchanged."""
         if self.training:
             return result
         processed = []
@@ -132,7 +133,10 @@ class GeneralizedRCNNTransform(nn.Module):
 
 
 def losses_or_detections(model: nn.Module, losses: dict[str, Tensor], detections: list[dict[str, Tensor]]) -> Any:
-    """Return the losses in training and the detections in evaluation. Scripted models return both, for one return type."""
+    """Return the losses in training and the detections in evaluation.
+
+    Scripted models return both, since a scripted function can have only one return type.
+    """
     if torch.jit.is_scripting():
         warnings.warn("a scripted detector always returns a (Losses, Detections) tuple in scripting", stacklevel=2)
         return losses, detections
@@ -140,7 +144,7 @@ def losses_or_detections(model: nn.Module, losses: dict[str, Tensor], detections
 
 
 def check_targets(targets: Any) -> None:
-    """Raise an error unless each target has valid boxes."""
+    """Raise an error unless each target has boxes of shape `(N, 4)` with positive height and width."""
     if targets is None:
         raise ValueError("targets should not be none when in training mode")
     for index, target in enumerate(targets):

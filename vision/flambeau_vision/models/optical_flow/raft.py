@@ -1,4 +1,4 @@
-"""RAFT: optical flow, refined iteratively from correlations of all pairs of pixels."""
+"""RAFT (Teed and Deng, 2020): optical flow, refined iteratively from the correlations of all pairs of pixels."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class FeatureEncoder(nn.Module):
 
 
 class MotionEncoder(nn.Module):
-    """Encode the current flow and its correlations."""
+    """Encode the current flow and the correlations of each pixel with the pixels around its target."""
 
     def __init__(
         self, in_channels_corr: int, corr_layers: Sequence[int], flow_layers: Sequence[int], out_channels: int = 128
@@ -117,7 +117,7 @@ class ConvGRU(nn.Module):
 
 
 class RecurrentBlock(nn.Module):
-    """One `ConvGRU`, or one along rows and one along columns."""
+    """Apply one `ConvGRU`, or two in sequence: one with kernels along rows and one with kernels along columns."""
 
     def __init__(self, input_size: int, hidden_size: int, kernel_size: Sequence[Any], padding: Sequence[Any]) -> None:
         super().__init__()
@@ -132,7 +132,7 @@ class RecurrentBlock(nn.Module):
 
 
 class FlowHead(nn.Module):
-    """Predict the update of the flow."""
+    """Predict the change of the flow `(N, 2, H, W)` from the hidden state."""
 
     def __init__(self, in_channels: int, hidden_size: int) -> None:
         super().__init__()
@@ -144,7 +144,7 @@ class FlowHead(nn.Module):
 
 
 class UpdateBlock(nn.Module):
-    """Compute the next hidden state and the flow update from hidden state, context, correlations and flow."""
+    """Compute the next hidden state and the change of the flow, given hidden state, context, correlations and flow."""
 
     def __init__(self, motion_encoder: nn.Module, recurrent_block: nn.Module, flow_head: nn.Module) -> None:
         super().__init__()
@@ -160,20 +160,23 @@ class UpdateBlock(nn.Module):
 
 
 class MaskPredictor(nn.Module):
-    """Predict the upsampling weights: 9 neighbours for each of the 8 x 8 output pixels per feature pixel."""
+    """Predict the weights for upsampling the flow by 8.
+
+    Each flow vector becomes 8 x 8 vectors, and each of these is a weighted mean of 3 x 3 neighbours: 8 * 8 * 9 weights.
+    """
 
     def __init__(self, in_channels: int, hidden_size: int, multiplier: float = 0.25) -> None:
         super().__init__()
         self.convrelu = Conv2dNormActivation(in_channels, hidden_size, norm_layer=None)
         self.conv = nn.Conv2d(hidden_size, 8 * 8 * 9, 1)
-        self.multiplier = multiplier  # 0.25 reduces the gradient of this layer, as in the code of the paper
+        self.multiplier = multiplier  # the authors' code uses 0.25 to reduce the gradient of this layer
 
     def forward(self, x: Tensor) -> Tensor:
         return self.multiplier * self.conv(self.convrelu(x))
 
 
 class CorrBlock(nn.Module):
-    """Compute the correlation pyramid of all pairs of pixels of two feature maps, and sample neighbourhoods from it.
+    """Correlate each pixel of one feature map with each pixel of another, at several resolutions, and sample the result.
 
     Raises:
         ValueError: from `build_pyramid`, if the features have different shapes or are too small.
@@ -186,7 +189,7 @@ class CorrBlock(nn.Module):
         self.out_channels = num_levels * (2 * radius + 1) ** 2
 
     def build_pyramid(self, fmap1: Tensor, fmap2: Tensor) -> None:
-        """Compute the correlations of two feature maps `(N, C, H, W)`."""
+        """Store the correlations of two feature maps `(N, C, H, W)` in `corr_pyramid`, at each resolution."""
         if fmap1.shape != fmap2.shape:
             raise ValueError(f"Input feature maps should have the same shape, instead got {fmap1.shape} != {fmap2.shape}")
         least = 2**self.num_levels
@@ -202,7 +205,7 @@ class CorrBlock(nn.Module):
             self.corr_pyramid.append(F.avg_pool2d(self.corr_pyramid[-1], kernel_size=2))
 
     def index_pyramid(self, centroids_coords: Tensor) -> Tensor:
-        """Sample the correlations around the target positions `(x, y)` of all pixels, of shape `(N, 2, H, W)`."""
+        """For each pixel, return the correlations around its target `(x, y)`; the targets have shape `(N, 2, H, W)`."""
         count, _, height, width = centroids_coords.shape
         steps = torch.arange(-self.radius, self.radius + 1.0, device=centroids_coords.device)
         around = torch.stack(torch.meshgrid(steps, steps, indexing="ij"), dim=-1)
@@ -217,7 +220,7 @@ class CorrBlock(nn.Module):
 
 
 def _upsample(flow: Tensor, mask: Tensor | None) -> Tensor:
-    """Upsample the flow by 8: bilinearly without `mask`, otherwise by weighted means of neighbours."""
+    """Upsample the flow by 8, with the weights of a `MaskPredictor`; bilinearly if `mask` is None."""
     count, channels, height, width = flow.shape
     if mask is None:
         return 8 * F.interpolate(flow, size=(8 * height, 8 * width), mode="bilinear", align_corners=True)
@@ -228,16 +231,17 @@ def _upsample(flow: Tensor, mask: Tensor | None) -> Tensor:
 
 
 class RAFT(nn.Module):
-    """RAFT: compute the optical flow, the shift of each pixel to the right and down between two images.
+    """RAFT: compute the optical flow between two images: how far each pixel moves to the right and down.
 
     Teed and Deng, [RAFT: Recurrent All-Pairs Field Transforms for Optical Flow](https://arxiv.org/abs/2003.12039), 2020.
-    Use `raft_large` or `raft_small` to build it with the published parts.
+    Use `raft_large` or `raft_small` to build the published networks.
 
     Args:
         feature_encoder: computes the features to compare, at 1/8 of the image size.
         context_encoder: computes the initial hidden state and the context from the first image, at 1/8 of its size.
         corr_block: computes and samples the correlations; see `CorrBlock`.
-        update_block: computes one iteration; `hidden_state_size` is the number of context channels used as hidden state.
+        update_block: computes one iteration. Its attribute `hidden_state_size` is the number of channels of the context encoder
+            that are used as initial hidden state.
         mask_predictor: computes the weights for upsampling the flow; None to interpolate bilinearly.
 
     Shape:

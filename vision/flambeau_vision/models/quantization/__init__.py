@@ -1,7 +1,7 @@
-"""The models that torchvision also publishes with 8-bit weights, under the same names.
+"""Classification models for which torchvision also publishes 8-bit weights, under the same names as in torchvision.
 
-They are built in floating point, with the same state dict keys and shapes. 8-bit inference requires PyTorch's kernels:
-`quantize=True` raises a `RuntimeError`, and `fuse_model` only fuses floating-point layers.
+The models are built in floating point, with the state dict keys and shapes of the unquantized models. 8-bit inference
+requires PyTorch's kernels: `quantize=True` raises a `RuntimeError`, and `fuse_model` only fuses floating-point layers.
 """
 
 from __future__ import annotations
@@ -63,8 +63,9 @@ class _Fusible(nn.Module):
     """Mixin that adds `fuse_model` to a model."""
 
     def fuse_model(self, is_qat: bool | None = None) -> None:
-        """Fold each batch normalization into the previous convolution and replace it by `Identity`; results differ only by
-        rounding. PyTorch also fuses ReLU for 8-bit layers; here ReLU stays a separate layer.
+        """Fold each batch normalization into the previous convolution and replace it by `Identity`.
+
+        Results differ only by rounding. PyTorch also fuses ReLU for 8-bit layers; here ReLU stays a separate layer.
 
         Args:
             is_qat: True (quantization-aware training) is not supported and raises an error.
@@ -203,11 +204,11 @@ class ShuffleNet_V2_X2_0_QuantizedWeights(WeightsEnum):
 
 _QUANTIZABLE_CLASSES = {
     kind.__bases__[1]: kind for kind in _Fusible.__subclasses__()
-}  # maps model classes to their quantizable subclass
+}  # maps each model class to its subclass with `fuse_model`
 
 
 def _quantizable_builder(build: Callable[..., nn.Module], weights_class: type[WeightsEnum]) -> Callable[..., nn.Module]:
-    """Return the public builder of a quantizable model from its floating-point builder."""
+    """Wrap a builder of a floating-point model so that it returns the subclass with `fuse_model` and rejects 8-bit weights."""
 
     def builder(*, weights: Any, progress: bool, quantize: bool = False, **kwargs: Any) -> nn.Module:
         if quantize:
@@ -215,7 +216,7 @@ def _quantizable_builder(build: Callable[..., nn.Module], weights_class: type[We
         if isinstance(weights, weights_class):
             raise RuntimeError(f"{weights} are 8-bit weights; load {weights.meta['unquantized']} instead")
         model = build(weights=weights, progress=progress, **kwargs)
-        model.__class__ = _QUANTIZABLE_CLASSES[type(model)]  # the subclass adds only a method, no state
+        model.__class__ = _QUANTIZABLE_CLASSES[type(model)]  # allowed, since the subclass adds only a method
         return model
 
     builder.__name__ = builder.__qualname__ = build.__name__

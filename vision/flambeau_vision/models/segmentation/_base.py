@@ -1,4 +1,4 @@
-"""Base class and builder of the segmentation models."""
+"""Base class of the segmentation models, and the function that builds them from a backbone and a classifier."""
 
 from __future__ import annotations
 
@@ -35,9 +35,10 @@ _BUILDERS: dict[str, Callable[..., nn.Module]] = {
 
 
 class SimpleSegmentationModel(nn.Module):
-    """Classify each pixel from backbone features and interpolate the result to the image size.
+    """Classify the pixels of backbone features and interpolate the class scores to the image size.
 
-    The output is a dict with `out` of shape `(N, num_classes, H, W)` and, with an auxiliary classifier, `aux`.
+    The output is a dict with the key `out`, a tensor of shape `(N, num_classes, H, W)`. With an auxiliary classifier, the key
+    `aux` contains the scores of that classifier, in the same shape.
     """
 
     def __init__(self, backbone: nn.Module, classifier: nn.Module, aux_classifier: nn.Module | None = None) -> None:
@@ -64,7 +65,10 @@ def mobilenet_stages(features: nn.Module) -> list[int]:
 
 
 def feature_layers(backbone: nn.Module) -> tuple[nn.Module, tuple[str, int], tuple[str, int]]:
-    """Return the feature network, and `(name, channels)` of the layers for the main and the auxiliary classifier."""
+    """Return the feature network of a backbone, and `(name, channels)` of two of its layers.
+
+    The first layer is the input of the main classifier, the second that of the auxiliary classifier.
+    """
     if isinstance(backbone, MobileNetV3):
         features = backbone.features
         stages = mobilenet_stages(features)
@@ -86,7 +90,7 @@ def build(
     weights_backbone: Any = "default",
     pretrained_backbone: bool | None = None,
 ) -> nn.Module:
-    """Build a model and load its weights; without weights for the model, load those of the backbone.
+    """Build a model and load `weights`; if `weights` is None, load `weights_backbone` into the backbone.
 
     `head` and `aux_head` are called with the feature channels and the number of classes, and return a classifier.
     """

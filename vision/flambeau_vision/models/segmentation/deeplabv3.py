@@ -1,4 +1,4 @@
-"""DeepLab v3."""
+"""DeepLab v3 (Chen et al., 2017): semantic segmentation with parallel convolutions of several dilations."""
 
 from __future__ import annotations
 
@@ -28,7 +28,11 @@ Tensor = torch.Tensor
 
 
 class DeepLabV3(SimpleSegmentationModel):
-    """DeepLab v3: [Rethinking Atrous Convolution for Semantic Image Segmentation](https://arxiv.org/abs/1706.05587)."""
+    """DeepLab v3: classify each pixel by parallel convolutions of several dilations.
+
+    Chen, Papandreou, Schroff and Adam, [Rethinking Atrous Convolution for Semantic Image
+    Segmentation](https://arxiv.org/abs/1706.05587), 2017.
+    """
 
 
 class ASPPConv(nn.Sequential):
@@ -43,7 +47,7 @@ class ASPPConv(nn.Sequential):
 
 
 class ASPPPooling(nn.Sequential):
-    """Broadcast the mean over the image to every pixel."""
+    """Convolve the mean of all pixels, and copy the result to every pixel."""
 
     def __init__(self, in_channels: int, out_channels: int) -> None:
         super().__init__(
@@ -58,7 +62,7 @@ class ASPPPooling(nn.Sequential):
 
 
 class ASPP(nn.Module):
-    """Atrous spatial pyramid pooling: parallel convolutions with several dilations."""
+    """Atrous spatial pyramid pooling: parallel convolutions with several dilations, and the mean of all pixels."""
 
     def __init__(self, in_channels: int, atrous_rates: Sequence[int], out_channels: int = 256) -> None:
         super().__init__()
@@ -85,7 +89,7 @@ class ASPP(nn.Module):
 
 
 class DeepLabHead(nn.Sequential):
-    """Classifier of each pixel: `ASPP`, a 3 x 3 convolution, and a 1 x 1 convolution to the classes."""
+    """Classify each pixel: apply `ASPP`, a 3 x 3 convolution, and a 1 x 1 convolution that returns the class scores."""
 
     def __init__(self, in_channels: int, num_classes: int, atrous_rates: Sequence[int] = (12, 24, 36)) -> None:
         super().__init__(

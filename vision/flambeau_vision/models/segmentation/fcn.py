@@ -1,4 +1,4 @@
-"""Fully convolutional networks."""
+"""FCN (Long et al., 2014): semantic segmentation with a fully convolutional network."""
 
 from __future__ import annotations
 
@@ -13,11 +13,14 @@ __all__ = ["FCN", "FCN_ResNet50_Weights", "FCN_ResNet101_Weights", "fcn_resnet50
 
 
 class FCN(SimpleSegmentationModel):
-    """FCN: [Fully Convolutional Networks for Semantic Segmentation](https://arxiv.org/abs/1411.4038)."""
+    """FCN: a classification network whose last layers are convolutions, so that it classifies each pixel.
+
+    Long, Shelhamer and Darrell, [Fully Convolutional Networks for Semantic Segmentation](https://arxiv.org/abs/1411.4038), 2014.
+    """
 
 
 class FCNHead(nn.Sequential):
-    """Classifier of each pixel: a 3 x 3 convolution to 1/4 of the channels, then a 1 x 1 convolution to the classes."""
+    """Classify each pixel: a 3 x 3 convolution reduces the channels to 1/4, then a 1 x 1 convolution returns the class scores."""
 
     def __init__(self, in_channels: int, channels: int) -> None:
         narrow = in_channels // 4

@@ -1,4 +1,4 @@
-"""LRASPP: semantic segmentation for phones."""
+"""LRASPP (Howard et al., 2019): semantic segmentation for phones, from fine features and globally weighted coarse features."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ Tensor = torch.Tensor
 
 
 class LRASPPHead(nn.Module):
-    """Add class scores from fine features and from coarse features weighted by their global mean."""
+    """Return the sum of two class scores: from fine features, and from coarse features whose channels are weighted.
+
+    The weights of the channels are computed from the mean of the coarse features over all pixels.
+    """
 
     def __init__(self, low_channels: int, high_channels: int, num_classes: int, inter_channels: int) -> None:
         super().__init__()
@@ -42,14 +45,16 @@ class LRASPPHead(nn.Module):
 
 
 class LRASPP(nn.Module):
-    """LRASPP, lite reduced atrous spatial pyramid pooling: [Searching for MobileNetV3](https://arxiv.org/abs/1905.02244).
+    """LRASPP (lite reduced atrous spatial pyramid pooling): semantic segmentation for phones.
+
+    Howard et al., [Searching for MobileNetV3](https://arxiv.org/abs/1905.02244), 2019.
 
     Args:
         backbone: returns a dict with the features `low` (fine) and `high` (coarse).
         low_channels: channels of the fine features.
         high_channels: channels of the coarse features.
         num_classes: number of classes.
-        inter_channels: channels of the hidden features.
+        inter_channels: channels of the coarse features after their first convolution.
     """
 
     def __init__(

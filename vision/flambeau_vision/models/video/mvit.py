@@ -1,4 +1,4 @@
-"""Multiscale vision transformers for videos."""
+"""MViT 1 and 2 (Fan et al. and Li et al., 2021): video transformers that pool pixels and widen channels stage by stage."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Sides = tuple[int, int, int]
 
 @dataclass
 class MSBlockConfig:
-    """Configuration of a block. Kernels and strides are `(time, height, width)`, or empty for no pooling."""
+    """Configuration of a block. Kernels and strides of the poolings are `[time, height, width]`, or empty for no pooling."""
 
     num_heads: int
     input_channels: int
@@ -39,7 +39,7 @@ class MSBlockConfig:
 
 
 class Pool(nn.Module):
-    """Pool the pixels of a sequence; its first element, the class token, is kept."""
+    """Pool the pixels of a sequence. The first element, which is the class token, is not pooled."""
 
     def __init__(self, pool: nn.Module, norm: nn.Module | None) -> None:
         super().__init__()
@@ -56,14 +56,14 @@ class Pool(nn.Module):
 
 
 def _relative_indices(queries: int, keys: int) -> Tensor:
-    """Return the index of the relative position of each query and key along an axis, from 0 to `2 * max(queries, keys) - 2`."""
+    """Return the relative position of each query and key along an axis, as an index from 0 to `2 * max(queries, keys) - 2`."""
     query = torch.arange(queries)[:, None] * max(keys / queries, 1.0)
     key = (torch.arange(keys) + (1.0 - keys)) * max(queries / keys, 1.0)
     return (query - key).long()
 
 
 def _lookup_pairs(table: Tensor, queries: int, keys: int) -> Tensor:
-    """Look up the embeddings of relative positions for all pairs: `(queries, keys, channels)`."""
+    """Return the embedding of the relative position of each query and key, of shape `(queries, keys, channels)`."""
     count = 2 * max(queries, keys) - 1
     if len(table) != count:
         table = F.interpolate(table.T[None], size=count, mode="linear")[0].T
@@ -71,7 +71,7 @@ def _lookup_pairs(table: Tensor, queries: int, keys: int) -> Tensor:
 
 
 class MultiscaleAttention(nn.Module):
-    """Self-attention with pooled queries, keys and values."""
+    """Self-attention that pools the pixels of queries, keys and values with strided convolutions."""
 
     def __init__(
         self,
@@ -120,7 +120,7 @@ class MultiscaleAttention(nn.Module):
         return Pool(conv, norm_layer(channels))
 
     def _relative_position_bias(self, queries: Tensor, sides: Sides, key_sides: Sides) -> Tensor:
-        """Compute the bias of relative positions in time and space for all queries and keys, except class tokens."""
+        """Return the attention bias from the relative positions in time and space, of each query and key except class tokens."""
         tables = (self.rel_pos_t, self.rel_pos_h, self.rel_pos_w)
         time, rows, columns = (_lookup_pairs(*side) for side in zip(tables, sides, key_sides, strict=True))
         batch, heads, _, channels = queries.shape
@@ -151,7 +151,10 @@ class MultiscaleAttention(nn.Module):
 
 
 class MultiscaleBlock(nn.Module):
-    """Transformer block: attention, then two linear layers per pixel; shortcuts are pooled and projected to the same shape."""
+    """Transformer block: attention, then two linear layers for each pixel.
+
+    Both are residual; the shortcuts are pooled and projected to the output shape.
+    """
 
     def __init__(
         self,
@@ -211,7 +214,7 @@ class MultiscaleBlock(nn.Module):
 
 
 class PositionalEncoding(nn.Module):
-    """Prepend the class token and, without relative positions in the attention, add position embeddings."""
+    """Prepend the class token. Add position embeddings if `rel_pos_embed` is False: the attention then has no position bias."""
 
     def __init__(self, embed_size: int, spatial_size: tuple[int, int], temporal_size: int, rel_pos_embed: bool) -> None:
         super().__init__()
@@ -240,18 +243,18 @@ class MViT(nn.Module):
     `mvit_v1_b` or `mvit_v2_s` to build it with the published blocks.
 
     Args:
-        spatial_size: height and width of the videos.
+        spatial_size: height and width of the videos, in pixels.
         temporal_size: number of frames of the videos.
         block_setting: configuration of each block, an `MSBlockConfig`.
         residual_pool: whether to add the pooled queries to the attention output.
-        residual_with_cls_embed: whether to add them also for the class token.
+        residual_with_cls_embed: whether to add the query of the class token also.
         rel_pos_embed: whether to use relative positions in the attention; otherwise position embeddings are added to the pixels.
-        proj_after_attn: True to change the number of channels after the attention, False in the linear layers.
+        proj_after_attn: whether the attention changes the number of channels; if False, the linear layers after it do.
         dropout: dropout probability before the last layer.
-        attention_dropout: dropout probability after each attention.
+        attention_dropout: dropout probability of the attention outputs and of the linear layers in the blocks.
         stochastic_depth_prob: probability of skipping the last block in training; it decreases linearly for earlier blocks.
         num_classes: number of classes, the size of the output.
-        block: class of the blocks; None for the default.
+        block: class of the blocks; None for `MultiscaleBlock`.
         norm_layer: called with the number of channels to create a normalization; None for `LayerNorm` with an eps of 1e-6.
         patch_embed_kernel: length, height and width of the first convolution kernel.
         patch_embed_stride: stride of the first convolution.
@@ -349,8 +352,8 @@ class MViT_V2_S_Weights(WeightsEnum):
     DEFAULT = KINETICS400_V1
 
 
-_STAGES = (0,) + (1,) * 2 + (2,) * 11 + (3,) * 2  # stage of each of the sixteen blocks
-_KEY_STRIDES = (8,) + (4,) * 2 + (2,) * 11 + (1,) * 2  # spatial stride of the key and value pooling of each block
+_STAGES = (0,) + (1,) * 2 + (2,) * 11 + (3,) * 2  # the stage that each of the sixteen blocks is in
+_KEY_STRIDES = (8,) + (4,) * 2 + (2,) * 11 + (1,) * 2  # for each block, the spatial stride that pools keys and values
 
 
 def _mvit(block_setting: list[MSBlockConfig], **kwargs: Any) -> MViT:

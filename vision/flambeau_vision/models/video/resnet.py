@@ -1,4 +1,4 @@
-"""ResNets for videos."""
+"""Video ResNets (Tran et al., 2017): residual networks with convolutions over space and time, joint or separate."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ Tensor = torch.Tensor
 
 
 class Conv3DSimple(nn.Conv3d):
-    """3D convolution over time and space."""
+    """3 x 3 x 3 convolution over time, height and width."""
 
     def __init__(self, in_planes: int, out_planes: int, midplanes: int | None = None, stride: int = 1, padding: int = 1) -> None:
         super().__init__(in_planes, out_planes, (3, 3, 3), stride, padding, bias=False)
 
     @staticmethod
     def get_downsample_stride(stride: int) -> tuple[int, int, int]:
-        """Return the stride of the residual shortcut."""
+        """Return the stride `(time, height, width)` of the shortcut of a residual block with this convolution."""
         return stride, stride, stride
 
 
 class Conv2Plus1D(nn.Sequential):
-    """(2+1)D convolution: over space, then over time."""
+    """(2+1)D convolution: a 3 x 3 convolution over height and width, then a convolution of size 3 over time."""
 
     def __init__(self, in_planes: int, out_planes: int, midplanes: int, stride: int = 1, padding: int = 1) -> None:
         super().__init__(
@@ -49,24 +49,24 @@ class Conv2Plus1D(nn.Sequential):
 
     @staticmethod
     def get_downsample_stride(stride: int) -> tuple[int, int, int]:
-        """Return the stride of the residual shortcut."""
+        """Return the stride `(time, height, width)` of the shortcut of a residual block with this convolution."""
         return stride, stride, stride
 
 
 class Conv3DNoTemporal(nn.Conv3d):
-    """2D convolution over space, without time."""
+    """3 x 3 convolution over height and width, which treats each frame separately."""
 
     def __init__(self, in_planes: int, out_planes: int, midplanes: int | None = None, stride: int = 1, padding: int = 1) -> None:
         super().__init__(in_planes, out_planes, (1, 3, 3), (1, stride, stride), (0, padding, padding), bias=False)
 
     @staticmethod
     def get_downsample_stride(stride: int) -> tuple[int, int, int]:
-        """Return the stride of the residual shortcut."""
+        """Return the stride `(time, height, width)` of the shortcut of a residual block with this convolution."""
         return 1, stride, stride
 
 
 def _middle(inplanes: int, planes: int) -> int:
-    """Return the intermediate channels for which `Conv2Plus1D` has as many weights as `Conv3DSimple`."""
+    """Return the number of intermediate channels with which `Conv2Plus1D` has about as many weights as `Conv3DSimple`."""
     return (inplanes * planes * 3 * 3 * 3) // (inplanes * 3 * 3 + 3 * planes)
 
 
@@ -98,7 +98,7 @@ class BasicBlock(nn.Module):
 
 
 class Bottleneck(nn.Module):
-    """Residual block with a convolution between two 1 x 1 x 1 convolutions that reduce and expand the channels."""
+    """Residual block of three convolutions: 1 x 1 x 1 to reduce the channels, one of `conv_builder`, 1 x 1 x 1 to expand them."""
 
     expansion = 4
 
@@ -127,7 +127,7 @@ class Bottleneck(nn.Module):
 
 
 class BasicStem(nn.Sequential):
-    """First convolution, which halves height and width."""
+    """First layers: a 3 x 7 x 7 convolution that halves height and width."""
 
     def __init__(self) -> None:
         convolution = nn.Conv3d(3, 64, (3, 7, 7), (1, 2, 2), (1, 3, 3), bias=False)
@@ -135,7 +135,7 @@ class BasicStem(nn.Sequential):
 
 
 class R2Plus1dStem(nn.Sequential):
-    """First (2+1)D convolution, which halves height and width."""
+    """First layers: a 7 x 7 convolution that halves height and width, then a convolution of size 3 over time."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -149,7 +149,7 @@ class R2Plus1dStem(nn.Sequential):
 
 
 class VideoResNet(nn.Module):
-    """ResNet for videos.
+    """ResNet for videos: residual blocks with convolutions over space and time.
 
     Tran et al., [A Closer Look at Spatiotemporal Convolutions for Action Recognition](https://arxiv.org/abs/1711.11248), 2017.
 
@@ -239,7 +239,9 @@ def r3d_18(**kwargs: Any) -> VideoResNet:
 
 @register_model(MC3_18_Weights)
 def mc3_18(**kwargs: Any) -> VideoResNet:
-    """Build an 18-layer ResNet with 3D convolutions in the first layers and 2D later; further arguments as for `VideoResNet`."""
+    """Build an 18-layer ResNet with 3D convolutions in the first layers and 2D later; further arguments are passed to
+    `VideoResNet`.
+    """
     return VideoResNet(BasicBlock, [Conv3DSimple] + [Conv3DNoTemporal] * 3, [2, 2, 2, 2], BasicStem, **kwargs)
 
 

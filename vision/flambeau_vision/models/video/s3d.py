@@ -1,4 +1,4 @@
-"""S3D: Inception blocks with convolutions over space, then over time."""
+"""S3D (Xie et al., 2017): Inception blocks for videos, with convolutions over space followed by convolutions over time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Layer = Callable[..., nn.Module]
 
 
 class TemporalSeparableConv(nn.Sequential):
-    """Separable 3D convolution: over space, then over time."""
+    """Separable 3D convolution: a convolution over height and width, then a convolution over time."""
 
     def __init__(self, in_planes: int, out_planes: int, kernel_size: int, stride: int, padding: int, norm_layer: Layer) -> None:
         size, step, border = kernel_size, stride, padding
@@ -57,7 +57,8 @@ class SepInceptionBlock3D(nn.Module):
         return torch.cat([self.branch0(x), self.branch1(x), self.branch2(x), self.branch3(x)], 1)
 
 
-# Each block: input channels, output and intermediate channels of the branches. None is temporal max pooling.
+# The arguments of each `SepInceptionBlock3D`: the input channels, then the channels of the convolutions in its branches. None
+# is a max pooling over space and time.
 _BLOCKS = (
     (192, 64, 96, 128, 16, 32, 32),
     (256, 128, 128, 192, 32, 96, 64),
@@ -80,7 +81,7 @@ class S3D(nn.Module):
 
     Args:
         num_classes: number of classes, the size of the output.
-        dropout: dropout probability.
+        dropout: dropout probability before the last layer.
         norm_layer: called with the number of channels to create a normalization; None for `BatchNorm3d` with an eps and a
             momentum of 0.001.
 

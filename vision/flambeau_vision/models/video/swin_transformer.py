@@ -1,4 +1,4 @@
-"""Swin transformers for videos: attention in windows of space and time."""
+"""Video Swin transformers (Liu et al., 2021): attention inside windows of time and space, shifted in every second block."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Layer = Callable[..., nn.Module]
 
 
 def _split_windows(x: Tensor, window: Sequence[int]) -> Tensor:
-    """Cut `(N, T, H, W, C)` into windows: `(N, windows, pixels, C)`."""
+    """Divide videos `(N, T, H, W, C)` into windows of shape `(N, windows, pixels, C)`."""
     count, *sides, channels = x.shape
     counts = [side // part for side, part in zip(sides, window, strict=True)]
     split = [size for pair in zip(counts, window, strict=True) for size in pair]
@@ -39,20 +39,23 @@ def _split_windows(x: Tensor, window: Sequence[int]) -> Tensor:
 
 
 def _merge_windows(windows: Tensor, window: Sequence[int], sides: Sequence[int]) -> Tensor:
-    """Undo `_split_windows`."""
+    """Join the windows from `_split_windows` to videos of shape `(N, *sides, C)`."""
     counts = [side // part for side, part in zip(sides, window, strict=True)]
     parts = windows.reshape(windows.shape[0], *counts, *window, windows.shape[-1])
     return parts.permute(0, 1, 4, 2, 5, 3, 6, 7).reshape(windows.shape[0], *sides, windows.shape[-1])
 
 
 def _region_indices(length: int, window: int, shift: int) -> Tensor:
-    """Return region indices along an axis rolled by `shift`; only equal indices were neighbours before the roll."""
+    """Number the regions of an axis of `length` that was rolled by `shift`.
+
+    Positions of one window have different numbers if they come from opposite ends of the axis.
+    """
     index = torch.arange(length)
     return (index >= length - window).long() + (index >= length - shift).long() if shift else torch.zeros_like(index)
 
 
 class ShiftedWindowAttention3d(nn.Module):
-    """Self-attention among the pixels of a space-time window, with a bias for each relative position.
+    """Self-attention among the pixels of each space-time window, with a learned bias for each relative position of two pixels.
 
     Args:
         dim: channels.
@@ -62,7 +65,7 @@ class ShiftedWindowAttention3d(nn.Module):
         qkv_bias: whether the projection to queries, keys and values has a bias.
         proj_bias: whether the output projection has a bias.
         attention_dropout: dropout probability of the attention weights.
-        dropout: dropout probability.
+        dropout: dropout probability after the output projection.
 
     Shape:
         - Input: `(N, T, H, W, dim)`.
@@ -104,13 +107,13 @@ class ShiftedWindowAttention3d(nn.Module):
         self.register_buffer("relative_position_index", index)
 
     def get_relative_position_bias(self, window_size: Sequence[int]) -> Tensor:
-        """Return the bias of each head and pair of pixels of a window: `(1, num_heads, pixels, pixels)`."""
+        """Return the attention bias of each head for each pair of pixels of a window, as `(1, num_heads, pixels, pixels)`."""
         pixels = window_size[0] * window_size[1] * window_size[2]
         index = self.relative_position_index[:pixels, :pixels].flatten()
         return self.relative_position_bias_table[index].reshape(pixels, pixels, -1).permute(2, 0, 1)[None]
 
     def _attend(self, windows: Tensor, bias: Tensor, masked: Tensor | None) -> Tensor:
-        """Compute the attention in each window; pairs of pixels where `masked` is True get no attention."""
+        """Compute the attention in each window. Pairs of pixels where `masked` is True do not attend to each other."""
         *batch, pixels, channels = windows.shape
         heads = self.qkv(windows).reshape(*batch, pixels, 3, self.num_heads, channels // self.num_heads)
         queries, keys, values = heads.permute(3, 0, 1, 4, 2, 5)
@@ -144,7 +147,7 @@ class ShiftedWindowAttention3d(nn.Module):
 
 
 class PatchEmbed3d(nn.Module):
-    """Embed patches of a video by a convolution; the video is padded to a multiple of the patch size."""
+    """Convert patches of a video to vectors by a strided convolution. Videos are padded to a multiple of the patch size."""
 
     def __init__(
         self, patch_size: Sequence[int], in_channels: int = 3, embed_dim: int = 96, norm_layer: Layer | None = None
@@ -161,7 +164,7 @@ class PatchEmbed3d(nn.Module):
 
 
 class SwinTransformer3d(nn.Module):
-    """Swin transformer for videos: attention within windows that are shifted in every second block.
+    """Swin transformer for videos: attention inside windows, which are shifted in every second block.
 
     Liu et al., [Video Swin Transformer](https://arxiv.org/abs/2106.13230), 2021.
 
@@ -172,12 +175,12 @@ class SwinTransformer3d(nn.Module):
         num_heads: number of attention heads of each stage.
         window_size: length, height and width of the windows.
         mlp_ratio: hidden size between the two linear layers of a block, divided by the channels.
-        dropout: dropout probability.
+        dropout: dropout probability of the patch embedding, the attention outputs and the linear layers.
         attention_dropout: dropout probability of the attention weights.
         stochastic_depth_prob: probability of skipping the last block in training; it decreases linearly for earlier blocks.
         num_classes: number of classes, the size of the output.
         norm_layer: called with the number of channels to create a normalization; None for `LayerNorm` with an eps of 1e-5.
-        block: class of the blocks; None for the default block with attention over space and time.
+        block: class of the blocks; None for `SwinTransformerBlock` with `ShiftedWindowAttention3d`.
         downsample_layer: called with the channels and `norm_layer` to create the layer between stages.
         patch_embed: called to create the patch embedding; None for `PatchEmbed3d`.
 

@@ -36,7 +36,7 @@ __all__ = [
 
 
 def _make_leaf(tensor: Any) -> Tensor:
-    """Return the tensor to differentiate by: a view if the tensor already requires grad, otherwise a new leaf."""
+    """Return the tensor whose gradient is computed: a view if `tensor` already requires grad, otherwise a new leaf."""
     if not isinstance(tensor, Tensor):
         raise ValueError(f"Thing passed to transform API must be Tensor, got {type(tensor)}")
     lifted = lift(tensor, active())  # inside vmap each batch member needs its own gradient, not the sum over the batch
@@ -70,11 +70,11 @@ class _ReverseCall:
                 as_argument(leaf).__dict__["_running"] = self.running
             with transforming(), differentiating():
                 self.output = func(*rebuild(unflatten(self.leaves, self.spec)), **kwargs)
-        self.running[0] = False  # outer transforms do not differentiate with respect to these leaves
+        self.running[0] = False  # the leaves now belong to a finished call
         self.outside = outside
 
     def reaches_outside(self, outputs: Sequence[Tensor]) -> bool:
-        """Whether the outputs depend on tensors that require grad other than the leaves."""
+        """Whether the outputs depend on a tensor that requires grad and is not a leaf of this call."""
         if not self.outside:
             return False
         if any(leaf._node is not None for leaf in self.leaves):
@@ -109,11 +109,11 @@ def _zeros_like(tensor: Tensor) -> Any:
 
 
 def grad(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """Return a function that computes the gradient of `func`, which returns a 0-d tensor, by its argument `argnums`.
+    """Return a function that computes the gradient of `func` with respect to argument `argnums`.
 
     Args:
         func: the function to differentiate.
-        argnums: which positional arguments to differentiate by; for several, the result is a tuple.
+        argnums: the index of the positional argument; for a tuple of indices, the result is a tuple of gradients.
         has_aux: `func` returns `(output, aux)`, and then the result is `(gradient, aux)`.
 
     Raises:
@@ -284,7 +284,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     outputs, spec = flatten(output)
     expected, structure = flatten(primals)
     weights = [forward_ad.as_leaf(_zeros_like(output)) for output in outputs]
-    with enable_grad():  # `J^T w` is linear in the weights `w`; its vjp with a tangent `t` is the jvp `J t`
+    with enable_grad():  # `J^T w` is linear in `w`, so its vjp for a tangent `t` is `J t`, the jvp
         pulled, _ = flatten(pull(unflatten(weights, spec), create_graph=True))
 
     def jvp_fn(*tangents: Any) -> Any:
@@ -318,13 +318,13 @@ def jacrev(
     chunk_size: int | None = None,
     _preallocate_and_copy: bool = False,
 ) -> Callable[..., Any]:
-    """Return a function that computes the Jacobian of `func` by its argument `argnums`, by reverse mode.
+    """Return a function that computes the Jacobian of `func` with respect to argument `argnums`, by reverse mode.
 
     An output of shape `S` and an argument of shape `T` give a Jacobian of shape `S + T`.
 
     Args:
         func: the function to differentiate.
-        argnums: which positional arguments to differentiate by; for several, each output has a tuple of Jacobians.
+        argnums: the index of the positional argument; for a tuple of indices, each output has a tuple of Jacobians.
         has_aux: `func` returns `(output, aux)`, and the result is `(jacobian, aux)`.
         chunk_size: the number of Jacobian rows computed in one call; by default all.
 
@@ -482,14 +482,14 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """Call a module with the given parameters and buffers in place of its own.
+    """Call a module with the given parameters and buffers instead of those that it holds.
 
     Args:
         module: the module to call; it is unchanged afterwards.
         parameter_and_buffer_dicts: tensors by name, or a sequence of such dicts.
         args: the positional arguments; a tuple, or a single one.
         kwargs: the keyword arguments.
-        tie_weights: replace a tensor that the module has under several names under all of them.
+        tie_weights: whether to replace a tied tensor, which the module holds under several names, under all of them.
         strict: raise unless the names are exactly those of the module's parameters and buffers.
 
     >>> layer = torch.nn.Linear(2, 1)
@@ -605,7 +605,7 @@ def _stacked(name: str, tensors: Sequence[Tensor]) -> Any:
 def replace_all_batch_norm_modules_(root: Any) -> Any:
     """Make all batch norm modules of `root` stop tracking running statistics, which cannot be updated inside `vmap`.
 
-    The modules are changed in place; returns `root`.
+    The modules are changed in-place, and `root` is returned.
     """
     for module in root.modules():
         if isinstance(module, torch.nn.modules.batchnorm._BatchNorm) and module.track_running_stats:
@@ -645,7 +645,10 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
 
 
 def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
-    """Return a tensor inside `vmap` with the innermost batch dimension (with `recurse`, all) as leading dimensions."""
+    """Return a tensor of `vmap` with its hidden batch dimensions as leading dimensions.
+
+    Without `recurse`, only the innermost batch dimension is included.
+    """
     levels = levels_of(tensor._key)
     for level in reversed(levels if recurse else levels[-1:]):
         tensor = drop_level(tensor, level, 0)

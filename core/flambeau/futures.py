@@ -15,7 +15,7 @@ class Future(Generic[T]):
     """A value that is set later, and that callers can wait for.
 
     Args:
-        devices: the devices on which the value may be; has no effect, as calls run in order.
+        devices: the devices on which the value may be. No effect, because calls run in order.
 
     >>> future = torch.futures.Future()
     >>> squared = future.then(lambda done: done.value() ** 2)
@@ -119,7 +119,7 @@ class Future(Generic[T]):
 
 
 def collect_all(futures: Sequence[Future[Any]]) -> Future[list[Future[Any]]]:
-    """Return a future that is completed, with the list of `futures`, when all of them are.
+    """Return a future whose value is the list of `futures`, set when all of them have completed.
 
     >>> parts = [torch.futures.Future(), torch.futures.Future()]
     >>> whole = torch.futures.collect_all(parts)

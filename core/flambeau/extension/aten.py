@@ -17,7 +17,7 @@ from ..engine.tensors.tensor import Tensor
 __all__ = ["ATEN", "FUNCTIONAL_NAMES", "REDUCTIONS"]
 
 ATEN: dict[str, Callable[..., Any]] = {}
-REDUCTIONS = ("none", "mean", "sum")  # operators take the index of the reduction
+REDUCTIONS = ("none", "mean", "sum")  # operators take an index into this tuple
 
 FUNCTIONAL_NAMES = {
     "col2im": "fold", "cross_entropy_loss": "cross_entropy", "im2col": "unfold", "log_sigmoid": "logsigmoid",
@@ -64,7 +64,7 @@ def slice(input: Tensor, dim: int = 0, start: int | None = None, end: int | None
 def _to_copy(
     input: Tensor, *, dtype: Any = None, device: Any = None, memory_format: Any = None, layout: Any = None, **_: Any
 ) -> Tensor:
-    """Copy to another dtype or device."""
+    """Return a copy of `input`, optionally with another dtype or on another device."""
     return input.to(device or input.device, dtype or input.dtype, copy=True, memory_format=memory_format)
 
 
@@ -82,13 +82,13 @@ def index_put_(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, 
     if not accumulate:
         input[_index(indices)] = values
         return input
-    # Move the indexed dimensions to the front, where `index_put_` adds the values of repeated indices.
+    # `Tensor.index_put_` adds the values of repeated indices, but only indexes leading dimensions: move the indexed ones there.
     indices = [part for each in indices for part in _as_integers(each)]
     given = [dim for dim, each in enumerate(indices) if each is not None]
     others = [dim for dim in range(input.ndim) if dim not in given]
     target, places = input.permute(*given, *others), tuple(indices[dim] for dim in given)
-    count = target[places].ndim - len(others)  # dimensions of the broadcast indices
-    first = given[0] if given == list(range(given[0], given[-1] + 1)) else 0  # where `input[indices]` has them
+    count = target[places].ndim - len(others)  # ndim of the broadcast indices
+    first = given[0] if given == list(range(given[0], given[-1] + 1)) else 0  # their position in `input[indices]`
     values = values.expand(input[_index(indices)].shape).movedim(tuple(range(first, first + count)), tuple(range(count)))
     Tensor.index_put_(target, places, values, True)
     return input
@@ -101,7 +101,7 @@ def index_put(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, a
 
 
 def _as_integers(index: Tensor | None) -> Sequence[Tensor | None]:
-    """Return the integer indices, one for each dimension, that a mask represents; others unchanged."""
+    """Convert a mask to a list of integer indices, one for each of its dimensions; return other indices as `[index]`."""
     is_mask = index is not None and index.dtype in (torch.bool, torch.uint8)
     return index.nonzero().unbind(1) if index is not None and is_mask else [index]
 
@@ -158,7 +158,7 @@ def _sparse_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, a
 
 @_operator()
 def _sparse_mm_reduce_impl(input: Tensor, other: Tensor, reduce: str) -> tuple[Tensor, Tensor]:
-    """Multiply a CSR tensor by a dense one, combining products by `reduce`; the argmax/argmin result is empty."""
+    """Multiply a CSR tensor by a dense one, and reduce the products by `reduce`. The second result (the argmax) is empty."""
     from ..layouts.sparse import mm
 
     return mm(input, other, reduce), torch.empty(0, dtype=torch.int64, device=other.device)
@@ -169,13 +169,13 @@ def _sparse_mm_reduce_impl(input: Tensor, other: Tensor, reduce: str) -> tuple[T
 
 @_operator()
 def lift_fresh_copy(input: Tensor) -> Tensor:
-    """Copy a constant, so that the program may write to it."""
+    """Copy a constant of a traced program, so that the program can write to the copy."""
     return input.clone()
 
 
 @_operator("copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor")
 def copy(input: Tensor, other: Tensor) -> Tensor:
-    """Copy `other` to the shape and dtype of `input`."""
+    """Return a copy of `other` with the shape and dtype of `input`."""
     return input.clone().copy_(other)
 
 
@@ -217,7 +217,7 @@ for _mode in ("bilinear2d", "bicubic2d"):
 
 @_operator()
 def tensordot(input: Tensor, other: Tensor, dims_self: Sequence[int], dims_other: Sequence[int]) -> Tensor:
-    """Compute the product summed over the given dimensions of each tensor."""
+    """Multiply two tensors, and sum over dimensions `dims_self` of the first and `dims_other` of the second."""
     return torch.tensordot(input, other, (dims_self, dims_other))
 
 
@@ -244,7 +244,7 @@ def _convolution(
     groups: int,
     *choices_of_cudnn: bool,
 ) -> Tensor:
-    """Compute a convolution, with the argument list that PyTorch's traces contain."""
+    """Compute a convolution. The flags for cuDNN are ignored; PyTorch's traces contain them."""
     return torch.convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
 
 

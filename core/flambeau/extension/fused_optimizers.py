@@ -21,7 +21,7 @@ __all__ = ["evaluate", "fused_step", "has_step", "is_mutable", "step_count"]
 
 
 def is_mutable(tensor: Tensor) -> bool:
-    """Whether writing to a tensor writes to its array; if not, the tensor and its views get new arrays.
+    """Whether a write to a tensor changes its array in-place; if not, the tensor and its views get new arrays.
 
     >>> is_mutable(torch.ones(1))
     True
@@ -69,7 +69,7 @@ def fused_step(name: str, param: Tensor, grad: Tensor, *states: Tensor | None, *
 
 
 def step_count(step: Tensor) -> float:
-    """Return the value of a 0-d step counter; steps replayed by `torch.compile` read it again.
+    """Return the value of a 0-d step counter. When `torch.compile` replays a step, the counter is read again.
 
     >>> step_count(torch.tensor(3.0))
     3.0
@@ -80,7 +80,7 @@ def step_count(step: Tensor) -> float:
 
 
 def evaluate(params: Sequence[Tensor]) -> None:
-    """Mark the end of an optimizer step: a backend with lazy arrays computes the parameters now, together.
+    """Mark the end of an optimizer step: a backend with lazy arrays now computes all parameters in one evaluation.
 
     >>> evaluate([torch.ones(1)])
     """
@@ -104,8 +104,8 @@ def _compiled_formula(name: str, backend: Backend) -> Callable[..., Any]:
 def _adam_options(
     lr: float, beta1: float, beta2: float, eps: float, weight_decay: float, step: int, decoupled: bool, maximize: bool
 ) -> dict[str, Any]:
-    """Return the scalars of the Adam formula; only the boolean ones change the sequence of operations."""
-    correction = (1 - beta2**step) ** 0.5  # bias correction of the denominator, moved to `eps` and `lr` to save a pass
+    """Return the scalars of the Adam formula. Only the booleans among them change which operations are computed."""
+    correction = (1 - beta2**step) ** 0.5  # bias correction of the denominator; `eps` and `lr` are scaled instead of an array
     return {
         "mean_weight": 1 - beta1,
         "square_weight": 1 - beta2,
@@ -135,7 +135,7 @@ def _adam(
     decays: bool,
     maximize: bool,
 ) -> tuple[Any, ...]:
-    """Compute a step of Adam, or of AdamW if `shrink` decays the weights; `largest` is the running maximum of AMSGrad."""
+    """Compute a step of Adam, or of AdamW if `shrink` is not 1; `largest` is the running maximum of AMSGrad."""
     grad = -grad if maximize else grad
     if decays:
         param, grad = param * shrink, grad + decay * param

@@ -34,7 +34,7 @@ _OPERATOR_NAMES = {function: operator for operator, function in FUNCTIONAL_NAMES
     f"dropout{dims}d": "feature_dropout" for dims in (1, 2, 3)
 }
 _EMPTY = inspect.Parameter.empty
-_OMITTED_ARGUMENTS = frozenset({"out", "generator", "names", "inplace", "legacy", "requires_grad"})  # omitted from operator calls
+_OMITTED_ARGUMENTS = frozenset({"out", "generator", "names", "inplace", "legacy", "requires_grad"})  # operators lack these
 
 
 # --- operators by name ----------------------------------------------------------------------------------------------
@@ -94,7 +94,7 @@ def function_of(name: str) -> Any:
     method = getattr(torch.Tensor, name, None)
     if callable(method):
         return method
-    if name in OPS and namespace_of(name) != "aten":  # operations with PyTorch names take other arguments than the operators
+    if name in OPS and namespace_of(name) != "aten":  # ATen operators may take other arguments than operations in `OPS`
         return OPS[name].function
     if name.endswith("_") and namespace_of(name) == "aten":
         compute = function_of(name[:-1])
@@ -149,14 +149,14 @@ def schemas(name: str) -> tuple[FunctionSchema, ...]:
     if texts and all("(" in text and _operator_in(text) == name for text in texts):
         return tuple(parse(text, namespace) for text in texts)
     is_function = name == plain and not name.startswith("__")
-    if not is_function:  # a declaration without arguments is an overload for dimension names, which methods do not have
+    if not is_function:  # a declaration without arguments is for dimension names, which methods do not accept
         texts = [text if "(" in text else plain for text in texts]
     found = tuple(parse(_complete_schema(text, plain, base), namespace) for text in texts or [base])
     return found if is_function else tuple(_method_schema(name, schema) for schema in found if schema.arguments[0].is_tensor)
 
 
 def _declared(name: str) -> Sequence[str]:
-    """Return the declared schemas of an operator; if it has none, those of the operator without the in-place suffix."""
+    """Return the declared schemas of an operator; for an in-place operator without any, those of its functional form."""
     facts = facts_of(name)
     declared = () if facts is None else facts.schema
     texts = (declared,) if isinstance(declared, str) else declared
@@ -169,7 +169,7 @@ def _operator_in(text: str) -> str:
 
 
 def _complete_schema(text: str, name: str, derived: str) -> str:
-    """Return a declared schema under the operator's name (which may be an alias), adding derived arguments if it has none."""
+    """Rename a declared schema to `name`, which may be an alias. If it has no arguments, add those of the schema `derived`."""
     head, _, rest = text.partition("(")
     overload_name = head.partition(".")[2]
     arguments = rest or derived.partition("(")[2]
@@ -191,7 +191,7 @@ def _method_schema(name: str, schema: FunctionSchema) -> FunctionSchema:
 
 
 def overload(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> str:
-    """Return the name of the overload of an operator that accepts these arguments, in the order of its schema.
+    """Return the name of the operator overload that accepts these arguments, which are in the order of the schema.
 
     >>> overload("add", [torch.ones(1), 2], {}), overload("eq", [torch.ones(1), 2], {}), overload("relu", [torch.ones(1)], {})
     ('Tensor', 'Scalar', 'default')
@@ -296,7 +296,7 @@ def named_arguments(
         function: the called function.
         args: the positional arguments of the function call.
         kwargs: the keyword arguments of the function call.
-        missing: a value for required arguments that the function does not have; with None, the result is None.
+        missing: a value for required arguments that the function does not have. If None, such a schema does not match.
 
     Raises:
         TypeError: the function does not accept these arguments.
@@ -316,11 +316,11 @@ def named_arguments(
         target = names.get(parameter.name)
         if parameter.kind is parameter.VAR_POSITIONAL:
             rest = given.get(parameter.name, ())
-            if parameter.name == "args":  # the function accepts several argument orders
+            if parameter.name == "args":  # a function with several argument orders
                 if len(values) + len(rest) > len(positional):
                     return None
                 values.update(zip(positional[len(values) :], rest, strict=False))
-            elif parameter.name == "rest" and rest:  # sizes given as separate arguments, after the first one
+            elif parameter.name == "rest" and rest:  # `rest` holds the sizes after the first one
                 values[positional[-1]] = [values[positional[-1]], *rest]
             elif target is not None and (rest or parameter.name not in kwargs):
                 values[target] = list(rest[0]) if len(rest) == 1 and isinstance(rest[0], (list, tuple)) else list(rest)
@@ -337,7 +337,10 @@ def named_arguments(
 
 
 def _complete_arguments(schema: FunctionSchema, values: dict[str, Any], missing: Any) -> dict[str, Any] | None:
-    """Drop None values of non-optional arguments; return None if an argument is unknown, or missing without `missing`."""
+    """Drop None values of arguments that are not optional, and set missing arguments to `missing`.
+
+    Return None if an argument is unknown, or if one is missing and `missing` is None.
+    """
     known = {argument.name: argument for argument in schema.arguments}
     if not values.keys() <= known.keys():
         return None
@@ -351,7 +354,7 @@ def _complete_arguments(schema: FunctionSchema, values: dict[str, Any], missing:
 
 
 def _must_pass_default(default: Any, argument: Argument) -> bool:
-    """Whether a parameter's default must be passed to the operator, whose argument has another default or none."""
+    """Whether to pass a parameter's default to the operator: it has one, and the operator's default is not None."""
     return default is not _EMPTY and argument.default is not None
 
 
@@ -386,7 +389,7 @@ def _names_in_schema(schema: FunctionSchema, function: Callable[..., Any]) -> di
 
 
 def ordered(schema: FunctionSchema, values: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-    """Split the arguments of an operator call into positional and keyword ones, omitting (trailing) defaults."""
+    """Split the arguments of an operator call into positional ones, without trailing defaults, and keywords, without defaults."""
     positional: list[Any] = []
     needed = 0
     keywords: dict[str, Any] = {}
@@ -436,7 +439,7 @@ def _equal(value: Any, default: Any) -> bool:
 
 
 def as_operator(name: str) -> Callable[..., Any] | None:
-    """Return a function that takes an operator's arguments, in the order and forms of its schemas, or None.
+    """Return a function that takes the arguments of an operator as its schemas declare them; None if there is no such function.
 
     >>> as_operator("l1_loss")(torch.ones(2), torch.zeros(2), 2)
     tensor(2.)
@@ -477,7 +480,7 @@ def _has_same_signature(schema: FunctionSchema, function: Callable[..., Any]) ->
 def _defaults_differ(argument: Argument, default: Any) -> bool:
     """Whether an operator's argument has another default than the function's parameter."""
     own = argument.default if argument.has_default_value() else None
-    if own == []:  # the functions use None as the default
+    if own == []:  # functions have the default None instead
         return default is None
     return own is not None and default is not None and not (_equal(own, default) or _equal(default, own))
 

@@ -1,4 +1,4 @@
-"""The names of the scopes open in the trace being recorded; operations are recorded with them."""
+"""Names of the scopes that are open while a trace is recorded. The trace stores them with each operation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["TracingState", "current"]
 
 
 class TracingState:
-    """The stack of open scope names, outermost first, recorded with each operation."""
+    """A stack of the names of open scopes, outermost first. The trace stores them with each operation."""
 
     def __init__(self) -> None:
         self.scopes: list[str] = []

@@ -13,7 +13,7 @@ __all__ = [
 
 
 class Constant:
-    """A value that is printed, pickled and copied by its name in `torch`."""
+    """A constant of `torch`, such as `torch.strided`, that is printed, pickled and copied by its name."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -33,7 +33,7 @@ class memory_format(Constant):
         self.is_channels_last: bool = name.startswith("channels_last")
 
     def order(self, ndim: int) -> tuple[int, ...]:
-        """The dimensions of a tensor, from the slowest in memory to the fastest.
+        """Return the dimensions of a tensor in memory order, from the largest stride to the smallest.
 
         Raises:
             RuntimeError: `ndim` is not 4 for channels_last, or not 5 for channels_last_3d.

@@ -36,7 +36,7 @@ class DLDeviceType(IntEnum):
 class Capsule:
     """Wraps a DLPack capsule in an object with the methods `__dlpack__` and `__dlpack_device__`, which array libraries call."""
 
-    _TENSOR_AT = {b"dltensor": 0, b"dltensor_versioned": 32}  # the offset of the DLTensor in the struct of the capsule
+    _TENSOR_AT = {b"dltensor": 0, b"dltensor_versioned": 32}  # {name of the capsule: offset of its DLTensor}
 
     def __init__(self, capsule: Any) -> None:
         self._capsule = capsule
@@ -56,5 +56,5 @@ class Capsule:
                 "so you might have already constructed a tensor from it once."
             )
         start = api.PyCapsule_GetPointer(self._capsule, name) + self._TENSOR_AT[name]
-        device_type, index = (ctypes.c_int32 * 2).from_address(start + ctypes.sizeof(ctypes.c_void_p))  # after the data pointer
+        device_type, index = (ctypes.c_int32 * 2).from_address(start + ctypes.sizeof(ctypes.c_void_p))  # the field after `data`
         return device_type, index

@@ -96,7 +96,8 @@ class dtype:
         return f"torch.{self.name}"
 
     def __reduce__(self) -> str:
-        return "bool_" if self.name == "bool" and type(self).__module__ == __name__ else self.name  # here, `bool` is a builtin
+        # Pickle looks the name up in the module of the class.  In this module, `bool` is Python's type.
+        return "bool_" if self.name == "bool" and type(self).__module__ == __name__ else self.name
 
 
 bool_: Final = dtype("bool", 1, BOOL, "Bool", is_signed=False)
@@ -132,11 +133,11 @@ float8_e5m2fnuz: Final = dtype("float8_e5m2fnuz", 1, FLOATING, "Float8_e5m2fnuz"
 float8_e8m0fnu: Final = dtype("float8_e8m0fnu", 1, FLOATING, "Float8_e8m0fnu", is_signed=False)
 FLOAT8: Final = (float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz, float8_e8m0fnu)
 
-# No array library supports complex32; programs name it in tables of dtypes.
+# No array library supports complex32.  It is defined because programs list it in tables of dtypes.
 complex32: Final = dtype("complex32", 4, COMPLEX, "ComplexHalf")
 chalf: Final = complex32
 
-# The dtypes of PyTorch's quantized tensors, which flambeau does not support; programs name them in tables of dtypes.
+# PyTorch's dtypes of quantized tensors.  flambeau lacks such tensors, but programs list the dtypes in tables.
 quint8: Final = dtype("quint8", 1, INTEGER, "QUInt8", is_signed=False)
 qint8: Final = dtype("qint8", 1, INTEGER, "QInt8")
 qint32: Final = dtype("qint32", 4, INTEGER, "QInt32")
@@ -150,7 +151,8 @@ ALL: Final = (
 )  # fmt: skip
 BY_NAME: Final = {d.name: d for d in (*ALL, *FLOAT8, complex32)}
 HALF: Final = frozenset({float16, bfloat16})
-_PYTHON_TYPES: Final[dict[object, dtype]] = {bool: bool_, int: int64, float: float64, complex: complex128}  # accepted as dtypes
+# The Python types that are accepted as dtypes.
+_PYTHON_TYPES: Final[dict[object, dtype]] = {bool: bool_, int: int64, float: float64, complex: complex128}
 
 
 def as_dtype(value: object) -> dtype:
@@ -176,7 +178,7 @@ def set_default(new: dtype) -> None:
 
 # --- promotion ---------------------------------------------------------------------------------------------------
 
-_WIDENING = {  # promotions of two dtypes of one category that are not the wider of the two
+_WIDENING = {  # pairs of dtypes of one category that are promoted to a third one
     frozenset({uint8, int8}): int16,
     frozenset({float16, bfloat16}): float32,
 }
@@ -214,7 +216,7 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
 
 
 def promotion_of_scalar(scalar_type: type) -> dtype:
-    """Return the dtype for a Python or other library's scalar type, if no tensor is involved."""
+    """Return the dtype of results computed only from scalars of this type (Python's, or another library's)."""
     if scalar_type is float:
         return _default
     if scalar_type is bool:
@@ -246,7 +248,7 @@ def result_of(dimensioned: Iterable[dtype], zero_dim: Iterable[dtype], scalars: 
 
 
 def can_cast(from_: dtype, to: dtype) -> bool:
-    """Whether values of dtype `from_` can be cast to `to`: not if the category of `to` is lower.
+    """Whether promotion rules allow a cast from `from_` to `to`: the category of `to` must not be lower.
 
     >>> torch.can_cast(torch.float64, torch.float32), torch.can_cast(torch.float32, torch.int64)
     (True, False)
@@ -287,7 +289,7 @@ class iinfo:
 _MANTISSA_AND_EXPONENT = {float16: (10, 5), bfloat16: (7, 8), float32: (23, 8), float64: (52, 11)}  # number of bits
 
 
-# Limits of the 8-bit dtypes, which differ from IEEE 754: eps, largest value, smallest value, smallest normal value.
+# {8-bit dtype: (eps, largest value, smallest value, smallest normal value)}.  IEEE 754 does not define these formats.
 _LIMITS_OF_FLOAT8 = {
     float8_e4m3fn: (0.125, 448.0, -448.0, 2.0**-6),
     float8_e5m2: (0.25, 57344.0, -57344.0, 2.0**-14),

@@ -12,7 +12,7 @@ _next_id = itertools.count().__next__
 
 
 class RemovableHandle:
-    """Removes one hook: by `remove()`, or at the end of a `with` block.
+    """Removes the hook for which it was returned, by `remove()` or at the end of a `with` block.
 
     >>> from flambeau.utils.hooks import RemovableHandle
     >>> hooks = {}

@@ -23,7 +23,7 @@ _C_NAMES = {
 } | {dtype.name: f"c10::{dtype.name.capitalize()}" for dtype in FLOAT8}
 _NARROW = HALF.union(FLOAT8)
 LARGEST_SINGLE = dtypes.finfo(dtypes.float32).max
-_LARGEST = {dtype: dtypes.finfo(dtype).max for dtype in _NARROW}  # float64 holds any Python float
+_LARGEST = {dtype: dtypes.finfo(dtype).max for dtype in _NARROW}  # not float64, which holds any Python float
 _LARGEST |= dict.fromkeys((dtypes.float32, dtypes.complex32, dtypes.complex64), LARGEST_SINGLE)
 _SINGLE = Struct("f")
 _pack, _unpack = _SINGLE.pack, _SINGLE.unpack
@@ -52,7 +52,7 @@ def converted(value: Any, dtype: dtype, alone: bool = False) -> Any:
     """Convert a fill value: integer dtypes truncate fractions; unsigned dtypes wrap negative numbers around.
 
     Infinities and NaN fit every floating-point dtype; a finite number beyond the dtype's largest value does not.  Exception: if
-    a single element (`alone`) of a dtype with at most 16 bits is filled, the number becomes infinite.
+    a single element is filled (`alone`) and the dtype has at most 16 bits, such a number becomes infinite.
 
     Raises:
         RuntimeError: the dtype cannot hold the value.
@@ -105,7 +105,7 @@ def single(value: float) -> float:
     """Round a float to float32."""
     try:
         return _unpack(_pack(value))[0]  # type: ignore[no-any-return]  # the struct's one float
-    except OverflowError:  # too large: infinity, as by a cast in C
+    except OverflowError:  # a float beyond float32 becomes infinite, as in C
         return math.copysign(math.inf, value)
 
 
@@ -114,4 +114,4 @@ def is_library_scalar(value: Any) -> bool:
     if value is None or isinstance(value, (bool, int, float, complex, str, bytes)) or hasattr(type(value), "__setitem__"):
         return False
     shape = getattr(value, "shape", None)
-    return isinstance(shape, tuple) and not shape and hasattr(value, "item")  # a tensor stand-in may have attributes of any name
+    return isinstance(shape, tuple) and not shape and hasattr(value, "item")  # mocks have an attribute for any name

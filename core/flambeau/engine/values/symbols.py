@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Protocol
 
 __all__ = ["ARITHMETIC", "BINARY", "COMPARISONS", "UNARY", "SymBool", "SymFloat", "SymInt", "is_symbolic", "plain"]
 
-# Python's operators: the method's name without underscores, and the array API function for arrays.
+# {Python operator: array API function}.  An operator is named like its method, without the underscores of `__add__`.
 ARITHMETIC = {
     "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide", "mod": "remainder",
     "pow": "pow",
@@ -38,7 +38,7 @@ class Recorder(Protocol):
 
 
 class _Symbolic:
-    """A number whose use a recorder records.
+    """A number that passes each computation with it to a recorder.
 
     Args:
         recorder: the recorder of computations with the number.
@@ -62,7 +62,7 @@ class _Symbolic:
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Call `func` with the current plain numbers. The call is not recorded: the program is specialized to them."""
+        """Call `func` with plain numbers. The recorder specializes the program to these numbers instead of recording the call."""
         return func(*map(_decided, args), **{name: _decided(value) for name, value in (kwargs or {}).items()})
 
     __hash__: ClassVar[None] = None  # type: ignore[assignment]  # equality may depend on the inputs

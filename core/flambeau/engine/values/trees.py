@@ -62,7 +62,7 @@ class Spec:
         return self.children_specs[index]
 
     def flatten_up_to(self, tree: Any) -> list[Any]:
-        """Return the subtrees of a tree at this structure's leaves; ValueError if the structures do not match."""
+        """Return the subtrees of `tree` at the positions of the leaves; ValueError if the structures do not match."""
         return flatten_up_to(tree, self)
 
     def unflatten(self, leaves: Iterable[Any]) -> Any:
@@ -119,7 +119,7 @@ _SEQUENCES = (tuple, list, Size)
 _MAPPINGS = (dict, OrderedDict, defaultdict)
 
 
-def _namedtuple(*_: Any) -> None:  # the `type` in the Spec of a named tuple, whose `context` is the class
+def _namedtuple(*_: Any) -> None:  # `Spec.type` of all named tuples; their class is in `Spec.context`
     raise TypeError("namedtuple is the node type of all named tuples in a TreeSpec; it cannot be called")
 
 
@@ -199,7 +199,7 @@ def _build(leaves: Iterator[Any], spec: Spec) -> Any:
     if kind is deque:
         return deque(children, context)
     if kind is Size:
-        return tuple(children)  # leaves may have been mapped to other types than int
+        return tuple(children)  # not a Size, because the new leaves may not be ints
     return kind._make(children) if hasattr(kind, "_make") else kind(children)
 
 
@@ -216,7 +216,7 @@ def tree_map(function: Callable[..., Any], tree: Any) -> Any:
 
 
 def broadcast_prefix(prefix: Any, spec: Spec) -> list[Any] | None:
-    """Return, for each leaf of a tree with structure `spec`, the leaf of `prefix` above it; None if they do not match."""
+    """Repeat each leaf of `prefix` for all leaves of `spec` at or below its position; None if the structures do not match."""
     parts = node_parts(prefix)
     if parts is None:
         return [prefix] * spec.num_leaves
@@ -233,7 +233,7 @@ def broadcast_prefix(prefix: Any, spec: Spec) -> list[Any] | None:
 
 
 def flatten_up_to(tree: Any, spec: Spec) -> list[Any]:
-    """Return the subtrees of `tree` at the leaves of `spec`; ValueError if the structures differ above them."""
+    """Return the subtrees of `tree` at the positions of the leaves of `spec`; ValueError if the nodes above them differ."""
     if spec.type is None:
         return [tree]
     parts = node_parts(tree)

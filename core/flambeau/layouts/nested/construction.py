@@ -29,7 +29,7 @@ def nested_tensor(
     Args:
         tensor_list: tensors with the same number of dimensions, or nested lists of numbers.
         dtype: the dtype of the result (by default, of the first tensor).
-        layout: `torch.strided` (the default), or `torch.jagged` for tensors that differ in at most one dimension.
+        layout: `torch.strided` (the default), or `torch.jagged` if at most one dimension differs in size.
         device: the device of the result (by default, of the first tensor).
         requires_grad: whether operations on the result are recorded.
         pin_memory: accepted without effect.
@@ -153,7 +153,7 @@ def nested_tensor_from_jagged(
         values: all items, concatenated along one dimension.
         offsets: the start of each item and the end of the last one, of shape `(B + 1,)`.
         lengths: the length of each item, of shape `(B,)`.  With offsets as well, there may be gaps between the items.
-        jagged_dim: the ragged dimension of the result (1).
+        jagged_dim: the ragged dimension of the result; by default, 1.
         min_seqlen, max_seqlen: the smallest and the largest length, if known.
 
     Raises:
@@ -229,7 +229,7 @@ def masked_select(tensor: Tensor, mask: Tensor) -> Tensor:
 
     Args:
         tensor: the matrix, of shape `(B, N)`, or a tensor that broadcasts with `mask` to that shape.
-        mask: a bool tensor, of shape `(B, N)` or broadcast likewise.
+        mask: a bool tensor, of shape `(B, N)` or one that broadcasts with `tensor` to that shape.
 
     Raises:
         RuntimeError: the tensor or the mask is not in the layout `torch.strided`, or the mask is not bool.

@@ -1,4 +1,4 @@
-"""Pointwise operations on nested tensors, which compute on the values."""
+"""Pointwise operations on nested tensors: the dense operation is applied to `_values`, the tensor of all elements."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["aligned", "matches"]
 
 
 def _on_values(func: Any, *args: Any, **kwargs: Any) -> Any:
-    """Call a pointwise function with the values of nested tensors, and wrap its results."""
+    """Call a pointwise function with the `_values` of nested tensors, and wrap each result as a nested tensor."""
     values = [value for value in (*args, *kwargs.values()) if isinstance(value, Nested)]
     first = values[0]
     for other in values[1:]:
@@ -36,7 +36,7 @@ def _on_values(func: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _wrap_like(first: Nested, result: Any) -> Any:
-    """Wrap a tensor computed from the values of `first` as a nested tensor; return other results unchanged."""
+    """If `result` is a tensor, wrap it as a nested tensor with the item sizes of `first`; else return it unchanged."""
     if not isinstance(result, Tensor):
         return result
     if result is first._values:
@@ -47,7 +47,7 @@ def _wrap_like(first: Nested, result: Any) -> Any:
 
 
 def matches(first: Nested, other: Nested) -> bool:
-    """Whether two nested tensors have the same item sizes: in the jagged layout, along the ragged dimension."""
+    """Whether two nested tensors have the same item sizes. In the jagged layout, compare only the ragged dimension."""
     if isinstance(first, NestedTensor) and isinstance(other, NestedTensor):
         return (
             first.dim() == other.dim()
@@ -93,7 +93,7 @@ def aligned(input: Nested, dense: Tensor) -> Tensor:
 
 
 def _expand_per_item(input: StridedNestedTensor, dense: Tensor) -> Tensor:
-    """Expand a dense tensor with one element, or with one row per item, to the values of a strided nested tensor."""
+    """Expand a dense tensor so that it broadcasts with the values of `input`: it has one element, or one row per item."""
     if dense.numel() == 1:
         return dense.reshape(())
     if dense.ndim == input.dim() and dense.shape[0] == len(input._sizes):
@@ -103,12 +103,12 @@ def _expand_per_item(input: StridedNestedTensor, dense: Tensor) -> Tensor:
 
 
 def _item_indices(input: NestedTensor) -> Tensor:
-    """Return, for each position of the values along the ragged dimension, the index of its item."""
+    """Return the item index of each position along the ragged dimension of the values."""
     return torch.repeat_interleave(torch.arange(len(input), device=input._offsets.device), lengths_of(input))
 
 
 def _without_gaps(input: NestedTensor) -> NestedTensor:
-    """Copy a nested tensor with gaps between items (`lengths`) to one without."""
+    """Copy a nested tensor that has gaps between its items, and so `lengths`, to one without gaps."""
     lengths = lengths_of(input)
     offsets = torch.cat([lengths.new_zeros(1), lengths.cumsum(0)])
     return NestedTensor(torch.cat(list(input.items()), input._ragged_idx - 1), offsets, _ragged_idx=input._ragged_idx)

@@ -58,7 +58,7 @@ def _strided_to_padded(input: StridedNestedTensor, padding: float, output_size: 
 
 
 def from_padded(padded: Tensor, like: NestedTensor, ragged_idx: int) -> NestedTensor:
-    """Reverse `to_padded`: keep the beginning of each row, with the item lengths of the nested tensor `like`."""
+    """Reverse `to_padded`: cut each row of `padded` to the length of the same item in `like`."""
     holds = torch.arange(padded.shape[ragged_idx], device=padded.device) < lengths_of(like).unsqueeze(1)
     rows = padded.movedim(ragged_idx, 1)
     values = rows.flatten(0, 1).index_select(0, holds.reshape(-1).nonzero().squeeze(1)).movedim(0, ragged_idx - 1)
@@ -66,5 +66,5 @@ def from_padded(padded: Tensor, like: NestedTensor, ragged_idx: int) -> NestedTe
 
 
 def on_padded(function: Any, input: NestedTensor, padding: float) -> NestedTensor:
-    """Apply a function to the padded items, and remove the padding from its result."""
+    """Apply a function to the padded form of a nested tensor, and remove the padding from the result."""
     return from_padded(function(to_padded(input, padding)), input, input._ragged_idx)

@@ -28,7 +28,7 @@ def _linear(input: Any, weight: Tensor, bias: Tensor | None = None) -> Any:
 def _matmul(input: Any, other: Any, *, out: Any = None) -> Any:
     first, second = isinstance(input, NestedTensor), isinstance(other, NestedTensor)
     if first and not second and input._ragged_idx < input.dim() - 1:
-        if other.ndim == 2:  # one matrix for all items
+        if other.ndim == 2:  # multiply every item by the same matrix
             return input.like(torch.matmul(input._values, other))
         if other.ndim == input.dim() and other.shape[0] == len(input) and other.ndim > 2:
             return from_padded(torch.matmul(to_padded(input, 0.0), other), input, input._ragged_idx)
@@ -41,7 +41,7 @@ def _matmul(input: Any, other: Any, *, out: Any = None) -> Any:
         and input._ragged_idx == input.dim() - 1
         and other._ragged_idx == other.dim() - 2
         and input.shape[-1] == other.shape[-2]
-    ):  # the product sums over the ragged dimension
+    ):  # the ragged dimension is summed over, so all results have the same shape
         return torch.stack([a @ b for a, b in zip(input.items(), other.items(), strict=True)])
     raise RuntimeError(f"matmul(): not supported between inputs of shapes {_shape_text(input)} and {_shape_text(other)}")
 
@@ -56,7 +56,7 @@ def _bmm(input: Any, mat2: Any) -> Any:
 
 @implements(NestedTensor)
 def _embedding(input: Any, weight: Tensor, *args: Any, **kwargs: Any) -> Any:
-    if isinstance(weight, NestedTensor):  # `torch.embedding` takes the weight first
+    if isinstance(weight, NestedTensor):  # the call is `torch.embedding(weight, input)`
         input, weight = weight, input
     return input.like(torch.nn.functional.embedding(input._values, weight, *args, **kwargs))
 

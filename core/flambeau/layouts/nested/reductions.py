@@ -23,7 +23,7 @@ def _highest(dtype: Any) -> Any:
     return True if dtype is torch.bool else math.inf if dtype.is_floating_point else torch.iinfo(dtype).max
 
 
-# The padding value that does not change the result of each reduction, by its name.
+# {reduction: function of a dtype that returns a padding value}.  The padding does not change the result.
 _NEUTRAL: dict[str, Callable[[Any], Any]] = {
     "sum": lambda dtype: 0, "prod": lambda dtype: 1, "any": lambda dtype: False, "all": lambda dtype: True,
     "max": _lowest, "amax": _lowest, "argmax": _lowest, "min": _highest, "amin": _highest, "argmin": _highest,
@@ -35,7 +35,7 @@ def _reduction(name: str) -> Callable[..., Any]:
 
     def reduce(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None) -> Any:
         options = {} if dtype is None else {"dtype": dtype}
-        if isinstance(dim, Tensor) and name in ("max", "min"):  # `torch.max(a, b)`
+        if isinstance(dim, Tensor) and name in ("max", "min"):  # the call is `torch.max(a, b)`
             raise NotImplementedError(f"aten.{name}.other")
         if dim is None or (isinstance(dim, (tuple, list)) and not dim):
             values = input._values if input._lengths is None else torch.cat([item.reshape(-1) for item in input.items()])
@@ -101,7 +101,7 @@ def _softmax_like(name: str) -> Callable[..., Any]:
     function = getattr(torch, name)
 
     def compute(input: Any, dim: Any = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
-        if isinstance(_stacklevel, torch.dtype):  # `torch.softmax` takes the dtype as its third argument
+        if isinstance(_stacklevel, torch.dtype):  # the third argument of `torch.softmax` is the dtype
             dtype = _stacklevel
         if isinstance(dim, (tuple, list)):
             raise RuntimeError(f"{name}(): not supported for dim of type 'tuple' for NestedTensor")

@@ -18,7 +18,7 @@ __all__: list[str] = []
 
 
 def _values_dim(name: str, input: NestedTensor, dim: int) -> int:
-    """Return the dimension of the values for dimension `dim`; RuntimeError for the batch and the ragged dimension."""
+    """Convert a dimension of `input` to one of its values. RuntimeError for the batch and the ragged dimension."""
     dim = wrapped(dim, input.dim())
     if dim == 0:
         raise RuntimeError(f"{name}(): not supported for NestedTensor on dim=0")
@@ -69,7 +69,7 @@ def _getitem(input: Any, index: Any) -> Any:
         raise RuntimeError("slice(): not supported for NestedTensor on dim=0")
     result, dim = input, 0
     for place, item in enumerate(items):
-        if not isinstance(result, NestedTensor):  # a dense tensor, an item: it takes the remaining indices
+        if not isinstance(result, NestedTensor):  # a single item: apply the remaining indices to it
             rest = tuple(slice(None) if other is ... else other for other in items[place:])
             return result[rest] if rest else result
         if item is ... or (isinstance(item, slice) and item == slice(None)):
@@ -139,7 +139,7 @@ def _cat(tensors: Sequence[Any], dim: int = 0) -> Any:
     for each in tensors:
         if isinstance(each, NestedTensor):
             values.append(each._values)
-        else:  # dense: expand it to the padded shape of the first nested tensor
+        else:  # a dense tensor: expand it to the padded shape of `first`
             shape = [*first.shape[: first._ragged_idx], first._get_max_seqlen(), *first.shape[first._ragged_idx + 1 :]]
             shape[wrapped(dim, first.dim())] = each.shape[dim]
             values.append(from_padded(each.expand(shape), first, first._ragged_idx)._values)
@@ -230,7 +230,7 @@ def _view(input: Any, *size: Any) -> Any:
 
 
 def _with_ragged_size(input: NestedTensor, sizes: list[Any]) -> list[Any] | None:
-    """Return the sizes with the ragged size in place of its -1; None if they do not fit the shape of `input`."""
+    """Replace the -1 of the ragged dimension by its symbolic size; None if the sizes do not fit the shape of `input`."""
     symbol = input.shape[input._ragged_idx]
     if not sizes or sizes[0] not in (len(input), -1) or sum(_is_inferred(n) for n in sizes) > 1 + (symbol not in sizes):
         return None
@@ -327,13 +327,13 @@ def _strided_getitem(input: Any, index: Any) -> Any:
     if isinstance(first, int):
         item = _strided_select(input, 0, first)
         return item[tuple(rest)] if rest else item
-    return input.shape  # raises PyTorch's error
+    return input.shape  # `shape` raises the RuntimeError that PyTorch raises
 
 
 def _implement_per_item(name: str, dims: int) -> None:
     """Implement a method for the strided layout by a call for each item.
 
-    The first `dims` arguments are dimensions of the nested tensor, which an item has without the batch dimension.
+    The first `dims` arguments are dimensions of the nested tensor.  For an item, which has no batch dimension, subtract 1.
     """
 
     def method(input: Any, *args: Any, **kwargs: Any) -> Any:

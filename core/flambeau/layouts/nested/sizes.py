@@ -13,7 +13,7 @@ __all__ = ["SYMBOLS", "NestedInt", "size_of"]
 
 
 class NestedInt(SymInt):
-    """The size of a ragged dimension, which differs between items: equal only to itself, and larger than 1.
+    """The symbolic size of a ragged dimension, in which the items differ. Equal only to itself, and larger than 1.
 
     Args:
         number: the number in the printed name: 1 for `j1`.
@@ -93,7 +93,7 @@ class _Symbols:
         self._by_id: dict[int, tuple[weakref.ref[Tensor], NestedInt]] = {}
 
     def get(self, tensor: Tensor, default: Any = None) -> Any:
-        """Return the NestedInt of a tensor, or `default`."""
+        """Return the ragged size that is stored for `tensor`, or `default`."""
         found = self._by_id.get(id(tensor))
         return default if found is None or found[0]() is not tensor else found[1]
 
@@ -116,7 +116,7 @@ _numbers = itertools.count(1)
 
 
 def size_of(source: Tensor) -> NestedInt:
-    """Return the size of the ragged dimension that has `source` as its offsets or lengths."""
+    """Return the symbolic size of the ragged dimension with the offsets or lengths `source`; create it at the first call."""
     if source not in SYMBOLS:
         SYMBOLS[source] = NestedInt(next(_numbers))
     return SYMBOLS[source]

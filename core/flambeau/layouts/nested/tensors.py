@@ -33,7 +33,7 @@ C = TypeVar("C", bound=Callable[..., Any])
 
 
 class _Shape:
-    """The `_array` of a nested tensor: only its shape."""
+    """The `_array` of a nested tensor. It has a shape but no elements."""
 
     __slots__ = ("shape",)
     dtype = None
@@ -59,14 +59,15 @@ class Nested(Tensor):
     tensor has no autograd node apart from that of `_values`.
     """
 
-    _values: Tensor  # type: ignore[assignment]  # a method of other tensors
-    kinds: ClassVar[dict[Kind, Callable[..., Any]]] = {}  # by the kind of function
-    implementations: ClassVar[dict[str, Callable[..., Any]]] = {}  # by the function's name
-    locals().update({name: vars(Tensor)[name] for name in _NEED_NO_ELEMENTS})  # Tensor's methods: they need no elements
+    _values: Tensor  # type: ignore[assignment]  # in Tensor, a method
+    kinds: ClassVar[dict[Kind, Callable[..., Any]]] = {}  # {kind of function: implementation}
+    implementations: ClassVar[dict[str, Callable[..., Any]]] = {}  # {function name: implementation}
+    # Copy these methods from Tensor, so that calls of them skip `__torch_function__`.
+    locals().update({name: vars(Tensor)[name] for name in _NEED_NO_ELEMENTS})
     is_nested = True
 
     def like(self, values: Tensor) -> Any:
-        """Return a nested tensor with other values and the same items; sizes of dimensions that are not ragged may change."""
+        """Return a nested tensor with these values, split into items like `self`. Dimensions that are not ragged may differ."""
         raise NotImplementedError
 
     def items(self) -> Sequence[Tensor]:
@@ -297,7 +298,7 @@ class NestedTensor(Nested):
         requires_grad: bool = False,
         _metadata_cache: dict[str, Any] | None = None,
     ) -> Any:
-        """Create a nested tensor from its parts, which are not checked."""
+        """Create a nested tensor from values, offsets and lengths, without checks."""
         self = object.__new__(cls)
         self._values, self._offsets, self._lengths, self._ragged_idx = values, offsets, lengths, _ragged_idx
         self._metadata_cache = _metadata_cache if _metadata_cache is not None else {}
@@ -323,7 +324,7 @@ class NestedTensor(Nested):
         return self._array.shape
 
     def size(self, dim: int | None = None) -> Any:
-        """Return the shape, or the size of a dimension; the ragged dimension's is symbolic, such as `j1`."""
+        """Return the shape, or the size of a dimension. The ragged dimension has a symbolic size, such as `j1`."""
         return self.shape if dim is None else self.shape[wrapped(dim, self.dim())]
 
     @property
@@ -333,7 +334,7 @@ class NestedTensor(Nested):
         return (ragged * steps[self._ragged_idx - 1], *steps)
 
     def stride(self, dim: int | None = None) -> Any:
-        """Return the strides, or that of a dimension; the batch dimension's is symbolic, such as `4*j1`."""
+        """Return all strides, or the stride of a dimension. The batch dimension has a symbolic stride, such as `4*j1`."""
         return self._strides if dim is None else self._strides[wrapped(dim, self.dim())]
 
     def numel(self) -> int:
@@ -365,7 +366,7 @@ class NestedTensor(Nested):
         return [self._values, self._offsets, *([] if self._lengths is None else [self._lengths])]
 
     def like(self, values: Tensor, ragged_idx: int | None = None) -> Any:
-        """Return a nested tensor with other values and the same item lengths; the ragged dimension may change."""
+        """Return a nested tensor with these values and the item lengths of `self`. `ragged_idx` is the new ragged dimension."""
         return NestedTensor(
             values,
             self._offsets,
@@ -434,7 +435,7 @@ class NestedTensor(Nested):
 
 
 def _rebuild_njt(constructor_kwargs: dict[str, Any]) -> NestedTensor:
-    """Rebuild a nested tensor; called by pickles."""
+    """Rebuild a nested tensor when a pickle is loaded."""
     parts = {name: value for name, value in constructor_kwargs.items() if name != "_metadata_cache"}
     return NestedTensor(**parts)
 
@@ -446,7 +447,7 @@ class StridedNestedTensor(Nested):
     _sizes: tuple[Size, ...]
 
     def __len__(self) -> int:
-        return len(self.shape)  # raises PyTorch's error
+        return len(self.shape)  # `shape` raises the RuntimeError that PyTorch raises
 
     def __new__(cls, values: Tensor, sizes: Sequence[Size]) -> Any:
         """Create a nested tensor from one-dimensional values and the sizes of the items."""
@@ -466,7 +467,7 @@ class StridedNestedTensor(Nested):
         raise RuntimeError("Internal error: NestedTensorImpl doesn't support sizes. Please file an issue.")
 
     def size(self, dim: int | None = None) -> Any:
-        """Return the size of a dimension that is equal in all items.  RuntimeError for other dimensions, and without `dim`."""
+        """Return the size of a dimension.  RuntimeError if it differs between items, or if `dim` is None."""
         if dim is None:
             return self.shape
         dim = wrapped(dim, self.dim())
@@ -546,7 +547,7 @@ def like(input: Nested, result: Any) -> Any:
 
 
 def with_moved_values(input: NestedTensor, values: Tensor) -> Any:
-    """Return `input` on the device of `values`, already moved there; the ragged size stays the same symbol."""
+    """Return `input` with `values`, which were moved to another device. Offsets and lengths follow; the ragged size is kept."""
     source = input._offsets if input._lengths is None else input._lengths
     offsets = input._offsets.to(values.device)
     lengths = None if input._lengths is None else input._lengths.to(values.device)
@@ -565,7 +566,7 @@ def strided_from_items(items: Sequence[Tensor]) -> Any:
 
 
 def implements(cls: type[Nested], *names: str) -> Callable[[C], C]:
-    """Return a decorator that registers a nested class's implementation of the functions and Tensor methods in `names`.
+    """Return a decorator: for a nested class, the decorated function implements the functions and Tensor methods in `names`.
 
     By default, the only name is that of the decorated function, without a leading `_` or `_strided_`.
     """
@@ -585,7 +586,7 @@ def _call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if func in (torch.autograd.grad, torch.autograd.backward):
         return _call_autograd(func, name, args, kwargs)
     if module.partition(".")[0] not in ("flambeau", "flambeau_nnlib", "torch", "builtins", ""):
-        return redispatch_function(func, (), args, kwargs)  # a function made of operations
+        return redispatch_function(func, (), args, kwargs)  # a composite: its operations are handled one by one
     if name in ("__get__", "__set__", "__delete__"):
         name = _name_of_property(func) if name == "__get__" else name
         if name not in NestedTensor.implementations:
@@ -599,7 +600,7 @@ def _call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if facts is not None and facts.kind in Nested.kinds:
         return Nested.kinds[facts.kind](func, *args, **kwargs)
     own = getattr(cls, name, None)
-    if own is not None and not hasattr(own, "__wrapped__"):  # a method of the class, called as a function
+    if own is not None and not hasattr(own, "__wrapped__"):  # a function call of a method that the class defines
         return own(*args, **kwargs)
     if name in _COMPOSITES or module.partition(".")[0] == "flambeau_nnlib" or module.startswith("torch.nn"):
         return redispatch_function(func, (), args, kwargs)
@@ -626,7 +627,7 @@ def _name_of_property(getter: Any) -> str:
 
 
 def _call_autograd(func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call `torch.autograd.grad` or `backward` with the values of nested tensors; wrap the gradients."""
+    """Call `torch.autograd.grad` or `backward` with `_values` in place of nested tensors; wrap gradients as nested tensors."""
 
     def plain(value: Any) -> Any:
         return tuple(map(plain, value)) if isinstance(value, (list, tuple)) else _unwrapped(value)

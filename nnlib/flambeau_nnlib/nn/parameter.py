@@ -10,7 +10,7 @@ from flambeau.extension import Buffer, Parameter, private_names
 __getattr__ = private_names(__name__)
 
 if TYPE_CHECKING:
-    Base = torch.Tensor  # for type checkers: the mixin is always combined with a `Tensor`
+    Base = torch.Tensor  # for type checkers only: all subclasses of the mixin are also tensors
 else:
     Base = object
 
@@ -73,7 +73,7 @@ class UninitializedTensorMixin(Base):
             "`module.share_memory()`."
         )
 
-    def __repr__(self, **kwargs: Any) -> str:  # type: ignore[override]  # same arguments as `Parameter.__repr__`
+    def __repr__(self, **kwargs: Any) -> str:  # type: ignore[override]  # accepts keyword arguments, as `Parameter` does
         return f"<{type(self).__name__}>"
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
@@ -99,7 +99,7 @@ class UninitializedTensorMixin(Base):
         )
 
 
-class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[misc]  # both have a `__torch_function__`
+class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[misc]  # both bases define `__torch_function__`
     """A parameter of a lazy module, whose shape is not known before the first input.
 
     It can be moved and cast; other operations raise ValueError until `materialize(shape)` makes it an ordinary

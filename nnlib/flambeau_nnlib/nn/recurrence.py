@@ -29,7 +29,7 @@ class LayerWeights(NamedTuple):
 
 
 def in_mixed_precision(gates: Tensor, state: State) -> bool:
-    """Whether CPU autocast made `gates` half precision while the state is not; PyTorch then computes the rest step by step."""
+    """Whether CPU autocast computed `gates` in half precision, but the state has another dtype, usually float32."""
     return gates.dtype is not state[0].dtype and gates.device.type == "cpu"
 
 
@@ -103,10 +103,10 @@ def rnn_layer(
     state = tuple(part[: runs[0].size(1)] for part in initial)
     for gates in runs:
         before, batch = len(state[0]), gates.size(1)
-        if batch < before:  # some sequences have ended
+        if batch < before:  # sequences that have ended: keep their final state
             finished.append(tuple(part[batch:] for part in state))
             state = tuple(part[:batch] for part in state)
-        elif batch > before:  # in reverse, some sequences begin here
+        elif batch > before:  # reverse direction: shorter sequences start here
             new = tuple(part[before:batch] for part in initial)
             state = tuple(torch.cat(parts) for parts in zip(state, new, strict=True))
         output, state = rnn_run(mode, gates, state, weights, reverse)
@@ -183,7 +183,7 @@ def rnn_layers(
     return input, tuple(torch.stack(parts) for parts in zip(*finals, strict=True))
 
 
-_NODES = {  # the names of the autograd nodes that PyTorch shows for the states of a cell
+_NODES = {  # for each mode, the names that PyTorch gives to the autograd nodes of the next states
     "RNN_TANH": ("TanhBackward0",),
     "RNN_RELU": ("ReluBackward0",),
     "LSTM": ("MulBackward0", "AddBackward0"),
@@ -309,13 +309,13 @@ def lstm(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor, Tensor]:
             weight and their biases.
     """
     is_packed = len(args) > 1 and isinstance(args[1], Tensor)
-    return _run("lstm", "LSTM", _bind_arguments("lstm", args, kwargs, is_packed))  # type: ignore[return-value]  # of three
+    return _run("lstm", "LSTM", _bind_arguments("lstm", args, kwargs, is_packed))  # type: ignore[return-value]  # a tuple of three
 
 
 def _make_single_state_function(name: str, mode: str, summary: str) -> Callable[..., tuple[Tensor, Tensor]]:
     def function(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
         is_packed = len(args) > 2 and isinstance(args[2], Tensor)
-        return _run(name, mode, _bind_arguments(name, args, kwargs, is_packed))  # type: ignore[return-value]  # of two
+        return _run(name, mode, _bind_arguments(name, args, kwargs, is_packed))  # type: ignore[return-value]  # a tuple of two
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"""{summary}: outputs and final hidden states.
@@ -351,7 +351,7 @@ def _cell(mode: str, input: Tensor, state: State, w_ih: Tensor, w_hh: Tensor, b_
 def lstm_cell(
     input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Compute one step of an LSTM: the next hidden and cell state from the state `hx`, a pair of both.
+    """Compute one step of an LSTM: the next hidden and cell state from `hx`, the pair of current ones.
 
     Shapes: input `(N, input_size)`, states `(N, size)`, weights `(4 * size, input_size)` and `(4 * size, size)`.
     """
@@ -359,7 +359,7 @@ def lstm_cell(
         raise TypeError(f"lstm_cell(): argument 'hx' (position 2) must be tuple of Tensors, not {type(hx).__name__}")
     if len(hx) != 2:
         raise RuntimeError("lstm_cell expects two hidden states")
-    return _cell("LSTM", input, tuple(hx), w_ih, w_hh, b_ih, b_hh)  # type: ignore[return-value]  # of two
+    return _cell("LSTM", input, tuple(hx), w_ih, w_hh, b_ih, b_hh)  # type: ignore[return-value]  # a tuple of two
 
 
 @declare(kind=Kind.RECURRENT, autocast={"cuda": Autocast.FAST})

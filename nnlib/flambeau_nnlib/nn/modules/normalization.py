@@ -243,7 +243,7 @@ class LocalResponseNorm(_ResponseNorm):
 
 
 class CrossMapLRN2d(_ResponseNorm):
-    """`LocalResponseNorm` of images as in Lua Torch: channel 0 stays in the window of every later channel.
+    """`LocalResponseNorm` of images as in Lua Torch: the window of every channel also includes channel 0.
 
     Args:
         size: the number of neighbouring channels, including the channel itself; odd.
@@ -264,7 +264,7 @@ class CrossMapLRN2d(_ResponseNorm):
         super().__init__(size, alpha, beta, k)
 
     def forward(self, input: Tensor) -> Tensor:
-        return cross_map_lrn.CrossMapLRN2d.apply(input, self.size, self.alpha, self.beta, self.k)  # type: ignore[no-any-return]  # what forward returns
+        return cross_map_lrn.CrossMapLRN2d.apply(input, self.size, self.alpha, self.beta, self.k)  # type: ignore[no-any-return]  # `apply` is annotated as returning Any
 
 
 def as_shape(shape: int | Sequence[int]) -> tuple[int, ...]:

@@ -35,7 +35,7 @@ Padding = int | Sequence[int]
 
 
 class _Pad(Module):
-    """Pads the last `_dims` dimensions by `F.pad` with mode `_mode`."""
+    """The base of padding layers: pads the last `_dims` dimensions with `F.pad` in mode `_mode`."""
 
     __constants__: tuple[str, ...] = ("padding",)
     _dims: int
@@ -200,7 +200,7 @@ class ReflectionPad1d(_ReflectionPad):
 
     Args:
         padding: the numbers of elements to add on the left and on the right, or one number for both. The call raises
-            RuntimeError for one that is not below the size of its dimension. Negative numbers crop.
+            RuntimeError for a number that is not below the size of its dimension. Negative numbers crop.
 
     Shape:
         - Input: `(N, C, W)` or `(C, W)`.
@@ -219,7 +219,7 @@ class ReflectionPad2d(_ReflectionPad):
 
     Args:
         padding: the numbers of pixels to add on the left, right, top and bottom, in this order, or one number for all.
-            The call raises RuntimeError for one that is not below the size of its dimension. Negative numbers crop.
+            The call raises RuntimeError for a number that is not below the size of its dimension. Negative numbers crop.
 
     Shape:
         - Input: `(N, C, H, W)` or `(C, H, W)`.
@@ -241,7 +241,7 @@ class ReflectionPad3d(_ReflectionPad):
 
     Args:
         padding: the numbers of voxels to add on the left, right, top, bottom, front and back, in this order, or one
-            number for all. The call raises RuntimeError for one that is not below the size of its dimension. Negative
+            number for all. The call raises RuntimeError for a number that is not below the size of its dimension. Negative
             numbers crop.
 
     Shape:
@@ -336,7 +336,7 @@ class CircularPad1d(_CircularPad):
 
     Args:
         padding: the numbers of elements to add on the left and on the right, or one number for both. The call raises
-            RuntimeError for one that is above the size of its dimension. Negative numbers crop.
+            RuntimeError for a number that is above the size of its dimension. Negative numbers crop.
 
     Shape:
         - Input: `(N, C, W)` or `(C, W)`; ValueError for other numbers of dimensions.
@@ -355,7 +355,7 @@ class CircularPad2d(_CircularPad):
 
     Args:
         padding: the numbers of pixels to add on the left, right, top and bottom, in this order, or one number for all.
-            The call raises RuntimeError for one that is above the size of its dimension. Negative numbers crop.
+            The call raises RuntimeError for a number that is above the size of its dimension. Negative numbers crop.
 
     Shape:
         - Input: `(N, C, H, W)` or `(C, H, W)`; ValueError for other numbers of dimensions.
@@ -377,7 +377,7 @@ class CircularPad3d(_CircularPad):
 
     Args:
         padding: the numbers of voxels to add on the left, right, top, bottom, front and back, in this order, or one
-            number for all. The call raises RuntimeError for one that is above the size of its dimension. Negative
+            number for all. The call raises RuntimeError for a number that is above the size of its dimension. Negative
             numbers crop.
 
     Shape:

@@ -1,4 +1,4 @@
-"""Layers that rearrange channels to pixels, and pixels to channels."""
+"""Layers that rearrange channels into pixels, and pixels into channels."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["PixelShuffle", "PixelUnshuffle"]
 
 
 class PixelShuffle(Module):
-    """Enlarges images by the factor r = `upscale_factor`, rearranging r * r channels to r by r pixels.
+    """Enlarges images by the factor r = `upscale_factor`, rearranging r * r channels into r by r pixels.
 
     The r by r pixels of output channel c are, row by row, the input channels `c * r * r` to `(c + 1) * r * r - 1`.
 
@@ -45,7 +45,7 @@ class PixelShuffle(Module):
 
 
 class PixelUnshuffle(Module):
-    """Shrinks images by the factor r = `downscale_factor`, rearranging r by r pixels to channels; inverts `PixelShuffle`.
+    """Shrinks images by the factor r = `downscale_factor`, rearranging r by r pixels into channels; inverts `PixelShuffle`.
 
     Args:
         downscale_factor: the divisor of height and width; the call raises RuntimeError unless it divides them.

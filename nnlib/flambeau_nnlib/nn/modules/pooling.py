@@ -46,7 +46,7 @@ Size = int | Sequence[int]
 
 class _MaxPoolNd(Module):
     __constants__ = ("kernel_size", "stride", "padding", "dilation", "return_indices", "ceil_mode")
-    _pool: str  # name of the function in `F`, looked up at each call because programs may replace it
+    _pool: str  # name of a function in `F`, looked up at each call because programs may replace that function
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class _MaxPoolNd(Module):
         self.ceil_mode = ceil_mode
 
     def forward(self, input: Tensor) -> Tensor | tuple[Tensor, Tensor]:
-        return getattr(F, self._pool)(  # type: ignore[no-any-return]  # looked up by name
+        return getattr(F, self._pool)(  # type: ignore[no-any-return]  # `getattr` returns Any
             input,
             self.kernel_size,
             self.stride,
@@ -180,7 +180,7 @@ class MaxPool3d(_MaxPoolNd):
 
 class _MaxUnpoolNd(Module):
     _dims: int
-    _unpool: str  # name of the function in `F`, looked up at each call because programs may replace it
+    _unpool: str  # name of a function in `F`, looked up at each call because programs may replace that function
 
     def __init__(self, kernel_size: Size, stride: Size | None = None, padding: Size = 0) -> None:
         super().__init__()
@@ -190,7 +190,7 @@ class _MaxUnpoolNd(Module):
         self.padding = per_dim(padding)
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        return getattr(F, self._unpool)(input, indices, self.kernel_size, self.stride, self.padding, output_size)  # type: ignore[no-any-return]  # looked up by name
+        return getattr(F, self._unpool)(input, indices, self.kernel_size, self.stride, self.padding, output_size)  # type: ignore[no-any-return]  # `getattr` returns Any
 
     def extra_repr(self) -> str:
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
@@ -209,8 +209,8 @@ class MaxUnpool1d(_MaxUnpoolNd):
     Shape:
         - Input and indices: `(N, C, L)` or `(C, L)`; both come from `MaxPool1d` with `return_indices=True`.
         - Output: `(N, C, L_out)` or `(C, L_out)`, with `L_out = (L - 1) * stride - 2 * padding + kernel_size`; or the
-          third argument of the call, `output_size`, with or without batch and channels. It may differ from this by less
-          than the stride, or the call raises ValueError.
+          third argument of the call, `output_size`, with or without batch and channels. The call raises
+          ValueError if it differs from the formula's size by the stride or more.
 
     Example:
         >>> values, indices = torch.nn.MaxPool1d(2, return_indices=True)(torch.tensor([[1.0, 3.0, 2.0, 5.0]]))
@@ -236,8 +236,8 @@ class MaxUnpool2d(_MaxUnpoolNd):
         - Input and indices: `(N, C, H, W)` or `(C, H, W)`; both come from `MaxPool2d` with `return_indices=True`.
         - Output: `(N, C, H_out, W_out)` or `(C, H_out, W_out)`, with
           `H_out = (H - 1) * stride[0] - 2 * padding[0] + kernel_size[0]`, and W_out the same with index 1; or the third
-          argument of the call, `output_size`, with or without batch and channels. It may differ from this by less than
-          the stride, or the call raises ValueError.
+          argument of the call, `output_size`, with or without batch and channels. The call raises
+          ValueError if it differs from the formula's size by the stride or more.
 
     Example:
         >>> image = torch.tensor([[[1.0, 2.0], [3.0, 4.0]]])
@@ -265,8 +265,8 @@ class MaxUnpool3d(_MaxUnpoolNd):
         - Input and indices: `(N, C, D, H, W)` or `(C, D, H, W)`; both come from `MaxPool3d` with `return_indices=True`.
         - Output: `(N, C, D_out, H_out, W_out)` or `(C, D_out, H_out, W_out)`, with
           `D_out = (D - 1) * stride[0] - 2 * padding[0] + kernel_size[0]`, and H_out and W_out the same with the other
-          indices; or the third argument of the call, `output_size`, with or without batch and channels. It may differ
-          from this by less than the stride, or the call raises ValueError.
+          indices; or the third argument of the call, `output_size`, with or without batch and channels. The call
+          raises ValueError if it differs from the formula's size by the stride or more.
 
     Example:
         >>> volume = torch.randn(1, 3, 4, 6, 9)
@@ -330,7 +330,7 @@ class AvgPool1d(Module):
 
 class _AvgPoolNd(Module):
     __constants__ = ("kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override")
-    _pool: str  # name of the function in `F`, looked up at each call because programs may replace it
+    _pool: str  # name of a function in `F`, looked up at each call because programs may replace that function
 
     def __init__(
         self,
@@ -350,7 +350,7 @@ class _AvgPoolNd(Module):
         self.divisor_override = divisor_override
 
     def forward(self, input: Tensor) -> Tensor:
-        return getattr(F, self._pool)(  # type: ignore[no-any-return]  # looked up by name
+        return getattr(F, self._pool)(  # type: ignore[no-any-return]  # `getattr` returns Any
             input,
             self.kernel_size,
             self.stride,
@@ -431,7 +431,7 @@ class AvgPool3d(_AvgPoolNd):
 class _FractionalMaxPoolNd(Module):
     __constants__ = ("kernel_size", "return_indices", "output_size", "output_ratio")
     _dims: int
-    _pool: str  # name of the function in `F`, looked up at each call because programs may replace it
+    _pool: str  # name of a function in `F`, looked up at each call because programs may replace that function
 
     def __init__(
         self,
@@ -458,7 +458,7 @@ class _FractionalMaxPoolNd(Module):
             raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
 
     def forward(self, input: Tensor) -> Tensor | tuple[Tensor, Tensor]:
-        return getattr(F, self._pool)(  # type: ignore[no-any-return]  # looked up by name
+        return getattr(F, self._pool)(  # type: ignore[no-any-return]  # `getattr` returns Any
             input,
             self.kernel_size,
             self.output_size,
@@ -471,8 +471,8 @@ class _FractionalMaxPoolNd(Module):
 class FractionalMaxPool2d(_FractionalMaxPoolNd):
     """The maximum of windows at random positions in an image, for non-integer reduction factors.
 
-    Steps between windows vary by one around `size_in / size_out`. They are drawn for each sample and channel, in training and
-    evaluation.
+    Each step from one window to the next is about `size_in / size_out`, rounded up or down at random, separately for each
+    sample and channel, in training and in evaluation.
 
     Graham, *Fractional max-pooling*, 2014.
 
@@ -503,8 +503,8 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
     """The maximum of windows at random positions in a volume, for non-integer reduction factors.
 
-    Steps between windows vary by one around `size_in / size_out`. They are drawn for each sample and channel, in training and
-    evaluation.
+    Each step from one window to the next is about `size_in / size_out`, rounded up or down at random, separately for each
+    sample and channel, in training and in evaluation.
 
     Graham, *Fractional max-pooling*, 2014.
 
@@ -534,7 +534,7 @@ class FractionalMaxPool3d(_FractionalMaxPoolNd):
 
 class _LPPoolNd(Module):
     __constants__ = ("norm_type", "kernel_size", "stride", "ceil_mode")
-    _pool: str  # name of the function in `F`, looked up at each call because programs may replace it
+    _pool: str  # name of a function in `F`, looked up at each call because programs may replace that function
 
     def __init__(self, norm_type: float, kernel_size: Size, stride: Size | None = None, ceil_mode: bool = False) -> None:
         super().__init__()
@@ -544,7 +544,7 @@ class _LPPoolNd(Module):
         self.ceil_mode = ceil_mode
 
     def forward(self, input: Tensor) -> Tensor:
-        return getattr(F, self._pool)(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)  # type: ignore[no-any-return]  # looked up by name
+        return getattr(F, self._pool)(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)  # type: ignore[no-any-return]  # `getattr` returns Any
 
     def extra_repr(self) -> str:
         return f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, ceil_mode={self.ceil_mode}"

@@ -113,7 +113,7 @@ class RNNBase(Module):
 
     @property
     def all_weights(self) -> list[list[Parameter]]:
-        """Return the parameters of each layer and direction."""
+        """Return a list of parameters for each layer and direction."""
         return [[getattr(self, name) for name in names] for names in self._all_weights]
 
     @property
@@ -122,7 +122,7 @@ class RNNBase(Module):
 
     @property
     def _flat_weights(self) -> list[Tensor | None]:
-        """Return a new list of the current weights, None for deleted ones; programs that apply dropout to weights use it."""
+        """Return a new list of the current weights, with None for deleted ones. Programs that apply dropout to weights use it."""
         return [getattr(self, name, None) for name in self._flat_weights_names]
 
     @_flat_weights.setter
@@ -139,13 +139,13 @@ class RNNBase(Module):
 
     def __getstate__(self) -> dict[str, Any]:
         flat = {"_flat_weights_names": self._flat_weights_names, "_flat_weights": self._flat_weights}
-        return super().__getstate__() | flat  # PyTorch requires these entries to load the module
+        return super().__getstate__() | flat  # PyTorch needs these entries when it loads the module
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__({name: value for name, value in state.items() if not name.startswith("_flat_weight")})
 
     def flatten_parameters(self) -> None:
-        """Do nothing: flambeau's kernels need no contiguous block of weights. Programs written for PyTorch call it."""
+        """Do nothing. In PyTorch it copies the weights to one block of memory, which flambeau's kernels do not need."""
 
     def extra_repr(self) -> str:
         settings = [
@@ -181,7 +181,7 @@ class RNNBase(Module):
         if not steps:
             raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
         state = self._initial_state(input, state, batch)
-        if has_torch_function((input,)):  # dispatch the layer as one call, as PyTorch does
+        if has_torch_function((input,)):  # one overridable call for the layer, as in PyTorch
             output, *final = self._call_function(input, state)
             state = tuple(final)
         else:
@@ -408,7 +408,7 @@ class LSTM(RNNBase):
             dtype,
         )
 
-    def forward(  # type: ignore[override]  # the state is a pair
+    def forward(  # type: ignore[override]  # the state is a pair of tensors
         self, input: Tensor | PackedSequence, hx: tuple[Tensor, Tensor] | None = None
     ) -> tuple[Any, tuple[Tensor, Tensor]]:
         if hx is not None and len(hx) != 2:
@@ -420,7 +420,7 @@ class LSTM(RNNBase):
 class GRU(RNNBase):
     """Gated recurrent units: an update gate mixes the old h with a new value, computed from input and the gated old h.
 
-    At each step, with `xr, xz, xn` the three parts of `W_ih @ x + b_ih` and `hr, hz, hn` those of `W_hh @ h + b_hh`,
+    At each step, with `xr, xz, xn` the three parts of `W_ih @ x + b_ih` and `hr, hz, hn` the parts of `W_hh @ h + b_hh`,
     `r = sigmoid(xr + hr)`, `z = sigmoid(xz + hz)`, `n = tanh(xn + r * hn)` and `h = (1 - z) * n + z * h`. All
     parameters are initialized from U(-k, k) with k = 1 / sqrt(hidden_size).
 

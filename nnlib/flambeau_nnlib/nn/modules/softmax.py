@@ -11,7 +11,7 @@ __all__ = ["LogSoftmax", "Softmax", "Softmax2d", "Softmin"]
 
 
 class _AlongDim(Module):
-    """A layer that normalizes along `dim`; None means 0 for 0-, 1- and 3-D input, else 1, with a warning."""
+    """The base of softmax layers. If `dim` is None, the call warns and uses 0 for 0-, 1- and 3-D input, otherwise 1."""
 
     __constants__ = ("dim",)
 

@@ -65,8 +65,8 @@ class Embedding(_Table):
     The vectors are initialized from N(0, 1). `Embedding.from_pretrained` creates a layer from given vectors.
 
     Args:
-        num_embeddings: the number of indices, which are from 0 to `num_embeddings - 1`; IndexError in the call for
-            another.
+        num_embeddings: the number of indices, which are from 0 to `num_embeddings - 1`; the call raises IndexError
+            for other indices.
         embedding_dim: the size of each vector.
         padding_idx: an index whose vector starts as zeros and gets no gradient, so that training does not change it;
             may be negative. AssertionError if out of range.

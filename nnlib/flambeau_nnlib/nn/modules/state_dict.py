@@ -21,7 +21,7 @@ EXTRA_STATE = "_extra_state"
 
 
 class _IncompatibleKeys(NamedTuple):
-    """The result of `load_state_dict`."""
+    """The result of `load_state_dict`: the missing and the unexpected keys."""
 
     missing_keys: list[str]
     unexpected_keys: list[str]
@@ -39,7 +39,7 @@ class Stateful:
     dump_patches = False
     _parameters: dict[str, Parameter | None]
     _buffers: dict[str, torch.Tensor | None]
-    _modules: dict[str, Any]  # modules or None; `Any`, because `typing.get_type_hints` could not resolve `Module` here
+    _modules: dict[str, Any]  # values are modules or None; `Any`, because `typing.get_type_hints` cannot resolve `Module` here
     _non_persistent_buffers_set: set[str]
     _state_dict_pre_hooks: OrderedDict[int, Hook]
     _state_dict_hooks: OrderedDict[int, Hook]
@@ -56,7 +56,7 @@ class Stateful:
     ) -> dict[str, Any]:
         """Return all parameters and persistent buffers by dotted name; None entries are omitted.
 
-        The tensors share memory with the module's own, detached unless `keep_vars`.
+        The tensors share memory with those of the module, and are detached from autograd unless `keep_vars`.
 
         >>> list(torch.nn.Sequential(torch.nn.Linear(2, 3)).state_dict())
         ['0.weight', '0.bias']
@@ -116,7 +116,7 @@ class Stateful:
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
         metadata = getattr(state_dict, "_metadata", None)
-        loaded = with_metadata(state_dict, metadata)  # a copy: modules may rename keys while loading
+        loaded = with_metadata(state_dict, metadata)  # a copy, because modules may rename its keys while loading
         keys = _IncompatibleKeys([], [])
         errors: list[str] = []
 
@@ -255,7 +255,7 @@ class Stateful:
         return add_hook(self._state_dict_pre_hooks, hook)
 
     def register_state_dict_post_hook(self, hook: Hook) -> RemovableHandle:
-        """Call `hook(module, state_dict, prefix, local_metadata)` after saving; it changes `state_dict` in place."""
+        """Call `hook(module, state_dict, prefix, local_metadata)` after saving; the hook may change `state_dict` in place."""
         marked: Any = hook
         marked._from_public_api = True
         return add_hook(self._state_dict_hooks, hook)
@@ -278,12 +278,12 @@ class Stateful:
         return add_hook(self._load_state_dict_pre_hooks, _WithModule(hook, self) if with_module else hook)
 
     def register_load_state_dict_post_hook(self, hook: Hook) -> RemovableHandle:
-        """Call `hook(module, incompatible_keys)` after this module is loaded; it may change the keys in place."""
+        """Call `hook(module, incompatible_keys)` after this module is loaded; the hook may change both lists of keys."""
         return add_hook(self._load_state_dict_post_hooks, hook)
 
 
 class _WithModule:
-    """A hook that is called with its module as first argument. It refers to the module weakly, and is copied with it."""
+    """Wraps a hook to pass its module as first argument. The module is stored as a weak reference, but copied with the hook."""
 
     def __init__(self, hook: Hook, module: Any) -> None:
         self.hook, self.module = hook, weakref.ref(module)
@@ -295,7 +295,7 @@ class _WithModule:
         return self.hook, self.module()
 
     def __setstate__(self, state: tuple[Hook, Any]) -> None:
-        self.__init__(*state)  # type: ignore[misc]  # as a copy of one with this module
+        self.__init__(*state)  # type: ignore[misc]  # the state has the constructor's arguments
 
 
 def with_metadata(state: Mapping[str, Any], metadata: Any) -> OrderedDict[str, Any]:

@@ -13,7 +13,7 @@ __getattr__ = private_names(__name__)
 
 
 def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
-    """Return a function that repeats a number n times to a tuple, and converts iterables to tuples."""
+    """Return a function that converts an iterable to a tuple, and a number to a tuple of n copies."""
 
     def parse(value: Any) -> tuple[Any, ...]:
         return tuple(value) if isinstance(value, Iterable) else (value,) * n
@@ -42,6 +42,6 @@ def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: 
     """
     for key in [key for key in state_dict if key.startswith(prefix)]:
         state_dict[key[len(prefix) :]] = state_dict.pop(key)
-    versions = getattr(state_dict, "_metadata", {})  # its keys are names of modules, without the dot at the end
+    versions = getattr(state_dict, "_metadata", {})  # its keys are module names, which do not end in a dot
     for key in [key for key in versions if f"{key}.".startswith(prefix)]:
         versions[key[len(prefix) :]] = versions.pop(key)

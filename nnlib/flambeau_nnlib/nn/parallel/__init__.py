@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    if name == "DistributedDataParallel":  # imports `torch.distributed`, which few programs use
+    if name == "DistributedDataParallel":  # lazy: it imports `torch.distributed`, which few programs use
         from .distributed import DistributedDataParallel
 
         return DistributedDataParallel

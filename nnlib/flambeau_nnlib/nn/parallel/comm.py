@@ -23,7 +23,7 @@ def broadcast(tensor: Tensor, devices: Sequence[Any] | None = None, *, out: Sequ
         raise RuntimeError(f"Exactly one of 'devices' and 'out' must be specified, but got devices={devices} and out={out}")
     if out is not None:
         return tuple(_write(target, tensor) for target in out)
-    return tuple(copies[0] for copies in broadcast_coalesced([tensor], devices))  # type: ignore[arg-type]  # not None, see above
+    return tuple(copies[0] for copies in broadcast_coalesced([tensor], devices))  # type: ignore[arg-type]  # `devices` is not None here
 
 
 def broadcast_coalesced(tensors: Sequence[Tensor], devices: Sequence[Any], buffer_size: int = 10485760) -> list[list[Tensor]]:
@@ -33,7 +33,7 @@ def broadcast_coalesced(tensors: Sequence[Tensor], devices: Sequence[Any], buffe
 
 
 def reduce_add(inputs: Sequence[Tensor], destination: Any = None) -> Tensor:
-    """Sum tensors of one shape from several devices on `destination` (the current device by default).
+    """Sum tensors of the same shape from several devices; the result is on `destination` (default: the current device).
 
     Raises:
         ValueError: the shapes of the tensors differ.

@@ -35,7 +35,7 @@ class DataParallel(Module):
         - Output: what the network returns for the whole batch.
 
     Raises:
-        RuntimeError: a parameter is on another device than the first.
+        RuntimeError: a parameter is not on the first device.
 
     Example:
         >>> net = torch.nn.DataParallel(torch.nn.Linear(3, 2), device_ids=["cpu"])
@@ -61,7 +61,7 @@ class DataParallel(Module):
             return self.module(*inputs, **kwargs)
         _check_source(self.module, self.devices[0])
         args_by_device, kwargs_by_device = self.scatter(inputs, kwargs, self.devices)
-        if not args_by_device:  # a call without arguments
+        if not args_by_device:  # the call has no arguments to split
             args_by_device, kwargs_by_device = ((),), ({},)
         if len(args_by_device) == 1:
             return self.module(*args_by_device[0], **kwargs_by_device[0])

@@ -33,7 +33,7 @@ def collectives(device: torch.device) -> Any:
     Raises:
         RuntimeError: the backend of the device has no collectives.
     """
-    torch.backend.for_device_type(device.type)  # loads the backend, which registers its hooks
+    torch.backend.for_device_type(device.type)  # load the backend, so that its plugin hooks are registered
     found = torch.backend.plugins().hook.flambeau_collectives(device_type=device.type)
     if found is not None:
         return found

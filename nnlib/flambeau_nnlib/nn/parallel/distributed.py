@@ -33,10 +33,10 @@ class DistributedDataParallel(Module, Joinable):
         init_sync: whether to copy the parameters and buffers of the first process to all at the start.
         process_group: the group (all processes by default).
         bucket_cap_mb: the size of a bucket of gradients in megabytes (25).
-        find_unused_parameters: whether some parameters may take no part in a forward: each forward then looks for them. Those
-            that no process used keep their `grad`.
+        find_unused_parameters: whether some parameters may be unused in a forward; each forward then searches for them. The
+            `grad` of parameters that no process used does not change.
         gradient_as_bucket_view: whether gradients are views of the buckets, which saves a copy.
-        static_graph: whether every step uses the same parameters as often as the first one: no search for unused ones.
+        static_graph: whether every step uses the same parameters, equally often; unused ones are found in the first step only.
         device_mesh: a mesh of one dimension, whose group is used.
 
     Raises:
@@ -247,7 +247,7 @@ class _UnevenInputsHook(JoinHook):
         parallel.reducer.reduce_zeros()
 
     def post_hook(self, is_last_joiner: bool) -> None:
-        """At the end, copy the parameters from a process that ran all steps."""
+        """After the last step, copy the parameters from a process that ran all steps."""
         parallel = self.parallel
         rank = torch.distributed.get_rank(parallel.process_group)
         candidate = torch.tensor([rank if is_last_joiner else -1])

@@ -25,7 +25,7 @@ class Broadcast(Function):
         ctx.source, ctx.count = tensors[0].device, len(tensors)
         no_grad = [position for position, needs_grad in enumerate(ctx.needs_input_grad[1:]) if not needs_grad]
         copies = comm.broadcast_coalesced(tensors, devices)
-        # on the source device nothing is copied: each output there is a separate view
+        # on the source device, the copies are the inputs themselves: return views, since outputs must be new tensors
         outputs = [[copy.view(copy.shape) if copy.device == ctx.source else copy for copy in group] for group in copies]
         ctx.mark_non_differentiable(*(group[position] for group in outputs for position in no_grad))
         return tuple(output for group in outputs for output in group)
@@ -36,7 +36,7 @@ class Broadcast(Function):
 
 
 class ReduceAdd(Function):
-    """`apply(destination, count, *tensors)` sums over devices: tensor `i` of the `count` tensors of each device."""
+    """`apply(destination, count, *tensors)` sums over devices: `tensors` is `count` tensors of each device, device by device."""
 
     @staticmethod
     def forward(ctx: Any, destination: torch.device, count: int, *tensors: Tensor) -> tuple[Tensor, ...]:

@@ -95,5 +95,5 @@ def _with_replica(error: BaseException, position: int, device: torch.device) -> 
     message = f"Caught {kind.__name__} in replica {position} on device {device}.\nOriginal {trace}"
     try:
         return kind(message)
-    except TypeError:  # the constructor has other arguments
+    except TypeError:  # this error type cannot be created from a message alone
         return RuntimeError(message)

@@ -10,7 +10,7 @@ from flambeau import Tensor
 
 __all__ = ["Bucket", "Reducer", "make_buckets"]
 
-FIRST_BUCKET = 1 << 20  # bytes; small, so that the first reduction starts early
+FIRST_BUCKET = 1 << 20  # size in bytes of the first bucket; small, so that its reduction starts early
 
 
 class Bucket:
@@ -114,7 +114,7 @@ class Reducer:
         self._place = {index: (bucket, at) for bucket in self.buckets for at, index in enumerate(bucket.indices)}
         self.hook: Callable[[Any, Bucket], Any] | None = None
         self.hook_state: Any = None
-        self.expects = False  # whether the next backward is to be averaged
+        self.expects = False  # whether the gradients of the next backward are averaged
         self._started = False  # whether a backward is running
         self._ready: set[int] = set()
         self._unused: set[int] = set()  # indices of parameters not used in this step
@@ -176,7 +176,7 @@ class Reducer:
             for unused in self._unused:
                 self._mark(unused, False)
         if index in self._ready and self.static_graph and not self._backwards:
-            self._place_gradient(index)  # used again, in a backward within the backward
+            self._place_gradient(index)  # used again in a nested backward: replace the gradient in the bucket
             return
         if index in self._ready:
             raise RuntimeError(
@@ -193,7 +193,7 @@ class Reducer:
         self._place_gradient(index)
         bucket, _ = self._place[index]
         bucket.waiting -= 1
-        if not (self.static_graph and not self._backwards):  # the first backward of a static graph reduces at its end
+        if not (self.static_graph and not self._backwards):  # a static graph's first backward reduces in `_finish`
             self._launch_full()
 
     def _place_gradient(self, index: int) -> None:
@@ -228,7 +228,7 @@ class Reducer:
                 self._mark(index, False)
             self._launch_full()
         if self._launched < len(self.buckets):
-            return  # the next forward raises the error
+            return  # gradients are missing: the next forward raises an error
         self._backwards += 1
         nowhere = self._find_globally_unused() if self.find_unused or self.static_graph else set()
         for bucket in self.buckets:

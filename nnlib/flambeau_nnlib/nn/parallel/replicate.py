@@ -51,7 +51,7 @@ def _make_replica(network: Module, copies: dict[Tensor, Tensor]) -> Module:
             replica._modules[name] = None if child is None else replicas[child]
         for name, buffer in module._buffers.items():
             replica._buffers[name] = None if buffer is None else copies[buffer]
-        parameters: dict[str, Any] = replica._parameters  # in a replica these are non-leaf tensors
+        parameters: dict[str, Any] = replica._parameters  # `Any`, because a replica has non-leaf tensors instead of parameters
         for name, parameter in module._parameters.items():
             parameters[name] = replica.__dict__[name] = None if parameter is None else copies[parameter]
     return replicas[network]

@@ -1,4 +1,4 @@
-"""Operations and blocks for computer vision."""
+"""Operations on boxes and regions of images, losses of detectors, and modules used by many vision models."""
 
 from __future__ import annotations
 

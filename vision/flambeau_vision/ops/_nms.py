@@ -1,8 +1,9 @@
-"""Non-maximum suppression on NumPy arrays.
+"""Non-maximum suppression (NMS) on NumPy arrays.
 
 Boxes are sorted by falling score. A box is kept unless its IoU with a kept box of higher score is above the threshold.
-Boxes are processed in blocks: the kept boxes of a block remove later boxes, and the next block is taken from the rest.
-The rest is also sorted by the left side, so that each chunk of it is compared only with nearby boxes of the block.
+Many boxes are processed in blocks: the kept boxes of a block remove boxes after the block, and the next block is taken from
+the remaining boxes. The remaining boxes, sorted by their left side, are compared with the block in chunks. Each chunk is
+compared only with the boxes of the block that are near.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ import numpy as np
 
 __all__ = ["batched_nms_indices", "nms_indices"]
 
-_MAX_CATEGORY_PAIRS = 40_000  # up to this number of pairs within categories, all are computed in one call
-_MAX_COMPARED_BOXES = 300  # up to this number of boxes, all pairs are compared
-_MAX_LOOP_PAIRS = 2_000  # up to this number of pairs, a Python loop is faster
-_FIRST_BLOCK, _BLOCK = 64, 256  # block sizes: the first block is small, since the best boxes suppress most others
-_LATER_CHUNK = 256  # remaining boxes compared with a block in one call
-_BLOCK_CHUNK = 64  # boxes of a block compared with the rest of the block in one call
+_MAX_CATEGORY_PAIRS = 40_000  # up to this number of pairs in all categories, one call computes the IoU of all pairs
+_MAX_COMPARED_BOXES = 300  # up to this number of boxes, all pairs are compared instead of blocks
+_MAX_LOOP_PAIRS = 2_000  # up to this number of pairs, a Python loop is faster than array operations
+_FIRST_BLOCK, _BLOCK = 64, 256  # numbers of boxes; the first block is small, since the best boxes suppress most others
+_LATER_CHUNK = 256  # number of remaining boxes that are compared with a block in one call
+_BLOCK_CHUNK = 64  # number of boxes of a block that are compared with the rest of the block in one call
 _UPPER_TRIANGLE = ~np.tri(_MAX_COMPARED_BOXES, dtype=bool)
 
 
@@ -26,8 +27,8 @@ def nms_indices(boxes: Any, iou_threshold: float) -> Any:
     """Return the indices of the boxes kept by non-maximum suppression.
 
     Args:
-        boxes: floating `(x1, y1, x2, y2)` of shape `(N, 4)`, sorted by falling score.
-        iou_threshold: the largest IoU with a kept box.
+        boxes: floating-point `(x1, y1, x2, y2)` of shape `(N, 4)`, sorted by falling score.
+        iou_threshold: a box is removed if its IoU with a kept box is larger.
     """
     limit = _round_threshold(iou_threshold, boxes.dtype)
     with np.errstate(all="ignore"):  # the IoU of two empty boxes is 0 / 0, which counts as no overlap
@@ -38,9 +39,9 @@ def nms_indices(boxes: Any, iou_threshold: float) -> Any:
 
 
 def _pairs_above(boxes: Any, limit: Any) -> tuple[Any, Any]:
-    """Return indices `(first, second)` of all pairs with an IoU above the limit; `first` is sorted, and `first < second`.
+    """Return the indices `(first, second)` of all pairs of boxes whose IoU is above `limit`.
 
-    Cheap comparisons of the sides exclude most pairs before the IoU is computed.
+    `first` is sorted, and `first < second`. Comparisons of the sides exclude most pairs before the IoU is computed.
     """
     x1, y1, x2, y2 = sides = boxes.T.copy()
     near = x1[:, None] < x2
@@ -54,21 +55,21 @@ def _pairs_above(boxes: Any, limit: Any) -> tuple[Any, Any]:
 
 
 def _kept_from_pairs(first: Any, second: Any, count: int) -> Any:
-    """Return a mask of the kept boxes, where a kept box `first[i]` suppresses the box `second[i]`.
+    """Return a boolean mask of the kept boxes. If box `first[i]` is kept, it suppresses box `second[i]`.
 
     Args:
         first: box indices, sorted.
-        second: box indices, each larger than the one in `first`.
+        second: box indices, with `second[i] > first[i]`.
         count: number of boxes.
     """
     if len(first) <= _MAX_LOOP_PAIRS:
         kept = bytearray(b"\1") * count
         for one, other in zip(first.tolist(), second.tolist(), strict=True):
-            if kept[one]:  # final, since all pairs with `one` as second box came before
+            if kept[one]:  # this value is final: all pairs with `one` as second box were processed before
                 kept[other] = 0
         return np.frombuffer(kept, bool)
     mask = np.ones(count, bool)
-    while True:  # each iteration makes at least one more box final
+    while True:  # ends, since each iteration decides at least one more box for good
         updated = np.ones(count, bool)
         updated[second[mask[first]]] = False
         if (updated == mask).all():
@@ -78,7 +79,7 @@ def _kept_from_pairs(first: Any, second: Any, count: int) -> Any:
 
 def _suppress_in_blocks(columns: Any, limit: Any) -> Any:
     remaining = np.ones(columns.shape[1], bool)
-    later = columns[0].argsort()  # indices of the boxes after the block, sorted by left side
+    later = columns[0].argsort()  # indices of boxes after the block, sorted by their left side
     kept, start, size = [], 0, _FIRST_BLOCK
     while start < len(remaining):
         indices = np.flatnonzero(remaining[start:])[:size] + start
@@ -95,7 +96,7 @@ def _suppress_in_blocks(columns: Any, limit: Any) -> Any:
 
 
 def _overlapping(kept: Any, later: Any, columns: Any, limit: Any) -> Any:
-    """Return the indices from `later` of boxes that overlap a kept box."""
+    """Return those indices in `later` whose boxes have an IoU above `limit` with a box of `kept`."""
     found = []
     for start in range(0, len(later), _LATER_CHUNK):
         indices = later[start : start + _LATER_CHUNK]
@@ -117,7 +118,11 @@ def batched_nms_indices(boxes: Any, categories: Any, iou_threshold: float) -> An
 
 
 def _kept_in_categories(boxes: Any, ends: Any, iou_threshold: float) -> Any:
-    """Return a mask of the kept boxes, where box `i` is compared with the boxes `i + 1` to `ends[i] - 1`."""
+    """Return a boolean mask of the kept boxes.
+
+    The boxes are sorted by category, and `ends[i]` is the end of the category of box `i`: box `i` is compared with the boxes
+    `i + 1` to `ends[i] - 1`.
+    """
     indices = np.arange(len(boxes))
     later = ends - indices - 1
     first = np.repeat(indices, later)
@@ -130,30 +135,33 @@ def _kept_in_categories(boxes: Any, ends: Any, iou_threshold: float) -> Any:
 
 
 def _round_threshold(iou_threshold: float, dtype: Any) -> Any:
-    """Return the largest number of the dtype that is at most `iou_threshold`, which gives the same `>` comparisons."""
+    """Return the largest number of the dtype that is at most `iou_threshold`.
+
+    A number of the dtype is above this limit exactly if it is above `iou_threshold`.
+    """
     limit = dtype.type(iou_threshold)
     return np.nextafter(limit, dtype.type(-np.inf)) if float(limit) > iou_threshold else limit
 
 
 def _iou_above(rows: Any, columns: Any, limit: Any) -> Any:
-    """Whether the IoU is above the limit, for boxes `(x1, y1, x2, y2, area)` of broadcastable shapes."""
+    """Return whether the IoU of boxes is above `limit`. `rows` and `columns` are `(x1, y1, x2, y2, area)` and broadcast."""
     x1, y1, x2, y2, area = rows
     width = np.minimum(x2, columns[2])
     width -= np.maximum(x1, columns[0])
     height = np.minimum(y2, columns[3])
     height -= np.maximum(y1, columns[1])
     np.maximum(width, 0, out=width)
-    if limit < 0:  # otherwise a negative product is below the limit as well
+    if limit < 0:  # other limits do not need this: a negative height gives an IoU below 0, which is not above the limit
         np.maximum(height, 0, out=height)
-    width *= height  # `width` becomes the intersection
+    width *= height  # now `width` contains the area of the intersection
     np.add(area, columns[4], height)
-    height -= width  # `height` becomes the union
+    height -= width  # now `height` contains the area of the union
     width /= height
     return width > limit
 
 
 def _block_iou_above(block: Any, limit: Any) -> Any:
-    """Return the upper triangle of the matrix of `_iou_above` between all boxes of a block."""
+    """Return a boolean matrix: whether the IoU of boxes `i` and `j` of a block is above `limit`, for `i < j`; otherwise False."""
     size = block.shape[1]
     above = np.zeros((size, size), bool)
     for start in range(0, size, _BLOCK_CHUNK):
@@ -164,9 +172,9 @@ def _block_iou_above(block: Any, limit: Any) -> Any:
 
 
 def _kept_in_block(above: Any) -> Any:
-    """Return a mask of the kept boxes of a block: those that overlap no earlier kept box."""
+    """Return a boolean mask of the kept boxes of a block, given the matrix of `_block_iou_above`."""
     mask = ~above.any(0)
-    while True:  # each iteration makes at least one more box final
+    while True:  # ends, since each iteration decides at least one more box for good
         updated = ~(above & mask[:, None]).any(0)
         if (updated == mask).all():
             return mask

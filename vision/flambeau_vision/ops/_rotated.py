@@ -8,7 +8,7 @@ __all__ = ["rotated_iou"]
 
 Tensor = torch.Tensor
 
-_TOLERANCE = 1e-5  # tolerance relative to the box area: points on a side are inside
+_TOLERANCE = 1e-5  # relative to the area of a box, so that points on its sides count as inside despite rounding
 
 
 def _cross(first: Tensor, second: Tensor) -> Tensor:
@@ -20,12 +20,14 @@ def _sides(corners: Tensor) -> Tensor:
 
 
 def _area(corners: Tensor) -> Tensor:
-    """Return the signed area of polygons `(..., P, 2)`: positive if the corners are clockwise (y axis down)."""
+    """Return the signed area of polygons `(..., P, 2)`: positive if the corners are in clockwise order,
+    with the y axis pointing down.
+    """
     return _cross(corners, corners.roll(-1, -2)).sum(-1) / 2
 
 
 def _inside(points: Tensor, corners: Tensor) -> Tensor:
-    """Return whether each of the points `(..., P, 2)` is inside of the box `(..., 4, 2)`."""
+    """Return whether each of the points `(..., P, 2)` is inside of a box, given by its corners `(..., 4, 2)`."""
     sides = _sides(corners)
     beyond = _cross(sides[..., None, :, :], points[..., :, None, :] - corners[..., None, :, :])
     area = _area(corners)[..., None, None]
@@ -33,7 +35,7 @@ def _inside(points: Tensor, corners: Tensor) -> Tensor:
 
 
 def _crossings(first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the intersections of the sides of two boxes, `(..., 16, 2)`, and a mask `(..., 16)` of those that exist."""
+    """Return where the sides of two boxes cross, as points `(..., 16, 2)`, and which of the 16 pairs of sides do cross."""
     from_first, along_first = first[..., :, None, :], _sides(first)[..., :, None, :]
     from_second, along_second = second[..., None, :, :], _sides(second)[..., None, :, :]
     between, across = from_second - from_first, _cross(along_first, along_second)
@@ -52,7 +54,7 @@ def _hull_area(points: Tensor, valid: Tensor) -> Tensor:
     angle = torch.where(valid, torch.atan2(points[..., 1], points[..., 0]), float("inf"))
     angle, order = angle.sort(-1)
     points = points.gather(-2, order[..., None].expand_as(points))
-    points = torch.where(angle.isinf()[..., None], points[..., :1, :], points)  # missing points are replaced by the first corner
+    points = torch.where(angle.isinf()[..., None], points[..., :1, :], points)  # invalid points repeat the first corner
     return torch.where(count[..., 0] > 2, _area(points).abs(), 0.0)
 
 

@@ -1,4 +1,4 @@
-"""Box conversion, IoU and suppression. Boxes are `(x1, y1, x2, y2)` (left, top, right, bottom) unless stated otherwise."""
+"""Convert, compare and suppress boxes. Boxes are `(x1, y1, x2, y2)` (left, top, right, bottom) unless stated otherwise."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ROTATED = ("xywhr", "cxcywhr", "xyxyxyxy")
 
 
 def _upcast(boxes: Tensor) -> Tensor:
-    """Convert to a dtype in which areas do not overflow: float32 for float16 and bfloat16, int64 for small integers."""
+    """Convert boxes to a dtype in which areas do not overflow: float32 for float16 and bfloat16, int64 for integers."""
     if boxes.is_floating_point():
         return boxes if boxes.dtype in (torch.float32, torch.float64) else boxes.float()
     return boxes.long()
@@ -43,9 +43,9 @@ def box_convert(boxes: Tensor, in_fmt: str, out_fmt: str) -> Tensor:
 
     Args:
         boxes: the boxes, of shape `(..., 4)`, `(..., 5)` or `(..., 8)`.
-        in_fmt: the format they are in: `"xyxy"` (left, top, right, bottom), `"xywh"` (left, top, width, height) or
+        in_fmt: the format of `boxes`: `"xyxy"` (left, top, right, bottom), `"xywh"` (left, top, width, height) or
             `"cxcywh"` (centre x, centre y, width, height); or for rotated boxes `"xywhr"` (a corner, width, height, and the
-            angle in degrees counterclockwise), `"cxcywhr"` (the same from the centre) or `"xyxyxyxy"` (four corners).
+            angle in degrees counterclockwise), `"cxcywhr"` (centre, width, height, angle) or `"xyxyxyxy"` (four corners).
         out_fmt: the format to convert to, one of the formats of `in_fmt`.
 
     Raises:
@@ -120,7 +120,7 @@ def box_area(boxes: Tensor, fmt: str = "xyxy") -> Tensor:
 
     Args:
         boxes: the boxes, of shape `(..., 4)`.
-        fmt: their format: `"xyxy"`, `"xywh"` or `"cxcywh"`.
+        fmt: the format of `boxes`: `"xyxy"`, `"xywh"` or `"cxcywh"`.
 
     Returns:
         a tensor of shape `(...)`: float32 for boxes of lower precision, int64 for integers.
@@ -139,11 +139,11 @@ def box_area(boxes: Tensor, fmt: str = "xyxy") -> Tensor:
     return (x2 - x1) * (y2 - y1) if fmt == "xyxy" else x2 * y2
 
 
-# The following functions broadcast; the public functions call them with all pairs of boxes.
+# The following functions compare boxes of broadcastable shapes. The public functions insert dimensions to compare all pairs.
 
 
 def _enclosing_size(boxes1: Tensor, boxes2: Tensor) -> Tensor:
-    """Return width and height of the smallest box that contains both."""
+    """Return the width and height of the smallest box that contains a box of `boxes1` and a box of `boxes2`."""
     corner1 = torch.minimum(boxes1[..., :2], boxes2[..., :2])
     corner2 = torch.maximum(boxes1[..., 2:], boxes2[..., 2:])
     return (corner2 - corner1).clamp(min=0)
@@ -170,7 +170,7 @@ def giou(boxes1: Tensor, boxes2: Tensor, eps: float = 0.0) -> Tensor:
 
 
 def _normalized_distance(boxes1: Tensor, boxes2: Tensor, eps: float) -> Tensor:
-    """Return the squared distance of the centres divided by the squared diagonal of the enclosing box."""
+    """Return the squared distance of the centres of two boxes, divided by the squared diagonal of the enclosing box."""
     between = (boxes1[..., :2] + boxes1[..., 2:] - boxes2[..., :2] - boxes2[..., 2:]) / 2
     return (between**2).sum(-1) / ((_enclosing_size(boxes1, boxes2) ** 2).sum(-1) + eps)
 
@@ -225,7 +225,7 @@ def box_iou(boxes1: Tensor, boxes2: Tensor, fmt: str = "xyxy") -> Tensor:
 
 
 def generalized_box_iou(boxes1: Tensor, boxes2: Tensor) -> Tensor:
-    """Compute the generalized IoU of all pairs: IoU minus the fraction of the enclosing box that neither box covers.
+    """Compute the generalized IoU of all pairs of boxes: IoU minus the fraction of the enclosing box that neither box covers.
 
     Rezatofighi et al., [Generalized Intersection over Union](https://arxiv.org/abs/1902.09630), 2019.
 
@@ -246,14 +246,16 @@ def generalized_box_iou(boxes1: Tensor, boxes2: Tensor) -> Tensor:
 
 
 def distance_box_iou(boxes1: Tensor, boxes2: Tensor, eps: float = 1e-7) -> Tensor:
-    """Compute the distance IoU of all pairs: IoU minus squared centre distance / squared diagonal of the enclosing box.
+    """Compute the distance IoU of all pairs of boxes: the IoU minus a penalty for distant centres.
+
+    The penalty is the squared distance of the centres, divided by the squared diagonal of the enclosing box.
 
     Zheng et al., [Distance-IoU Loss](https://arxiv.org/abs/1911.08287), 2019.
 
     Args:
         boxes1: boxes `(x1, y1, x2, y2)` of shape `(N, 4)`.
         boxes2: boxes of shape `(M, 4)`.
-        eps: added to the squared diagonal.
+        eps: added to the squared diagonal, to avoid a division by 0.
 
     Returns:
         a tensor of shape `(N, M)`, of values above -1 up to 1.
@@ -267,14 +269,14 @@ def distance_box_iou(boxes1: Tensor, boxes2: Tensor, eps: float = 1e-7) -> Tenso
 
 
 def complete_box_iou(boxes1: Tensor, boxes2: Tensor, eps: float = 1e-7) -> Tensor:
-    """Compute the complete IoU of all pairs: `distance_box_iou` minus a penalty for different aspect ratios.
+    """Compute the complete IoU of all pairs of boxes: `distance_box_iou` minus a penalty for different aspect ratios.
 
     Zheng et al., [Distance-IoU Loss](https://arxiv.org/abs/1911.08287), 2019, where it is called CIoU.
 
     Args:
         boxes1: boxes `(x1, y1, x2, y2)` of shape `(N, 4)`.
         boxes2: boxes of shape `(M, 4)`.
-        eps: added to denominators.
+        eps: added to denominators, to avoid a division by 0.
 
     Returns:
         a tensor of shape `(N, M)`.
@@ -298,18 +300,18 @@ def _by_falling_score(scores: Tensor) -> Any:
     array = scores.cpu().numpy()
     if array.dtype.kind == "f" and array.ndim == 1:
         order = (-array).argsort(kind="stable")
-        # NumPy sorts NaN to the end, PyTorch treats NaN as the largest score.
+        # NumPy sorts NaN to the end, but PyTorch treats NaN as the largest score: use this order only without NaN.
         if not len(order) or array[order[-1]] == array[order[-1]]:
             return order
     return torch.argsort(scores, descending=True, stable=True).cpu().numpy()
 
 
 def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
-    """Non-maximum suppression: drop each box that overlaps one of higher score by more than a threshold.
+    """Non-maximum suppression: drop each box that overlaps a kept box of higher score by more than a threshold.
 
     Args:
         boxes: the boxes `(x1, y1, x2, y2)`, of shape `(N, 4)`.
-        scores: their scores, of shape `(N,)`.
+        scores: the scores of the boxes, of shape `(N,)`.
         iou_threshold: a box is dropped if its IoU with a kept box of higher score is larger, from 0 to 1.
 
     Returns:
@@ -321,7 +323,7 @@ def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
         >>> nms(boxes, torch.tensor([0.7, 0.9, 0.8]), iou_threshold=0.5)
         tensor([1, 2])
     """
-    if has_torch_function((boxes, scores)):  # one `__torch_function__` call for the whole operator, as in PyTorch
+    if has_torch_function((boxes, scores)):  # as in PyTorch, `__torch_function__` is called once, for `nms`
         return handle_torch_function(nms, (boxes, scores), boxes, scores, iou_threshold)
     order = _by_falling_score(scores)
     best = nms_indices(_as_array(boxes).take(order, 0), iou_threshold)
@@ -333,8 +335,8 @@ def batched_nms(boxes: Tensor, scores: Tensor, idxs: Tensor, iou_threshold: floa
 
     Args:
         boxes: the boxes `(x1, y1, x2, y2)`, of shape `(N, 4)`.
-        scores: their scores, of shape `(N,)`.
-        idxs: their categories, integers of shape `(N,)`.
+        scores: the scores of the boxes, of shape `(N,)`.
+        idxs: the categories of the boxes, integers of shape `(N,)`.
         iou_threshold: a box is dropped if its IoU with a kept box of higher score is larger, from 0 to 1.
 
     Returns:
@@ -371,11 +373,11 @@ def remove_small_boxes(boxes: Tensor, min_size: float) -> Tensor:
 
 
 def clip_boxes_to_image(boxes: Tensor, size: tuple[int, int]) -> Tensor:
-    """Clamp boxes to an image.
+    """Clamp boxes to an image, so that all corners are inside of the image.
 
     Args:
         boxes: the boxes `(x1, y1, x2, y2)`, of shape `(..., 4)`.
-        size: the image's `(height, width)`.
+        size: `(height, width)` of the image.
 
     Example:
         >>> from flambeau_vision.ops import clip_boxes_to_image
@@ -391,7 +393,7 @@ def masks_to_boxes(masks: Tensor) -> Tensor:
     """Return the bounding box of each mask.
 
     Args:
-        masks: the masks, of shape `(N, H, W)`: nonzero pixels are the object; each mask has at least one.
+        masks: the masks, of shape `(N, H, W)`. Nonzero pixels are the object; each mask must have such a pixel.
 
     Returns:
         boxes `(x1, y1, x2, y2)` as floats of shape `(N, 4)`; x2 and y2 are the last column and row of the object.

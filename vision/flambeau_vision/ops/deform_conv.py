@@ -1,4 +1,4 @@
-"""Deformable convolution, versions 1 and 2."""
+"""Deformable convolution (Dai et al., 2017): the points of the kernel are shifted by offsets computed from the image."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ def deform_conv2d(
 ) -> Tensor:
     """Compute a convolution whose sampling points are shifted by `offset` and weighted by `mask`.
 
-    Dai et al., [Deformable Convolutional Networks](https://arxiv.org/abs/1703.06211), 2017; with `mask` Zhu, Hu, Lin and
+    Dai et al., [Deformable Convolutional Networks](https://arxiv.org/abs/1703.06211), 2017. `mask` is from Zhu, Hu, Lin and
     Dai, [Deformable ConvNets v2](https://arxiv.org/abs/1811.11168), 2018.
 
     Args:
         input: shape `(N, C, H, W)`.
-        offset: shifts `(y, x)` of the kernel points in pixels, shape `(N, 2 * G * kh * kw, OH, OW)`, for each of `G` groups of
-            channels.
+        offset: shifts `(y, x)` of the kernel points in pixels, of shape `(N, 2 * G * kh * kw, OH, OW)`. The channels are divided
+            into `G` groups, each with separate shifts.
         weight: shape `(O, C // groups, kh, kw)`.
         bias: shape `(O,)`; None for no bias.
         stride: step of the kernel, an int or `(vertical, horizontal)`.
         padding: zeros around the input, an int or a pair.
         dilation: distance between kernel points, an int or a pair.
-        mask: weight of each kernel point, shape `(N, G * kh * kw, OH, OW)`; None for 1.
+        mask: weight of each kernel point, of shape `(N, G * kh * kw, OH, OW)`; None to weight all points with 1.
 
     Returns:
         a tensor of shape `(N, O, OH, OW)`.
@@ -86,7 +86,7 @@ def deform_conv2d(
 
 
 def _kernel_positions(weight: Tensor, size: tuple[int, int], stride: tuple, padding: tuple, dilation: tuple) -> Tensor:
-    """Return `(y, x)` of the unshifted kernel points in the input: `(kh * kw, 2, OH, OW)`."""
+    """Return the positions `(y, x)` of the unshifted kernel points in the input, as a tensor `(kh * kw, 2, OH, OW)`."""
     axes = []
     for axis in (0, 1):
         point = torch.arange(weight.shape[2 + axis], dtype=weight.dtype, device=weight.device) * dilation[axis]
@@ -99,7 +99,10 @@ def _kernel_positions(weight: Tensor, size: tuple[int, int], stride: tuple, padd
 
 
 def _to_grid(positions: Tensor, height: int, width: int) -> Tensor:
-    """Convert `(y, x)` in pixels in dimension 2 to `(x, y)` in `[-1, 1]` in the last dimension."""
+    """Convert positions to the form that `grid_sample` expects.
+
+    Dimension 2 of `positions` is `(y, x)` in pixels; the last dimension of the result is `(x, y)`, from -1 to 1 in the image.
+    """
     y, x = positions.unbind(2)
     return torch.stack([(2 * x + 1) / width - 1, (2 * y + 1) / height - 1], dim=-1)
 
@@ -111,10 +114,10 @@ class DeformConv2d(nn.Module):
         in_channels: channels of the input.
         out_channels: channels of the output.
         kernel_size, stride, padding, dilation, groups: arguments of `Conv2d`.
-        bias: whether there is an additive bias.
+        bias: whether to add a learned bias to the output.
 
     Shape:
-        - Input: `(N, in_channels, H, W)`, the offsets and optionally the mask, as in `deform_conv2d`.
+        - Input: `(N, in_channels, H, W)`; `offset` and `mask` have the shapes of `deform_conv2d`.
         - Output: `(N, out_channels, OH, OW)`.
 
     Raises:

@@ -30,9 +30,9 @@ def stochastic_depth(input: Tensor, p: float, mode: str, training: bool = True) 
     Huang, Sun, Liu, Sedra and Weinberger, [Deep Networks with Stochastic Depth](https://arxiv.org/abs/1603.09382), 2016.
 
     Args:
-        input: the branch's output, of shape `(N, ...)`.
+        input: the output of the residual branch, of shape `(N, ...)`.
         p: the probability of zeroing, from 0 to 1.
-        mode: `"batch"` to zero all samples or none, `"row"` to draw for each sample separately.
+        mode: `"batch"` to zero all samples of the batch or none, `"row"` to decide for each sample separately.
         training: whether to drop; if False, the input is returned.
 
     Raises:
@@ -62,7 +62,7 @@ class StochasticDepth(nn.Module):
 
     Args:
         p: the probability of zeroing, from 0 to 1.
-        mode: `"batch"` to zero all samples or none, `"row"` to draw for each sample separately.
+        mode: `"batch"` to zero all samples of the batch or none, `"row"` to decide for each sample separately.
 
     Raises:
         ValueError: from calls, if `p` is out of range or `mode` unknown.
@@ -92,7 +92,8 @@ def _drop_block(input: Tensor, p: float, block_size: int, inplace: bool, eps: fl
         return input
     sizes = input.shape[2:]
     block_size = min(block_size, *sizes)
-    # Block positions are drawn where complete blocks fit, with the probability gamma that covers the fraction p.
+    # Blocks are drawn only at positions where they fit completely. Each position is drawn with the probability gamma, which is
+    # chosen so that the blocks cover the fraction p of the features.
     positions = [size - block_size + 1 for size in sizes]
     gamma = p / block_size**dims
     for size, count in zip(sizes, positions, strict=True):
@@ -119,7 +120,7 @@ def drop_block2d(
         p: average fraction of the features to drop, from 0 to 1.
         block_size: side length of the blocks; limited to the size of the input.
         inplace: modify `input` in place.
-        eps: added to the denominator of the scale, which is 0 if all features are dropped.
+        eps: added to the number of remaining features, by which the result is divided; it is 0 if all features are dropped.
         training: whether to drop; if False, the input is returned.
 
     Raises:
@@ -140,14 +141,14 @@ def drop_block2d(
 def drop_block3d(
     input: Tensor, p: float, block_size: int, inplace: bool = False, eps: float = 1e-06, training: bool = True
 ) -> Tensor:
-    """Zero cubes of features at random in training, and scale up the others: DropBlock in three dimensions.
+    """Zero cubes of features at random in training, and scale up the others: `drop_block2d` in three dimensions.
 
     Args:
         input: features of shape `(N, C, D, H, W)`.
         p: average fraction of the features to drop, from 0 to 1.
         block_size: side length of the cubes; limited to the size of the input.
         inplace: modify `input` in place.
-        eps: added to the denominator of the scale, which is 0 if all features are dropped.
+        eps: added to the number of remaining features, by which the result is divided; it is 0 if all features are dropped.
         training: whether to drop; if False, the input is returned.
 
     Raises:
@@ -170,7 +171,7 @@ class DropBlock2d(nn.Module):
         p: average fraction of the features to drop, from 0 to 1.
         block_size: side length of the blocks; limited to the size of the input.
         inplace: modify the input in place.
-        eps: added to the denominator of the scale, which is 0 if all features are dropped.
+        eps: added to the number of remaining features, by which the result is divided; it is 0 if all features are dropped.
 
     Shape:
         - Input: `(N, C, H, W)`.
@@ -204,7 +205,7 @@ class DropBlock3d(DropBlock2d):
         p: average fraction of the features to drop, from 0 to 1.
         block_size: side length of the cubes; limited to the size of the input.
         inplace: modify the input in place.
-        eps: added to the denominator of the scale, which is 0 if all features are dropped.
+        eps: added to the number of remaining features, by which the result is divided; it is 0 if all features are dropped.
 
     Shape:
         - Input: `(N, C, D, H, W)`.

@@ -1,4 +1,4 @@
-"""Feature pyramid networks."""
+"""Feature pyramid networks (Lin et al., 2016): combine fine features with upsampled coarse features, for detectors."""
 
 from __future__ import annotations
 
@@ -18,21 +18,27 @@ Tensor = torch.Tensor
 
 
 class ExtraFPNBlock(nn.Module):
-    """Base class of blocks that add levels: `forward(results, inputs, names)` returns new results and names."""
+    """Base class of blocks that add levels to a feature pyramid.
+
+    `forward` is called with the levels, the inputs of the pyramid and the names of the levels. It returns the levels and names
+    including the added ones.
+    """
 
     def forward(self, results: list[Tensor], x: list[Tensor], names: list[str]) -> tuple[list[Tensor], list[str]]:
         return results, names
 
 
 class LastLevelMaxPool(ExtraFPNBlock):
-    """Add one level: every second pixel of the last level."""
+    """Add one level to a feature pyramid: every second pixel of the last level along both axes."""
 
     def forward(self, results: list[Tensor], x: list[Tensor], names: list[str]) -> tuple[list[Tensor], list[str]]:
         return [*results, F.max_pool2d(results[-1], kernel_size=1, stride=2, padding=0)], [*names, "pool"]
 
 
 class LastLevelP6P7(ExtraFPNBlock):
-    """Add two levels by convolutions, as in [RetinaNet](https://arxiv.org/abs/1708.02002)."""
+    """Add two levels to a feature pyramid, computed by convolutions of stride 2, as in
+    [RetinaNet](https://arxiv.org/abs/1708.02002).
+    """
 
     def __init__(self, in_channels: int, out_channels: int) -> None:
         super().__init__()
@@ -54,14 +60,14 @@ class FeaturePyramidNetwork(nn.Module):
     Lin et al., [Feature Pyramid Networks for Object Detection](https://arxiv.org/abs/1612.03144), 2016.
 
     Args:
-        in_channels_list: channels of each level, fine to coarse.
+        in_channels_list: channels of each level of the input, from fine to coarse.
         out_channels: channels of each level of the result.
-        extra_blocks: an `ExtraFPNBlock` that adds levels at the end; None for no extra levels.
+        extra_blocks: an `ExtraFPNBlock` that adds coarser levels; None for no extra levels.
         norm_layer: called with the channels to create a normalization after each convolution; None for no normalization.
 
     Shape:
         - Input: a dict of features `(N, C, H, W)` by name, fine to coarse, with `in_channels_list` channels.
-        - Output: a dict with the same names, all with `out_channels` channels.
+        - Output: a dict with the same names; all features have `out_channels` channels.
 
     Raises:
         ValueError: a level has 0 channels.
@@ -100,7 +106,7 @@ class FeaturePyramidNetwork(nn.Module):
 
     @staticmethod
     def _rename_old_keys(module: FeaturePyramidNetwork, state_dict: dict, prefix: str, *args: object) -> None:
-        # In legacy checkpoints, blocks have no normalization and the name of their convolution has no index.
+        # In old checkpoints, the weights are named "inner_blocks.0.weight" instead of "inner_blocks.0.0.weight".
         for blocks in ("inner_blocks", "layer_blocks"):
             for index in range(len(module.inner_blocks)):
                 for kind in ("weight", "bias"):
@@ -109,7 +115,7 @@ class FeaturePyramidNetwork(nn.Module):
                         state_dict[new] = state_dict.pop(old)
 
     def forward(self, x: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Compute the pyramid from a dict of features, fine to coarse; the result has the same names."""
+        """Compute the pyramid from a dict of features, ordered from fine to coarse. The result has the same names."""
         names, features = list(x), list(x.values())
         top_down = self.inner_blocks[-1](features[-1])
         results = [self.layer_blocks[-1](top_down)]

@@ -1,4 +1,4 @@
-"""Losses for object detection."""
+"""Losses for object detection: focal loss of class scores, and losses of boxes that are based on the IoU."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _reduce(loss: Tensor, reduction: str) -> Tensor:
     if reduction == "none":
         return loss
     if reduction == "mean":
-        # The mean of an empty loss is 0 and stays connected to the autograd graph.
+        # The mean of an empty loss is 0, not NaN. The sum keeps it connected to the autograd graph.
         return loss.mean() if loss.numel() > 0 else 0.0 * loss.sum()
     if reduction == "sum":
         return loss.sum()
@@ -37,9 +37,9 @@ def sigmoid_focal_loss(inputs: Tensor, targets: Tensor, alpha: float = 0.25, gam
 
     Args:
         inputs: logits of any shape.
-        targets: 0 or 1 for each, as floats of the same shape.
+        targets: the true class of each element, 0.0 or 1.0, in the same shape.
         alpha: weight of class 1, from 0 to 1; class 0 has the weight `1 - alpha`. -1 disables the weights.
-        gamma: exponent that reduces the weight of easy examples; 0 for plain cross-entropy.
+        gamma: exponent that reduces the weight of well classified examples; with 0, the loss is the plain cross-entropy.
         reduction: `"none"` for a loss for each element, `"mean"` or `"sum"`.
 
     Raises:
@@ -62,7 +62,7 @@ def sigmoid_focal_loss(inputs: Tensor, targets: Tensor, alpha: float = 0.25, gam
 
 
 def generalized_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7) -> Tensor:
-    """Compute `1 - GIoU` of corresponding boxes; the gradient is nonzero also for disjoint boxes.
+    """Compute `1 - GIoU` (generalized IoU) of corresponding boxes. The gradient is nonzero even if the boxes are disjoint.
 
     See `generalized_box_iou`. Rezatofighi et al., [Generalized Intersection over
     Union](https://arxiv.org/abs/1902.09630), 2019.
@@ -71,7 +71,7 @@ def generalized_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "n
         boxes1: the predicted boxes, of shape `(N, 4)`, `(x1, y1, x2, y2)` with `x1 < x2` and `y1 < y2`.
         boxes2: the true boxes, in the same form; row `i` is the target of row `i` of `boxes1`.
         reduction: `"none"` for a loss for each box, `"mean"` or `"sum"`.
-        eps: added to denominators.
+        eps: added to denominators, to avoid a division by 0.
 
     Raises:
         ValueError: `reduction` is unknown.
@@ -85,7 +85,7 @@ def generalized_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "n
 
 
 def distance_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7) -> Tensor:
-    """Compute `1 - DIoU` of corresponding boxes, which also penalizes the distance of their centres.
+    """Compute `1 - DIoU` (distance IoU) of corresponding boxes, which also penalizes the distance of their centres.
 
     See `distance_box_iou`. Zheng et al., [Distance-IoU Loss](https://arxiv.org/abs/1911.08287), 2019.
 
@@ -93,7 +93,7 @@ def distance_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none
         boxes1: the predicted boxes, of shape `(N, 4)`, `(x1, y1, x2, y2)` with `x1 < x2` and `y1 < y2`.
         boxes2: the true boxes, in the same form; row `i` is the target of row `i` of `boxes1`.
         reduction: `"none"` for a loss for each box, `"mean"` or `"sum"`.
-        eps: added to denominators.
+        eps: added to denominators, to avoid a division by 0.
 
     Raises:
         ValueError: `reduction` is unknown.
@@ -107,7 +107,7 @@ def distance_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none
 
 
 def complete_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7) -> Tensor:
-    """Compute `1 - CIoU` of corresponding boxes, which also penalizes distance and different aspect ratios.
+    """Compute `1 - CIoU` (complete IoU) of corresponding boxes, which also penalizes distance and different aspect ratios.
 
     See `complete_box_iou`. Zheng et al., [Distance-IoU Loss](https://arxiv.org/abs/1911.08287), 2019.
 
@@ -115,7 +115,7 @@ def complete_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none
         boxes1: the predicted boxes, of shape `(N, 4)`, `(x1, y1, x2, y2)` with `x1 < x2` and `y1 < y2`.
         boxes2: the true boxes, in the same form; row `i` is the target of row `i` of `boxes1`.
         reduction: `"none"` for a loss for each box, `"mean"` or `"sum"`.
-        eps: added to denominators.
+        eps: added to denominators, to avoid a division by 0.
 
     Raises:
         ValueError: `reduction` is unknown.

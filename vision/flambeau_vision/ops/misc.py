@@ -23,7 +23,7 @@ Layer = Callable[..., nn.Module]
 class FrozenBatchNorm2d(nn.Module):
     """Batch normalization with constant statistics and weights, stored as buffers.
 
-    Used by detectors, whose batches are too small for batch statistics. It loads checkpoints of `BatchNorm2d`.
+    Detectors use it, since their batches are too small for batch statistics. State dicts of `BatchNorm2d` can be loaded.
 
     Args:
         num_features: channels of the input.
@@ -51,7 +51,7 @@ class FrozenBatchNorm2d(nn.Module):
 
     @staticmethod
     def _drop_count(module: nn.Module, state_dict: dict, prefix: str, *args: object) -> None:
-        # Checkpoints of BatchNorm2d also contain num_batches_tracked.
+        # State dicts of BatchNorm2d also contain num_batches_tracked, which this module does not have.
         state_dict.pop(f"{prefix}num_batches_tracked", None)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -64,7 +64,7 @@ class FrozenBatchNorm2d(nn.Module):
 
 
 def _same_padding(kernel_size: int | Sequence[int], dilation: int | Sequence[int]) -> int | tuple[int, ...]:
-    """Return the padding that keeps the size in a convolution of stride 1."""
+    """Return the padding with which a convolution of stride 1 keeps the size of its input."""
     if isinstance(kernel_size, int) and isinstance(dilation, int):
         return (kernel_size - 1) // 2 * dilation
     dims = len(dilation if isinstance(kernel_size, int) else kernel_size)
@@ -110,11 +110,11 @@ class Conv2dNormActivation(_ConvNormActivation):
         in_channels: channels of the input.
         out_channels: channels of the output.
         kernel_size, stride, groups, dilation: arguments of `Conv2d`.
-        padding: padding of `Conv2d`; None to keep the size at a stride of 1.
+        padding: padding of `Conv2d`; with None, a convolution of stride 1 keeps the size of its input.
         norm_layer: called with `out_channels` to create the normalization; None for no normalization.
         activation_layer: called with `inplace` to create the activation; None for no activation.
         inplace: argument of the activation; None to omit it.
-        bias: whether the convolution has a bias; None for a bias only without normalization.
+        bias: whether the convolution has a bias; None for a bias if `norm_layer` is None.
 
     Shape:
         - Input: `(N, in_channels, H, W)`.
@@ -155,11 +155,11 @@ class Conv3dNormActivation(_ConvNormActivation):
         in_channels: channels of the input.
         out_channels: channels of the output.
         kernel_size, stride, groups, dilation: arguments of `Conv3d`.
-        padding: padding of `Conv3d`; None to keep the size at a stride of 1.
+        padding: padding of `Conv3d`; with None, a convolution of stride 1 keeps the size of its input.
         norm_layer: called with `out_channels` to create the normalization; None for no normalization.
         activation_layer: called with `inplace` to create the activation; None for no activation.
         inplace: argument of the activation; None to omit it.
-        bias: whether the convolution has a bias; None for a bias only without normalization.
+        bias: whether the convolution has a bias; None for a bias if `norm_layer` is None.
 
     Shape:
         - Input: `(N, in_channels, D, H, W)`.
@@ -190,14 +190,14 @@ class Conv3dNormActivation(_ConvNormActivation):
 
 
 class SqueezeExcitation(nn.Module):
-    """Multiply each channel by a weight computed from the channel means.
+    """Multiply each channel by a weight that is computed from the means of all channels.
 
-    Two layers map the means of all channels to one weight per channel. Hu, Shen and Sun,
+    Two layers compute the weights from the means. Hu, Shen and Sun,
     [Squeeze-and-Excitation Networks](https://arxiv.org/abs/1709.01507), 2017.
 
     Args:
         input_channels: channels of the input.
-        squeeze_channels: channels between the two layers; usually far fewer.
+        squeeze_channels: channels between the two layers, usually far fewer than `input_channels`.
         activation: called without arguments to create the activation between the layers.
         scale_activation: called without arguments to create the activation of the weights.
 
@@ -231,13 +231,13 @@ class SqueezeExcitation(nn.Module):
 
 
 class MLP(nn.Sequential):
-    """Multilayer perceptron: linear layers, each except the last followed by normalization, activation and dropout.
+    """Multilayer perceptron: linear layers, each followed by normalization, activation and dropout.
 
-    The last layer is followed by dropout only.
+    The last linear layer is followed by dropout only.
 
     Args:
         in_channels: features of the input.
-        hidden_channels: features after each layer; the last number is the size of the output.
+        hidden_channels: number of output features of each linear layer.
         norm_layer: called with the number of features to create a normalization; None for no normalization.
         activation_layer: called to create an activation.
         inplace: argument of activation and dropout; None to omit it.

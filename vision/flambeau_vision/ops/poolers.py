@@ -1,4 +1,4 @@
-"""RoI pooling from several levels of a feature pyramid."""
+"""Pooling of regions of interest (RoIs), each from a level of a feature pyramid that matches the size of the region."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ Tensor = torch.Tensor
 class MultiScaleRoIAlign(nn.Module):
     """Apply `roi_align` to each box, on the level of a feature pyramid chosen by the size of the box.
 
-    Boxes with a side of `canonical_scale` pixels use level `canonical_level`, boxes with twice the side the next level. Lin
+    Boxes with a side of `canonical_scale` pixels use the level `canonical_level`. Boxes twice as large use the next level. Lin
     et al., [Feature Pyramid Networks for Object Detection](https://arxiv.org/abs/1612.03144), 2016.
 
     Args:
         featmap_names: the names of the levels to use, fine to coarse.
         output_size: the number of bins, `(height, width)` or an int for both.
-        sampling_ratio: sampling points along each axis of a bin; if not positive, one per pixel of the bin.
+        sampling_ratio: number of sampling points along each axis of a bin; if not positive, the size of the bin in pixels,
+            rounded up.
         canonical_scale: side length in image pixels of boxes that use `canonical_level`.
-        canonical_level: base-2 logarithm of the stride of the level for `canonical_scale`.
+        canonical_level: the level of these boxes, as the base-2 logarithm of its stride in image pixels.
 
     Shape:
         - Input: a dict of features `(N, C, H, W)` by name, a list of boxes `(L, 4)` for each image, and a list of the
@@ -59,7 +60,7 @@ class MultiScaleRoIAlign(nn.Module):
         self.canonical_level = canonical_level
 
     def _levels(self, boxes: Tensor, scales: list[float]) -> Tensor:
-        """Return the index of the level of each box."""
+        """Return the index of the level that each box is pooled from."""
         side = box_area(boxes).sqrt()
         level = torch.floor(self.canonical_level + torch.log2(side / self.canonical_scale) + 1e-6)
         first, last = -math.log2(scales[0]), -math.log2(scales[-1])

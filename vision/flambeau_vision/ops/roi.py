@@ -28,11 +28,11 @@ __all__ = [
 Tensor = torch.Tensor
 Size = int | Sequence[int]
 
-_CHUNK = 64  # regions resampled in one call
+_CHUNK = 64  # number of regions that are resampled in one call
 
 
 def _with_index(boxes: Tensor | Sequence[Tensor]) -> Tensor:
-    """Convert regions to shape `(K, 5)` with the image index first, detached: regions get no gradient."""
+    """Convert regions to one tensor `(K, 5)` whose first column is the image index. It is detached: regions get no gradient."""
     if isinstance(boxes, torch.Tensor):
         if boxes.ndim != 2 or boxes.shape[1] != 5:
             raise ValueError("The boxes tensor shape is not correct as Tensor[K, 5]")
@@ -43,7 +43,7 @@ def _with_index(boxes: Tensor | Sequence[Tensor]) -> Tensor:
 
 
 def _round_to_pixels(regions: Tensor, spatial_scale: float) -> Tensor:
-    """Scale the sides of regions to pixels of the features, rounding half away from zero."""
+    """Scale the coordinates of regions to pixels of the features and round them, with halves away from zero."""
     sides = regions[:, 1:] * spatial_scale
     return sides.sign() * (sides.abs() + 0.5).floor()
 
@@ -53,10 +53,11 @@ def _pair(size: Size) -> tuple[int, int]:
 
 
 def _sample_weights(start: Tensor, length: Tensor, bins: int, size: int, sampling_ratio: int) -> Tensor:
-    """Return the weights `(K, bins, size)` of the pixels along one axis in each bin of each region.
+    """Return the weight of each pixel along one axis in each bin of each region, of shape `(K, bins, size)`.
 
-    A bin is the mean of evenly spaced points, and a point interpolates between its two neighbouring pixels. Both are linear
-    and separable, so a resampled region is `rows @ image @ columns.T`.
+    The value of a bin is the mean of evenly spaced points. The value of a point is interpolated between its two neighbouring
+    pixels. Both steps are linear and act on each axis separately: with the weights `rows` and `columns` of both axes, the bins
+    of a region are `rows @ image @ columns.T`.
     """
     bin_length = (length / bins)[:, None, None]
     if sampling_ratio > 0:
@@ -74,7 +75,7 @@ def _sample_weights(start: Tensor, length: Tensor, bins: int, size: int, samplin
 
 
 def _resample(input: Tensor, regions: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
-    """Compute `rows @ image @ columns` for each region and its image, in chunks of regions to bound the memory."""
+    """Compute `rows @ image @ columns` for each region and its image. Chunks of regions limit the memory."""
     parts = []
     for first in range(0, len(regions), _CHUNK):
         chunk = slice(first, first + _CHUNK)
@@ -84,7 +85,10 @@ def _resample(input: Tensor, regions: Tensor, rows: Tensor, columns: Tensor) -> 
 
 
 def _resample_bins(maps: Tensor, regions: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
-    """Compute `rows @ image @ columns` with a separate image per bin; `maps` has shape `(N, C, height, width, H, W)`."""
+    """Compute `rows @ image @ columns` for each region, where each bin has a separate image.
+
+    `maps` has shape `(N, C, bins_y, bins_x, H, W)`.
+    """
     rows, columns = rows[:, None, :, None, None, :], columns[:, None, None, :, :, None]
     return _resample(maps, regions, rows, columns).flatten(-3)
 
@@ -97,7 +101,7 @@ def roi_align(
     sampling_ratio: int = -1,
     aligned: bool = False,
 ) -> Tensor:
-    """Average interpolated values in each bin of each region.
+    """Divide each region into bins, and return the mean of interpolated values in each bin.
 
     He, Gkioxari, Dollár and Girshick, [Mask R-CNN](https://arxiv.org/abs/1703.06870), 2017.
 
@@ -107,9 +111,10 @@ def roi_align(
             `(image index, x1, y1, x2, y2)`, or a list with one tensor of shape `(L, 4)` for each image.
         output_size: the number of bins, `(height, width)` or an int for both.
         spatial_scale: factor from box coordinates to pixels of `input`: 1/16 for features of a stride of 16.
-        sampling_ratio: sampling points along each axis of a bin; if not positive, one per pixel of the bin.
-        aligned: shift boxes by half a pixel to align them with pixel centres; False for the first published
-            version.
+        sampling_ratio: number of sampling points along each axis of a bin; if not positive, the size of the bin in pixels,
+            rounded up.
+        aligned: whether to shift boxes by half a pixel, so that they are aligned with pixel centres. The first published
+            version did not.
 
     Returns:
         a tensor of shape `(K, C, height, width)`, K being the number of regions.
@@ -144,9 +149,9 @@ def ps_roi_align(
     spatial_scale: float = 1.0,
     sampling_ratio: int = -1,
 ) -> Tensor:
-    """Apply `roi_align` with separate input channels for each bin (position-sensitive).
+    """Apply `roi_align`, but with separate input channels for each bin (position-sensitive).
 
-    The pooling of Dai, Li, He and Sun, [R-FCN: Object Detection via Region-based Fully Convolutional
+    This is the pooling of Dai, Li, He and Sun, [R-FCN: Object Detection via Region-based Fully Convolutional
     Networks](https://arxiv.org/abs/1605.06409), 2016, with interpolated values.
 
     Args:
@@ -155,7 +160,8 @@ def ps_roi_align(
             `(image index, x1, y1, x2, y2)`, or a list with one tensor of shape `(L, 4)` for each image.
         output_size: the number of bins, `(height, width)` or an int for both.
         spatial_scale: factor from box coordinates to pixels of `input`: 1/16 for features of a stride of 16.
-        sampling_ratio: sampling points along each axis of a bin; if not positive, one per pixel of the bin.
+        sampling_ratio: number of sampling points along each axis of a bin; if not positive, the size of the bin in pixels,
+            rounded up.
 
     Returns:
         a tensor of shape `(K, C, height, width)`, K being the number of regions.
@@ -187,10 +193,10 @@ def _by_bin(input: Tensor, height: int, width: int) -> Tensor:
 
 
 def _bin_weights(start: Tensor, length: Tensor, bins: int, size: int) -> Tensor:
-    """Return the weight of each pixel along one axis in the mean of each bin, as `(K, bins, size)`."""
+    """Return the weight of each pixel along one axis in the mean of each bin, of shape `(K, bins, size)`."""
     bin_length = (length / bins)[:, None]
     index = torch.arange(bins, dtype=start.dtype, device=start.device)
-    # Bins end at the last pixel exclusive, as in the operator of R-FCN.
+    # Limiting `high` to size - 1 excludes the last pixel of the image, as in the operator of R-FCN.
     low = ((index * bin_length).floor() + start[:, None]).clamp(0, size - 1)
     high = (((index + 1) * bin_length).ceil() + start[:, None]).clamp(0, size - 1)
     pixels = torch.arange(size, dtype=start.dtype, device=start.device)
@@ -199,7 +205,9 @@ def _bin_weights(start: Tensor, length: Tensor, bins: int, size: int) -> Tensor:
 
 
 def ps_roi_pool(input: Tensor, boxes: Tensor | Sequence[Tensor], output_size: Size, spatial_scale: float = 1.0) -> Tensor:
-    """Average the pixels in each bin of each region, with separate input channels for each bin (position-sensitive).
+    """Divide each region into bins, and return the mean of the pixels in each bin.
+
+    Each bin has separate input channels (position-sensitive pooling).
 
     Dai, Li, He and Sun, [R-FCN: Object Detection via Region-based Fully Convolutional
     Networks](https://arxiv.org/abs/1605.06409), 2016.
@@ -235,7 +243,7 @@ def ps_roi_pool(input: Tensor, boxes: Tensor | Sequence[Tensor], output_size: Si
 
 
 def roi_pool(input: Tensor, boxes: Tensor | Sequence[Tensor], output_size: Size, spatial_scale: float = 1.0) -> Tensor:
-    """Return the maximum in each bin of each region, with borders rounded to pixels.
+    """Divide each region into bins, and return the maximum in each bin. The borders of regions and bins are rounded to pixels.
 
     Girshick, [Fast R-CNN](https://arxiv.org/abs/1504.08083), 2015. `roi_align` interpolates instead of rounding.
 
@@ -280,7 +288,7 @@ def _pool_region(image: Tensor, x1: int, y1: int, x2: int, y2: int, size: tuple[
 
 
 class _RoI(nn.Module):
-    """Base module that stores `output_size` and `spatial_scale`."""
+    """Base class of the modules below: stores `output_size` and `spatial_scale`."""
 
     def __init__(self, output_size: Size, spatial_scale: float) -> None:
         super().__init__()
@@ -293,7 +301,7 @@ class _RoI(nn.Module):
 
 
 class RoIPool(_RoI):
-    """Return the maximum in each bin of each region: `roi_pool` as a module.
+    """Divide regions into bins, and return the maximum in each bin: `roi_pool` as a module.
 
     Args:
         output_size: the number of bins, `(height, width)` or an int for both.
@@ -314,7 +322,7 @@ class RoIPool(_RoI):
 
 
 class PSRoIPool(_RoI):
-    """Average each bin of each region, with separate input channels per bin: `ps_roi_pool` as a module.
+    """Return the mean in each bin of each region, with separate input channels for each bin: `ps_roi_pool` as a module.
 
     Args:
         output_size: the number of bins, `(height, width)` or an int for both.
@@ -335,13 +343,14 @@ class PSRoIPool(_RoI):
 
 
 class RoIAlign(_RoI):
-    """Average interpolated values in each bin of each region: `roi_align` as a module.
+    """Divide regions into bins, and return the mean of interpolated values in each bin: `roi_align` as a module.
 
     Args:
         output_size: the number of bins, `(height, width)` or an int for both.
         spatial_scale: factor from box coordinates to pixels of `input`: 1/16 for features of a stride of 16.
-        sampling_ratio: sampling points along each axis of a bin; if not positive, one per pixel of the bin.
-        aligned: shift boxes by half a pixel to align them with pixel centres.
+        sampling_ratio: number of sampling points along each axis of a bin; if not positive, the size of the bin in pixels,
+            rounded up.
+        aligned: whether to shift boxes by half a pixel, so that they are aligned with pixel centres.
 
     Shape:
         - Input: features `(N, C, H, W)`, and regions `(K, 5)` or a list of `(L, 4)`.
@@ -364,12 +373,13 @@ class RoIAlign(_RoI):
 
 
 class PSRoIAlign(_RoI):
-    """Average interpolated values in each bin, with separate input channels per bin: `ps_roi_align` as a module.
+    """Apply `roi_align`, but with separate input channels for each bin: `ps_roi_align` as a module.
 
     Args:
         output_size: the number of bins, `(height, width)` or an int for both.
         spatial_scale: factor from box coordinates to pixels of `input`: 1/16 for features of a stride of 16.
-        sampling_ratio: sampling points along each axis of a bin; if not positive, one per pixel of the bin.
+        sampling_ratio: number of sampling points along each axis of a bin; if not positive, the size of the bin in pixels,
+            rounded up.
 
     Shape:
         - Input: features `(N, C * height * width, H, W)`, and regions `(K, 5)` or a list of `(L, 4)`.

@@ -156,7 +156,7 @@ def show_optimizer(optimizer: Any) -> str:
 
 
 def show_dataset(dataset: Any) -> str:
-    """Return the length, the repr and the first sample of a dataset as HTML: shapes, and images if a tensor looks like one.
+    """Return HTML with a dataset's length, repr and first sample: the shapes of its tensors, and images if they look like one.
 
     The state of the random number generator is restored. Datasets without a length are not iterated.
 

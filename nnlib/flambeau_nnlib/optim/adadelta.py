@@ -1,4 +1,4 @@
-"""Adadelta."""
+"""The optimizer `Adadelta`, and its step as the function `adadelta`."""
 
 from __future__ import annotations
 

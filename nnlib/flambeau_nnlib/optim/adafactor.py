@@ -30,7 +30,7 @@ def adafactor(
 ) -> None:
     """Do one step of `Adafactor` in place.
 
-    `states` holds `step` and `variance` of each vector, `step`, `row_var` and `col_var` of each
+    `states` holds `step` and `variance` for each vector, and `step`, `row_var` and `col_var` for each
     matrix.
     """
     grads = descent(params, grads, maximize)
@@ -46,7 +46,7 @@ def adafactor(
 
 
 def _rms(x: Tensor) -> Tensor:
-    """Return the root mean square as a tensor of at least float32. A tensor avoids synchronization and allows compilation."""
+    """Return the root mean square as a tensor, at least in float32. Unlike a number, it avoids waiting for the device."""
     rms: Tensor = x.norm() / max(x.numel(), 1) ** 0.5
     return rms.to(torch.promote_types(x.dtype, torch.float32))
 
@@ -57,7 +57,7 @@ def _plain_variance(grad: Tensor, state: State, novelty: Scalar, eps: float) -> 
 
 
 def _factored_variance(grad: Tensor, state: State, novelty: Scalar, eps: float) -> Tensor:
-    """Return the outer product of the row means and the column means of the squared gradient."""
+    """Update the means of the squared gradient per row and column; return their outer product over the overall mean."""
     square = grad.square()
     rows = state["row_var"].lerp_(square.mean(-1, keepdim=True), novelty)
     columns = state["col_var"].lerp_(square.mean(-2, keepdim=True), novelty)
@@ -79,8 +79,8 @@ class Adafactor(FirstOrder):
         lr: maximum relative step size; a number or a tensor of one element.
         beta2_decay: in step t, new squared gradients have the weight `t ** beta2_decay` in their running mean; at most
             0.
-        eps: lower bounds of the root mean squared gradient (None: the dtype's epsilon) and of the root mean square of
-            the parameter, which matters for parameters initialized to zero.
+        eps: two lower bounds: of the root mean squared gradient (None: the dtype's epsilon), and of the root mean
+            square of the parameter, so that parameters initialized to zero change.
         d: root mean square at which updates are clipped, at least 1.
         weight_decay: parameters are multiplied by `1 - lr * weight_decay` in each step; 0 for none.
         foreach: accepted for compatibility; it does not change the results.

@@ -1,4 +1,4 @@
-"""Adagrad."""
+"""The optimizer `Adagrad`, and its step as the function `adagrad`."""
 
 from __future__ import annotations
 

@@ -75,5 +75,5 @@ class AdamW(Adam):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        for group in self.param_groups:  # also for checkpoints of `Adam`
+        for group in self.param_groups:  # checkpoints of `Adam` have another value
             group["decoupled_weight_decay"] = True

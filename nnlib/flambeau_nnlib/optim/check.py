@@ -35,10 +35,10 @@ def fused(fused: bool | None, foreach: bool | None, differentiable: bool) -> Non
         raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
 
 
-# In a step
+# Checks in a step
 
 HOST = "cpu"
-"""Device type without device graphs, so without `capturable`."""
+"""The device type that does not support `capturable`, because it has no device graphs."""
 
 
 def fusable(params: Iterable[Tensor]) -> None:

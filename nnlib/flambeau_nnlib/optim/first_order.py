@@ -1,6 +1,6 @@
 """The base class of optimizers that update each parameter from its own gradient.
 
-Each of them is a *rule* and a class.  The rule, `rule(params, grads, states, /, *, lr, ...)`, updates lists
+Each such optimizer consists of a *rule* and a class.  The rule, `rule(params, grads, states, /, *, lr, ...)`, updates lists
 of tensors in place; it is called once for each parameter group, with the options of the group, and can be
 called without a class. The class checks the options and creates the state.
 """
@@ -45,7 +45,7 @@ class FirstOrder(Optimizer):
     """Name of the fused kernel of a step, which backends and kernel packs may provide."""
 
     flattens: ClassVar[bool] = True
-    """Whether the rule is elementwise with many calls, so that concatenating small parameters is faster."""
+    """Whether to concatenate small parameters, which is faster for elementwise rules with many calls."""
 
     scalars: ClassVar[tuple[str, ...]] = ("step",)
     """State entries that are 0-d tensors; they were numbers in older versions."""
@@ -87,8 +87,8 @@ class FirstOrder(Optimizer):
             check.no_sparse(type(self).__name__)
         self._check(params, group)
         states, options = self._states(params, group), _as_numbers(group, params[0])
-        launches = params[0].device.type != "cpu" and has_step(self.kernel, params[0])  # one fused kernel per parameter
-        joins = self.flattens and is_mutable(params[0])  # writing to a slice of an immutable array copies it
+        launches = params[0].device.type != "cpu" and has_step(self.kernel, params[0])  # fused kernels need no concatenation
+        joins = self.flattens and is_mutable(params[0])  # concatenation writes to slices, which copies immutable arrays
         if group.get("differentiable") or group.get("capturable") or launches or has_sparse or not joins:
             self.rule(params, grads, states, **options)
             return
@@ -110,7 +110,7 @@ class FirstOrder(Optimizer):
         if group.get("differentiable"):
             if any(state["step"].requires_grad for state in states if "step" in state):
                 raise RuntimeError("`requires_grad` is not supported for `step` in differentiable mode")
-            for state in states:  # the graph of earlier steps uses the old tensors
+            for state in states:  # copies: the autograd graph of earlier steps uses the old tensors
                 state.update({key: value.clone() for key, value in state.items()})
         return states
 
@@ -159,7 +159,7 @@ def scalar_state(value: float, param: Tensor, group: Group, on_device: bool = Fa
 
 
 def can_fuse(name: str, params: list[Tensor], capturable: bool, options: dict[str, Any]) -> bool:
-    """Whether the backend has a fused kernel of the step, and all options are numbers as it requires."""
+    """Whether the backend has a fused kernel of the step, and its requirement that all options are numbers is met."""
     return has_step(name, params[0]) and not capturable and not any(isinstance(option, Tensor) for option in options.values())
 
 
@@ -201,7 +201,7 @@ def real_view(x: Tensor) -> Tensor:
 
 
 def count_step(state: State, capturable: bool = False) -> Scalar:
-    """Increment the step count and return it; with `capturable` as a tensor, which avoids synchronization with the device."""
+    """Increment the step count and return it as a number; with `capturable` as a tensor, to avoid waiting for the device."""
     step: Tensor = state["step"].add_(1)
     return step if capturable else step_count(step)
 

@@ -20,10 +20,10 @@ MIN_PARAMETERS = 4
 """Minimum number of parameters for which concatenation is faster."""
 
 MAX_PARAMETER, MAX_VECTOR = 1 << 12, 1 << 16
-"""Maximum number of elements of a parameter and of a vector, such that they fit CPU caches."""
+"""Maximum number of elements of a small parameter, and of a vector of parameters; vectors fit into CPU caches."""
 
 DEVICE_FACTOR = 1 << 8
-"""Factor of these limits on other devices, where calls cost more."""
+"""Factor of `MAX_PARAMETER` and `MAX_VECTOR` on devices other than the CPU, where calls cost more."""
 
 Rule = Callable[..., None]
 
@@ -70,11 +70,10 @@ class Flattener:
         self.joined = True
 
     def _candidates(self, states: list[State]) -> Iterator[tuple[int, int]]:
-        """Yield the index of each small parameter that shares no memory with others, and the maximum length of its
-        vector.
+        """Yield the small parameters that share no memory with other parameters or processes.
 
         Yields:
-            the index of each, and how long a vector of such parameters may be.
+            the index of the parameter, and the maximum length of a vector that contains it.
         """
         owners = Counter(param.untyped_storage().data_ptr() for param in self.params)
         for i, (param, state) in enumerate(zip(self.params, states, strict=True)):
@@ -112,7 +111,7 @@ class Bundle:
                 states[i][name] = piece
                 self.state_pieces.append((i, name, piece))
             self.state[name] = vector
-            if name in scalars:  # the rule updates the first element, which is then copied to the others
+            if name in scalars:  # equal for all parameters: the rule updates only the first
                 self.state[name] = pieces[0]
                 self.counts.append((vector, pieces[0]))
 

@@ -97,7 +97,7 @@ class LBFGS(Optimizer):
         lr, max_iter, max_eval = group["lr"], group["max_iter"], group["max_eval"]
         lr = lr.squeeze() if isinstance(lr, Tensor) else lr
         tolerance_grad, tolerance_change = group["tolerance_grad"], group["tolerance_change"]
-        state = self.state[self._params[0]]  # stored for the first parameter; checkpoints cast it to that dtype and device
+        state = self.state[self._params[0]]  # for all parameters; loading a checkpoint casts it to the first one's dtype
         state.setdefault("func_evals", 0)
         state.setdefault("n_iter", 0)
 
@@ -168,7 +168,7 @@ def _largest(x: Tensor) -> Tensor:
     return largest
 
 
-_PERSISTENT = ("d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss")  # kept between steps
+_PERSISTENT = ("d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss")  # state kept between steps
 
 
 def _next_direction(state: State, memory: State, grad: Tensor, history_size: int) -> Tensor:

@@ -81,7 +81,7 @@ class StrongWolfe:
             margin = 0.1 * (right - left)
             is_close = bool(min(right - t, t - left) < margin)
             if is_close and (was_close or not left < t < right):
-                # Close to an end twice in a row: the bracket does not shrink.
+                # Twice in a row, the minimum is close to an end, so the bracket hardly shrinks: move away from the end.
                 t = right - margin if right - t < t - left else left + margin
                 is_close = False
             was_close = is_close

@@ -1,4 +1,4 @@
-"""RMSprop."""
+"""The optimizer `RMSprop`, and its step as the function `rmsprop`."""
 
 from __future__ import annotations
 

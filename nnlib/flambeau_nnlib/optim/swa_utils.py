@@ -107,7 +107,7 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> MultiAverage:
 
 
 def get_swa_multi_avg_fn() -> MultiAverage:
-    """Return a function for `AveragedModel(multi_avg_fn=...)` that computes means of all parameters, the default there.
+    """Return a function for `AveragedModel(multi_avg_fn=...)` that computes means of all parameters, as by default.
 
     The function is called with lists of means and of new values, and a count. It changes the means in place.
 
@@ -150,7 +150,7 @@ class AveragedModel(torch.nn.Module):
         device: device of the averages; None for the device of the model.
         avg_fn: returns the new average, given the last average, the new value and the number of values averaged so far;
             None for the mean. See `get_ema_avg_fn`.
-        multi_avg_fn: the same for lists of tensors, in place; see `get_ema_multi_avg_fn`. Not together with `avg_fn`.
+        multi_avg_fn: like `avg_fn`, but updates a list of averages in place; see `get_ema_multi_avg_fn`. Give one of the two.
         use_buffers: also average the buffers, such as the statistics of batch normalization. By default they are
             copied.
 
@@ -248,7 +248,7 @@ def update_bn(loader: Iterable[Any], model: torch.nn.Module, device: torch.devic
     model.train()
     for module in momenta:
         module.reset_running_stats()
-        module.momentum = None  # for the mean over all batches
+        module.momentum = None  # None: statistics are means over all batches
     for batch in loader:
         if isinstance(batch, (list, tuple)):
             batch = batch[0]
@@ -301,7 +301,7 @@ class SWALR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def _share(self, epoch: int) -> float:
-        """Return the weight of `swa_lr` in the learning rate in an epoch."""
+        """Return the weight of `swa_lr` in the learning rate of an epoch, from 0 to 1."""
         t = max(0, min(1, epoch / max(1, self.anneal_epochs)))
         return (1 - math.cos(math.pi * t)) / 2 if self._anneal_strategy == "cos" else t
 

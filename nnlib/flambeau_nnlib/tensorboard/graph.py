@@ -66,10 +66,10 @@ class _Recorder(TorchFunctionMode):
         self.model = model
         self.nodes: list[Any] = []
         self._names: set[str] = set()
-        self._node_names: dict[int, str] = {}  # name of the producing node, by id of a tensor
+        self._node_names: dict[int, str] = {}  # by id of a tensor: the name of the node that produced it
         self._tensors: list[Any] = []  # keeps the tensors alive, so that their ids are not reused
         self._scopes = [type(model).__name__ if isinstance(model, torch.nn.Module) else getattr(model, "__name__", "function")]
-        self._parameters: dict[int, tuple[str, str]] = {}  # (scope of the module, name) by id of a parameter or buffer
+        self._parameters: dict[int, tuple[str, str]] = {}  # by id of a parameter or buffer: scope of its module, its name
 
     def record(self, args: tuple[Any, ...]) -> None:
         """Call the model with `args` and record its inputs, operations and outputs."""

@@ -152,7 +152,7 @@ def encode_video(video: Any, fps: float) -> Any:
 
 
 def _make_video_grid(video: Any) -> Any:
-    """Arrange videos of shape (N, T, C, H, W) in a grid, of shape (T, H', W', C). The number of cells is a power of two."""
+    """Arrange videos of shape (N, T, C, H, W) in a grid, of shape (T, H', W', C). Black cells are added up to a power of two."""
     import numpy as np
 
     if video.dtype == np.uint8:

@@ -98,7 +98,7 @@ def tensor_proto(tag: str, tensor: torch.Tensor) -> Any:
         raise ValueError(f"{tag} has unsupported tensor dtype {tensor.dtype}")
     dtype, field = _FIELDS[tensor.dtype]
     values: list[Any] = (torch.view_as_real(tensor) if tensor.dtype.is_complex else tensor).flatten().tolist()
-    if field == "half_val":  # the bits of float32, as PyTorch writes them
+    if field == "half_val":  # PyTorch stores the bits of the float32 value here, so do the same
         values = [struct.unpack("i", struct.pack("f", value))[0] for value in values]
     written = _tensor(dtype, tensor.shape, **{field: values})
     return _summary(tag, metadata=_metadata("tensor"), tensor=written)
@@ -186,7 +186,7 @@ def _curve(tag: str, data: Any, num_thresholds: int) -> Any:
 
 
 def compute_curve(labels: Any, predictions: Any, num_thresholds: int, weights: Any = None) -> Any:
-    """Return an array of rows tp, fp, tn, fn, precision and recall, with a column for each threshold."""
+    """Return an array with a column for each threshold, and the rows tp, fp, tn, fn, precision and recall."""
     import numpy as np
 
     weights = 1.0 if weights is None else weights
@@ -343,7 +343,7 @@ def hparams(
             continue
         if isinstance(value, torch.Tensor):
             field, dtype, value = "number_value", "DATA_TYPE_FLOAT64", float(as_array(value).reshape(-1)[0])
-        elif isinstance(value, int | float):  # includes bool, as in PyTorch
+        elif isinstance(value, int | float):  # also bools, which PyTorch stores as numbers
             field, dtype = "number_value", "DATA_TYPE_FLOAT64"
         elif isinstance(value, str):
             field, dtype = "string_value", "DATA_TYPE_STRING"

@@ -1,4 +1,4 @@
-"""Gradient clipping."""
+"""Clip gradients by their total norm or by value."""
 
 from __future__ import annotations
 

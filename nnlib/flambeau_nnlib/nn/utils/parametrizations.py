@@ -21,7 +21,7 @@ ORTHOGONAL_MAPS = ("matrix_exp", "cayley", "householder")
 class _Orthogonal(Module):
     """Maps matrices `(*, n, m)` to matrices with orthonormal columns (rows if n < m).
 
-    "matrix_exp" and "cayley" map skew-symmetric matrices to square orthogonal ones, "householder" takes the lower
+    "matrix_exp" and "cayley" map skew-symmetric matrices to square orthogonal ones, "householder" uses the lower
     triangle as Householder reflectors. With `use_trivialization`, the result is multiplied by `base`, so that any
     orthogonal value can be assigned.
     """
@@ -66,7 +66,7 @@ class _Orthogonal(Module):
 
     @torch.no_grad()
     def right_inverse(self, Q: Tensor) -> Tensor:
-        """Return a tensor that maps to Q, or to an orthogonal matrix near Q; with trivialization, Q becomes the base."""
+        """Return a tensor that maps to Q, or to an orthogonal matrix near Q; with `use_trivialization`, `base` becomes Q."""
         if Q.shape != self.shape:
             raise ValueError(f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of shape {Q.shape}.")
         is_wide = Q.size(-2) < Q.size(-1)
@@ -243,8 +243,8 @@ def spectral_norm(
 ) -> Module:
     """Normalize a parameter so that its largest singular value is 1; the rows of the matrix are the slices along `dim`.
 
-    It is estimated by power iterations: 15 at first, and more whenever the parameter is computed in training. A vector is
-    divided by its norm.
+    The singular value is estimated by power iterations: 15 at first, and more whenever the parameter is computed in
+    training. A vector is divided by its norm.
 
     Miyato, Kataoka, Koyama and Yoshida, [Spectral Normalization for Generative Adversarial
     Networks](https://arxiv.org/abs/1802.05957), 2018.

@@ -69,8 +69,8 @@ def cached() -> Iterator[None]:
 class ParametrizationList(ModuleList):
     """The parametrizations of one tensor, called one after the other on its `original`.
 
-    `register_parametrization` makes it; a module keeps it as `module.parametrizations.<name>`. If `right_inverse` of the
-    first returns several tensors, these are `original0`, `original1`, ...
+    `register_parametrization` creates it; a module stores it as `module.parametrizations.<name>`. If `right_inverse` of the
+    first parametrization returns several tensors, these are `original0`, `original1`, ...
 
     Args:
         modules: the parametrizations, at least one, in the order in which they are called.
@@ -101,7 +101,7 @@ class ParametrizationList(ModuleList):
         with torch.no_grad():
             for module in reversed(list(self)):
                 if hasattr(module, "right_inverse"):
-                    with suppress(NotImplementedError):  # then the original is the tensor itself
+                    with suppress(NotImplementedError):  # not invertible: keep the tensor as the original
                         new = module.right_inverse(new)
         if not isinstance(new, (Tensor, Sequence)):
             raise ValueError(
@@ -192,8 +192,8 @@ class ParametrizationList(ModuleList):
 def register_parametrization(module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False) -> Module:
     """Compute a parameter or buffer of a module by another module; later parametrizations are applied after earlier ones.
 
-    From then on `module.<name>` is `parametrization(original)`, computed whenever it is read, and the tensor that is
-    learned is `module.parametrizations.<name>.original`. Assigning to the attribute calls
+    Afterwards `module.<name>` is `parametrization(original)`, computed whenever it is read. The learned tensor is
+    `module.parametrizations.<name>.original`. Assigning to the attribute calls
     `parametrization.right_inverse`, if it has that method.
 
     Args:
@@ -247,7 +247,7 @@ def check_shape_and_dtype(value: Any, shape: torch.Size, dtype: torch.dtype) -> 
 
 
 def check_appended(current: Tensor, parametrization: Module) -> None:
-    """Raise ValueError unless another parametrization, and its inverse, keep the shape and dtype of the tensor."""
+    """Raise ValueError unless a parametrization to append, and its inverse, keep the shape and dtype of the tensor."""
     result = parametrization(current)
     check_shape_and_dtype(result, current.shape, current.dtype)
     if not hasattr(parametrization, "right_inverse"):

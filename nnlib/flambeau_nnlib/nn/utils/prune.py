@@ -180,7 +180,7 @@ class PruningContainer(BasePruningMethod):
 
     @classmethod
     def combine(cls, earlier: BasePruningMethod, method: BasePruningMethod) -> PruningContainer:
-        """Return a container of both methods; `earlier` itself, extended, if it is a container."""
+        """Return a container of both methods; if `earlier` is a container, append `method` to it."""
         container = earlier if isinstance(earlier, PruningContainer) else cls(earlier)
         container.add_pruning_method(method)
         return container
@@ -215,7 +215,7 @@ class PruningContainer(BasePruningMethod):
 
     @staticmethod
     def _remaining(mask: Tensor, method: BasePruningMethod) -> Any:
-        """Return the index of the elements or slices (depending on `method`) that `mask` keeps."""
+        """Return the index of the elements or slices that `method` may prune: those not pruned yet, or all if it is global."""
         if method.PRUNING_TYPE == "unstructured":
             return mask == 1
         if method.PRUNING_TYPE == "global":
@@ -384,7 +384,7 @@ class CustomFromMask(BasePruningMethod):
 
 
 def prune_elements(mask: Tensor, scores: Tensor, count: int, largest: bool) -> Tensor:
-    """Return a copy of `mask` with zeros for the `count` elements of largest (or smallest) score."""
+    """Return a copy of `mask` with zeros for the `count` elements of largest score, or of smallest if not `largest`."""
     mask = mask.clone()
     if count:
         mask.view(-1)[torch.topk(scores.reshape(-1), k=count, largest=largest).indices] = 0
@@ -427,7 +427,7 @@ def random_unstructured(module: Module, name: str, amount: float) -> Module:
 
     Raises:
         TypeError: `amount` is not a number.
-        ValueError: `amount` is negative, a fraction above 1, or larger than their number.
+        ValueError: `amount` is negative, a fraction above 1, or larger than the number of elements.
 
     Example:
         >>> int((random_unstructured(torch.nn.Linear(2, 3), "weight", amount=2).weight == 0).sum())
@@ -448,7 +448,7 @@ def l1_unstructured(module: Module, name: str, amount: float, importance_scores:
 
     Raises:
         TypeError: `amount` is not a number.
-        ValueError: `amount` is negative, a fraction above 1, or larger than their number.
+        ValueError: `amount` is negative, a fraction above 1, or larger than the number of elements.
 
     Example:
         >>> int((l1_unstructured(torch.nn.Linear(2, 3), "weight", amount=0.5).weight == 0).sum())
@@ -469,7 +469,7 @@ def random_structured(module: Module, name: str, amount: float, dim: int) -> Mod
 
     Raises:
         TypeError: `amount` is not a number.
-        ValueError: `amount` is negative, a fraction above 1, or larger than their number; or the parameter is a vector.
+        ValueError: `amount` is negative, a fraction above 1, or larger than the number of slices; or the parameter is a vector.
 
     Example:
         >>> columns = random_structured(torch.nn.Linear(5, 3), "weight", amount=3, dim=1).weight.abs().sum(0)
@@ -493,7 +493,7 @@ def ln_structured(module: Module, name: str, amount: float, n: Any, dim: int, im
 
     Raises:
         TypeError: `amount` is not a number.
-        ValueError: `amount` is negative, a fraction above 1, or larger than their number; or the parameter is a vector.
+        ValueError: `amount` is negative, a fraction above 1, or larger than the number of slices; or the parameter is a vector.
 
     Example:
         >>> conv = ln_structured(torch.nn.Conv2d(5, 3, 2), "weight", amount=2, n=float("-inf"), dim=0)
@@ -598,7 +598,7 @@ def remove(module: Module, name: str) -> Module:
 
 
 def is_pruned(module: Module) -> bool:
-    """Whether a module, or one inside it, has a pruned parameter.
+    """Whether a module or one of its submodules has a pruned parameter.
 
     Args:
         module: the module to check, with its submodules.

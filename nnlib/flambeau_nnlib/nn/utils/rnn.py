@@ -31,7 +31,7 @@ class _PackedFields(NamedTuple):
 class PackedSequence(_PackedFields):
     """The steps of a batch of sequences, longest sequence first: step 0 of all, step 1 of those that have one, ...
 
-    `pack_sequence` and `pack_padded_sequence` make it; recurrent layers take and return it.
+    `pack_sequence` and `pack_padded_sequence` create it; recurrent layers accept and return it.
 
     Args:
         data: the concatenated steps, of shape `(total number of steps, *)`.

@@ -26,7 +26,7 @@ AnyHook = TypeVar("AnyHook", bound=NamedHook)
 
 
 def norm_except_dim(tensor: Tensor, dim: int) -> Tensor:
-    """Return the norms of the slices of `tensor` along `dim`, with kept dimensions; the norm of the whole tensor for dim -1."""
+    """Return the norms of the slices of `tensor` along `dim`, with kept dimensions; for dim -1, that of the whole tensor."""
     if dim == -1:
         return torch.linalg.vector_norm(tensor)
     if not -tensor.dim() <= dim < tensor.dim():
@@ -99,7 +99,7 @@ def weight_norm(module: AnyModule, name: str = "weight", dim: int = 0) -> AnyMod
     Args:
         module: the module that has the parameter; it is changed, and returned.
         name: the name of the parameter.
-        dim: the dimension along which each slice has a magnitude of its own; None for one magnitude of it all.
+        dim: each slice along this dimension has a separate magnitude; None for one magnitude of the whole tensor.
 
     Raises:
         ValueError: the parameter is not initialized yet.

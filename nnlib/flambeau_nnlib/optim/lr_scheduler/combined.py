@@ -37,7 +37,7 @@ class CombinedLR(LRScheduler):
                 )
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the state, including those of the combined schedulers, for a checkpoint."""
+        """Return the state, including the states of the combined schedulers, for a checkpoint."""
         return {
             **super().state_dict(),
             "_schedulers": [scheduler.state_dict() for scheduler in self._schedulers],
@@ -56,12 +56,12 @@ class SequentialLR(CombinedLR):
     Args:
         optimizer: the optimizer whose learning rates are set.
         schedulers: the schedulers, all of this optimizer.
-        milestones: the epochs at which the next scheduler starts, with its epoch 0.
+        milestones: for each scheduler after the first, the epoch at which it starts; it counts epochs from 0.
         last_epoch: the epoch to resume from; -1 to start.
 
     Raises:
-        ValueError: no schedulers are given, the number of milestones is not one less than theirs, or a scheduler
-            belongs to another optimizer.
+        ValueError: no schedulers are given, the number of milestones is not the number of schedulers minus 1, or a
+            scheduler belongs to another optimizer.
 
     Example:
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)

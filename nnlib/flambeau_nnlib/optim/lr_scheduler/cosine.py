@@ -1,4 +1,4 @@
-"""Cosine schedules."""
+"""Schedulers that decrease learning rates along a half cosine, once or repeatedly."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class CosineAnnealingLR(LRScheduler):
         if self._step_count == 1 and self.last_epoch > 0:
             return self._get_closed_form_lr()
         groups = self.optimizer.param_groups
-        if (self.last_epoch - 1 - self.T_max) % (2 * self.T_max) == 0:  # the last epoch was the minimum: avoids a division by 0
+        if (self.last_epoch - 1 - self.T_max) % (2 * self.T_max) == 0:  # after the minimum: avoid a division by 0
             rise = (1 - math.cos(math.pi / self.T_max)) / 2
             return [group["lr"] + (lr - self.eta_min) * rise for lr, group in zip(self.base_lrs, groups, strict=True)]
         factor = self._height(self.last_epoch) / self._height(self.last_epoch - 1)

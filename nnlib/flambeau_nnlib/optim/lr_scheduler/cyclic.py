@@ -1,4 +1,4 @@
-"""The cyclic scheduler, and its base class, shared with the 1cycle scheduler."""
+"""The scheduler `CyclicLR`, and the base class that it shares with `OneCycleLR`."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class CyclicLR(MomentumCycler):
             the range by `gamma` in every batch.
         gamma: factor of `mode="exp_range"`.
         scale_fn: a function that returns the factor of the range, instead of `mode`.
-        scale_mode: argument of `scale_fn`: the number of the `"cycle"` or of `"iterations"`.
+        scale_mode: what `scale_fn` is called with: the number of the `"cycle"`, or the number of `"iterations"`.
         cycle_momentum: also cycle the momentum, in the opposite direction.
         base_momentum: lower bound of the momentum.
         max_momentum: upper bound of the momentum.

@@ -25,7 +25,7 @@ class FunctionLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the state. For functions that are callable objects, their attributes are included."""
+        """Return the state. It includes no functions, but the attributes of callable objects."""
         saved = [None if isinstance(f, FunctionType) else f.__dict__.copy() for f in self.lr_lambdas]
         return {**super().state_dict(), "lr_lambdas": saved}
 

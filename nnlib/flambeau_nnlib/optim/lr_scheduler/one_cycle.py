@@ -1,4 +1,4 @@
-"""The 1cycle scheduler."""
+"""The scheduler `OneCycleLR`: learning rates increase once, then decrease."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class OneCycleLR(MomentumCycler):
         max_momentum: the highest momentum.
         div_factor: the first learning rate is `max_lr / div_factor`.
         final_div_factor: the last learning rate is the first one divided by this.
-        three_phase: decrease as slowly as increase, then decrease to the final learning rate in a third phase.
+        three_phase: decrease to the first learning rate as slowly as increasing, then to the final one in a third phase.
         last_epoch: the batch to resume from; -1 to start.
 
     Raises:
@@ -121,8 +121,10 @@ def _count_steps(total_steps: int | None, epochs: int | None, steps_per_epoch: i
 
 
 def _phases(total_steps: int, pct_start: float, three_phase: bool) -> list[dict[str, Any]]:
-    """Return, for each phase, the index of its last batch, and the keys in a parameter group of the learning rate and momentum
-    at its start and end.
+    """Return a dict for each phase of the cycle.
+
+    Each has the index of the last batch, and the keys of a parameter group that hold the learning rate and the momentum at
+    the start and at the end of the phase.
     """
     last = total_steps - 1
     up = float(pct_start * total_steps) - 1

@@ -22,9 +22,9 @@ class ReduceLROnPlateau(LRScheduler):
         patience: number of epochs without improvement to wait.
         threshold: minimum improvement that counts.
         threshold_mode: `"rel"` for a threshold relative to the best metric, `"abs"` for an absolute one.
-        cooldown: number of epochs after a change that are not counted as without improvement.
+        cooldown: number of epochs after a change of the learning rate that do not count as without improvement.
         min_lr: minimum learning rate, a number or a list with one for each group.
-        eps: changes of a learning rate that are not larger than this are omitted.
+        eps: changes of a learning rate by at most this amount are not made.
         verbose: print every change.
 
     Raises:

@@ -27,8 +27,8 @@ EPOCH_DEPRECATION_WARNING = (
 class LRScheduler:
     """Base class of all learning rate schedulers.
 
-    A subclass defines `get_lr`, which returns the learning rates for the epoch `self.last_epoch`. It computes them from
-    the current ones or from the initial ones, `self.base_lrs`. The constructor sets those for epoch 0.
+    A subclass defines `get_lr`, which returns the learning rates for the epoch `self.last_epoch`, computed from the
+    current ones or from the initial ones, `self.base_lrs`. The constructor sets the learning rates for epoch 0.
 
     Args:
         optimizer: the optimizer whose learning rates are set. Load its checkpoint after creating the scheduler.
@@ -93,7 +93,7 @@ class LRScheduler:
         raise NotImplementedError
 
     def get_last_lr(self) -> Rates:
-        """Return the learning rate of each group that the scheduler set last."""
+        """Return the learning rates that the scheduler set last, one for each group."""
         return self._last_lr
 
     def step(self, epoch: int | None = None) -> None:
@@ -150,7 +150,7 @@ class LRScheduler:
         self.__dict__.update(state_dict)
 
 
-_LRScheduler = LRScheduler  # name before PyTorch 2.0, which programs subclass
+_LRScheduler = LRScheduler  # name before PyTorch 2.0; programs still subclass it
 
 
 def check_optimizer(optimizer: Any) -> None:
@@ -172,7 +172,7 @@ def set_value(group: Group, key: str, value: float | Tensor) -> None:
 
 
 def per_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
-    """Return a list with one value for each parameter group, from such a list or a single value."""
+    """Return `value` if it is a list with one value for each parameter group; repeat a single value for all groups."""
     groups = len(optimizer.param_groups)
     if not isinstance(value, (list, tuple)):
         value = [value] * groups

@@ -22,7 +22,7 @@ __all__ = ["bilinear", "linear"]
 
 
 def _rows(F: Any, array: Any) -> Any:
-    """Flatten all dimensions but the last into one, which gives a matrix."""
+    """Reshape to a matrix: flatten all dimensions except the last."""
     shape = array.shape
     return array if len(shape) == 2 else F.reshape(array, (prod(shape[:-1]), shape[-1]))
 
@@ -32,9 +32,9 @@ def _input_gradient(F: Any, g: Any, weight: Any, input_shape: Any) -> Any:
 
 
 def _decompose(node: Any) -> None:
-    """Replace the node by the nodes that PyTorch records.
+    """Replace the node of `linear` by the nodes that PyTorch records.
 
-    These are `t` of the weight, `addmm` and, if the input is not a matrix, `view` before and after.
+    These are the nodes of `t` for the weight, of `addmm` and, if the input is not a matrix, of a `view` before and after it.
     """
     bias, input, weight = node.edges
     input_shape, rows = node.input_shape, prod(node.input_shape[:-1])

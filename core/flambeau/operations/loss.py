@@ -106,7 +106,10 @@ _huber = op(
 
 
 def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta: float = 1.0) -> Tensor:
-    """Compute `0.5 * error ** 2 / beta` for errors below `beta`, else `error - 0.5 * beta` (Girshick 2015, "Fast R-CNN")."""
+    """Compute `0.5 * error ** 2 / beta` if `error = |input - target|` is below `beta`, else `error - 0.5 * beta`.
+
+    R. Girshick, "Fast R-CNN" (2015).
+    """
     check_reduction(reduction)
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
@@ -115,7 +118,10 @@ def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta:
 
 
 def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0) -> Tensor:
-    """Compute `0.5 * error ** 2` for errors up to `delta`, else `delta * (error - 0.5 * delta)` (Huber 1964)."""
+    """Compute `0.5 * error ** 2` if `error = |input - target|` is at most `delta`, else `delta * (error - 0.5 * delta)`.
+
+    P. J. Huber, "Robust estimation of a location parameter" (1964).
+    """
     check_reduction(reduction)
     delta = as_float("huber_loss", "delta", delta)
     if delta <= 0:
@@ -131,7 +137,7 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
 
 
 def _soft_margin_slope_grad(F: Any, g: Any, input: Any, target: Any) -> Any:
-    """Compute the derivative by a formula without a subtraction, in which small values would lose digits."""
+    """Compute the second derivative of the loss by a formula without subtraction, which would lose the digits of small values."""
     exponential = F.exp(-target * input)
     above = exponential + 1
     return g * F.conj(target * target * exponential / (above * above))
@@ -179,7 +185,7 @@ def _bce_slope_forward(xp: Any, input: Any, target: Any) -> Any:
 
 
 def _bce_slope_grad(F: Any, g: Any, input: Any, target: Any) -> Any:
-    """Return the second derivative as PyTorch does: small added terms keep it finite, instead of the clamp."""
+    """Return the second derivative by PyTorch's formula, which adds small numbers to the factors instead of clamping them."""
     right, wrong = input + 1e-12, 1 - input + 1e-12
     return g * ((input * input - 2 * input * target + target) / (right * right * wrong * wrong))
 
@@ -283,7 +289,7 @@ def cross_entropy_of_logits(
 
 
 def _class_weights(xp: Any, like: Any, target: Any, weight: Any, ignore_index: int) -> tuple[Any, Any]:
-    """Return the targets, with ignored ones replaced by 0, and the weight of each target, 0 if ignored."""
+    """Return the targets, with ignored targets replaced by 0, and the weight of each target, which is 0 for ignored ones."""
     counted = target != ignore_index
     safe = xp.where(counted, target, xp.zeros_like(target))
     smallest, largest = extremes(xp, safe) if safe.size else (0, -1)
@@ -316,7 +322,7 @@ def _nll_loss_backward_forward(
     one_class = xp.zeros((1, shape[1]), dtype=input.dtype)
     safe, weights = _class_weights(xp, one_class, target, weight, ignore_index)
     slope = -input * (weights / xp.sum(weights) if reduction == "mean" else weights)
-    slope = xp.where(target != ignore_index, slope, xp.zeros_like(slope))  # avoids NaN if the weights add up to 0
+    slope = xp.where(target != ignore_index, slope, xp.zeros_like(slope))  # no NaN for ignored targets if the weights add up to 0
     classes = xp.reshape(xp.arange(shape[1]), (1, shape[1]) + (1,) * (len(shape) - 2))
     return xp.where(xp.expand_dims(safe, axis=1) == classes, xp.expand_dims(slope, axis=1), xp.zeros((), dtype=input.dtype))
 
@@ -359,13 +365,16 @@ def _cross_entropy_forward(
 def cross_entropy_backward(
     F: Any, g: Any, input: Any, log_sum: Any, target: Any, weight: Any, reduction: str, ignore_index: int
 ) -> Any:
-    """Return the gradient of the logits.  Only kernels use `log_sum`; here it is recomputed to be differentiable by `input`."""
+    """Return the gradient of the logits.
+
+    Only kernels use `log_sum`.  This formula recomputes it, so that the gradient can be differentiated with respect to `input`.
+    """
     slope = F.nll_loss_backward(g, target, weight, tuple(input.shape), reduction, ignore_index)
     return log_softmax_backward(F, slope, F.log_softmax(input, 1), 1)
 
 
 def _decompose(node: Any) -> None:
-    """Replace the node by the two that PyTorch records: log-softmax and negative log likelihood."""
+    """Replace the node of `cross_entropy` by the two nodes that PyTorch records: log-softmax and negative log likelihood."""
     (input,) = node.edges
     shape = shape_of(input)
     parent = step(node, "LogSoftmaxBackward0", 1, (input,), key_of_edge(input), shape, _log_softmax_rule, takes_saved=True)
@@ -440,7 +449,7 @@ def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None
 def _batched_classes(
     loss: Any, input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int
 ) -> Tensor:
-    """Compute `loss` for a batch, or for a single sample as a batch of one."""
+    """Call `loss` for a batch.  A single sample is passed to it as a batch of one."""
     check_reduction(reduction)
     ignore_index = as_int("nll_loss", "ignore_index", ignore_index)
     if not input._array.ndim:
@@ -494,7 +503,7 @@ def cross_entropy(
 
 
 def _fused_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int) -> Tensor:
-    # In half precision, the logarithm of the sum would be rounded before the subtraction.
+    # Half precision uses log-softmax: `_cross_entropy` would round the logarithm of the sum before it is subtracted.
     if input._key.dtype in dtypes.HALF or input._key.wraps:
         return _nll_loss(log_softmax(input, 1), target, weight, reduction, ignore_index)
     return _cross_entropy(input, _log_sum_exp(alias(input), 1), target, weight, reduction, ignore_index)
@@ -522,7 +531,7 @@ def _cross_entropy_of_probabilities(
 def _smoothed_cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str, label_smoothing: float
 ) -> Tensor:
-    """Cross entropy with label smoothing (Szegedy et al. 2016, "Rethinking the Inception architecture")."""
+    """Compute the cross entropy with label smoothing (Szegedy et al. 2016, "Rethinking the Inception architecture")."""
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     dim = min(input.ndim - 1, 1)

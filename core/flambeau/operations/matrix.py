@@ -23,7 +23,7 @@ from ..engine.values.scalars import converted
 from .joining import cat, stack
 from .views.views import reshaped_copy
 
-# `F.mm` multiplies single matrices and batches; the public functions broadcast batches first.
+# The operations that `_product` defines multiply single matrices, and batches of equal size: public functions broadcast first.
 
 
 def _product(name: str) -> Callable[..., Tensor]:
@@ -231,7 +231,7 @@ attach(__matmul__=__matmul__, __rmatmul__=__rmatmul__)
 
 
 def _from_legacy_arguments(name: str, arguments: tuple[Any, ...], alpha: Any) -> tuple[Any, Any, Any, Any, Any]:
-    """Return the arguments of the legacy calls `f(beta, input, alpha, a, b)` and `f(beta, input, a, b)` in current order."""
+    """Convert legacy arguments `(beta, input, alpha, a, b)` or `(beta, input, a, b)` to `(input, a, b, beta, alpha)`."""
     if len(arguments) > 5:
         raise TypeError(f"{name}() takes 3 positional arguments but {len(arguments)} were given")
     warn_of_old(name, f"{'mat, vec' if name == 'addmv' else 'first, second'}, *, beta=1, alpha=1")
@@ -256,7 +256,7 @@ def check_expands(input: Tensor, shape: tuple[int, ...]) -> None:
 
 
 def _add_product(input: Tensor, multiply: Callable[..., Tensor], first: Tensor, second: Tensor, beta: Any, alpha: Any) -> Tensor:
-    if input.dtype in dtypes.HALF and input.dtype is first.dtype is second.dtype:  # only the final result is rounded
+    if input.dtype in dtypes.HALF and input.dtype is first.dtype is second.dtype:  # round only the final result
         return _add_product(input.float(), multiply, first.float(), second.float(), beta, alpha).to(input.dtype)
     product = multiply(first, second)
     if multiply is not outer and input.dtype is not product.dtype:
@@ -377,7 +377,7 @@ def _scaled_mm(
 
 
 def _addbmm_(self: Tensor, batch1: Any, batch2: Any, *legacy: Any, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    """In-place form of `addbmm`; `self` is resized if it would have to be expanded."""
+    """In-place form of `addbmm`; `self` is resized if its shape is not that of the result."""
     check_writable(self)
     result = addbmm(snapshot(self), batch1, batch2, *legacy, beta=beta, alpha=alpha)
     return assign(self if result._array.shape == self._array.shape else self.resize_(result.shape), result)
@@ -397,7 +397,7 @@ def _grouped_mm(
     bias: Tensor | None = None,
     out_dtype: dtypes.dtype | None = None,
 ) -> Tensor:
-    """Multiply groups of rows or columns, whose ends are given by `offs`; see `torch.nn.functional.grouped_mm`."""
+    """Multiply groups of rows or columns; `offs` contains the end of each group.  See `torch.nn.functional.grouped_mm`."""
     for name, matrix in (("mat_a", input), ("mat_b", mat2)):
         if matrix.dtype not in (dtypes.float32, *dtypes.HALF):
             raise RuntimeError(f"Expected {name} to be Float32, BFloat16 or Float16 matrix, got {matrix.dtype.legacy_name}")
@@ -421,7 +421,7 @@ def _grouped_mm(
 
 
 def _multiply_groups(input: Tensor, mat2: Tensor, offs: Tensor) -> Tensor:
-    """Multiply group by group if an operand is 2-d; result rows (or columns) after the last group are zeros."""
+    """Multiply group by group; at least one operand is 2-d.  Rows or columns of the result after the last group are zeros."""
     if offs.ndim != 1:
         raise RuntimeError("offs has to be 1D")
     if offs.dtype is not dtypes.int32:

@@ -199,8 +199,9 @@ attach(is_pinned=_is_pinned, pin_memory=_pin_memory, record_stream=_record_strea
 def _dim_order(self: Tensor, *, ambiguity_check: bool | list[Any] = False) -> tuple[int, ...]:
     """Return the dimensions in order of decreasing stride.
 
-    Raises RuntimeError if `ambiguity_check` is given (True, or a list of memory formats) and the order is not unique because of
-    dimensions of size 1 or with equal strides.
+    Sizes of 1 and equal strides make the order ambiguous.  With `ambiguity_check=True`, an ambiguous order raises RuntimeError.
+    With a list of memory formats it does as well, unless the strides differ and the tensor is contiguous in exactly one of the
+    formats.
 
     >>> torch.ones(2, 3, 4).transpose(0, 2).dim_order()
     (2, 1, 0)
@@ -229,7 +230,7 @@ def _is_distributed(self: Tensor) -> bool:
 def _slice_inverse(
     self: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Tensor:
-    """Return the tensor that this one is a slice of: a view of its storage with the layout of `src`."""
+    """Return the tensor that `self` is a slice of, as a view of the same storage with the layout of `src`."""
     return self.as_strided(src.shape, src.stride(), src.storage_offset())
 
 
@@ -239,7 +240,7 @@ attach(is_shared=_is_shared, dim_order=_dim_order, slice_inverse=_slice_inverse,
 
 
 def reach(tensor: Tensor, place: Place) -> None:
-    """Make a tensor a view of another region of its memory, which is enlarged if too small.
+    """Make a tensor a view of another region of its memory; memory that is too small is enlarged.
 
     Raises:
         RuntimeError: the memory is too small and owned by another object.
@@ -273,7 +274,7 @@ def resized(tensor: Tensor, nbytes: int) -> Tensor:
 def relocate(tensor: Tensor, memory: Tensor, place: Place | None = None) -> None:
     """Move a tensor, and all tensors that share its memory, to `memory`, a tensor of bytes.
 
-    The tensors keep their layouts, except `tensor` if `place` is given.
+    If `place` (size, strides, offset) is given, `tensor` gets this layout.  The other tensors keep their layouts.
     """
     if _mutable(tensor._key.backend).is_unaliased(tensor._array):
         _set_place(tensor, memory._array, place or _place_of(tensor))
@@ -300,7 +301,10 @@ def _mutable(backend: Backend) -> MutableBackend:
 
 
 def _tensors_in(memory: Tensor) -> list[Tensor]:
-    """Return all other tensors in the same memory, found among all live objects; a registry would slow down every view."""
+    """Return all other tensors in the same memory.
+
+    This searches all live objects, because a registry of tensors would slow down the creation of every view.
+    """
     everything = gc.get_objects()
     return [o for o in everything if issubclass(type(o), Tensor) and o is not memory and _lies_in(o, memory)]
 
@@ -325,7 +329,10 @@ def _place_of(tensor: Tensor) -> Place:
 
 
 def _set_place(tensor: Tensor, memory: Any, place: Place) -> None:
-    """Make a tensor a view of `memory`, an array of bytes, at `place`; it is dangling if the memory is too small."""
+    """Make a tensor a view of `memory`, an array of bytes, with the layout `place`.
+
+    If the memory is too small, the tensor becomes dangling: access to its elements raises an error.
+    """
     key: Any = tensor._key
     key = key.plain if type(key) is DanglingKey else key
     if place.end * key.dtype.itemsize > memory.shape[0]:
@@ -428,7 +435,8 @@ class DanglingKey(DispatchKey):
 
     def __init__(self, plain: DispatchKey) -> None:
         self.plain = plain
-        place = device(plain.device.type, plain.device.index)  # a separate object, as comparisons of devices check identity first
+        # a new device object: fast paths that compare devices by identity must not apply to dangling tensors
+        place = device(plain.device.type, plain.device.index)
         super().__init__(plain.dtype, place, DanglingBackend(plain.backend), _REFUSING)  # type: ignore[arg-type]  # it behaves like a Backend
 
     def __missing__(self, name: str) -> tuple[Callable[..., Any], Any]:
@@ -453,7 +461,7 @@ _keys: dict[DispatchKey, DanglingKey] = {}
 
 
 def dangling(plain: DispatchKey) -> DanglingKey:
-    """Return the dispatch key for a dangling tensor whose key was `plain`; one is created for each `plain`."""
+    """Return the dispatch key for a dangling tensor whose key was `plain`.  One key is created for each `plain`."""
     key = _keys.get(plain)
     if key is None:
         key = _keys[plain] = DanglingKey(plain)

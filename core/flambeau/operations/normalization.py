@@ -1,7 +1,7 @@
 """Batch, layer, group, instance and RMS normalization.
 
-One gradient formula serves all but RMS normalization.  Statistics are taken over a set of dimensions; `weight` and `bias` have
-a shape that broadcasts against the input.
+All except RMS normalization share one gradient formula.  It takes the dimensions over which mean and variance are computed;
+`weight` and `bias` have a shape that broadcasts against the input.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ Dims = Sequence[int]
 
 
 def _standardized(F: Any, input: Any, dims: Dims, eps: float) -> tuple[Any, Any]:
-    """Return `((input - mean) * scale, scale)` with `scale = 1 / sqrt(variance + eps)` over `dims`."""
+    """Return `((input - mean) * scale, scale)` with `scale = 1 / sqrt(variance + eps)`; mean and variance are over `dims`."""
     centered = input - F.mean(input, dims, True)
     scale = F.rsqrt(F.mean(centered * centered, dims, True) + eps)
     return centered * scale, scale
 
 
 def _through_statistics(F: Any, g: Any, normalized: Any, scale: Any, dims: Dims) -> Any:
-    """Return the gradient of a standardized input, including the terms through its mean and variance."""
+    """Return the gradient of the input of `(input - mean) * scale`, where mean and scale also depend on the input."""
     return (g - F.mean(g, dims, True) - normalized * F.mean(g * normalized, dims, True)) * scale
 
 
@@ -64,9 +64,8 @@ def norm_backward(
 ) -> Any:
     """Return the gradients of input, weight and bias.
 
-    Only kernels use `mean`, `variance` and `workspace`, in which a kernel's forward stores values for its backward.  Here, mean
-    and
-    variance are recomputed to be differentiable by `input`.
+    Only kernels use `mean`, `variance` and `workspace`, in which a kernel's forward stores values for its backward.  This formula
+    recomputes mean and variance, so that the gradients can be differentiated with respect to `input`.
     """
     normalized, scale = _standardized(F, input, dims, eps)
     g_normalized = g if weight is None else g * weight
@@ -177,7 +176,10 @@ def _reshape_unrecorded(tensor: Tensor, shape: tuple[int, ...]) -> Any:
 
 
 def _check_dtypes(input: Tensor, *parameters: Tensor | None) -> None:
-    """Raise an error for parameters of another dtype, except float32 for half-precision input or if an override is active."""
+    """Raise RuntimeError if the dtype of a parameter is not that of the input.
+
+    Float32 parameters are allowed for half-precision inputs, and any dtype if an override such as autocast handles the call.
+    """
     for parameter in parameters:
         if parameter is not None and parameter._key is not input._key:
             break
@@ -230,10 +232,10 @@ def batch_norm(
     eps: float,
     cudnn_enabled: bool = True,
 ) -> Tensor:
-    """Normalize each channel (dimension 1) over all others (Ioffe & Szegedy 2015, "Batch normalization").
+    """Normalize each channel (dimension 1) over all other dimensions (Ioffe & Szegedy 2015, "Batch normalization").
 
-    While training, the statistics of the batch are used, and mixed into the running statistics, if any, with the weight
-    `momentum`; otherwise the running statistics are used.
+    In training, the mean and variance of the batch are used, and the running statistics, if given, are updated:
+    `running * (1 - momentum) + batch * momentum`.  Otherwise, the running statistics are used.
     """
     if input.ndim < 2 and not input.numel():
         return input.clone()

@@ -72,7 +72,7 @@ Pads = Sequence[tuple[int, int]]  # number of elements to add before and after e
 
 
 def _source_positions(mode: str, length: int, before: int, after: int) -> list[int]:
-    """Return for each position along a padded dimension the position in the input of the element copied there."""
+    """Return, for each position along a padded dimension, the position of the input element that is copied there."""
     positions = range(-before, length + after)
     if mode == "reflect":
         return [length - 1 - abs(length - 1 - abs(i)) for i in positions]
@@ -177,7 +177,7 @@ def _pad_from_input(input: Tensor, pad: Sequence[int], mode: str) -> Tensor:
     for position in range(0, len(pad), 2):
         before, after = pad[position : position + 2]
         dim = input.ndim - 1 - position // 2
-        if mode == "replicate" and min(before, after) < 0:  # after cropping, only copies of the edge may remain
+        if mode == "replicate" and min(before, after) < 0:  # the crop may remove the whole input and leave copies of the edge
             places = PUBLIC["arange"](-before, input.shape[dim] + after, device=input.device)
             input = input.index_select(dim, places.clamp(0, input.shape[dim] - 1))
             continue

@@ -36,7 +36,7 @@ neg = op(
 
 @composite(kind=Kind.POINTWISE, keeps_zero=True, linearity=Linearity.JOINT, operators=("__pos__",))
 def positive(input: Tensor) -> Tensor:
-    """Return the tensor itself.  Raises RuntimeError for bool."""
+    """Return the tensor itself.  Raises RuntimeError for a bool tensor."""
     if input.dtype is dtypes.bool_:
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
     return input
@@ -663,7 +663,8 @@ def _frexp_forward(xp: Any, input: Any) -> Any:
     ordinary = xp.isfinite(input) & (input != 0)
     size = xp.where(ordinary, xp.abs(input), 0.5)
     exponent = xp.floor(xp.log2(size)) + 1
-    mantissa = size * xp.pow(2.0, -xp.floor(exponent / 2)) * xp.pow(2.0, -xp.ceil(exponent / 2))  # a single power may overflow
+    # two factors, because `2 ** -exponent` may overflow
+    mantissa = size * xp.pow(2.0, -xp.floor(exponent / 2)) * xp.pow(2.0, -xp.ceil(exponent / 2))
     exponent = xp.where(mantissa >= 1, exponent + 1, xp.where(mantissa < 0.5, exponent - 1, exponent))
     mantissa = xp.where(mantissa >= 1, mantissa / 2, xp.where(mantissa < 0.5, mantissa * 2, mantissa))
     return xp.where(ordinary, xp.copysign(mantissa, input), input), exponent

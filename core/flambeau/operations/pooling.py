@@ -35,7 +35,7 @@ Sizes = Sequence[int]
 
 
 def _end_padding(size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, space: Sizes) -> list[int]:
-    """Return the padding at the end of each dimension that makes every window fit."""
+    """Return the padding that each dimension needs at its end for every window to fit."""
     return [
         max((o - 1) * s + d * (k - 1) + 1 - n - p, 0)
         for o, k, s, p, d, n in zip(size, kernel, stride, padding, dilation, space, strict=True)
@@ -90,7 +90,7 @@ def max_pool_indices_forward(
 
 
 def _positions(xp: Any, start: Sizes, size: Sizes, stride: Sizes, padding: Sizes, space: Sizes) -> Any:
-    """Return the flat input position under one kernel position, for each window; -1 in the padding."""
+    """Return, for each window, the flattened input position under one kernel element, or -1 in the padding."""
     flat: Any = None
     outside: Any = None
     for dim, (a, o, s, p, n) in enumerate(zip(start, size, stride, padding, space, strict=True)):
@@ -192,7 +192,7 @@ def _with_batch(function: str, n: int, input: Tensor) -> tuple[Tensor, bool]:
 
 
 def pooled_size(space: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool) -> tuple[int, ...]:
-    """Return the spatial sizes after pooling.  With `ceil_mode`, the last window may exceed the end."""
+    """Return the spatial sizes after pooling.  With `ceil_mode`, the last window may extend past the end."""
     sizes = []
     for n, k, s, p, d in zip(space, kernel, stride, padding, dilation, strict=True):
         size = (n + 2 * p - d * (k - 1) - 1 + (s - 1 if ceil_mode else 0)) // s + 1
@@ -268,7 +268,7 @@ def window_sizes(
     divisor: int | None,
     dtype: Any,
 ) -> Any:
-    """Return the number of elements of each window: a number, or an array if windows at the edges are smaller."""
+    """Return the divisor of the means: `divisor`, or the window size, an array if windows at the edges are smaller."""
     if divisor is not None:
         return divisor
     counts: Any = 1
@@ -480,7 +480,7 @@ def max_pool1d(
     input: Tensor, kernel_size: Dims, stride: Dims | None = (), padding: Dims = 0, dilation: Dims = 1, ceil_mode: bool = False
 ) -> Tensor:
     """Return the maximum of each window of `(N, C, L)` or `(C, L)`; see `torch.nn.functional.max_pool2d`."""
-    return max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode)  # type: ignore[no-any-return]  # one without indices
+    return max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode)  # type: ignore[no-any-return]  # a tensor without `return_indices`
 
 
 @declare(kind=Kind.POOLING)
@@ -488,7 +488,7 @@ def max_pool1d_with_indices(
     input: Tensor, kernel_size: Dims, stride: Dims | None = (), padding: Dims = 0, dilation: Dims = 1, ceil_mode: bool = False
 ) -> tuple[Tensor, Tensor]:
     """Return the maximum of each window of `(N, C, L)` or `(C, L)`, and its index."""
-    return max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices=True)  # type: ignore[no-any-return]  # two with indices
+    return max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices=True)  # type: ignore[no-any-return]  # two tensors with `return_indices`
 
 
 @declare(kind=Kind.POOLING, order=Order.IMAGE)
@@ -500,7 +500,7 @@ def max_pool2d(
     >>> torch.max_pool2d(torch.tensor([[[1.0, 2.0], [3.0, 4.0]]]), 2)
     tensor([[[4.]]])
     """
-    return max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode)  # type: ignore[no-any-return]  # one without indices
+    return max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode)  # type: ignore[no-any-return]  # a tensor without `return_indices`
 
 
 @declare(kind=Kind.POOLING, autocast={"cpu": Autocast.FLOAT32})
@@ -508,13 +508,13 @@ def max_pool3d(
     input: Tensor, kernel_size: Dims, stride: Dims | None = (), padding: Dims = 0, dilation: Dims = 1, ceil_mode: bool = False
 ) -> Tensor:
     """Return the maximum of each window of `(N, C, D, H, W)` or `(C, D, H, W)`; see `torch.nn.functional.max_pool2d`."""
-    return max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode)  # type: ignore[no-any-return]  # one without indices
+    return max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode)  # type: ignore[no-any-return]  # a tensor without `return_indices`
 
 
 @declare(kind=Kind.POOLING)
 def adaptive_max_pool1d(input: Tensor, output_size: Dims) -> tuple[Tensor, Tensor]:
     """Return the maximum of each of `output_size` windows of `(N, C, L)` or `(C, L)`, and its index."""
-    return adaptive_max_pool(1, input, output_size, return_indices=True)  # type: ignore[no-any-return]  # two with indices
+    return adaptive_max_pool(1, input, output_size, return_indices=True)  # type: ignore[no-any-return]  # two tensors with `return_indices`
 
 
 PUBLIC.update(
@@ -537,7 +537,7 @@ def adaptive_windows(length: int, count: int) -> list[tuple[int, int]]:
 
 
 def _target(name: str, n: int, input: Tensor, output_size: Any) -> tuple[int, ...]:
-    """Return the output size as a tuple, with None replaced by the input's size."""
+    """Return the output sizes as a tuple, with None replaced by the size of the input."""
     if input.ndim not in (n + 1, n + 2):
         if n == 1:
             raise RuntimeError(
@@ -602,7 +602,7 @@ def _window_means_forward(xp: Any, input: Any, /, dim: int, size: int) -> Any:
 
 
 def _window_means_grad(F: Any, g: Any, input_shape: tuple[int, ...], dim: int, size: int) -> Any:
-    """Return the gradient: for each element, the sum of `g / length` over the windows that contain it."""
+    """Return the gradient: for each element, the sum of `g / window length` over the windows that contain it."""
     before, windows = (slice(None),) * dim, adaptive_windows(input_shape[dim], size)
     if not windows:
         return F.zeros_of(g, tuple(input_shape))
@@ -719,13 +719,13 @@ def max_of_windows(input: Tensor, positions: Sequence[Tensor]) -> tuple[Tensor, 
 
 
 def _position_of_maximum(windows: Tensor) -> Tensor:
-    """Return the position of the maximum in each window: the first of equal elements, but the last NaN."""
+    """Return the position of the maximum in each window: of equal maxima the first, of several NaNs the last."""
     first, last = windows.argmax(-1), windows.shape[-1] - 1 - windows.flip(-1).argmax(-1)
     return where(windows.isnan().any(-1), last, first)  # type: ignore[no-any-return]  # `where` of tensors is a tensor
 
 
 def _flat_positions(positions: Sequence[Tensor], space: Sequence[int]) -> Tensor:
-    """Combine indices per dimension to indices `(..., *windows, *elements)` into the flattened spatial dimensions."""
+    """Combine the index tensors of the spatial dimensions to one of shape `(..., *windows, *elements)` for the flattened ones."""
     n = len(positions)
     flat: Any = 0
     for dim, (index, length) in enumerate(zip(positions, space, strict=True)):

@@ -114,7 +114,7 @@ def lstm_layer(gates: Tensor, h: Tensor, c: Tensor, weight: Tensor, reverse: boo
 
 def _check_dtypes(gates: Tensor, **tensors: Tensor) -> None:
     for name, tensor in tensors.items():
-        # an override such as autocast may cast them
+        # an override such as autocast may cast the tensors to one dtype
         if tensor.dtype is not gates.dtype and not overriding.should_offer((gates, tensor)):
             raise RuntimeError(
                 f"Input and {name} tensors are not the same dtype, found input tensor with {gates.dtype} and "
@@ -123,7 +123,10 @@ def _check_dtypes(gates: Tensor, **tensors: Tensor) -> None:
 
 
 def _workspace(*tensors: Tensor | None) -> Any:
-    """Return an empty workspace, in which a kernel's forward stores values for its backward, or None without a backward."""
+    """Return an empty workspace, in which a kernel's forward stores values for its backward.
+
+    Return None if autograd does not record the call.
+    """
     return {} if grad_flag.get() and any(tensor is not None and tensor._requires_grad for tensor in tensors) else None
 
 

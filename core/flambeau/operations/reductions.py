@@ -40,12 +40,15 @@ def spread(F: Any, g: Any, shape: Sequence[int], dim: Any, keepdim: bool) -> Any
 
 
 def count(shape: Sequence[int], dim: Any) -> int:
-    """Return the number of elements that are reduced to one."""
+    """Return the number of input elements that are reduced to one element of the result."""
     return math.prod([shape[d] for d in reduced_dims(dim, len(shape))])
 
 
 def axis_of(dim: Any, input: Any) -> Any:
-    """Convert `dim` for array libraries: None for a 0-d array, for which only PyTorch accepts the dimensions 0 and -1."""
+    """Convert `dim` to an `axis` argument of array libraries.
+
+    It is None for a 0-d array, for which PyTorch accepts the dimensions 0 and -1, but array libraries do not.
+    """
     if not input.ndim and dim is not None:
         for d in dim if isinstance(dim, (tuple, list)) else (dim,):
             wrap_dim(d, 0)
@@ -103,7 +106,7 @@ def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes
 
 @formula(kind=Kind.OTHER, rounds_once=True)
 def prod_backward(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, keepdim: bool) -> Any:
-    """Multiply `g` by the product of all other elements, computed by cumulative products, which is exact at zeros."""
+    """Multiply `g` by the product of all other elements, computed without division, so that it is exact if elements are 0."""
     if not input_shape:
         return g
     flat = dim is None
@@ -112,7 +115,7 @@ def prod_backward(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: A
     before = F.cumprod(source, axis)
     after = F.flip(F.cumprod(F.flip(source, (axis,)), axis), (axis,))
     others = F.shifted(before, axis, 1) * F.shifted(after, axis, -1)
-    # In slices without a zero, PyTorch divides the product by the element, which gives NaN at a NaN.
+    # In slices without zeros, PyTorch divides the product by each element, so that the gradient of a NaN element is NaN.
     others = others + F.masked(source, (source != source) & F.all(source != 0, axis, True))
     return spread(F, g, input_shape, dim, keepdim) * F.conj(F.reshape(others, tuple(input_shape)))
 
@@ -532,9 +535,10 @@ _cumsum = op(
 
 
 def _cumprod_grad(F: Any, g: Any, input: Any, dim: int, input_shape: Any) -> Any:
-    """Return `p_i * s_i`: `p_i` is the product of the elements before i, and `s_i = g_i + x_{i+1} s_{i+1}`.  Exact at zeros.
+    """Return `p_i * s_i`, where `p_i` is the product of the elements before i, and `s_i = g_i + x_{i+1} s_{i+1}`.
 
-    A doubling scan over 1, 2, 4, ... elements solves the recurrence (Hillis & Steele 1986, "Data parallel algorithms").
+    This formula is exact if elements are 0, as it does not divide.  A doubling scan over 1, 2, 4, ... elements solves the
+    recurrence of `s_i` (Hillis & Steele 1986, "Data parallel algorithms").
     """
     n = input_shape[dim]
 
@@ -581,7 +585,7 @@ cumsum, cumprod = _cumulative("cumsum", _cumsum), _cumulative("cumprod", _cumpro
 
 def _logsumexp_forward(xp: Any, input: Any, /, dim: Any, keepdim: bool = False) -> Any:
     size = xp.real(input) if xp.isdtype(input.dtype, "complex floating") else input
-    over_what = xp.sum if 0 in input.shape else xp.max  # an empty array has a sum, but no maximum
+    over_what = xp.sum if 0 in input.shape else xp.max  # the maximum of an empty array is undefined
     largest = over_what(size, axis=axis_of(dim, input), keepdims=True)
     largest = xp.where(xp.isfinite(largest), largest, xp.zeros_like(largest))
     total = xp.log(xp.sum(xp.exp(input - largest), axis=axis_of(dim, input), keepdims=True)) + largest

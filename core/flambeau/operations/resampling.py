@@ -36,7 +36,7 @@ class Taps:
         self.weights = weights
 
     def matrix(self) -> list[list[float]]:
-        """Return the weights as a matrix `(result, input)`."""
+        """Return the weights as a matrix `(output length, input length)`."""
         rows = [[0.0] * self.length for _ in self.indices]
         for position, (row, places) in enumerate(zip(rows, self.indices, strict=True)):
             for tap, place in enumerate(places):
@@ -141,8 +141,8 @@ def _weight_gradient(F: Any, g: Any, input: Any, index: Any) -> Any:
     return F.cat(parts, 1)
 
 
-# For images `(N, C, pixels)`, sums `weights * pixels[index]` over the neighbours of each point; `index` and `weights` are
-# `(N, neighbours, points)`.  A negative index is outside the image, where pixels are 0.
+# For images `(N, C, pixels)`, `weighted_pixels` sums `weights * pixels[index]` over the neighbours of each point.  `index` and
+# `weights` have the shape `(N, neighbours, points)`.  A negative index is outside the image, where pixels are 0.
 weighted_pixels = op(
     "weighted_pixels", weighted_pixels_forward,
     kind=Kind.RESAMPLING, promote="accumulate", keeps_dtype=("index",), public=False, method=False,
@@ -220,7 +220,7 @@ def _lanczos(x: float) -> float:
 
 
 def _antialiased(filter: Callable[[float], float], reach: float) -> Callable[..., Taps]:
-    """Return a method that widens its filter by the reduction ratio, so that every input element contributes."""
+    """Return a function for `METHODS` that widens `filter` when it reduces the size, so that every input element contributes."""
 
     def taps(length: int, size: int, scale: float | None, align_corners: bool) -> Taps:
         ratio = _ratio(length, size, scale, align_corners)
@@ -250,7 +250,7 @@ METHODS: dict[str, Callable[..., Taps]] = {
 
 
 def unit_for_bytes(largest: float) -> int:
-    """Return the largest power of 2 that scales the largest weight to at most 16 bits."""
+    """Return the largest power of 2, at most `2**22`, whose product with the largest weight fits in a signed 16-bit integer."""
     return 1 << next((digits for digits in range(22) if int(largest * 2 ** (digits + 1) + 0.5) >= 2**15), 22)
 
 

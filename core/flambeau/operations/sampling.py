@@ -32,7 +32,7 @@ _FLOATING = (dtypes.FLOATING, dtypes.COMPLEX)
 
 
 def _sampled(array: Any, key: DispatchKey) -> Tensor:
-    """Wrap the array that a generator returned as a tensor on the device of `key`."""
+    """Convert an array from a generator to a tensor on the device of `key`."""
     if open_batches():
         return hooks.batches.sampled(array, key)
     array = array if type(array) is key.array_type else key.backend.from_host(array, key.device.index or 0)
@@ -278,12 +278,12 @@ PUBLIC["normal"] = normal
 
 
 def _lift_to_batch(input: Tensor) -> Tensor:
-    """Batch the tensor at all active `vmap` levels, like the sample that is drawn with it."""
+    """Add the batch dimensions of all active `vmap` levels to a parameter, because its sample has them all."""
     return hooks.batches.lift(input, open_batches())
 
 
 def _for_sampler(parameter: Tensor) -> Any:
-    """Convert a parameter tensor for a generator: an array on the host, unless the backend has no data."""
+    """Return the parameter's array for a generator, copied to the host unless the backend has no data."""
     backend = parameter._key.backend
     return backend.to_host(parameter._array) if backend.has_data else parameter._array
 
@@ -294,7 +294,7 @@ def _drawn_like(input: Tensor, sampler: str, generator: Generator | None, *args:
 
 
 def _record_sample(sample: Tensor, name: str, *parameters: Tensor) -> Tensor:
-    """Record a sample as depending on the parameters of its distribution; as in PyTorch, their gradients are zeros."""
+    """Record that a sample depends on the parameters of its distribution; as in PyTorch, their gradients are zeros."""
     for parameter in parameters:
         sample = tied(sample, parameter)
     return merge_nodes(sample, name, parameters)
@@ -311,7 +311,7 @@ def _record_sample(sample: Tensor, name: str, *parameters: Tensor) -> Tensor:
     ),
 )
 def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = None) -> Tensor:
-    """Draw 1 with the probability given by each element (or by `p`), else 0."""
+    """Draw 0 or 1 for each element; the probability of 1 is the element, or `p` if given."""
     if p is not None:
         return input.clone().bernoulli_(p, generator=generator)
     _check_probability(input)
@@ -351,7 +351,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
 
 @composite(kind=Kind.POINTWISE, random=True, schema="poisson(Tensor self, Generator? generator=None) -> Tensor")
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
-    """Draw Poisson numbers with the rates in `input`."""
+    """Draw numbers from the Poisson distributions with the rates `input`."""
     if input.numel() and input._key.backend.extremes(input._array)[0] < 0:
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     return _record_sample(_drawn_like(input, "poisson", generator), "PoissonBackward0", input)
@@ -364,7 +364,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     schema=("binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor"),
 )
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
-    """Draw binomial numbers: successes in `count` trials with probability `prob`."""
+    """Draw numbers of successes in `count` trials, each with the probability `prob`."""
     return _drawn_like(count, "binomial", generator, _for_sampler(prob))
 
 
@@ -372,7 +372,7 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     method=False, kind=Kind.POINTWISE, random=True, schema=("_standard_gamma(Tensor self, Generator? generator=None) -> Tensor")
 )
 def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
-    """Draw gamma numbers with shape `input` and rate 1."""
+    """Draw numbers from the gamma distributions with the shape parameters `input` and rate 1."""
     sample = _drawn_like(input.detach(), "gamma", generator)
     return _gamma_sample(input, sample._array) if input.requires_grad else sample
 
@@ -381,7 +381,7 @@ def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor
     method=False, kind=Kind.OTHER, random=True, schema=("_sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor")
 )
 def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tensor:
-    """Draw Dirichlet vectors with concentration `input`."""
+    """Draw vectors from the Dirichlet distributions with the concentrations `input`."""
     sample = _drawn_like(input.detach(), "dirichlet", generator)
     return _dirichlet_sample(input, sample._array) if input.requires_grad else sample
 
@@ -415,7 +415,8 @@ def _refusal(name: str, dtype: Dtype) -> Exception:
 def _fill(name: str, doc: str, sample: Any, accepts: str = "floating", overloads: Sequence[str] = ()) -> None:
     """Define `Tensor.name_(parameters)`, which overwrites the elements with samples.
 
-    `overloads` lists "overload: parameters" in ATen notation, unless one schema follows from the parameters of `sample`.
+    `overloads` lists the schemas as "overload: parameters" in ATen notation.  If it is empty, the schema follows from the
+    parameters of `sample`.
     """
 
     def method(self: Tensor, *args: Any, generator: Generator | None = None, **kwargs: Any) -> Tensor:
@@ -452,7 +453,7 @@ def _fill(name: str, doc: str, sample: Any, accepts: str = "floating", overloads
 
 
 def _filling_signature(method: Any, sample: Any) -> inspect.Signature:
-    """Return the signature of `method`, with the parameters of the distribution, taken from `sample`, instead of `*args`."""
+    """Return the signature of `method` with `*args` replaced by the parameters of the distribution, taken from `sample`."""
     outer = inspect.signature(method)
     tensor, _, generator, _ = outer.parameters.values()
     own = list(inspect.signature(sample).parameters.values())[4:]
@@ -505,7 +506,7 @@ _C_TYPES = {  # names of dtypes in error messages
 
 
 def _check_bounds(kind: Dtype, low: int, high: int | None) -> None:
-    """Raise RuntimeError unless `low < high` and the dtype has both `low` and `high - 1`."""
+    """Raise RuntimeError unless `low < high` and the dtype can represent both `low` and `high - 1`."""
     if high is not None and low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     limits = dtypes.finfo(kind) if kind.is_floating_point else dtypes.iinfo(kind) if kind is not dtypes.bool_ else None

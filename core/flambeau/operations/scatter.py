@@ -73,7 +73,7 @@ _REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Tensor:
     """Return `input` with `src[i][j]` (or a number) at `[index[i][j]][j]` for `dim=0`, and likewise for other dimensions.
 
-    `reduce` ("add" or "multiply") combines it with the element of `input`.
+    `reduce` ("add" or "multiply") combines each written value with the element of `input` instead of replacing the element.
 
     >>> torch.zeros(2, 3).scatter(1, torch.tensor([[0], [2]]), 1.0)
     tensor([[1., 0., 0.],
@@ -133,9 +133,9 @@ def _check_scatter(input: Tensor, dim: int, index: Tensor, src: Tensor) -> None:
     ),
 )
 def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
-    """Scatter, and combine all elements for a position by "sum", "prod", "mean", "amax" or "amin".
+    """Scatter `src`, and combine all elements for one position by "sum", "prod", "mean", "amax" or "amin".
 
-    Without `include_self`, elements of `input` that are written to are excluded.
+    Without `include_self`, the elements of `input` at the written positions are left out.
     """
     if reduce not in _REDUCTIONS:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
@@ -258,7 +258,7 @@ def _check_range(name: str, input: Tensor, dim: int, index: Tensor) -> None:
     problem = f"index {bad} is out of bounds for dimension {dim} with size {input.shape[dim] if input.ndim else 1}"
     if name == "index_copy":
         raise IndexError(f"index_copy_(): {problem}")
-    if name == "index_add" and input.ndim > 1 and dim in (0, input.ndim - 1):  # PyTorch raises another type of error here
+    if name == "index_add" and input.ndim > 1 and dim in (0, input.ndim - 1):  # PyTorch raises RuntimeError here
         raise RuntimeError(problem)
     raise IndexError("index out of range in self")
 
@@ -298,7 +298,7 @@ def _add_slices(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tenso
     grad_fn="IndexCopyBackward0",
 )
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    """Return `input` with the slices of `source` at the positions `index` of `dim`."""
+    """Return a copy of `input` with its slices at the positions `index` of `dim` replaced by those of `source`."""
     dim = _check_source("index_copy", input, dim, index, source)
     if not input.ndim:
         return source.reshape(()).clone()
@@ -315,7 +315,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     ),
 )
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    """Return `input` with `value` at the positions `index` of `dim`."""
+    """Return a copy of `input` with its slices at the positions `index` of `dim` filled with `value`."""
     dim = wrap_dim(dim, input.ndim)
     if index.dtype is not dtypes.int64:
         raise IndexError("index_fill_(): Expected dtype int64 for index.")
@@ -380,7 +380,7 @@ _index_put_add = op(
     autocast=Autocast.WHOLE,
 )
 def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
-    """Reduce the slices of `source` into positions `index` of `dim`, by "prod", "mean", "amax" or "amin"."""
+    """Combine the slices `index` of `input` along `dim` with the slices of `source`, by "prod", "mean", "amax" or "amin"."""
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"reduce argument must be either prod, mean, amax or amin, got {reduce}.")
     warn_once("index_reduce() is in beta and the API may change at any time.")
@@ -432,7 +432,7 @@ def _recorded_put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool)
 
 @composite(grad_fn="PutBackward0", kind=Kind.SCATTER)
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """Return `input` with `source` at the positions `index` of the flattened tensor."""
+    """Return a copy of `input` with `source` at the positions `index` of the flattened tensor."""
     if index.dtype is not dtypes.int64:
         raise RuntimeError(f"put_(): Expected a long tensor for index, but got {index.dtype.legacy_name}")
     if index.numel() != source.numel():
@@ -449,7 +449,7 @@ attach(put_=as_method(_put_))
 
 @composite(out=Out.OWN_DTYPE | Out.DISJOINT, kind=Kind.INDEXING)
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
-    """Return the elements at `indices` along `dim`, with broadcasting, or of the flattened tensor if `dim` is None."""
+    """Return the elements at `indices` along `dim`; the other dimensions broadcast.  If `dim` is None, the input is flattened."""
     if indices.dtype is not dtypes.int64:
         raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.legacy_name}")
     if dim is None:
@@ -672,7 +672,7 @@ def _extremes(numbers: Tensor) -> tuple[Any, Any]:
 
 
 def _reduce_segments(rows: Tensor, segments: Tensor, sizes: Tensor, reduce: str, initial: Any) -> Tensor:
-    """Reduce the rows of each segment."""
+    """Return one row for each segment: the reduction of its rows.  `segments` is the segment number of each row."""
     count = sizes.shape[0]
     if reduce == "max":
         largest: Tensor = _largest_rows(rows, segments, count)

@@ -186,7 +186,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """Return the median of all elements, or of each slice over `dim` with its index.
 
-    Of two middle elements it is the lower one.  NaN is larger than any number.
+    For an even number of elements, it is the lower of the two middle ones.  NaN is larger than any number.
     """
     return _median("median", input, dim, keepdim)
 
@@ -222,7 +222,7 @@ def _median(name: str, input: Tensor, dim: int | None, keepdim: bool) -> Any:
 
 @composite(out=Out.OWN_DTYPE, grad_fn="ModeBackward0")
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
-    """Return the most frequent element along `dim` (the smallest at a tie) and its last index.  NaNs count as different."""
+    """Return the most frequent element along `dim` (of several, the smallest) and its last index.  NaN equals no other NaN."""
     if not input.ndim:
         wrap_dim(dim, 0)
         return _named("mode", input.clone(), input.new_zeros((), dtype=dtypes.int64))
@@ -249,7 +249,10 @@ def _arange_like(length: int, like: Tensor) -> Tensor:
 
 
 def _running_extreme(name: str, of_two: str) -> Any:
-    """Define a cumulative extreme.  After step k of a doubling scan, each position has the extreme of the last 2**k positions."""
+    """Define `cummax` or `cummin`.
+
+    They are doubling scans: after step k, each position holds the extreme of the last 2**k positions.
+    """
 
     def forward(xp: Any, input: Any, /, dim: int) -> Any:
         values, length = input, input.shape[dim]
@@ -321,7 +324,7 @@ def searchsorted(
 ) -> Tensor:
     """Return, for each element of `input`, the index at which to insert it into a sorted row of `sorted_sequence`.
 
-    It is the index before equal elements, or after them with `right`.
+    It is the index before equal elements or, with `right`, the index after them.
 
     >>> torch.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([3, 4]))
     tensor([1, 2])
@@ -361,7 +364,7 @@ def search_forward(xp: Any, input: Any, values: Any, /, side: str) -> Any:
 
 
 def search_rows(xp: Any, rows: Any, values: Any, side: str) -> Any:
-    """Search all rows in parallel by bisection."""
+    """Return the index at which to insert each value into its sorted row; bisects all rows in parallel."""
     length = rows.shape[-1]
     first = xp.zeros_like(values, dtype=xp.int64)
     last = xp.full_like(first, length)
@@ -451,9 +454,7 @@ def _group_starts(rows: Tensor) -> Tensor:
 
 
 def _group_rows(rows: Tensor, with_inverse: bool, with_counts: bool) -> tuple[Tensor, Tensor | None, Tensor | None]:
-    """For rows whose equal rows are adjacent, return one row per group and, if requested, each row's group and the group
-    sizes.
-    """
+    """Return one row of each group of equal adjacent rows and, if requested, each row's group index and the group sizes."""
     from .joining import cat
 
     starts = _group_starts(rows)
@@ -501,7 +502,10 @@ def isin(
     assume_unique: bool = False,
     invert: bool = False,
 ) -> Tensor:
-    """Return whether each element is in `test_elements`; `element` and `test_element` are the names for a single number."""
+    """Return a mask: for each element, whether it is in `test_elements`.
+
+    A single number may be given as `element` or `test_element`.
+    """
     from .creation.from_data import as_tensor
 
     elements = element if elements is None else elements
@@ -512,7 +516,7 @@ def isin(
         require_operands("isin", **{name: value})
     if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
         raise TypeError("isin(): one of 'elements' and 'test_elements' must be Tensor, not both of them numbers")
-    common = result_dtype((elements, test_elements))  # so that a Python number is not rounded to the default dtype
+    common = result_dtype((elements, test_elements))  # so that Python numbers are not rounded to the default dtype
     elements, test_elements = (
         as_tensor(x, dtype=common) if type(x) in (int, float) and common.is_floating_point else as_tensor(x)
         for x in (elements, test_elements)

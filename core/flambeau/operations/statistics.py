@@ -78,7 +78,7 @@ _nan_to_num = op(
     schema="nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor",
 )
 def nan_to_num(input: Tensor, nan: float | None = 0.0, posinf: float | None = None, neginf: float | None = None) -> Tensor:
-    """Replace NaN, inf and -inf: by default with 0, the largest and the smallest number of the dtype."""
+    """Replace NaN, inf and -inf by the given numbers: by default, by 0, the largest and the smallest number of the dtype."""
     if input.dtype.category < dtypes.FLOATING:
         return input.clone()
     limits = dtypes.finfo(input.dtype)
@@ -338,8 +338,9 @@ def _at_ranks(ordered: Tensor, rank: Tensor, interpolation: str) -> Tensor:
 def quantile(
     input: Tensor, q: Tensor | Number, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
-    """Return the `q`-quantiles of all elements, or over `dim`; for a vector `q`, the first dimension of the result is that of
-    `q`.
+    """Return the `q`-quantiles of all elements, or over `dim`.
+
+    For a vector `q`, the result has an additional first dimension, with one quantile for each element of `q`.
     """
     return _quantile("quantile", input, q, dim, keepdim, interpolation, skip_nan=False)
 
@@ -359,7 +360,10 @@ def nanquantile(
 
 @composite(kind=Kind.REDUCTION)
 def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
-    """Return the covariance matrix of variables (rows) and observations (columns), which may have frequencies and weights."""
+    """Return the covariance matrix of variables (rows) from observations (columns).
+
+    `fweights` and `aweights` are the frequencies and the weights of the observations.
+    """
     if input.ndim > 2:
         raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions")
     if input.dtype is dtypes.bool_:
@@ -405,7 +409,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, a
 
 @composite(kind=Kind.REDUCTION)
 def corrcoef(input: Tensor) -> Tensor:
-    """Return the correlation matrix of variables (rows) and observations (columns)."""
+    """Return the correlation matrix of variables (rows) from observations (columns)."""
     c = cov(input)
     if not c.ndim:
         return c / c
@@ -495,7 +499,7 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, 
 
 @composite(method=False)
 def gradient(input: Tensor, *, spacing: Any = None, dim: Dims | None = None, edge_order: int = 1) -> tuple[Tensor, ...]:
-    """Return the derivative along each of `dim` by central differences, one-sided at the edges."""
+    """Return the derivative along each dimension in `dim`, by central differences and, at the edges, by one-sided ones."""
     if input.dtype is dtypes.uint8:
         raise RuntimeError("torch.gradient does not support uint8 input.")
     if edge_order not in (1, 2):
@@ -531,7 +535,7 @@ def _gradient_along(input: Tensor, space: Any, dim: int, edge_order: int) -> Ten
     h0, h1 = h.narrow(0, 0, n - 2), h.narrow(0, 1, n - 2)
     if isinstance(space, Tensor):
         middle = (left * h1 + right * h0) / (h0 + h1)
-    else:  # this formula omits the element itself, which may be infinite
+    else:  # not the mean of `left` and `right`, which is NaN where the middle element is infinite
         middle = (input.narrow(dim, 2, n - 2) - input.narrow(dim, 0, n - 2)) / (2 * space)
     first, last = slope.narrow(dim, 0, 1), slope.narrow(dim, n - 2, 1)
     if edge_order == 2:
@@ -564,8 +568,9 @@ _logcumsumexp = op(
 
 
 def _logcumsumexp_grad(F: Any, g: Any, input: Any, out: Any, dim: int) -> Any:
-    """Return the gradient, computed by a doubling scan: each sum receives its share, at most 1, of the gradients of later
-    sums.
+    """Return the gradient, computed by a doubling scan.
+
+    Each sum receives the gradients of later sums, multiplied by its share in them: `exp(sum - later sum)`, at most 1.
     """
     grad, step, length = g, 1, input.shape[dim]
     before: tuple[Any, ...] = (slice(None),) * dim

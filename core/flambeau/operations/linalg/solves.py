@@ -37,7 +37,10 @@ __all__ = [
 
 
 def _solve_arrays(xp: Any, A: Any, B: Any, routine: Any) -> tuple[Any, Any]:
-    """Return the solution of `routine` and zeros; if it fails, the solution by LU and the first zero pivot of each matrix."""
+    """Return the solution and, for each matrix, the number (from 1) of its first zero pivot, or 0 if it has none.
+
+    `routine` computes the solution.  If it fails, the solution and the pivots are those of an LU factorization.
+    """
     try:
         solution = routine()
         if not any_element(xp, ~xp.isfinite(solution)):
@@ -112,13 +115,13 @@ def _solution(A: Any, B: Any, left: bool) -> tuple[Tensor, Tensor]:
 
 
 def _to_column_major(vectors: Tensor) -> Tensor:
-    """Return the vectors with the strides that PyTorch gives them: column-major in the last two dimensions."""
-    return vectors.mT.contiguous().mT if vectors.ndim > 1 else vectors  # a property
+    """Return the solution for vectors with the strides of PyTorch's result: column-major in the last two dimensions."""
+    return vectors.mT.contiguous().mT if vectors.ndim > 1 else vectors
 
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
-    """Return `solve` and `info`: 0, or for a singular matrix the number, from 1, of the zero pivot."""
+    """Return the result of `solve`, and `info`: for each matrix 0, or the number (from 1) of the zero pivot if it is singular."""
     result, info = _solution(A, B, left)
     if check_errors:
         _refuse_singular_system("torch.linalg.solve_ex", info)
@@ -150,7 +153,7 @@ def _refuse_singular_system(name: str, info: Tensor) -> None:
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
-    """Return `inv` and `info`: 0, or for a singular matrix the number, from 1, of the zero pivot."""
+    """Return the result of `inv`, and `info`: for each matrix 0, or the number (from 1) of the zero pivot if it is singular."""
     promote_square("linalg.inv", A)
     inverse, info = _inv(A)
     if check_errors:
@@ -217,7 +220,7 @@ _det = op(
 
 
 def _slogdet_grad(F: Any, g: Any, A: Any, out: Any) -> Any:
-    phase = g[0] * F.conj(out[0])  # the imaginary part is the gradient with respect to the phase of `sign`
+    phase = g[0] * F.conj(out[0])  # imaginary part of `phase`: the gradient with respect to the angle of `sign`
     factor = g[1] + (phase - F.conj(phase)) / 2
     return (F.reshape(factor, (*factor.shape, 1, 1)) * F.mH_(F.linalg_inv_ex(A)[0]),)
 
@@ -315,7 +318,8 @@ _pinv = op(
 
 @with_out(Out.UNCHECKED)
 def pinv(input: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
-    """Return the Moore-Penrose pseudo-inverse; singular values up to `max(atol, rtol * largest)` count as zero.
+    """Return the Moore-Penrose pseudo-inverse.  Singular values up to `max(atol, rtol * largest)` count as zero, where
+    `largest` is the largest singular value.
 
     `rtol` defaults to `max(m, n)` times the machine epsilon, or to 0 if an `atol` above 0 is given.
 
@@ -354,7 +358,7 @@ def _lstsq_forward(
 
 
 def least_squares(xp: Any, A: Any, B: Any, inverse: Any, is_vector: bool, with_residuals: bool) -> tuple[Any, Any, Any]:
-    """Return the least-squares solution by the pseudo-inverse, the squared norms of the residuals, and the pseudo-inverse."""
+    """Return the product of the pseudo-inverse and `B`, the squared norms of the residuals, and the pseudo-inverse."""
     right = xp.expand_dims(B, axis=-1) if is_vector else B
     real = xp.abs(right).dtype
     solution = xp.matmul(inverse, right)
@@ -367,7 +371,10 @@ def least_squares(xp: Any, A: Any, B: Any, inverse: Any, is_vector: bool, with_r
 
 
 def _to_lapack_layout(xp: Any, solution: Any, rows: int) -> Any:
-    """Copy the solution to LAPACK's strides: column-major, in the first rows of a right-hand side with `rows` rows."""
+    """Copy the solution to the memory layout of LAPACK, which writes it to the first rows of the right-hand side.
+
+    The copy is column-major; its columns are at least `rows` elements apart.
+    """
     transposed = xp.matrix_transpose(solution)
     columns = transposed.shape[-1]
     spare = xp.zeros((*transposed.shape[:-1], max(rows - columns, 0)), dtype=transposed.dtype)
@@ -453,7 +460,7 @@ def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str |
 
 @with_out(Out.ROW_MAJOR | Out.RECORDED | Out.UNCHECKED, kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32})
 def tensorinv(input: Tensor, ind: int = 2) -> Tensor:
-    """Return the inverse of `input` as a matrix: its first `ind` dimensions are the rows, the others the columns."""
+    """Return the inverse of the matrix whose rows are the first `ind` dimensions of `input`, and whose columns are the others."""
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
     if ind > input.ndim:

@@ -76,8 +76,8 @@ def _contracted_dims(a: Tensor, b: Tensor, dims: Any) -> tuple[list[int], list[i
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """Multiply `a` and `b`, and sum over pairs of dimensions.
 
-    `dims` is a number `n`, which pairs the last `n` dimensions of `a` with the first `n` of `b`, or a list of dimensions for
-    each.
+    `dims` is a number `n`, which pairs the last `n` dimensions of `a` with the first `n` of `b`, or a pair of lists: the
+    dimensions of `a` and those of `b`.
 
     >>> torch.tensordot(torch.ones(2, 3, 4), torch.ones(4, 3, 5), dims=([1, 2], [1, 0])).shape
     torch.Size([2, 5])
@@ -160,7 +160,7 @@ def chain_matmul(*matrices: Any) -> Tensor:
 
 @composite(out=Out.OWN_DTYPE | Out.DISJOINT, kind=Kind.PRODUCT, linearity=Linearity.EACH, autocast={"cuda": Autocast.WIDEST})
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
-    """Return the cross product of vectors along `dim`; by default, the first dimension of `input` with size 3.
+    """Return the cross products of the vectors along `dim`, by default the first dimension of `input` that has size 3.
 
     Raises:
         RuntimeError: `input` has no dimension of size 3, or the sizes along `dim` are not 3.
@@ -364,7 +364,10 @@ def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
 
 @composite(method=False, out=Out.OWN_DTYPE, grad_fn="LuUnpackBackward0", kind=Kind.DECOMPOSITION)
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
-    """Return `P`, `L` and `U` from the compact form of `torch.linalg.lu_factor`; empty tensors unless unpacked."""
+    """Return `P`, `L` and `U` from the compact result of `torch.linalg.lu_factor`.
+
+    `P` is empty without `unpack_pivots`, `L` and `U` are empty without `unpack_data`.
+    """
     from .checks import anywhere
     from .factors import unpacked
 
@@ -475,9 +478,7 @@ def matrix_exp(input: Tensor) -> Tensor:
 
 
 def _basis(A: Tensor, q: int, niter: int) -> Tensor:
-    """Return a matrix with orthonormal columns that nearly span the range of `A`: Halko, Martinsson, Tropp (2009), algorithm
-    4.4.
-    """
+    """Return `q` orthonormal columns that nearly span the range of `A` (Halko, Martinsson, Tropp 2009, algorithm 4.4)."""
     from ..sampling import randn
     from .namespace import qr
 
@@ -490,7 +491,7 @@ def _basis(A: Tensor, q: int, niter: int) -> Tensor:
 
 @composite(method=False, kind=Kind.DECOMPOSITION, home="torch._lowrank")
 def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
-    """Approximate the `q` largest singular values of `A` (of `A - M` if given) and their vectors, as `(U, S, V)`.
+    """Approximate the `q` largest singular values of `A`, or of `A - M` if `M` is given, and their vectors, as `(U, S, V)`.
 
     The algorithm is randomized.
     """
@@ -539,9 +540,8 @@ def lobpcg(
 ) -> tuple[Tensor, Tensor]:
     """Return the `k` largest (or smallest) eigenvalues of `A x = lambda B x` for symmetric `A` and positive-definite `B`.
 
-    All eigenvalues of the dense matrices are computed by `torch.linalg.eigh`.  A preconditioner, limits on iterations and a
-    tracker
-    are ignored; the start `X` only gives the default of `k`, its number of columns.
+    Unlike PyTorch's iteration, this computes all eigenvalues by `torch.linalg.eigh`.  The number of columns of `X` is the default
+    of `k`; the other arguments of the iteration are ignored.
     """
     from . import namespace as linalg
     from .checks import check_square
@@ -585,9 +585,8 @@ def symeig(input: Tensor, eigenvectors: bool = False, upper: bool = True) -> tup
 def gels(input: Tensor, A: Tensor) -> tuple[Tensor, Tensor]:
     """Return the least-squares solution of `A X = input` for `A` of full rank, and the QR factorization of `A`.
 
-    This is a legacy function, replaced by `linalg.lstsq`.  As in LAPACK, the solution has `max(m, n)` rows; the squares of the
-    rows
-    after the first `n` add up to the residual.
+    This is a legacy function, replaced by `linalg.lstsq`.  For `A` of shape `(m, n)`, the solution has `max(m, n)` rows, as in
+    LAPACK.  The squares of the rows after the first `n` add up to the squared norms of the residuals.
     """
     from . import namespace as linalg
 
@@ -613,7 +612,7 @@ def btrifact(A: Tensor, info: Any = None, pivot: bool = True) -> tuple[Tensor, T
 
 @composite(kind=Kind.DECOMPOSITION)
 def btrisolve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
-    """Solve `A x = b` for a batch of vectors, given `btrifact` of `A`; a legacy name of `linalg.lu_solve`."""
+    """Solve `A x = b` for a batch of vectors, given the result of `btrifact(A)`; a legacy name of `linalg.lu_solve`."""
     return lu_solve(b.unsqueeze(-1), LU_data, LU_pivots).squeeze(-1)
 
 
@@ -688,7 +687,7 @@ def norm(
     method=False, out=Out.OWN_DTYPE | Out.UNCHECKED, grad_fn="NormBackward1", kind=Kind.REDUCTION, schema="frobenius_norm.dim"
 )
 def frobenius_norm(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
-    """Return the 2-norm over `dim`: one dimension, two, or all dimensions if `dim` is empty.
+    """Return the 2-norm over the one or two dimensions `dim`, or over all dimensions if `dim` is empty.
 
     >>> torch.frobenius_norm(torch.tensor([[3.0, 0.0], [0.0, 4.0]]), (0, 1))
     tensor(5.)
@@ -731,7 +730,7 @@ def nuclear_norm(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs:
     inplace=True, out=Out.OWN_DTYPE, grad_fn="RenormBackward0", kind=Kind.NORMALIZATION, autocast={"cuda": Autocast.FLOAT32}
 )
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
-    """Scale each slice along `dim` down to a p-norm of at most `maxnorm`."""
+    """Scale down the slices `input.select(dim, i)` whose p-norm exceeds `maxnorm`, to the norm `maxnorm`."""
     if input.ndim < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
     if p <= 0:
@@ -747,8 +746,9 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
 
 @declare(kind=Kind.REDUCTION)
 def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
-    """Return the norm of order `pow` of each slice of `v` along `dim`, with the other dimensions kept as 1; for -1, of all of
-    `v`.
+    """Return the norm of order `pow` of each slice `v.select(dim, i)`; the other dimensions have size 1 in the result.
+
+    For `dim=-1`, return the norm of all elements.
 
     >>> torch.norm_except_dim(torch.tensor([[3.0, 4.0], [6.0, 8.0]]))
     tensor([[ 5.],

@@ -1,4 +1,4 @@
-"""Windows in the `torch` namespace, which are periodic by default, and the short-time Fourier transform."""
+"""Window functions of the `torch` namespace, periodic by default, and the short-time Fourier transform with its inverse."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def _checked_window(name: str, input: Tensor, n_fft: int, hop: int, length: int,
 
 
 def _frame_positions(count: int, hop: int, n_fft: int, like: Tensor) -> Tensor:
-    """Return the positions in the signal of the elements of each frame: one row per frame."""
+    """Return a matrix with one row per frame: the positions of the frame's elements in the signal."""
     from ..creation.ranges import arange
 
     starts: Tensor = arange(count, device=like.device)[:, None] * hop

@@ -51,7 +51,7 @@ def _window(
 
 
 def general_cosine(M: int, *, a: Iterable[float], sym: bool = True, **options: Any) -> Tensor:
-    """Return the sum over `i` of `(-1)**i * a[i] * cos(2 pi i n / (M - 1))`."""
+    """Return the general cosine window: the sum over `i` of `(-1)**i * a[i] * cos(2 pi i n / (M - 1))`."""
 
     def shape(n: Tensor, length: float) -> Tensor:
         if not isinstance(a, Iterable):
@@ -66,7 +66,7 @@ def general_cosine(M: int, *, a: Iterable[float], sym: bool = True, **options: A
 
 
 def general_hamming(M: int, *, alpha: float = 0.54, sym: bool = True, **options: Any) -> Tensor:
-    """Return `alpha - (1 - alpha) cos(2 pi n / (M - 1))`."""
+    """Return the general Hamming window `alpha - (1 - alpha) cos(2 pi n / (M - 1))`."""
     return general_cosine(M, a=[alpha, 1.0 - alpha], sym=sym, **options)
 
 
@@ -96,12 +96,12 @@ def bartlett(M: int, *, sym: bool = True, **options: Any) -> Tensor:
 
 
 def cosine(M: int, *, sym: bool = True, **options: Any) -> Tensor:
-    """Return half a period of a sine."""
+    """Return the cosine window: half a period of a sine."""
     return _window("cosine", M, lambda n, length: ((n + 0.5) * (math.pi / (length + 1))).sin(), sym=sym, **options)
 
 
 def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, **options: Any) -> Tensor:
-    """Return `exp(-|n - center| / tau)`; `center` can only be given if `sym` is False."""
+    """Return the exponential window `exp(-|n - center| / tau)`; `center` can only be given if `sym` is False."""
     if tau <= 0:
         raise ValueError(f"Tau must be positive, got: {tau} instead.")
     if sym and center is not None:
@@ -114,14 +114,14 @@ def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: b
 
 
 def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options: Any) -> Tensor:
-    """Return `exp(-(n / std)**2 / 2)`, with `n` counted from the middle."""
+    """Return the Gaussian window `exp(-(n / std)**2 / 2)`, with `n` counted from the middle."""
     if std <= 0:
         raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
     return _window("gaussian", M, lambda n, length: (((n - length / 2) / std) ** 2 * -0.5).exp(), sym=sym, **options)
 
 
 def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options: Any) -> Tensor:
-    """Return `i0(beta sqrt(1 - t**2)) / i0(beta)`, with `t` from -1 to 1."""
+    """Return the Kaiser window `i0(beta sqrt(1 - t**2)) / i0(beta)`, with `t` from -1 to 1."""
     if beta < 0:
         raise ValueError(f"beta must be non-negative, got: {beta} instead.")
 

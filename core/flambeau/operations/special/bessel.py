@@ -1,7 +1,7 @@
 """Bessel functions of orders 0 and 1, and the Airy function.
 
-They are Chebyshev series, computed to forty digits: near zero in the square of the argument, far from zero in its inverse
-(Clenshaw, "Chebyshev series for mathematical functions", 1962).
+They are computed by Chebyshev series: near zero in the argument or its square, far from zero in a negative power of it
+(Clenshaw, "Chebyshev series for mathematical functions", 1962).  The coefficients were computed to forty digits.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def _oscillating(xp: Any, x: Any, order: int, p: Any, q: Any) -> tuple[Any, Any]
     square = 2 * inverse * inverse - 1
     p, q = chebyshev(square, p), inverse * chebyshev(square, q)
     sine, cosine = xp.sin(x), xp.cos(x)
-    # cos(x - (2 order + 1) pi / 4) and the sine of the same angle, without the rounding error of the subtraction
+    # sqrt(2) times the cosine and the sine of x - (2 order + 1) pi / 4, without the rounding error of the subtraction
     c, s = (cosine + sine, sine - cosine) if order == 0 else (sine - cosine, -sine - cosine)
     size = xp.sqrt(inverse / (8 * math.pi))
     return size * (p * c - q * s), size * (p * s + q * c)
@@ -214,7 +214,7 @@ def _signed(xp: Any, input: Any, size: Any) -> Any:
 
 
 def _unscaled(xp: Any, input: Any, scaled: Any) -> Any:
-    half = xp.exp(0.5 * xp.abs(input))  # exp(|x|) may overflow where the product with `scaled` does not
+    half = xp.exp(0.5 * xp.abs(input))  # exp(|x|) may overflow where its product with `scaled` does not
     return xp.where(xp.isinf(half) & (scaled == 0), input, half * scaled * half)
 
 
@@ -245,8 +245,10 @@ def _k(xp: Any, x: Any, order: int, scaled: bool) -> Any:
 
 # --- Airy function ------------------------------------------------------------------------------------------------
 
-# Ai(x) is _AI, in (2x + 3) / 7, from -5 to 2.  Above, it is exp(-z) _AI_FAR(2 edge/z - 1) / (2 sqrt(pi) x^(1/4)) with
-# z = 2/3 x^(3/2).  Below -5, _AI_P and _AI_Q / z, in 2 (edge/z)^2 - 1, are the coefficients of sine and cosine of z + pi/4.
+# Chebyshev series for Ai(x), with z = 2/3 |x|^(3/2); the edge is z at the limit of the range:
+# x > 2:        exp(-z) _AI_FAR(u) / (2 sqrt(pi) x^(1/4)), with u = 2 edge/z - 1
+# -5 <= x <= 2: _AI(u), with u = (2x + 3) / 7
+# x < -5:       (_AI_P(u) sin(z + pi/4) - _AI_Q(u) / z cos(z + pi/4)) / (sqrt(pi) |x|^(1/4)), with u = 2 (edge/z)^2 - 1
 _AI = (
     0.15168947628223672, -0.005228692408472365, -0.0071830075633421232, -0.27500858251700784, 0.15267285652736612,
     0.11299722901833571, -0.12930163519980793, 0.021717950423082667, 0.024911850702736413, -0.01433585742189573,

@@ -1,4 +1,4 @@
-"""Compute forward functions in float64 for every dtype, which makes them accurate for all dtypes."""
+"""Helpers of special functions: computation in float64 for every dtype, Chebyshev series, exact products, quadrature."""
 
 from __future__ import annotations
 
@@ -41,20 +41,20 @@ def product_and_rest(x: Any, y: Any) -> tuple[Any, Any]:
 
 
 def _halves(x: Any) -> tuple[Any, Any]:
-    """Split a number into a sum of two numbers with half the digits, whose products are exact."""
+    """Split a number into two summands with half the digits each, so that products of such summands are exact."""
     shifted = x * (2.0**27 + 1)
     high = shifted - (shifted - x)
     return high, x - high
 
 
-_STEP, _FIRST, _LAST = 1 / 16, -72, 60  # range and step of `u` in the trapezoidal rule below
+_STEP, _FIRST, _LAST = 1 / 16, -72, 60  # points of the trapezoidal rule: `u` from _FIRST * _STEP to _LAST * _STEP
 
 
 def quadrature(xp: Any, integrand: Callable[[Any], Any], scale: Any) -> Any:
-    """Integrate over all `y > 0` a function that decays exponentially on a length of about `scale`.
+    """Integrate over `y` from 0 to infinity; the integrand must decay exponentially, with a decay length of about `scale`.
 
     The substitution `y = scale * exp(u - exp(-u))` is followed by the trapezoidal rule in `u` (Takahasi and Mori, "Double
-    exponential formulas for numerical integration", 1974).  About a hundred points are exact to rounding.
+    exponential formulas for numerical integration", 1974).  With about a hundred points, only rounding errors remain.
     """
     total = xp.zeros_like(scale)
     for index in range(_FIRST, _LAST + 1):

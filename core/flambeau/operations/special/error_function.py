@@ -1,7 +1,7 @@
 """The error function, its complement, their inverses, and the normal distribution.
 
-Rational approximations from S. L. Moshier's Cephes library (1984-2000), accurate to a few units in the last place of
-float64.
+The rational approximations are from S. L. Moshier's Cephes library (1984-2000).  They are accurate to a few units in the last
+place of float64.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = [
     "erf", "erf_forward", "erfc", "erfc_forward", "erfcx", "erfinv", "log_ndtr", "ndtr", "ndtri", "polynomial", "scaled_tail",
 ]  # fmt: skip
 
-# erf(x) = x T(x^2) / U(x^2) near 0; erfc(x) = exp(-x^2) P(x) / Q(x) below 8, and with R / S above.
+# erf(x) = x T(x^2) / U(x^2) for |x| < 1; erfc(x) = exp(-x^2) P(x) / Q(x) for 1 <= x < 8, exp(-x^2) R(x) / S(x) for x >= 8.
 _T = (
     9.60497373987051638749e0,
     9.00260197203842689217e1,
@@ -92,7 +92,7 @@ def _near_zero(x: Any) -> Any:
 def scaled_tail(xp: Any, x: Any) -> Any:
     """Return `exp(x**2) * erfc(x)` for `x >= 1`."""
     middle, inverse = xp.clip(x, 1.0, 8.0), 1 / xp.clip(x, 8.0, math.inf)
-    # R(x) / S(x) in powers of 1 / x, which do not overflow
+    # R(x) / S(x), computed in powers of 1 / x, because powers of x may overflow
     far = inverse * polynomial(inverse, _R[::-1]) / polynomial(inverse, _S[::-1])
     return xp.where(x < 8, polynomial(middle, _P) / polynomial(middle, _Q), far)
 
@@ -137,8 +137,8 @@ erfc = op(
 
 _ROOT_PI, _ROOT_TAU, _ROOT_2 = math.sqrt(math.pi), math.sqrt(2 * math.pi), math.sqrt(2)
 
-# First approximation of erfinv(x) / x by M. Giles ("Approximating the erfinv function", GPU Computing Gems 2, 2011), with
-# w = -log((1 - x) (1 + x)): _NEAR is a polynomial in w - 2.5, below 5, and _FAR in sqrt(w) - 3.
+# First approximation of erfinv(x) / x by M. Giles ("Approximating the erfinv function", GPU Computing Gems 2, 2011): for
+# w = -log((1 - x) (1 + x)) below 5, the polynomial _NEAR in w - 2.5; for larger w, the polynomial _FAR in sqrt(w) - 3.
 _NEAR = (
     2.81022636e-08,
     3.43273939e-07,

@@ -1,6 +1,6 @@
 """The gamma function: its logarithm, polygamma and Hurwitz zeta functions, and the incomplete gamma functions.
 
-Arguments are shifted or reflected by the functions' recurrences to where an asymptotic series converges (Abramowitz and
+Recurrence and reflection formulas replace arguments by larger ones, for which asymptotic series are accurate (Abramowitz and
 Stegun, "Handbook of Mathematical Functions", 1964, chapters 6 and 23).
 """
 
@@ -41,8 +41,10 @@ def _stirling_correction(x: Any) -> Any:
 
 
 def _lgamma_of_positive(xp: Any, x: Any) -> Any:
-    """Use Stirling's series from 10 on; below, the recurrence from [1, 2], where a series without the zeros at 1 and 2 is
-    used.
+    """Return `log(gamma(x))` for positive `x`.
+
+    From 10 on, this is Stirling's series.  Smaller arguments are moved to [1, 2] by the recurrence; there, the logarithm is a
+    Chebyshev series multiplied by `(x - 1) (x - 2)`, which is accurate near the zeros at 1 and 2.
     """
     near, factor = xp.clip(x, 0.0, _LARGE), xp.ones_like(x)
     for _ in range(_LARGE - 2):
@@ -231,7 +233,10 @@ def _log_factorial(xp: Any, a: Any) -> Any:
 
 
 def _tails(xp: Any, a: Any, x: Any) -> tuple[Any, Any]:
-    """Return the probabilities of a gamma variable below and above `x`; the larger one is 1 minus the smaller one."""
+    """Return the probabilities that a gamma variable of shape `a` is below `x` and above `x`.
+
+    Below 1, they are computed by a series.  From 1 on, one is integrated, and the other is 1 minus it.
+    """
     ordinary = (a > 0) & (x > 0) & (a < math.inf) & (x < math.inf)
     a, x = xp.where(ordinary, a, 1.0), xp.where(ordinary, x, 1.0)
     near = xp.minimum(x, xp.ones_like(x))
@@ -247,7 +252,7 @@ def _tails(xp: Any, a: Any, x: Any) -> tuple[Any, Any]:
 
 
 def _limits(xp: Any, a: Any, x: Any, result: Any, at_zero: float) -> Any:
-    """Replace the result at arguments or shapes of 0 and infinity, and by NaN where it is undefined."""
+    """Replace the result where `a` or `x` is 0 or infinite: by its limit, or by NaN where it is undefined."""
     result = xp.where((x == 0) | (a == math.inf), at_zero, result)
     result = xp.where((a == 0) | (x == math.inf), 1 - at_zero, result)
     undefined = (a < 0) | (x < 0) | ((a == 0) & (x == 0)) | ((a == math.inf) & (x == math.inf)) | (a != a) | (x != x)
@@ -294,11 +299,10 @@ gammaincc = op(
 
 @in_double
 def gamma_grad_forward(xp: Any, input: Any, sample: Any) -> Any:
-    """Return the derivative of a gamma sample by its shape: minus the derivative of the distribution function, over the
-    density.
+    """Return the derivative of a gamma sample with respect to its shape parameter.
 
-    The derivative of the distribution function is the integral, over either tail, of the score `log(t) - digamma(shape)`; for
-    a small sample, a series is used.
+    It is minus the derivative of the distribution function with respect to the shape, divided by the density.  That derivative
+    is an integral over one tail of the density times the score `log(t) - digamma(shape)`, or a series for samples below 1.
     """
     a, x = xp.broadcast_arrays(input, sample)
     near = xp.minimum(x, xp.ones_like(x))
@@ -325,7 +329,7 @@ op(
 
 @in_double
 def _beta_grad(xp: Any, x: Any, a: Any, b: Any) -> Any:
-    """Return `dx/da / (1 - x)` for a beta(a, b) sample `x`: as `gamma_grad_forward`, but integrated over the log-odds of `x`."""
+    """Return `dx/da / (1 - x)` for a beta(a, b) sample `x`, as `gamma_grad_forward` does, but by integrals over log-odds."""
     score = xp.log(x) - digamma_forward(xp, a) + digamma_forward(xp, a + b)
     distance = a - (a + b) * x  # distance from the peak of the density of the log-odds
     scale = 1 / (xp.abs(distance) + xp.minimum(xp.sqrt((a + b) * x * (1 - x)), xp.minimum(a, b)))
@@ -342,7 +346,10 @@ def _beta_grad(xp: Any, x: Any, a: Any, b: Any) -> Any:
 
 
 def _dirichlet_grad(xp: Any, g: Any, input: Any, sample: Any) -> Any:
-    """Return the gradient of a Dirichlet sample: each component is a beta sample, and the others change in proportion."""
+    """Return the gradient of the concentrations of a Dirichlet sample.
+
+    Each component of the sample is a beta sample.  If it changes, the other components change in proportion to their sizes.
+    """
     others = xp.sum(input, axis=-1, keepdims=True) - input
     return _beta_grad(xp, sample, input, others) * (g - xp.sum(g * sample, axis=-1, keepdims=True))
 

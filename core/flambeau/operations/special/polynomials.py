@@ -17,7 +17,7 @@ Step = Callable[[int, Any, Any, Any], Any]  # a function of (k, x, P_k, P_{k-1})
 
 
 def _evaluate(xp: Any, x: Any, n: Any, first: Any, step: Step) -> Any:
-    """Evaluate the polynomial of degree `n`, rounded towards 0, at `x`; for a negative degree the result is 0."""
+    """Evaluate the polynomial of degree `n` at `x`.  `n` is rounded towards 0; for a negative degree the result is 0."""
     x, n = xp.broadcast_arrays(x, xp.trunc(n))
     before, now = xp.ones_like(x), first
     result = xp.where(n == 0, before, xp.where(n == 1, now, 0.0))
@@ -31,7 +31,7 @@ def _chebyshev_step(k: int, x: Any, now: Any, before: Any) -> Any:
     return 2 * x * now - before
 
 
-_FAMILIES: dict[str, tuple[str, Callable[[Any], Any], Step]] = {  # for each name: description, polynomial of degree 1, recurrence
+_FAMILIES: dict[str, tuple[str, Callable[[Any], Any], Step]] = {  # name: (description, polynomial of degree 1, recurrence)
     "chebyshev_polynomial_t": ("Chebyshev polynomial of the first kind", lambda x: x, _chebyshev_step),
     "chebyshev_polynomial_u": ("Chebyshev polynomial of the second kind", lambda x: 2 * x, _chebyshev_step),
     "chebyshev_polynomial_v": ("Chebyshev polynomial of the third kind", lambda x: 2 * x - 1, _chebyshev_step),

@@ -1,5 +1,6 @@
-"""In-place forms of views (`t_`, `squeeze_`, ...), `set_` and `resize_`: a tensor becomes another view of its memory, or of
-other memory.
+"""In-place forms of views (`t_`, `squeeze_`, ...), `set_` and `resize_`.
+
+Each makes a tensor another view of its memory, or a view of other memory.
 """
 
 from __future__ import annotations
@@ -57,7 +58,8 @@ def _rebase_views(self: Tensor, before: Tensor) -> bool:
 def _become_view(self: Tensor, view: Callable[[Tensor], Tensor]) -> Tensor:
     """Replace a tensor, in place, by the view of it that the function `view` returns.
 
-    If it has views, the tensor becomes a view of its former state, as are its views, so that a write to one is visible in all.
+    If the tensor has views, a new tensor takes over its former state.  The tensor and its views become views of the new tensor,
+    so that a write to one of them is visible in all.
     """
     check_writable(self)
     before = _former_state(self)
@@ -173,7 +175,7 @@ def _sizes(name: str, value: Any) -> Any:
 
 
 def _view_at(source: Tensor, place: Place) -> Tensor:
-    """Return the view at `place` of the memory of `source`, which is enlarged if it is too small."""
+    """Return a view of the memory of `source` with the layout `place`; memory that is too small is enlarged."""
     backend, nbytes = source._key.backend, place.end * source.element_size()
     if backend.mutable and nbytes > backend.memory(source._array).shape[0]:
         relocate(source, resized(source, nbytes))
@@ -183,7 +185,7 @@ def _view_at(source: Tensor, place: Place) -> Tensor:
 def _resize_(self: Tensor, size: Any, *rest: Any, memory_format: Any = None) -> Tensor:
     """Change the shape in place: memory that is too small is enlarged; new elements are uninitialized.
 
-    Without `memory_format`, a tensor of this shape keeps its strides, and others become row-major.
+    Without `memory_format`, a tensor that already has this shape keeps its strides; any other tensor becomes row-major.
 
     Raises:
         RuntimeError: a size is negative, the tensor requires grad, or the memory format does not suit the shape.
@@ -243,7 +245,7 @@ def _resize_as(self: Tensor, tensor: Tensor) -> Tensor:
 def _resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
     """Change the shape in place to that of `the_template`; see `resize_`.
 
-    `torch.preserve_format` is the memory format of `the_template`.
+    The memory format `torch.preserve_format` is that of `the_template`.
     """
     require_tensors("resize_as_", the_template=the_template)
     if memory_format is preserve_format:

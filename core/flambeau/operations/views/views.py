@@ -235,7 +235,7 @@ _expanded = _view("expand", _expand_forward, lambda F, g: g)  # the engine sums 
 
 
 def _expand_method(self: Tensor, size: Any, *rest: Any, implicit: bool = False) -> Tensor:
-    """Return a view with dimensions of size 1 expanded, and new ones at the front; -1 keeps a size.
+    """Return a view with dimensions of size 1 expanded and new dimensions added at the front; -1 keeps a size.
 
     >>> torch.tensor([[1], [2]]).expand(-1, 2)
     tensor([[1, 1],
@@ -676,7 +676,7 @@ _unbind = op(
 
 
 @composite
-@offered_as(lambda input, dim=0: (input, dim))  # `dim` has no default in TensorDict's override
+@offered_as(lambda input, dim=0: (input, dim))  # pass `dim` even if it is 0: TensorDict's override has no default for it
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """Return views of all slices along `dim`, without that dimension."""
     if not input._array.ndim:
@@ -750,7 +750,7 @@ with_tied_gradient = op(
 
 @composite(kind=Kind.REDUCTION, linearity=Linearity.JOINT)
 def sum_to_size(input: Tensor, size: Any, *rest: Any) -> Tensor:
-    """Sum over dimensions to get a shape that can be broadcast to the tensor's shape."""
+    """Sum over dimensions so that the result has the shape `size`, which must be broadcastable to the tensor's shape."""
     from ...engine.calls.dispatch import common_shape
     from ...engine.tape.engine import sum_to_size as summed
 

@@ -98,7 +98,7 @@ class Future(Generic[T]):
         return following
 
     def add_done_callback(self, callback: Callable[[Future[T]], None]) -> None:
-        """Call `callback` with this future when it is done, or immediately if it already is; its errors are printed."""
+        """Call `callback` with this future when it is done, or immediately if it already is. Errors in it are printed."""
 
         def run(done: Future[T]) -> None:
             try:

@@ -1,4 +1,7 @@
-"""Methods of Tensor that convert to sparse layouts and return their parts.  They import `flambeau.sparse` when called."""
+"""Methods of Tensor that convert to sparse layouts and return their parts.
+
+Their implementations are in `layouts/sparse`, which is imported at the first call.
+"""
 
 from __future__ import annotations
 
@@ -92,7 +95,7 @@ def is_coalesced(self: Tensor) -> bool:
 
 
 def _coalesced_(self: Tensor, coalesced: bool) -> Tensor:
-    """Set whether a COO tensor counts as coalesced, without a check."""
+    """Mark a COO tensor as coalesced or not, without checking its indices."""
     return _tensor("_coalesced_", self, coalesced)
 
 

@@ -129,7 +129,7 @@ def define(qualname: str, schema: str, *, lib: Library | None = None, tags: Any 
 
 
 def impl(qualname: str, types: str | Sequence[str], func: Callable[..., Any] | None = None, *, lib: Library | None = None) -> Any:
-    """Register a kernel of an operator for device types, or for all by `"default"`.  Without `func`, return a decorator."""
+    """Register a kernel of an operator for device types; `"default"` means all.  Without `func`, return a decorator."""
     if func is None:
         return lambda function: (impl(qualname, types, function, lib=lib), function)[1]
     operator = _operator.find(qualname)
@@ -160,7 +160,7 @@ class CustomOpDef:
         return self._operator.overload(*args, **kwargs)
 
     def register_kernel(self, device_types: str | Sequence[str] | None, fn: Callable[..., Any] | None = None, /) -> Any:
-        """Register another function for device types.  Without `fn`, return a decorator."""
+        """Register a separate function for the given device types.  Without `fn`, return a decorator."""
         return register_kernel(self, device_types, fn)
 
     def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
@@ -294,7 +294,7 @@ def register_fake(
 def impl_abstract(
     qualname: Op, func: Callable[..., Any] | None = None, *, lib: Library | None = None, _stacklevel: int = 1
 ) -> Any:
-    """Call `register_fake`, whose earlier name this is."""
+    """Earlier name of `register_fake`."""
     return register_fake(qualname, func, lib=lib)
 
 
@@ -353,7 +353,7 @@ def register_torch_dispatch(
 
 
 def get_ctx() -> Any:
-    """Raise RuntimeError: fake functions cannot return sizes that depend on data, for which PyTorch has this context.
+    """Raise RuntimeError: flambeau does not support fake functions whose results have sizes that depend on data.
 
     Raises:
         RuntimeError: always.

@@ -30,8 +30,8 @@ __getattr__ = private_names(__name__)
 class TorchDispatchMode(TorchFunctionMode):
     """A context that calls the method `__torch_dispatch__` for each operation, with an operator of `torch.ops.aten`.
 
-    PyTorch decomposes functions into operators before this method.  In flambeau the mode receives each called function, and
-    the operations inside the function when the mode calls it.
+    PyTorch decomposes functions into operators before it calls the method.  In flambeau, the mode receives each called function
+    as one operator, and not the operations inside it.
 
     >>> from flambeau.library.dispatch_modes import TorchDispatchMode
     >>> class Log(TorchDispatchMode):
@@ -100,7 +100,7 @@ def pop_mode() -> Iterator[TorchDispatchMode]:
 
 @contextmanager
 def disable_modes() -> Iterator[None]:
-    """Disable all function and dispatch modes inside a `with` block."""
+    """Disable all TorchFunctionModes and TorchDispatchModes inside a `with` block."""
     modes = open_modes.get()
     token = open_modes.set(())
     for _ in modes:

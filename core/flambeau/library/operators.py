@@ -82,7 +82,7 @@ class Operator:
 
     @property
     def vmap(self) -> Callable[..., Any] | None:
-        """The rule for `vmap`."""
+        """The function that `register_vmap` registered, or None."""
         return self._vmap
 
     @vmap.setter
@@ -139,7 +139,7 @@ class Operator:
         )
 
     def run(self, kernel: Callable[..., Any], bound: dict[str, Any]) -> Any:
-        """Call a kernel with arguments by name, which are passed by position or keyword as the schema declares."""
+        """Call a kernel with the arguments in `bound`: the keyword-only ones of the schema by keyword, the others by position."""
         by_name = {argument.name for argument in self.schema.arguments if argument.kwarg_only}
         positional = [value for name, value in bound.items() if name not in by_name]
         return kernel(*positional, **{name: value for name, value in bound.items() if name in by_name})
@@ -166,7 +166,7 @@ class Operator:
 
 
 class _Structure:
-    """The structure of an operator's result, passed from the autograd function to its caller."""
+    """Holds the structure of an operator's result, which the autograd function passes to its caller."""
 
     spec: Any = None
 
@@ -174,7 +174,7 @@ class _Structure:
 class _Context:
     """The `ctx` passed to `backward` and `setup_context`.
 
-    Its `needs_input_grad` has one entry per argument of the operator, not per leaf of the arguments.
+    `needs_input_grad` has one entry per argument of the operator, even if the argument is a list of tensors.
     """
 
     def __init__(self, ctx: Any) -> None:

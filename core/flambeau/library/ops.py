@@ -1,4 +1,4 @@
-"""`torch.ops`: operators by namespace and name.  Namespace `aten` has flambeau's operations, others those of libraries.
+"""`torch.ops`: operators by namespace and name.  `aten` contains flambeau's operations; libraries define the others.
 
 >>> torch.ops.aten.add(torch.ones(2), 1)
 tensor([2., 2.])
@@ -151,7 +151,7 @@ class OpOverloadPacket:
         self._overloads: dict[str, OpOverload] = {}
 
     def add(self, overload: str, call: Callable[..., Any], schema: FunctionSchema | None) -> OpOverload:
-        """Add an overload that `call` computes.  An empty name means "default"."""
+        """Add an overload that the function `call` computes.  The empty name means "default"."""
         self._overloads[overload or "default"] = form = OpOverload(self, overload or "default", call, schema)
         return form
 
@@ -167,7 +167,7 @@ class OpOverloadPacket:
         forms = self.__dict__.get("_overloads", {})
         if name in forms:
             return forms[name]
-        if forms and self.namespace == "aten" and _ATEN_OVERLOADS.fullmatch(name):  # an overload without a schema
+        if forms and self.namespace == "aten" and _ATEN_OVERLOADS.fullmatch(name):  # an overload of PyTorch without a schema here
             return self.add(name, forms["default"].op, None)
         raise AttributeError(f"The underlying op of '{self}' has no overload name '{name}'")
 
@@ -232,7 +232,7 @@ _ATEN_NAMES = {
     "contiguous": "clone", "getitem_alias": "alias", "ones_of": "ones_like", "max_dim": "max", "min_dim": "min",
     "pow_scalar": "pow", "mH_": "adjoint",
 }  # fmt: skip
-# {operator: ndim of its arguments in PyTorch}; in flambeau ndim may be larger.
+# {operator: ndim of its arguments in PyTorch}.  flambeau also calls them with other ndim, where PyTorch calls `matmul`.
 _PRODUCT_NDIM = {"mm": 2, "bmm": 3}
 
 
@@ -259,7 +259,7 @@ def operator_of(name: str, function: Any, args: tuple[Any, ...], kwargs: dict[st
 
 @functools.cache
 def _have_same_parameters(function: Any, known: Any) -> bool:
-    """Whether two functions have the same positional parameters after the first; names of a shape parameter may differ."""
+    """Whether two functions have the same parameters after the first.  A shape parameter may have different names."""
     theirs, ours = ([*inspect.signature(f).parameters][1:] for f in (known, function))
     takes_a_shape = theirs[:1] in (["size"], ["shape"], ["dims"]) and ours in (["shape"], ["dims"])
     return takes_a_shape or theirs[: len(ours)] == ours
@@ -270,7 +270,7 @@ def _lookup(namespace: str, name: str, overload: str | None) -> Any:
     return packet if overload is None else getattr(packet, overload)
 
 
-_found = _lookup  # the name in older pickles
+_found = _lookup  # pickles of earlier versions contain this name
 
 
 class _Ops(ModuleType):

@@ -85,7 +85,7 @@ class dtype:
         return {complex32: float16, complex64: float32, complex128: float64}.get(self, self)
 
     def to_complex(self) -> dtype:
-        """Return the complex dtype with parts of this dtype (complex64 for half precision); RuntimeError for int and bool."""
+        """Return the complex dtype whose parts have this dtype (complex64 for half precision); RuntimeError for int and bool."""
         if self.category == COMPLEX:
             return self
         if self.category < FLOATING or self in FLOAT8:

@@ -1,7 +1,7 @@
 """Batches of compressed sparse matrices: split into matrices, and stacked from matrices.
 
-All matrices of a batch have the same number of specified elements.  One tensor each holds their indices and values; its first
-dimensions are the batch dimensions.
+All matrices of a batch have the same number of specified elements.  Their indices and their values are stored in tensors whose
+first dimensions are the batch dimensions.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def matrices(input: SparseTensor) -> list[SparseTensor]:
 
 
 def stacked(members: Sequence[SparseTensor], batch: Sequence[int]) -> SparseTensor:
-    """Return a batch, of shape `batch`, of compressed matrices. RuntimeError if their numbers of specified elements differ."""
+    """Stack compressed matrices to a batch of shape `batch`. RuntimeError if their numbers of specified elements differ."""
     if not members:
         raise RuntimeError("Expected product of batch dimensions to be non-zero.")
     arrays, values = [member._array for member in members], [values_of(member) for member in members]

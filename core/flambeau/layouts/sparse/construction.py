@@ -56,7 +56,7 @@ def sparse_coo_tensor(
     """Create a COO tensor with values at indices, zero elsewhere; values at the same index are added.
 
     Args:
-        indices: the indices, of shape `(sparse dimensions, nnz)`.  Without `values`, the size of a tensor without elements.
+        indices: the indices, of shape `(sparse dimensions, nnz)`.  If `values` is None, the shape of a tensor without elements.
         values: the values, of shape `(nnz, *dense dimensions)`; the result shares their memory, and gradients flow to them.
         size: the shape; by default, the smallest that holds the indices.
         dtype, device, requires_grad: attributes of the result; by default, the values' dtype and device, and False.

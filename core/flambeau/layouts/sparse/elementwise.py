@@ -34,14 +34,14 @@ __all__: list[str] = []
 
 # --- functions of one number --------------------------------------------------------------------------------------
 
-_COALESCED_BY_PYTORCH = ("deg2rad", "rad2deg")  # linear functions that PyTorch coalesces nevertheless
+_COALESCED_BY_PYTORCH = ("deg2rad", "rad2deg")  # linear functions, but PyTorch coalesces their input
 
 
 @implements()
 def apply_to_values(func: Any, input: Any, *args: Any, **kwargs: Any) -> Any:
-    """Apply a function that maps zero to zero to the values, after adding duplicate entries unless the function is linear."""
+    """Apply a function with f(0) = 0 to the values of a sparse tensor. If it is not linear, add duplicate entries first."""
     facts = facts_of(func.__name__)
-    assert facts is not None  # `keeps_zeros` has found it
+    assert facts is not None  # `keeps_zeros` is True only for functions with facts
     is_linear = facts.linearity is Linearity.JOINT and facts.name not in _COALESCED_BY_PYTORCH
     source = input if is_linear or input._array.layout != "sparse_coo" else coalesced(input)
     given = values_of(source)
@@ -54,7 +54,7 @@ def apply_to_values(func: Any, input: Any, *args: Any, **kwargs: Any) -> Any:
 
 @implements("conj_physical", grad_fn="ConjBackward0")
 def conj(input: Any) -> Any:
-    """Compute the conjugate: sparse tensors have no lazy conjugate views."""
+    """Return the conjugate as a new tensor: sparse tensors have no lazy conjugate views."""
     if not input.is_complex():
         return input
     return like(input._array, torch.conj_physical(values_of(input)))
@@ -137,7 +137,7 @@ def _sum(first: SparseTensor, second: SparseTensor, alpha: Any) -> Any:
 
 
 def _concatenated(first: SparseTensor, second: SparseTensor) -> SparseTensor:
-    """Return an uncoalesced COO tensor with the entries of both tensors: their sum."""
+    """Add two COO tensors by concatenating their entries; the result is not coalesced."""
     indices = torch.cat([indices_of(first), indices_of(second)], 1)
     values, others = values_of(first), values_of(second)
     dtype = torch.promote_types(values.dtype, others.dtype)
@@ -151,7 +151,7 @@ def _block(tensor: SparseTensor) -> Any:
 
 @implements()
 def added_gradients(first: SparseTensor, second: Tensor) -> Tensor:
-    """Return the sum of two gradients of one tensor; either may be dense."""
+    """Return the sum of two gradients of a tensor; the first is sparse, the second sparse or dense."""
     if not isinstance(second, SparseTensor):
         return second + to_dense(first)
     if first._array.layout == second._array.layout == "sparse_coo" and sparse_dims(first) != sparse_dims(second):
@@ -182,7 +182,7 @@ def add_(self: Any, other: Any, *, alpha: Any = 1) -> Any:
         _check_not_leaf(self)
         return become(self, add(self, other, alpha=alpha))
     if self.shape != other.shape:
-        return _dense_plus_sparse(self, other, alpha)  # raises an error
+        return _dense_plus_sparse(self, other, alpha)  # raises RuntimeError: the shapes differ
     other = other if other._array.layout == "sparse_coo" else to_coo(other)
     values, indices = values_of(other), indices_of(other)
     values = (values if alpha == 1 else values * alpha).to(self.dtype)
@@ -205,7 +205,7 @@ def _check_not_leaf(self: SparseTensor) -> None:
 
 
 class _Gather(Function):
-    """The values of a dense tensor at the indices `places`; its gradient is sparse."""
+    """Select the values of a dense tensor at the indices of `places`. The gradient of the dense tensor is sparse."""
 
     @staticmethod
     def forward(ctx: Any, input: Tensor, places: SparseArray) -> Tensor:
@@ -218,7 +218,7 @@ class _Gather(Function):
 
 
 def _values_at(input: Tensor, places: SparseArray) -> Tensor:
-    """Return the values of a dense tensor, broadcast to the shape of `places`, at the indices of `places`."""
+    """Broadcast a dense tensor to the shape of `places`, and return its values at the indices of `places`."""
     if tuple(input.shape) == places.shape and places.layout == "sparse_coo" and input.requires_grad:
         return _Gather.apply(input, places)  # type: ignore[no-any-return]  # `apply` returns Any
     return gather(input.expand(places.shape), places)
@@ -302,7 +302,7 @@ def _copied(self: SparseTensor, values: Tensor) -> SparseTensor:
 @implements()
 def to(self: Any, *args: Any, **kwargs: Any) -> Any:
     kwargs.pop("memory_format", None)
-    if not isinstance(self, SparseTensor):  # `dense.to(sparse)`
+    if not isinstance(self, SparseTensor):  # the call is `dense.to(sparse)`
         return self.to(args[0].device, args[0].dtype)
     args = tuple(alias(each, Tensor) if isinstance(each, SparseTensor) else each for each in args)
     layout = kwargs.pop("layout", None)

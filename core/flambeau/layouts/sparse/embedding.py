@@ -1,4 +1,4 @@
-"""`embedding` and `gather` with a sparse gradient, which only holds the looked-up rows or elements."""
+"""`embedding` and `gather` with sparse gradients, which store only the rows or elements that were selected."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["embedding", "gather"]
 
 
 class _Rows(Function):
-    """Rows of `weight` at indices.  The gradient of `weight` is a COO tensor with one entry per index."""
+    """Select rows of `weight` by indices.  The gradient of `weight` is a COO tensor with one entry per index."""
 
     @staticmethod
     def forward(ctx: Any, weight: Tensor, indices: Tensor, padding_idx: int, by_frequency: bool) -> Tensor:
@@ -41,7 +41,7 @@ def embedding(weight: Tensor, indices: Tensor, padding_idx: int, by_frequency: b
 
 
 class _Gather(Function):
-    """`torch.gather` whose gradient is a COO tensor with one entry per element of `index`."""
+    """`torch.gather` with a sparse gradient: a COO tensor with one entry per element of `index`."""
 
     @staticmethod
     def forward(ctx: Any, input: Tensor, index: Tensor, dim: int) -> Tensor:

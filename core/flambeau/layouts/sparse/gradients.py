@@ -12,7 +12,7 @@ __all__ = ["as_sparse_gradcheck"]
 
 
 def as_sparse_gradcheck(gradcheck: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap `gradcheck` (or `gradgradcheck`) for functions that take and return sparse tensors: it checks their values.
+    """Wrap `gradcheck` (or `gradgradcheck`) for functions of sparse tensors: it checks the gradients of their values.
 
     Args:
         gradcheck: the function that checks functions of dense tensors.

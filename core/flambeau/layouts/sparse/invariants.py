@@ -16,7 +16,7 @@ _enabled = False
 
 
 def should_check(asked: bool | None) -> bool:
-    """Whether to check the indices of a new tensor: `asked`, or the global setting if it is None."""
+    """Whether to check the indices of a new tensor: `asked`, or the global setting if `asked` is None."""
     return _enabled if asked is None else asked
 
 

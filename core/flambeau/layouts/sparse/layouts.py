@@ -51,12 +51,12 @@ def indices_of(input: SparseTensor) -> Tensor:
 
 
 def sparse_dims(input: SparseTensor) -> int:
-    """Return the number of sparse dimensions; they are the first ones, after batch dimensions."""
+    """Return the number of sparse dimensions. They follow the batch dimensions and precede the dense dimensions."""
     return input._array.parts[0].shape[0] if input._array.layout == "sparse_coo" else 2
 
 
 def flat_indices(indices: Tensor, sizes: Sequence[int]) -> Tensor:
-    """Convert indices of shape `(dims, nnz)` to flat indices `(nnz,)` into a row-major array of these sizes."""
+    """Convert indices of shape `(dims, nnz)` into an array of shape `sizes` to row-major flat indices of shape `(nnz,)`."""
     number = indices.new_zeros(indices.shape[1])
     for index, size in zip(indices.unbind(0), sizes, strict=True):
         number = number * size + index
@@ -73,7 +73,7 @@ def unflatten_indices(numbers: Tensor, sizes: Sequence[int]) -> Tensor:
 
 
 def sum_groups(values: Tensor, group: Tensor, count: int) -> Tensor:
-    """Return the sum of the values in each of `count` groups; `group` has the group of each value."""
+    """Return the sum of the values in each of `count` groups; `group` contains the group number of each value."""
     if values.dtype is torch.bool:
         return sum_groups(values.to(torch.uint8), group, count) != 0
     return values.new_zeros((count, *values.shape[1:])).index_add(0, group, values)
@@ -98,7 +98,7 @@ def coalesced(input: SparseTensor) -> SparseTensor:
 
 @implements()
 def values_at(input: SparseTensor, indices: Tensor) -> Tensor:
-    """Return the values of a COO tensor at indices, and zeros at indices that it does not have."""
+    """Return the values of a COO tensor at indices of shape `(dims, n)`; zero where the tensor has no entry."""
     input = coalesced(input)
     sizes = input.shape[: len(indices)]
     known, wanted, values = flat_indices(indices_of(input), sizes), flat_indices(indices, sizes), values_of(input)
@@ -127,7 +127,7 @@ def to_coo(input: SparseTensor) -> SparseTensor:
     indices = torch.stack([rows, columns])
     if array.layout == "sparse_csr":
         return build("sparse_coo", [indices], values, shape)
-    if array.layout in ("sparse_csc", "sparse_bsc"):  # the result is ordered by columns
+    if array.layout in ("sparse_csc", "sparse_bsc"):  # sort the entries by column, as PyTorch does
         by_column = torch.argsort(flat_indices(torch.stack([columns // _width(array), rows]), shape[1::-1]), stable=True)
         return build("sparse_coo", [indices[:, by_column]], values[by_column], shape, coalesced=False)
     order = torch.argsort(flat_indices(indices, shape[:2]), stable=True)
@@ -159,7 +159,7 @@ def _split_blocks(rows: Tensor, columns: Tensor, values: Tensor) -> tuple[Tensor
 
 
 def _compressed(numbers: Tensor, count: int) -> Tensor:
-    """Return compressed indices of length `count + 1`: the number of sorted `numbers` below 0, 1, ..., `count`."""
+    """Return compressed indices of length `count + 1`: element `i` is the number of sorted `numbers` that are less than `i`."""
     return torch.searchsorted(numbers, torch.arange(count + 1, device=numbers.device))
 
 
@@ -182,7 +182,7 @@ def _to_compressed(input: SparseTensor, layout: str, blocks: tuple[int, int] | N
 
 
 def _gather_blocks(rows: Tensor, columns: Tensor, values: Tensor, sizes: Any, blocks: Any) -> tuple[Tensor, Tensor, Tensor]:
-    """Collect single elements in blocks, for the blocks that have any."""
+    """Collect single elements into blocks; return only the blocks that contain an element."""
     height, width = blocks
     across = max(sizes[1] // width, 1)
     numbers, group = torch.unique(rows // height * across + columns // width, return_inverse=True)
@@ -323,7 +323,7 @@ def is_coalesced(self: Any) -> bool:
 
 @implements()
 def _coalesced_(self: Any, coalesced: bool) -> Any:
-    """Set whether a COO tensor counts as coalesced, without a check."""
+    """Mark a COO tensor as coalesced or not, without checking its indices."""
     self._array = self._array.with_values(self._array.values, self._key)
     self._array.coalesced = coalesced
     return self

@@ -1,4 +1,4 @@
-"""Legacy types of sparse tensors: `torch.sparse.FloatTensor(indices, values, size)`, also for `isinstance`."""
+"""Legacy types of sparse tensors, such as `torch.sparse.FloatTensor`. They construct tensors and work with `isinstance`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class SparseType(type):
         return isinstance(instance, SparseTensor) and instance.is_sparse and instance.dtype is cls.dtype and instance.is_cpu
 
     def __call__(cls, *args: Any, device: Any = None) -> Any:
-        """Create a COO tensor from indices, values and a size; or one without elements from a size (ints, or one tuple).
+        """Create a COO tensor from indices, values and a size; or, from only a size (ints or a tuple), one without elements.
 
         The values keep their dtype.
 

@@ -43,7 +43,7 @@ _TRANSPOSED_LAYOUTS = {
 
 
 def _product(sparse: SparseTensor, dense: Tensor, transposed: bool = False) -> Tensor:
-    """Multiply a sparse matrix, or its transpose if `transposed`, by a dense matrix, without recording."""
+    """Multiply a sparse matrix, or its transpose if `transposed`, by a dense matrix. Autograd does not record the product."""
     key, array = dense._key, sparse._array
     height, width = array.shape[::-1] if transposed else array.shape
     kernel = key.backend.all_kernels.get("sparse_product") if type(key) is DispatchKey else None
@@ -59,7 +59,7 @@ def _product(sparse: SparseTensor, dense: Tensor, transposed: bool = False) -> T
 
 
 class _SparseDenseProduct(Function):
-    """`sparse @ dense`.  The gradient of `sparse` is sparse, with the same indices, if `masked`, else dense."""
+    """`sparse @ dense`.  If `masked`, the gradient of `sparse` is sparse, with the same indices; otherwise it is dense."""
 
     @staticmethod
     def forward(ctx: Any, sparse: SparseTensor, dense: Tensor, masked: bool) -> Tensor:
@@ -258,7 +258,7 @@ def _scaled_sum(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
 
 @with_grad_fn("SparseAddmmBackward0")
 def addmm(mat: Tensor, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    """Return `beta * mat + alpha * mat1 @ mat2` for a sparse `mat1`, whose gradient is sparse, with the same indices.
+    """Return `beta * mat + alpha * mat1 @ mat2` for a sparse `mat1`. The gradient of `mat1` is sparse, at the same indices.
 
     >>> torch.sparse.addmm(torch.ones(2, 2), torch.eye(2).to_sparse(), torch.ones(2, 2))
     tensor([[2., 2.],
@@ -302,7 +302,7 @@ def smm(input: Any, mat: Any) -> Any:
 def sspaddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """Return `beta * input + alpha * mat1 @ mat2` as a sparse matrix; `input` and `mat1` are sparse, `mat2` is dense.
 
-    Every column is specified in the rows where `mat1` has elements.
+    In the rows where `mat1` has elements, the result stores all columns.
     """
     if not isinstance(mat1, SparseTensor) or not isinstance(input, SparseTensor):
         raise RuntimeError("sspaddmm: expected sparse input and mat1, and a dense mat2")
@@ -320,7 +320,7 @@ def _rows_of_product(mat1: SparseTensor, mat2: Tensor) -> SparseTensor:
 
 @implements()
 def hspmm(mat1: Any, mat2: Tensor) -> Any:
-    """Return the product of a sparse and a dense matrix as a COO tensor with one sparse dimension, the rows.
+    """Return the product of a sparse and a dense matrix as a COO tensor. Only its first dimension, the rows, is sparse.
 
     >>> torch.hspmm(torch.eye(2).to_sparse(), torch.ones(2, 3)).dense_dim()
     1
@@ -333,7 +333,7 @@ def hspmm(mat1: Any, mat2: Tensor) -> Any:
 
 @implements(grad_fn="SparseSampledAddmmBackward0")
 def sampled_addmm(input: Any, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: Any = 1.0) -> Any:
-    """Return `beta * input + alpha * mat1 @ mat2` at the indices of a sparse `input` only, in its compressed layout.
+    """Return `beta * input + alpha * mat1 @ mat2` at the indices of `input`, a sparse matrix in a compressed layout.
 
     >>> torch.sparse.sampled_addmm(torch.eye(2).to_sparse_csr(), torch.ones(2, 3), torch.ones(3, 2)).values()
     tensor([4., 4.])

@@ -17,7 +17,7 @@ __all__ = ["log_softmax", "softmax", "sum"]
 
 
 class _SumOfAll(Function):
-    """The sum of all elements, with a dense gradient."""
+    """Sum all elements of a sparse tensor.  The gradient of the tensor is dense."""
 
     @staticmethod
     def forward(ctx: Any, input: SparseTensor) -> Tensor:
@@ -42,7 +42,7 @@ def wrapped_dims(dim: Any, ndim: int) -> list[int]:
 
 
 def sum(input: Any, dim: int | Sequence[int] | None = None, dtype: Any = None) -> Any:
-    """Return the sum of all elements, or along dimensions; the result is sparse if sparse dimensions remain.
+    """Return the sum of all elements, or along the dimensions `dim`; the result is sparse if sparse dimensions remain.
 
     The gradient is sparse, with the indices of the input.
 
@@ -106,7 +106,7 @@ def _sum_of_dims(source: SparseTensor, dims: list[int], keepdim: bool) -> Any:
 
 
 def _with_dims(result: Any, dims: list[int], sparse: int) -> Any:
-    """Insert the summed dimensions again, with size 1."""
+    """Insert the summed dimensions with size 1, for `keepdim=True`."""
     if not isinstance(result, SparseTensor):
         for each in sorted(dims):
             result = result.unsqueeze(each)

@@ -23,7 +23,7 @@ class SparseSemiStructuredTensor:
     """A matrix with 2:4 sparsity: two of every four elements in a row are zero.  It cannot be created.
 
     Raises:
-        RuntimeError: always.  PyTorch's error for a tensor that is not on a CUDA device; else, no backend has kernels for it.
+        RuntimeError: always.  No backend has kernels for it; tensors that are not on a CUDA device get PyTorch's message.
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
@@ -48,6 +48,6 @@ def to_sparse_semi_structured(original_tensor: Tensor, transposed: bool = False)
     """Raise RuntimeError: flambeau has no kernels for 2:4 sparsity.
 
     Raises:
-        RuntimeError: always.  PyTorch's error for a tensor that is not on a CUDA device; else, no backend has kernels for it.
+        RuntimeError: always; for a tensor that is not on a CUDA device, with PyTorch's message.
     """
     _refuse(original_tensor)

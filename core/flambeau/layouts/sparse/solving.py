@@ -21,7 +21,7 @@ FUSED.add("sparse_solve")
 
 
 class _Solve(Function):
-    """The solution of `matrix @ x = right`.  The gradient of the matrix is sparse, with the same indices."""
+    """Solve `matrix @ x = right`.  The gradient of `matrix` is sparse, with the same indices."""
 
     @staticmethod
     def forward(ctx: Any, matrix: SparseTensor, right: Tensor) -> Tensor:
@@ -56,7 +56,7 @@ def _solution(matrix: SparseTensor, right: Tensor) -> Tensor:
 def spsolve(input: Any, other: Tensor, *, left: bool = True) -> Tensor:
     """Return the solution `x` of `input @ x = other` for a square sparse matrix.
 
-    With the NumPy backend and SciPy, by SciPy's sparse factorization; else by a dense factorization.
+    The NumPy backend uses SciPy's sparse factorization if SciPy is installed.  Otherwise, the matrix is converted to dense.
 
     Args:
         input: the matrix, of shape `(n, n)`, in any sparse layout.
@@ -99,7 +99,7 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) 
     """Create a sparse matrix from diagonals: row `i` of `diagonals` becomes the diagonal `offsets[i]`.
 
     Args:
-        diagonals: the elements, of shape `(number of diagonals, length)`; each keeps its column in the result.
+        diagonals: the elements, of shape `(number of diagonals, length)`.  Column `j` here is column `j` of the result.
         offsets: the diagonals' positions: 0 is the main diagonal, positive numbers are above it.
         shape: the shape of the result, two ints.
         layout: the layout of the result: COO (the default), CSR or CSC.

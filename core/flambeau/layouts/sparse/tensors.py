@@ -53,7 +53,8 @@ C = TypeVar("C", bound=Callable[..., Any])
 def implements(*names: str, grad_fn: str | None = None) -> Callable[[C], C]:
     """Return a decorator that registers a function as the implementation of these operations for sparse tensors.
 
-    The function's own name is always registered, in addition to `names`.  `grad_fn` names the nodes of its results.
+    The name of the function itself is always registered, in addition to `names`.  `grad_fn` is the name of the autograd node of
+    its result.
     """
 
     def register(function: C) -> C:
@@ -81,8 +82,9 @@ class SparseTensor(Tensor):
 
     __slots__ = ()
     _array: SparseArray
-    locals().update({name: vars(Tensor)[name] for name in _NEED_NO_ELEMENTS})  # Tensor's own
-    _has_hooks = True  # so that the engine accumulates gradients of leaves in `finish_leaf`, which handles all layouts
+    # Copy these methods from Tensor, so that calls of them skip `__torch_function__`.
+    locals().update({name: vars(Tensor)[name] for name in _NEED_NO_ELEMENTS})
+    _has_hooks = True  # makes autograd call `finish_leaf`, which accumulates gradients in all layouts
     text: ClassVar[Callable[[Any], str]]  # set by the module `text`
 
     @property
@@ -173,9 +175,9 @@ def is_sparse(value: Any) -> bool:
 def _call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a function of `torch`, or a method or property of Tensor, with sparse arguments."""
     name = func.__name__
-    module = resolve(getattr(func, "__module__", None) or "")  # `flambeau...`, also if it was imported as `torch`
+    module = resolve(getattr(func, "__module__", None) or "")  # `flambeau...`, even if it was imported as `torch`
     if module.startswith("flambeau.autograd") or module.partition(".")[0] not in ("flambeau", "flambeau_nnlib", "builtins", ""):
-        return redispatch_function(func, (), args, kwargs)  # a function made of operations
+        return redispatch_function(func, (), args, kwargs)  # a composite: its operations are handled one by one
     if name in ("__get__", "__set__", "__delete__"):
         name = _name_of_property(func) if name == "__get__" else name
         if name not in IMPLEMENTATIONS:
@@ -184,7 +186,7 @@ def _call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     operation = name if name in IMPLEMENTATIONS else unaliased(name)
     if operation in IMPLEMENTATIONS:
         return IMPLEMENTATIONS[operation](*args, **kwargs)
-    if name in _NEED_NO_ELEMENTS:  # called as a function
+    if name in _NEED_NO_ELEMENTS:  # the call is `Tensor.name(sparse)`
         return getattr(Tensor, name)(*args, **kwargs)
     if is_inplace(name) and (name[:-1] in IMPLEMENTATIONS or keeps_zeros(name, args, kwargs)):
         return _in_place(IMPLEMENTATIONS.get(name[:-1]) or partial(_apply_to_values, PUBLIC[name[:-1]]), *args, **kwargs)
@@ -204,7 +206,7 @@ def _name_of_property(getter: Any) -> str:
 
 
 def keeps_zeros(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether a call is of a pointwise function that maps zero to zero, with a single tensor argument."""
+    """Whether function `name` is pointwise and maps zero to zero, and only one of the arguments is a tensor."""
     facts = facts_of(name)
     tensors = [value for value in (*args, *kwargs.values()) if isinstance(value, Tensor)]
     return facts is not None and facts.kind is Kind.POINTWISE and facts.keeps_zero and len(tensors) == 1
@@ -260,7 +262,7 @@ def parts_of(array: SparseArray) -> tuple[Tensor, ...]:
 
 
 class _Values(Function):
-    """The specified elements of a sparse tensor.  Its gradient is sparse, with the same indices."""
+    """Return the specified elements of a sparse tensor.  The tensor's gradient is sparse, with the same indices."""
 
     @staticmethod
     def forward(ctx: Any, input: SparseTensor) -> Tensor:
@@ -273,7 +275,7 @@ class _Values(Function):
 
 
 class _Build(Function):
-    """A sparse tensor created from values.  The gradient of the values is the tensor's gradient at the indices."""
+    """Create a sparse tensor from values.  Their gradient is the gradient of the sparse tensor, taken at its indices."""
 
     @staticmethod
     def forward(ctx: Any, values: Tensor, places: SparseArray) -> SparseTensor:
@@ -287,10 +289,10 @@ class _Build(Function):
 
 
 class _ToDense(Function):
-    """All elements of a sparse tensor.
+    """Convert a sparse tensor to dense.
 
-    The tensor's gradient is sparse with the same indices if `masked` is True, sparse with the incoming gradient's nonzeros if
-    False, and dense if None.
+    `masked` selects the gradient of the sparse tensor: with True, it is sparse with the indices of the tensor; with False, it is
+    sparse with the nonzero elements of the incoming gradient; with None, it is dense.
     """
 
     @staticmethod
@@ -313,7 +315,7 @@ def values_of(input: SparseTensor) -> Tensor:
 
 
 def like(places: SparseArray, values: Tensor) -> SparseTensor:
-    """Create a sparse tensor with the layout, shape and indices of `places`, and these values."""
+    """Create a sparse tensor with the layout, shape and indices of `places`, and the elements `values`."""
     values = values._key.materialize(values)
     if values._requires_grad and torch.is_grad_enabled():
         return _Build.apply(values, places)  # type: ignore[no-any-return]  # `apply` returns Any
@@ -334,7 +336,7 @@ def to_dense(input: SparseTensor, masked: bool | None = True) -> Tensor:
 
 
 def same_indices(first: SparseArray, second: SparseArray) -> bool:
-    """Whether layout, shape and indices are equal, and in the same order."""
+    """Whether two tensors have the same layout, the same shape, and the same indices in the same order."""
     if first.layout != second.layout or first.shape != second.shape:
         return False
     if all(a is b for a, b in zip(first.parts, second.parts, strict=True)):
@@ -348,12 +350,12 @@ def same_indices(first: SparseArray, second: SparseArray) -> bool:
 
 
 def batch_of(array: SparseArray) -> tuple[int, ...]:
-    """Return the batch dimensions of a compressed tensor; `()` for COO."""
+    """Return the sizes of the batch dimensions of a compressed tensor; `()` for COO."""
     return () if array.layout == "sparse_coo" else tuple(array.parts[0].shape[:-1])
 
 
 def _matrices_of(array: SparseArray) -> list[SparseArray]:
-    """Split the SparseArray of a batch into those of its matrices."""
+    """Split the SparseArray of a batch of matrices into one SparseArray per matrix."""
     batch = len(batch_of(array))
     parts = [part.flatten(0, batch - 1).unbind(0) for part in parts_of(array)]
     values, shape = wrap(array.values, array.key).flatten(0, batch - 1).unbind(0), array.shape[batch:]
@@ -383,7 +385,7 @@ def blocks_of(array: SparseArray, values: Any) -> tuple[int, int] | None:
 
 
 def scatter(values: Tensor, array: SparseArray) -> Tensor:
-    """Create a dense tensor from values at the indices of `array`: duplicates are added, other elements are zero."""
+    """Create a dense tensor with values at the indices of `array`, zero elsewhere; values at the same index are added."""
     if values.dtype is torch.bool:
         return scatter(values.to(torch.uint8), array) != 0
     if batch := batch_of(array):
@@ -434,7 +436,7 @@ def _gather_sparse(input: SparseTensor, places: SparseArray) -> Tensor:
 
 
 def _sum_of(array: SparseArray, other: Any) -> Any:
-    """Return the sum of two raw gradients, of which the first is sparse."""
+    """Add two gradients that are given as arrays: a SparseArray, and a sparse or dense one."""
     first = make(array)
     second = make(other) if isinstance(other, SparseArray) else wrap(other, array.key)
     with torch.no_grad():

@@ -57,7 +57,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
 
 
 def _marked(data: Tensor, requires_grad: bool) -> Tensor:
-    """Return a detached tensor of the same custom class, marked as a parameter."""
+    """Detach `data`, which has a custom class and keeps it, and mark the result as a parameter."""
     parameter = data.detach().requires_grad_(requires_grad)
     if type(parameter) is not type(data):
         name = type(data).__name__
@@ -77,7 +77,7 @@ class _BufferMeta(type):
 
 
 class Buffer(Tensor, metaclass=_BufferMeta):
-    """A tensor that becomes a buffer of the Module to which it is assigned; `persistent` ones are in its `state_dict`."""
+    """A tensor that becomes a buffer of the Module to which it is assigned, and part of its `state_dict` if `persistent`."""
 
     __slots__ = ()
     __torch_function__ = _disabled_torch_function_impl  # type: ignore[assignment]  # operations on a buffer return plain tensors

@@ -78,7 +78,10 @@ class TensorType(type):
 
 
 def construct_as(dtype: dtype, place: Any, args: Sequence[Any]) -> Tensor:
-    """Create the tensor of `FloatTensor(*args)`: `args` are sizes, data, a storage, or another tensor, whose memory is shared."""
+    """Create the tensor that a legacy constructor such as `FloatTensor(*args)` returns.
+
+    `args` are sizes, data, a storage, or another tensor.  The result shares the memory of that tensor.
+    """
     key = dispatch_key(dtype, place if isinstance(place, device) else device(place))
     if not args:
         return empty(0, dtype=dtype, device=key.device)
@@ -97,7 +100,7 @@ def construct_as(dtype: dtype, place: Any, args: Sequence[Any]) -> Tensor:
 
 
 def _from_keyword(function: str, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ...]:
-    """Return the positional arguments of a legacy constructor, whose only one may be given as `size`, `data`, ...
+    """Convert a keyword of a legacy constructor (`size`, `data`, `other` or `storage`) to the positional argument.
 
     Raises:
         TypeError: there are other keywords, or positional arguments as well.
@@ -111,7 +114,7 @@ def _from_keyword(function: str, args: tuple[Any, ...], keywords: dict[str, Any]
 
 
 def construct(cls: type[Tensor], *args: Any, device: Any = None, requires_grad: bool = False, **unknown: Any) -> Any:
-    """Create the tensor of the legacy constructor `Tensor(...)`, with the default dtype."""
+    """Create the tensor that the legacy constructor `Tensor(...)` returns, with the default dtype."""
     args = _from_keyword(cls.__name__, args, unknown)
     if len(args) == 1 and isinstance(args[0], Tensor):
         result = _aliased(args[0])
@@ -132,11 +135,11 @@ def as_subclass(self: Tensor, cls: type[Tensor]) -> Any:
     tensor([1., 1.])
     """
     is_leaf = self._node is None and self._requires_grad
-    return (_aliased(self) if is_leaf else self)._as(cls)  # a leaf needs a node, which passes the gradient to it
+    return (_aliased(self) if is_leaf else self)._as(cls)  # for a leaf, the result needs a node that passes gradients to it
 
 
 def _aliased(tensor: Tensor) -> Tensor:
-    """Return a plain tensor with the same memory and history: `x[...]`, also where gradients are disabled."""
+    """Return `x[...]`: a plain tensor with the same memory and history.  It is recorded even if gradients are disabled."""
     with DisableTorchFunctionSubclass(), enable_grad():
         result: Tensor = OPS["getitem_alias"].function(tensor, (Ellipsis,))
     return result
@@ -205,7 +208,7 @@ def new_method(self: Tensor, *args: Any, **options: Any) -> Tensor:
 
 
 def set_default_dtype(d: dtype, /) -> None:
-    """Set the floating-point dtype of tensors made from Python floats, or without `dtype=`.
+    """Set the default dtype, a floating-point one, for tensors created from Python floats or without `dtype=`.
 
     Raises:
         TypeError: the dtype is not floating point.

@@ -2,7 +2,7 @@
 
 A wrapper has a shape, strides, a dtype and a device, but no elements: its array is one of the backend `meta`. `dispatch` passes
 operations with wrapper arguments to `below_autograd`: the class computes the result from its inner tensors, and the call is then
-recorded like any other. A backward pass runs derivative rules on wrappers, whose operations come here again.
+recorded like any other. In a backward pass, `below_autograd` also receives the operations of derivative rules.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["WrapperKey"]
 
 
 class WrapperKey(DispatchKey):
-    """The dispatch key of wrappers of one dtype and device, without kernels: their arrays are of the backend `meta`."""
+    """The dispatch key of wrappers of one dtype and device.  It has no kernels; their arrays belong to the backend `meta`."""
 
     __slots__ = ()
     wraps = True
@@ -75,7 +75,7 @@ def make_wrapper_subclass(
     dispatch_layout: bool = False,
     **_: Any,
 ) -> Any:
-    """Create a wrapper of class `cls` with this shape, dtype and device, without elements; called in `cls.__new__`.
+    """Create a wrapper of class `cls` with this shape, dtype and device, without elements; `cls.__new__` calls it.
 
     Raises:
         TypeError: the class has no `__torch_dispatch__`.
@@ -140,7 +140,7 @@ def below_autograd(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, .
             public, args = _without_backend(op, tensors, params)
         if op.variadic:
             args = (list(args[0]), *args[1:])
-        elif op.name == "contiguous":  # PyTorch's operator for it is `clone`
+        elif op.name == "contiguous":  # PyTorch calls the operator `clone` for it
             kwargs = {"memory_format": contiguous_format}
         elif op.name == "index":
             places = _indices(params[0], tensors[0].ndim) if isinstance(params[0], tuple) else None
@@ -155,7 +155,7 @@ def below_autograd(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, .
     results = list(result) if isinstance(result, (tuple, list)) else [result]
     results = [_detached_copy(item) if any(item is tensor for tensor in tensors) else item for item in results]
     arrays, keys = [item._array for item in results], tuple(item._key for item in results)
-    waiting, SAVE_HOOKS[:] = SAVE_HOOKS[:], []  # saved-tensor hooks must get wrappers: see `_pack`
+    waiting, SAVE_HOOKS[:] = SAVE_HOOKS[:], []  # postpone saved-tensor hooks to `_pack`, which passes wrappers
     if op.results or op.returns_list:
         recorded = op.record(arrays, keys, *tensors, *params)
     elif op.variadic:
@@ -173,15 +173,15 @@ def below_autograd(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, .
     return type(result)(results) if isinstance(result, (tuple, list)) else results[0]
 
 
-# Functions that flambeau computes by several operations, and PyTorch by one operator.
+# Composite functions of flambeau that PyTorch implements as a single operator.
 _SINGLE_OPERATORS = frozenset({"equal", "index_select", "masked_select"})
 
 
 def compute_on_wrappers(name: str, compute: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call a composite that has a wrapper argument.
+    """Call a composite function, which computes by other operations, with a wrapper-subclass argument.
 
-    If PyTorch has one operator for it, and the call is not recorded, `__torch_dispatch__` computes it.  Otherwise, the composite
-    calls its operations.
+    If PyTorch implements the function as a single operator and autograd does not record the call, pass that operator to
+    `__torch_dispatch__`.  Otherwise, run the function: its operations reach `__torch_dispatch__` one by one.
     """
     if kwargs.get("out") is not None or (name in _SINGLE_OPERATORS and not _is_tracked(args)):
         return call_aten_operator(name, args, kwargs)
@@ -200,7 +200,7 @@ def _operator_method(name: str) -> Callable[..., Any]:
 
 
 def _indices(index: tuple[Any, ...], ndim: int) -> list[Tensor | None] | None:
-    """Convert an index of arrays, `:` and `...` to PyTorch's list of tensors, with None for `:`; None for other indices."""
+    """Convert an index of arrays, `:` and `...` to a list of tensors, with None for `:`. Return None for other indices."""
     used = sum(getattr(item, "ndim", 1) if str(getattr(item, "dtype", "")) == "bool" else 1 for item in index if item is not ...)
     found: list[Tensor | None] = []
     for item in index:
@@ -216,10 +216,10 @@ def _indices(index: tuple[Any, ...], ndim: int) -> list[Tensor | None] | None:
 
 
 def _without_backend(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
-    """Return a function and arguments for an operation whose parameters include a `backend`.
+    """Return a function and its arguments for an operation whose parameters include a `backend`.
 
-    The arguments end before `backend`, as the class's inner tensors may have another one.  The function inserts the backend of
-    its first argument and the parameters after it; it is None if PyTorch has an operator of the same name.
+    The arguments end before `backend`, because the inner tensors may have another backend.  The function calls the operation with
+    the backend of its first argument and the remaining parameters.  It is None if PyTorch has an operator of the same name.
     """
     place = op.param_names.index("backend")
     args = (*tensors, *(list(value) if isinstance(value, tuple) else value for value in params[:place]))
@@ -246,7 +246,7 @@ def _basic_index(tensor: Tensor, index: Any) -> Any:
         items[place : place + 1] = [slice(None)] * (tensor.ndim - used)
     result, dim = _detached_copy(tensor), 0
     for place, item in enumerate(items):
-        if type(result) not in overriding.DISPATCHING:  # the class has returned another tensor: apply the remaining index to it
+        if type(result) not in overriding.DISPATCHING:  # not a wrapper: apply the remaining index to it
             return result[(slice(None),) * dim + tuple(items[place:])]
         if item is None:
             result = call_aten_operator("unsqueeze", (result, dim), {})
@@ -268,7 +268,7 @@ def _dtype_of(result: Any) -> dtypes.dtype:
 
 
 def _store_wrappers(node: Any, results: list[Tensor]) -> None:
-    """Store the wrapper of each result that a node has saved, for the backward pass."""
+    """For each result that a node has saved for the backward pass, store its wrapper."""
     for index, holder in saved_outputs(node):
         holder.__dict__["_wrapper"] = _detached_copy(results[index])
 
@@ -403,7 +403,7 @@ def _conversion_method(target: Any) -> Callable[..., Any]:
 
 
 def _new_method(name: str) -> Callable[..., Any]:
-    """Return a method such as `new_zeros`, which takes sizes as one or several arguments and calls `__torch_dispatch__`."""
+    """Return a method such as `new_zeros` that calls `__torch_dispatch__`; sizes are a tuple or separate arguments."""
 
     def method(self: Tensor, size: Any, *rest: Any, **options: Any) -> Tensor:
         if not isinstance(size, (tuple, list)):
@@ -417,7 +417,7 @@ def _new_method(name: str) -> Callable[..., Any]:
 
 
 def prepare_dispatching(cls: type[Tensor]) -> None:
-    """Route methods of a wrapper subclass that are not operations of the table through `__torch_dispatch__`."""
+    """Make the methods of a wrapper subclass that are not in the table of operations call `__torch_dispatch__`."""
     methods: dict[str, Any] = {"detach": _detach, "to": _to, "cpu": _conversion_method("cpu")}
     methods["cuda"] = lambda self, place="cuda", **options: self.to(place)
     methods |= {name: _conversion_method(dtype) for name, dtype in _CONVERSIONS.items()}

@@ -159,7 +159,7 @@ def scalar_state(value: float, param: Tensor, group: Group, on_device: bool = Fa
 
 
 def can_fuse(name: str, params: list[Tensor], capturable: bool, options: dict[str, Any]) -> bool:
-    """Whether the backend has a fused kernel of the step, and its requirement that all options are numbers is met."""
+    """Whether the backend has a fused kernel of the step that supports the options: no tensors, and not `capturable`."""
     return has_step(name, params[0]) and not capturable and not any(isinstance(option, Tensor) for option in options.values())
 
 

@@ -342,7 +342,7 @@ def _unpack_params(group: Group) -> None:
 def _adapt(value: Any, param: Tensor, group: Group, key: str | None = None) -> Any:
     """Cast the tensors of a saved state to the dtype and device of their parameter; do not copy those that already match."""
     if isinstance(value, Tensor):
-        if key == "step":  # step counts stay on the CPU, unless the device counts
+        if key == "step":  # step counts stay on the CPU, unless the device counts the steps
             counted_on_device = group.get("capturable") or group.get("fused")
             device, dtype = (param.device, torch.float32) if counted_on_device else (value.device, value.dtype)
         else:

@@ -107,7 +107,7 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> MultiAverage:
 
 
 def get_swa_multi_avg_fn() -> MultiAverage:
-    """Return a function for `AveragedModel(multi_avg_fn=...)` that computes means of all parameters, as by default.
+    """Return a function for `AveragedModel(multi_avg_fn=...)` that computes means of all parameters: the default.
 
     The function is called with lists of means and of new values, and a count. It changes the means in place.
 
@@ -150,7 +150,7 @@ class AveragedModel(torch.nn.Module):
         device: device of the averages; None for the device of the model.
         avg_fn: returns the new average, given the last average, the new value and the number of values averaged so far;
             None for the mean. See `get_ema_avg_fn`.
-        multi_avg_fn: like `avg_fn`, but updates a list of averages in place; see `get_ema_multi_avg_fn`. Give one of the two.
+        multi_avg_fn: like `avg_fn`, but updates a list of averages in place; see `get_ema_multi_avg_fn`.
         use_buffers: also average the buffers, such as the statistics of batch normalization. By default they are
             copied.
 

@@ -16,7 +16,7 @@ from flambeau_dask import compute, from_dask, persist, to_dask
 import flambeau as torch
 from flambeau import nn
 
-LIMIT = 400_000_000  # bytes for each of two workers
+LIMIT = 400_000_000  # memory limit of each of the two workers, in bytes
 
 
 @pytest.fixture(scope="module")

@@ -35,7 +35,7 @@ def test_writes_to_views_are_seen():
 
 @pytest.mark.parametrize("shape", [(3, 3), (2, 3, 3)])
 def test_products_of_expanded_matrices(shape):
-    """dpnp raises for some of these, and returns wrong results for others."""
+    """dpnp's own product raises for some matrices with strides of 0, and returns wrong results for others."""
     import flambeau
 
     matrix, row = flambeau.randn(*shape), flambeau.randn(3)

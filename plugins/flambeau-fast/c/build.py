@@ -25,12 +25,12 @@ OPTIONS += ["-ffp-contract=fast", "-Wall", "-Wextra", "-Wno-unused-parameter"]
 X86 = {
     "avx512": ["-march=x86-64-v4", "-mprefer-vector-width=512"],
     "avx2": ["-march=x86-64-v3"],
-    "plain": ["-march=x86-64-v2"],  # NumPy's minimum requirement
+    "plain": ["-march=x86-64-v2"],  # the minimum that NumPy requires of x86 processors
 }
 
 
 def is_stale() -> bool:
-    """Whether the library is missing or older than a source."""
+    """Whether the library is missing or older than one of its source files."""
     if not LIBRARY.exists():
         return True
     built = LIBRARY.stat().st_mtime

@@ -26,7 +26,7 @@ AnyHook = TypeVar("AnyHook", bound=NamedHook)
 
 
 def norm_except_dim(tensor: Tensor, dim: int) -> Tensor:
-    """Return the norms of the slices of `tensor` along `dim`, with kept dimensions; for dim -1, that of the whole tensor."""
+    """Return the norms of the slices of `tensor` along `dim`, with kept dimensions; for dim -1, the total norm."""
     if dim == -1:
         return torch.linalg.vector_norm(tensor)
     if not -tensor.dim() <= dim < tensor.dim():

@@ -18,7 +18,7 @@ KERNELS = kernel = Kernels()
 
 
 def _on_each_chunk(name: str, *operands: Any) -> Any:
-    """Apply flambeau's NumPy forward of an elementwise operation to each chunk."""
+    """Compute an elementwise operation chunk by chunk, with flambeau's implementation for NumPy."""
     operands = tuple(operand if isinstance(operand, int) else dask.array.asarray(operand) for operand in operands)
     dtype = next(operand.dtype for operand in operands if isinstance(operand, dask.array.Array))
     return dask.array.core.elemwise(partial(forward_of(name), numpy), *operands, dtype=dtype)

@@ -126,7 +126,7 @@ def unique_values(x: Any, /) -> Any:
 
 
 def take(x: Any, indices: Any, /, *, axis: int = 0) -> Any:
-    """Return the elements at `indices`, which are computed first, since Dask requires known indices."""
+    """Return the elements at `indices`. The values of `indices` are computed first, since Dask requires known indices."""
     found = indices.compute() if isinstance(indices, dask.array.Array) else numpy.asarray(indices)
     return dask.array.take(x, found, axis=axis)
 

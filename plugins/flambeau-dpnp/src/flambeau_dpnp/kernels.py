@@ -20,7 +20,7 @@ KERNELS = kernel = Kernels()
 
 
 def _columns(image: Any, kernel: Sizes, size: Sizes, stride: Sizes, dilation: Sizes, groups: int) -> Any:
-    """Return the windows as `(batch, group, channel in the group and kernel element, output position)`."""
+    """Return the image's windows, of shape `(batch, groups, channels per group * kernel elements, output positions)`."""
     batch, channels, *_ = image.shape
     image = dpnp.ascontiguousarray(image)
     outer, inner = image.strides[:2], image.strides[2:]
@@ -31,11 +31,11 @@ def _columns(image: Any, kernel: Sizes, size: Sizes, stride: Sizes, dilation: Si
 
 
 def _padded(input: Any, before: Sizes, sizes: Sizes, steps: Sizes) -> Any:
-    """Copy the input into zeros of shape `sizes`, from index `before` on, with elements `steps` apart; crop the rest."""
+    """Return zeros of spatial shape `sizes` with the input's elements `steps` apart, from index `before` on; crop the rest."""
     result = dpnp.zeros((*input.shape[:2], *sizes), dtype=input.dtype)
     here, there = [slice(None)] * 2, [slice(None)] * 2
     for length, start, size, step in zip(input.shape[2:], before, sizes, steps, strict=True):
-        first = -(start // step) if start < 0 else 0  # the first element that lies inside `sizes`
+        first = -(start // step) if start < 0 else 0  # index of the first element that is inside `sizes`
         last = max(first, min(length, -((start - size) // step)))
         here.append(slice(first, last))
         there.append(slice(start + first * step, start + (last - 1) * step + 1, step) if last > first else slice(0, 0))

@@ -15,7 +15,7 @@ _NO_BIAS = np.zeros((1, 1, 1, 1), FLOAT)
 
 
 def _suits(array: Any, like: Any) -> bool:
-    """Whether each row of features is contiguous (rows may be strided), and batch and heads match those of `like`."""
+    """Whether the kernels support a 4-D array: float32, contiguous features, and the batch and heads of `like`."""
     comparable = array.ndim == 4 and array.dtype is FLOAT and array.shape[:2] == like.shape[:2]
     return comparable and array.strides[3] == 4 <= array.strides[2]
 
@@ -40,7 +40,7 @@ def attention(
     if not _suit(query, key, value):
         return None
     shape = (*query.shape[:3], value.shape[3])
-    output = np.empty_like(query) if shape == query.shape else np.empty(shape, FLOAT)  # the memory order is PyTorch's
+    output = np.empty_like(query) if shape == query.shape else np.empty(shape, FLOAT)  # the query's memory order, as in PyTorch
     bias = _bias(mask, query, key)
     softmax = None if workspace is None else np.empty((2, *query.shape[:3]), FLOAT)
     if workspace is not None:
@@ -55,7 +55,7 @@ def attention_gradients(
 ) -> Any:
     if not _suit(query, key, value):
         return None
-    if "softmax" not in workspace:  # the forward was computed by another kernel
+    if "softmax" not in workspace:  # another kernel computed the forward: compute it again
         attention(query, key, value, mask, causal, scale, workspace)
     g, out = (array if _suits(array, query) else np.ascontiguousarray(array) for array in (g, out))
     grads = np.empty_like(query), np.empty_like(key), np.empty_like(value)

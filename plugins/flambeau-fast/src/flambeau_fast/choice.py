@@ -31,7 +31,7 @@ class Declined(Exception):
 
 
 class Process:
-    """The state of this process."""
+    """Whether this process was created by a fork."""
 
     forked = False  # True in a forked process: numba's threads do not exist there, and waiting for them would hang
 
@@ -45,7 +45,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def fast(least: int, of: int = 0) -> Callable[[Kernel], Kernel]:
-    """Register a kernel under its name, for float32 arrays: argument number `of` must have at least `least` elements."""
+    """Register a kernel under its name. It is called if argument number `of` is float32 with at least `least` elements."""
 
     def register(kernel: Kernel) -> Kernel:
         name = kernel.__name__.rstrip("_")
@@ -56,7 +56,7 @@ def fast(least: int, of: int = 0) -> Callable[[Kernel], Kernel]:
 
 
 def fast_in_place(least: int) -> Callable[[Kernel], Kernel]:
-    """Like `fast`, for a kernel that writes to its first argument; it returns None if it has not written."""
+    """Like `fast`, for a kernel that writes to its first argument, and returns None if it does not support the call."""
 
     def register(kernel: Kernel) -> Kernel:
         name = kernel.__name__.rstrip("_")
@@ -67,7 +67,7 @@ def fast_in_place(least: int) -> Callable[[Kernel], Kernel]:
 
 
 def _choosing(kernel: Kernel, plain: Kernel, least: int, of: int) -> Kernel:
-    """Return a function that calls `kernel` or `plain`; kernels of one or two arrays get versions with less overhead."""
+    """Return a function that calls `kernel`, or else `plain`. For kernels of one or two arrays it has less overhead."""
 
     if LEAST is not None:
         least = LEAST
@@ -79,7 +79,7 @@ def _choosing(kernel: Kernel, plain: Kernel, least: int, of: int) -> Kernel:
                 result = kernel(*args, **options)
                 if result is not None:
                     return result
-            except (Declined, BufferError):  # a compiled kernel raises BufferError
+            except (Declined, BufferError):  # BufferError: not supported by a compiled kernel
                 pass
         return plain(*args, **options)
 
@@ -103,11 +103,11 @@ def _choosing(kernel: Kernel, plain: Kernel, least: int, of: int) -> Kernel:
                 pass
         return plain(input, other)
 
-    code = kernel.__code__  # type: ignore[attr-defined]  # a kernel is a function
+    code = kernel.__code__  # type: ignore[attr-defined]  # kernels are plain functions
     of_many = code.co_flags & inspect.CO_VARARGS or kernel.__defaults__ or of  # type: ignore[attr-defined]
     choosing: Any = chosen if of_many else {1: chosen_of_one, 2: chosen_of_two}.get(code.co_argcount, chosen)
     choosing.specialize = lambda *args: None if args[of].size >= least and args[of].dtype == FLOAT else plain
-    return choosing  # type: ignore[no-any-return]  # a function
+    return choosing  # type: ignore[no-any-return]  # `Any`, to set the attribute
 
 
 def is_dense(*arrays: Any) -> bool:

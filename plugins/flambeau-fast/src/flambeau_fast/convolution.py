@@ -42,9 +42,9 @@ class Plan(NamedTuple):
 
 @lru_cache(256)
 def plan(batch: int, space: Sizes, shape: Sizes, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Plan:
-    """Choose the algorithms for `batch` images of size `space`, a weight of this shape and an output of size `size`."""
+    """Choose the algorithms for `batch` images of size `space`, a weight of shape `shape` and an output of size `size`."""
     may_use = shape[2:] == (3, 3) and stride[0] == stride[1] <= 2 and max(dilation) == 1 and kernels_conv.uses_winograd
-    tiled = space if stride == (1, 1) else size  # the image that is split into 4 x 4 tiles
+    tiled = space if stride == (1, 1) else size  # size of the image that is split into 4 x 4 tiles
     return Plan(
         size,
         may_use and winograd.suits(batch, shape, size, stride[0]),
@@ -54,7 +54,7 @@ def plan(batch: int, space: Sizes, shape: Sizes, size: Sizes, stride: Sizes, pad
 
 @lru_cache(256)
 def _plan_of_input(images: Sizes, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Plan:
-    """Return the plan for input and weight shapes, with the output size computed from them."""
+    """Return the plan for an input of shape `images` and a weight of shape `shape`; compute the output size."""
     size = output_size(images[2:], shape[2:], stride, padding, dilation)
     return plan(images[0], images[2:], shape, size, stride, padding, dilation)
 

@@ -10,14 +10,14 @@ import numpy as np
 from .choice import FLOAT, fast, fast_in_place, is_dense
 from .kernels import kernels
 
-ARITHMETIC = 1 << 16  # minimum number of elements: above it, threads and fewer temporary arrays outweigh the call overhead
+ARITHMETIC = 1 << 16  # minimum number of elements: enough for threads to outweigh the call overhead
 FUNCTIONS = 1 << 13
 RECTIFIED = 1 << 6
 STRIP = 1 << 14  # number of elements per partial sum
 
 
 def _flat(*arrays: Any) -> tuple[Any, ...] | None:
-    """Flatten the arrays; None unless all are dense and have the same shape."""
+    """Return the arrays flattened, or None unless all are dense and have the same shape."""
     shape = arrays[0].shape
     if not is_dense(*arrays) or any(array.shape != shape for array in arrays):
         return None
@@ -25,11 +25,11 @@ def _flat(*arrays: Any) -> tuple[Any, ...] | None:
 
 
 def _apply(loop: Callable[..., None], *arrays: Any) -> Any:
-    """Return a new array filled by the loop; None unless all arrays are dense and have the same shape."""
+    """Return a new array that `loop` computes from the arrays, or None unless all are dense and have the same shape."""
     flat = _flat(*arrays)
     if flat is None:
         return None
-    result = np.empty(arrays[0].shape, FLOAT)  # allocated in its final shape, because views are copied later
+    result = np.empty(arrays[0].shape, FLOAT)  # not reshaped later, because views would be copied
     loop(result.reshape(-1), *flat)
     return result
 
@@ -38,7 +38,7 @@ def _apply(loop: Callable[..., None], *arrays: Any) -> Any:
 
 
 def _with_row(loop: Callable[..., None], input: Any, other: Any) -> Any:
-    """Like `_apply`, for an array and a second array that broadcasts along the first's leading dimensions."""
+    """Like `_apply`, for an `other` that is broadcast along the leading dimensions of `input`."""
     length = other.size
     if length < 16 or not is_dense(input, other) or input.shape[input.ndim - other.ndim :] != other.shape:
         return None
@@ -187,7 +187,7 @@ def mse_loss_backward(g: Any, input: Any, target: Any, reduction: str) -> Any:
 
 
 def _into(target: Any, *others: Any) -> tuple[Any, ...] | None:
-    """Flatten the arrays; None if one partly overlaps the target, as these loops do not copy it first, unlike NumPy."""
+    """Return the arrays flattened, or None if one partly overlaps the target, since loops, unlike NumPy, do not copy it."""
     flat = _flat(target, *others)
     if flat is None or not target.flags.writeable:
         return None
@@ -197,7 +197,7 @@ def _into(target: Any, *others: Any) -> tuple[Any, ...] | None:
 
 
 def _scalar(value: Any) -> Any:
-    """Convert a 0-d array to a float32 number; None becomes 1."""
+    """Convert a number or 0-d array to a float32 number; None, an omitted factor, becomes 1."""
     return FLOAT.type(1) if value is None else FLOAT.type(value)
 
 

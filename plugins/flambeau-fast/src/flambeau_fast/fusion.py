@@ -24,7 +24,8 @@ from .choice import LEAST, process
 
 __all__ = ["Loops"]
 
-# For each operation: its signature (inputs>result, "f": float32, "b": bool, "*": ignored) and the expression.
+# For each operation, its signature and its expression. Signatures are "inputs>result" with the types "f" (float32), "b" (bool)
+# and "*" (an input that the expression does not use).
 _OPERATIONS = {
     "add": ("ff>f", "{0} + {1}"),
     "sub": ("ff>f", "{0} - {1}"),
@@ -46,7 +47,7 @@ _OPERATIONS = {
     "gelu_backward": ("ff>f", "gelu_backward({0}, {1})"),
     "gelu_tanh": ("f>f", "gelu_tanh({0})"),
     "gelu_tanh_backward": ("ff>f", "gelu_tanh_backward({0}, {1})"),
-    "masked": ("fb*>f", "{0} if {1} else f32(0)"),  # the third input is the tensor from which the mask was computed
+    "masked": ("fb*>f", "{0} if {1} else f32(0)"),  # the third input, not used, is what the mask was computed from
     "where": ("bff>f", "{1} if {0} else {2}"),
     "lt": ("ff>b", "{0} < {1}"),
     "le": ("ff>b", "{0} <= {1}"),
@@ -75,7 +76,7 @@ _READ = {"full": "[i]", "row": "[j]", "column": "[i]", "scalar": "[0]"}
 
 
 class Loops:
-    """The implementation of `flambeau.backend.RecordableBackend.fusion` with numba."""
+    """The compiler of fused loops that `flambeau.backend.RecordableBackend.fusion` returns, based on numba."""
 
     least = (1 << 14) if LEAST is None else LEAST
     operations = {name: (signature, signature.replace("*", "")) for name, (signature, _) in _OPERATIONS.items()}
@@ -167,7 +168,7 @@ def _compiled(source: str) -> Callable[..., None]:
         os.replace(file.name, path)
     spec = importlib.util.spec_from_file_location(f"flambeau_fast.loops.{path.stem}", path)
     assert spec is not None and spec.loader is not None
-    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)  # numba's cached code looks its module up here
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)  # numba's cache looks up the module in `sys.modules`
     spec.loader.exec_module(module)
     loop: Callable[..., None] = module.loop
     return loop

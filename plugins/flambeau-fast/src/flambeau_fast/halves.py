@@ -14,7 +14,7 @@ from .choice import FLOAT, LEAST
 from .kernels import kernels
 
 HALF, BFLOAT16 = np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)
-MANY = LEAST or 1 << 8  # minimum number of elements at which these kernels, with their call overhead, are faster than NumPy
+MANY = LEAST or 1 << 8  # number of elements from which these kernels are faster than NumPy, despite their call overhead
 
 
 # --- casts --------------------------------------------------------------------------------------------------------
@@ -39,7 +39,7 @@ LOOPS = (
 
 
 def _of_halves(loop: Callable[..., None]) -> Callable[..., Any]:
-    """Wrap a C loop as a kernel for arrays of equal dtype, shape and memory order; it returns None for others."""
+    """Return a kernel that calls a C loop for contiguous arrays of equal dtype and shape, and returns None for others."""
 
     def kernel(input: Any, *others: Any) -> Any:
         dtype, shape = input.dtype, input.shape
@@ -50,7 +50,7 @@ def _of_halves(loop: Callable[..., None]) -> Callable[..., Any]:
                 return None
         result = np.empty(shape, dtype)
         arrays = [array.reshape(-1) for array in (result, input, *others)]
-        loop(*(arrays if dtype == HALF else [array.view(np.uint16) for array in arrays]))  # buffers cannot have bfloat16
+        loop(*(arrays if dtype == HALF else [array.view(np.uint16) for array in arrays]))  # no bfloat16 buffers exist
         return result
 
     return kernel

@@ -11,7 +11,7 @@ from .choice import FLOAT, fast
 from .kernels import kernels
 
 _LONG = np.dtype(np.int64)
-_MOST = 64  # largest k for which topk selects by insertion
+_MOST = 64  # largest k for this pack's topk, which selects by insertion and is slow for large k
 
 
 @fast(1)
@@ -19,7 +19,7 @@ def gather_along(input: Any, index: Any, dim: int) -> Any:
     shape, picked = input.shape, index.shape
     if index.dtype is not _LONG or not index.flags.c_contiguous:
         return None
-    if len(shape) == 2:  # the index may be shorter than the input in the other dimension
+    if len(shape) == 2:  # in 2-D, the index may be shorter than the input in the other dimension
         width, after = (1, 1) if dim == 1 else (shape[1], picked[1])
     elif shape[:dim] == picked[:dim] and shape[dim + 1 :] == picked[dim + 1 :]:
         width = after = prod(shape[dim + 1 :])

@@ -16,7 +16,7 @@ FEW_ROWS = 2  # number of rows up to which NumPy reads a column-major matrix in 
 
 
 def _suit(a: Any, b: Any) -> bool:
-    """Whether these kernels support the product; if not, NumPy is as fast, or must raise an error."""
+    """Whether to use these kernels for the product. Otherwise NumPy is as fast, or raises an error."""
     if b.dtype is not FLOAT or a.ndim != b.ndim or a.shape[-1] != b.shape[-2] or a.size * b.shape[-1] < LEAST_PRODUCTS:
         return False
     if a.shape[-2] <= FEW_ROWS and b.strides[-1] > b.strides[-2]:

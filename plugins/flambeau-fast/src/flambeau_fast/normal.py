@@ -30,7 +30,7 @@ def directions(uniform: Any) -> tuple[Any, Any]:
 
 
 def draw(values: Any, key: Any, used: int) -> int:
-    """Fill a vector of whole blocks of 16 values from the engine's state; return the number of words of the key used."""
+    """Fill a vector, in blocks of 16 values, from word `used` of the generator's `key` on; return the new `used`."""
     position = np.array([used], np.int64)
     kernels.normal_blocks(values, key, position)
     return position.item()

@@ -145,7 +145,7 @@ def _picking(draw: _Draw) -> Iterator[Call]:
 
 
 def _forward(name: str, workspace: dict[str, Any], *args: Any) -> Any:
-    """Run a forward; `workspace` then has the values that this pack's and NumPy's kernels save for the backward."""
+    """Run this pack's and NumPy's forward kernel, so that both save values for the backward in `workspace`."""
     output = KERNELS[name](*args, workspace)
     numpy_kernels.KERNELS[name](*args, workspace)
     return output

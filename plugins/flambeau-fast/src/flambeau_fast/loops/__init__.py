@@ -20,7 +20,7 @@ if numba.config.THREADING_LAYER == "default":
     numba.config.THREADING_LAYER = "threadsafe"  # numba's own scheduler aborts if two threads use it concurrently
 
 if numba.config.CPU_FEATURES is None and llvm.get_host_cpu_features().get("avx512f"):
-    numba.config.CPU_FEATURES = get_host_cpu_features() + ",-prefer-256-bit"  # use 512-bit vectors, unlike LLVM's default
+    numba.config.CPU_FEATURES = get_host_cpu_features() + ",-prefer-256-bit"  # use 512-bit vectors; LLVM prefers 256
 
 
 def _set_thread_count(count: int) -> None:
@@ -30,7 +30,7 @@ def _set_thread_count(count: int) -> None:
 _set_thread_count(kernels.thread_count())  # numba ignores OMP_NUM_THREADS and uses one thread per processor
 follow(_set_thread_count)
 
-exactly = numba.njit(parallel=True, cache=True, nogil=True, error_model="numpy")  # without contraction: each operation rounds
+exactly = numba.njit(parallel=True, cache=True, nogil=True, error_model="numpy")  # no fused multiply-add: round each step
 
 
 class _Announce(event.Listener):

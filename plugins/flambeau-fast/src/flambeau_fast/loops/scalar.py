@@ -35,7 +35,7 @@ def power_of_two(k):
 
 @inlined
 def _exp_of_rest(x, k):
-    """Return `exp(x - k * log(2))` for `k` such that the difference is small (polynomial from Moshier's Cephes)."""
+    """Return `exp(x - k * log(2))` by a polynomial from Moshier's Cephes; `k` must make the difference small."""
     r = x - k * _LN2_HIGH
     r = r - k * _LN2_LOW
     p = f32(1.9875691500e-4)

@@ -113,7 +113,7 @@ def grad(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: 
 
     Args:
         func: the function to differentiate.
-        argnums: the index of the positional argument; for a tuple of indices, the result is a tuple of gradients.
+        argnums: the index of a positional argument of `func`; for a tuple of indices, the result is a tuple of gradients.
         has_aux: `func` returns `(output, aux)`, and then the result is `(gradient, aux)`.
 
     Raises:
@@ -324,7 +324,7 @@ def jacrev(
 
     Args:
         func: the function to differentiate.
-        argnums: the index of the positional argument; for a tuple of indices, each output has a tuple of Jacobians.
+        argnums: the index of a positional argument of `func`; for a tuple of indices, each output has a tuple of Jacobians.
         has_aux: `func` returns `(output, aux)`, and the result is `(jacobian, aux)`.
         chunk_size: the number of Jacobian rows computed in one call; by default all.
 

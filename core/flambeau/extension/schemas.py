@@ -149,7 +149,7 @@ def schemas(name: str) -> tuple[FunctionSchema, ...]:
     if texts and all("(" in text and _operator_in(text) == name for text in texts):
         return tuple(parse(text, namespace) for text in texts)
     is_function = name == plain and not name.startswith("__")
-    if not is_function:  # a declaration without arguments is for dimension names, which methods do not accept
+    if not is_function:  # declarations without arguments are for dimension names, which methods do not accept
         texts = [text if "(" in text else plain for text in texts]
     found = tuple(parse(_complete_schema(text, plain, base), namespace) for text in texts or [base])
     return found if is_function else tuple(_method_schema(name, schema) for schema in found if schema.arguments[0].is_tensor)

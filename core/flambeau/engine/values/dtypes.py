@@ -248,7 +248,7 @@ def result_of(dimensioned: Iterable[dtype], zero_dim: Iterable[dtype], scalars: 
 
 
 def can_cast(from_: dtype, to: dtype) -> bool:
-    """Whether promotion rules allow a cast from `from_` to `to`: the category of `to` must not be lower.
+    """Whether PyTorch's casting rules allow a cast from `from_` to `to`: the category of `to` must not be lower.
 
     >>> torch.can_cast(torch.float64, torch.float32), torch.can_cast(torch.float32, torch.int64)
     (True, False)

@@ -13,7 +13,7 @@ __all__ = ["SYMBOLS", "NestedInt", "size_of"]
 
 
 class NestedInt(SymInt):
-    """The symbolic size of a ragged dimension, in which the items differ. Equal only to itself, and larger than 1.
+    """The symbolic size of a ragged dimension, in which the items differ. It equals only itself, and is greater than 1.
 
     Args:
         number: the number in the printed name: 1 for `j1`.

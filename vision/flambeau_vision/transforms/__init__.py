@@ -1,6 +1,6 @@
-"""Transforms of PIL images and tensors: classes here, functions in `.functional`.
+"""Transforms of PIL images and tensors: this package contains the classes, `.functional` the functions.
 
-`.v2` has the same classes for samples, which contain images with their boxes and masks.
+`.v2` contains the same classes for samples: images together with their boxes and masks.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Base classes of the transforms."""
+"""Base classes of the transforms, and helpers that draw random numbers and choose fill values."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ __all__ = ["RandomApplyTransform", "Transform", "channel_fill", "fill_for", "uni
 class Transform(nn.Module):
     """Base class of transforms: draw the parameters, then apply them.
 
-    Subclasses define `transform`, and `make_params` if parameters are random or depend on the image. The two methods
+    Subclasses define `transform`. They define `make_params` if parameters are random or depend on the image. The two methods
     are separate so that the same parameters can be applied to an image and to its boxes and masks.
     """
 
-    #: The module of the functions that `transform` calls.
+    #: The module whose functions `transform` calls; version 2 replaces it.
     functions: Any = F
 
     def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
-        """Draw the parameters of one call; `flat_inputs` are the images, boxes and masks to transform."""
+        """Draw or compute the parameters of one call. `flat_inputs` is a list of the images, boxes and masks to transform."""
         return {}
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        """Apply the transform to `inpt` with the parameters of `make_params`."""
+        """Transform `inpt` with the parameters that `make_params` returned."""
         raise NotImplementedError(f"{type(self).__name__} has to define transform()")
 
     def should_apply(self) -> bool:
-        """Draw whether this call applies the transform."""
+        """Decide, at random in some subclasses, whether this call applies the transform."""
         return True
 
     def forward(self, img: Any) -> Any:
@@ -39,7 +39,7 @@ class Transform(nn.Module):
 
 
 class RandomApplyTransform(Transform):
-    """A transform that is applied with probability `p`."""
+    """Base class of transforms that are applied with probability `p`."""
 
     def __init__(self, p: float = 0.5) -> None:
         super().__init__()
@@ -58,12 +58,12 @@ def uniform(low: float, high: float) -> float:
 
 
 def fill_for(img: Any, fill: Any) -> Any:
-    """Return `fill`, or if it is a dict, its value for the type of `img` (`"others"` for missing types)."""
+    """Return `fill`. If `fill` is a dict, return the value for the type of `img`; missing types use the key `"others"`."""
     return fill.get(type(img), fill.get("others")) if isinstance(fill, dict) else fill
 
 
 def channel_fill(img: Any, fill: Any) -> Any:
-    """Return `fill` as a list of one float per channel if `img` is a tensor."""
+    """Return the fill value for `img`. If `img` is a tensor, convert the value to a list of floats, one per channel."""
     fill = fill_for(img, fill)
     if fill is None or not isinstance(img, torch.Tensor):
         return fill

@@ -32,7 +32,10 @@ def _factor_range(
     bound: tuple[float, float] = (0, float("inf")),
     clip_first_on_zero: bool = True,
 ) -> tuple[float, float] | None:
-    """Return the range of the random factor for a jitter of strength `value`, or None if it changes nothing."""
+    """Return `(low, high)` of a random factor in `ColorJitter`, or None if the factor changes nothing.
+
+    `value` is that pair, or a number for a range of this radius around `center`.
+    """
     if isinstance(value, int | float):
         if value < 0:
             raise ValueError(f"If {name} is a single number, it must be non negative.")
@@ -49,11 +52,12 @@ class ColorJitter(Transform):
     """Change brightness, contrast, saturation and hue at random, in random order.
 
     Args:
-        brightness: the factor is drawn from `[max(0, 1 - brightness), 1 + brightness]`, or from `(min, max)`; 0 for no
+        brightness: the factor is drawn from `[max(0, 1 - brightness), 1 + brightness]`, or from a pair `(min, max)`; 0 for no
             change.
-        contrast: strength of the contrast change, in the same form.
-        saturation: strength of the saturation change, in the same form.
-        hue: the shift is drawn from `[-hue, hue]` or `(min, max)`, within -0.5 to 0.5; 1 is the full colour circle.
+        contrast: strength of the contrast change, in the form of `brightness`.
+        saturation: strength of the saturation change, in the form of `brightness`.
+        hue: the shift is drawn from `[-hue, hue]`, or from a pair `(min, max)`, in the range -0.5 to 0.5, as a fraction of the
+            colour circle.
 
     Raises:
         TypeError: a value is neither a number nor a pair.
@@ -88,7 +92,7 @@ class ColorJitter(Transform):
         saturation: Sequence[float] | None,
         hue: Sequence[float] | None,
     ) -> tuple[torch.Tensor, float | None, float | None, float | None, float | None]:
-        """Draw the order of the four operations and their four factors (None for no change)."""
+        """Draw the order of the four operations, and a factor for each operation; None for operations without a range."""
         order = torch.randperm(4)
         ranges = (brightness, contrast, saturation, hue)
         return (order, *(None if limits is None else uniform(*limits) for limits in ranges))
@@ -134,7 +138,7 @@ class Grayscale(Transform):
 
 
 class RandomGrayscale(RandomApplyTransform):
-    """Convert to grey at random, keeping the number of channels.
+    """Convert images to grey at random. The number of channels stays the same.
 
     Args:
         p: probability of applying the transform, from 0 to 1.
@@ -154,7 +158,7 @@ class RandomGrayscale(RandomApplyTransform):
 
 
 class GaussianBlur(Transform):
-    """Blur with a Gaussian of random standard deviation.
+    """Blur images with a Gaussian kernel of random standard deviation.
 
     Args:
         kernel_size: odd width and height of the kernel in pixels, or an int for both.
@@ -199,7 +203,7 @@ class GaussianBlur(Transform):
 
 
 class RandomInvert(RandomApplyTransform):
-    """Invert the image (its negative) at random.
+    """Invert images at random: white becomes black.
 
     Args:
         p: probability of applying the transform, from 0 to 1.
@@ -242,7 +246,7 @@ class RandomSolarize(RandomApplyTransform):
     """Invert all values at or above a threshold, at random.
 
     Args:
-        threshold: the smallest value to invert; half of the range is 128 for uint8 and 0.5 for floats.
+        threshold: the smallest value to invert, for example 128 for uint8 or 0.5 for floats to invert the upper half.
         p: probability of applying the transform, from 0 to 1.
 
     Example:
@@ -263,7 +267,7 @@ class RandomSolarize(RandomApplyTransform):
 
 
 class RandomAdjustSharpness(RandomApplyTransform):
-    """Blur or sharpen at random.
+    """Blur or sharpen images at random.
 
     Args:
         sharpness_factor: factor, not negative: 0 gives a blurred image, 1 the unchanged image, more than 1 a sharper one.
@@ -329,7 +333,7 @@ class RandomErasing(RandomApplyTransform):
         scale: smallest and largest area of the rectangle, as fractions of the image area.
         ratio: smallest and largest height divided by width.
         value: the new value: a number, one per channel, or `"random"` for normal noise.
-        inplace: write into the image.
+        inplace: whether to write into the image instead of a copy.
 
     Raises:
         TypeError: `value` is not a number, string or sequence, or `scale` or `ratio` is not a sequence.
@@ -375,7 +379,10 @@ class RandomErasing(RandomApplyTransform):
         ratio: Sequence[float],
         value: Sequence[float] | None = None,
     ) -> tuple[int, int, int, int, torch.Tensor]:
-        """Draw `(top, left, height, width, content)`. If ten tries find no rectangle, return the unchanged image."""
+        """Draw `(top, left, height, width, content)` of a rectangle.
+
+        If none of ten random rectangles fits into the image, return the whole image as rectangle and content.
+        """
         channels, img_height, img_width = F.get_dimensions(img)
         log_low, log_high = torch.log(torch.tensor(ratio)).tolist()
         for _ in range(10):

@@ -21,7 +21,7 @@ class Compose:
     """Apply several transforms in sequence.
 
     Args:
-        transforms: the transforms, or any functions of an image, in order.
+        transforms: a list of transforms, or of any functions of an image.
 
     Example:
         >>> from flambeau_vision import transforms
@@ -45,7 +45,9 @@ class Compose:
 
 
 class Lambda:
-    """Apply a user-defined function. For spawned workers it must be picklable: a named function, not a `lambda`.
+    """Apply a user-defined function.
+
+    To use the transform in spawned worker processes, the function must be picklable: a named function, not a `lambda`.
 
     Args:
         lambd: a function of an image.
@@ -72,10 +74,10 @@ class Lambda:
 
 
 class RandomTransforms:
-    """Base class of transforms that choose among others.
+    """Base class of transforms that choose from a list of transforms or reorder it.
 
     Args:
-        transforms: the transforms to choose among.
+        transforms: the list of transforms.
 
     Raises:
         TypeError: `transforms` is not a sequence.
@@ -102,7 +104,7 @@ class RandomApply(nn.Module):
     """Apply all of the transforms with probability `p`, or none of them.
 
     Args:
-        transforms: the transforms, in order.
+        transforms: the transforms, in the order of application.
         p: the probability of applying them, from 0 to 1.
 
     Example:
@@ -131,7 +133,7 @@ class RandomApply(nn.Module):
 
 
 class RandomOrder(RandomTransforms):
-    """Apply all of the transforms in random order, drawn by Python's `random`.
+    """Apply all transforms in random order. Python's `random` draws the order.
 
     Args:
         transforms: the transforms.
@@ -154,7 +156,7 @@ class RandomOrder(RandomTransforms):
 
 
 class RandomChoice(RandomTransforms):
-    """Apply one of the transforms, drawn by Python's `random`.
+    """Apply one of the transforms at random. Python's `random` chooses it.
 
     Args:
         transforms: the transforms to choose among.

@@ -49,7 +49,7 @@ class PILToTensor:
 
 
 class ToPILImage:
-    """Convert a tensor `(C, H, W)` or a NumPy array `(H, W, C)` to a PIL image; floats are expected in `[0, 1]`.
+    """Convert a tensor `(C, H, W)` or a NumPy array `(H, W, C)` to a PIL image; floats must be in `[0, 1]`.
 
     Args:
         mode: the mode of the PIL image, such as `"RGB"` or `"CMYK"`; None to infer it from the channels and the dtype.
@@ -92,12 +92,12 @@ class ConvertImageDtype(nn.Module):
 
 
 class Normalize(Transform):
-    """Compute `(image - mean) / std` per channel, for floating tensors of shape `(..., C, H, W)`.
+    """Compute `(image - mean) / std` per channel, for floating-point tensors of shape `(..., C, H, W)`.
 
     Args:
         mean: the mean to subtract, one value per channel.
         std: the standard deviation to divide by, one nonzero value per channel.
-        inplace: modify the image in place.
+        inplace: whether to modify the image in place.
 
     Example:
         >>> from flambeau_vision import transforms
@@ -122,7 +122,7 @@ class Normalize(Transform):
 
 
 class LinearTransformation(Transform):
-    """Flatten the image, subtract a vector and multiply by a matrix, as for whitening.
+    """Flatten an image, subtract a vector, and multiply by a matrix, for example a whitening matrix.
 
     Args:
         transformation_matrix: the matrix, of shape `(D, D)` with `D = C * H * W`.

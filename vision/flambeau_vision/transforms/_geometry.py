@@ -17,9 +17,9 @@ __all__ = [
 
 
 class InterpolationMode(Enum):
-    """Interpolation modes for values between pixels.
+    """Ways to compute values between pixels.
 
-    `NEAREST` copies the nearest pixel (`NEAREST_EXACT` with exact rounding), `BILINEAR` mixes 4 pixels, `BICUBIC` 16
+    `NEAREST` copies the nearest pixel, `NEAREST_EXACT` also, but with exact rounding. `BILINEAR` mixes 4 pixels, `BICUBIC` 16
     and `LANCZOS` 36. `BOX` and `HAMMING` are for PIL images only.
 
     Example:
@@ -38,7 +38,7 @@ class InterpolationMode(Enum):
 
     @classmethod
     def of(cls, mode: InterpolationMode | int | str) -> InterpolationMode:
-        """Convert a mode, its name or its number in Pillow to an `InterpolationMode`."""
+        """Convert the name of a mode, or its number in Pillow, to an `InterpolationMode`; return a mode unchanged."""
         if isinstance(mode, str):
             return cls(mode)
         if isinstance(mode, int):
@@ -53,7 +53,7 @@ def affine_matrix(
 ) -> list[float]:
     """Return the upper two rows of the matrix that shears, scales and rotates about `center`, then translates.
 
-    Angles are in degrees; positive ones turn clockwise, as the y axis points down.
+    Angles are in degrees. The y axis points down, so that positive angles turn clockwise.
     """
     a, b, c, d = (scale * value for value in _rotation_shear_matrix(angle, shear))
     (x, y), (right, down) = center, translate
@@ -71,7 +71,7 @@ def inverse_affine_matrix(
 
 
 def _rotation_shear_matrix(angle: float, shear: Sequence[float]) -> tuple[float, float, float, float]:
-    """Return the 2 x 2 matrix of a shear along y, a shear along x and a rotation; its determinant is 1."""
+    """Return the 2 x 2 matrix of a shear along y, then a shear along x, then a rotation. The determinant is 1."""
     rotation, shear_x, shear_y = math.radians(angle), math.radians(shear[0]), math.radians(shear[1])
     a = math.cos(rotation - shear_y) / math.cos(shear_y)
     b = -math.cos(rotation - shear_y) * math.tan(shear_x) / math.cos(shear_y) - math.sin(rotation)
@@ -81,7 +81,7 @@ def _rotation_shear_matrix(angle: float, shear: Sequence[float]) -> tuple[float,
 
 
 def perspective_coefficients(startpoints: Sequence[Sequence[int]], endpoints: Sequence[Sequence[int]]) -> list[float]:
-    """Return the eight coefficients of the projective map from four end points to the start points.
+    """Return the coefficients `[a, b, c, d, e, f, g, h]` of the projective map from four end points to the start points.
 
     An output point `(x, y)` is mapped to `((a x + b y + c) / n, (d x + e y + f) / n)` with `n = g x + h y + 1`.
     """
@@ -100,7 +100,11 @@ def perspective_coefficients(startpoints: Sequence[Sequence[int]], endpoints: Se
 
 
 def resized_size(height: int, width: int, size: int | Sequence[int] | None, max_size: int | None) -> tuple[int, int]:
-    """Return `(height, width)` after a resize to `size`, an int for the shorter side or both sides, limited by `max_size`."""
+    """Return `(height, width)` of a resized image.
+
+    `size` is both sides or the shorter side. If it is the shorter side, `max_size` limits the longer side; if it is None,
+    `max_size` is the longer side.
+    """
     sides = [size] if isinstance(size, int) else list(size) if size is not None else []
     if len(sides) == 2:
         return int(sides[0]), int(sides[1])
@@ -115,7 +119,7 @@ def resized_size(height: int, width: int, size: int | Sequence[int] | None, max_
 
 
 def rotated_size(height: int, width: int, matrix: Sequence[float]) -> tuple[int, int]:
-    """Return `(height, width)` of the smallest canvas that holds the image after rotating it about its centre."""
+    """Return `(height, width)` of the smallest canvas that contains an image after a rotation about its centre."""
     a, b, _, c, d, _ = matrix
     corners = [(x * width / 2, y * height / 2) for x in (-1, 1) for y in (-1, 1)]
     xs = [width / 2 + a * x + b * y for x, y in corners]

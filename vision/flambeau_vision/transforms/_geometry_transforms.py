@@ -51,7 +51,7 @@ def _height_and_width(flat_inputs: list[Any]) -> tuple[int, int]:
 
 
 def _symmetric_range(name: str, value: float | Sequence[float], sizes: tuple[int, ...] = (2,)) -> list[float]:
-    """Return `[-value, value]` for a number, and a sequence unchanged."""
+    """Convert a number to the range `[-value, value]`; a sequence must already be a range and is returned as a list of floats."""
     if isinstance(value, int | float):
         if value < 0:
             raise ValueError(f"If {name} is a single number, it must be positive.")
@@ -75,12 +75,12 @@ class Resize(Transform):
     """Resize a PIL image or a tensor of shape `(..., C, H, W)`.
 
     Args:
-        size: `(height, width)`, or an int for the length of the shorter side, which keeps the ratio; None to make the longer
-            side `max_size` long.
-        interpolation: the interpolation mode; tensors support `InterpolationMode.NEAREST`, `NEAREST_EXACT`,
-            `BILINEAR` and `BICUBIC`, PIL images also the others.
-        max_size: limit of the longer side, when `size` is an int.
-        antialias: filter when downscaling tensors with `BILINEAR` or `BICUBIC`; PIL images are always antialiased.
+        size: `(height, width)`, or an int for the length of the shorter side, which keeps the aspect ratio; None to make the
+            longer side `max_size` pixels long.
+        interpolation: the interpolation mode. Tensors support `InterpolationMode.NEAREST`, `NEAREST_EXACT`,
+            `BILINEAR` and `BICUBIC`; PIL images support all modes.
+        max_size: largest length of the longer side, if `size` is an int.
+        antialias: whether to smooth tensors when downscaling with `BILINEAR` or `BICUBIC`; PIL images are always antialiased.
 
     Raises:
         TypeError: `size` is neither an int nor a sequence.
@@ -136,7 +136,7 @@ class Scale(Resize):
 
 
 class CenterCrop(Transform):
-    """Crop the centre; smaller images are padded with zeros first.
+    """Crop the centre of an image; images smaller than the crop are padded with zeros first.
 
     Args:
         size: `(height, width)`, or an int for both.
@@ -164,9 +164,9 @@ class Pad(Transform):
 
     Args:
         padding: pixels on each side: an int for all, `(left and right, top and bottom)`, or `(left, top, right, bottom)`.
-        fill: value of a constant border, a number or one per channel.
-        padding_mode: `"constant"`; `"edge"` repeats the border pixel; `"reflect"` mirrors without repeating it;
-            `"symmetric"` mirrors and repeats it.
+        fill: value of the border if `padding_mode` is `"constant"`, a number or one per channel.
+        padding_mode: `"constant"` pads with `fill`; `"edge"` repeats the border pixels; `"reflect"` mirrors the image without
+            its border pixels; `"symmetric"` mirrors the image with its border pixels.
 
     Raises:
         TypeError: `padding` or `fill` is not a number or a sequence.
@@ -206,10 +206,10 @@ class RandomCrop(Transform):
         size: `(height, width)`, or an int for both.
         padding: padding before the crop, in pixels: an int for all sides, `(left and right, top and bottom)`, or
             `(left, top, right, bottom)`; None for no padding.
-        pad_if_needed: pad images smaller than `size` instead of raising an error.
-        fill: value of a constant border, a number or one per channel.
-        padding_mode: `"constant"`; `"edge"` repeats the border pixel; `"reflect"` mirrors without repeating it;
-            `"symmetric"` mirrors and repeats it.
+        pad_if_needed: whether to pad images that are smaller than `size`; if False, they raise an error.
+        fill: value of the border if `padding_mode` is `"constant"`, a number or one per channel.
+        padding_mode: `"constant"` pads with `fill`; `"edge"` repeats the border pixels; `"reflect"` mirrors the image without
+            its border pixels; `"symmetric"` mirrors the image with its border pixels.
 
     Raises:
         ValueError: from calls, if the image is smaller than `size`.
@@ -252,7 +252,7 @@ class RandomCrop(Transform):
         return top, left, crop_height, crop_width
 
     def _borders(self, height: int, width: int) -> list[list[int]]:
-        """Return the paddings to apply in sequence, each `(left, top, right, bottom)`."""
+        """Return a list of paddings `[left, top, right, bottom]`, which are applied one after the other."""
         borders = [] if self.padding is None else [list(four_sides(self.padding))]
         for left, top, right, bottom in borders:
             height, width = height + top + bottom, width + left + right
@@ -282,7 +282,7 @@ class RandomCrop(Transform):
 
 @cache
 def _logarithms(ratio: tuple[float, ...]) -> list[float]:
-    """Return the logarithms of both ratios in float32, the precision of the random numbers between them."""
+    """Return the logarithms of two ratios, computed in float32, since the random numbers between them are float32."""
     return torch.log(torch.tensor(ratio)).tolist()
 
 
@@ -295,9 +295,9 @@ class RandomResizedCrop(Transform):
         size: output size `(height, width)`, or an int for both.
         scale: smallest and largest area of the rectangle, as fractions of the image area.
         ratio: smallest and largest width divided by height.
-        interpolation: the interpolation mode; tensors support `InterpolationMode.NEAREST`, `NEAREST_EXACT`,
-            `BILINEAR` and `BICUBIC`, PIL images also the others.
-        antialias: filter when downscaling tensors with `BILINEAR` or `BICUBIC`; PIL images are always antialiased.
+        interpolation: the interpolation mode. Tensors support `InterpolationMode.NEAREST`, `NEAREST_EXACT`,
+            `BILINEAR` and `BICUBIC`; PIL images support all modes.
+        antialias: whether to smooth tensors when downscaling with `BILINEAR` or `BICUBIC`; PIL images are always antialiased.
 
     Raises:
         TypeError: `scale` or `ratio` is not a sequence.
@@ -331,7 +331,10 @@ class RandomResizedCrop(Transform):
 
     @staticmethod
     def get_params(img: Any, scale: Sequence[float], ratio: Sequence[float]) -> tuple[int, int, int, int]:
-        """Draw `(top, left, height, width)`. If ten tries find no fitting crop, return the largest allowed central crop."""
+        """Draw `(top, left, height, width)` of a crop.
+
+        If none of ten random crops fits into the image, return the largest central crop whose aspect ratio is allowed.
+        """
         _, img_height, img_width = F.get_dimensions(img)
         log_low, log_high = _logarithms(tuple(ratio))
         for _ in range(10):
@@ -386,7 +389,7 @@ class RandomSizedCrop(RandomResizedCrop):
 
 
 class FiveCrop(Transform):
-    """Crop a tuple of five images: top left, top right, bottom left, bottom right and centre.
+    """Return a tuple of five crops of an image: top left, top right, bottom left, bottom right and centre.
 
     Args:
         size: `(height, width)`, or an int for both.
@@ -416,7 +419,7 @@ class TenCrop(Transform):
 
     Args:
         size: `(height, width)`, or an int for both.
-        vertical_flip: flip vertically instead of horizontally.
+        vertical_flip: whether the mirror image is flipped vertically instead of horizontally.
 
     Raises:
         ValueError: from calls, if the image is smaller than `size`.
@@ -440,7 +443,7 @@ class TenCrop(Transform):
 
 
 class RandomHorizontalFlip(RandomApplyTransform):
-    """Flip horizontally at random.
+    """Flip images horizontally at random.
 
     Args:
         p: probability of applying the transform, from 0 to 1.
@@ -456,7 +459,7 @@ class RandomHorizontalFlip(RandomApplyTransform):
 
 
 class RandomVerticalFlip(RandomApplyTransform):
-    """Flip vertically at random.
+    """Flip images vertically at random.
 
     Args:
         p: probability of applying the transform, from 0 to 1.
@@ -472,13 +475,13 @@ class RandomVerticalFlip(RandomApplyTransform):
 
 
 class RandomRotation(Transform):
-    """Rotate by a random angle.
+    """Rotate images by a random angle.
 
     Args:
         degrees: smallest and largest angle in degrees, counter-clockwise, or a number for `(-degrees, degrees)`.
         interpolation: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
-        expand: enlarge the canvas to fit the rotated image.
-        center: centre `(x, y)` in pixels from the upper left corner; None for the centre of the image.
+        expand: whether to enlarge the canvas so that the whole rotated image fits.
+        center: centre `(x, y)` of the rotation, in pixels from the upper left corner; None for the centre of the image.
         fill: value of the pixels outside the image, a number or one per channel.
 
     Raises:
@@ -526,17 +529,17 @@ class RandomRotation(Transform):
 
 
 class RandomAffine(Transform):
-    """Rotate, translate, scale and shear at random.
+    """Rotate, translate, scale and shear images at random.
 
     Args:
-        degrees: smallest and largest angle, clockwise, or a number for `(-degrees, degrees)`; 0 for no rotation.
+        degrees: smallest and largest clockwise angle in degrees, or a number for `(-degrees, degrees)`; 0 for no rotation.
         translate: largest horizontal and vertical shifts, as fractions of width and height; None for no shift.
         scale: smallest and largest scale factor; None for no scaling.
-        shear: smallest and largest angle along x in degrees, or four numbers for x and y; a number is
-            `(-shear, shear)` along x; None for no shear.
+        shear: smallest and largest shear angle along x in degrees; four numbers also give the range along y; one number
+            is the range `(-shear, shear)` along x; None for no shear.
         interpolation: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
         fill: value of the pixels outside the image, a number or one per channel.
-        center: centre `(x, y)` in pixels from the upper left corner; None for the centre of the image.
+        center: centre `(x, y)` of the rotation, in pixels from the upper left corner; None for the centre of the image.
 
     Raises:
         ValueError: a range has the wrong length, `translate` is outside of `[0, 1]`, or `scale` is not positive.
@@ -614,7 +617,7 @@ class RandomPerspective(RandomApplyTransform):
     """Apply a random perspective transform that moves the corners inwards.
 
     Args:
-        distortion_scale: largest shift of the corners, from 0 to 1; 1 is half of the image size.
+        distortion_scale: largest shift of the corners, from 0 to 1, as a fraction of half the image size.
         p: probability of applying the transform, from 0 to 1.
         interpolation: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
         fill: value of the pixels outside the image, a number or one per channel.
@@ -639,7 +642,10 @@ class RandomPerspective(RandomApplyTransform):
 
     @staticmethod
     def get_params(width: int, height: int, distortion_scale: float) -> tuple[list[list[int]], list[list[int]]]:
-        """Draw `(startpoints, endpoints)`, each in the order top left, top right, bottom right, bottom left."""
+        """Draw `(startpoints, endpoints)`: the corners of the image, and random points that the corners move to.
+
+        The order is top left, top right, bottom right, bottom left.
+        """
         reach_x, reach_y = int(distortion_scale * (width // 2)), int(distortion_scale * (height // 2))
 
         def draw(low: int, high: int) -> int:
@@ -666,7 +672,7 @@ class ElasticTransform(Transform):
 
     Args:
         alpha: strength along x and y, or a number for both: before smoothing, pixels move by up to `alpha / 2` pixels.
-        sigma: standard deviation along x and y of the Gaussian that smooths the displacement, in pixels, or one for both.
+        sigma: standard deviation along x and y of the Gaussian that smooths the displacement, in pixels, or a number for both.
         interpolation: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
         fill: value of the pixels outside the image, a number or one per channel.
 
@@ -704,7 +710,7 @@ class ElasticTransform(Transform):
 
     @staticmethod
     def get_params(alpha: Sequence[float], sigma: Sequence[float], size: Sequence[int]) -> torch.Tensor:
-        """Draw a displacement of shape `(1, height, width, 2)`; `size` is `(height, width)`."""
+        """Draw a random displacement of shape `(1, height, width, 2)`, where `size` is `(height, width)`."""
         moves = []
         height, width = size
         for strength, smoothness, side in zip(alpha, sigma, (width, height), strict=True):

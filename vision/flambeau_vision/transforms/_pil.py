@@ -1,4 +1,4 @@
-"""Kernels for PIL images, with the names and arguments of the kernels for tensors in `_tensor` and `_tensor_color`."""
+"""Transform kernels for PIL images. Names and arguments are those of the tensor kernels in `_tensor` and `_tensor_color`."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ def get_dimensions(img: Any) -> list[int]:
 
 
 def _resampling(mode: InterpolationMode) -> Any:
-    # Pillow's NEAREST is NEAREST_EXACT for tensors, so both modes map to it.
+    # Pillow has one nearest mode. It rounds like NEAREST_EXACT for tensors, and both modes use it.
     names = {InterpolationMode.NEAREST_EXACT: "NEAREST"}
     return getattr(pillow().Resampling, names.get(mode, mode.name))
 
 
 def _fill_colour(img: Any, fill: float | Sequence[float] | None) -> Any:
-    """Convert `fill` to the form of Pillow: a number, or a tuple with one number per band."""
+    """Convert `fill` to the form that Pillow expects: a number, or a tuple with one number per band (channel)."""
     bands = len(img.getbands())
     if fill is None:
         fill = 0

@@ -1,4 +1,4 @@
-"""Preprocessing for published weights, returned by `weights.transforms()`."""
+"""Preprocessing of images for models with published weights; `weights.transforms()` returns it."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def _as_float(img: Any) -> torch.Tensor:
 
 
 class ObjectDetection(nn.Module):
-    """Convert an image to a floating tensor with values from 0 to 1."""
+    """Convert an image to a floating-point tensor with values from 0 to 1."""
 
     def forward(self, img: Any) -> torch.Tensor:
         return _as_float(img)
 
 
 class ImageClassification(nn.Module):
-    """Resize the shorter side to `resize_size`, crop the central `crop_size`, and normalize the channels."""
+    """Resize an image so that the shorter side is `resize_size`, crop the central square of `crop_size`, and normalize it."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class ImageClassification(nn.Module):
 
 
 class SemanticSegmentation(nn.Module):
-    """Resize the shorter side to `resize_size` and normalize the channels."""
+    """Resize an image so that the shorter side is `resize_size`, and normalize it."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class SemanticSegmentation(nn.Module):
 
 
 class VideoClassification(nn.Module):
-    """Resize the frames to `resize_size`, crop the central `crop_size`, and normalize the channels.
+    """Resize the frames of a video to `resize_size`, crop their centre to `crop_size`, and normalize them.
 
     Videos of shape `(..., T, C, H, W)` become `(..., C, T, H, W)`.
     """
@@ -110,7 +110,7 @@ class VideoClassification(nn.Module):
         self.interpolation = interpolation
 
     def forward(self, vid: torch.Tensor) -> torch.Tensor:
-        # Published weights were trained on frames resized without antialiasing.
+        # Without antialiasing, since the published weights were trained on such frames.
         vid = F.resize(vid, self.resize_size, self.interpolation, antialias=False)
         vid = F.normalize(_as_float(F.center_crop(vid, self.crop_size)), self.mean, self.std)
         return vid.transpose(-4, -3)
@@ -121,7 +121,7 @@ class VideoClassification(nn.Module):
 
 
 class OpticalFlow(nn.Module):
-    """Convert a pair of images to floats from -1 to 1 and return both."""
+    """Convert two images to floating-point tensors with values from -1 to 1."""
 
     def forward(self, img1: Any, img2: Any) -> tuple[torch.Tensor, torch.Tensor]:
         first, second = ((_as_float(img) - 0.5) / 0.5 for img in (img1, img2))

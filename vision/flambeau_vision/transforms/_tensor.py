@@ -63,19 +63,19 @@ def get_dimensions(img: Tensor) -> list[int]:
 
 
 def _as_batch(img: Tensor) -> Tensor:
-    """Reshape the image to four dimensions and convert it to a floating dtype."""
+    """Reshape an image to `(N, C, H, W)` and convert it to a floating-point dtype."""
     batch = img.reshape(-1, *get_dimensions(img))
     return batch if batch.is_floating_point() else batch.float()
 
 
 def _from_batch(batch: Tensor, img: Tensor) -> Tensor:
-    """Undo `_as_batch`: restore the leading dimensions and the dtype of `img`, rounding for integer dtypes."""
+    """Undo `_as_batch`: restore the leading dimensions and the dtype of `img`. Values are rounded for integer dtypes."""
     result = batch.reshape(*img.shape[:-2], *batch.shape[-2:])
     if result.dtype == img.dtype:
         return result
     if not img.is_floating_point() and img.dtype != torch.bool:
         result = result.round()
-    if img.dtype == torch.uint8:  # bicubic interpolation overshoots
+    if img.dtype == torch.uint8:  # bicubic interpolation can leave the range
         result = result.clamp(0, 255)
     return result.to(img.dtype)
 
@@ -109,7 +109,7 @@ def resize(img: Tensor, size: tuple[int, int], interpolation: InterpolationMode,
 
 
 def resize_v2(img: Tensor, size: tuple[int, int], interpolation: InterpolationMode, antialias: bool | None) -> Tensor:
-    """Resize like `resize`, also with the Lanczos filter; uint8 on the CPU is computed in integer arithmetic."""
+    """Resize for version 2: like `resize`, but supports the Lanczos filter, and uses integer arithmetic for uint8 on the CPU."""
     filters = (*_SMOOTH_MODES, InterpolationMode.LANCZOS)
     if interpolation is InterpolationMode.LANCZOS and not antialias:
         raise ValueError("InterpolationMode.LANCZOS requires antialias=True")
@@ -159,7 +159,10 @@ def _channel_values(fill: Any, img: Tensor) -> Tensor:
 
 
 def _symmetric_indices(before: int, size: int, after: int, device: Any) -> Tensor:
-    """Return the indices of a symmetric padding: `0 .. size - 1`, mirrored at both ends with the end indices repeated."""
+    """Return the indices of a symmetric padding: `0 .. size - 1` with mirrored indices before and after it.
+
+    The mirrored indices include the ends: `1, 0, 0, 1, 2, 2, 1` for `before=2, size=3, after=2`.
+    """
     indices = torch.arange(-before, size + after, device=device) % (2 * size)
     return torch.where(indices < size, indices, 2 * size - 1 - indices)
 
@@ -171,11 +174,14 @@ def _pad_symmetric(img: Tensor, padding: tuple[int, int, int, int]) -> Tensor:
     return img[..., rows[:, None], columns]
 
 
-# Resampling: the kernels compute the input position of each output pixel
+# Resampling: the kernels compute the position in the input image for each output pixel
 
 
 def _pixels(height: int, width: int, start: tuple[float, float], like: Tensor) -> tuple[Tensor, Tensor]:
-    """Return `x` and `y` of each pixel as two `(height, width)` tensors; `start` is `(x, y)` of the first pixel."""
+    """Return the coordinates `x` and `y` of all pixels, as two tensors `(height, width)`.
+
+    `start` is `(x, y)` of the first pixel. The results have the dtype and device of `like`.
+    """
     x = torch.arange(width, dtype=like.dtype, device=like.device) + start[0]
     y = torch.arange(height, dtype=like.dtype, device=like.device) + start[1]
     y, x = torch.meshgrid(y, x, indexing="ij")
@@ -183,12 +189,14 @@ def _pixels(height: int, width: int, start: tuple[float, float], like: Tensor) -
 
 
 def _coordinates_like(img: Tensor) -> Tensor:
-    """Return a tensor with the dtype and device for computing pixel coordinates of `img`."""
+    """Return a tensor with the device of `img`, and with the dtype in which pixel coordinates of `img` are computed."""
     return img if img.is_floating_point() else img.new_empty(0, dtype=torch.float32)
 
 
 def sample_grid(img: Tensor, grid: Tensor, interpolation: InterpolationMode, fill: Any) -> Tensor:
-    """Sample `img` at `grid` of shape `(1, H, W, 2)`; positions outside of the image blend into `fill`, if given."""
+    """Sample `img` at the positions `grid` of shape `(1, H, W, 2)`. Positions outside of the image become
+    `fill`, or 0 if it is None.
+    """
     if interpolation not in (
         InterpolationMode.NEAREST,
         InterpolationMode.BILINEAR,
@@ -213,8 +221,8 @@ def sample_grid(img: Tensor, grid: Tensor, interpolation: InterpolationMode, fil
 def _sample_affine(
     img: Tensor, matrix: Sequence[float], size: tuple[int, int], interpolation: InterpolationMode, fill: Any
 ) -> Tensor:
-    # The matrix is scaled first, as in torchvision: at positions halfway between two pixels, rounding errors decide
-    # which pixel is the nearest.
+    # As in torchvision, the matrix is scaled before the multiplication. The order matters: at positions halfway between two
+    # pixels, rounding errors decide which pixel is the nearest.
     _, height, width = get_dimensions(img)
     like = _coordinates_like(img)
     rows = torch.tensor(matrix, dtype=like.dtype, device=like.device).reshape(2, 3)

@@ -40,7 +40,7 @@ _LARGEST = {
 
 
 def largest_value(dtype: torch.dtype) -> int:
-    """Return the value of white: 1 for floating dtypes, else the largest integer of the dtype."""
+    """Return the value of white: 1 for floating-point dtypes, the largest integer for integer dtypes."""
     return _LARGEST.get(dtype, 1)
 
 
@@ -51,7 +51,7 @@ def convert_image_dtype(img: Tensor, dtype: torch.dtype) -> Tensor:
         return _from_float(img, dtype)
     if dtype.is_floating_point:
         return img.to(dtype) / largest_value(img.dtype)
-    # Between integer dtypes, values are shifted by the difference of the value bits: 8 for uint8, 31 for int32.
+    # Values of integer dtypes are shifted by the difference in bits without sign: 8 for uint8, 31 for int32.
     shift = largest_value(dtype).bit_length() - largest_value(img.dtype).bit_length()
     return img.to(dtype) * 2**shift if shift > 0 else (img // 2**-shift).to(dtype)
 
@@ -62,7 +62,7 @@ def _from_float(img: Tensor, dtype: torch.dtype) -> Tensor:
     too_wide = {torch.float32: (torch.int32, torch.int64), torch.float64: (torch.int64,)}
     if dtype in too_wide.get(img.dtype, ()):
         raise RuntimeError(f"The cast from {img.dtype} to {dtype} cannot be performed safely.")
-    # Scale by slightly less than `largest + 1`, so that 1.0 maps to `largest` and all integers get equal parts of [0, 1].
+    # Scale by slightly less than `largest + 1`: all integers get equal parts of [0, 1], and 1.0 becomes `largest`.
     return (img * (largest_value(dtype) + 1.0 - 1e-3)).to(dtype)
 
 
@@ -91,7 +91,7 @@ def check_factor(name: str, factor: float) -> None:
 
 
 def _grey(img: Tensor) -> Tensor:
-    """Return the luma of ITU-R BT.601, as one channel."""
+    """Return the grey values of an image as one channel, with the colour weights of ITU-R BT.601."""
     if img.shape[-3] == 1:
         return img
     red, green, blue = as_float(img).unbind(-3)
@@ -129,7 +129,7 @@ def adjust_hue(img: Tensor, factor: float) -> Tensor:
 
 
 def shift_hue(img: Tensor, factor: float, v2_rounding: bool) -> Tensor:
-    """Add `factor` to the hue of a float32 image. `v2_rounding` rounds like torchvision's v2, otherwise like v1."""
+    """Add `factor` to the hue of a float32 image. Round like torchvision's v2 if `v2_rounding` is True, otherwise like v1."""
     if check_channels(img) == 1 or img.numel() == 0:
         return img
     hue, saturation, value = _rgb_to_hsv(img, v2_rounding)
@@ -153,7 +153,7 @@ def _rgb_to_hsv(img: Tensor, v2_rounding: bool) -> tuple[Tensor, Tensor, Tensor]
     return torch.fmod(turns + 1.0, 1.0), saturation, value
 
 
-# Indices into (value, lowest, falling, rising): rows are red, green and blue, columns the six parts of the hue circle.
+# For red, green and blue (rows) in each sixth of the hue circle (columns): an index into (value, lowest, falling, rising).
 _HSV_CHANNELS = ((0, 2, 1, 1, 3, 0), (3, 0, 0, 2, 1, 1), (1, 1, 3, 0, 0, 2))
 
 
@@ -183,14 +183,17 @@ def adjust_sharpness(img: Tensor, factor: float) -> Tensor:
 
 
 def _blur_inner(img: Tensor) -> Tensor:
-    """Average each pixel with its neighbours, except for the border pixels."""
+    """Replace each pixel by a weighted mean of itself and its neighbours; border pixels stay the same."""
     result = img.clone()
     result[..., 1:-1, 1:-1] = average_neighbours(img).to(img.dtype)
     return result
 
 
 def average_neighbours(img: Tensor) -> Tensor:
-    """Return the 3 x 3 average of each inner pixel, whose own weight is 5, as floats; rounded for integer images."""
+    """Return the weighted mean of 3 x 3 pixels around each inner pixel, as floats; rounded for integer images.
+
+    The inner pixel has the weight 5, its eight neighbours have the weight 1.
+    """
     channels = img.shape[-3]
     batch = as_float(img).reshape(-1, *img.shape[-3:])
     kernel = torch.ones(3, 3, dtype=batch.dtype, device=batch.device)

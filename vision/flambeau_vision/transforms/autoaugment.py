@@ -1,4 +1,4 @@
-"""AutoAugment, RandAugment, TrivialAugment and AugMix: learned and random sequences of operations."""
+"""AutoAugment, RandAugment, TrivialAugment and AugMix: apply learned or random sequences of operations to images."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ._geometry import InterpolationMode
 
 __all__ = ["AugMix", "AutoAugment", "AutoAugmentPolicy", "RandAugment", "TrivialAugmentWide"]
 
-# By operation: the magnitudes to choose from, and whether their sign is random.
+# For the name of each operation: the magnitudes to choose from, and whether the sign of the magnitude is random.
 Space = dict[str, tuple[torch.Tensor, bool]]
 
 _NEAREST = InterpolationMode.NEAREST
 
 
 class AutoAugmentPolicy(Enum):
-    """The data set that the policy of `AutoAugment` was learned on.
+    """Policies of `AutoAugment`, named after the data sets that they were learned on.
 
     Example:
         >>> from flambeau_vision.transforms import AutoAugmentPolicy
@@ -35,7 +35,7 @@ class AutoAugmentPolicy(Enum):
     SVHN = "svhn"
 
 
-# Each line is a sub-policy: two operations, each with a probability and a magnitude index.
+# Each line is a sub-policy: two operations, each with a probability and the index of a magnitude ("-" for no magnitude).
 _POLICIES = {
     AutoAugmentPolicy.IMAGENET: """
         Posterize 0.4 8, Rotate 0.6 9
@@ -132,7 +132,7 @@ def _parse_policies(policy: AutoAugmentPolicy) -> list[list[tuple[str, float, in
 def apply_operation(
     img: Any, name: str, magnitude: float, interpolation: InterpolationMode, fill: Any, functions: Any = F
 ) -> Any:
-    """Apply the named operation of `functions`; operations without a magnitude ignore it."""
+    """Apply the operation `name` to an image, by calling `functions`. Some operations ignore `magnitude`."""
 
     def affine(translate: Sequence[int] = (0, 0), shear: Sequence[float] = (0.0, 0.0), center: Any = None) -> Any:
         return functions.affine(img, 0.0, translate, 1.0, shear, interpolation, fill, center)
@@ -200,7 +200,10 @@ def _without_magnitude(*names: str) -> Space:
 
 
 def _augmentation_space(bins: int, size: Sequence[int], white: float) -> Space:
-    """Return the operations of AutoAugment and RandAugment; `size` is `(height, width)`, `white` the value of white."""
+    """Return the operations that AutoAugment and RandAugment share, each with `bins` magnitudes.
+
+    `size` is `(height, width)` of the image, and `white` the pixel value of white.
+    """
     return {
         **_shears(0.3, bins),
         **_translations(150.0 / 331.0 * size[1], 150.0 / 331.0 * size[0], bins),
@@ -213,14 +216,17 @@ def _augmentation_space(bins: int, size: Sequence[int], white: float) -> Space:
 
 
 def policy_space(size: Sequence[int], white: float) -> Space:
-    """Return the operations of `AutoAugment`; `size` is `(height, width)`, `white` the value of white."""
+    """Return the operations of `AutoAugment` with their magnitudes, for an image of `size` `(height, width)`.
+
+    `white` is the pixel value of white.
+    """
     return {**_augmentation_space(10, size, white), **_without_magnitude("Invert")}
 
 
 class _Augment(Transform):
-    """Base class of the four methods: draw named operations with magnitudes and apply them."""
+    """Base class of AutoAugment and similar transforms: draw operations with magnitudes, and apply them."""
 
-    #: The largest threshold of the operation "Solarize".
+    #: The pixel value of white for which thresholds of the operation "Solarize" are drawn.
     white = 255.0
 
     def __init__(self, interpolation: InterpolationMode, fill: float | Sequence[float] | None) -> None:
@@ -233,15 +239,15 @@ class _Augment(Transform):
         return {"operations": self.draw((height, width))}
 
     def draw(self, size: tuple[int, int]) -> list[tuple[str, float]]:
-        """Draw the operations and their magnitudes; `size` is `(height, width)`."""
+        """Draw the names of operations and their magnitudes; `size` is `(height, width)` of the image."""
         raise NotImplementedError(f"{type(self).__name__} has to define draw()")
 
     def white_value(self, inpt: Any) -> float:
-        """Return the value of white in an image."""
+        """Return the pixel value of white in an image: 255, since version 1 supports only 8-bit images here."""
         return 255.0
 
     def draw_sign(self, signed: bool) -> int:
-        """Draw the random sign of a magnitude."""
+        """Return 1 or -1 at random if `signed` is True, otherwise 1."""
         return -1 if signed and torch.randint(2, (1,)).item() else 1
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
@@ -254,13 +260,13 @@ class _Augment(Transform):
 
 
 class AutoAugment(_Augment):
-    """Apply two operations to each PIL image or uint8 tensor: a pair chosen at random from 25 learned pairs.
+    """Apply one of 25 learned pairs of operations, chosen at random, to a PIL image or uint8 tensor.
 
     Cubuk, Zoph, Mané, Vasudevan and Le, [AutoAugment: Learning Augmentation Policies from
     Data](https://arxiv.org/abs/1805.09501), 2018.
 
     Args:
-        policy: the data set that the pairs were learned on.
+        policy: the policy, named after the data set that the pairs were learned on.
         interpolation: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
         fill: value of the pixels outside the image, a number or one per channel; None for black.
 
@@ -283,7 +289,7 @@ class AutoAugment(_Augment):
 
     @staticmethod
     def get_params(transform_num: int) -> tuple[int, torch.Tensor, torch.Tensor]:
-        """Draw the index of a pair, and a probability and a sign for each of its two operations."""
+        """Draw the index of a pair, and for each operation of the pair a random number in `[0, 1)` and a sign, 0 or 1."""
         policy = int(torch.randint(transform_num, (1,)).item())
         return policy, torch.rand((2,)), torch.randint(2, (2,))
 
@@ -303,7 +309,7 @@ class AutoAugment(_Augment):
 
 
 class RandAugment(_Augment):
-    """Apply random operations of the same magnitude to PIL images or uint8 tensors.
+    """Apply random operations, all of the same magnitude, to a PIL image or uint8 tensor.
 
     Cubuk, Zoph, Shlens and Le, [RandAugment: Practical automated data augmentation with a reduced search
     space](https://arxiv.org/abs/1909.13719), 2019.
@@ -311,7 +317,7 @@ class RandAugment(_Augment):
     Args:
         num_ops: number of operations to apply in sequence.
         magnitude: magnitude of the operations, from 0 to `num_magnitude_bins - 1`.
-        num_magnitude_bins: number of magnitudes.
+        num_magnitude_bins: number of possible magnitudes.
         interpolation: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
         fill: value of the pixels outside the image, a number or one per channel; None for black.
 
@@ -350,13 +356,13 @@ class RandAugment(_Augment):
 
 
 class TrivialAugmentWide(_Augment):
-    """Apply one random operation of random magnitude to PIL images or uint8 tensors.
+    """Apply one random operation of random magnitude to a PIL image or uint8 tensor.
 
     Müller and Hutter, [TrivialAugment: Tuning-free Yet State-of-the-Art Data
     Augmentation](https://arxiv.org/abs/2103.10158), 2021.
 
     Args:
-        num_magnitude_bins: number of magnitudes.
+        num_magnitude_bins: number of possible magnitudes.
         interpolation: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
         fill: value of the pixels outside the image, a number or one per channel; None for black.
 
@@ -406,9 +412,10 @@ class AugMix(_Augment):
     Args:
         severity: the largest magnitude of the operations, from 1 to 10.
         mixture_width: number of chains.
-        chain_depth: number of operations in a chain; if not positive, drawn from 1 to 3.
-        alpha: positive parameter of the Dirichlet distributions of the mixing weights; large values give nearly equal weights.
-        all_ops: also use brightness, colour, contrast and sharpness operations.
+        chain_depth: number of operations in a chain; if not positive, it is drawn from 1 to 3.
+        alpha: positive parameter of the Dirichlet distributions that the mixing weights are drawn from; large values give nearly
+            equal weights.
+        all_ops: whether to use also the operations that change brightness, colour, contrast and sharpness.
         interpolation: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
         fill: value of the pixels outside the image, a number or one per channel; None for black.
 
@@ -472,7 +479,7 @@ class AugMix(_Augment):
         return {"keep": keep, "weights": list(weights.unbind(1)), "chains": chains}
 
     def count_samples(self, inpt: Any) -> int:
-        """Return the number of samples in a batch that get separate mixing weights."""
+        """Return the number of images in a batch; each image gets separate mixing weights."""
         return inpt.shape[0] if isinstance(inpt, torch.Tensor) and inpt.ndim > 3 else 1
 
     def _draw_weights(self, count: int, parts: int) -> torch.Tensor:

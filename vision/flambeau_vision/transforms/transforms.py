@@ -1,4 +1,4 @@
-"""The transforms except those of `.autoaugment`, under the module path of torchvision."""
+"""All transform classes except those of `.autoaugment`; the module path is that of torchvision."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions of pixel values: colour, sharpness, blur and erasing."""
+"""Functions that change pixel values: colour, sharpness, blur and erasing."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Tensor = torch.Tensor
 
 
 def adjust_brightness(img: Any, brightness_factor: float) -> Any:
-    """Multiply all values by a factor.
+    """Multiply all pixel values by a factor.
 
     Args:
         img: a PIL image, or a tensor of shape `(..., C, H, W)` with 1 or 3 channels: uint8, or floating from 0 to 1.
         brightness_factor: factor, not negative: 0 gives black, 1 the unchanged image, 2 twice the brightness.
 
     Raises:
-        ValueError: the factor is negative, for a tensor.
+        ValueError: `img` is a tensor and the factor is negative.
 
     Example:
         >>> from flambeau_vision.transforms.functional import adjust_brightness
@@ -33,15 +33,15 @@ def adjust_brightness(img: Any, brightness_factor: float) -> Any:
 
 
 def adjust_contrast(img: Any, contrast_factor: float) -> Any:
-    """Scale the difference of the values from the mean grey of the image.
+    """Change the contrast: scale the difference between each pixel and the mean grey of the image.
 
     Args:
         img: a PIL image, or a tensor of shape `(..., C, H, W)` with 1 or 3 channels: uint8, or floating from 0 to 1.
-        contrast_factor: factor of the difference, not negative: 0 gives uniform grey, 1 the unchanged image, more than
+        contrast_factor: factor of the difference, not negative. 0 gives uniform grey, 1 the unchanged image, more than
             1 more contrast.
 
     Raises:
-        ValueError: the factor is negative, for a tensor.
+        ValueError: `img` is a tensor and the factor is negative.
 
     Example:
         >>> from flambeau_vision.transforms.functional import adjust_contrast
@@ -52,7 +52,7 @@ def adjust_contrast(img: Any, contrast_factor: float) -> Any:
 
 
 def adjust_saturation(img: Any, saturation_factor: float) -> Any:
-    """Scale the difference of the colours from the grey image.
+    """Change the saturation: scale the difference between the image and its grey version.
 
     Args:
         img: a PIL image, or a tensor of shape `(..., C, H, W)` with 1 or 3 channels: uint8, or floating from 0 to 1.
@@ -60,7 +60,7 @@ def adjust_saturation(img: Any, saturation_factor: float) -> Any:
             1 stronger colours.
 
     Raises:
-        ValueError: the factor is negative, for a tensor.
+        ValueError: `img` is a tensor and the factor is negative.
 
     Example:
         >>> from flambeau_vision.transforms.functional import adjust_saturation
@@ -75,7 +75,7 @@ def adjust_hue(img: Any, hue_factor: float) -> Any:
 
     Args:
         img: a PIL image, or a tensor of shape `(..., C, H, W)` with 1 or 3 channels: uint8, or floating from 0 to 1.
-        hue_factor: shift from -0.5 to 0.5, where 1 is the full colour circle; 0 gives the unchanged image, -0.5 and 0.5
+        hue_factor: shift from -0.5 to 0.5, as a fraction of the colour circle. 0 gives the unchanged image, -0.5 and 0.5
             give complementary colours.
 
     Raises:
@@ -92,12 +92,12 @@ def adjust_hue(img: Any, hue_factor: float) -> Any:
 
 
 def adjust_gamma(img: Any, gamma: float, gain: float = 1) -> Any:
-    """Compute `gain * img ** gamma`, on values scaled to `[0, 1]`.
+    """Compute `gain * img ** gamma`, where the values of the image are scaled to `[0, 1]`.
 
     Args:
         img: a PIL image, or a tensor of shape `(..., C, H, W)` with 1 or 3 channels: uint8, or floating from 0 to 1.
         gamma: exponent, not negative: values above 1 make dark parts darker, values below 1 make them lighter.
-        gain: the factor.
+        gain: the factor of the result.
 
     Raises:
         ValueError: `gamma` is negative.
@@ -113,7 +113,7 @@ def adjust_gamma(img: Any, gamma: float, gain: float = 1) -> Any:
 
 
 def adjust_sharpness(img: Any, sharpness_factor: float) -> Any:
-    """Scale the difference of pixels from the mean of their neighbours.
+    """Change the sharpness: scale the difference between each pixel and a mean of its neighbours.
 
     Args:
         img: a PIL image, or a tensor of shape `(..., C, H, W)` with 1 or 3 channels: uint8, or floating from 0 to 1.
@@ -121,7 +121,7 @@ def adjust_sharpness(img: Any, sharpness_factor: float) -> Any:
             1 a sharper one.
 
     Raises:
-        ValueError: the factor is negative, for a tensor.
+        ValueError: `img` is a tensor and the factor is negative.
 
     Example:
         >>> from flambeau_vision.transforms.functional import adjust_sharpness
@@ -171,7 +171,7 @@ def rgb_to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
 
 
 def invert(img: Any) -> Any:
-    """Return the negative of an image: white minus its values.
+    """Return the negative of an image: the value of white minus each pixel value.
 
     Args:
         img: a PIL image, or a tensor of shape `(..., C, H, W)` with 1 or 3 channels: uint8, or floating from 0 to 1.
@@ -210,7 +210,7 @@ def solarize(img: Any, threshold: float) -> Any:
 
     Args:
         img: a PIL image, or a tensor of shape `(..., C, H, W)` with 1 or 3 channels: uint8, or floating from 0 to 1.
-        threshold: the smallest value to invert; half of the range is 128 for uint8 and 0.5 for floats.
+        threshold: the smallest value to invert, for example 128 for uint8 or 0.5 for floats to invert the upper half.
 
     Raises:
         TypeError: `threshold` is larger than the maximum of the tensor's dtype.
@@ -298,10 +298,10 @@ def erase(img: Tensor, i: int, j: int, h: int, w: int, v: Tensor, inplace: bool 
 
     Args:
         img: a tensor of shape `(..., C, H, W)`.
-        i, j: row and column of the rectangle's upper left corner.
+        i, j: row and column of the upper left corner of the rectangle.
         h, w: height and width of the rectangle.
         v: the new values, a tensor that broadcasts to `(C, h, w)`.
-        inplace: modify `img` in place.
+        inplace: whether to modify `img` in place.
 
     Raises:
         TypeError: `img` is not a tensor.

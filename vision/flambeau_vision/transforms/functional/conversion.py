@@ -44,7 +44,7 @@ def pil_to_tensor(pic: Any) -> Tensor:
 def to_tensor(pic: Any) -> Tensor:
     """Convert a PIL image or a NumPy array to a tensor of shape `(C, H, W)`; 8-bit values are scaled to `[0, 1]`.
 
-    Other values are not scaled; the integer modes of PIL keep their dtype.
+    Other values are not scaled; images of the integer modes of PIL keep their dtype.
 
     Args:
         pic: the PIL image, or an array of shape `(H, W)` or `(H, W, C)`.
@@ -87,7 +87,7 @@ def convert_image_dtype(image: Tensor, dtype: torch.dtype = torch.float32) -> Te
 
     Raises:
         TypeError: `image` is not a tensor.
-        RuntimeError: the floating dtype cannot represent all integers of the other dtype, as float32 for int32.
+        RuntimeError: `image` is floating-point and its dtype cannot represent all integers of `dtype`: float32 to int32.
 
     Example:
         >>> from flambeau_vision.transforms.functional import convert_image_dtype
@@ -99,7 +99,7 @@ def convert_image_dtype(image: Tensor, dtype: torch.dtype = torch.float32) -> Te
     return _tensor_color.convert_image_dtype(image, dtype)
 
 
-_PIL_MODES = {  # keys are (channels, dtype); the first mode is the default
+_PIL_MODES = {  # maps (channels, dtype) to the possible modes; the first is the default
     (1, "uint8"): ("L",),
     (1, "int16"): ("I;16",),
     (1, "uint16"): ("I;16",),
@@ -112,7 +112,7 @@ _PIL_MODES = {  # keys are (channels, dtype); the first mode is the default
 
 
 def _pixels_for_pil(pic: Any, mode: str | None) -> Any:
-    """Convert a tensor or array to an array of shape `(H, W, C)`; floating tensors are scaled to 8 bits."""
+    """Convert a tensor or array to an array of shape `(H, W, C)`; floating-point tensors are scaled to 8 bits."""
     if pic.ndim not in (2, 3):
         raise ValueError(f"pic should be 2/3 dimensional. Got {pic.ndim} dimensions.")
     if not isinstance(pic, Tensor):
@@ -125,7 +125,7 @@ def _pixels_for_pil(pic: Any, mode: str | None) -> Any:
 def to_pil_image(pic: Any, mode: str | None = None) -> Any:
     """Convert a tensor or a NumPy array to a PIL image.
 
-    Floating tensors with values in `[0, 1]` are scaled to 8 bits, unless `mode` is `"F"`.
+    Floating-point tensors with values in `[0, 1]` are scaled to 8 bits, unless `mode` is `"F"`.
 
     Args:
         pic: a tensor of shape `(C, H, W)` or `(H, W)`, or an array of shape `(H, W, C)` or `(H, W)`.
@@ -164,7 +164,7 @@ def normalize(tensor: Tensor, mean: Sequence[float], std: Sequence[float], inpla
         tensor: floating-point image of shape `(..., C, H, W)`.
         mean: the mean to subtract, one value per channel.
         std: the standard deviation to divide by, one nonzero value per channel.
-        inplace: modify `tensor` in place.
+        inplace: whether to modify `tensor` in place.
 
     Raises:
         TypeError: `tensor` is not a floating-point tensor.
@@ -190,5 +190,5 @@ def normalize(tensor: Tensor, mean: Sequence[float], std: Sequence[float], inpla
 
 
 def apply_via_tensor(img: Any, function: Any) -> Any:
-    """Apply a function of tensors to a tensor or, with conversions, to a PIL image."""
+    """Apply a function of tensors to a tensor or a PIL image. A PIL image is converted to a tensor and back."""
     return to_pil_image(function(pil_to_tensor(img)), mode=img.mode) if is_pil_image(img) else function(img)

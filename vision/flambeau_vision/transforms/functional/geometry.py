@@ -44,7 +44,7 @@ def vflip(img: Any) -> Any:
 
 
 def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
-    """Crop a rectangle; parts outside of the image are filled with zeros.
+    """Crop a rectangle of an image. Parts of the rectangle that are outside of the image become zeros.
 
     Args:
         img: a PIL image, or a tensor of shape `(..., C, H, W)`.
@@ -89,11 +89,11 @@ def resize(
     Args:
         img: a PIL image, or a tensor of shape `(..., C, H, W)`.
         size: `(height, width)`, or an int (or a list of one) for the shorter side, which keeps the aspect ratio;
-            None to make the longer side `max_size` long.
-        interpolation: the interpolation mode; tensors support `InterpolationMode.NEAREST`, `NEAREST_EXACT`,
-            `BILINEAR` and `BICUBIC`, PIL images also the others.
-        max_size: limit of the longer side, when `size` is an int; must be larger than `size`.
-        antialias: filter when downscaling tensors with `BILINEAR` or `BICUBIC`; PIL images are always antialiased.
+            None to make the longer side `max_size` pixels long.
+        interpolation: the interpolation mode. Tensors support `InterpolationMode.NEAREST`, `NEAREST_EXACT`,
+            `BILINEAR` and `BICUBIC`; PIL images support all modes.
+        max_size: largest length of the longer side, if `size` is an int; must be larger than `size`.
+        antialias: whether to smooth tensors when downscaling with `BILINEAR` or `BICUBIC`; PIL images are always antialiased.
 
     Raises:
         ValueError: `size` and `max_size` contradict each other, or the interpolation is not supported for tensors.
@@ -114,7 +114,7 @@ def resize_with_kernel(
     max_size: int | None,
     antialias: bool | None,
 ) -> Any:
-    """Resize with `kernel` for image tensors, and like `resize` for all other inputs."""
+    """Resize like `resize`, but call `kernel` if `img` is a plain image tensor."""
     _check_resize(size, max_size)
     kernels, mode = kernels_for(img), InterpolationMode.of(interpolation)
     _, height, width = kernels.get_dimensions(img)
@@ -134,16 +134,16 @@ def resized_crop(
     interpolation: InterpolationMode = InterpolationMode.BILINEAR,
     antialias: bool | None = True,
 ) -> Any:
-    """Crop a rectangle, then resize it.
+    """Crop a rectangle of an image, then resize it.
 
     Args:
         img: a PIL image, or a tensor of shape `(..., C, H, W)`.
-        top, left: row and column of the rectangle's upper left corner.
+        top, left: row and column of the upper left corner of the rectangle.
         height, width: size of the rectangle.
         size: output size, in a form that `resize` accepts.
-        interpolation: the interpolation mode; tensors support `InterpolationMode.NEAREST`, `NEAREST_EXACT`,
-            `BILINEAR` and `BICUBIC`, PIL images also the others.
-        antialias: filter when downscaling tensors with `BILINEAR` or `BICUBIC`; PIL images are always antialiased.
+        interpolation: the interpolation mode. Tensors support `InterpolationMode.NEAREST`, `NEAREST_EXACT`,
+            `BILINEAR` and `BICUBIC`; PIL images support all modes.
+        antialias: whether to smooth tensors when downscaling with `BILINEAR` or `BICUBIC`; PIL images are always antialiased.
 
     Example:
         >>> from flambeau_vision.transforms.functional import resized_crop
@@ -169,9 +169,9 @@ def pad(img: Any, padding: int | Sequence[int], fill: float | Sequence[float] = 
     Args:
         img: a PIL image, or a tensor of shape `(..., C, H, W)`.
         padding: pixels on each side: an int for all, `(left and right, top and bottom)`, or `(left, top, right, bottom)`.
-        fill: value of a constant border, a number or one per channel.
-        padding_mode: `"constant"`; `"edge"` repeats the border pixel; `"reflect"` mirrors without repeating it;
-            `"symmetric"` mirrors and repeats it.
+        fill: value of the border if `padding_mode` is `"constant"`, a number or one per channel.
+        padding_mode: `"constant"` pads with `fill`; `"edge"` repeats the border pixels; `"reflect"` mirrors the image without
+            its border pixels; `"symmetric"` mirrors the image with its border pixels.
 
     Raises:
         TypeError: `padding` or `fill` is not a number or a sequence.
@@ -202,7 +202,7 @@ def size_pair(size: int | Sequence[int]) -> tuple[int, int]:
 
 
 def center_crop(img: Any, output_size: int | Sequence[int]) -> Any:
-    """Crop the centre; smaller images are padded with zeros first.
+    """Crop the centre of an image; images smaller than the crop are padded with zeros first.
 
     Args:
         img: a PIL image, or a tensor of shape `(..., C, H, W)`.
@@ -217,7 +217,7 @@ def center_crop(img: Any, output_size: int | Sequence[int]) -> Any:
     crop_height, crop_width = size_pair(output_size)
     _, height, width = get_dimensions(img)
     missing_x, missing_y = max(crop_width - width, 0), max(crop_height - height, 0)
-    if (missing_x or missing_y) and not hasattr(img, "canvas_size"):  # boxes and points may be outside of the canvas
+    if (missing_x or missing_y) and not hasattr(img, "canvas_size"):  # boxes and points need no padding
         img = pad(img, [missing_x // 2, missing_y // 2, (missing_x + 1) // 2, (missing_y + 1) // 2])
         _, height, width = get_dimensions(img)
     top, left = round((height - crop_height) / 2.0), round((width - crop_width) / 2.0)
@@ -257,10 +257,10 @@ def ten_crop(img: Any, size: int | Sequence[int], vertical_flip: bool = False) -
     Args:
         img: a PIL image, or a tensor of shape `(..., C, H, W)`.
         size: `(height, width)`, or an int for both.
-        vertical_flip: flip vertically instead of horizontally.
+        vertical_flip: whether the mirror image is flipped vertically instead of horizontally.
 
     Returns:
-        a tuple of ten images, in the order of `five_crop`.
+        a tuple of ten images: those of `five_crop`, and the same crops of the mirror image.
 
     Raises:
         ValueError: `size` is larger than the image.
@@ -303,10 +303,10 @@ def affine(
         angle: rotation angle in degrees, clockwise.
         translate: shift to the right and down, in pixels.
         scale: scale factor, positive.
-        shear: angle along x in degrees, or a pair for x and y.
+        shear: shear angle along x in degrees, or a pair of angles along x and y.
         interpolation: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
         fill: value of the pixels outside the image, a number or one per channel; None for black.
-        center: centre `(x, y)` in pixels from the upper left corner; None for the centre of the image.
+        center: centre `(x, y)` of the rotation, in pixels from the upper left corner; None for the centre of the image.
 
     Raises:
         TypeError: `angle` is not a number, or `translate` or `shear` has the wrong type.
@@ -343,8 +343,8 @@ def rotate(
         img: a PIL image, or a tensor of shape `(..., C, H, W)`.
         angle: rotation angle in degrees, counter-clockwise.
         interpolation: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
-        expand: enlarge the canvas to fit the rotated image, assuming the default centre.
-        center: centre `(x, y)` in pixels from the upper left corner; None for the centre of the image.
+        expand: whether to enlarge the canvas so that the whole rotated image fits. The size is computed for `center=None`.
+        center: centre `(x, y)` of the rotation, in pixels from the upper left corner; None for the centre of the image.
         fill: value of the pixels outside the image, a number or one per channel; None for black.
 
     Raises:
@@ -399,11 +399,11 @@ def elastic_transform(
     interpolation: InterpolationMode = InterpolationMode.BILINEAR,
     fill: float | Sequence[float] | None = None,
 ) -> Any:
-    """Displace the pixels: sample each output pixel from a displaced input position.
+    """Deform an image: each output pixel is sampled from a displaced position in the input.
 
     Args:
         img: a PIL image, or a tensor of shape `(..., C, H, W)`.
-        displacement: shape `(1, H, W, 2)`: offset `(x, y)` of the sampled position, in units of half the image size.
+        displacement: offsets `(x, y)` of the sampled positions, of shape `(1, H, W, 2)`, in units of half the image size.
         interpolation: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
         fill: value of the pixels outside the image, a number or one per channel; None for black.
 

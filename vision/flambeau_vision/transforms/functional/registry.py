@@ -1,4 +1,4 @@
-"""Registry of kernels by image type."""
+"""Registry that maps image types to kernels: the functions that compute a transform for that type."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from .. import _pil, _tensor
 
 Tensor = torch.Tensor
 
-# Maps tensor subclasses, such as boxes, to an object with kernels as attributes.
+# Maps each tensor subclass, such as that of boxes, to an object whose attributes are kernels.
 _special_kernels: dict[type, Any] = {}
 
 
 def register_kernels(kind: type, kernels: Any) -> None:
-    """Register kernels, so that the functions of this package support a tensor subclass.
+    """Make the functions of this package support a tensor subclass, by registering its kernels.
 
     Args:
         kind: the tensor subclass.
-        kernels: an object whose attributes are kernels with the names of those in `_tensor`.
+        kernels: an object whose attributes are the kernels; they have the names of the kernels in `_tensor`.
     """
     _special_kernels[kind] = kernels
 

@@ -87,7 +87,7 @@ class Flattener:
                     yield i, MAX_VECTOR * scale
 
     def _is_plain(self, param: Tensor, state: State) -> bool:
-        """Whether the state has only scalars and tensors like the parameter, as created by the optimizer."""
+        """Whether the state has only scalars and tensors of the parameter's shape and dtype."""
         return all(
             isinstance(x, Tensor) and (name in self.scalars or (x.shape, x.dtype) == (param.shape, param.dtype))
             for name, x in state.items()

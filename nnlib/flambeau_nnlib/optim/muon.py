@@ -69,9 +69,9 @@ def _lr_factor(adjust_lr_fn: str | None, rows: int, columns: int) -> float:
 
 
 class Muon(FirstOrder):
-    """Muon: an approximately orthogonalized momentum is the update of a matrix.
+    """Muon: the update of a matrix is its momentum, approximately orthogonalized.
 
-    So the update has about the same length in all directions of a matrix. Muon is for the matrices of hidden layers;
+    The update therefore has about the same length in all directions. Muon is for the matrices of hidden layers;
     optimize embeddings, biases and other parameters with another optimizer such as `AdamW`.
 
     Jordan et al., [Muon: An optimizer for hidden layers in neural

@@ -23,7 +23,7 @@ OutputSize = int | None | Sequence[int | None]
 
 class _AdaptiveMaxPoolNd(Module):
     __constants__ = ("output_size", "return_indices")
-    _pool: str  # name of a function in `F`, looked up at each call because tools replace functions there
+    _pool: str  # name of a function in `F`, looked up at each call because programs may replace that function
 
     def __init__(self, output_size: OutputSize, return_indices: bool = False) -> None:
         super().__init__()
@@ -108,7 +108,7 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
 
 class _AdaptiveAvgPoolNd(Module):
     __constants__ = ("output_size",)
-    _pool: str  # name of a function in `F`, looked up at each call because tools replace functions there
+    _pool: str  # name of a function in `F`, looked up at each call because programs may replace that function
 
     def __init__(self, output_size: OutputSize) -> None:
         super().__init__()

@@ -49,7 +49,7 @@ class _Convolution(Module):
         "kernel_size",
     )
     _dims: int
-    _convolve: str  # name of a function in `F`, looked up at each call because tools replace functions there
+    _convolve: str  # name of a function in `F`, looked up at each call because programs may replace that function
     transposed: bool
 
     def _set_up(

@@ -177,7 +177,7 @@ class TransformerEncoder(Module):
         enable_nested_tensor: whether the output is zero at padded positions at the end of sequences, in evaluation
             without gradients. It has no effect, with a warning, for layers that do not meet PyTorch's
             conditions, such as `batch_first=True`.
-        mask_check: accepted for compatibility; whether padding is at the end is always checked.
+        mask_check: accepted for compatibility; the layer always checks whether padding is at the end of sequences.
 
     Shape:
         - `src`: `(S, N, d_model)`, `(N, S, d_model)` with `batch_first`, or `(S, d_model)`.

@@ -53,7 +53,7 @@ def get_total_norm(
 def clip_grads_with_norm_(
     parameters: Tensor | Iterable[Tensor], max_norm: float, total_norm: Tensor, foreach: bool | None = None
 ) -> None:
-    """Scale all gradients by `max_norm / total_norm`, in place, if that is below 1.
+    """Scale all gradients by `max_norm / total_norm`, in place, if this factor is below 1.
 
     With `get_total_norm`, it is equivalent to `clip_grad_norm_`.
 

@@ -18,7 +18,7 @@ def convert_conv2d_weight_memory_format(module: AnyModule, memory_format: torch.
     """Convert the weights of all 2-D convolutions in a module, including transposed ones, in place.
 
     Args:
-        module: the module that is or holds the convolutions; it is returned.
+        module: a convolution, or a module that contains convolutions; it is returned.
         memory_format: the order of the elements in memory, `torch.channels_last` or `torch.contiguous_format`.
 
     Example:
@@ -33,7 +33,7 @@ def convert_conv3d_weight_memory_format(module: AnyModule, memory_format: torch.
     """Convert the weights of all 3-D convolutions in a module, including transposed ones, in place.
 
     Args:
-        module: the module that is or holds the convolutions; it is returned.
+        module: a convolution, or a module that contains convolutions; it is returned.
         memory_format: the order of the elements in memory, `torch.channels_last_3d` or `torch.contiguous_format`.
 
     Example:

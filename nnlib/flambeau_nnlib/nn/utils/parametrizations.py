@@ -122,14 +122,14 @@ def orthogonal(
         module: the module that has the tensor; it is changed, and returned.
         name: the name of the parameter or buffer, of shape `(*, n, m)`.
         orthogonal_map: how learned elements become an orthogonal matrix: `"matrix_exp"` and `"cayley"` map a
-            skew-symmetric matrix, `"householder"` multiplies reflections (real tensors only). None for `"householder"`,
-            but `"matrix_exp"` with square and with complex matrices.
+            skew-symmetric matrix, `"householder"` multiplies reflections (real tensors only). None for
+            `"matrix_exp"` if the matrices are square or complex, and `"householder"` otherwise.
         use_trivialization: multiply by a fixed orthogonal matrix, so that any orthogonal value can be assigned and
             the map starts from zero. It costs a second matrix, kept as a buffer.
 
     Raises:
-        ValueError: the module has no such tensor, it has fewer than two dimensions, or the map is unknown or does not take
-            complex or square matrices.
+        ValueError: the module has no such tensor, it has fewer than two dimensions, the map is unknown, or the tensor is
+            complex and the map is `"householder"`.
 
     Example:
         >>> layer = orthogonal(torch.nn.Linear(20, 40))
@@ -253,7 +253,7 @@ def spectral_norm(
         module: the module that has the parameter; it is changed, and returned.
         name: the name of the parameter.
         n_power_iterations: the number of power iterations of each computation in training, at least 1.
-        eps: lower bound of norms that are divided by.
+        eps: lower bound of the norms by which vectors are divided.
         dim: the dimension of the outputs; None for 1 with transposed convolutions and 0 otherwise.
 
     Raises:

@@ -17,7 +17,7 @@ __all__ = ["call_for_per_sample_grads"]
 def call_for_per_sample_grads(
     module: Module, *, batch_size: int | None = None, loss_reduction: str = "sum", batch_first: bool = True
 ) -> Callable[..., Any]:
-    """Return a module's forward whose backward stores per-sample gradients in `grad_sample` of the parameters, not in `grad`.
+    """Return the module's forward, with a backward that stores per-sample gradients in `grad_sample` instead of `grad`.
 
     Args:
         module: the module.
@@ -95,7 +95,7 @@ def _batch_size(args: tuple[Any, ...], kwargs: dict[str, Any], dim: int) -> int:
 
 
 def _expand_parameter(parameter: Tensor, samples: int, factor: int) -> Tensor:
-    """Return the parameter expanded over samples; the gradient of each sample is stored in its `grad_sample`."""
+    """Return the parameter expanded over samples; its `grad_sample` gets the gradient of each sample."""
     repeated = parameter.detach().expand(samples, *parameter.shape).requires_grad_()
 
     def keep(gradient: Tensor) -> None:

@@ -109,7 +109,7 @@ def spectral_norm(
 ) -> AnyModule:
     """Keep the largest singular value of a parameter, seen as a matrix of slices along `dim`, at 1.
 
-    It is estimated by power iterations, which go on with each forward in training. The learned tensor is
+    The value is estimated by power iterations, which continue with each forward in training. The learned tensor is
     `name_orig`; the attribute `name` is computed before each forward. `parametrizations.spectral_norm` is the newer form.
 
     Miyato, Kataoka, Koyama and Yoshida, [Spectral Normalization for Generative Adversarial
@@ -119,7 +119,7 @@ def spectral_norm(
         module: the module that has the parameter; it is changed, and returned.
         name: the name of the parameter.
         n_power_iterations: the number of power iterations of each forward in training, at least 1.
-        eps: lower bound of norms that are divided by.
+        eps: lower bound of the norms by which vectors are divided.
         dim: the dimension that counts outputs; None for 1 with transposed convolutions and 0 otherwise.
 
     Raises:

@@ -72,7 +72,7 @@ class DpnpBackend(MutableBackend):
         return bool(array.get_array().usm_data._pointer == other.get_array().usm_data._pointer)
 
     def reinterpret(self, array: Any, wanted: Any) -> Any:
-        raw, old, steps = self.dtypes[wanted], array.itemsize, array.strides  # dpnp's `view` drops the offset
+        raw, old, steps = self.dtypes[wanted], array.itemsize, array.strides  # dpnp's `view` is not used: it drops the offset
         start, *size = array.get_array()._element_offset * old, *array.shape
         if raw.itemsize != old:
             if not size or steps[-1] != old or size[-1] * old % raw.itemsize or start % raw.itemsize:

@@ -25,18 +25,18 @@ __all__ = [
 
 
 class BoundingBoxFormat(Enum):
-    """The meaning of the numbers of a box: four for an axis-aligned box, five or eight for a rotated one."""
+    """The meaning of the numbers of a box. Axis-aligned boxes have four numbers, rotated boxes have five or eight."""
 
     XYXY = "XYXY"  # left, top, right, bottom
     XYWH = "XYWH"  # left, top, width, height
-    CXCYWH = "CXCYWH"  # centre, width, height
-    XYWHR = "XYWHR"  # a corner, width, height, angle in degrees counterclockwise
-    CXCYWHR = "CXCYWHR"  # centre, width, height, angle
-    XYXYXYXY = "XYXYXYXY"  # four corners; the first two are the ends of the upper side before the box was rotated
+    CXCYWH = "CXCYWH"  # centre x, centre y, width, height
+    XYWHR = "XYWHR"  # the corner that is upper left before the rotation, width, height, angle in degrees counterclockwise
+    CXCYWHR = "CXCYWHR"  # centre x, centre y, width, height, angle in degrees counterclockwise
+    XYXYXYXY = "XYXYXYXY"  # four corners; the side between the first two is the upper side before the rotation
 
 
 def is_rotated_bounding_format(format: BoundingBoxFormat | str) -> bool:
-    """Whether a format is one of rotated boxes.
+    """Return whether a format is for rotated boxes.
 
     Raises:
         ValueError: `format` is neither a `BoundingBoxFormat` nor its name.
@@ -56,13 +56,13 @@ _keeps_type = False  # set by `set_return_type`
 
 
 class set_return_type:
-    """Set the type that operations on `TVTensor`s return. As a context manager, restore the previous setting at the end.
+    """Set the type that operations on `TVTensor`s return. When used as a context manager, restore the previous setting on exit.
 
     Args:
         return_type: `"Tensor"`, the initial setting, or `"TVTensor"` for the type of the first operand that is a `TVTensor`.
 
     Raises:
-        ValueError: if `return_type` is neither.
+        ValueError: if `return_type` is another string.
 
     Example:
         >>> from flambeau_vision import tv_tensors
@@ -87,8 +87,10 @@ class set_return_type:
 
 
 class TVTensor(torch.Tensor):
-    """Base class of the tensor types in this module. Operations return plain tensors, unless
-    `set_return_type("TVTensor")` is active; `clone`, `to`, `detach` and similar methods keep the type.
+    """Base class of the tensor types in this module.
+
+    `clone`, `to`, `detach` and `copy.deepcopy` keep the type. Other operations return plain tensors, unless
+    `set_return_type("TVTensor")` is active.
     """
 
     @classmethod
@@ -119,14 +121,17 @@ class TVTensor(torch.Tensor):
 
     @classmethod
     def wrap(cls, tensor: torch.Tensor, like: Any, **kwargs: Any) -> Any:
-        """Return `tensor` as this type, with the metadata of `like` except for given arguments; called by `tv_tensors.wrap`."""
+        """Convert a plain tensor to this class. Subclasses copy their metadata from `like`; `kwargs` replace it.
+
+        The function `tv_tensors.wrap` calls this method.
+        """
         return tensor.as_subclass(cls)
 
     def _plain(self) -> torch.Tensor:
         return self.as_subclass(torch.Tensor)
 
     def clone(self, *args: Any, **kwargs: Any) -> Any:
-        """Return a copy of the same type."""
+        """Return a copy that has the same type."""
         return wrap(self._plain().clone(*args, **kwargs), like=self)
 
     def to(self, *args: Any, **kwargs: Any) -> Any:
@@ -134,7 +139,7 @@ class TVTensor(torch.Tensor):
         return wrap(self._plain().to(*args, **kwargs), like=self)
 
     def detach(self) -> Any:
-        """Return the same values without autograd graph, as the same type."""
+        """Return a tensor of the same type that shares the values but is not connected to the autograd graph."""
         return wrap(self._plain().detach(), like=self)
 
     def __deepcopy__(self, memo: dict) -> Any:
@@ -142,7 +147,7 @@ class TVTensor(torch.Tensor):
 
 
 class Image(TVTensor):
-    """An image of shape `(..., C, H, W)`, made from a PIL image or any argument of `flambeau.as_tensor`.
+    """An image of shape `(..., C, H, W)`, created from a PIL image or from any data that `flambeau.as_tensor` accepts.
 
     Example:
         >>> from flambeau_vision import tv_tensors
@@ -171,7 +176,7 @@ class Video(TVTensor):
 
 
 class Mask(TVTensor):
-    """Masks of shape `(..., H, W)`: a class index per pixel, or one boolean plane per object."""
+    """Masks of shape `(..., H, W)`: a class index for each pixel, or a separate boolean mask for each object."""
 
     def __new__(cls, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool | None = None) -> Mask:
         return cls._from(data, dtype, device, requires_grad)
@@ -184,8 +189,8 @@ class BoundingBoxes(TVTensor):
         data: the boxes; rotated boxes must be floating point.
         format: a `BoundingBoxFormat` or its name.
         canvas_size: `(height, width)` of the image.
-        clamping_mode: `"soft"` or `"hard"`: transforms clamp boxes to the canvas; None: they do not. Rotated boxes keep
-            their angle: with `"soft"` their corners may stick out of the canvas, with `"hard"` they do not.
+        clamping_mode: None if transforms do not clamp boxes to the canvas. With `"soft"` and `"hard"`, they do. The two differ
+            for rotated boxes, whose angle is kept: with `"soft"`, corners can remain outside of the canvas.
 
     Raises:
         ValueError: if `clamping_mode` is unknown, the last dimension has the wrong size, or rotated boxes are not floating point.
@@ -223,7 +228,7 @@ class BoundingBoxes(TVTensor):
 
     @classmethod
     def wrap(cls, tensor: torch.Tensor, like: BoundingBoxes, **kwargs: Any) -> BoundingBoxes:
-        """Return boxes with the format, canvas size and clamping mode of `like`, except for given arguments."""
+        """Return boxes with the format, canvas size and clamping mode of `like`, unless these are given as arguments."""
         boxes = tensor.as_subclass(cls)
         boxes.format = kwargs.get("format", like.format)
         boxes.clamping_mode = kwargs.get("clamping_mode", like.clamping_mode)
@@ -236,7 +241,7 @@ class BoundingBoxes(TVTensor):
 
 
 class KeyPoints(TVTensor):
-    """Points `(x, y)` in an image, as a tensor of shape `(..., 2)`: skeletons or polygons, for example.
+    """Points `(x, y)` in an image, of shape `(..., 2)`, for example the points of skeletons or polygons.
 
     Args:
         data: the points.
@@ -279,14 +284,14 @@ class KeyPoints(TVTensor):
 
 
 def wrap(wrappee: torch.Tensor, *, like: TVTensor, **kwargs: Any) -> TVTensor:
-    """Convert a plain tensor to the type of `like`; boxes and points also get its metadata, except for given arguments.
+    """Convert a plain tensor to the type of `like`. Boxes and points also get the metadata of `like`.
 
-    User-defined types with more metadata override the class method `wrap`.
+    User-defined types with metadata override the class method `wrap`.
 
     Args:
         wrappee: the plain tensor.
-        like: the tensor whose type and metadata the result gets.
-        **kwargs: metadata to replace: `canvas_size`, and for boxes `format` and `clamping_mode`.
+        like: a tensor with the type and metadata of the result.
+        **kwargs: metadata that replaces that of `like`: `canvas_size`, and for boxes `format` and `clamping_mode`.
 
     Example:
         >>> from flambeau_vision import tv_tensors

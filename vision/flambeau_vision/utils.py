@@ -26,7 +26,7 @@ __all__ = [
 Tensor = torch.Tensor
 Colour = str | tuple[int, int, int]
 
-_DASH = 5  # length of dashes and gaps, in pixels
+_DASH = 5  # length of the dashes, and of the gaps between them, in pixels
 
 
 def _normalize_range(image: Tensor, value_range: tuple[float, float] | None) -> Tensor:
@@ -49,10 +49,10 @@ def make_grid(
     Args:
         tensor: images of shape `(N, C, H, W)`, or a list of images of one size.
         nrow: number of images in a row.
-        padding: pixels between images, and around them.
-        normalize: scale the values to `[0, 1]`.
-        value_range: values `(low, high)` that map to 0 and 1; None for the minimum and the maximum.
-        scale_each: normalize each image separately.
+        padding: number of pixels between images and around the grid.
+        normalize: whether to scale the values to `[0, 1]`.
+        value_range: values `(low, high)` that `normalize` maps to 0 and 1; None for the minimum and the maximum.
+        scale_each: whether to normalize each image separately.
         pad_value: value of the pixels between images.
 
     Returns:
@@ -96,7 +96,7 @@ def save_image(tensor: Tensor | list[Tensor], fp: str | Path | BinaryIO, format:
     """Write an image to a file; several images are arranged in a grid.
 
     Args:
-        tensor: images with values from 0 to 1, in a form that `make_grid` takes.
+        tensor: images with values from 0 to 1, in a form that `make_grid` accepts.
         fp: a path or an open file.
         format: the file format, such as `"png"`; None to use the extension of the path.
         **kwargs: further arguments of `make_grid`.
@@ -127,13 +127,13 @@ def _check_image(image: Tensor, channels: tuple[int, ...] = (3,)) -> None:
 
 
 def _palette(count: int) -> list[tuple[int, int, int]]:
-    """Return `count` colours; consecutive ones are easy to tell apart."""
+    """Return a list of `count` colours. Neighbours in the list are easy to distinguish."""
     multipliers = (2**25 - 1, 2**15 - 1, 2**21 - 1)
     return [tuple((index * multiplier) % 255 for multiplier in multipliers) for index in range(count)]
 
 
 def _colours(colors: Any, count: int) -> list[tuple[int, ...]]:
-    """Return a list of `count` colours, one per object."""
+    """Convert the argument `colors` of a drawing function to a list of `count` colours, one for each object."""
     if colors is None:
         return _palette(count)
     if isinstance(colors, str | tuple):
@@ -145,14 +145,14 @@ def _colours(colors: Any, count: int) -> list[tuple[int, ...]]:
 
 
 def _open_canvas(image: Tensor) -> tuple[Any, Any]:
-    """Return the image as a PIL image, and the module `PIL.ImageDraw`."""
+    """Convert an image tensor to a PIL image; return it together with the module `PIL.ImageDraw`."""
     pixels = image if image.dtype == torch.uint8 else image.mul(255).round().clamp(0, 255).to(torch.uint8)
     canvas = to_pil_image(pixels.expand(3, -1, -1) if pixels.shape[0] == 1 else pixels)
     return canvas, pillow("ImageDraw")
 
 
 def _canvas_to_tensor(canvas: Any, image: Tensor) -> Tensor:
-    """Convert the drawing to a tensor with the dtype and device of `image`."""
+    """Convert a PIL image to a tensor with the dtype and device of `image`."""
     pixels = pil_to_tensor(canvas).to(image.device)
     return pixels if image.dtype == torch.uint8 else pixels.to(image.dtype) / 255
 
@@ -179,13 +179,13 @@ def draw_bounding_boxes(
         labels: a text or None for each box; None for no texts.
         colors: one colour, or a list with a colour per box: names, `"#rrggbb"` or `(r, g, b)` from 0 to 255; None for
             different colours.
-        fill: fill the boxes with a half transparent colour.
+        fill: whether to fill the boxes with a half transparent colour.
         width: width of the lines in pixels.
         font: a TrueType font file; None for the default font of Pillow.
         font_size: font size in points; None for 10.
         label_colors: text colours; None for the colours of the boxes, or black with `fill_labels`.
         label_background_colors: background colours of the texts; None for the colours of the boxes.
-        fill_labels: fill the rectangles behind the texts.
+        fill_labels: whether to fill the rectangles behind the texts.
 
     Returns:
         a new image of shape `(3, H, W)`, of the dtype of `image`.
@@ -232,7 +232,7 @@ def draw_bounding_boxes(
 
 
 def _draw_rotated(draw: Any, box: list[int], width: int, outline: tuple[int, ...], fill: tuple[int, ...] | None) -> None:
-    """Draw a rotated box with a dashed first side, and fill it if `fill` is given."""
+    """Draw a rotated box, whose first side is dashed. `fill` is the colour inside; None for no filling."""
     corners = list(zip(box[::2], box[1::2], strict=True))
     (x, y), (end_x, end_y) = corners[:2]
     length, angle, is_dash = math.hypot(end_x - x, end_y - y), math.atan2(end_y - y, end_x - x), True
@@ -264,7 +264,7 @@ def draw_segmentation_masks(
     Args:
         image: shape `(3, H, W)`, uint8, or floating with values from 0 to 1.
         masks: booleans of shape `(N, H, W)` or `(H, W)`.
-        alpha: opacity of the masks: 0 shows the image, 1 only the colour.
+        alpha: opacity of the masks, from 0 (only the image is visible) to 1 (only the colour is visible).
         colors: one colour, or a list with a colour per mask: names, `"#rrggbb"` or `(r, g, b)` from 0 to 255; None for
             different colours.
 
@@ -360,7 +360,7 @@ def draw_keypoints(
 
 def _colour_wheel() -> Tensor:
     """Return the 55 colours that the [Middlebury benchmark](https://vision.middlebury.edu/flow/) assigns to directions."""
-    # In each arc, one colour channel is 255, a second rises from 0 or falls to 0, and the third is 0.
+    # In each of the six parts of the wheel, one channel is 255, another one rises from 0 or falls to 0, and the third is 0.
     arcs = (
         (0, 1, 15, True),
         (1, 0, 6, False),
@@ -380,7 +380,7 @@ def _colour_wheel() -> Tensor:
 
 
 def flow_to_image(flow: Tensor) -> Tensor:
-    """Optical flow as colours: the hue is the direction, the saturation the speed, relative to the fastest.
+    """Show optical flow as colours: the hue is the direction, and the saturation is the speed relative to the fastest pixel.
 
     The colours are those of the [Middlebury benchmark](https://vision.middlebury.edu/flow/).
 
@@ -388,7 +388,7 @@ def flow_to_image(flow: Tensor) -> Tensor:
         flow: float32 `(dx, dy)` of shape `(2, H, W)` or `(N, 2, H, W)`.
 
     Returns:
-        uint8 of shape `(3, H, W)` or `(N, 3, H, W)`; white where nothing moves.
+        a uint8 tensor of shape `(3, H, W)` or `(N, 3, H, W)`; pixels that do not move are white.
 
     Raises:
         ValueError: `flow` has another dtype or shape.

@@ -1,4 +1,4 @@
-"""AutoAugment, RandAugment, TrivialAugment and AugMix for samples."""
+"""AutoAugment, RandAugment, TrivialAugment and AugMix in version 2: for samples, which may contain images but no boxes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ __all__ = ["AugMix", "AutoAugment", "RandAugment", "TrivialAugmentWide"]
 
 
 class _Augment(WithoutBoxes):
-    """Base class that rejects samples with boxes or masks, draws signs from uniform numbers and scales thresholds to white."""
+    """Base class of these transforms. It rejects samples with boxes or masks.
+
+    Random signs are drawn as in version 2 of torchvision, from uniform numbers. Thresholds are relative to white.
+    """
 
     white = 1.0
 
@@ -27,16 +30,17 @@ class _Augment(WithoutBoxes):
 
 
 class AugMix(_Augment, autoaugment.AugMix):
-    """Mix images with several random chains of operations; samples with boxes or masks raise a `TypeError`.
+    """Mix an image with the results of several random chains of operations; samples with boxes or masks raise a `TypeError`.
 
     Hendrycks et al., [AugMix](https://arxiv.org/abs/1912.02781), 2019.
 
     Args:
         severity: the largest magnitude of the operations, from 1 to 10.
         mixture_width: number of chains.
-        chain_depth: number of operations in a chain; if not positive, drawn from 1 to 3.
-        alpha: positive parameter of the Dirichlet distributions of the mixing weights; large values give nearly equal weights.
-        all_ops: also use brightness, colour, contrast and sharpness operations.
+        chain_depth: number of operations in a chain; if not positive, it is drawn from 1 to 3.
+        alpha: positive parameter of the Dirichlet distributions that the mixing weights are drawn from; large values give nearly
+            equal weights.
+        all_ops: whether to use also the operations that change brightness, colour, contrast and sharpness.
         interpolation: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
         fill: value of the pixels outside the image, a number or one per channel; None for black;
             or a dict from type to such a value; the key `"others"` is for missing types.
@@ -57,12 +61,14 @@ class AugMix(_Augment, autoaugment.AugMix):
 
 
 class AutoAugment(_Augment, autoaugment.AutoAugment):
-    """Apply a random one of 25 learned pairs of operations to images; samples with boxes or masks raise a `TypeError`.
+    """Apply one of 25 learned pairs of operations, chosen at random, to images.
+
+    Samples with boxes or masks raise a `TypeError`.
 
     Cubuk, Zoph, Mané, Vasudevan and Le, [AutoAugment](https://arxiv.org/abs/1805.09501), 2018.
 
     Args:
-        policy: the data set that the pairs were learned on.
+        policy: the policy, named after the data set that the pairs were learned on.
         interpolation: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
         fill: value of the pixels outside the image, a number or one per channel; None for black;
             or a dict from type to such a value; the key `"others"` is for missing types.
@@ -87,14 +93,14 @@ class AutoAugment(_Augment, autoaugment.AutoAugment):
 
 
 class RandAugment(_Augment, autoaugment.RandAugment):
-    """Apply random operations of the same magnitude to images; samples with boxes or masks raise a `TypeError`.
+    """Apply random operations, all of the same magnitude, to images; samples with boxes or masks raise a `TypeError`.
 
     Cubuk, Zoph, Shlens and Le, [RandAugment](https://arxiv.org/abs/1909.13719), 2019.
 
     Args:
         num_ops: number of operations to apply in sequence.
         magnitude: magnitude of the operations, from 0 to `num_magnitude_bins - 1`.
-        num_magnitude_bins: number of magnitudes.
+        num_magnitude_bins: number of possible magnitudes.
         interpolation: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
         fill: value of the pixels outside the image, a number or one per channel; None for black;
             or a dict from type to such a value; the key `"others"` is for missing types.
@@ -113,7 +119,7 @@ class TrivialAugmentWide(_Augment, autoaugment.TrivialAugmentWide):
     Müller and Hutter, [TrivialAugment](https://arxiv.org/abs/2103.10158), 2021.
 
     Args:
-        num_magnitude_bins: number of magnitudes.
+        num_magnitude_bins: number of possible magnitudes.
         interpolation: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
         fill: value of the pixels outside the image, a number or one per channel; None for black;
             or a dict from type to such a value; the key `"others"` is for missing types.

@@ -1,4 +1,4 @@
-"""Transforms that mix the samples of a batch."""
+"""MixUp and CutMix: transforms that mix the samples of a batch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["CutMix", "MixUp"]
 
 
 class _MixBatch(Transform):
-    """Base class of transforms that mix each sample of a batch with the previous one, both images and labels."""
+    """Base class of transforms that mix the image and label of each sample of a batch with those of the previous sample."""
 
     def __init__(self, *, alpha: float = 1.0, num_classes: int | None = None, labels_getter: Callable | str = "default") -> None:
         super().__init__()
@@ -55,15 +55,15 @@ class _MixBatch(Transform):
 
 
 class MixUp(_MixBatch):
-    """Compute a weighted mean of each sample of a batch and the previous one, for images and labels.
+    """Replace each sample of a batch by a weighted mean of it and the previous sample. Images and labels are mixed.
 
     Zhang, Cisse, Dauphin and Lopez-Paz, [mixup: Beyond Empirical Risk Minimization](https://arxiv.org/abs/1710.09412), 2017.
 
     Args:
-        alpha: the weight is drawn from `Beta(alpha, alpha)`: near 0 or 1 for small values, near 0.5 for large values.
+        alpha: the weight is drawn from `Beta(alpha, alpha)`: near 0 or 1 if `alpha` is small, near 0.5 if it is large.
         num_classes: the number of classes; required if labels are class indices.
-        labels_getter: a function from the sample to its labels; `"default"` takes the second element of a tuple, or the
-            first value whose key contains "label".
+        labels_getter: a function that returns the labels of a sample. `"default"`: the labels are the second element of a
+            tuple, or the first value of a dict whose key contains "label".
 
     Shape:
         - Input: images `(B, C, H, W)` and labels, class indices `(B,)` or class weights `(B, num_classes)`.
@@ -95,8 +95,8 @@ class CutMix(_MixBatch):
     Args:
         alpha: the fraction of the area to keep is drawn from `Beta(alpha, alpha)`.
         num_classes: the number of classes; required if labels are class indices.
-        labels_getter: a function from the sample to its labels; `"default"` takes the second element of a tuple, or the
-            first value whose key contains "label".
+        labels_getter: a function that returns the labels of a sample. `"default"`: the labels are the second element of a
+            tuple, or the first value of a dict whose key contains "label".
 
     Shape:
         - Input: images `(B, C, H, W)` and labels, class indices `(B,)` or class weights `(B, num_classes)`.

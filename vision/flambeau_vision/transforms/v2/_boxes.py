@@ -1,4 +1,4 @@
-"""Transforms of boxes and points."""
+"""Transforms of boxes and points: clamp, convert, crop around and remove them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ class ClampBoundingBoxes(Transform):
     """Clamp boxes to their canvas.
 
     Args:
-        clamping_mode: `"soft"` or `"hard"`, None to leave boxes unchanged, or `"auto"` for the `clamping_mode` of the boxes.
+        clamping_mode: `"soft"` or `"hard"` (see `flambeau_vision.tv_tensors.BoundingBoxes`), None to leave boxes unchanged, or
+            `"auto"` for the `clamping_mode` of the boxes.
 
     Raises:
         ValueError: from calls, if `clamping_mode` is unknown.
@@ -52,7 +53,7 @@ class ClampBoundingBoxes(Transform):
 
 
 class ClampKeyPoints(Transform):
-    """Move points outside of their canvas to its border.
+    """Clamp points to their canvas: points outside of it move to the border.
 
     Example:
         >>> from flambeau_vision import tv_tensors
@@ -69,7 +70,8 @@ class SetClampingMode(Transform):
     """Set whether later transforms clamp boxes to their canvas.
 
     Args:
-        clamping_mode: `"soft"` or `"hard"` to clamp, None to keep boxes that stick out.
+        clamping_mode: `"soft"` or `"hard"` to clamp boxes (see `flambeau_vision.tv_tensors.BoundingBoxes`), None to allow boxes
+            outside of the canvas.
 
     Raises:
         ValueError: `clamping_mode` is unknown.
@@ -118,18 +120,18 @@ class ConvertBoundingBoxFormat(Transform):
 
 
 class RandomIoUCrop(Transform):
-    """Crop a random rectangle whose IoU with some box reaches a random minimum.
+    """Crop a random rectangle whose IoU with at least one box is above a random minimum.
 
-    Boxes with a centre outside of the crop become empty; follow with `SanitizeBoundingBoxes`. Liu et al., [SSD: Single Shot
+    Boxes whose centre is outside of the crop become empty; `SanitizeBoundingBoxes` removes them. Liu et al., [SSD: Single Shot
     MultiBox Detector](https://arxiv.org/abs/1512.02325), 2015.
 
     Args:
         min_scale: smallest side length of the rectangle, as a fraction of the image size.
-        max_scale: largest side length, as a fraction of the image size.
-        min_aspect_ratio: the smallest width divided by height.
-        max_aspect_ratio: the largest width divided by height.
-        sampler_options: the minimum IoU is drawn from these values; 1 or more means no crop. None for 0, 0.1, 0.3,
-            0.5, 0.7, 0.9 and 1.
+        max_scale: largest side length of the rectangle, as a fraction of the image size.
+        min_aspect_ratio: the smallest ratio of width to height.
+        max_aspect_ratio: the largest ratio of width to height.
+        sampler_options: values that the minimum IoU is drawn from. If the value is 1 or more, the image is not cropped.
+            None for 0, 0.1, 0.3, 0.5, 0.7, 0.9 and 1.
         trials: number of rectangles to try before another minimum IoU is drawn.
 
     Raises:
@@ -205,13 +207,14 @@ class RandomIoUCrop(Transform):
 
 
 class SanitizeBoundingBoxes(Transform):
-    """Remove boxes that are too small or stick out of the canvas, with their labels and masks.
+    """Remove boxes that are too small or partly outside of the canvas, together with their labels and masks.
 
     Args:
         min_size: minimum width and height, in pixels.
         min_area: minimum area, in square pixels.
-        labels_getter: a function from the sample to its labels (or a tuple of tensors to filter like labels); `"default"`
-            takes the second element of a tuple, or the first value whose key contains "label"; None for no labels.
+        labels_getter: a function that returns the labels of a sample, or a tuple of tensors to filter like labels.
+            `"default"`: the labels are the second element of a tuple, or the first value of a dict whose key contains
+            "label". None: the sample has no labels.
 
     Raises:
         ValueError: from calls, if the sample has no boxes, or the labels are not found.
@@ -248,11 +251,12 @@ class SanitizeBoundingBoxes(Transform):
 
 
 class SanitizeKeyPoints(Transform):
-    """Remove points outside of the canvas, or groups with such points, together with their labels.
+    """Remove points outside of the canvas together with their labels. A group with such a point is removed as a whole.
 
     Args:
-        labels_getter: a function from the sample to its labels (or a tuple of tensors to filter like labels); `"default"`
-            takes the second element of a tuple, or the first value whose key contains "label"; None for no labels.
+        labels_getter: a function that returns the labels of a sample, or a tuple of tensors to filter like labels.
+            `"default"`: the labels are the second element of a tuple, or the first value of a dict whose key contains
+            "label". None: the sample has no labels.
 
     Raises:
         ValueError: from calls, if the sample has no points, or the labels are not found or have another length.

@@ -1,7 +1,8 @@
-"""Color kernels of v2 for tensors, which round like those of torchvision's v2; uint8 results can differ from v1.
+"""Colour kernels of version 2 for tensors. They round like those of torchvision's v2: uint8 results can differ from version 1.
 
-To become floats, integer images are multiplied by the reciprocal of their largest value, such as 1 / 255. Images are blended by
-a product and a multiply-add. The mean gray level is not rounded. Sharpening blends the difference from the blurred image.
+The differences: integer images are converted to floats by a product with the reciprocal of their largest value, such as 1 / 255.
+Images are blended by a product and a multiply-add. The mean grey of an image is not rounded. Sharpening adds a multiple of the
+difference from the blurred image.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ Tensor = torch.Tensor
 
 
 def with_tensor_kernel(kernel: Callable, function: Callable) -> Callable:
-    """Return `function` with `kernel` for image tensors."""
+    """Return a function that calls `kernel` for plain image tensors, and `function` for other inputs."""
 
     @wraps(function)
     def call(img: Any, *args: Any, **kwargs: Any) -> Any:
@@ -44,7 +45,10 @@ def with_tensor_kernel(kernel: Callable, function: Callable) -> Callable:
 
 
 def _multiply_add(img: Tensor, other: Tensor, share: float) -> Tensor:
-    """Return `img + share * other`; float32 on the CPU is rounded once, via float64, like the fused multiply-add of PyTorch."""
+    """Return `img + share * other`.
+
+    float32 on the CPU is computed in float64 and rounded once, like the fused multiply-add of PyTorch.
+    """
     if img.dtype != torch.float32 or img.device.type != "cpu":
         return img + share * other
     single = torch.tensor(share, dtype=torch.float32).item()
@@ -67,13 +71,13 @@ def _blend(img: Tensor, other: Tensor, share: float) -> Tensor:
 
 
 def _luma(img: Tensor) -> Tensor:
-    """Return the luma of an RGB image as one floating channel."""
+    """Return the grey values (luma) of an RGB image, as one floating-point channel."""
     red, green, blue = as_float(img).unbind(-3)
     return _multiply_add(_multiply_add(0.2989 * red, green, 0.587), blue, 0.114).unsqueeze(-3)
 
 
 def _grey_levels(img: Tensor) -> Tensor:
-    """Return the luma as floats, rounded down to integers for integer images."""
+    """Return the grey values of an image as floats; for integer images, they are rounded down to integers."""
     if img.shape[-3] == 1:
         return as_float(img)
     return _luma(img) if img.is_floating_point() else _luma(img).floor()
@@ -95,7 +99,7 @@ def solarize(img: Tensor, threshold: float) -> Tensor:
 def adjust_brightness(img: Tensor, brightness_factor: float) -> Tensor:
     check_factor("brightness_factor", brightness_factor)
     check_channels(img)
-    return _clamp_to_dtype(img * brightness_factor, img.dtype)  # with an int factor, uint8 products wrap around
+    return _clamp_to_dtype(img * brightness_factor, img.dtype)  # uint8 products with an int factor wrap around, as in torchvision
 
 
 def adjust_contrast(img: Tensor, contrast_factor: float) -> Tensor:
@@ -141,6 +145,6 @@ def autocontrast(img: Tensor) -> Tensor:
     pixels = as_float(img)
     low, high = pixels.amin(dim=(-2, -1), keepdim=True), pixels.amax(dim=(-2, -1), keepdim=True)
     flat = low == high
-    # Dividing by a product with the rounded reciprocal gives the same rounding as torchvision.
+    # Like torchvision, divide by `(high - low) * (1 / largest)`: multiplying by `largest / (high - low)` rounds differently.
     scale = torch.where(flat, torch.ones_like(low), (high - low) * (1.0 / largest_value(img.dtype)))
     return _clamp_to_dtype((pixels - torch.where(flat, torch.zeros_like(low), low)) / scale, img.dtype)

@@ -1,4 +1,4 @@
-"""Transforms that apply other transforms, for samples."""
+"""Transforms of samples that apply other transforms."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Compose(_Container):
     """Apply several transforms in sequence.
 
     Args:
-        transforms: the transforms, or any functions of a sample, in order.
+        transforms: a list of transforms, or of any functions of a sample.
 
     Raises:
         TypeError: `transforms` is not a sequence.
@@ -57,7 +57,7 @@ class RandomApply(_Container):
     """Apply all of the transforms with probability `p`, or none of them.
 
     Args:
-        transforms: the transforms, in order.
+        transforms: the transforms, in the order of application.
         p: the probability of applying them, from 0 to 1.
 
     Raises:
@@ -82,7 +82,7 @@ class RandomApply(_Container):
 
 
 class RandomChoice(_Container):
-    """Apply one of the transforms, drawn at random.
+    """Apply one of the transforms, chosen at random.
 
     Args:
         transforms: the transforms to choose among.
@@ -90,7 +90,7 @@ class RandomChoice(_Container):
 
     Raises:
         TypeError: `transforms` is not a sequence.
-        ValueError: `transforms` is empty, or the number of weights differs from that of transforms.
+        ValueError: `transforms` is empty, or the number of weights differs from the number of transforms.
 
     Example:
         >>> from flambeau_vision.transforms import v2

@@ -1,6 +1,6 @@
-"""Functions of plain tensors whose name contains the input type, such as `crop_mask` and `crop_bounding_boxes`.
+"""Create functions of plain tensors whose name contains the input type, such as `crop_mask` and `crop_bounding_boxes`.
 
-They return plain tensors. Functions of boxes or points that change the canvas return `(tensor, canvas_size)`.
+The functions return plain tensors. Functions that change the canvas of boxes or points return `(tensor, canvas_size)`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ... import tv_tensors
 __all__ = ["function_for_type"]
 
 _KINDS = ("image", "video", "mask", "bounding_boxes", "keypoints")
-# Parameters without effect on the type; only `resize_mask` keeps `interpolation`, for `NEAREST_EXACT`.
+# For each type, the parameters that its functions do not have. Only `resize_mask` has `interpolation`, for `NEAREST_EXACT`.
 _PIXEL_PARAMETERS = {"mask": ("interpolation", "antialias"), "bounding_boxes": ("interpolation", "antialias", "fill")}
 _PIXEL_PARAMETERS["keypoints"] = _PIXEL_PARAMETERS["bounding_boxes"]
 _GEOMETRY = (
@@ -24,16 +24,16 @@ _GEOMETRY = (
     "vertical_flip",
 )
 _CHANGES_CANVAS = ("center_crop", "crop", "pad", "resize", "resized_crop", "rotate")
-_CROPS = ("crop", "resized_crop")  # the crop is the new canvas
+_CROPS = ("crop", "resized_crop")  # functions without `canvas_size`: the crop is the new canvas
 _TENSORS = {"mask": tv_tensors.Mask, "video": tv_tensors.Video}
 
 
 def function_for_type(name: str, functions: dict[str, Any]) -> Callable | None:
-    """Return the function named `<function>_<kind>`, such as `resize_mask`, or None if it does not exist.
+    """Create the function with a name such as `resize_mask`; return None if it does not exist.
 
     Args:
-        name: the name of the function.
-        functions: the functions of any kind, such as `resize`, by name.
+        name: the name: that of a function in `functions`, an underscore, and a type, such as `mask`.
+        functions: maps names to the functions for all types, such as `resize`.
     """
     kind = next((kind for kind in _KINDS if name.endswith(f"_{kind}")), None)
     base = name.removesuffix(f"_{kind}")
@@ -72,7 +72,7 @@ def _plain(result: Any) -> Any:
 
 
 def _typed(kind: str, tensor: Any, options: dict[str, Any]) -> Any:
-    """Convert a plain tensor to boxes or points; pops their metadata from `options`."""
+    """Convert a plain tensor to boxes or points. Their metadata, such as `canvas_size`, is removed from `options`."""
     canvas_size = options.pop("canvas_size", (0, 0))
     if kind == "keypoints":
         return tv_tensors.KeyPoints(tensor, canvas_size=canvas_size)
@@ -81,7 +81,10 @@ def _typed(kind: str, tensor: Any, options: dict[str, Any]) -> Any:
 
 
 def _parameters(base: str, kind: str, function: Callable) -> list[Parameter]:
-    """Return the parameters for plain tensors: without pixel options, and with the metadata of boxes or points."""
+    """Return the parameters of the function for plain tensors.
+
+    They are the parameters of `function` without `_PIXEL_PARAMETERS`, and with the metadata of boxes or points.
+    """
     left_out = () if (base, kind) == ("resize", "mask") else _PIXEL_PARAMETERS.get(kind, ())
     if kind == "mask":
         left_out = (*left_out, "antialias")

@@ -1,4 +1,4 @@
-"""Transforms of images that have no counterpart in version 1."""
+"""Transforms of images that exist only in version 2, such as noise, JPEG artefacts and random resizing."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class GaussianNoise(Transform):
     """Add normal noise to images.
 
     Args:
-        mean: mean of the noise, where 1 is white.
-        sigma: standard deviation of the noise, not negative.
-        clip: clamp the values to the range of the image.
+        mean: mean of the noise, in units where white is 1.
+        sigma: standard deviation of the noise in the same units, not negative.
+        clip: whether to clamp the result to the value range of the image.
 
     Raises:
         ValueError: from calls, if an image is neither floating-point nor uint8, or `sigma` is negative.
@@ -65,7 +65,7 @@ class JPEG(Transform):
     """Compress images as JPEG and decode them again, which adds artefacts; for PIL images and uint8 tensors.
 
     Args:
-        quality: JPEG quality from 1 to 100, or a range `(low, high)` to draw it from.
+        quality: JPEG quality from 1 to 100, or a range `(low, high)` that it is drawn from.
 
     Raises:
         ValueError: `quality` is out of range.
@@ -97,7 +97,7 @@ class JPEG(Transform):
 
 
 class RGB(Transform):
-    """Convert images to three channels: grey is repeated, an alpha channel is dropped.
+    """Convert images to three channels: a grey channel is repeated, an alpha channel is dropped.
 
     Example:
         >>> from flambeau_vision.transforms import v2
@@ -141,7 +141,7 @@ class RandomPhotometricDistort(Transform):
         brightness: smallest and largest factor of the brightness.
         contrast: smallest and largest factor of the contrast.
         saturation: smallest and largest factor of the saturation.
-        hue: smallest and largest shift of the hue, from -0.5 to 0.5, where 1 is the full colour circle.
+        hue: smallest and largest shift of the hue, from -0.5 to 0.5, as a fraction of the colour circle.
         p: the probability of each change, from 0 to 1.
 
     Example:
@@ -190,14 +190,14 @@ class RandomPhotometricDistort(Transform):
 
 
 class RandomResize(Transform):
-    """Resize the shorter side to a random length, keeping the aspect ratio.
+    """Resize an image so that the shorter side has a random length. The aspect ratio stays the same.
 
     Args:
-        min_size: the smallest length.
-        max_size: upper bound of the length, exclusive.
-        interpolation: the interpolation mode; tensors support `InterpolationMode.NEAREST`, `NEAREST_EXACT`,
-            `BILINEAR` and `BICUBIC`, PIL images also the others.
-        antialias: filter when downscaling tensors with `BILINEAR` or `BICUBIC`; PIL images are always antialiased.
+        min_size: the smallest length in pixels.
+        max_size: upper limit of the length in pixels, not included.
+        interpolation: the interpolation mode. Tensors support `InterpolationMode.NEAREST`, `NEAREST_EXACT`,
+            `BILINEAR` and `BICUBIC`; PIL images support all modes.
+        antialias: whether to smooth tensors when downscaling with `BILINEAR` or `BICUBIC`; PIL images are always antialiased.
 
     Example:
         >>> from flambeau_vision.transforms import v2
@@ -230,14 +230,14 @@ class RandomResize(Transform):
 
 
 class RandomShortestSize(Transform):
-    """Resize the shorter side to one of several lengths, keeping the aspect ratio.
+    """Resize an image so that the shorter side has one of several lengths. The aspect ratio stays the same.
 
     Args:
         min_size: a length, or a list of lengths to choose from.
-        max_size: limit of the longer side; None for no limit.
-        interpolation: the interpolation mode; tensors support `InterpolationMode.NEAREST`, `NEAREST_EXACT`,
-            `BILINEAR` and `BICUBIC`, PIL images also the others.
-        antialias: filter when downscaling tensors with `BILINEAR` or `BICUBIC`; PIL images are always antialiased.
+        max_size: largest length of the longer side; None for no limit.
+        interpolation: the interpolation mode. Tensors support `InterpolationMode.NEAREST`, `NEAREST_EXACT`,
+            `BILINEAR` and `BICUBIC`; PIL images support all modes.
+        antialias: whether to smooth tensors when downscaling with `BILINEAR` or `BICUBIC`; PIL images are always antialiased.
 
     Example:
         >>> from flambeau_vision.transforms import v2
@@ -270,12 +270,12 @@ class RandomShortestSize(Transform):
 
 
 class RandomZoomOut(SampleTransform, RandomApplyTransform):
-    """Place the image at a random position of a larger canvas with probability `p`, so that objects become relatively smaller.
+    """Place an image at a random position of a larger canvas, with probability `p`: objects become smaller relative to the image.
 
     Liu et al., [SSD: Single Shot MultiBox Detector](https://arxiv.org/abs/1512.02325), 2015.
 
     Args:
-        fill: the value of the canvas, a number or one per channel, or a dict from type to such a value; the key
+        fill: value of the canvas outside of the image, a number or one per channel, or a dict from type to such a value; the key
             `"others"` is for missing types.
         side_range: smallest and largest ratio of canvas size to image size, at least 1.
         p: probability of applying the transform, from 0 to 1.
@@ -310,17 +310,17 @@ class RandomZoomOut(SampleTransform, RandomApplyTransform):
 
 
 class ScaleJitter(Transform):
-    """Resize images, boxes and masks to fit a size multiplied by a random factor.
+    """Resize images, boxes and masks so that they fit into a size multiplied by a random factor; the aspect ratio stays the same.
 
     Ghiasi et al., [Simple Copy-Paste is a Strong Data Augmentation Method for Instance
     Segmentation](https://arxiv.org/abs/2012.07177), 2020.
 
     Args:
-        target_size: the size `(height, width)` to fit.
+        target_size: the size `(width, height)` that is multiplied by the factor.
         scale_range: smallest and largest random factor.
-        interpolation: the interpolation mode; tensors support `InterpolationMode.NEAREST`, `NEAREST_EXACT`,
-            `BILINEAR` and `BICUBIC`, PIL images also the others.
-        antialias: filter when downscaling tensors with `BILINEAR` or `BICUBIC`; PIL images are always antialiased.
+        interpolation: the interpolation mode. Tensors support `InterpolationMode.NEAREST`, `NEAREST_EXACT`,
+            `BILINEAR` and `BICUBIC`; PIL images support all modes.
+        antialias: whether to smooth tensors when downscaling with `BILINEAR` or `BICUBIC`; PIL images are always antialiased.
 
     Example:
         >>> from flambeau_vision.transforms import v2

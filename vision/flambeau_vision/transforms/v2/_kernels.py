@@ -1,4 +1,4 @@
-"""Kernels that transform boxes, points and masks together with their image."""
+"""Kernels of boxes, points and masks: they apply the transforms of images to annotations of these images."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _clamp_xyxy(xyxy: Tensor, canvas_size: tuple[int, int]) -> Tensor:
 
 
 def clamp_boxes(boxes: Boxes) -> Boxes:
-    """Clamp boxes to their canvas; with a clamping mode of None, return a copy."""
+    """Clamp boxes to their canvas; if their clamping mode is None, return a copy."""
     if boxes.clamping_mode is None:
         return boxes.clone()
     if is_rotated(boxes):
@@ -67,7 +67,7 @@ def _move(
     canvas_size: tuple[int, int] | None = None,
     clamp: bool = True,
 ) -> Boxes:
-    """Apply `move(x, y)` to the four corners of each box; the new box is their bounding box."""
+    """Apply `move(x, y)` to the four corners of each box; the new box is the bounding box of the moved corners."""
     canvas_size = canvas_size or boxes.canvas_size
     if is_rotated(boxes):
         return _move_rotated(boxes, move, canvas_size)
@@ -83,7 +83,7 @@ def _move(
 
 
 def _move_rotated(boxes: Boxes, move: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]] | None, canvas_size: Any) -> Boxes:
-    """Apply `move(x, y)` to the corners of rotated boxes, fit rectangles to the results and clamp them to the canvas."""
+    """Apply `move(x, y)` to the corners of rotated boxes, replace the results by rectangles, and clamp these to the canvas."""
     form = boxes.format.value.lower()
     corners = box_convert(_plain(boxes), form, "xyxyxyxy")
     if len(corners):
@@ -97,7 +97,10 @@ def _move_rotated(boxes: Boxes, move: Callable[[Tensor, Tensor], tuple[Tensor, T
 
 
 def _flip_rotated(boxes: Boxes, across: bool) -> Boxes:
-    """Flip rotated boxes, horizontally if `across`; corners are swapped so that the angle keeps its meaning."""
+    """Flip rotated boxes, horizontally if `across` is True, otherwise vertically.
+
+    Corners are swapped, so that the order of the corners around the box stays the same.
+    """
     height, width = boxes.canvas_size
     plain = _plain(boxes)
     if boxes.format.value == "XYXYXYXY":
@@ -106,14 +109,14 @@ def _flip_rotated(boxes: Boxes, across: bool) -> Boxes:
         order = [1, 0, 3, 2]
         return tv_tensors.wrap(corners_to_boxes(x[:, order], y[:, order]), like=boxes)
     x, y, w, h, r = plain.unbind(1)
-    if boxes.format.value == "XYWHR":  # start from the other end of the upper side
+    if boxes.format.value == "XYWHR":  # after the flip, the first corner is the other end of the upper side
         x, y = x + w * torch.cos(r * math.pi / 180), y - w * torch.sin(r * math.pi / 180)
     x, y, r = (width - x, y, -r) if across else (x, height - y, 180 - r)
     return tv_tensors.wrap(torch.stack([x, y, w, h, r], dim=1), like=boxes)
 
 
 def clamp_points(points: tv_tensors.KeyPoints) -> tv_tensors.KeyPoints:
-    """Move points outside of the canvas to its border."""
+    """Clamp points to their canvas: points outside of it move to the border."""
     height, width = points.canvas_size
     return _move_points(points, lambda x, y: (x.clamp(0, width - 1), y.clamp(0, height - 1)))
 
@@ -124,7 +127,7 @@ def _move_points(
     canvas_size: tuple[int, int] | None = None,
     clamp: bool = False,
 ) -> tv_tensors.KeyPoints:
-    """Apply `move(x, y)` to points; results outside of the canvas are kept."""
+    """Apply `move(x, y)` to points. Points that leave the canvas are not clamped."""
     plain = _plain(points)
     order = plain if plain.is_floating_point() else plain.float()
     moved = torch.stack(move(order[..., 0], order[..., 1]), dim=-1).to(plain.dtype)
@@ -132,7 +135,7 @@ def _move_points(
 
 
 class _NoColourKernels:
-    """Colour kernels of boxes, points and masks, which return their input."""
+    """Colour kernels of boxes, points and masks: they return their input unchanged."""
 
     def _unchanged(self, inpt: Tensor, *args: Any) -> Tensor:
         return inpt
@@ -196,13 +199,13 @@ class _BoxKernels(_NoColourKernels):
             size = (width, height) if angle % 180 else (height, width)
         a, b, c, d, e, f = matrix
         right = down = 0.0
-        if expand:  # shift the leftmost and topmost corners of the rotated canvas to 0
+        if expand:  # shift the rotated canvas so that its smallest x and y are 0
             right = -min(a * x + b * y + c for x in (0, width) for y in (0, height))
             down = -min(d * x + e * y + f for x in (0, width) for y in (0, height))
         return self.move(boxes, lambda x, y: (a * x + b * y + c + right, d * x + e * y + f + down), size)
 
     def perspective(self, boxes: Boxes, coefficients: list[float], interpolation: Any, fill: Any) -> Boxes:
-        # The coefficients map output to input; boxes need the inverse.
+        # The coefficients map output pixels to input pixels. Boxes need the inverse map.
         import numpy as np
 
         backward = np.reshape([*coefficients, 1.0], (3, 3))
@@ -224,7 +227,7 @@ class _BoxKernels(_NoColourKernels):
             shift = displacement[0, rows, columns]
             return columns - shift[..., 0] * (width / 2), rows - shift[..., 1] * (height / 2)
 
-        if isinstance(boxes, Boxes) and is_rotated(boxes):  # sides and angle are kept
+        if isinstance(boxes, Boxes) and is_rotated(boxes):  # move the centre only; side lengths and angle stay the same
             x, y, w, h, r = _plain(convert_boxes(boxes, "CXCYWHR")).unbind(1)
             moved = torch.stack([*move(x, y), w, h, r], dim=1).to(boxes.dtype)
             return convert_boxes(clamp_boxes(tv_tensors.wrap(moved, like=boxes, format=_CENTRED)), boxes.format)
@@ -232,7 +235,10 @@ class _BoxKernels(_NoColourKernels):
 
 
 class _PointKernels(_BoxKernels):
-    """Kernels of points, which move like box corners. A flip maps x to `width - 1 - x`, since a point is a pixel index."""
+    """Kernels of points, which move like corners of boxes, except for flips.
+
+    A flip maps x to `width - 1 - x`, since the coordinates of a point are pixel indices.
+    """
 
     move = staticmethod(_move_points)
     name = "KeyPoints"
@@ -250,7 +256,7 @@ class _PointKernels(_BoxKernels):
 
 
 class _MaskKernels(_NoColourKernels):
-    """Kernels of masks: those of images with nearest interpolation, since the values are class indices."""
+    """Kernels of masks: the kernels of images, but with nearest interpolation, since the values of masks are class indices."""
 
     get_dimensions = staticmethod(_tensor.get_dimensions)
     hflip = staticmethod(_tensor.hflip)

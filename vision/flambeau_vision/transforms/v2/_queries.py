@@ -1,4 +1,4 @@
-"""Queries on the parts of a sample, for user-defined transforms."""
+"""Functions for user-defined transforms that look for certain types in the parts of a sample."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SIZED = (*_IMAGES, tv_tensors.Mask, tv_tensors.BoundingBoxes, tv_tensors.KeyPoi
 
 
 def check_type(obj: Any, types_or_checks: tuple[Check, ...]) -> bool:
-    """Whether an object is an instance of one of the types, or passes one of the checks.
+    """Return whether an object is an instance of one of the types, or passes one of the checks.
 
     Args:
         obj: the object.
@@ -33,10 +33,10 @@ def check_type(obj: Any, types_or_checks: tuple[Check, ...]) -> bool:
 
 
 def has_any(flat_inputs: list[Any], *types_or_checks: Check) -> bool:
-    """Whether any part of a sample is an instance of one of the types, or passes one of the checks.
+    """Return whether any part of a sample is an instance of one of the types, or passes one of the checks.
 
     Args:
-        flat_inputs: the parts of the sample.
+        flat_inputs: a list of the parts of the sample.
         *types_or_checks: types, and functions of a part that return a bool.
 
     Example:
@@ -48,10 +48,10 @@ def has_any(flat_inputs: list[Any], *types_or_checks: Check) -> bool:
 
 
 def has_all(flat_inputs: list[Any], *types_or_checks: Check) -> bool:
-    """Whether each of the types and checks matches at least one part of a sample.
+    """Return whether each of the types and checks matches at least one part of a sample.
 
     Args:
-        flat_inputs: the parts of the sample.
+        flat_inputs: a list of the parts of the sample.
         *types_or_checks: types, and functions of a part that return a bool.
 
     Example:
@@ -73,10 +73,10 @@ def get_bounding_boxes(flat_inputs: list[Any]) -> tv_tensors.BoundingBoxes:
     """Return the bounding boxes of a sample.
 
     Args:
-        flat_inputs: the parts of the sample.
+        flat_inputs: a list of the parts of the sample.
 
     Raises:
-        ValueError: no part has this type.
+        ValueError: the sample has no bounding boxes.
 
     Example:
         >>> from flambeau_vision import tv_tensors
@@ -92,10 +92,10 @@ def get_keypoints(flat_inputs: list[Any]) -> tv_tensors.KeyPoints:
     """Return the key points of a sample.
 
     Args:
-        flat_inputs: the parts of the sample.
+        flat_inputs: a list of the parts of the sample.
 
     Raises:
-        ValueError: no part has this type.
+        ValueError: the sample has no key points.
 
     Example:
         >>> from flambeau_vision import tv_tensors
@@ -119,10 +119,10 @@ def _common(flat_inputs: list[Any], checks: tuple[Check, ...], measure: Callable
 
 
 def query_chw(flat_inputs: list[Any]) -> tuple[int, int, int]:
-    """Return `(channels, height, width)`, which all images and videos of a sample share.
+    """Return `(channels, height, width)` of the images and videos of a sample, which must be the same for all.
 
     Args:
-        flat_inputs: the parts of the sample.
+        flat_inputs: a list of the parts of the sample.
 
     Raises:
         TypeError: the sample has no image or video.
@@ -137,10 +137,10 @@ def query_chw(flat_inputs: list[Any]) -> tuple[int, int, int]:
 
 
 def query_size(flat_inputs: list[Any]) -> tuple[int, int]:
-    """Return `(height, width)`, which all images, videos, masks, boxes and points of a sample share.
+    """Return `(height, width)` of the images, videos, masks, boxes and points of a sample, which must be the same for all.
 
     Args:
-        flat_inputs: the parts of the sample.
+        flat_inputs: a list of the parts of the sample.
 
     Raises:
         TypeError: no part of the sample has a size.

@@ -1,4 +1,7 @@
-"""Rotated boxes as four corners: `x` and `y` of shape `(N, 4)`, with the corners in order around the box."""
+"""Convert and clamp rotated boxes, given as four corners.
+
+The coordinates `x` and `y` of the corners have shape `(N, 4)`; the corners are in order around the box.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ def corners_to_boxes(x: Tensor, y: Tensor) -> Tensor:
 
 
 def rectangle_around(x: Tensor, y: Tensor) -> Corners:
-    """Return a rectangle with the centre of each parallelogram, aligned with its longer side."""
+    """Return for each parallelogram a rectangle with the same centre, parallel to the longer side of the parallelogram."""
     (x1, x2, x3, x4), (y1, y2, y3, y4) = x.unbind(-1), y.unbind(-1)
     centre_x, centre_y = (x1 + x3) / 2, (y1 + y3) / 2
     wide, high = ((x2 - x1) ** 2 + (y2 - y1) ** 2).sqrt(), ((x4 - x1) ** 2 + (y4 - y1) ** 2).sqrt()
@@ -43,11 +46,14 @@ def rectangle_around(x: Tensor, y: Tensor) -> Corners:
 
 
 def clamp_corners(x: Tensor, y: Tensor, canvas_size: tuple[int, int], mode: str) -> Corners:
-    """Clamp boxes to the canvas, keeping their angle. The canvas is rotated four times, and each time cut at its left border.
+    """Clamp boxes to the canvas without changing their angle.
+
+    The boxes are cut at the left border of the canvas. This is repeated after rotations of the canvas by 90 degrees, so that
+    each border is once on the left.
 
     Args:
-        x: shape `(N, 4)`.
-        y: shape `(N, 4)`.
+        x: the x coordinates of the corners, of shape `(N, 4)`.
+        y: the y coordinates of the corners, of shape `(N, 4)`.
         canvas_size: `(height, width)`.
         mode: `"soft"` allows corners to stick out of the canvas, `"hard"` does not.
     """
@@ -64,25 +70,25 @@ def clamp_corners(x: Tensor, y: Tensor, canvas_size: tuple[int, int], mode: str)
 
 
 def _leftmost(x: Tensor, y: Tensor) -> Tensor:
-    """Return the index of the leftmost corner; of two equal ones, the upper."""
+    """Return the index of the leftmost corner of each box. If two corners are equally far left, it is the upper one."""
     intercept = y / y.abs().amax(1, keepdim=True) + x / x.abs().amax(1, keepdim=True) * 100
     return intercept.min(dim=1)[1]
 
 
 def _roll_corners(first: Tensor, x: Tensor, y: Tensor) -> Corners:
-    """Rotate the order of the corners, so that corner `first` comes first."""
+    """Shift the order of the corners cyclically, so that corner `first` becomes the first."""
     order = (first[:, None] + torch.arange(4, device=x.device)) % 4
     return x.gather(1, order), y.gather(1, order)
 
 
 def _lines(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the slopes of the lines from each corner to the next, and their y at the left border (x = 0)."""
+    """Return the slope of the line from each corner to the next, and the y of this line at the left border (x = 0)."""
     slope = (y.roll(-1, 1) - y) / (x.roll(-1, 1) - x)
     return slope, y - slope * x
 
 
 def _cut_left(x: Tensor, y: Tensor, before: Corners, height: int, width: int, mode: str) -> Corners:
-    """Cut boxes at the left border (x = 0): shift their sides in parallel and intersect them again."""
+    """Cut boxes at the left border (x = 0): shift the sides in parallel. The new corners are the intersections of the sides."""
     slope, intercept = _lines(x, y)
     intercept = _moved_sides(slope, intercept, _lines(*before)[1], height, width, mode)
     meet_x = -(intercept - intercept.roll(1, 1)) / (slope - slope.roll(1, 1))
@@ -91,7 +97,7 @@ def _cut_left(x: Tensor, y: Tensor, before: Corners, height: int, width: int, mo
     level = y[:, 0].isclose(y[:, 1]) | y[:, 2].isclose(y[:, 3])
     outside = (x <= 0).all(1) | y[:, 0].isclose(y[:, 3]) | y[:, 1].isclose(y[:, 2])
     outside |= level & x[:, 0].isclose(x[:, 1])
-    # Axis-aligned boxes have vertical sides, whose slope is infinite: clamp their two left corners.
+    # The vertical sides of axis-aligned boxes have an infinite slope: clamp the two left corners instead.
     inside_x = torch.stack([x[:, 0].clamp(min=0), x[:, 1], x[:, 2], x[:, 3].clamp(min=0)], dim=1)
     cut, level, outside = cut[:, None], level[:, None], outside[:, None]
     new_x = torch.where(level, inside_x, torch.where(cut, meet_x, x))
@@ -100,12 +106,15 @@ def _cut_left(x: Tensor, y: Tensor, before: Corners, height: int, width: int, mo
 
 
 def _moved_sides(slope: Tensor, intercept: Tensor, before: Tensor, height: int, width: int, mode: str) -> Tensor:
-    """Return the y at x = 0 of the shifted sides of a box cut at the left border, limited to the original box."""
+    """Return the y at x = 0 of each side of a box after the sides are shifted to cut the box at the left border.
+
+    `slope` and `intercept` are the lines of the sides, `before` are the intercepts of the original box, which limit the result.
+    """
     a1, a2, a3, a4 = slope.unbind(1)
     b1, b2, b3, b4 = intercept.unbind(1)
     least1, least2, most3, most4 = before.unbind(1)
     top, bottom = b2.clamp(b1, b3).clamp(0, height), b3.clamp(b2, b4).clamp(0, height)
-    if mode == "hard":  # the first corner is moved onto the border
+    if mode == "hard":  # the first corner moves onto the border
         top = bottom = (top + bottom) / 2
         lower = [top * a2 / a1, b3 * a2 / a3, (a1 - a2) * width + top, (a3 - a2) * width + b3]
         b2 = torch.minimum(torch.stack(lower).amax(0), b2)

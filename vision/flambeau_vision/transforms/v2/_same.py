@@ -1,4 +1,4 @@
-"""The image transforms of version 1, applied to samples: each class adds `SampleTransform` to its namesake in `transforms`.
+"""Image transforms of version 1 for samples: each class combines `SampleTransform` with the class of the same name in version 1.
 
 The docstrings are generated from those of version 1 by `_docstring`, at the end of the module.
 """
@@ -43,7 +43,7 @@ __all__ = [
 
 
 class _ImagesOnly(SampleTransform):
-    """Base of transforms that return boxes, points and masks unchanged."""
+    """Base class of transforms that change only images: they return boxes, points and masks unchanged."""
 
     annotation_types = ()
 
@@ -130,7 +130,7 @@ def _sample_behaviour(cls: type) -> str:
 
 
 def _docstring(cls: type, v1_docstring: str) -> str:
-    """Adapt a docstring of version 1: add the handling of samples, and replace the example."""
+    """Adapt a docstring of version 1: describe what happens to samples, and replace the example."""
     doc = cleandoc(v1_docstring).replace(*_DIFFERENCES.get(cls.__name__, ("", "")))
     by_type = r'\1;\n        or a dict from type to such a value; the key `"others"` is for missing types.\n'
     doc = re.sub(r"(    fill: [^.]*)\.\n", by_type, doc)

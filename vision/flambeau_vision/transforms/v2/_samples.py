@@ -1,4 +1,4 @@
-"""Apply transforms to samples: nested dicts, lists and tuples of images, boxes and masks."""
+"""Apply transforms to samples: nested dicts, lists and tuples that contain images, boxes and masks."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ __all__ = [
     "map_sample",
 ]
 
-_REPR_TYPES = (bool, int, float, str, tuple, list, Enum)  # types of attributes that `repr` shows
+_REPR_TYPES = (bool, int, float, str, tuple, list, Enum)  # `repr` of a transform shows attributes of these types
 _IMAGES = (tv_tensors.Image, tv_tensors.Video)
 
 
 def map_sample(function: Callable[[Any], Any], sample: Any) -> Any:
-    """Apply a function to all leaves of nested dicts, lists and tuples."""
+    """Apply a function to all leaves of nested dicts, lists and tuples, and return the results in the same structure."""
     if isinstance(sample, dict):
         return type(sample)((key, map_sample(function, part)) for key, part in sample.items())
     if isinstance(sample, list | tuple):
@@ -39,14 +39,14 @@ def map_sample(function: Callable[[Any], Any], sample: Any) -> Any:
 
 
 def get_leaves(sample: Any) -> list[Any]:
-    """Return all leaves of nested dicts, lists and tuples."""
+    """Return a list of all leaves of nested dicts, lists and tuples."""
     leaves: list[Any] = []
     map_sample(leaves.append, sample)
     return leaves
 
 
 def find_labels(sample: Any) -> Any:
-    """Return the labels of a sample: its second element, or the first value with "label" in its key."""
+    """Return the labels of a sample: the second element of a tuple, or the first value of a dict whose key contains "label"."""
     part = sample[1] if isinstance(sample, tuple) and len(sample) > 1 else sample
     if isinstance(part, torch.Tensor):
         return part
@@ -70,9 +70,9 @@ def _is_image(leaf: Any) -> bool:
 
 
 def _transformable(leaves: list[Any], annotation_types: tuple[type, ...]) -> list[bool]:
-    """Return a mask of the leaves to transform: images, annotations, user-defined types.
+    """Return for each leaf whether it is transformed: images, annotations and user-defined types are.
 
-    If no leaf has an image type, the first plain tensor is the image.
+    If no leaf has an image type, the first plain tensor is treated as an image.
     """
     plain_may_be_image = not any(_is_image(leaf) for leaf in leaves)
     selected = []
@@ -84,20 +84,20 @@ def _transformable(leaves: list[Any], annotation_types: tuple[type, ...]) -> lis
 
 
 class SampleTransform:
-    """Mixin that applies a transform of images to samples; it precedes the transform in the base classes.
+    """Mixin that applies a transform of images to samples. It comes before the image transform in the list of base classes.
 
-    A sample consists of nested dicts, lists and tuples. All its images, videos, boxes, points and masks are transformed with the
-    same parameters. Without other images, the first plain tensor is an image. Tensors of user-defined types are transformed if a
-    kernel is registered for them (`v2.functional.register_kernel`). Everything else is returned unchanged.
+    A sample consists of nested dicts, lists and tuples. All images, videos, boxes, points and masks in a sample are transformed
+    with the same parameters. If no part has an image type, the first plain tensor is treated as an image. Tensors of user-defined
+    types are transformed if a kernel is registered for them (`v2.functional.register_kernel`). Other parts stay unchanged.
     """
 
     functions = functional
 
-    #: The types that are transformed in addition to images.
+    #: The types that the transform supports in addition to images.
     annotation_types: tuple[type, ...] = ANNOTATIONS
 
     def check_inputs(self, flat_inputs: list[Any]) -> None:
-        """Raise an error if the transform does not support these parts; called before parameters are drawn."""
+        """Raise an error if the transform does not support the parts of a sample. It is called before parameters are drawn."""
 
     def forward(self, *inputs: Any) -> Any:
         sample = inputs if len(inputs) > 1 else inputs[0]
@@ -111,7 +111,7 @@ class SampleTransform:
         flat_inputs = [leaf for leaf, yes in zip(leaves, selected, strict=True) if yes]
         if not flat_inputs:
             return sample
-        flat_inputs.sort(key=lambda leaf: isinstance(leaf, ANNOTATIONS) or is_user_type(leaf))  # sort images first
+        flat_inputs.sort(key=lambda leaf: isinstance(leaf, ANNOTATIONS) or is_user_type(leaf))  # images first, for `make_params`
         params = self.make_params(flat_inputs)
         is_selected = iter(selected)
         return map_sample(lambda leaf: self._transformed(leaf, params) if next(is_selected) else leaf, sample)
@@ -124,7 +124,7 @@ class SampleTransform:
 
 
 class WithoutBoxes(SampleTransform):
-    """Base of transforms that raise an error for samples with boxes, points or masks."""
+    """Base class of transforms that raise an error for samples with boxes, points or masks."""
 
     def check_inputs(self, flat_inputs: list[Any]) -> None:
         for part in flat_inputs:
@@ -133,9 +133,9 @@ class WithoutBoxes(SampleTransform):
 
 
 class Transform(SampleTransform, _base.Transform):
-    """Base class of user-defined transforms of samples: define `transform`, and `make_params` if parameters are random.
+    """Base class of user-defined transforms of samples. Define `transform`, and `make_params` if parameters are random.
 
-    `check_inputs(flat_inputs)` may raise an error for a sample, `make_params(flat_inputs)` draws its parameters once, and
+    For each sample, `check_inputs(flat_inputs)` may raise an error, and `make_params(flat_inputs)` draws the parameters. Then
     `transform(inpt, params)` is called for each image, box and mask. Other parts of the sample are returned unchanged.
 
     Example:

@@ -1,4 +1,4 @@
-"""Functions whose result has the type of the input, and whose kernels can be replaced for user-defined types."""
+"""Decorate functions so that the result has the type of the input, and register kernels of user-defined types for them."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ __all__ = ["ANNOTATIONS", "MissingKernel", "is_user_type", "keep_type", "registe
 ANNOTATIONS = (tv_tensors.BoundingBoxes, tv_tensors.KeyPoints, tv_tensors.Mask)
 _BUILT_IN = (tv_tensors.Image, tv_tensors.Video, *ANNOTATIONS)
 
-_user_kernels: dict[Callable, dict[type, Callable]] = {}  # [function][type]
+_user_kernels: dict[Callable, dict[type, Callable]] = {}  # the kernel is `_user_kernels[function][type]`
 
 
 class MissingKernel(TypeError):
-    """A function has no kernel for a user-defined subclass of `TVTensor`."""
+    """Raised if a function has no kernel for a user-defined subclass of `TVTensor`."""
 
 
 def is_user_type(inpt: Any) -> bool:
-    """Whether `inpt` is a user-defined `TVTensor`, not derived from `Image`, `Video`, `BoundingBoxes`, `KeyPoints` or `Mask`."""
+    """Return whether the type of `inpt` is a user-defined `TVTensor`, not derived from a built-in one such as `Image`."""
     return isinstance(inpt, tv_tensors.TVTensor) and not isinstance(inpt, _BUILT_IN)
 
 
 def keep_type(original: Any, result: Any) -> Any:
-    """Convert a result, or each result of a tuple or list, to the type of `original` if that is a `TVTensor`."""
+    """If `original` is a `TVTensor`, convert a result, or each element of a tuple or list, to the type of `original`."""
     if isinstance(original, tv_tensors.TVTensor):
         if type(result) is torch.Tensor:
             return tv_tensors.wrap(result, like=original)
@@ -53,7 +53,7 @@ def typed(function: Callable) -> Callable:
 
 
 def _find_user_kernel(function: Callable, inpt: Any) -> Callable | None:
-    """Return the kernel registered for the type of `inpt`, or None if it inherits the kernels of a built-in type."""
+    """Return the kernel registered for the type of `inpt`, or None if that type inherits the kernels of a built-in type."""
     for kind in type(inpt).__mro__:
         if kind in _user_kernels[function]:
             return _user_kernels[function][kind]

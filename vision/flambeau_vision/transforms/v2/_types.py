@@ -26,7 +26,7 @@ __all__ = [
 
 
 class Identity(Transform):
-    """Return the input unchanged, where a transform is expected.
+    """Return the input unchanged. Use it where a transform is required.
 
     Example:
         >>> from flambeau_vision.transforms import v2
@@ -42,7 +42,7 @@ class ConvertImageDtype(Transform):
     """Convert the dtype of images and scale their values, like `ToDtype` with `scale=True`.
 
     Args:
-        dtype: the new dtype: floats range from 0 to 1, integers from 0 to their maximum.
+        dtype: the new dtype. Floats range from 0 to 1, integers from 0 to their maximum.
 
     Example:
         >>> from flambeau_vision.transforms import v2
@@ -67,7 +67,7 @@ class UniformTemporalSubsample(Transform):
     """Select frames of a video at equal distances, including the first and the last.
 
     Args:
-        num_samples: number of frames; shorter videos repeat frames.
+        num_samples: number of frames to return; frames of shorter videos are repeated.
 
     Shape:
         - Input: `(..., T, C, H, W)`.
@@ -97,7 +97,7 @@ class Lambda(Transform):
     """Apply a user-defined function to the parts of a sample.
 
     Args:
-        lambd: a function of one part.
+        lambd: a function of one part of the sample.
         *types: types of the parts to transform; all parts if no type is given.
 
     Example:
@@ -136,9 +136,9 @@ class ToDtype(Transform):
     """Convert the dtype, and scale the values of images if `scale` is True.
 
     Args:
-        dtype: the dtype of images and plain tensors; or a dict from type to dtype. The key `"others"` is for missing types,
-            the value None for no change.
-        scale: scale image values: floats range from 0 to 1, integers from 0 to their maximum.
+        dtype: the dtype of images and plain tensors; or a dict from types to dtypes. The key `"others"` is for missing types.
+            The value None means no change.
+        scale: whether to scale the values of images: floats range from 0 to 1, integers from 0 to their maximum.
 
     Example:
         >>> from flambeau_vision.transforms import v2
@@ -167,7 +167,9 @@ def _is_array(value: Any) -> bool:
 
 
 class ToImage(Transform):
-    """Convert PIL images, NumPy arrays `(H, W, C)` and plain tensors to `flambeau_vision.tv_tensors.Image`, same values.
+    """Convert PIL images, NumPy arrays `(H, W, C)` and plain tensors to `flambeau_vision.tv_tensors.Image`.
+
+    The values stay the same.
 
     Example:
         >>> from PIL import Image
@@ -180,7 +182,7 @@ class ToImage(Transform):
     annotation_types = ()
 
     def forward(self, *inputs: Any) -> Any:
-        # Only this transform treats arrays as images.
+        # Other transforms return arrays unchanged; this transform treats them as images.
         converted = map_sample(lambda leaf: F.to_image(leaf) if _is_array(leaf) else leaf, inputs)
         return super().forward(*converted)
 
@@ -189,7 +191,7 @@ class ToImage(Transform):
 
 
 class ToPILImage(Transform):
-    """Convert image tensors of shape `(C, H, W)` to PIL images; floats are expected in `[0, 1]`.
+    """Convert image tensors of shape `(C, H, W)` to PIL images; floats must be in `[0, 1]`.
 
     Args:
         mode: the mode of the PIL image, such as `"RGB"` or `"CMYK"`; None to infer it from the channels and the dtype.
@@ -215,7 +217,7 @@ class ToPILImage(Transform):
 
 
 class ToPureTensor(Transform):
-    """Convert images, boxes, points and masks to plain tensors, as the last of several transforms.
+    """Convert images, boxes, points and masks to plain tensors, usually as the last transform of a sequence.
 
     Example:
         >>> from flambeau_vision import tv_tensors
@@ -230,9 +232,9 @@ class ToPureTensor(Transform):
 
 
 class ToTensor(Transform):
-    """Convert PIL images to plain floating tensors with values in `[0, 1]`, like `ToTensor` of version 1.
+    """Convert PIL images to plain floating-point tensors with values in `[0, 1]`, like `ToTensor` of version 1.
 
-    `ToImage` followed by `ToDtype(torch.float32, scale=True)` does the same for samples.
+    `ToImage` followed by `ToDtype(torch.float32, scale=True)` does the same, but returns an `Image`.
 
     Example:
         >>> from PIL import Image

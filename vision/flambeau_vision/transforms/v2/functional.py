@@ -1,4 +1,4 @@
-"""Transforms as functions of images, boxes, points and masks. The result has the type of the input."""
+"""Transforms of version 2 as functions of images, boxes, points and masks. The result has the type of the input."""
 
 from __future__ import annotations
 
@@ -124,7 +124,10 @@ def pad(
     fill: float | Sequence[float] | None = None,
     padding_mode: str = "constant",
 ) -> Any:
-    """Pad an image, boxes, points or a mask, like `flambeau_vision.transforms.functional.pad`; a `fill` of None is 0."""
+    """Pad an image, boxes, points or a mask, like `flambeau_vision.transforms.functional.pad`.
+
+    If `fill` is None, the border is 0.
+    """
     return F.pad(inpt, padding, 0 if fill is None else fill, padding_mode)
 
 
@@ -142,13 +145,14 @@ def perspective(
     Args:
         inpt: an image, boxes, points or a mask.
         startpoints: the four corners `(x, y)`: upper left, upper right, lower right, lower left.
-        endpoints: `(x, y)` of the corners after the transform.
-        interpolation: `NEAREST`, `BILINEAR` or, for PIL images, `BICUBIC`.
+        endpoints: `(x, y)` of the corners after the transform, in the same order.
+        interpolation: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
         fill: value of the pixels outside the image, a number or one per channel.
-        coefficients: the eight coefficients of the map from output to input, instead of the points.
+        coefficients: the eight coefficients of the map from output pixels to input pixels; they replace `startpoints` and
+            `endpoints`.
 
     Raises:
-        ValueError: both or neither of points and coefficients are given, or not eight coefficients.
+        ValueError: both or neither of points and coefficients are given, or the number of coefficients is not eight.
 
     Example:
         >>> from flambeau_vision.transforms.v2.functional import perspective
@@ -176,14 +180,14 @@ def rotate(
     center: Sequence[float] | None = None,
     fill: Any = None,
 ) -> Any:
-    """Rotate counter-clockwise; rotations of tensors by multiples of 90 degrees about the centre are exact.
+    """Rotate counter-clockwise. Rotations of tensors by multiples of 90 degrees about the centre are exact.
 
     Args:
         inpt: an image, boxes, points or a mask.
         angle: rotation angle in degrees.
-        interpolation: `NEAREST`, `BILINEAR` or, for PIL images, `BICUBIC`.
-        expand: enlarge the canvas to fit the rotated image.
-        center: centre `(x, y)` in pixels from the upper left corner; None for the centre of the image.
+        interpolation: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
+        expand: whether to enlarge the canvas so that the whole rotated image fits.
+        center: centre `(x, y)` of the rotation, in pixels from the upper left corner; None for the centre of the image.
         fill: value of the pixels outside the image, a number or one per channel.
 
     Example:
@@ -206,15 +210,15 @@ def resize(
     max_size: int | None = None,
     antialias: bool | None = True,
 ) -> Any:
-    """Resize to `size`; uint8 tensors on the CPU are computed in integer arithmetic, like in Pillow.
+    """Resize an image, boxes or a mask. Integer arithmetic is used for uint8 tensors on the CPU, as in Pillow.
 
     Args:
         inpt: an image, boxes or a mask.
-        size: `(height, width)`, or an int for the shorter side, or None if `max_size` is given.
+        size: `(height, width)`, or an int for the length of the shorter side, or None to make the longer side `max_size` long.
         interpolation: a mode or its name; tensors support all except `BOX` and `HAMMING`, masks only `NEAREST` and
             `NEAREST_EXACT`.
-        max_size: limit of the longer side, when `size` is an int.
-        antialias: filter when downscaling; required for `LANCZOS`.
+        max_size: largest length of the longer side, if `size` is an int.
+        antialias: whether to smooth images when downscaling; required for `LANCZOS`.
 
     Example:
         >>> from flambeau_vision.transforms.v2.functional import resize
@@ -235,13 +239,13 @@ def resized_crop(
     interpolation: InterpolationMode = InterpolationMode.BILINEAR,
     antialias: bool | None = True,
 ) -> Any:
-    """Crop a rectangle, then `resize` it."""
+    """Crop a rectangle of an image, boxes, points or a mask, then resize it with `resize`."""
     return resize(crop(inpt, top, left, height, width), size, interpolation, antialias=antialias)
 
 
 @typed
 def erase(inpt: Any, i: int, j: int, h: int, w: int, v: torch.Tensor, inplace: bool = False) -> Any:
-    """Overwrite `h` rows and `w` columns, starting at row `i` and column `j`, with `v`."""
+    """Overwrite a rectangle of an image with the values `v`: `h` rows from row `i`, and `w` columns from column `j`."""
     if is_pil_image(inpt):
         return to_pil_image(F.erase(pil_to_tensor(inpt), i, j, h, w, v), mode=inpt.mode)
     return F.erase(inpt, i, j, h, w, v, inplace)
@@ -254,7 +258,7 @@ def _is_floating_image(inpt: Any) -> bool:
 
 @typed
 def posterize(inpt: Any, bits: int) -> Any:
-    """Keep only the highest `bits` bits of each value; floats are reduced to `2 ** bits` levels."""
+    """Keep only the highest `bits` bits of each pixel value. Floating-point images are reduced to `2 ** bits` levels."""
     if not _is_floating_image(inpt):
         return F.posterize(inpt, bits)
     levels = 2**bits
@@ -263,18 +267,18 @@ def posterize(inpt: Any, bits: int) -> Any:
 
 @typed
 def equalize(inpt: Any) -> Any:
-    """Equalize the histogram of each channel of an image; floats are quantized to 256 levels."""
+    """Equalize the histogram of each channel of an image. Floating-point images are quantized to 256 levels."""
     if not _is_floating_image(inpt):
         return F.equalize(inpt)
     return to_dtype(F.equalize(to_dtype(inpt, torch.uint8, scale=True)), inpt.dtype, scale=True)
 
 
 def register_kernel(functional: Callable | str, tv_tensor_cls: type) -> Callable[[Callable], Callable]:
-    """Return a decorator that registers a kernel of a function for a user-defined type; transforms use it also.
+    """Return a decorator that registers a kernel of a function for a user-defined type. Functions and transforms use the kernel.
 
     The kernel is called with the tensor and all other arguments of the function. Without a kernel, transforms return the tensor
-    unchanged and functions raise a `TypeError`. Types derived from `Image`, `BoundingBoxes` or another built-in type inherit its
-    kernels.
+    unchanged and functions raise a `TypeError`. Types derived from a built-in type, such as `Image` or
+    `BoundingBoxes`, inherit the kernels of that type.
 
     Args:
         functional: a function of this module, or its name.
@@ -304,12 +308,12 @@ def register_kernel(functional: Callable | str, tv_tensor_cls: type) -> Callable
 
 
 def get_num_frames(inpt: torch.Tensor) -> int:
-    """Return the number of frames of a video `(..., T, C, H, W)`."""
+    """Return T, the number of frames of a video `(..., T, C, H, W)`."""
     return inpt.shape[-4]
 
 
 def get_image_size(inpt: Any) -> list[int]:
-    """Return `[width, height]`. Deprecated: use `get_size`, which returns `[height, width]`."""
+    """Return `[width, height]` of an image. Deprecated: use `get_size`, which returns `[height, width]`."""
     warnings.warn(
         "The function `get_image_size(...)` is deprecated and will be removed in a future release. "
         "Instead, please use `get_size(...)` which returns `[h, w]` instead of `[w, h]`.",
@@ -319,7 +323,7 @@ def get_image_size(inpt: Any) -> list[int]:
 
 
 def to_tensor(inpt: Any) -> torch.Tensor:
-    """Convert a PIL image or an array to a floating tensor. Deprecated: use `to_image` and `to_dtype`."""
+    """Convert a PIL image or an array to a floating-point tensor. Deprecated: use `to_image` and `to_dtype`."""
     warnings.warn(
         "The function `to_tensor(...)` is deprecated and will be removed in a future release. "
         "Instead, please use `to_image(...)` followed by `to_dtype(..., dtype=torch.float32, scale=True)`.",
@@ -329,7 +333,7 @@ def to_tensor(inpt: Any) -> torch.Tensor:
 
 
 def is_pure_tensor(inpt: Any) -> bool:
-    """Whether `inpt` is a tensor but not a `TVTensor`."""
+    """Return whether `inpt` is a tensor but not a `TVTensor`."""
     return isinstance(inpt, torch.Tensor) and not isinstance(inpt, tv_tensors.TVTensor)
 
 
@@ -362,7 +366,10 @@ def to_pure_tensor(inpt: torch.Tensor) -> torch.Tensor:
 
 @typed
 def to_dtype(inpt: torch.Tensor, dtype: torch.dtype = torch.float32, scale: bool = False) -> torch.Tensor:
-    """Convert the dtype; `scale` also scales images: floats range from 0 to 1, integers from 0 to their maximum."""
+    """Convert the dtype of a tensor.
+
+    If `scale` is True, the values of images are scaled: floats range from 0 to 1, integers from 0 to their maximum.
+    """
     is_image = not isinstance(inpt, _ANNOTATIONS)
     return _color.convert_image_dtype(inpt, dtype) if scale and is_image else inpt.to(dtype)
 
@@ -388,7 +395,9 @@ def uniform_temporal_subsample(inpt: torch.Tensor, num_samples: int) -> torch.Te
 
 @typed
 def gaussian_noise(inpt: torch.Tensor, mean: float = 0.0, sigma: float = 0.1, clip: bool = True) -> torch.Tensor:
-    """Add normal noise to an image, in units where white is 1; `clip` clamps the values to the range of the image.
+    """Add normal noise to an image. `mean` and `sigma` of the noise are in units where white is 1.
+
+    If `clip` is True, the result is clamped to the value range of the image.
 
     Raises:
         ValueError: if the image is neither floating-point nor uint8, or `sigma` is negative.
@@ -438,13 +447,13 @@ def convert_bounding_box_format(
     new_format: tv_tensors.BoundingBoxFormat | str | None = None,
     inplace: bool = False,
 ) -> torch.Tensor:
-    """Convert boxes to another format; plain tensors require `old_format`.
+    """Convert boxes to another format. If the boxes are a plain tensor, `old_format` is required.
 
     Args:
         inpt: the boxes.
-        old_format: the format of plain tensors, a `BoundingBoxFormat` or its name.
+        old_format: the format of a plain tensor, a `BoundingBoxFormat` or its name.
         new_format: the format of the result.
-        inplace: also write the result into `inpt`; both formats must have the same number of values.
+        inplace: whether to write the result also into `inpt`. Both formats must have the same number of values per box.
 
     Raises:
         TypeError: `new_format` is missing.
@@ -470,13 +479,14 @@ def clamp_bounding_boxes(
     canvas_size: tuple[int, int] | None = None,
     clamping_mode: str | None = "auto",
 ) -> torch.Tensor:
-    """Clamp boxes to the canvas; plain tensors require all other arguments.
+    """Clamp boxes to the canvas. If the boxes are a plain tensor, all other arguments are required.
 
     Args:
         inpt: the boxes.
         format: a `BoundingBoxFormat` or its name.
-        canvas_size: `(height, width)`.
-        clamping_mode: `"soft"` or `"hard"`, None to leave boxes unchanged, or `"auto"` for the `clamping_mode` of the boxes.
+        canvas_size: `(height, width)` of the canvas.
+        clamping_mode: `"soft"` or `"hard"` (see `flambeau_vision.tv_tensors.BoundingBoxes`), None to leave boxes unchanged, or
+            `"auto"` for the `clamping_mode` of the boxes.
 
     Raises:
         ValueError: an argument is missing for a plain tensor, or given for `BoundingBoxes`, or the mode is unknown.
@@ -496,7 +506,7 @@ def clamp_bounding_boxes(
 
 
 def clamp_keypoints(inpt: torch.Tensor, canvas_size: tuple[int, int] | None = None) -> torch.Tensor:
-    """Move points outside of the canvas to its border; plain tensors require `canvas_size`."""
+    """Clamp points to the canvas: points outside of it move to the border. Plain tensors require `canvas_size`."""
     if isinstance(inpt, tv_tensors.KeyPoints):
         if canvas_size is not None:
             raise ValueError("For keypoints tv_tensor inputs, `canvas_size` must not be passed.")
@@ -507,14 +517,14 @@ def clamp_keypoints(inpt: torch.Tensor, canvas_size: tuple[int, int] | None = No
 
 
 def sanitize_keypoints(key_points: torch.Tensor, canvas_size: tuple[int, int] | None = None) -> tuple[torch.Tensor, torch.Tensor]:
-    """Remove points outside of the canvas, or groups that contain such a point.
+    """Remove points outside of the canvas. A group that contains such a point is removed as a whole.
 
     Args:
         key_points: points `(N, 2)`, or groups of points `(N, ..., 2)`.
-        canvas_size: `(height, width)`, for plain tensors only.
+        canvas_size: `(height, width)` of the canvas, for plain tensors only.
 
     Returns:
-        The valid points or groups, and a boolean mask of the valid inputs.
+        The remaining points or groups, and a boolean mask: True for each point or group that remains.
 
     Raises:
         ValueError: `canvas_size` is missing for a plain tensor, or given for `KeyPoints`.
@@ -537,10 +547,10 @@ def sanitize_bounding_boxes(
     min_size: float = 1.0,
     min_area: float = 1.0,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Remove boxes that are too small or stick out of the canvas.
+    """Remove boxes that are too small or partly outside of the canvas.
 
     Returns:
-        The valid boxes, and a boolean mask of the valid inputs.
+        The remaining boxes, and a boolean mask: True for each box that remains.
     """
     boxes = bounding_boxes
     if not isinstance(boxes, tv_tensors.BoundingBoxes):
@@ -563,7 +573,7 @@ def sanitize_bounding_boxes(
 
 
 def __getattr__(name: str) -> Any:
-    # functions of a type, such as `resize_mask` and `crop_bounding_boxes`
+    # creates functions for one input type, such as `resize_mask` and `crop_bounding_boxes`, on first use
     function = function_for_type(name, globals())
     if function is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -85,7 +85,7 @@ class NodePathTracer(LeafModuleAwareTracer):
         path = self.current_module_qualname
         if node.op != "call_module":
             path = f"{path}.{node}" if path else str(node)
-        path = re.sub(r"(?<=.)_[0-9]+$", "", path)  # remove the number from fx: it counts in the network, not in the module
+        path = re.sub(r"(?<=.)_[0-9]+$", "", path)  # remove the number added by fx, which counts in the whole network
         for other in reversed(self.node_to_qualname.values()):
             numbered = re.fullmatch(rf"{re.escape(path)}(?:_([0-9]+))?", other)
             if numbered:

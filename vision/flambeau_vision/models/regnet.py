@@ -189,7 +189,7 @@ class SimpleStemIN(Conv2dNormActivation):
 
 
 class RegNet(nn.Module):
-    """RegNet: stages of residual blocks whose widths follow a linear rule, rounded to a few values.
+    """RegNet: residual blocks whose widths increase linearly, rounded so that each stage has one width.
 
     Radosavovic, Kosaraju, Girshick, He and Dollár, [Designing Network Design Spaces](https://arxiv.org/abs/2003.13678), 2020.
 

@@ -1,4 +1,4 @@
-"""ResNet (He et al., 2015): blocks that add their input to their output; and its variants ResNeXt and wide ResNet."""
+"""ResNet (He et al., 2015), whose blocks add their input to their output, and its variants ResNeXt and wide ResNet."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class BasicBlock(nn.Module):
 class Bottleneck(nn.Module):
     """Residual block with 1 x 1, 3 x 3 and 1 x 1 convolutions; the first reduces the channels, the last expands them.
 
-    The stride is that of the 3 x 3 convolution, as in ResNet "v1.5"; in the paper, it is that of the first convolution.
+    The 3 x 3 convolution applies the stride, as in ResNet "v1.5"; in the paper, the first convolution applies it.
     """
 
     expansion = 4

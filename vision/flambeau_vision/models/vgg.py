@@ -31,7 +31,7 @@ __all__ = [
     "vgg19_bn",
 ]
 
-# The number of layers: the channels of each convolution, with "M" for max pooling.
+# Maps the number of layers of a network to the channels of each convolution; "M" is max pooling.
 _LAYERS = {
     11: [64, "M", 128, "M", 256, 256, "M", 512, 512, "M", 512, 512, "M"],
     13: [64, 64, "M", 128, 128, "M", 256, 256, "M", 512, 512, "M", 512, 512, "M"],

@@ -123,7 +123,7 @@ def box_area(boxes: Tensor, fmt: str = "xyxy") -> Tensor:
         fmt: the format of `boxes`: `"xyxy"`, `"xywh"` or `"cxcywh"`.
 
     Returns:
-        a tensor of shape `(...)`: float32 for boxes of lower precision, int64 for integers.
+        a tensor of shape `(...)` with the dtype of `boxes`; but float32 for floats of lower precision, int64 for integers.
 
     Raises:
         ValueError: `fmt` is unknown.
@@ -312,7 +312,7 @@ def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
     Args:
         boxes: the boxes `(x1, y1, x2, y2)`, of shape `(N, 4)`.
         scores: the scores of the boxes, of shape `(N,)`.
-        iou_threshold: a box is dropped if its IoU with a kept box of higher score is larger, from 0 to 1.
+        iou_threshold: number from 0 to 1. A box is dropped if its IoU with a kept box of higher score is larger.
 
     Returns:
         int64 indices of the kept boxes, sorted by falling score.
@@ -337,7 +337,7 @@ def batched_nms(boxes: Tensor, scores: Tensor, idxs: Tensor, iou_threshold: floa
         boxes: the boxes `(x1, y1, x2, y2)`, of shape `(N, 4)`.
         scores: the scores of the boxes, of shape `(N,)`.
         idxs: the categories of the boxes, integers of shape `(N,)`.
-        iou_threshold: a box is dropped if its IoU with a kept box of higher score is larger, from 0 to 1.
+        iou_threshold: number from 0 to 1. A box is dropped if its IoU with a kept box of higher score is larger.
 
     Returns:
         int64 indices of the kept boxes, sorted by falling score.

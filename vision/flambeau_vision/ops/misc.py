@@ -1,4 +1,4 @@
-"""Modules used by many models."""
+"""Layers used by many models, such as convolution with normalization, squeeze-and-excitation and MLP."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ class SqueezeExcitation(nn.Module):
 
 
 class MLP(nn.Sequential):
-    """Multilayer perceptron: linear layers, each followed by normalization, activation and dropout.
+    """Multilayer perceptron: linear layers with normalization, activation and dropout between them.
 
     The last linear layer is followed by dropout only.
 

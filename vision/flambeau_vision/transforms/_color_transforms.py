@@ -331,8 +331,8 @@ class RandomErasing(RandomApplyTransform):
     Args:
         p: probability of applying the transform, from 0 to 1.
         scale: smallest and largest area of the rectangle, as fractions of the image area.
-        ratio: smallest and largest height divided by width.
-        value: the new value: a number, one per channel, or `"random"` for normal noise.
+        ratio: smallest and largest ratio of height to width.
+        value: the new value: a number, a sequence with a number per channel, or `"random"` for normal noise.
         inplace: whether to write into the image instead of a copy.
 
     Raises:

@@ -294,7 +294,7 @@ class RandomResizedCrop(Transform):
     Args:
         size: output size `(height, width)`, or an int for both.
         scale: smallest and largest area of the rectangle, as fractions of the image area.
-        ratio: smallest and largest width divided by height.
+        ratio: smallest and largest ratio of width to height.
         interpolation: the interpolation mode. Tensors support `InterpolationMode.NEAREST`, `NEAREST_EXACT`,
             `BILINEAR` and `BICUBIC`; PIL images support all modes.
         antialias: whether to smooth tensors when downscaling with `BILINEAR` or `BICUBIC`; PIL images are always antialiased.

@@ -34,7 +34,7 @@ def _xavier(layers: nn.Module) -> None:
 
 
 def _predictors(in_channels: Sequence[int], num_anchors: Sequence[int], values: int) -> nn.ModuleList:
-    """Return a convolution for each feature map. It predicts `values` numbers for each default box."""
+    """Return convolutions, one for each feature map. They predict `values` numbers for each default box."""
     sizes = zip(in_channels, num_anchors, strict=True)
     layers = nn.ModuleList(nn.Conv2d(channels, values * anchors, kernel_size=3, padding=1) for channels, anchors in sizes)
     _xavier(layers)

@@ -33,7 +33,7 @@ def _normal(layers: nn.Module) -> None:
 
 
 def _predictors(in_channels: Sequence[int], num_anchors: Sequence[int], values: int, norm_layer: Layer) -> nn.ModuleList:
-    """Return a depthwise separable convolution for each feature map. It predicts `values` numbers for each default box."""
+    """Return depthwise separable convolutions, one per feature map. They predict `values` numbers for each default box."""
     layers = nn.ModuleList()
     for channels, anchors in zip(in_channels, num_anchors, strict=True):
         options = {"groups": channels, "norm_layer": norm_layer, "activation_layer": nn.ReLU6}

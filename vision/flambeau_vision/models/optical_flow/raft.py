@@ -81,7 +81,7 @@ class FeatureEncoder(nn.Module):
 
 
 class MotionEncoder(nn.Module):
-    """Encode the current flow and the correlations of each pixel with the pixels around its target."""
+    """Encode the current flow, and the correlations around the position that each pixel moves to."""
 
     def __init__(
         self, in_channels_corr: int, corr_layers: Sequence[int], flow_layers: Sequence[int], out_channels: int = 128
@@ -169,7 +169,7 @@ class MaskPredictor(nn.Module):
         super().__init__()
         self.convrelu = Conv2dNormActivation(in_channels, hidden_size, norm_layer=None)
         self.conv = nn.Conv2d(hidden_size, 8 * 8 * 9, 1)
-        self.multiplier = multiplier  # the authors' code uses 0.25 to reduce the gradient of this layer
+        self.multiplier = multiplier  # 0.25 reduces the gradient of this layer, as in the code of the authors
 
     def forward(self, x: Tensor) -> Tensor:
         return self.multiplier * self.conv(self.convrelu(x))
@@ -205,7 +205,10 @@ class CorrBlock(nn.Module):
             self.corr_pyramid.append(F.avg_pool2d(self.corr_pyramid[-1], kernel_size=2))
 
     def index_pyramid(self, centroids_coords: Tensor) -> Tensor:
-        """For each pixel, return the correlations around its target `(x, y)`; the targets have shape `(N, 2, H, W)`."""
+        """Return the correlations around the position that each pixel moves to.
+
+        `centroids_coords` are these positions `(x, y)`, of shape `(N, 2, H, W)`.
+        """
         count, _, height, width = centroids_coords.shape
         steps = torch.arange(-self.radius, self.radius + 1.0, device=centroids_coords.device)
         around = torch.stack(torch.meshgrid(steps, steps, indexing="ij"), dim=-1)
@@ -231,7 +234,7 @@ def _upsample(flow: Tensor, mask: Tensor | None) -> Tensor:
 
 
 class RAFT(nn.Module):
-    """RAFT: compute the optical flow between two images: how far each pixel moves to the right and down.
+    """RAFT: compute the optical flow, which is how far each pixel moves to the right and down from one image to the next.
 
     Teed and Deng, [RAFT: Recurrent All-Pairs Field Transforms for Optical Flow](https://arxiv.org/abs/2003.12039), 2020.
     Use `raft_large` or `raft_small` to build the published networks.

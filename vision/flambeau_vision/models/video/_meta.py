@@ -17,7 +17,7 @@ def kinetics(
 ) -> Weights:
     """Return weights for the 400 classes of Kinetics, published as `file.pth`.
 
-    `colours` can contain the `mean` and `std` of the color channels, for the preprocessing.
+    `colours` can contain the `mean` and `std` of the colour channels, which the preprocessing uses.
     """
     prepare = partial(VideoClassification, crop_size=crop_size, resize_size=resize_size, **colours)
     categories = CategoriesInFile("kinetics400_categories.txt", 400)

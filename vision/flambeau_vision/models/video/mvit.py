@@ -352,7 +352,7 @@ class MViT_V2_S_Weights(WeightsEnum):
     DEFAULT = KINETICS400_V1
 
 
-_STAGES = (0,) + (1,) * 2 + (2,) * 11 + (3,) * 2  # the stage that each of the sixteen blocks is in
+_STAGES = (0,) + (1,) * 2 + (2,) * 11 + (3,) * 2  # for each of the sixteen blocks, the number of its stage
 _KEY_STRIDES = (8,) + (4,) * 2 + (2,) * 11 + (1,) * 2  # for each block, the spatial stride that pools keys and values
 
 

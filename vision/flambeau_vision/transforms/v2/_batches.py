@@ -93,7 +93,7 @@ class CutMix(_MixBatch):
     Yun et al., [CutMix: Regularization Strategy to Train Strong Classifiers](https://arxiv.org/abs/1905.04899), 2019.
 
     Args:
-        alpha: the fraction of the area to keep is drawn from `Beta(alpha, alpha)`.
+        alpha: the fraction of each image that is kept is drawn from `Beta(alpha, alpha)`.
         num_classes: the number of classes; required if labels are class indices.
         labels_getter: a function that returns the labels of a sample. `"default"`: the labels are the second element of a
             tuple, or the first value of a dict whose key contains "label".

@@ -120,7 +120,7 @@ class ConvertBoundingBoxFormat(Transform):
 
 
 class RandomIoUCrop(Transform):
-    """Crop a random rectangle whose IoU with at least one box is above a random minimum.
+    """Crop a random rectangle whose IoU with at least one box is not below a random minimum.
 
     Boxes whose centre is outside of the crop become empty; `SanitizeBoundingBoxes` removes them. Liu et al., [SSD: Single Shot
     MultiBox Detector](https://arxiv.org/abs/1512.02325), 2015.

@@ -184,7 +184,7 @@ def rotate(
 
     Args:
         inpt: an image, boxes, points or a mask.
-        angle: rotation angle in degrees.
+        angle: rotation angle in degrees, counter-clockwise.
         interpolation: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
         expand: whether to enlarge the canvas so that the whole rotated image fits.
         center: centre `(x, y)` of the rotation, in pixels from the upper left corner; None for the centre of the image.

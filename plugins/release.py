@@ -1,4 +1,4 @@
-"""Build the wheels of a release: flambeau and its plugins, all with the same version, which each plugin requires exactly.
+"""Build the wheels of flambeau and its plugins. All have the same version; a plugin requires exactly this version of flambeau.
 
 python plugins/release.py --check             compare the versions
 python plugins/release.py build/wheels        build the wheels, and test those without other dependencies together
@@ -16,7 +16,7 @@ import venv
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-TRIED = ("flambeau", "flambeau-strict")  # installed by the test, since they are available on every platform
+TRIED = ("flambeau", "flambeau-strict")  # the test installs only these, which work on every platform
 
 
 def projects() -> dict[str, tuple[Path, dict]]:

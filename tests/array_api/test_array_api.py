@@ -189,7 +189,7 @@ def test_unary(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in UNARY if "float64" in UNARY[name]])
 def test_special_cases_of_one(name: str) -> None:
     assert_same_in_both(lambda n, x: getattr(n, name)(x), np.array(EXTREMES))
-    # unspecified in the standard
+    # for the functions excluded here, the standard does not specify complex results
     if "complex128" in UNARY[name] and name not in ("sign", "reciprocal", "square", "log1p", "log2"):
         assert_same_in_both(
             lambda n, x: getattr(n, name)(x), np.array([complex(a, b) for a in (0.0, 1.0, -2.0) for b in (0.0, -1.0, 3.0)]) + 0.5
@@ -241,7 +241,7 @@ def test_complex_special_cases(name: str, x: tuple[float, float], expected: tupl
 
 @pytest.mark.parametrize("shape", [(), (1,), (3,), (2, 3)])
 def test_powers_of_one_half(shape: tuple[int, ...]) -> None:
-    """A power by an array of 0.5 is not a square root: (-inf)**0.5 is inf, and (-0.0)**0.5 is 0.0."""
+    """With an exponent of 0.5, `pow` returns inf for -inf and 0.0 for -0.0, unlike `sqrt`, which returns NaN and -0.0."""
     for dtype, exponent in itertools.product((torch.float32, torch.float64), (torch.tensor(0.5), torch.full(shape, 0.5))):
         for base, expected in ((-INF, INF), (-0.0, 0.0), (4.0, 2.0)):
             actual = xp.pow(xp.full(shape, base, dtype=dtype), xp.astype(exponent, dtype)).numpy()

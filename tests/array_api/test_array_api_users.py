@@ -91,7 +91,7 @@ for name, (call, *arrays) in calls.items():
         report[name] = [f"{{type(error).__name__}}: {{error}}", False]
 print(json.dumps(report))
 """
-NUMBERS = {"accuracy_score", "r2_score"}  # return Python numbers for every array library
+NUMBERS = {"accuracy_score", "r2_score"}  # functions that return Python numbers instead of arrays
 
 
 def report(calls: str) -> dict[str, Any]:

@@ -136,7 +136,7 @@ def test_the_namespace_has_what_operations_use() -> None:
     files = [*core.glob("operations/*.py"), *core.glob("linalg/*.py")]
     text = "".join(each.read_text() for each in files)
     optional = set(re.findall(r'requires="([\w.]+)"', text))  # operations that fall back to the CPU if the function is missing
-    of_batches = {"inner", "made"}  # called on the batching namespace, not on the library's namespace
+    of_batches = {"inner", "made"}  # attributes of vmap's batching namespace, not of CuPy's
     names = sorted({*re.findall(r"\bxp\.((?:linalg\.|fft\.)?\w+)", text)} - optional - of_batches)
     missing = run(f"""
         from operator import attrgetter

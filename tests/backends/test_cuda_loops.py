@@ -90,7 +90,7 @@ assert loops >= 6
 
 
 def test_every_expression_computes_what_its_ufunc_does() -> None:
-    """Compile for the host one kernel with a step for each operation and dtype."""
+    """Compile a single kernel for the host, with a step for each operation and dtype."""
     run(
         """
         from flambeau.backend import FusionChain, FusionInput, FusionStep, Operand
@@ -243,7 +243,7 @@ def test_each_expression_is_compiled_to_what_cupys_own_kernel_is() -> None:
 
 @WITH_NVRTC
 def test_operations_are_not_fused_across_their_borders() -> None:
-    """A separate multiplication and addition round twice. `add_` with `alpha` rounds once, as in CuPy's kernel."""
+    """A multiplication followed by an addition rounds twice. `add_` with `alpha` rounds once, as in CuPy's kernel."""
     functions, forms = functions_and_expressions()
     product, total, scaled = forms["multiply"]["ff>f"], forms["add"]["ff>f"], forms["add_"]["fff>f"]
     source = functions + "".join(
@@ -260,7 +260,7 @@ def test_operations_are_not_fused_across_their_borders() -> None:
 
 @WITH_NVRTC
 def test_nvrtc_compiles_what_cupy_makes_of_chains() -> None:
-    """NVRTC compiles CuPy's source of fused kernels: arrays of several shapes, a scalar, in place, and several outputs."""
+    """NVRTC compiles the source that CuPy generates for fused kernels, with several shapes, scalars, and in-place outputs."""
     cupy = pytest.importorskip("cupy", reason="NOT CHECKED: CuPy is not installed", exc_type=ImportError)
     from cupy._core import _carray, _kernel, _scalar
 

@@ -29,7 +29,7 @@ def dims(array):
 
 
 def assert_close(got, expected, exact=1e-6, of=None):
-    """Assert that the error is at most `exact` times the largest magnitude in `of`."""
+    """Assert that the error is at most `exact` times the largest absolute value in `of` (by default, in `expected`)."""
     scale = np.abs(expected if of is None else of).max(initial=1e-30)
     assert got.shape == expected.shape
     np.testing.assert_allclose(got.numpy() / scale, expected / scale, rtol=0, atol=exact)

@@ -189,7 +189,7 @@ def test_devices_do_not_mix_but_for_scalars():
     assert (x + torch.tensor(1.0, dtype=torch.float64)).dtype is torch.float32
     with pytest.raises(RuntimeError, match="meta"):
         x + torch.ones(2, 3)
-    x.copy_(torch.ones(3))  # no effect and no error
+    x.copy_(torch.ones(3))  # copying values to a meta tensor has no effect
     assert x.mul_(2).zero_().is_meta
 
 

@@ -33,7 +33,7 @@ def errors():
 
 @pytest.fixture(params=[errors, warnings_as_errors])
 def strict_errors(request):
-    """Error states that a user may set in NumPy."""
+    """Run the test under each NumPy setting in which infinities and NaN raise errors."""
     return request.param
 
 
@@ -98,7 +98,7 @@ EXTREMES = np.array([0, -0.0, INF, -INF, NAN, 3e38, -3e38, 1e-38, -1, 1, 700], n
 
 
 class InPlace:
-    """Behave as `torch`, except that the function `name` calls its in-place variant on a clone."""
+    """A namespace like `torch`, in which the function `name` calls its in-place variant on a clone of the input."""
 
     def __init__(self, name):
         self.name = name
@@ -138,7 +138,7 @@ def test_a_kernel_that_has_written_is_not_called_again(monkeypatch):
 
 
 def test_integers_to_negative_powers_in_place():
-    """NumPy raises the error only after it has written the elements before the negative exponent."""
+    """NumPy's in-place power raises an error at a negative exponent, when it has already written the elements before it."""
     x = torch.tensor([2, 3, 1])
     x.pow_(torch.tensor([2, -1, -1]))
     assert_equal(x, [4, 0, 1])

@@ -74,7 +74,7 @@ def test_convolution(geometry):
 @few
 @given(st.integers(0, 4), st.sampled_from([1, 2]), st.integers(12, 30), st.integers(12, 30), st.integers(1, 4), st.integers(1, 2))
 def test_convolution_with_few_windows(batch, groups, channels, outputs, length, stride):
-    """Weights larger than the images use a single matrix product for the whole batch."""
+    """Convolutions with a weight larger than the images compute a single matrix product for the whole batch."""
     x, w = normal(batch, groups * channels, length, length), normal(groups * outputs, channels, 1, 1, seed=1)
     geometry = (stride, stride), (0, 0), (1, 1), groups
     output = assert_kernel_agrees("convolution", [x, w, normal(groups * outputs, seed=2)], *geometry)
@@ -90,7 +90,7 @@ def test_what_the_forward_keeps_serves_the_gradient(geometry):
     workspace: dict = {}
     output = kernels.KERNELS["convolution"](x, w, None, stride, padding, dilation, groups, workspace)
     kept = kernels.KERNELS["convolution_weight"](output, x, w.shape, stride, padding, dilation, groups, workspace)
-    assert not workspace  # consumed by the backward, which frees its memory
+    assert not workspace  # the backward removes the arrays that it has used, to free memory
     np.testing.assert_allclose(
         kept, kernels.KERNELS["convolution_weight"](output, x, w.shape, stride, padding, dilation, groups), 1e-9, 1e-9
     )
@@ -106,7 +106,7 @@ def test_what_the_forward_keeps_serves_the_gradient(geometry):
     st.integers(0, 2),
 )
 def test_winograd(batch, channels, outputs, height, width, padding):
-    """The rounding error of Winograd convolution is about ten times that of float32."""
+    """The rounding error of Winograd convolution is about ten times that of a direct convolution in float32."""
     x, w = normal(batch, channels, height, width, dtype=np.float32), normal(outputs, channels, 3, 3, seed=1, dtype=np.float32)
     geometry = (1, 1), (padding, padding), (1, 1), 1
     wanted = OPS["convolution"].forward(np, x, w, None, *geometry)
@@ -192,7 +192,7 @@ def test_gradients_of_maxima_of_large_windows(window, special):
 @few
 @given(st.integers(1, 12), st.integers(1, 20), st.integers(1, 40), st.booleans())
 def test_places_of_the_largest_rows(bags, width, rows, with_nan):
-    numbers = np.random.default_rng(rows).integers(0, bags + 1, rows)  # rows numbered `bags` belong to no bag
+    numbers = np.random.default_rng(rows).integers(0, bags + 1, rows)  # the number `bags` marks rows without a bag
     x = normal(rows, width).round()
     if with_nan:
         x[rows // 2, 0] = np.nan
@@ -282,7 +282,7 @@ def test_losses_of_large_logits_keep_their_digits(offset):
 
 
 def test_softmax_where_rows_differ_by_far():
-    """Subtracting one common maximum would underflow most rows."""
+    """Each row subtracts its own maximum: with a common one, exp() would underflow to zero in most rows."""
     x = normal(64, 16) + np.linspace(-600, 600, 64)[:, None]
     assert_logsumexp_agrees(x, 1)
     for name in ("softmax", "log_softmax"):
@@ -350,7 +350,7 @@ def assert_attention_gradients_agree(query, key, value, mask, causal, tolerance=
 @pytest.mark.parametrize(("queries", "keys", "size"), [(130, 1100, 16), (1100, 130, 16), (300, 300, 300)])
 @pytest.mark.parametrize("causal", [False, True])
 def test_attention_in_blocks(queries, keys, size, causal):
-    """Sizes that need several blocks plus a remainder, and few rows with a large feature size."""
+    """Attention over sizes that need several blocks and an incomplete one, and over few rows with many features."""
     query, key, value = (normal(2, n, size, seed=n, dtype=np.float32) / size**0.25 for n in (queries, keys, keys))
     mask = normal(queries, keys) > -1
     assert_kernel_agrees("attention", [query, key, value, mask], causal, 0.5, tolerance=1e-4)
@@ -392,7 +392,7 @@ def test_layer_norm(shape, dims):
 @pytest.mark.parametrize("shape", [(4, 3, 5), (300, 200), (2, 1)])
 @pytest.mark.parametrize("given", [(True, True), (True, False), (False, False)])
 def test_gradients_of_layer_norm(shape, offset, given):
-    """The kernel's gradients match the formula's, for means near and far from zero."""
+    """The gradients of the kernel match those of differentiable operations, for means near and far from zero."""
     x = torch.tensor(normal(*shape) + offset)
     parameters = [torch.tensor(normal(shape[-1], seed=seed)) if wanted else None for seed, wanted in enumerate(given, 1)]
     leaves = [t.requires_grad_() for t in (x, *parameters) if t is not None]
@@ -428,7 +428,7 @@ def test_channel_norms(shape):
     (lambda x, weight, bias: F.batch_norm(x, None, None, weight, bias, training=True), (512, 16, 32, 32)),
 ])  # fmt: skip
 def test_gradients_of_weights_over_many_rows(normalize, shape):
-    """The weight gradients are long sums with cancellation. The relative error may be 1e-5; PyTorch's is 6e-6."""
+    """The weight gradients are long sums with cancellation. Their relative error may be 1e-5; PyTorch's is 6e-6."""
     features = shape[1]
     x, slopes, w = normal(*shape) + 1.5, normal(*shape, seed=1) + 0.3, normal(features, seed=2)
 
@@ -474,7 +474,7 @@ def test_rows_are_summed_one_after_the_other(rows, width, count):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
 @pytest.mark.parametrize(("shape", "dim"), [((7,), None), ((4, 5), 0), ((4, 5), -1), ((2, 3, 4), 1), ((2, 3), None), ((0, 3), 0)])
 def test_gradients_of_products(shape, dim, dtype):
-    """The gradient of an element is the product of all others, also with zeros, overflow and underflow."""
+    """The gradient of `prod` for an element is the product of the other elements, also with zeros, overflow and underflow."""
     tiny = {np.float32: 1e-25, np.float64: 1e-200, np.complex128: 1e-70}[dtype]
     for scale, zeros in (1, 0), (1, 1), (1, 2), (tiny, 0):
         array = (normal(*shape) * scale).astype(dtype)
@@ -517,7 +517,7 @@ def test_squared_error(reduction):
     lambda x: F.pad(x.unsqueeze(0), (5, 7), "reflect"), lambda x: F.adaptive_max_pool1d(x.unsqueeze(0), 7),
 ])  # fmt: skip
 def test_gradients_of_large_arrays(function):
-    """Compare the kernel's gradients with the formula's, which `create_graph=True` uses."""
+    """Compare the gradients of kernels with those of differentiable operations, which `create_graph=True` uses."""
     x = torch.tensor(normal(400, 300)).requires_grad_()
     output = function(x)
     slopes = torch.tensor(normal(*output.shape, seed=1))
@@ -532,7 +532,7 @@ def test_gradients_of_large_arrays(function):
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize(("steps", "batch", "size"), [(3, 2, 5), (1, 1, 1), (4, 3, 32), (2, 5, 96), (2, 70, 128), (2, 0, 4)])
 def test_lstm(steps, batch, size, reverse):
-    """The LSTM kernel, forward with and without stored values, and backward, for several gate sizes."""
+    """Check the LSTM kernels for several sizes: the forward, with and without storing values for the backward; the backward."""
     gates, weight = normal(steps, batch, 4 * size), normal(4 * size, size, seed=1) / 4
     h, c = normal(2, batch, size, seed=2)
     assert_kernel_agrees("lstm_layer", [gates, h, c, weight], reverse, None)
@@ -758,7 +758,7 @@ def test_a_program_is_told_nothing_of_infinities():
     lambda x: F.batch_norm(x, None, None, training=True), lambda x: F.softmax(x, -1), lambda x: x.reshape(-1, 32).clone(),
 ])  # fmt: skip
 def test_gradients_that_nobody_else_holds_are_not_copied(function):
-    """A kernel's view of a whole array is also adopted. A view of a part, or memory shared with another array, is copied."""
+    """`x.grad` adopts a gradient's memory, also if it is a view of a whole array. Views of parts and shared memory are copied."""
     x = torch.from_numpy(normal(32, 32, 32, 32, dtype=np.float32)).requires_grad_()
     torch.ones(1, requires_grad=True).register_hook(lambda grad: None)  # hooks on other leaves must not prevent this optimization
     slopes = torch.ones(function(x).shape)

@@ -41,7 +41,7 @@ def test_parts_cover_all(count, length, most):
     parts = threads.parts(length, most, True)
     assert [i for part in parts for i in range(length)[part]] == list(range(length))
     assert all(len(range(length)[part]) <= max(most, 1) for part in parts)
-    assert len(parts) >= min(length, count) - 1  # rounding up the part length may save one part
+    assert len(parts) >= min(length, count) - 1  # the length of parts is rounded up, so that there may be one part less
     assert len(threads.parts(length, 100, False)) == min(length, 1)
 
 

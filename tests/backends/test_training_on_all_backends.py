@@ -80,7 +80,7 @@ def test_on_several_devices(count: int, expected: list[float]) -> None:
 
 
 def devices_of(name: str) -> list[str]:
-    """Return each device of a backend, then all of them joined by commas; empty if no device is available."""
+    """Return the names of a backend's devices, then all names joined by commas if there are several; [] without a device."""
     code = (
         "import flambeau; backend = flambeau.backend.find({name!r})\n"
         "flambeau.ones(1, device=backend.device_type); print(backend.device_type, backend.device_count())"

@@ -1,4 +1,4 @@
-"""Fused loops for chains of elementwise operations in recorded programs: bitwise equal to the separate operations."""
+"""Fused loops for chains of elementwise operations in recorded programs: results match separate operations bit for bit."""
 
 import os
 import random
@@ -15,7 +15,7 @@ BINARY = [torch.add, torch.sub, torch.mul, torch.div]
 
 
 def program(seed):
-    """A program of random element-wise operations on a matrix, a row, a column and a number."""
+    """Return a function of random elementwise operations on a matrix, a row, a column and a number."""
     choose = random.Random(seed)
     steps = [(choose.choice([1, 2, 2, 3]), choose.randrange(100), choose.randrange(100)) for _ in range(9)]
 
@@ -70,7 +70,7 @@ def test_a_chain_is_one_call():
 
 @torch.no_grad()
 def test_arrays_that_a_loop_does_not_take():
-    """Loops read C-contiguous arrays; the first argument here is column-major."""
+    """Fused loops only read C-contiguous arrays, but compiled functions accept other arrays, such as a column-major one."""
     compiled = torch.compile(lambda x, y: (x * y + 1).relu() - y, fullgraph=True)
     x, y = torch.randn(200, 150).t(), torch.randn(150, 200)
     for _ in range(3):

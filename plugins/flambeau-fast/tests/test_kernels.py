@@ -13,7 +13,7 @@ from flambeau_backends.numpy.packs import halves as halves_module
 from flambeau_backends.numpy.packs import kernels as numpy_kernels
 
 KERNELS, IN_PLACE = find("numpy").all_kernels, find("numpy").all_inplace_kernels
-TOLERANCE = 2e-5  # relative to the largest value; Winograd's convolution has the largest error
+TOLERANCE = 2e-5  # error relative to the result's largest value; Winograd convolution has the largest errors
 
 
 def plain(name):
@@ -48,7 +48,7 @@ def assert_same(ours, theirs):
 
 
 def assert_same_result(name, ours, theirs, dim=-1):
-    if name == "log_sum_exp":  # only the sum of the two parts is defined
+    if name == "log_sum_exp":  # the kernel returns two terms, and only their sum is specified
         assert ours.shape == theirs.shape
         ours, theirs = ours.sum(dim), theirs.sum(dim)
     assert_same(ours, theirs)
@@ -80,7 +80,7 @@ def test_kernel(call, monkeypatch):
 
 
 def without_fallback(monkeypatch):
-    """Make kernels raise instead of calling NumPy's kernel, because they must support all samples."""
+    """Make this pack's kernels raise an error where they would call NumPy's kernel, because they must support all samples."""
     for name in choice.KERNELS.keys() & numpy_kernels.KERNELS.keys():
         cells = [cell for cell in choice.KERNELS[name].__closure__ or () if cell.cell_contents is numpy_kernels.KERNELS[name]]
         for cell in cells:
@@ -137,7 +137,7 @@ def in_doubles(name, args):
 @pytest.mark.parametrize(("stride", "size"), [(1, 5), (2, 9)])
 @pytest.mark.parametrize("batch", [16, 100])
 def test_convolutions_in_parts(stride, size, batch):
-    """Test work split by chunks of tiles, by channels, or within a chunk, depending on the number of threads."""
+    """Depending on the number of threads, convolutions split the work by chunks of tiles, by channels, or within a chunk."""
     shapes = (batch, 530, size, size), (batch, 140, 5, 5), (batch, 530, 5, 5), (140, 530, 3, 3), (140,)
     x, g, many, weight, bias = normal_arrays(*shapes)
     geometry = (stride, stride), (1, 1), (1, 1), 1
@@ -388,7 +388,7 @@ def test_conversions_of_half_precision(half):
 @pytest.mark.parametrize("half", HALVES)
 @pytest.mark.parametrize("name", halves_module.LOOPS)
 def test_loops_over_halves(name, half):
-    """Test full blocks and an incomplete last one; results equal rounded float32 results."""
+    """Half precision loops return float32 results rounded to half precision, also where the last block is incomplete."""
     x, y = (array.astype(half) for array in normal_arrays((3, 5, 1021), (3, 5, 1021)))
     arrays = (abs(x),) if name == "sqrt" else (x, y)[: 2 if name in BINARY else 1]
     ours = halves_module.LOOPS[name](*arrays)

@@ -36,7 +36,7 @@ def test_the_programs_used_last_are_kept(count):
 
 
 def counted(forward):
-    """Return a compiled forward, and a list that grows each time it is traced."""
+    """Return a compiled forward, and a list to which each trace of the forward appends an item."""
     traced = []
 
     def counting(*args, **kwargs):
@@ -69,7 +69,7 @@ def test_a_forward_that_decides_by_a_float_is_compiled_for_each():
     kernel, traced = counted(lambda x, /, p: jnp.abs(x) if p == 1.0 else x**p)
     for _ in range(2):
         assert kernel(jnp.full(2, -3.0), 1.0).tolist() == [3, 3] and kernel(jnp.full(2, -3.0), 2.0).tolist() == [9, 9]
-    assert len(traced) == 3  # one per value, and the failed attempt to trace the value
+    assert len(traced) == 3  # one trace per float, and a first one that failed because the float was traced
 
 
 def test_a_forward_that_looks_into_arrays_is_not_compiled():

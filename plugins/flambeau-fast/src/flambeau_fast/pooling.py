@@ -57,7 +57,7 @@ def max_pool_backward(g: Any, input: Any, window_size: Sizes, stride: Sizes, pad
 def _shares(
     space: Sizes, window_size: Sizes, stride: Sizes, padding: Sizes, size: Sizes, count_padding: bool, divisor: int | None
 ) -> Any:
-    """Return the factor of each window's sum: the reciprocal of its number of elements, or of `divisor`."""
+    """Return the factor that turns each window's sum into its average: 1 / `divisor`, or 1 / the window's number of elements."""
     counts = window_sizes(np, space, window_size, stride, padding, size, count_padding, divisor, FLOAT)
     return np.array(np.broadcast_to(FLOAT.type(1) / np.asarray(counts, FLOAT), tuple(size)), order="C")
 

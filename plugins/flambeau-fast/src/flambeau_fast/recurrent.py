@@ -27,7 +27,7 @@ def lstm_layer(gates: Any, h: Any, c: Any, weight: Any, reverse: bool = False, w
     kernels.lstm(active, cells, output, gates, h, c, weight, reverse)
     if workspace is not None:
         workspace["active gates"] = active
-        workspace["gates"] = active.reshape(*gates.shape[:2], 4, -1).swapaxes(1, 2)  # in the layout of NumPy's kernel
+        workspace["gates"] = active.reshape(*gates.shape[:2], 4, -1).swapaxes(1, 2)  # NumPy's kernel reads this layout
     return output, cells
 
 

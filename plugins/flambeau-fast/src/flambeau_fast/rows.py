@@ -10,7 +10,7 @@ import numpy as np
 from .choice import FLOAT, fast, is_dense
 from .kernels import kernels, optional
 
-STRIPS = 16  # number of partial gradient sums; fixed, so that results do not depend on the number of threads
+STRIPS = 16  # number of partial sums of each gradient; constant, so that results do not depend on the number of threads
 
 
 # --- softmax ------------------------------------------------------------------------------------------------------
@@ -71,7 +71,7 @@ _REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 
 
 def _suits(input: Any, log_sum: Any, target: Any, weight: Any) -> bool:
-    """Whether the arguments are logits `(N, C)`, their log-sum-exp and int64 targets `(N,)`, without class weights."""
+    """Whether kernels support the arguments: logits `(N, C)`, their log-sum-exp, int64 targets `(N,)`, and no class weights."""
     if weight is not None or input.ndim != 2 or target.dtype is not _LONG or target.shape != input.shape[:1]:
         return False
     return log_sum.dtype is FLOAT and log_sum.shape == (len(input), 2) and target.flags.c_contiguous
@@ -100,7 +100,7 @@ def cross_entropy_backward(g: Any, input: Any, log_sum: Any, target: Any, weight
 
 # --- variance -----------------------------------------------------------------------------------------------------
 
-_WHOLE = 1 << 15  # largest row that one thread computes
+_WHOLE = 1 << 15  # longest row that the kernel supports: it computes each row in a single thread
 
 
 @fast(1)
@@ -136,7 +136,7 @@ def _variance(input: Any, dim: Any, correction: float, keepdim: bool, root: bool
 
 
 def _normal_rows(input: Any, weight: Any, bias: Any, dims: Any) -> tuple[Any, Any, Any] | None:
-    """Return the input as a matrix, with weight and bias (or ones and zeros); None unless the last dimensions are normalized."""
+    """Return the input as a matrix, and the weight and bias or their defaults; None if `dims` are not the last dimensions."""
     count = len(dims)
     length = prod(input.shape[input.ndim - count :])
     if tuple(dims) not in (tuple(range(-count, 0)), tuple(range(input.ndim - count, input.ndim))) or not is_dense(input):
@@ -164,7 +164,7 @@ def layer_norm(
 ) -> Any:
     if mean is not None:
         return None
-    if len(dims) == 1:  # fast path for one dimension
+    if len(dims) == 1:  # the usual case, without the cost of `_normal_rows`
         if dims[0] not in (-1, input.ndim - 1):
             return None
         length = input.shape[-1]

@@ -17,7 +17,7 @@ __all__ = ["Call", "calls"]
 
 
 class Call(NamedTuple):
-    """A kernel's name and arguments; `in_place` is True for kernels of in-place operations."""
+    """A call of a kernel: its name and arguments. `in_place` is True if the kernel computes an in-place operation."""
 
     name: str
     args: tuple[Any, ...]
@@ -35,7 +35,7 @@ class _Draw:
         return self.random.standard_normal(shape, FLOAT)
 
     def shape(self, least: int, ndim: int = 3) -> tuple[int, ...]:
-        """Return a random shape with `least` elements or slightly more."""
+        """Return a random shape whose number of elements is `least` or slightly greater."""
         other_sizes = [int(n) for n in self.random.integers(1, 20, ndim - 1)]
         return -(-least // prod(other_sizes)), *other_sizes
 
@@ -130,7 +130,7 @@ def _rows(draw: _Draw) -> Iterator[Call]:
 
 def _picking(draw: _Draw) -> Iterator[Call]:
     x = draw.normal(*(int(n) for n in draw.random.integers((2, 3, 20), (9, 9, 90))))
-    x.reshape(-1)[:: int(draw.random.integers(2, 9))] = 0.5  # equal elements, which must keep their order
+    x.reshape(-1)[:: int(draw.random.integers(2, 9))] = 0.5  # equal elements: their order must be the same as in NumPy's kernels
     for largest in (True, False):
         for k in (1, 3, 20):
             yield Call("topk", (x, k, 2, largest))
@@ -190,8 +190,8 @@ def _matrices(draw: _Draw) -> Iterator[Call]:
             yield Call("mm", (a, b))
     yield Call("bmm", (draw.normal(batch, n, m), draw.normal(batch, p, m).swapaxes(1, 2)))
     yield Call("linear", (draw.normal(p), draw.normal(3, n, m), draw.normal(p, m)))
-    yield Call("linear", (draw.normal(2 * p), draw.normal(32, 8 * m), draw.normal(2 * p, 8 * m)))  # more columns than rows
-    yield Call("mm", (draw.normal(n, 1024), draw.normal(1024, p)))  # rows at multiples of 4096 bytes
+    yield Call("linear", (draw.normal(2 * p), draw.normal(32, 8 * m), draw.normal(2 * p, 8 * m)))  # a wide weight: columns > rows
+    yield Call("mm", (draw.normal(n, 1024), draw.normal(1024, p)))  # each row starts at a multiple of 4096 bytes
     yield Call("addmm", (draw.normal(p), draw.normal(n, m), draw.normal(m, p)))
 
 

@@ -11,7 +11,7 @@ from .choice import FLOAT, fast, is_dense
 from .kernels import kernels
 
 LEAST = 1 << 14
-STRIP = 1 << 15  # number of elements of a vector that a thread sums at a time
+STRIP = 1 << 15  # number of elements per partial sum
 
 
 def _kept_dims(ndim: int, dim: Any) -> range | None:
@@ -46,6 +46,6 @@ def sum_(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     elif after > 1:
         sums = np.empty(width, FLOAT)
         kernels.sums_of_channels(sums, input.reshape(before, width, after))
-    else:  # column sums, for which NumPy is as fast
+    else:  # for column sums, NumPy's kernel is as fast
         return None
     return sums.reshape([n if d in kept_dims else 1 for d, n in enumerate(input.shape) if keepdim or d in kept_dims])

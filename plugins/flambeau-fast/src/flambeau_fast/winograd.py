@@ -15,12 +15,12 @@ from .kernels import kernels, optional
 
 Sizes = Sequence[int]
 
-_FEWEST = 8  # minimum number of tiles
-_FEWEST_CHANNELS = (16, 32)  # minimum number of input and output channels, for strides 1 and 2
+_FEWEST = 8  # minimum number of 4 x 4 tiles for which Winograd convolution is used
+_FEWEST_CHANNELS = (16, 32)  # minimum number of input and of output channels, for stride 1 and for stride 2
 
 
 def suits(batch: int, weight_shape: Sizes, size: Sizes, stride: int) -> bool:
-    """Whether Winograd is likely to be faster than direct convolution; `size` is that of the image split into 4 x 4 tiles."""
+    """Whether Winograd is likely to be faster than direct convolution. `size` is the image size `(H, W)`; tiles are 4 x 4."""
     tiles = batch * -(-size[0] // 4) * -(-size[1] // 4)
     return min(weight_shape[:2]) >= _FEWEST_CHANNELS[stride - 1] and tiles >= _FEWEST and min(size) >= 4
 

@@ -22,7 +22,7 @@ jax.config.update("jax_enable_x64", True)  # PyTorch's default integer dtype is 
 if jax.config.jax_compilation_cache_dir is None:
     caches = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     jax.config.update("jax_compilation_cache_dir", os.path.join(caches, "flambeau-jax"))
-if "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS" not in os.environ:  # cache also small kernels: they recur in every run
+if "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS" not in os.environ:  # cache small kernels as well, because every run needs them
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
 if os.environ.get("FLAMBEAU_CONFORMANCE") == "quick":
     jax.config.update("jax_disable_most_optimizations", True)
@@ -34,7 +34,7 @@ def on_device(host: Any) -> Any:
 
 
 def by_numpy(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Replace a JAX creation function by NumPy's and a copy; in JAX, XLA would compile a program for each shape."""
+    """Wrap a creation function: NumPy creates the array, which is copied to JAX. JAX would compile a program for each shape."""
     make = getattr(numpy, function.__name__)
     return lambda *args, **kwargs: on_device(make(*args, **kwargs))
 

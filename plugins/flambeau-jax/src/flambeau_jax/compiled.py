@@ -54,7 +54,7 @@ def _unoptimized() -> dict[str, Any]:
 def _has_option(name: str, value: Any) -> bool:
     try:
         jax.jit(lambda: 0, compiler_options={name: value}).lower().compile()
-    except RuntimeError:  # "No such compile option"
+    except RuntimeError:  # the error "No such compile option"
         return False
     return True
 
@@ -65,7 +65,7 @@ def _are_few(traced: Iterable[Any]) -> bool:
 
 
 class Programs:
-    """A cache of at least the `most` recently used programs; its size is limited, as new shapes would fill the memory.
+    """A cache that keeps at least the `most` programs used last. Its size is limited, because each new shape adds a program.
 
     A program that was dropped is loaded from JAX's compilation cache on disk when it is needed again.
     """
@@ -77,7 +77,7 @@ class Programs:
     def forget(self) -> None:
         """Drop all programs."""
         self.young: dict[Any, Callable[..., Any]] = {}
-        self.old: dict[Any, Callable[..., Any]] = {}  # at most `most` programs that were not used since `young` was emptied
+        self.old: dict[Any, Callable[..., Any]] = {}  # up to `most` programs that were last used before `young` was emptied
 
     def get(self, key: Any) -> Callable[..., Any] | None:
         program = self.young.get(key)
@@ -128,7 +128,7 @@ class Compiled:
                 fixed.append(_Slice(leaf.start, leaf.stop, leaf.step) if type(leaf) is slice else leaf)
         if any(isinstance(leaf, jax.core.Tracer) for leaf in traced):
             return self.function(*inputs, **kwargs)  # called while another program is being traced
-        key = self, structure, tuple(map(type, leaves)), tuple(fixed), tuple(kinds)  # includes types, because True == 1 == 1.0
+        key = self, structure, tuple(map(type, leaves)), tuple(fixed), tuple(kinds)  # compares types, as True == 1 == 1.0
         program = PROGRAMS.get(key)
         if program is None:
             try:
@@ -149,6 +149,6 @@ class Compiled:
             args, kwargs = jax.tree_util.tree_unflatten(structure, leaves)
             return self.function(*args, **kwargs)
 
-        program.__name__ = self.name  # for JAX's logs
+        program.__name__ = self.name  # the name that JAX's logs show
         options = _unoptimized() if _are_few(traced) else None
         return jax.jit(program, compiler_options=options).lower(traced).compile()

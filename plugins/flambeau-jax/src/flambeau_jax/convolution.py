@@ -49,7 +49,7 @@ def convolution_weight(
 
 
 def _along(stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Callable[[Any, Any], Any]:
-    """Return a function that convolves an input with a weight."""
+    """Return a function that convolves an input with a weight, using these strides, paddings, dilations and groups."""
 
     def convolve(input: Any, weight: Any) -> Any:
         return jax.lax.conv_general_dilated(
@@ -60,7 +60,7 @@ def _along(stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Calla
 
 
 def _transposed(function: Callable[[Any], Any], grad: Any, shape: Sizes) -> Any:
-    """Return the gradient of an argument of this shape, given the output's gradient, zero-padded to the output's shape."""
+    """Return the gradient of a linear function's argument. The output's gradient `grad` is padded with zeros to its shape."""
     argument = jax.ShapeDtypeStruct(tuple(shape), grad.dtype)
     lengths = jax.eval_shape(function, argument).shape
     grad = jnp.pad(grad, [(0, length - n) for length, n in zip(lengths, grad.shape, strict=True)])

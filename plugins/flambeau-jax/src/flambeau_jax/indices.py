@@ -1,4 +1,4 @@
-"""Indices for compiled programs: parts that determine shapes are static, positions are traced."""
+"""Indices for compiled programs. A program is compiled for the parts that determine shapes; positions are its arguments."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def _items(index: Any) -> tuple[Any, ...]:
 
 
 class Block(NamedTuple):
-    """The shape of the block that an index selects, without its position, so that one program serves all equal blocks."""
+    """The size of the block that an index selects. It excludes the position, so that blocks of equal size share a program."""
 
     spans: tuple[int, ...]  # extent in each dimension
-    steps: tuple[int, ...]  # steps of the slices
-    shape: tuple[int, ...]  # result shape: without dimensions indexed by integers, with new ones for None
-    moves: tuple[bool, ...]  # whether the start of the block varies, for each dimension
+    steps: tuple[int, ...]  # step of the slice in each dimension
+    shape: tuple[int, ...]  # shape of the result, without dimensions indexed by integers and with a dimension for each None
+    moves: tuple[bool, ...]  # for each dimension, whether the block is shorter than the array, so that its start can vary
 
     def look(self, array: Any, begins: Any) -> Any:
         return self._cut(array, begins)[self._inside()].reshape(self.shape)
@@ -60,7 +60,7 @@ class Block(NamedTuple):
 
 
 def block_of(shape: tuple[int, ...], index: Any) -> tuple[Block, Any]:
-    """Return the block that an index selects in arrays of this shape, and its starts in the dimensions where `moves` is True."""
+    """Return the block that an index selects in an array of this shape, and its start in each dimension where it can vary."""
     spans: list[int] = []
     steps: list[int] = []
     result_shape: list[int] = []
@@ -101,7 +101,7 @@ def _for_each_dimension(shape: tuple[int, ...], index: Any) -> Iterator[Any]:
 
 
 def places(index: Any) -> tuple[Any, ...]:
-    """Replace masks by the indices of their true elements, since the number of these determines the shape."""
+    """Replace boolean masks by the indices of their true elements, because the number of true elements determines the shape."""
     result: list[Any] = []
     for item in _items(index):
         if isinstance(item, int):

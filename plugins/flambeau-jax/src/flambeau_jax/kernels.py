@@ -72,7 +72,7 @@ def copied(input: Any, src: Any) -> Any:
 
 # --- joining ------------------------------------------------------------------------------------------------------
 
-_AT_ONCE = 16  # arrays joined per program: each number needs its own program, and large ones compile slowly
+_AT_ONCE = 16  # arrays that one program concatenates; JAX compiles a program for each number, slowly if it is large
 
 
 @compiled

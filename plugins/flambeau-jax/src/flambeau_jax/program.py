@@ -19,7 +19,7 @@ except ImportError:
 class CompiledProgram:
     """The function of a recorded program, compiled by XLA at its first call.
 
-    If it requires the value of an array, it runs without compilation.
+    If the function requires the value of an array, it runs without compilation.
     """
 
     def __init__(self, function: Callable[[Sequence[Any]], tuple[Any, ...]], name: str) -> None:

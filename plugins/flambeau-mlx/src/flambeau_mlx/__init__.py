@@ -28,7 +28,7 @@ class MLXBackend(Backend):
 
     @cached_property
     def dtypes(self) -> Mapping[Any, Any]:
-        """All dtypes of MLX except float64, which only its CPU supports, and with float32 precision."""
+        """The dtypes of MLX except float64, which MLX supports only on the CPU, and there computes in float32 precision."""
         return {dtype: raw for dtype, raw in super().dtypes.items() if raw != mx.float64}
 
     def asarray(self, data: Any, raw_dtype: Any = None, *, index: int = 0, copy: bool | None = None) -> Any:

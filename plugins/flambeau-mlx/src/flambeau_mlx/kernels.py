@@ -31,7 +31,7 @@ def _has_arrays(index: Any) -> bool:
 
 
 def _flat_places(shape: tuple[int, ...], index: Any) -> tuple[Any, tuple[int, ...]]:
-    """Return the flat positions of the indexed elements, and the result's shape.  Raise IndexError if out of bounds."""
+    """Return the flat positions of the indexed elements, and the result's shape.  Raise IndexError for indices out of bounds."""
     items = index if isinstance(index, tuple) else (index,)
     on_host = tuple([numpy.asarray(item) if _is_array(item) else item for item in items])
     if (
@@ -113,7 +113,7 @@ def convolution(
     input: Any, weight: Any, bias: Any, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int, workspace: Any = None
 ) -> Any:
     serves = mx.issubdtype(input.dtype, mx.floating) and input.size and (input.ndim < 5 or groups == 1)
-    if not serves or mx.default_device() == mx.cpu:  # on the CPU, the forward's matrix products are faster
+    if not serves or mx.default_device() == mx.cpu:  # on the CPU, the array-API forward is faster
         return forward_of("convolution")(namespace, input, weight, bias, stride, padding, dilation, groups)
     image, filters = mx.moveaxis(input, 1, -1), mx.moveaxis(weight, 1, -1)
     options = {"stride": list(stride), "padding": list(padding), "kernel_dilation": list(dilation), "groups": groups}

@@ -23,7 +23,7 @@ class StrictBackend(Backend):
     device_type = "strict"
     xp = array_api_strict
     array_type = type(array_api_strict.zeros(()))
-    arithmetic_errors = (FloatingPointError, RuntimeWarning)  # array-api-strict computes with NumPy
+    arithmetic_errors = (FloatingPointError, RuntimeWarning)  # array-api-strict computes with NumPy, which raises these
 
     def ignoring_arithmetic_errors(self) -> AbstractContextManager[Any]:
         return numpy.errstate(all="ignore")

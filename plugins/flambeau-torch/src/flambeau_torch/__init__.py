@@ -46,7 +46,7 @@ class TorchBackend(MutableBackend):
         return {dtype: raw for dtype, raw in super().dtypes.items() if raw != torch.complex32}  # few functions support complex32
 
     def bind(self, kernel: Callable[..., Any], index: int) -> Callable[..., Any]:
-        """Wrap a kernel to run again with `torch` bound to PyTorch if it fails to import a part of PyTorch."""
+        """Wrap a kernel. If it fails because the module `torch` is flambeau, run it again while `torch` is PyTorch."""
 
         def bound(*args: Any, **kwargs: Any) -> Any:
             try:
@@ -67,7 +67,7 @@ class TorchBackend(MutableBackend):
             if data.dtype == ml_dtypes.bfloat16:
                 data = torch.from_numpy(data.view(numpy.int16).copy()).view(torch.bfloat16)
             else:
-                data = torch.from_numpy(numpy.array(data))  # copied, for positive strides and separate memory
+                data = torch.from_numpy(numpy.array(data))  # a copy: PyTorch rejects negative strides, memory is not shared
         return data.to(self._place, raw_dtype, copy=bool(copy))
 
     def namespace_on(self, index: int | None) -> Any:

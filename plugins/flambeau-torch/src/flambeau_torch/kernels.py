@@ -63,7 +63,7 @@ def convolution_weight(
 
 
 def _pooled(input: Any, window_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes) -> Any:
-    """Return the maxima and their indices; None if PyTorch rejects the windows or places them differently."""
+    """Return the maxima and their indices; None if PyTorch rejects the windows or its output has another size."""
     pool = getattr(torch.nn.functional, f"max_pool{len(size)}d")
     for ceil_mode in (False, True):
         try:

@@ -11,7 +11,7 @@ from flambeau.backend import Backend, hookimpl
 
 __all__ = ["flambeau_kernels", "silu"]
 
-BLOCK = 16_384  # number of elements: 64 KiB each for a float32 input and result
+BLOCK = 16_384  # number of elements per block: 64 KiB of float32 input and 64 KiB of results
 
 
 def silu(input: Any) -> Any:
@@ -37,5 +37,5 @@ def silu(input: Any) -> Any:
 
 @hookimpl
 def flambeau_kernels(backend: Backend) -> Mapping[str, Callable[..., Any]] | None:
-    """The kernels, for the backend that they were written for."""
+    """Return this pack's kernels for the NumPy backend, and None for other backends."""
     return {"silu": silu} if backend.name == "numpy" else None

@@ -14,7 +14,7 @@ __all__ = ["MyBackend"]
 
 
 class MyBackend(Backend):
-    name = "mylibrary"  # FLAMBEAU_BACKEND=mylibrary, and the entry point's name
+    name = "mylibrary"  # for FLAMBEAU_BACKEND=mylibrary; also the name of the entry point
     device_type = "mylibrary"  # torch.device("mylibrary")
     xp = mylibrary  # a namespace that follows the array API standard
     array_type = type(mylibrary.zeros(()))
@@ -36,5 +36,5 @@ def flambeau_backend(name: str) -> Backend | None:
 
 
 def relu(input: Any) -> Any:
-    """A kernel takes the arguments of the operation's forward, without its `xp`."""
+    """An example of a kernel.  It takes the arguments of the operation's forward, without `xp`."""
     return mylibrary.clip(input, min=0)

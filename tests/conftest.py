@@ -10,7 +10,7 @@ import pytest
 
 import flambeau
 
-# background jobs of a shell ignore SIGINT, but tests interrupt child processes
+# shells start background jobs with SIGINT ignored, and child processes inherit this; but tests interrupt child processes
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -30,7 +30,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 # --- `--quick` ----------------------------------------------------------------------------------------------------
 
-PER_TEST = 3  # number of parameters that `--quick` runs of each test
+PER_TEST = 3  # maximum number of parameter sets for which `--quick` runs a test
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

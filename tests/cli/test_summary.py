@@ -36,7 +36,7 @@ def test_the_command(tmp_path):
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=100, check=True)
     rows = {row.split()[0]: row for row in done.stdout.splitlines() if row}
     assert re.search(r"Net +\[1, 2\] +412$", rows["Net"])  # parameters of the layers: 112 + 8 + 290 + 2
-    # two outputs, 4 * (8 * 8 + 6 * 6) float32
+    # the two outputs have 4 * 8 * 8 and 4 * 6 * 6 float32 elements
     assert re.search(r"conv +Conv2d +\[1, 4, 6, 6\], 2 calls +112 +1\.6 KB$", rows["conv"])
     assert re.search(r"0 +ReLU +\[1, 4, 6, 6\] +0$", rows["0"])  # an in-place ReLU adds no memory
     assert "not called" in rows["spare"]

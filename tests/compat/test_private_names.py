@@ -472,7 +472,7 @@ def test_forks_of_processes_with_cuda(monkeypatch):
     from flambeau.engine.devices import cuda
 
     assert not torch.cuda._is_in_bad_fork()
-    monkeypatch.setattr(cuda, "initialized_in", -1)  # as in a forked child: initialized in another process
+    monkeypatch.setattr(cuda, "initialized_in", -1)  # as in a forked child: the parent process has initialized CUDA
     assert torch.cuda._is_in_bad_fork()
 
 

@@ -417,13 +417,13 @@ def test_dataclasses_are_arguments():
 
 # Operations that cannot be exported, and why.
 NOT_HELD = {
-    # called on the class, where modes do not see the write; method calls are exported
+    # `Tensor.copy_(x, y)` is called on the class, where modes do not see the write; `x.copy_(y)` is exported
     "Tensor.copy_", "Tensor.fill_", "Tensor.zero_",
-    "Tensor.resize_", "Tensor.resize_as_",  # change the shape of their argument
+    "Tensor.resize_", "Tensor.resize_as_",  # these change the shape of their argument
     "nn.functional.gaussian_nll_loss",  # checks the values of the variance, as PyTorch does
     "nn.functional.embedding_bag",
-    "nn.functional.adaptive_max_pool1d",  # only with return_indices=True
-    "nn.functional.feature_alpha_dropout",  # draws random numbers in a different order
+    "nn.functional.adaptive_max_pool1d",  # fails only with return_indices=True
+    "nn.functional.feature_alpha_dropout",  # the graph draws random numbers in another order
 }  # fmt: skip
 
 
@@ -463,7 +463,7 @@ def test_samples(family):
 
 
 class WithoutGrad(nn.Module):
-    """A module that computes under `no_grad`, and uses and returns these values."""
+    """A module that computes values under `no_grad`, returns them, and uses them in a result that requires a gradient."""
 
     def __init__(self):
         super().__init__()
@@ -486,7 +486,7 @@ def test_no_grad_keeps_gradients_out():
     module(x)[0].sum().backward()
     for one, other in zip(exported.parameters(), module.parameters(), strict=True):
         assert torch.equal(one.grad, other.grad)
-    with torch.no_grad():  # under an outer no_grad, the inner one is not exported
+    with torch.no_grad():  # inside another no_grad, the module's no_grad exports no `detach`
         assert "detach" not in export(module, (x,)).graph_module.code
 
 

@@ -104,7 +104,7 @@ def test_graphs_of_what_was_saved_and_frozen(tmp_path):
 
 
 def test_code_is_what_is_saved():
-    # the source as written, because a lambda cannot be saved
+    # a lambda cannot be saved: its `code` is the source as written
     assert torch.jit.script(lambda x: x).code.startswith("assert torch.jit.script(lambda")
 
     @torch.jit.script

@@ -1,4 +1,4 @@
-"""`torch.onnx.export`: exported models run in onnxruntime, or in `onnx`'s reference implementation if it is not installed."""
+"""`torch.onnx.export`: exported models run in onnxruntime or, without onnxruntime, in `onnx`'s reference implementation."""
 
 from __future__ import annotations
 

@@ -457,7 +457,7 @@ def test_older_names_warn():
 
 
 def take_steps(index, model, features, targets, until):
-    """Train one of the parameters until the loss is small, which requires the steps of the other processes."""
+    """Train one of the parameters until the loss is small. The other processes must train the other parameters."""
     optimizer = torch.optim.SGD([list(model.parameters())[index]], lr=0.1)  # this process updates only one parameter
     for _ in range(20_000):
         optimizer.zero_grad()

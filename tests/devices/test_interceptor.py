@@ -16,7 +16,7 @@ NUMPY = find("numpy")
 
 
 class StandIn:
-    """A proxy of a backend that is a distinct object."""
+    """A proxy that forwards to a backend, but is a different object."""
 
     def __init__(self, real: Backend) -> None:
         self.real = real

@@ -1,4 +1,4 @@
-"""`distributed.checkpoint`: saving and loading with different numbers of processes, and killed saves keep the old checkpoint."""
+"""`distributed.checkpoint`: save and load with different numbers of processes; a killed save keeps the old checkpoint."""
 
 from __future__ import annotations
 

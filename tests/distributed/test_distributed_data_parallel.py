@@ -42,7 +42,7 @@ def batches(steps: int = STEPS) -> torch.Tensor:
 
 
 def trained(wrap: Callable[[nn.Module], Any], rank: int | None, lr: float = 0.1, steps: int = STEPS) -> list[torch.Tensor]:
-    """Return the weights after training on the batches of `rank`, or on the batches of all ranks if it is None."""
+    """Return the weights after training on the batches of `rank`, or on the batches of all ranks if `rank` is None."""
     net = wrap(network())
     optimizer = torch.optim.SGD(net.parameters(), lr=lr, momentum=0.5)
     for step in batches(steps):

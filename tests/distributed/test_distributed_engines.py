@@ -159,7 +159,7 @@ def on_two_hosts(rank: int, url: str) -> None:
 
 
 def assert_many_sizes(rank: int) -> None:
-    """All-reduce sizes around the chunk size, dtypes missing in NumPy, and non-contiguous tensors."""
+    """All-reduce tensors smaller and larger than a chunk, of dtypes that NumPy lacks, and non-contiguous tensors."""
     for count in (1, 5000, 300_001):
         for dtype in (torch.float32, torch.bfloat16, torch.float64, torch.complex64):
             tensor = (torch.arange(count) % 7).to(dtype) * (rank + 1)

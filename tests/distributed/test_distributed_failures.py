@@ -29,7 +29,7 @@ import flambeau as torch
 
 pytestmark = pytest.mark.slow
 
-LIMIT = 5.0  # seconds until the others must detect a dead process
+LIMIT = 5.0  # seconds within which the other processes must detect a dead one
 KILLS = int(os.environ.get("FLAMBEAU_TEST_KILLS", "4"))
 WAYS = ("raises", "killed", "ends", "exits")
 
@@ -41,7 +41,7 @@ def shared_memory() -> set[str]:
 
 
 def assert_that_nothing_stays(before: set[str]) -> None:
-    """Wait until all new shared memory is removed. Jobs of tests in parallel remove theirs when they end."""
+    """Wait until all shared memory that is not in `before` is removed. Tests that run in parallel remove theirs at their end."""
     left, end = shared_memory() - before, time.monotonic() + 60
     while left := left & shared_memory():
         assert time.monotonic() < end, left
@@ -60,7 +60,7 @@ def die(way: str) -> None:
 
 
 def in_interpreters(ranks: int, program: str, *arguments: Any, hosts: int = 1) -> list[subprocess.Popen[str]]:
-    """Start an interpreter per rank that runs the function `program` of this file, including interpreter shutdown."""
+    """Run the function `program` of this file in one interpreter per rank, which then shuts down as usual."""
     code = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import test_distributed_failures as here; "
     return [
         subprocess.Popen(
@@ -81,7 +81,7 @@ def dies(rank: int, url: str, hosts: int, folder: Path, way: str, waits_in: str)
     join(rank, url, hosts)
     dist.barrier()
     if rank == 1:
-        time.sleep(0.3)  # wait for data sent to another host
+        time.sleep(0.3)  # give data sent to other hosts time to arrive
         (folder / "died").write_text(str(time.time()))
         die(way)
     if waits_in == "nothing":

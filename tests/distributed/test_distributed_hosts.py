@@ -17,7 +17,7 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
-LIMIT = 5.0  # seconds until a process must detect that a host is unreachable
+LIMIT = 5.0  # seconds within which a process must detect that a host is unreachable
 PORT = 29513
 
 PROGRAM = """

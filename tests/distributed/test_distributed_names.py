@@ -75,7 +75,7 @@ def assert_post_local_sgd(rank, size):
 
 
 def assert_gradients_of_collectives(rank, size):
-    """Check gradients through collectives. The loss of each process is `rank + 1` times its result, summed over processes."""
+    """Check gradients through collectives. The loss is the sum over all processes of `rank + 1` times the process's result."""
     total = size * (size + 1) / 2
 
     def gradient(function):

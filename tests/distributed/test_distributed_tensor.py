@@ -66,12 +66,12 @@ def assert_layouts(rank, size):
 
 
 def assert_strided_shards(x, mesh):
-    """Rows that are split along the second mesh dimension before the first."""
+    """Check shards of rows that are split first along the second mesh dimension, then along the first."""
     for count in (4, 5, 7):
         rows = x.new_tensor(np.arange(count * 3.0).reshape(count, 3))
         placement = (_StridedShard(0, mesh.size(1)), Shard(0))
         parts = distribute_tensor(rows, mesh, placement)
-        if mesh.size(0) == mesh.size(1):  # the shard at (i, j) is the shard at (j, i) of rows split left to right
+        if mesh.size(0) == mesh.size(1):  # the shard at (i, j) is what the usual order puts at (j, i)
             i, j = mesh.get_coordinate()
             first = rows.chunk(mesh.size(1))
             part = first[j].chunk(mesh.size(0)) if j < len(first) else ()
@@ -173,7 +173,7 @@ def assert_operations(rank, size):
 
 
 def assert_particular_operations(rank, size):
-    """In-place operations, Python numbers, copies, serialization and rejected calls."""
+    """Check in-place operations, Python numbers as operands, copies, serialization, and calls that must raise an error."""
     mesh = init_device_mesh("cpu", (size,))
     x = distribute_tensor(torch.arange(6.0).view(3, 2), mesh, [Shard(0)])
     y = distribute_tensor(torch.ones(3, 2), mesh, [Shard(1)])
@@ -268,7 +268,7 @@ class Block(nn.Module):
         super().__init__()
         self.before, self.after = nn.LayerNorm(width), nn.LayerNorm(width)
         self.query, self.value, self.out = (nn.Linear(width, width) for _ in range(3))
-        # softmax cancels a key bias, so Adam would amplify rounding errors of its gradient
+        # softmax cancels a key bias: the gradient would be only rounding errors, which Adam would amplify
         self.key = nn.Linear(width, width, bias=False)
         self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
         self.head_width = width // heads

@@ -52,7 +52,7 @@ def sharded(**options):
 
 
 def trained(net, rank, size, steps=3, clip=True, accumulate=1):
-    """Train on the share of `rank`, or on the average over all shares if it is None; return the network."""
+    """Train the network on the samples of `rank`, or on the samples of all ranks if `rank` is None. Return the network."""
     optimizer = torch.optim.Adam(net.parameters(), lr=0.05)
     rng = torch.Generator().manual_seed(5)
     for _ in range(steps):
@@ -134,7 +134,7 @@ def assert_prefetch(rank, size):
         net[0].unshard(async_op=True)
         net[0].reshard()
         for parameter in net.parameters():
-            parameter.mul_(2)  # outdated gathered parameters are not used
+            parameter.mul_(2)  # the copies gathered before this write must not be used
         events.clear()
         net[0].unshard()
         assert events == ["use 0", "now 0"]

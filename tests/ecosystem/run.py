@@ -47,7 +47,7 @@ class QuickStartResult(NamedTuple):
 class SuiteResult(NamedTuple):
     """The result of a library's own tests."""
 
-    passed: int  # of the tests that pass on PyTorch, or of all tests without a comparison
+    passed: int  # number of passed tests, among those that PyTorch passes if PyTorch was run
     wanted: int
     trouble: str = ""
 

@@ -258,7 +258,7 @@ SUITES = {
         added={
             "tests/__init__.py": "",
             "tests/test_tiny_models.py": HERE / "transformers_tiny_models.py",
-            "tests/generation/test_utils.py": "class GenerationTesterMixin: pass\n",  # missing in the sdist
+            "tests/generation/test_utils.py": "class GenerationTesterMixin: pass\n",  # stands in for a class that the sdist lacks
             "tests/exporters/test_export.py": "class ExportTesterMixin: pass\n",
         },
         environment={"HF_HUB_OFFLINE": "1"},
@@ -333,8 +333,8 @@ Results = dict[str, Outcome]
 
 
 def variables(on_flambeau: bool, more: dict[str, str] | None = None) -> dict[str, str]:
-    """Return the environment of a program on flambeau or PyTorch, which child processes inherit. A single thread is used,
-    because only results are compared.
+    """Return the environment variables of a program that runs on flambeau or PyTorch, as do its child processes. A single
+    thread is used, because only results are compared.
     """
     fixed = {"FLAMBEAU_AS_TORCH": str(int(on_flambeau)), "TOKENIZERS_PARALLELISM": "false", "OMP_NUM_THREADS": "1"}
     return {**os.environ, **fixed, **(more or {})}

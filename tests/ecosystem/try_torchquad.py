@@ -1,4 +1,4 @@
-"""torchquad: two-dimensional integrals by quadrature rules and Monte Carlo, and gradients by the limits."""
+"""torchquad: two-dimensional integrals by quadrature rules and Monte Carlo, and gradients with respect to the limits."""
 
 import torch
 import torchquad

@@ -1,4 +1,4 @@
-"""torchsde: solve stochastic differential equations by several methods, and their gradients by the adjoint method."""
+"""torchsde: solve stochastic differential equations by several methods, and compute gradients by the adjoint method."""
 
 import torch
 import torchsde

@@ -1,4 +1,4 @@
-"""transformers, tiny configurations: forward, loss, gradients, `generate`, saved and loaded again, `Trainer`."""
+"""transformers, with tiny models: forward, loss, gradients, `generate`, saving and loading, `Trainer`."""
 
 import tempfile
 

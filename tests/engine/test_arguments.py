@@ -96,7 +96,7 @@ def test_arithmetic_of_numbers_alone_has_its_refusals():
             getattr(torch, name)(2, 3)
 
 
-OF_NUMBERS = {  # calls with a number that a 0-d tensor may replace
+OF_NUMBERS = {  # name -> (call, number argument that may also be a 0-d tensor)
     "softplus": (lambda x, n: F.softplus(x, beta=n), 2), "softplus's threshold": (lambda x, n: F.softplus(x, 1, n), 0.5),
     "hardshrink": (F.hardshrink, 0.4), "hardshrink, as a method": (lambda x, n: x.hardshrink(n), 0.4), "softshrink": (F.softshrink, 0.4),
     "threshold": (lambda x, n: F.threshold(x, n, 7.0), 0.1), "threshold's value": (lambda x, n: F.threshold(x, 0.1, n), 7.0),
@@ -204,7 +204,7 @@ def test_there_is_no_order_of_complex_numbers():
             getattr(torch, name)(z, z)
 
 
-BY_INDEX = {  # the call, and the exception for indices out of range, which include negative ones
+BY_INDEX = {  # name -> (call, exception for indices that are too large or negative)
     "index_select": (lambda x, i: torch.index_select(x, 0, i), IndexError),
     "index_select along columns": (lambda x, i: torch.index_select(x, 1, i), RuntimeError),
     "gather": (lambda x, i: torch.gather(x, 0, i.reshape(1, 1)), RuntimeError),

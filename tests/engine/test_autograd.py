@@ -356,7 +356,7 @@ def test_modes_nest_and_come_back_after_errors():
 
 def test_what_no_grad_makes():
     with torch.no_grad():
-        x = leaf(3)  # explicit requires_grad applies under no_grad
+        x = leaf(3)  # an explicit requires_grad=True also applies under no_grad
         y = x * 2
         x.add_(1)  # as in an optimizer step
     assert x.requires_grad and not y.requires_grad and x.tolist() == [2, 2, 2]
@@ -427,7 +427,7 @@ def test_anomaly_mode_of_second_orders_names_both_lines():
     x = torch.tensor([0.0], requires_grad=True)
     with torch.autograd.detect_anomaly(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        y = (x**1.5).sum()  # the first operation that produces NaN
+        y = (x**1.5).sum()  # y and its gradient are finite: the hook below returns NaN
         (first,) = torch.autograd.grad(y, x, create_graph=True)
         handle = first.sum()
         handle.register_hook(lambda grad: grad * float("nan"))
@@ -547,7 +547,7 @@ def test_no_cycles(program):
 
 @pytest.mark.parametrize("optimizer", ["SGD", "Adam"])
 def test_a_training_loop_does_not_grow(optimizer):
-    """Memory does not grow, except for a few hundred cached constants, which Adam creates in each step."""
+    """Memory does not grow, except for a few hundred constants: Adam creates new ones in each step, which are cached."""
     model = torch.nn.Sequential(torch.nn.Linear(16, 16), torch.nn.ReLU(), torch.nn.Linear(16, 2))
     allowed = {"SGD": 50, "Adam": 1200}[optimizer]
     optimizer = getattr(torch.optim, optimizer)(model.parameters(), lr=0.001)
@@ -563,10 +563,10 @@ def test_a_training_loop_does_not_grow(optimizer):
     gc.collect()
     gc.disable()
     try:
-        steps(50)  # fill the free lists
+        steps(50)  # fill Python's free lists
         before = sys.getallocatedblocks()
         steps(400)
-        assert sys.getallocatedblocks() - before < allowed  # a tensor takes 3 blocks, and a step creates dozens of tensors
+        assert sys.getallocatedblocks() - before < allowed  # leaks would exceed this: a step creates dozens of tensors
     finally:
         gc.enable()
 

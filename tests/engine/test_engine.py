@@ -291,7 +291,7 @@ class Cube(Function):
         return g * 3 * x**2 * ctx.scale, None
 
 
-class OldLinear(Function):  # PyTorch 0.2 style: state on the instance
+class OldLinear(Function):  # PyTorch 0.2 style: a call's state is stored on the instance
     def forward(self, input, weight, bias=None):
         self.save_for_backward(input, weight, bias)
         output = input.mm(weight.t())
@@ -381,7 +381,7 @@ HALF = [
 @pytest.mark.parametrize("call", HALF)
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_half_precision_is_kept_and_rounded_once(dtype, call) -> None:
-    """Results and gradients equal those of float32 rounded to half precision, without extra digits."""
+    """Results have only the digits of half precision. They and their gradients match float32 up to rounding."""
     values = torch.rand(4, 4, generator=torch.Generator().manual_seed(0), device="cpu").to(torch.get_default_device(), dtype)
     found = []
     for x in (values.clone().requires_grad_(), values.float().requires_grad_()):

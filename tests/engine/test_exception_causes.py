@@ -1,4 +1,4 @@
-"""Exceptions that replace another have it as their cause, unless invalid arguments explain the error."""
+"""An exception that replaces another one has it as its cause, unless invalid arguments explain the error."""
 
 from __future__ import annotations
 

@@ -535,7 +535,7 @@ def test_batching_rules_of_trees():
 
 
 class Linear(Function):
-    """PyTorch 0.2 style, as in tutorials of 2017: state on the instance."""
+    """PyTorch 0.2 style, as in tutorials of 2017: a call's state is stored on the instance."""
 
     def forward(self, input, weight, bias=None):
         self.save_for_backward(input, weight, bias)

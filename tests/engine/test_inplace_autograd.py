@@ -1,4 +1,4 @@
-"""In-place operations under autograd, and checks of modified saved tensors."""
+"""In-place operations under autograd, and the errors raised if they modify saved tensors."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_views_share_their_version():
     assert view._version == 2
     w = leaf(2)
     y = w * view
-    x[3] = 5  # another part of the same storage
+    x[3] = 5  # outside of the view, but in the same storage
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         y.sum().backward()
 
@@ -84,7 +84,7 @@ def test_tracked_writes():
 
     def multiply(x, w):
         y = x * 2
-        y.mul_(w)  # the rule needs the overwritten values
+        y.mul_(w)  # the backward needs the values that mul_ overwrites
         return y
 
     def assign(x, w):
@@ -143,7 +143,7 @@ def test_writes_through_views():
     x.grad = None
     y = x * 1
     inner = y[1:3][0]
-    y.mul_(5)  # visible in existing views
+    y.mul_(5)  # changes the existing view `inner` as well
     (inner * 10).backward()
     assert x.grad.tolist() == [0, 50, 0, 0]
 
@@ -171,7 +171,7 @@ def test_writes_by_strides():
     x = leaf(4)
     y = x * 1
     y.as_strided((2,), (2,)).mul_(3)
-    y.sum().backward()  # the incoming gradient is expanded
+    y.sum().backward()  # the gradient of sum() is an expanded tensor
     assert y.tolist() == [3, 1, 3, 1] and x.grad.tolist() == [3, 1, 3, 1]
 
 
@@ -206,7 +206,7 @@ def test_what_a_write_is_called():
 
 
 def test_views_that_a_write_to_their_base_leaves_behind():
-    """Their gradient would be wrong, so requesting it raises an error."""
+    """After a write to their base, the gradients of these views would be wrong, so a backward through them raises an error."""
 
     class Same(torch.autograd.Function):
         @staticmethod
@@ -260,7 +260,7 @@ def test_which_views_may_be_written():
         with pytest.raises(RuntimeError, match="A view was created in no_grad mode"):
             write(view)
     base = torch.zeros(4)
-    base[1:3].add_(x[1:3])  # the base starts to require a gradient
+    base[1:3].add_(x[1:3])  # from now on, the base requires a gradient
     assert base.requires_grad
     base.sum().backward()
     assert x.grad.tolist() == [0, 1, 1, 0]

@@ -137,7 +137,7 @@ def test_methods_are_as_they_were_when_the_modes_are_closed():
     with pytest.raises(ZeroDivisionError), RecordingMode(), RecordingMode():
         for name in ("norm", "view", "dist", "add_", "size", "item", "shape"):
             assert vars(torch.Tensor)[name] is not before[name] and getattr(torch.Tensor, name) is before[name]
-        assert x.nanmedian() == 1  # code is generated at the first call
+        assert x.nanmedian() == 1  # the first call generates nanmedian's code
         raise ZeroDivisionError
     assert dict(vars(torch.Tensor)) == before
     assert x.nanmedian(dim=0).values == 1 and x.norm() == pytest.approx(3**0.5)
@@ -326,7 +326,7 @@ def test_functions_that_pytorch_compiles_do_not_bind_as_methods():
     assert holder.convolve(x.view(1, 1, 2), x.view(1, 1, 2)).tolist() == [[[17]]]
     assert holder.inverse(torch.tensor([[2.0]])).tolist() == [[0.5]]
     with pytest.raises(TypeError):
-        holder.split(x, 1)  # also a Python method in PyTorch
+        holder.split(x, 1)  # PyTorch's split also binds as a method
 
 
 def test_functions_that_do_not_bind_are_functions_otherwise():

@@ -39,7 +39,7 @@ def test_writes_go_to_tensors_and_slices_share_memory() -> None:
     on_part = torch.empty(0).set_(part)
     assert on_part.storage_offset() == 0 and on_part.untyped_storage() is part
     storage[0:8] = 0
-    storage[3] = 64 + 256  # stored modulo 256
+    storage[3] = 64 + 256  # bytes are stored modulo 256
     assert x.tolist() == [2.0, 0.0] and on_part.tolist() == [0.0] and storage[-5:4][0] == 64
     assert storage.tolist() == list(storage) == [0, 0, 0, 64, 0, 0, 0, 0] and storage.tobytes() == bytes(storage.tolist())
     before = x._version

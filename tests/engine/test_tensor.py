@@ -126,7 +126,7 @@ def test_promotion_by_category() -> None:
     f, i, b = torch.ones(2, dtype=torch.float16), torch.ones(2, dtype=torch.int8), torch.tensor([True])
     assert (f * 2.0).dtype is torch.float16  # a number of the same category does not change the dtype
     assert (i + 1).dtype is torch.int8 and (i + 1.0).dtype is torch.float32 and (b + 1).dtype is torch.int64
-    # a 0-d tensor of the same category does not either
+    # a 0-d tensor of the same category does not change the dtype
     assert (f + torch.tensor(1.0, dtype=torch.float64)).dtype is torch.float16
     # a 0-d tensor of a higher category changes the dtype
     assert (i + torch.tensor(1.0, dtype=torch.float64)).dtype is torch.float64

@@ -246,7 +246,7 @@ def test_arithmetic(layout):
     items, others = items_of(2), items_of(2)
     other = torch.nested.nested_tensor(others, layout=layout)
     nested = torch.nested.nested_tensor(items, layout=layout)
-    if layout is torch.jagged:  # equal ragged dimensions share one symbolic size
+    if layout is torch.jagged:  # jagged operands must share their offsets
         other = torch.nested.nested_tensor_from_jagged(other.values(), nested.offsets())
     for function in (torch.add, torch.sub, torch.mul, torch.div, torch.maximum, torch.atan2):
         assert_close(function(nested, other), [function(a, b) for a, b in zip(items, others, strict=True)])

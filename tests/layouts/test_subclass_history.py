@@ -1,4 +1,4 @@
-"""Conversions between tensor classes keep the history: gradients reach the leaf that was converted."""
+"""Conversions between tensor classes keep the autograd history: gradients reach the leaf that was converted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Labelled(torch.Tensor):
 
 
 class WithLabels(torch.Tensor):
-    """A subclass whose constructor takes more than data."""
+    """A subclass whose constructor takes labels in addition to the data."""
 
     @staticmethod
     def __new__(cls, x, labels):

@@ -57,7 +57,7 @@ class Pair(torch.Tensor):
 
 
 class Quantized(torch.Tensor):
-    """A weight stored as integers and a scale, which is dequantized on use."""
+    """A quantized weight: it is stored as integers and a scale, and dequantized when it is used."""
 
     @staticmethod
     def __new__(cls, whole, scale):
@@ -291,7 +291,7 @@ def test_contiguous_copies_the_parts_contiguously():
 
 
 class Halves(torch.autograd.Function):
-    """A Function from a wrapper to a plain tensor, whose gradient is a wrapper again."""
+    """A Function that takes a wrapper and returns a plain tensor. The gradient of its input is a wrapper again."""
 
     @staticmethod
     def forward(ctx, pair):

@@ -124,7 +124,7 @@ def test_methods_made_of_operations_run_in_float32():
     x = square(torch.bfloat16)
     with autocast("cpu"):
         assert x.quantile(0.5).dtype is x.trace().dtype is x.inverse().dtype is torch.float32
-        assert x.index_copy(0, torch.tensor([0]), square()[:1]).dtype is torch.float32  # the widest dtype of the arguments
+        assert x.index_copy(0, torch.tensor([0]), square()[:1]).dtype is torch.float32  # the arguments' widest dtype
     whole = vars(torch.Tensor)["trace"]
     with autocast("cpu"), autocast("cpu", enabled=False):
         assert x.trace().dtype is torch.bfloat16

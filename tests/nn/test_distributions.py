@@ -601,7 +601,7 @@ def test_transforms_invert_and_know_their_jacobian(name):
     np.testing.assert_allclose(transform.inv.log_abs_det_jacobian(y, x).sum().item(), -log_det)
 
     def coordinates(x):
-        """Return independent coordinates of `transform(x)`, as many as x has."""
+        """Return as many independent coordinates of `transform(x)` as x has elements."""
         y = transform(x)
         if name == "CorrCholeskyTransform":
             return tril_matrix_to_vec(y, -1)

@@ -214,7 +214,7 @@ def test_second_derivative_of_soft_margin_loss_keeps_its_digits(label):
     (third,) = torch.autograd.grad(second.sum(), x)
     right, wrong = 1 / (1 + np.exp(-values)), 1 / (1 + np.exp(values))
     np.testing.assert_allclose(first.detach().numpy(), -label * (wrong if label > 0 else right), 1e-6)
-    # the last value is excluded, because the square of an exponential overflows
+    # the most extreme value is excluded, because the square of an exponential overflows
     inner = slice(1, None) if label > 0 else slice(None, -1)
     np.testing.assert_allclose(second.detach().numpy()[inner], (right * wrong)[inner], 2e-6, 1e-27)
     np.testing.assert_allclose(third.numpy()[inner], (right * wrong * (wrong - right))[inner], 2e-6, 1e-27)
@@ -529,7 +529,7 @@ def test_grid_sample_gradients(mode, padding_mode):
 @pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])
 @pytest.mark.parametrize("padding_mode", ["zeros", "border", "reflection"])
 def test_grid_sample_at_points_without_an_index(coordinate, mode, padding_mode):
-    """Coordinates that no integer represents: NaN where a weight is NaN, else the padding or the pixel at 0."""
+    """At coordinates too large for integers, the result is NaN if a weight is NaN, else the padding or the pixel at index 0."""
     grid = torch.zeros(1, 1, 2, 2)
     grid[0, 0, 0, 0] = coordinate
     result = F.grid_sample(torch.arange(16.0).reshape(1, 1, 4, 4), grid, mode, padding_mode, align_corners=False).flatten()

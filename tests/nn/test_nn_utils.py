@@ -345,7 +345,7 @@ def test_pruning_errors(action, error, message):
     assert list(layer.state_dict()) == ["weight", "bias"]
 
 
-# Fusion, formats, skipped initialization
+# Fusion with batch norm, memory formats, skipped initialization
 
 
 @pytest.mark.parametrize("bias", [True, False])

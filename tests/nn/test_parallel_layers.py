@@ -140,7 +140,7 @@ for _name in ("RNN", "LSTM", "GRU"):
         lambda name=_name: getattr(nn, name)(3, 4, num_layers=2, batch_first=True, bidirectional=True),
         lambda layer, x: layer(x)[0],
         (BATCH, 5, 3),
-    )  # the batch of the final state is not its first dimension
+    )  # without the final state, whose batch is not its first dimension
     case(f"{_name}Cell", 3, 4, given=(BATCH, 3))
 case("MultiheadAttention", 4, 2, batch_first=True, given=lambda: (torch.randn(BATCH, 3, 4),) * 3)
 case("TransformerEncoderLayer", 4, 2, 8, 0.0, batch_first=True, given=(BATCH, 3, 4))
@@ -168,7 +168,7 @@ for _name in ("MSELoss", "L1Loss", "SmoothL1Loss", "HuberLoss", "PoissonNLLLoss"
     case(_name, reduction="none", given=lambda: tuple(map(torch.randn, _PAIR)))
 for _name in ("BCELoss", "BCEWithLogitsLoss", "KLDivLoss"):
     case(_name, reduction="none", given=lambda: tuple(map(torch.rand, _PAIR)))
-case("MSELoss", given=lambda: tuple(map(torch.randn, _PAIR)))  # a scalar per device is gathered into a vector
+case("MSELoss", given=lambda: tuple(map(torch.randn, _PAIR)))  # the devices' scalar losses are gathered into a vector
 for _name in ("CrossEntropyLoss", "NLLLoss", "MultiMarginLoss"):
     case(_name, reduction="none", given=lambda: (torch.randn(BATCH, 4), torch.randint(4, (BATCH,))))
 case("NLLLoss2d", reduction="none", given=lambda: (torch.randn(BATCH, 4, 2, 2), torch.randint(4, (BATCH, 2, 2))))
@@ -191,7 +191,7 @@ case(
 )
 called(
     "CTCLoss",
-    lambda: nn.CTCLoss(reduction="none"),  # the batch of log-probabilities is dimension 1
+    lambda: nn.CTCLoss(reduction="none"),  # takes log-probabilities with the batch as dimension 1
     lambda layer, x, targets, *lengths: layer(x.log_softmax(2).transpose(0, 1), targets, *lengths),
     lambda: (
         torch.randn(BATCH, 6, 5),

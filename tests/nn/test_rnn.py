@@ -33,7 +33,7 @@ def weights_of(layer, index, direction):
 
 
 def reference_step(layer, weights, x, h, c):
-    """Reference of one time step of one layer for a single sequence."""
+    """Compute one time step of one layer for a single sequence, as the reference."""
     w_ih, w_hh, b_ih, b_hh, w_hr = weights
     from_input = w_ih @ x + (0 if b_ih is None else b_ih)
     from_state = w_hh @ h + (0 if b_hh is None else b_hh)
@@ -53,7 +53,7 @@ def reference_step(layer, weights, x, h, c):
 
 
 def reference(layer, x, h0, c0):
-    """Reference of all layers for one sequence `(L, features)`. Returns the output, and final h and c per layer and direction."""
+    """Compute all layers for a sequence `(L, features)`. Return the output, and the final h and c per layer and direction."""
     finals_h, finals_c = [], []
     for index in range(layer.num_layers):
         outputs = []

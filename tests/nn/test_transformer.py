@@ -32,7 +32,7 @@ def projections(layer):
 
 
 def reference_attention(layer, query, key, value, scores_to_add=0.0):
-    """Reference attention of one sequence: inputs `(L, E)`, `(S, kdim)`, `(S, vdim)`; returns output and weights
+    """Compute the attention of one sequence from `(L, E)`, `(S, kdim)` and `(S, vdim)`. Return the output and the weights
     `(heads, L, S)`.
     """
     biases = np.zeros((3, layer.embed_dim)) if layer.in_proj_bias is None else np.split(array(layer.in_proj_bias), 3)
@@ -268,7 +268,7 @@ def test_a_batch_of_heads_may_have_a_mask_and_be_causal(mask):
     future = ~np.tri(3, dtype=bool)
     added = np.where(mask, 0, -np.inf) if mask.dtype == bool else mask
     scores = array(q @ k.mT) / 2 + np.where(future, -np.inf, added)
-    scores[..., 0, 0] = np.where(np.isinf(scores[..., 0, 0]), 0, scores[..., 0, 0])  # the only unmasked score of its row
+    scores[..., 0, 0] = np.where(np.isinf(scores[..., 0, 0]), 0, scores[..., 0, 0])  # its row has no other score
     expected = softmax(scores) @ array(v)
     first_takes_part = np.isfinite(np.broadcast_to(added, scores.shape)[..., 0, 0])
     made = array(attend(q, k, v, torch.tensor(mask), is_causal=True))

@@ -1,4 +1,4 @@
-"""docs/derivative_rules.md: its mistakes fail as described, its corrections pass, and its tables are complete."""
+"""In docs/derivative_rules.md, wrong rules fail as described, the corrected rules pass, and the tables are complete."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def test_every_listed_function_is_found() -> None:
 def _has(F: Any, name: str) -> bool:
     try:
         return callable(getattr(F, name))
-    except NotImplementedError:  # the operation does not support this dtype
+    except NotImplementedError:  # `F` is of a dtype that the operation does not support
         return False
 
 
@@ -181,7 +181,7 @@ RENAMED = {"add_level", "drop_level", "complex", "is_complex", "pow", "split"}  
 
 
 def test_rules_call_records_with_the_arguments_of_public_functions() -> None:
-    """Records and public functions have equal signatures, so that rules work with and without `create_graph`."""
+    """An operation's record and public function have the same parameters, so that rules work with and without `create_graph`."""
     rules.tables()
     different = set()
     for name, record in OPS.items():

@@ -10,7 +10,7 @@ import pytest
 
 import flambeau as torch
 
-MANY = (331, 400)  # more than one block of the kernels
+MANY = (331, 400)  # more elements than kernels compute in one block
 
 lgamma = np.vectorize(math.lgamma, otypes=[float])
 _BERNOULLI = [1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66]
@@ -39,7 +39,7 @@ def i0(x):
     return total
 
 
-UNARY = {  # (function, reference formula, domain of the arguments)
+UNARY = {  # name -> (function, reference formula, domain of the arguments)
     "erf": (torch.erf, np.vectorize(math.erf, otypes=[float]), "real"),
     "lgamma": (torch.lgamma, lgamma, "real"),
     "lgamma of positive": (torch.lgamma, lgamma, "positive"),
@@ -85,7 +85,7 @@ def between(x, low, high):
     return ((x > low) & (x < high)).astype(float)
 
 
-SLOPES = {  # (function, formula of its derivative)
+SLOPES = {  # name -> (function, formula of its derivative)
     "relu": (F.relu, lambda x: (x > 0).astype(float)),
     "leaky_relu": (lambda x: F.leaky_relu(x, 0.1), lambda x: np.where(x > 0, 1, 0.1)),
     "prelu": (lambda x: F.prelu(x, torch.tensor(0.1, dtype=x.dtype)), lambda x: np.where(x > 0, 1, 0.1)),
@@ -165,7 +165,7 @@ def test_functions_in_other_precisions(name, dtype):
     function, formula, kind = UNARY[name]
     x = drawing(kind, dtype)(1200)
     x = x[x != x.trunc()]  # integers may be poles
-    wanted = torch.tensor(formula(x.double().numpy())).to(dtype)  # overflows to infinity
+    wanted = torch.tensor(formula(x.double().numpy())).to(dtype)  # values beyond the dtype's range become infinite
     assert_close(function(x), wanted.double().numpy(), dtype)
 
 
@@ -224,7 +224,7 @@ def test_prelu_with_a_slope_for_each_channel():
 
 
 def operands():
-    """Return float32 pairs: random bits, values next to multiples, integer quotients, subnormals, infinities and NaN."""
+    """Return float32 dividends and divisors: random bits, almost multiples, integers, subnormals, infinities and NaN."""
     rng, n = np.random.default_rng(0), 4000
     bits = rng.integers(0, 2**32, (2, n), dtype=np.uint32).view(np.float32)
     divisors = rng.standard_normal(n).astype(np.float32)

@@ -12,7 +12,7 @@ UNARY = [name for name in FUNCTIONS if hasattr(np, name.removeprefix("_foreach_"
 UNARY = [
     name.removeprefix("_foreach_")
     for name in UNARY
-    if name.removeprefix("_foreach_") not in ("add", "bitwise_not", "maximum", "minimum", "pow")  # binary or integer operations
+    if name.removeprefix("_foreach_") not in ("add", "bitwise_not", "maximum", "minimum", "pow")  # not unary or not for floats
 ]
 BINARY = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "pow": np.power,

@@ -9,7 +9,7 @@ import pytest
 import flambeau as torch
 
 DIGITS = {torch.float16: (10, 5), torch.bfloat16: (7, 8)}  # (fraction bits, exponent bits)
-MANY = 70001  # more than one block of the conversion
+MANY = 70001  # more elements than the conversion processes in one block
 dtypes = pytest.mark.parametrize("dtype", DIGITS)
 
 

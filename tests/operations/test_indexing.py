@@ -54,7 +54,7 @@ def as_tensors(index: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def integers_first(array: np.ndarray, index: tuple[Any, ...]) -> tuple[np.ndarray, tuple[Any, ...]]:
-    """Apply the integers of an index first, and return the view and the remaining index. NumPy would treat them as arrays."""
+    """Apply an index's integers, which NumPy would treat as arrays next to arrays. Return the view and the remaining index."""
     first = tuple(item if isinstance(item, int) or item is ... else slice(None) for item in index if item is not None)
     dots = () if any(item is ... for item in index) else (...,)
     return array[first + dots], tuple(item for item in index if not isinstance(item, int))
@@ -87,7 +87,7 @@ def test_writing(index: tuple[Any, ...]) -> None:
     x = torch.tensor(array)
     view[rest] = value
     x[as_tensors(index)] = torch.tensor(value)
-    # repeated indices: the order of writes is undefined
+    # with integer arrays, the order of writes to repeated indices is undefined
     if not any(isinstance(item, np.ndarray) and item.dtype != bool for item in index):
         assert np.array_equal(x.numpy(), array)
     y = torch.zeros(SHAPE)
@@ -205,7 +205,7 @@ def test_an_ellipsis_for_nothing_stands_between_no_indices():
 
 
 def test_parts_of_expanded_tensors_can_be_written_to():
-    """In-place writes work for parts without overlapping elements, and zero-filling always works."""
+    """Parts of an expanded tensor whose elements do not overlap can be written to in place. Filling with zeros always works."""
     for write in (
         lambda x: x[0].add_(1),
         lambda x: x[1].fill_(2),
@@ -239,7 +239,7 @@ def test_gradients_by_positions_along_a_dimension_add_up(dim, count):
     np.testing.assert_allclose(x.grad.numpy(), wanted, 1e-12, 1e-12)
 
 
-PUTS = {  # by the indices: None for a whole dimension
+PUTS = {  # name -> (indices, with None for each whole dimension; shape of the values)
     "second": (lambda i, m: [None, i], (3, 3, 5)),
     "last": (lambda i, m: [None, None, i], (3, 4, 3)),
     "apart": (lambda i, m: [i, None, i], (3, 4)),
@@ -252,7 +252,7 @@ PUTS = {  # by the indices: None for a whole dimension
 @pytest.mark.parametrize("name", PUTS)
 @pytest.mark.parametrize("accumulate", [True, False])
 def test_index_put_with_none(name, accumulate):
-    """The operator writes, or adds once for each repeated index, where other indices select whole dimensions."""
+    """The operator `index_put` accepts None for a whole dimension. With `accumulate`, it adds the values of repeated indices."""
     make, shape = PUTS[name]
     i, mask = (
         torch.tensor([0, 0, 2]),

@@ -17,7 +17,7 @@ def counts(tensor):
 
 @pytest.mark.parametrize("channels", [4, 16, 32])
 def test_convolution(channels):
-    """Each output channel has four results next to the corner, for every algorithm."""
+    """An infinite pixel in the corner only affects the four results per channel next to it, whichever algorithm is used."""
     x, weight = torch.ones(2, channels, 33, 33), torch.ones(channels, channels, 3, 3, requires_grad=True)
     x[0, 0, 0, 0] = math.inf
     output = F.conv2d(x, weight, padding=1)
@@ -56,6 +56,6 @@ def test_layer_norm_of_rows_of_one_element():
 
 
 def test_gradient_of_a_sampled_function():
-    """Central differences leave out the element itself."""
+    """A central difference uses an element's neighbours, but not the element itself."""
     (slope,) = torch.gradient(torch.tensor([2.0, -2.0, math.inf, math.inf, -math.inf, 3.0]))
     assert slope.tolist() == [-4, math.inf, math.inf, -math.inf, -math.inf, math.inf]

@@ -330,7 +330,7 @@ def test_out():
 
 
 def without_phases(factors, *of):
-    """Return the factors, with absolute values at the given positions, which do not depend on the phase of the vectors."""
+    """Replace the factors at the positions `of` by their absolute values, which do not depend on the phases of the vectors."""
     return tuple(factor.abs() if place in of else factor for place, factor in enumerate(factors))
 
 
@@ -445,7 +445,7 @@ def test_derivative_of_the_largest_norm_of_nan():
 @pytest.mark.parametrize("upper", [False, True])
 @pytest.mark.parametrize("name", ["cholesky_solve", "cholesky_inverse"])
 def test_derivatives_by_a_cholesky_factor_are_those_by_all_its_elements(name, upper, dtype):
-    """The gradient of `(L L^H)^-1 B` with respect to L includes the other triangle."""
+    """The gradient of `(L L^H)^-1 B` with respect to L covers all elements, including the triangle of zeros."""
     L = LA.cholesky(positive(random(3, 3, dtype=dtype)), upper=upper)
     B = random(3, 2, seed=1, dtype=dtype) if name == "cholesky_solve" else eye(3, dtype)
     weights = random(*B.shape, seed=2, dtype=dtype)

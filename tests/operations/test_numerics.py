@@ -57,7 +57,7 @@ def test_gradients_of_what_was_broadcast_are_such_sums():
 def test_variance_of_values_far_from_zero():
     array = (np.random.default_rng(0).standard_normal((1 << 16, 4)) + 1e4).astype(np.float32)
     wide = array.astype(np.float64)
-    for dim in (0, 1, (0, 1)):  # with a mean of 1e4 rounded to float32, the last digits would be lost
+    for dim in (0, 1, (0, 1)):  # if the mean of 1e4 were rounded to float32, the variance would lose digits
         assert relative(torch.tensor(array).var(dim), wide.var(dim, ddof=1)) < 1e-5
         assert relative(torch.tensor(array).std(dim, correction=0), wide.std(dim)) < 1e-5
     normal = F.batch_norm(torch.tensor(array), None, None, training=True)
@@ -170,7 +170,7 @@ FORMULAS = {
 
 
 def _absolute_tolerance(name, single):
-    """Return the absolute tolerance: subnormal results, and for log_softmax the rounding error of differences of logits."""
+    """Return the absolute tolerance, which allows for subnormal results, or in log_softmax for rounded differences of logits."""
     if name == "log_softmax":
         return 1e-7 if single else 1e-15
     return 1e-36 if single else 1e-300
@@ -208,7 +208,7 @@ def test_norms_of_large_and_small_numbers():
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("shape", [(), (1,), (40,), (2, 3)])
 def test_powers_of_one_half(shape, dtype):
-    """`x ** 0.5` with a Python number is a square root: -inf gives NaN and -0.0 stays; with a tensor exponent it is a power."""
+    """With a Python number, `x ** 0.5` is a square root: -inf gives NaN and -0.0 gives -0.0. With a tensor, it is a power."""
     for base, root, power in ((-math.inf, math.nan, math.inf), (-0.0, -0.0, 0.0), (4.0, 2.0, 2.0)):
         x = torch.full(shape, base, dtype=dtype)
         exponents = [torch.tensor(0.5, dtype=dtype), torch.full((1,), 0.5, dtype=dtype), torch.full(shape, 0.5, dtype=dtype)]
@@ -240,7 +240,7 @@ def test_equal_elements_share_the_gradient_of_what_they_are_all_equal_to(name):
 
 
 def test_clamp_between_tensors():
-    """The gradient of clamp: an element equal to a bound receives it; if min > max, max receives it."""
+    """In clamp's backward, an element equal to a bound receives the gradient. Where min > max, max receives it."""
     x, low, high = (
         torch.tensor(values, requires_grad=True) for values in ([0.0, 1, 2, 3, 4, 5], [1.0, 1, 1, 1, 1, 7], [3.0, 3, 3, 3, 3, 6])
     )

@@ -9,7 +9,7 @@ import pytest
 
 import flambeau as torch
 
-# After `manual_seed(7)`; recorded from PyTorch 2.13 on the CPU.
+# Expression -> its values after `manual_seed(7)`, recorded from PyTorch 2.13 on the CPU.
 RECORDED = {
     "torch.rand(3)": [0.5349225, 0.1988032, 0.6592117],
     "torch.randn(3)": [-0.1467951, 0.7861413, 0.9468216],
@@ -104,7 +104,7 @@ def test_a_generator_knows_its_device() -> None:
 
 
 def test_samples_have_a_place_in_the_graph() -> None:
-    """The parameters of a sample get zero gradients instead of an error."""
+    """A backward through a random sample gives its parameters zero gradients, and raises no error."""
     mean, std = torch.zeros(3, requires_grad=True), torch.ones(2, 3, requires_grad=True)
     for result, name in (
         (torch.normal(mean, std), "NormalBackward3"),
@@ -149,7 +149,7 @@ def test_samples_of_a_batch_of_parameters() -> None:
     ],
 )
 def test_random_integers_between_bounds(dtype, bounds, expected):
-    """The numbers are PyTorch's; without an upper bound it is the largest integer of the dtype."""
+    """`random_` draws PyTorch's numbers. Without an upper bound, it draws up to the largest integer of the dtype."""
     torch.manual_seed(0)
     assert torch.empty(4, dtype=getattr(torch, dtype)).random_(*bounds).tolist() == expected
 

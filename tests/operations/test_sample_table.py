@@ -67,7 +67,7 @@ def plain(function: Any) -> Any:
 
 def public_operations() -> dict[str, Any]:
     """Return all functions of `torch` and its modules, and all other tensor methods, by name."""
-    functions = PUBLIC.keys() - set(METHODS_AS_FUNCTIONS)  # these only call methods
+    functions = PUBLIC.keys() - set(METHODS_AS_FUNCTIONS)  # functions that only call methods
     found = {name: getattr(torch, name) for name in functions}
     for path in MODULES:
         module = find(torch, path)
@@ -162,7 +162,7 @@ CHECKER = Checker()
 DIFFERENT_SHAPES = {  # the shape of the result depends on values, so vmap does not support these
     "argwhere", "masked_select", "nonzero", "unique", "unique_consecutive", "Tensor.__getitem__", "Tensor.__setitem__",
 }  # fmt: skip
-# helpers of embedding_bag(mode="max"), repeat_interleave, ... that loop
+# operations that vmap computes in a loop, such as helpers of embedding_bag(mode="max") and repeat_interleave
 LOOPS = {"_max_of_bags", "_repeat_positions", "histc", "histogram", "histogramdd"}
 
 
@@ -177,7 +177,7 @@ def steps(sample: Sample, size: int) -> Counter[str]:
     counted: Counter[str] = Counter()
 
     def count(frame: Any, event: str, argument: Any) -> None:
-        # called by weak references at any time
+        # `forget` is not counted: weak references call it at any time
         if event == "call" and "flambeau" in frame.f_code.co_filename and frame.f_code.co_name != "forget":
             counted[f"{frame.f_code.co_filename}:{frame.f_code.co_name}"] += 1
 
@@ -217,6 +217,6 @@ def test_samples_without_batches_are_those_that_are_listed() -> None:
         for name in refused
         if name.startswith(("is_", "Tensor.is_", "numel", "Tensor.dim", "Tensor.nelement", "Tensor.ndim"))
     }
-    memory = {"Tensor.resize_", "Tensor.resize_as_", "embedding_renorm_"}  # resize storages, or write to a table
-    random = {"svd_lowrank", "pca_lowrank"}  # start from random matrices, so vmap requires its `randomness` option
+    memory = {"Tensor.resize_", "Tensor.resize_as_", "embedding_renorm_"}  # these resize storages, or write to an embedding table
+    random = {"svd_lowrank", "pca_lowrank"}  # these start from random matrices, so vmap requires `randomness`
     assert refused - one_value == DIFFERENT_SHAPES | memory | random | {"ctc_loss"}

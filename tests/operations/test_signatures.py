@@ -84,7 +84,7 @@ def test_arguments_by_position_and_by_name(owner: str) -> None:
     assert not wrong, "\n".join(wrong)
 
 
-# Functions with arbitrary keywords: `from` and `async` are reserved words in Python, and removed functions always raise.
+# These accept any keyword: some for PyTorch's parameters `from` and `async`, which are reserved words; others always raise.
 ANY_NAME = {f"Tensor.{name}" for name in ("cuda", "new", "random_", "type", "uniform_", "eig", "lstsq", "solve")} | {"torch.load"}
 
 

@@ -36,7 +36,7 @@ def _bilinear(image: Any, grid: Any) -> Any:
 def test_points_of_images_are_sampled_as_by_a_loop(shape: tuple[int, ...]) -> None:
     rng = np.random.default_rng(1)
     image, grid = rng.standard_normal(shape), rng.uniform(-1.5, 1.5, (shape[0], 5, 4, 2))
-    image[0, 0, 0, 0] = np.inf  # points outside of the image remain 0
+    image[0, 0, 0, 0] = np.inf  # must not affect points outside of the image, which remain 0
     expected = _bilinear(image, grid)
     for given in (image, image.transpose(0, 2, 3, 1).copy().transpose(0, 3, 1, 2)):
         output = F.grid_sample(torch.tensor(given), torch.tensor(grid), align_corners=True)

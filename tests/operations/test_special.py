@@ -97,7 +97,7 @@ def test_waves_keep_their_phase_however_far_out(name, dtype, digits, largest):
     np.testing.assert_allclose(getattr(torch.special, name)(given).numpy(), wanted, rtol=1e-6 if dtype == "float32" else 1e-12)
 
 
-BESSEL = {  # mpmath references, with the amplitude of oscillating functions
+BESSEL = {  # name -> (mpmath reference, amplitude of an oscillating function or None)
     **{f"bessel_{kind}{n}": (lambda mp, x, f=f"bessel{kind}", n=n: getattr(mp, f)(n, x), lambda mp, x: mp.sqrt(2 / (mp.pi * x)))
        for kind in "jy" for n in (0, 1)},
     **{f"{prefix}{n}": (lambda mp, x, n=n: mp.besseli(n, x), None) for prefix in ("i", "modified_bessel_i") for n in (0, 1)},
@@ -152,7 +152,7 @@ def magnitudes(low, high, seed, count=3000):
 ])  # fmt: skip
 def test_float32_of_two_arguments(name, first, second):
     a, x = magnitudes(*first, 0), magnitudes(*second, 1)
-    if name.startswith("gamma"):  # half of the arguments are where the function is neither 0 nor 1
+    if name.startswith("gamma"):  # choose half of the arguments so that the function is neither 0 nor 1
         x[::2] = a[::2] * np.random.default_rng(2).uniform(0.5, 2, len(a[::2])).astype(np.float32)
     with np.errstate(all="ignore"):
         wanted = getattr(scipy, name)(a.astype(np.float64), x.astype(np.float64))

@@ -120,7 +120,7 @@ BOUNDED = ("CyclicLR", "OneCycleLR")  # these set their own initial learning rat
 every_schedule = pytest.mark.parametrize("make, expected", SCHEDULES.values(), ids=SCHEDULES.keys())
 
 
-@pytest.mark.filterwarnings("ignore:Detected call")  # raised by the inner schedulers of composite ones
+@pytest.mark.filterwarnings("ignore:Detected call")  # schedulers inside of other schedulers raise this
 @every_schedule
 def test_formula(make, expected):
     optimizer = optimizer_of(LR)
@@ -242,7 +242,7 @@ def test_momentum_that_there_is_not():
 
 
 def reductions(metrics, **options):
-    """Return how often the learning rate was halved after each metric."""
+    """Return, for each metric, how often the learning rate has been halved so far."""
     optimizer = optimizer_of(1.0)
     scheduler = S.ReduceLROnPlateau(optimizer, factor=0.5, **options)
     counts = []
@@ -400,7 +400,7 @@ def test_watched_optimizers_are_freed():
     optimizer.register_step_post_hook(lambda *args: hooks.append(args))
     schedulers = [S.StepLR(optimizer, 1), S.ExponentialLR(optimizer, 0.5)]
     optimizer.step()
-    assert len(hooks) == 1  # a single hook for any number of schedulers
+    assert len(hooks) == 1  # the hook runs once per step, however many schedulers there are
     hooks.clear()
     reference = weakref.ref(optimizer)
     gc.disable()

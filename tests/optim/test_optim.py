@@ -259,7 +259,7 @@ def test_muon_takes_orthogonal_steps(shape):
     step = (before * (1 - 0.1 * 0.5) - w.detach()).numpy() / (0.1 * max(1, shape[0] / shape[1]) ** 0.5)
     singular_values = np.linalg.svd(step, compute_uv=False)
     assert (abs(singular_values - 1) < 0.5).all()
-    assert (step * w.grad.numpy()).sum() > 0  # a descent direction
+    assert (step * w.grad.numpy()).sum() > 0  # the step is a descent direction
 
 
 def test_muon_takes_matrices_only():

@@ -29,7 +29,8 @@ every_optimizer = pytest.mark.parametrize("cls, options", CASES, ids=[cls.__name
 
 
 def joint_and_separate_optimizers(cls, options, shapes=SHAPES, dtypes=(torch.float64,)):
-    """Return parameters updated by one optimizer, the same updated by separate optimizers, and the optimizers."""
+    """Return an optimizer of several parameters, optimizers for a copy of each, the parameters, the copies, and a function
+    that steps all optimizers."""
     rng = np.random.default_rng(0)
     starts = [torch.tensor(rng.standard_normal(shape), dtype=d) for shape in shapes for d in dtypes]
     joined, single = ([torch.nn.Parameter(start.clone()) for start in starts] for _ in range(2))
@@ -102,7 +103,7 @@ def test_loading_copying_and_replacing_states(cls, options):
     for number in range(6, 9):
         step(number)
     assert_same(joined, single)
-    for each in (optimizer, *others):  # as in programs that prune or reset parameters
+    for each in (optimizer, *others):  # programs that prune or reset parameters change the state like this
         for state in each.state.values():
             state.update({name: value * 0.5 for name, value in state.items() if value.dim()})
     for number in range(9, 12):
@@ -161,7 +162,7 @@ def test_groups_of_parameters():
 
 
 def test_memory_that_parameters_share():
-    """Parameters that share memory are updated in order."""
+    """Parameters that share memory are updated one after the other."""
     results = []
     for join in (True, False):
         memory = torch.ones(6)

@@ -1,4 +1,4 @@
-"""Optimizer steps by a kernel of the backend or of a kernel plugin."""
+"""Optimizer steps that are computed by a kernel of the backend or of a kernel plugin."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_kernel_may_do_a_whole_step(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_adam_a_piece_at_a_time(
     monkeypatch: pytest.MonkeyPatch, shapes: list[tuple[int, ...]], options: dict[str, object]
 ) -> None:
-    """The NumPy backend's Adam kernel matches the update by single operations, also for parameters updated as one."""
+    """The NumPy backend's Adam kernel gives the same results as single operations, also if it updates parameters as one array."""
 
     def trained():
         torch.manual_seed(0)

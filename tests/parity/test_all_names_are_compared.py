@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 theirs = pytest.importorskip("torch")
-pytest.importorskip("expecttest")  # required by PyTorch's own tests
+pytest.importorskip("expecttest")  # imported by PyTorch's `common_methods_invocations`
 
 from torch.testing._internal.common_methods_invocations import op_db  # noqa: E402
 
@@ -82,7 +82,7 @@ OPERATORS = {
         "ne",
     )
 }
-PROTOCOLS = {  # special methods called by Python's functions and statements, which test_settings_and_types.py uses
+PROTOCOLS = {  # test_settings_and_types.py calls these through Python's functions and statements
     "__bool__", "__complex__", "__contains__", "__deepcopy__", "__float__", "__index__", "__int__", "__iter__", "__len__", "__reversed__",
     "__repr__", "__str__", "__format__", "__getitem__", "__setitem__", "__delitem__", "__hash__", "__dir__", "__reduce__",
     "__reduce_ex__", "__setstate__", "__getnewargs__", "__class_getitem__", "__array__", "__dlpack__", "__new__", "__init__",
@@ -97,8 +97,8 @@ NOT_COMPARED = {
 
 
 def public(space):
-    """Return PyTorch's public names in a namespace that flambeau also has, except modules."""
-    assert ours.amp  # importing it adds names
+    """Return the public names, except modules, that a namespace has in both libraries."""
+    assert ours.amp  # importing `amp` adds names
     owners = [functools.reduce(getattr, filter(None, space.split(".")), torch) for torch in (ours, theirs)]
     names = [name for name in dir(owners[1]) if (name[0] != "_" or name.endswith("__")) and name in dir(owners[0])]
     mine = {name: getattr(owners[0], name, None) for name in names if not hasattr(object, name)}
@@ -121,5 +121,5 @@ def is_compared(space, name):
     paths = {path, f"nn.functional.{name}" if not space else path}
     if space == "Tensor":  # methods and in-place methods are compared together with the function
         paths |= {f"Tensor.{name}", name.rstrip("_"), f"nn.functional.{name.rstrip('_')}"}
-    stem = name.removesuffix("Tensor").removesuffix("Storage")  # tests build these names from a prefix
+    stem = name.removesuffix("Tensor").removesuffix("Storage")  # tests build names such as FloatTensor from "Float"
     return bool(paths & (BY_TABLE | BY_OPERATOR)) or name in BY_PROGRAM or (stem != name and stem in BY_PROGRAM)

@@ -16,11 +16,11 @@ NAMES = sorted({each.name for each in SAMPLES})
 DIGITS = {"bfloat16": 0.06, "float16": 0.01}
 OTHERWISE = {
     "complex",  # flambeau has no complex32
-    "linalg.det",  # flambeau rejects half precision always, PyTorch only for non-empty matrices
+    "linalg.det",  # flambeau always rejects half precision, PyTorch accepts it for empty matrices
     "linalg.matrix_power",  # PyTorch computes negative powers in float32
-    "linalg.pinv",  # a single decomposition in flambeau, but composed of autocast products in PyTorch
-    "nn.functional.local_response_norm",  # PyTorch does not cast 3-d inputs
-    "nn.functional.pad",  # PyTorch casts only some modes
+    "linalg.pinv",  # PyTorch composes it of products, which autocast casts; flambeau uses a single decomposition
+    "nn.functional.local_response_norm",  # PyTorch does not cast 3-d inputs, flambeau does
+    "nn.functional.pad",  # PyTorch casts the input only in some padding modes
 }
 
 
@@ -71,7 +71,7 @@ METHODS = {
 
 @pytest.mark.parametrize("name", METHODS)
 def test_methods(name):
-    """Methods are cast like functions of the same name."""
+    """Autocast treats methods like the functions of the same name."""
     for region in ("bfloat16", "float16"):
         for given in ("float32", "float64", region):
             dtypes = []

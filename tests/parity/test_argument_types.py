@@ -1,4 +1,4 @@
-"""Arguments of wrong types: compare the exceptions for each wrong type in place of each argument of each operation."""
+"""Replace each argument of each operation by values of wrong types, and compare the exceptions with PyTorch's."""
 
 from __future__ import annotations
 

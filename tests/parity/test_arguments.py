@@ -124,7 +124,7 @@ BINARY = [
     "max",
     "min",
 ]
-TAKE_MORE = {"max", "min", "where"}  # also accept a dimension, or a single argument
+TAKE_MORE = {"max", "min", "where"}  # these also accept a dimension as second argument, or no second argument
 NUMBERS = {"int": 2, "float": 1.5, "bool": True, "None": None, "list": [1.0], "str": "a"}
 
 

@@ -27,7 +27,7 @@ ARGUMENTS = {
     "('cpu')": ("cpu",),
 }
 
-PYTORCH_STUMBLES = (AttributeError, KeyError, TypeError)  # errors of PyTorch's functions that its CPU build lacks
+PYTORCH_STUMBLES = (AttributeError, KeyError, TypeError)  # errors that PyTorch raises where its CPU build lacks a function
 WITHOUT_NVML = {
     "clock_rate",
     "device_memory_used",
@@ -37,14 +37,14 @@ WITHOUT_NVML = {
     "temperature",
     "utilization",
 }
-NEED_NO_DEVICE = {  # implemented without a device in flambeau, but by missing C++ functions in PyTorch
+NEED_NO_DEVICE = {  # these work without a device in flambeau; in PyTorch they call C++ functions that its CPU build lacks
     "check_error", "get_allocator_backend", "graph_pool_handle", "is_current_stream_capturing", "set_rng_state",
     "set_rng_state_all", "device",
 }  # fmt: skip
 
 
 def outcome(call):
-    """Return the type of a call's result, also its value if it is a plain one, or the type of its error."""
+    """Return a call's result if it is a plain Python value, else the name of the result's type, or the type of the error."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

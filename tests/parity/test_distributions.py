@@ -200,7 +200,7 @@ def test_probabilities(name, kwargs):
 
 
 def has_gradient(name, kwargs):
-    """Whether PyTorch differentiates draws. For Wishart its derivative raises an error."""
+    """Whether PyTorch can differentiate draws of a distribution. For Wishart, PyTorch's backward raises an error."""
     distribution, params = make(torch, name, kwargs)
     return distribution.has_rsample and params and name != "Wishart"
 

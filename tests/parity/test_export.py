@@ -58,7 +58,7 @@ def lines(torch, name, dynamic):
     return [re.sub(r"sym_size_int_\d+", "sym_size_int", line) for line in found], signature
 
 
-# With a dynamic size, PyTorch also exports full slices, and cannot export some recurrent layers.
+# With a dynamic size, only LeNet is compared: PyTorch exports full slices, and cannot export some recurrent layers.
 @pytest.mark.parametrize(("name", "dynamic"), [("LeNet", False), ("LeNet", True), ("Recurrent", False), ("Mixed", False)])
 def test_graphs_are_pytorchs(name, dynamic):
     ours, theirs = lines(flambeau, name, dynamic), lines(pytorch, name, dynamic)

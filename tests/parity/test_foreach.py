@@ -74,7 +74,7 @@ def test_form(name, schema, dtype):
         outcomes.append((type(results), rows, nodes, gradients))
     a, b = outcomes
     if isinstance(a[0], type) and issubclass(a[0], Exception):
-        assert issubclass(a[0], b[0])  # for integers, `lerp_` reports a cast error, which is a subclass
+        assert issubclass(a[0], b[0])  # for integers, PyTorch's `lerp_` raises a subclass
         return
     assert a[0] is b[0]
     for (dtype_a, shape_a, values_a), (dtype_b, shape_b, values_b) in zip(a[1], b[1], strict=True):

@@ -193,7 +193,7 @@ def test_convolution(n, stride, padding, dilation, groups):
 
 @pytest.mark.parametrize(("channels", "outputs", "padding"), [(16, 16, 1), (17, 20, 0), (32, 16, 2)])
 def test_convolution_in_single_precision(channels, outputs, padding):
-    """Winograd convolution has larger rounding errors."""
+    """These convolutions use Winograd's algorithm, which has larger rounding errors."""
     arrays = [each.astype(np.float32) for each in (normal(4, channels, 9, 12), normal(outputs, channels, 3, 3), normal(outputs))]
     assert_agree(lambda torch, *x: torch.nn.functional.conv2d(*x, padding=padding), *arrays, second=False, tolerance=2e-3)
 
@@ -507,7 +507,7 @@ def test_older_names(name):
     assert_agree(lambda torch, x: getattr(torch.nn.functional, name)(x, **OLDER[name]), normal(2, 3, 4, 5))
 
 
-GROUPED = {  # `offs` splits 2-d tensors into groups
+GROUPED = {  # name -> shapes of the two arguments; `offs` splits 2-d arguments into groups
     "rows": ((12, 8), (3, 8, 16)),
     "columns": ((3, 16, 8), (8, 24)),
     "products": ((16, 24), (24, 8)),

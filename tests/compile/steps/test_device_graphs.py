@@ -84,8 +84,8 @@ def test_training_steps() -> None:
 
 
 def test_numbers_that_change() -> None:
-    """A Python number in a kernel call is part of the graph: changing it recaptures. A 0-d array is updated before
-    each launch.
+    """A Python number in a kernel call is part of the graph, so that a new value needs a new capture. A 0-d array is
+    updated before each launch.
     """
     on_standin("""
     sgd, adam = lambda p: O.SGD(p, lr=0.1), lambda p: O.Adam(p, lr=0.1, capturable=True)

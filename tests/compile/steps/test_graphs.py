@@ -1,4 +1,4 @@
-"""Record every operation: replays match the recorded call, forward and backward."""
+"""Record a call of every operation as a graph: replays give the same results and gradients as the call."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def fresh(inputs):
 def test_every_operation(family):
     refused = 0
     count = 0
-    # keeps the first sample of each operation
+    # the first sample of each operation
     for sample in {sample.name: sample for sample in reversed(families()[family])}.values():
         dtypes = checker.dtypes(sample)
         if not dtypes:

@@ -95,7 +95,7 @@ def outcome(call, seed, wants_gradient):
     gradients = [torch.zeros(0) if tensor.grad is None else tensor.grad for tensor in (x, WEIGHT)]
     versions = [leaf._version for leaf in leaves]
     with torch.no_grad():
-        WEIGHT.add_(0)  # versions of the weight and its views differ between calls
+        WEIGHT.add_(0)  # shows which results share the weight's version, whose start differs between calls
     versions = [before - version if leaf._version != before else before for leaf, before in zip(leaves, versions, strict=True)]
     return [*leaves, x, WEIGHT.detach().clone(), *gradients], (versions, properties(leaves))
 
@@ -348,7 +348,7 @@ def test_a_step_may_return_what_its_backward_has_freed(name):
     def step(x):
         optimizer.zero_grad()
         result = STEPS[name](net, x)
-        if name != "loss_and_another":  # there the update would modify a tensor saved by the other result
+        if name != "loss_and_another":  # here, the update would modify a tensor that the other result's backward needs
             optimizer.step()
         return result
 
@@ -384,8 +384,8 @@ def test_the_graph_of_a_freed_result_leads_to_the_parameters():
 
 @pytest.mark.parametrize("update", [False, True])
 def test_a_graph_that_the_step_retains(update):
-    """With `retain_graph`, another backward accumulates gradients, or raises an error if the step has updated weights
-    it needs.
+    """With `retain_graph`, another backward accumulates gradients. It raises an error if it needs weights that the step
+    has updated.
     """
     net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)

@@ -239,7 +239,7 @@ def _recomputed(result, work):
 
     if arrays and is_captured(compute):
         for each in arrays:
-            each._host.fill(0)  # a capture does not compute
+            each._host.fill(0)  # a capture records calls, but does not compute them
     return result
 
 

@@ -40,7 +40,7 @@ template <typename... A> void run(void (*kernel)(A...), void** args, unsigned gr
 
 
 class Library:
-    """Compiled kernels by name. CUDA threads run sequentially."""
+    """Kernels compiled for the host. `run` calls a kernel by its name, and runs the CUDA threads one after the other."""
 
     def __init__(self, library, names):
         self._library, self._names = library, list(names)
@@ -51,7 +51,7 @@ class Library:
             value = np.array(each.ctypes.data, np.uint64) if isinstance(each, np.ndarray) else np.asarray(each)
             kept.append(value)
         pointers = (ctypes.c_void_p * len(kept))(*(each.ctypes.data for each in kept))
-        together = name.startswith("softmax")  # kernels with barriers need concurrent threads
+        together = name.startswith("softmax")  # it has barriers, which work only in blocks of one thread
         getattr(self._library, f"launch_{self._names.index(name)}")(pointers, grid, 1 if together else block)
 
 

@@ -111,7 +111,7 @@ def current_stream(index=None):
 
 
 def is_captured(work):
-    """Whether the current stream is capturing. In this case, `work` is recorded to run at each launch."""
+    """If the current stream is capturing, record `work`, which then runs at each launch. Return whether it is capturing."""
     stream = current_stream()
     if stream.capturing:
         stream.tape.append(work)
@@ -138,7 +138,7 @@ class MemoryPointer:
 
     @property
     def host(self):
-        """Return the memory at this address, which is real if another process shares it."""
+        """Return the memory at this address. Only memory that another process shares is real."""
         return (ctypes.c_char * self.mem.size).from_address(self.mem.ptr)
 
 
@@ -283,7 +283,7 @@ def make_cuda():
 
 @contextmanager
 def recorded():
-    """Yield a list, and extend it at the end with the log entries made inside of the block."""
+    """Yield an empty list. At the end of the block, add the log entries that were made in the block."""
     start = len(LOG)
     found: list = []
     yield found

@@ -260,7 +260,7 @@ def test_operations_are_not_fused_across_their_borders() -> None:
 
 @WITH_NVRTC
 def test_nvrtc_compiles_what_cupy_makes_of_chains() -> None:
-    """NVRTC compiles the source that CuPy generates for fused kernels, with several shapes, scalars, and in-place outputs."""
+    """NVRTC compiles CuPy's source of fused kernels with inputs of several shapes, a scalar, in-place and multiple outputs."""
     cupy = pytest.importorskip("cupy", reason="NOT CHECKED: CuPy is not installed", exc_type=ImportError)
     from cupy._core import _carray, _kernel, _scalar
 

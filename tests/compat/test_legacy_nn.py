@@ -200,7 +200,7 @@ MODULES = {
 
 @pytest.mark.parametrize("name", MODULES)
 def test_gradients(name):
-    """Gradients that `backward` returns and stores match finite differences of a random projection of the output."""
+    """The gradients that `backward` returns and stores match finite differences of a randomly weighted sum of the output."""
     torch.manual_seed(0)
     build, make_input = MODULES[name]
     module, x = build().double(), make_input()

@@ -227,7 +227,7 @@ def assert_new_operations(rank, size):
             assert found.placements == (placement,)
             assert_close(found, operation(x))
     terms = DTensor.from_local(x * (rank + 1), mesh, [Partial()])
-    assert triple(terms).placements == (Partial(),)  # linear, so a partial sum is not reduced first
+    assert triple(terms).placements == (Partial(),)  # triple is linear: a partial sum need not be reduced first
     assert_close(bump(terms), bump(x * sum(range(1, size + 1))))
     assert_close(triple(terms), 3 * x * sum(range(1, size + 1)))
 

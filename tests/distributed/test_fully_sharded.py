@@ -244,7 +244,7 @@ def assert_two_dimensions(rank, size):
         assert_same_weights(split, alone)
         net(torch.ones(1, 6)).sum().backward()
         both = [*net[0][0].parameters(), *net[1][0].parameters()]
-        total = nn.utils.clip_grad_norm_(both[:1] + both[2:3], 1e-3)  # parameters on the same mesh
+        total = nn.utils.clip_grad_norm_(both[:1] + both[2:3], 1e-3)  # both parameters are on the same mesh
         alone(torch.ones(1, 6)).sum().backward()
         gradients = [layer[0].weight.grad for layer in alone[:2]]
         torch.testing.assert_close(total.full_tensor(), nn.utils.get_total_norm(gradients), atol=1e-5, rtol=1e-4)

@@ -47,7 +47,7 @@ class QuickStartResult(NamedTuple):
 class SuiteResult(NamedTuple):
     """The result of a library's own tests."""
 
-    passed: int  # number of passed tests, among those that PyTorch passes if PyTorch was run
+    passed: int  # number of passed tests, among those that PyTorch passes, or among all if PyTorch was not run
     wanted: int
     trouble: str = ""
 

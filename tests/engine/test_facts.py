@@ -1,4 +1,4 @@
-"""Facts about operations: declaring facts, and querying operation names by facts."""
+"""Facts that operations declare, such as `random` or their kind, and finding the names of operations by facts."""
 
 from __future__ import annotations
 

@@ -178,7 +178,7 @@ def test_subclasses_are_offered_operators_by_name():
 
 
 def test_a_function_that_is_first_called_under_a_mode():
-    """The code generated under a mode is the same as without one."""
+    """The code generated under a mode is the same as the code generated without a mode."""
     program = (
         "import flambeau as torch\n"
         "class Mode(torch.overrides.TorchFunctionMode): pass\n"

@@ -268,7 +268,7 @@ def test_a_batch_of_heads_may_have_a_mask_and_be_causal(mask):
     future = ~np.tri(3, dtype=bool)
     added = np.where(mask, 0, -np.inf) if mask.dtype == bool else mask
     scores = array(q @ k.mT) / 2 + np.where(future, -np.inf, added)
-    scores[..., 0, 0] = np.where(np.isinf(scores[..., 0, 0]), 0, scores[..., 0, 0])  # its row has no other score
+    scores[..., 0, 0] = np.where(np.isinf(scores[..., 0, 0]), 0, scores[..., 0, 0])  # its row has no other: avoid NaN
     expected = softmax(scores) @ array(v)
     first_takes_part = np.isfinite(np.broadcast_to(added, scores.shape)[..., 0, 0])
     made = array(attend(q, k, v, torch.tensor(mask), is_causal=True))

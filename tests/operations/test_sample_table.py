@@ -67,7 +67,7 @@ def plain(function: Any) -> Any:
 
 def public_operations() -> dict[str, Any]:
     """Return all functions of `torch` and its modules, and all other tensor methods, by name."""
-    functions = PUBLIC.keys() - set(METHODS_AS_FUNCTIONS)  # functions that only call methods
+    functions = PUBLIC.keys() - set(METHODS_AS_FUNCTIONS)  # without functions that only call a method
     found = {name: getattr(torch, name) for name in functions}
     for path in MODULES:
         module = find(torch, path)

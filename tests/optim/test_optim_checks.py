@@ -82,6 +82,6 @@ def test_a_wrapper_can_have_its_steps_hooked():
     assert wrapper.step(lambda: 7) == 7 and seen == [wrapper]
 
 
-def test_weight_decay_of_adam_is_declared_as_a_float():  # hydra-zen converts 0 to 0.0 by the annotation
+def test_weight_decay_of_adam_is_declared_as_a_float():  # hydra-zen converts 0 to 0.0 because of it
     for optimizer in (torch.optim.Adam, torch.optim.AdamW):
         assert inspect.signature(optimizer).parameters["weight_decay"].annotation in ("float", float)

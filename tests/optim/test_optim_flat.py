@@ -29,8 +29,7 @@ every_optimizer = pytest.mark.parametrize("cls, options", CASES, ids=[cls.__name
 
 
 def joint_and_separate_optimizers(cls, options, shapes=SHAPES, dtypes=(torch.float64,)):
-    """Return an optimizer of several parameters, optimizers for a copy of each, the parameters, the copies, and a function
-    that steps all optimizers."""
+    """Return a joint optimizer, an optimizer per copied parameter, the parameters, the copies, and a function that steps all."""
     rng = np.random.default_rng(0)
     starts = [torch.tensor(rng.standard_normal(shape), dtype=d) for shape in shapes for d in dtypes]
     joined, single = ([torch.nn.Parameter(start.clone()) for start in starts] for _ in range(2))

@@ -78,7 +78,7 @@ def test_gradients_flow_through_a_compiled_function():
 
 
 def test_each_call_has_a_graph_of_its_own():
-    net = nn.Conv2d(2, 3, 3)  # its kernels store data between forward and backward
+    net = nn.Conv2d(2, 3, 3)  # Conv2d's kernels store data between forward and backward
     compiled = torch.compile(net)
     inputs = [torch.randn(2, 2, 6, 6) for _ in range(CALLS)]
     for x in inputs:

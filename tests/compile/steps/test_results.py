@@ -95,7 +95,7 @@ def outcome(call, seed, wants_gradient):
     gradients = [torch.zeros(0) if tensor.grad is None else tensor.grad for tensor in (x, WEIGHT)]
     versions = [leaf._version for leaf in leaves]
     with torch.no_grad():
-        WEIGHT.add_(0)  # shows which results share the weight's version, whose start differs between calls
+        WEIGHT.add_(0)  # increments the weight's version: for results that share it, compare the version relative to its start
     versions = [before - version if leaf._version != before else before for leaf, before in zip(leaves, versions, strict=True)]
     return [*leaves, x, WEIGHT.detach().clone(), *gradients], (versions, properties(leaves))
 

@@ -235,7 +235,7 @@ def test_hooks_on_values_inside_a_step():
         assert all(map(torch.equal, *results))
     assert_replayed(compiled)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # warns that the function runs eagerly
+        warnings.simplefilter("ignore")  # ignore the warning that the function runs eagerly
         remembering, remember = torch.compile(step), seen.append
         for count in range(2 * CALLS):
             remembering(torch.ones(3, requires_grad=True), remember)

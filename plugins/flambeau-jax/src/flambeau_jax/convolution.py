@@ -1,4 +1,4 @@
-"""Convolutions by XLA's operation; gradients are its linear transpose."""
+"""Convolutions by XLA's convolution operation. Gradients are computed by its linear transpose."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels for operations that JAX computes better than by the array API, such as indexing and assignment by `.at`."""
+"""Kernels that use functions of JAX where they are better than array-API code, such as `.at` for indexing and assignment."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ def pad_to(input: Any, shape: Any) -> Any:
 
 
 class _Unchecked:
-    """The namespace `jax.numpy` with `has_data = False`, so that forwards skip their checks of values."""
+    """The namespace `jax.numpy` with `has_data = False`: operations called with it do not check the values of indices."""
 
     has_data = False
 
@@ -226,7 +226,7 @@ _UNCHECKED = _Unchecked()
 
 
 def _within(indices: Any, length: int, ignored: int | None = None) -> bool:
-    """Whether all indices, except ignored ones, are in `range(length)`; True while tracing, when values are unknown."""
+    """Whether all indices except `ignored` are in `range(length)`; True while tracing, when the values are unknown."""
     if isinstance(indices, jax.core.Tracer):
         return True
     host = numpy.asarray(indices)
@@ -235,7 +235,7 @@ def _within(indices: Any, length: int, ignored: int | None = None) -> bool:
 
 
 def _checked(name: str, is_valid: Callable[..., bool]) -> None:
-    """Register a forward as a kernel, compiled without its check; for invalid arguments the forward itself runs and raises."""
+    """Register an operation as a kernel, compiled without index checks. Invalid indices run it uncompiled, to raise the error."""
     program = Compiled(name, lambda *args: forward_of(name)(_UNCHECKED, *args))
     KERNELS[name] = lambda *args: program(*args) if is_valid(*args) else forward_of(name)(jnp, *args)
 

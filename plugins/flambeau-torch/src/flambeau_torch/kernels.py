@@ -1,4 +1,4 @@
-"""Kernels that call PyTorch's functions, which are many times faster than the forwards: convolution, pooling, indexing."""
+"""Kernels that call PyTorch's functions, many times faster than flambeau's array-API code: convolution, pooling, indexing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KERNELS = kernel = Kernels()
 
 
 def floating(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Register a kernel for nonempty floating-point arrays; other arrays use the forward."""
+    """Register a kernel for nonempty floating-point arrays; other arrays use the operation's array-API code."""
     forward = forward_of(function.__name__)
 
     def chosen(*args: Any, **kwargs: Any) -> Any:

@@ -22,7 +22,7 @@ from ..engine.tape.fast_path import FAST
 from ..engine.tape.node import rename_node
 from ..engine.tensors.tensor import Tensor, attach, wrap
 from ..engine.values import dtypes
-from ..engine.values.constants import channels_last, channels_last_3d, memory_format, preserve_format
+from ..engine.values.constants import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
 
 _cast = op(
     "to_key", lambda xp, input, /, target, source: _converted(input, target),
@@ -260,11 +260,17 @@ def _in_channels_last(self: Tensor) -> bool:
     return all(shape[d] == 1 or strides[d] == w for d, w in zip(order, expected, strict=True))
 
 
+def format_of(tensor: Tensor) -> memory_format:
+    """Return `channels_last` or `channels_last_3d` if the tensor is only contiguous in that format, else `contiguous_format`."""
+    if tensor._array.ndim not in (4, 5) or tensor._key.backend.is_contiguous(tensor._array) or not _in_channels_last(tensor):
+        return contiguous_format
+    return channels_last if tensor.ndim == 4 else channels_last_3d
+
+
 def in_format_of(tensor: Tensor, like: Tensor) -> Tensor:
     """Return `tensor` in channels-last format if `like` has that format: operations on images preserve it."""
-    if like._array.ndim not in (4, 5) or like._key.backend.is_contiguous(like._array) or not _in_channels_last(like):
-        return tensor
-    return tensor.contiguous(memory_format=channels_last if tensor.ndim == 4 else channels_last_3d)
+    target = format_of(like)
+    return tensor if target is contiguous_format else tensor.contiguous(memory_format=target)
 
 
 def _contiguous(self: Tensor, *, memory_format: Any = None) -> Tensor:
@@ -314,7 +320,8 @@ def write_over(self: Tensor, value: Tensor, name: str = "CopyBackwards", non_blo
     value = to_key(value, self._key, non_blocking=non_blocking, writing=True)
     if value._array.shape != self._array.shape:
         value = value.expand(self.shape)
-    return assign(self, rename_node(_copied(snapshot(self), value), name))
+    kind = "fill" if name.startswith("Fill") else "copy"
+    return assign(self, rename_node(_copied(snapshot(self), value), name), kind)
 
 
 _copied = op(

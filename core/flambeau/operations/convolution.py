@@ -14,7 +14,7 @@ from math import prod
 from typing import Any
 
 from ..engine.calls import overriding
-from ..engine.calls.dispatch import c_name, whole_numbers
+from ..engine.calls.dispatch import whole_numbers
 from ..engine.calls.facts import Autocast, Kind, Order, declare
 from ..engine.calls.node_names import with_grad_fn
 from ..engine.calls.op import composite, op
@@ -22,6 +22,7 @@ from ..engine.calls.tables import PUBLIC
 from ..engine.devices.warning import warn_once
 from ..engine.tape.grad_mode import grad_flag
 from ..engine.tensors.tensor import Tensor
+from ..engine.values.dtypes import c_name
 from .padding import constant_pad
 
 __all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "convolve"]

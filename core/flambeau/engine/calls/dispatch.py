@@ -429,22 +429,8 @@ def _check_match(op: Operation, tensors: Sequence[Any]) -> None:
     all_dtypes = [tensor.dtype for tensor in tensors if isinstance(tensor, Tensor)]
     for dtype in all_dtypes[1:]:
         if dtype is not all_dtypes[0]:
-            spelled = " != ".join(map(c_name, (all_dtypes[0], dtype)))
+            spelled = " != ".join(map(dtypes.c_name, (all_dtypes[0], dtype)))
             raise RuntimeError(f"{op.name}(): expected m1 and m2 to have the same dtype, but got: {spelled}")
-
-
-def c_name(dtype: dtypes.dtype) -> str:
-    names = {
-        "float32": "float",
-        "float64": "double",
-        "int64": "long int",
-        "int32": "int",
-        "float16": "c10::Half",
-        "bfloat16": "c10::BFloat16",
-        "complex64": "c10::complex<float>",
-        "complex128": "c10::complex<double>",
-    }
-    return names.get(dtype.name, dtype.name)
 
 
 def result_dtype(tensors: Sequence[Any]) -> dtypes.dtype:

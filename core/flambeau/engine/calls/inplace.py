@@ -25,6 +25,7 @@ from ..values import dtypes
 from . import overriding
 from .dispatch import result_dtype
 from .operands import constant
+from .outputs import overlap_error
 from .tables import OPS
 from .transform_hooks import hooks
 
@@ -212,7 +213,7 @@ def assign(self: Tensor, result: Tensor, name: str = "copy") -> Tensor:
     tracked = grad_flag.get() and result._requires_grad
     if tracked and self._view is not None:
         _check_view(self)
-    _write(self, array, storage)
+    _write(self, array, storage, name in _FILLS and not tracked)
     storage.version += 1
     if tracked:
         give_history(self, result, storage)
@@ -230,18 +231,30 @@ def check_batch(key: DispatchKey, value_key: DispatchKey) -> None:
         raise RuntimeError(VMAP_WRITES_TO_ALL)
 
 
-def _write(self: Tensor, array: Any, storage: Storage) -> None:
+# In-place operations that PyTorch allows on tensors whose elements share memory.
+_FILLS = frozenset({"fill", "fill_diagonal", "index_fill", "index_put", "masked_fill", "tril", "triu"})
+
+
+def _write(self: Tensor, array: Any, storage: Storage, fills: bool) -> None:
     backend = self._key.backend
     if is_mutable(backend):
         try:
             backend.write(self._array, array)
         except ValueError as error:  # the array is read-only: an expanded view
-            raise RuntimeError(
-                "unsupported operation: more than one element of the written-to tensor refers to a single memory "
-                "location. Please clone() the tensor before performing the operation."
-            ) from error
+            if not fills or _root(self)._requires_grad:
+                raise overlap_error() from error
+            write_changes(self, array)
         return
     storage.replace(self, self._key.stored(array))
+
+
+def write_changes(self: Tensor, values: Any) -> None:
+    """Write the elements of `values` that differ from those of an expanded tensor, in row-major order."""
+    backend, array = self._key.backend, self._array
+    flat, offset = backend.root(array)
+    writable = backend.as_strided(flat, array.shape, backend.strides(array), offset)
+    changed = array != values
+    writable[changed] = values[changed]
 
 
 def _check_view(view: Tensor, ancestor: Tensor | None = None) -> None:

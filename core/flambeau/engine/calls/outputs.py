@@ -75,14 +75,19 @@ def _write(name: str, rules: Out, out: Tensor, result: Tensor) -> Tensor:
             f"Expected all tensors to be on the same device, but found at least two devices, {result.device} and {out.device}!"
         )
     if any(length > 1 and not step for length, step in zip(out._array.shape, out.stride(), strict=True)):
-        raise RuntimeError(
-            "unsupported operation: more than one element of the written-to tensor refers to a single memory "
-            "location. Please clone() the tensor before performing the operation."
-        )
+        raise overlap_error()
     if out._array.shape != result._array.shape:
         _resize(out, result, Out.ROW_MAJOR in rules)
     with_history = out._view is None and not out._requires_grad and Out.UNKNOWN_TO_AUTOGRAD not in rules
     return out._assign(result if with_history else result.detach())
+
+
+def overlap_error() -> RuntimeError:
+    """Return the error for a write to elements that share memory."""
+    return RuntimeError(
+        "unsupported operation: more than one element of the written-to tensor refers to a single memory "
+        "location. Please clone() the tensor before performing the operation."
+    )
 
 
 def _check_dtype(name: str, rules: Out, out: Tensor, result: Tensor) -> None:

@@ -151,6 +151,12 @@ ALL: Final = (
 )  # fmt: skip
 BY_NAME: Final = {d.name: d for d in (*ALL, *FLOAT8, complex32)}
 HALF: Final = frozenset({float16, bfloat16})
+_C_NAMES: Final = {
+    "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "uint16": "short unsigned int",
+    "int16": "short int", "uint32": "unsigned int", "int32": "int", "uint64": "long unsigned int",
+    "int64": "long int", "float16": "c10::Half", "float32": "float", "float64": "double",
+    "complex32": "c10::complex<c10::Half>", "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
+}  # fmt: skip
 # The Python types that are accepted as dtypes.
 _PYTHON_TYPES: Final[dict[object, dtype]] = {bool: bool_, int: int64, float: float64, complex: complex128}
 
@@ -164,6 +170,11 @@ def as_dtype(value: object) -> dtype:
 
 
 _default = float32
+
+
+def c_name(dtype: dtype) -> str:
+    """Return the C++ type that PyTorch's error messages name, such as `long int` for int64."""
+    return _C_NAMES.get(dtype.name, f"c10::{dtype.legacy_name}")
 
 
 def get_default_dtype() -> dtype:

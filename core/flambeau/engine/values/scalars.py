@@ -7,20 +7,10 @@ from struct import Struct
 from typing import Any
 
 from . import dtypes
-from .dtypes import COMPLEX, FLOAT8, FLOATING, HALF, dtype
+from .dtypes import COMPLEX, FLOAT8, FLOATING, HALF, INTEGER, c_name, dtype
 
 __all__ = ["LARGEST_SINGLE", "converted", "is_library_scalar", "overflow", "single", "too_large", "wrapped"]
 
-_C_NAMES = {
-    "float32": "float",
-    "float64": "double",
-    "int32": "int",
-    "float16": "c10::Half",
-    "bfloat16": "c10::BFloat16",
-    "complex32": "c10::complex<c10::Half>",
-    "complex64": "c10::complex<float>",
-    "bool": "bool",
-} | {dtype.name: f"c10::{dtype.name.capitalize()}" for dtype in FLOAT8}
 _NARROW = HALF.union(FLOAT8)
 LARGEST_SINGLE = dtypes.finfo(dtypes.float32).max
 _LARGEST = {dtype: dtypes.finfo(dtype).max for dtype in _NARROW}  # not float64, which holds any Python float
@@ -97,7 +87,7 @@ def too_large(value: Any, dtype: dtype) -> bool:
 
 def overflow(dtype: dtype) -> RuntimeError:
     """Return the error for a value that does not fit into the dtype."""
-    name = _C_NAMES.get(dtype.name, dtype.name + "_t")
+    name = f"{dtype.name}_t" if dtype.category == INTEGER and dtype is not dtypes.int32 else c_name(dtype)
     return RuntimeError(f"value cannot be converted to type {name} without overflow")
 
 

@@ -8,7 +8,6 @@ import math
 from typing import Any
 
 from ...engine.calls.arguments import Number, as_int
-from ...engine.calls.dispatch import c_name
 from ...engine.calls.facts import FACTORY_OPTIONS, Kind, declare
 from ...engine.calls.tables import PUBLIC
 from ...engine.devices.devices import DispatchKey, dispatch_key
@@ -174,7 +173,7 @@ def _convert_ends(
             default = dtypes.get_default_dtype().to_complex()
             if dtype is not None and not dtypes.as_dtype(dtype).is_complex:
                 raise RuntimeError(
-                    f"torch.{name}(): inferred dtype {c_name(default)} can't be safely cast to passed dtype "
+                    f"torch.{name}(): inferred dtype {dtypes.c_name(default)} can't be safely cast to passed dtype "
                     f"{dtypes.as_dtype(dtype).legacy_name}"
                 )
     key = key_for(dtype, device, dtype_of_out(out) or default)

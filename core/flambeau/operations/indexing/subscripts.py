@@ -10,6 +10,7 @@ from ...engine.calls.dispatch import common_shape, require_data
 from ...engine.calls.facts import Autocast, Kind, Narrow, Order
 from ...engine.calls.op import composite, op
 from ...engine.calls.operands import filler
+from ...engine.calls.outputs import overlap_error
 from ...engine.calls.overriding import DIRECT
 from ...engine.calls.record import Out
 from ...engine.calls.tables import OPS
@@ -343,7 +344,16 @@ def _integers_first(tensor: Tensor, raw: tuple[Any, ...]) -> tuple[Tensor, tuple
 
 
 def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
-    from ...engine.calls.inplace import assign, check_batch, check_writable, give_history, may_overlap, snapshot
+    from ...engine.calls.inplace import (
+        assign,
+        check_batch,
+        check_writable,
+        give_history,
+        is_plain,
+        may_overlap,
+        snapshot,
+        write_changes,
+    )
     from ...engine.tape.grad_mode import is_grad_enabled
 
     if type(self) not in FAST or type(value) not in DIRECT or not _is_ordinary(index):
@@ -382,7 +392,9 @@ def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
         else:
             storage.replace(self, key.F.setitem(self._array, value._array, raw))
     except (IndexError, ValueError) as error:
-        _explain_write(self, raw, value, error)
+        if not advanced or "read-only" not in str(error) or not is_plain(self) or value._requires_grad:
+            _explain_write(self, raw, value, error)
+        write_changes(self, key.F.setitem(self._array, value._array, raw))
     storage.version += 1
     if is_grad_enabled() and (self._requires_grad or value._requires_grad):
         recorded = OPS["setitem"].record(self._array, key.materialized, before, value, raw)
@@ -413,10 +425,7 @@ def _explain_write(tensor: Tensor, index: Any, value: Tensor, error: Exception) 
     if isinstance(error, IndexError):
         raise error
     if "read-only" in str(error):
-        raise RuntimeError(
-            "unsupported operation: more than one element of the written-to tensor refers to a single memory "
-            "location. Please clone() the tensor before performing the operation."
-        ) from error
+        raise overlap_error() from error
     place = list(tensor._key.F.index(tensor._array, index).shape)
     raise RuntimeError(
         f"shape mismatch: value tensor of shape {list(value.shape)} cannot be broadcast to indexing result of shape {place}"

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...backend import contiguous_strides
 from ...engine.calls.arguments import as_int
-from ...engine.calls.dispatch import c_name, require_tensors
+from ...engine.calls.dispatch import require_tensors
 from ...engine.calls.facts import Kind, declare
 from ...engine.calls.inplace import check_writable
 from ...engine.calls.signatures import REQUIRED
@@ -22,7 +22,9 @@ from ...engine.devices.warning import warn_once
 from ...engine.tape.grad_mode import is_grad_enabled
 from ...engine.tape.node import Error
 from ...engine.tensors.tensor import Tensor, alias, attach
-from ...engine.values.constants import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
+from ...engine.values.constants import contiguous_format, memory_format, preserve_format
+from ...engine.values.dtypes import c_name
+from ..conversion import format_of
 from ..memory import Place, as_strided, relocate, resized
 from .views import as_shape, sizes_given, squeeze, swapaxes, t, transpose, unsqueeze
 
@@ -249,9 +251,7 @@ def _resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None
     """
     require_tensors("resize_as_", the_template=the_template)
     if memory_format is preserve_format:
-        last = {4: channels_last, 5: channels_last_3d}.get(the_template.ndim)
-        is_last = last is not None and not the_template.is_contiguous() and the_template.is_contiguous(memory_format=last)
-        memory_format = last if is_last else contiguous_format
+        memory_format = format_of(the_template)
     return _resize_(self, the_template.shape, memory_format=memory_format)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from ...engine.calls.facts import Kind
 from ...engine.calls.op import op
+from ...engine.calls.outputs import overlap_error
 from ...engine.calls.tables import OPS
 from ...engine.tape.tensor_class import RECORDED
 from ..indexing.standard import overwrite
@@ -45,10 +46,7 @@ _WRITERS: dict[str, Any] = {  # for each view that does more than select element
 def put_view(key: Any, input: Any, value: Any, view: str, params: tuple[Any, ...], number: int | None) -> Any:
     """Apply `view_scatter` to raw arrays; `number` is the index of `value` among several views, such as those of `split`."""
     if view == "expand" and prod(value.shape) != prod(input.shape):
-        raise RuntimeError(
-            "unsupported operation: more than one element of the written-to tensor refers to a single memory "
-            "location. Please clone() the tensor before performing the operation."
-        )
+        raise overlap_error()
     if number is None:
         return key["view_scatter"][0](input, value, view, params)
     return _put_view(key.backend.xp, input, value, view, params, number)

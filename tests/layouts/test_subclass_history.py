@@ -43,6 +43,14 @@ def test_conversion_of_a_leaf(name, enabled):
 
 
 @pytest.mark.parametrize("name", CONVERSIONS)
+def test_conversion_in_inference_mode(name):
+    x = torch.ones(3, requires_grad=True)
+    with torch.inference_mode():
+        converted = CONVERSIONS[name](x)
+    assert converted.requires_grad and not converted.is_inference()
+
+
+@pytest.mark.parametrize("name", CONVERSIONS)
 def test_conversion_of_a_result(name):
     x = torch.ones(3, requires_grad=True)
     CONVERSIONS[name](x * 2).sum().backward()

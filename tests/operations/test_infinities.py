@@ -59,3 +59,25 @@ def test_gradient_of_a_sampled_function():
     """A central difference uses an element's neighbours, but not the element itself."""
     (slope,) = torch.gradient(torch.tensor([2.0, -2.0, math.inf, math.inf, -math.inf, 3.0]))
     assert slope.tolist() == [-4, math.inf, math.inf, -math.inf, -math.inf, math.inf]
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (3, 300), (2, 20000)])
+@pytest.mark.parametrize("infinity", [math.inf, -math.inf])
+@pytest.mark.parametrize("function", [torch.var, torch.std])
+def test_variance(shape, infinity, function):
+    x = torch.ones(shape)
+    x[0, 1] = infinity
+    assert counts(function(x, 1)) == (1, 0) and counts(function(x, 0)) == (1, 0)
+    assert counts(function(x)) == (1, 0)
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "nearest"])
+@pytest.mark.parametrize("coordinate", [math.nan, math.inf, -math.inf])
+def test_grid_sample_outside_a_volume(mode, coordinate):
+    """With zero padding, a point at infinity is outside the volume: its sample and its gradients are 0."""
+    x, grid = torch.ones(1, 1, 3, 3, 3, requires_grad=True), torch.zeros(1, 1, 1, 2, 3)
+    grid[..., 0, 1] = coordinate
+    output = F.grid_sample(x, grid.requires_grad_(), mode=mode, align_corners=False)
+    assert output.flatten().tolist() == [0, 1]
+    output.sum().backward()
+    assert float(x.grad.sum()) == 1 and not grid.grad.isnan().any()

@@ -419,3 +419,19 @@ def test_histc_refuses_ranges_that_are_not_finite():
             torch.histc(torch.tensor(values), 3)
     with pytest.raises(RuntimeError, match="bins must be > 0, but got 0"):
         torch.histc(torch.ones(2), 0)
+
+
+@pytest.mark.parametrize(
+    ("values", "bounds", "message"),
+    [
+        ([1.0, math.inf], None, r"dimension 0's range \[1, inf\] is not finite"),
+        ([1.0, 2.0], (0.0, math.nan), r"dimension 0's range \[0, nan\] is not finite"),
+        ([1.0, 2.0], (2.0, 1.0), "min should not exceed max, but got min 2 max 1 for dimension 0"),
+    ],
+)
+def test_histogram_refuses_impossible_ranges(values, bounds, message):
+    values = torch.tensor(values)
+    with pytest.raises(RuntimeError, match=message):
+        torch.histogram(values, 3, range=bounds)
+    with pytest.raises(RuntimeError, match=message):
+        torch.histogramdd(values.reshape(-1, 1), [3], range=bounds)

@@ -167,3 +167,7 @@ def test_random_integers_between_bounds(dtype, bounds, expected):
 def test_random_refuses_bounds(dtype, bounds, message):
     with pytest.raises(RuntimeError, match=message):
         torch.empty(4, dtype=getattr(torch, dtype)).random_(*bounds)
+    with pytest.raises(RuntimeError, match=message):
+        torch.randint(*bounds, (4,), dtype=getattr(torch, dtype))
+    with pytest.raises(RuntimeError, match=message):
+        torch.randint_like(torch.empty(4, dtype=getattr(torch, dtype)), *bounds)

@@ -89,7 +89,9 @@ def log_sums(rows: Any) -> Any:
 def variances(rows: Any, divisor: float) -> Any:
     """Compute the sum of squared deviations of each row divided by `divisor`, in float64."""
     deviations = rows.dot(_deviating(rows.shape[1]))
-    return np.multiply(deviations, deviations, deviations).dot(_dividing(rows.shape[1], divisor))
+    result = np.multiply(deviations, deviations, deviations).dot(_dividing(rows.shape[1], divisor))
+    result += 0.0 * result  # NaN instead of infinity: the mean of the row is infinite, and infinity minus infinity is NaN
+    return result
 
 
 def means(rows: Any) -> Any:

@@ -86,10 +86,12 @@ def index_put_(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, 
     indices = [part for each in indices for part in _as_integers(each)]
     given = [dim for dim, each in enumerate(indices) if each is not None]
     others = [dim for dim in range(input.ndim) if dim not in given]
-    target, places = input.permute(*given, *others), tuple(indices[dim] for dim in given)
-    count = target[places].ndim - len(others)  # ndim of the broadcast indices
-    first = given[0] if given == list(range(given[0], given[-1] + 1)) else 0  # their position in `input[indices]`
-    values = values.expand(input[_index(indices)].shape).movedim(tuple(range(first, first + count)), tuple(range(count)))
+    target, places = input.permute(*given, *others), tuple(each for each in indices if each is not None)
+    indexed = torch.broadcast_shapes(*(index.shape for index in places))
+    first = given[0] if given == list(range(given[0], given[-1] + 1)) else 0  # position of `indexed` in the selection's shape
+    sizes = [input.shape[dim] for dim in others]
+    values = values.expand(*sizes[:first], *indexed, *sizes[first:])
+    values = values.movedim(tuple(range(first, first + len(indexed))), tuple(range(len(indexed))))
     Tensor.index_put_(target, places, values, True)
     return input
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -39,10 +40,10 @@ _OMITTED_ARGUMENTS = frozenset({"out", "generator", "names", "inplace", "legacy"
 
 # --- operators by name ----------------------------------------------------------------------------------------------
 
-F = TypeVar("F", bound=Callable[[str], Any])
+_LookUp = TypeVar("_LookUp", bound=Callable[[str], Any])
 
 
-def _cached(look_up: F) -> F:
+def _cached(look_up: _LookUp) -> _LookUp:
     """Cache the results of a lookup by name, except "not found": the operation may be defined later."""
     found: dict[str, Any] = {}
 
@@ -53,7 +54,7 @@ def _cached(look_up: F) -> F:
             result = found[name] = look_up(name)
         return result
 
-    return cast(F, cached)
+    return cast(_LookUp, cached)
 
 
 @functools.cache
@@ -182,7 +183,7 @@ def _method_schema(name: str, schema: FunctionSchema) -> FunctionSchema:
     returns = schema.text.rpartition(" -> ")[2]
     if is_inplace(name):
         first, returns = f"Tensor(a!) self{')' * (not separator)}", "Tensor(a!)"
-    overload_name = schema.overload_name.removeprefix("Tensor_" if schema.overload_name != "Tensor_mode" else "")
+    overload_name = re.sub("^Tensor_(?=Tensor|Scalar)", "", schema.overload_name)  # methods lack `Scalar_Tensor`
     head = f"{namespace_of(name)}::{name}" + (f".{overload_name}" if overload_name else "")
     return parse(f"{head}({first}{separator}{rest} -> {returns}")
 

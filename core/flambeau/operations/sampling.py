@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from operator import index as whole
 from typing import Any
 
 from ..engine.calls.arguments import Number, as_float, as_int, as_python, check, types_of
@@ -137,21 +136,25 @@ def randint(
             raise TypeError("randint(): argument 'size' must be tuple of ints")
     elif high is None:
         low, high = None, low
-    low, high = whole(0 if low is None else low), whole(high)
-    if low >= high:
-        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    low, high = as_int("randint", "low", 0 if low is None else low), as_int("randint", "high", high)
     key = key_for(dtype, device, dtype_of_out(out) or dtypes.int64)
-    _check_random_bounds(key.dtype, high)
+    _check_random_bounds(key.dtype, low, high)
     shape = checked_shape("randint", (size,))
     array = raw_generator(generator, key.device).integers(shape, key.raw_dtype, low, high)
     return finish(_sampled(array, key), requires_grad, out, pin_memory)
 
 
-def _check_random_bounds(dtype: Dtype, high: Any) -> None:
+def _check_random_bounds(dtype: Dtype, low: int, high: int | None) -> None:
+    """Raise RuntimeError unless `low < high` and `dtype` can represent both `low` and `high - 1`."""
     if dtype.category == dtypes.COMPLEX:
         raise RuntimeError("check_random_bounds handles only integral, floating-point and boolean types")
-    if dtype is dtypes.bool_ and high > 2:
-        raise RuntimeError("to - 1 is out of bounds for bool")
+    if high is not None and low >= high:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    limits = dtypes.finfo(dtype) if dtype.is_floating_point else dtypes.iinfo(dtype) if dtype is not dtypes.bool_ else None
+    least, most = (0, 1) if limits is None else (limits.min, limits.max)
+    for name, bound in (("from", low), ("to - 1", low if high is None else high - 1)):
+        if not least <= bound <= most:
+            raise RuntimeError(f"{name} is out of bounds for {dtypes.c_name(dtype)}")
 
 
 @declare(kind=Kind.RANDOM)
@@ -177,7 +180,7 @@ def randint_like(
             raise RuntimeError("high must be a scalar tensor and on CPU")
         low = int(low)
     bounds = tuple(as_int("randint_like", "high", bound) for bound in ((0, low) if high is None else (low or 0, high)))
-    _check_random_bounds(result.dtype, bounds[1])
+    _check_random_bounds(result.dtype, *bounds)
     return finish(result.random_(*bounds, generator=generator), requires_grad, pin_memory=pin_memory)
 
 
@@ -495,25 +498,8 @@ def _random(raw: Any, tensor: Tensor, shape: Any, order: Any, *bounds: Any, to: 
     high = as_python(high)
     low = as_python(_from_argument("random_", named, 0 if low is None and high is not None else low))
     if low is not None:
-        _check_bounds(tensor.dtype, low, high)
+        _check_random_bounds(tensor.dtype, low, high)
     return raw.integers(shape, tensor._key.raw_dtype, low, high)
-
-
-_C_TYPES = {  # names of dtypes in error messages
-    "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int32": "int", "int64": "long int",
-    "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double", "bool": "bool",
-}  # fmt: skip
-
-
-def _check_bounds(kind: Dtype, low: int, high: int | None) -> None:
-    """Raise RuntimeError unless `low < high` and the dtype can represent both `low` and `high - 1`."""
-    if high is not None and low >= high:
-        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    limits = dtypes.finfo(kind) if kind.is_floating_point else dtypes.iinfo(kind) if kind is not dtypes.bool_ else None
-    least, most = (0, 1) if limits is None else (limits.min, limits.max)
-    for name, bound in (("from", low), ("to - 1", low if high is None else high - 1)):
-        if not least <= bound <= most:
-            raise RuntimeError(f"{name} is out of bounds for {_C_TYPES.get(kind.name, kind.name)}")
 
 
 def _exponential(raw: Any, tensor: Tensor, shape: Any, order: Any, lambd: float = 1.0) -> Any:

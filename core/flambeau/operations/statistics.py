@@ -256,6 +256,12 @@ def _histogram_dd(points: Tensor, bins: Any, range: Any, weight: Tensor | None, 
                 if len(column)
                 else (0.0, 1.0)
             )
+            if not (math.isfinite(low) and math.isfinite(high)):
+                raise RuntimeError(f"torch.histogramdd: dimension {axis}'s range [{low:g}, {high:g}] is not finite")
+            if low > high:
+                raise RuntimeError(
+                    f"torch.histogramdd: min should not exceed max, but got min {low:g} max {high:g} for dimension {axis}"
+                )
             low, high = (low - 0.5, high + 0.5) if low == high else (low, high)
             if spec <= 0:
                 raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {spec} for dimension {axis}")

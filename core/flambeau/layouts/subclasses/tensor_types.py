@@ -16,7 +16,7 @@ from ...engine.calls.tables import OPS
 from ...engine.devices import cuda as cuda_runtime
 from ...engine.devices.devices import device, dispatch_key, forget_kernels
 from ...engine.devices.warning import warn_once
-from ...engine.tape.grad_mode import enable_grad
+from ...engine.tape.grad_mode import inference_mode
 from ...engine.tensors.tensor import Tensor
 from ...engine.values import dtypes
 from ...engine.values.dtypes import dtype
@@ -139,8 +139,8 @@ def as_subclass(self: Tensor, cls: type[Tensor]) -> Any:
 
 
 def _aliased(tensor: Tensor) -> Tensor:
-    """Return `x[...]`: a plain tensor with the same memory and history.  It is recorded even if gradients are disabled."""
-    with DisableTorchFunctionSubclass(), enable_grad():
+    """Return a plain tensor with the same memory and history: `x[...]`, also where gradients are disabled."""
+    with DisableTorchFunctionSubclass(), inference_mode(False):
         result: Tensor = OPS["getitem_alias"].function(tensor, (Ellipsis,))
     return result
 

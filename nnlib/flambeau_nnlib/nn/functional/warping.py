@@ -144,6 +144,9 @@ _Neighbour = tuple[Tensor, Tensor]
 def _sample(input: Tensor, grid: Tensor, mode: str, padding_mode: str, align_corners: bool) -> Tensor:
     space = list(input.shape[2:])
     places = [_unnormalized(grid[..., -1 - dim], length, align_corners) for dim, length in enumerate(space)]
+    if padding_mode == "zeros":
+        not_finite = math.nan if len(space) == 2 else -2.0  # the sample is NaN in an image, but 0 in a volume, as in PyTorch
+        places = [x.masked_fill(~x.isfinite(), not_finite) for x in places]
     if mode == "bicubic":
         return _weighted(input, [_cubic(x, n, padding_mode, align_corners) for x, n in zip(places, space, strict=True)])
     places = [_clipped(x, length, padding_mode, align_corners) for x, length in zip(places, space, strict=True)]
@@ -229,7 +232,7 @@ def _clipped(x: Tensor, length: int, padding_mode: str, align_corners: bool) -> 
         low, high = (0.0, length - 1.0) if align_corners else (-0.5, length - 0.5)
         x = _reflected(x, low, high)
     if padding_mode == "zeros":
-        return x.masked_fill(x.isinf(), math.nan)  # at infinite coordinates the sample is NaN
+        return x
     return x.masked_fill(~(x > 0), 0.0).clamp(max=length - 1)  # NaN becomes 0, as in PyTorch
 
 

@@ -48,7 +48,7 @@ def _check(status: int) -> None:
 
 
 def _index(device: Any) -> int:
-    """Return the index of a device; 0 for the current device if no CUDA backend is installed, which NVML does not require."""
+    """Return the index of a device.  NVML also works without a CUDA backend: the current device is then number 0."""
     return 0 if device is None and not runtime.is_available() else runtime.index_of(device)
 
 

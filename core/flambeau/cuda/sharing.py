@@ -26,7 +26,7 @@ def export_memory(tensor: Tensor, byte: Any) -> tuple[bytes, int, int, int]:
     """
     collect()
     place, storage = tensor.device.index or 0, tensor.untyped_storage()
-    streams.current_stream(place).synchronize()  # the receiving process cannot wait for work that is still queued here
+    streams.current_stream(place).synchronize()  # the receiving process cannot wait for work queued in this process
     handle, offset = runtime.init().memory_handle(storage.data_ptr())
     byte[0] = 1
     _exported.append((byte, tensor.detach()))
@@ -36,7 +36,7 @@ def export_memory(tensor: Tensor, byte: Any) -> tuple[bytes, int, int, int]:
 def import_memory(handle: bytes, offset: int, size: int, index: int, byte: Any) -> Tensor:
     """Open the memory of another process's storage and return it as a uint8 tensor."""
     for own, tensor in _exported:
-        if own is byte:  # the tensor was sent back to its owner, which cannot open its own handle
+        if own is byte:  # this process is the owner: CUDA cannot open an IPC handle in the process that exported it
             byte[0] = 0
             return tensor.untyped_storage().as_tensor(dtypes.uint8)
 

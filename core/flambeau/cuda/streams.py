@@ -115,7 +115,7 @@ class Event(generic.Event):
             raise RuntimeError("Tried to instantiate dummy base class Event")
         self._timed = enable_timing
         self._options = blocking, enable_timing, interprocess
-        self.raw = None  # created by the first `record`, on the device of the stream
+        self.raw = None  # the event of the backend; the first `record` creates it, on the stream's device
         self.device = None  # type: ignore[assignment]  # until it is recorded
 
     @classmethod

@@ -1,8 +1,8 @@
 """Checks of arguments against the annotations of a function's parameters, or against the types of their defaults.
 
-Before it computes, generated code compares the types of flags and numbers with Python's types, at almost no cost.  Other types,
-and all arguments of a failed call, are checked here by PyTorch's rules: a flag is True or False, an integer may also be another
-library's or a 0-d tensor, and a number may be of any type.
+Generated code first compares the types of flags and numbers with `bool`, `int` and so on, at almost no cost.  Arguments of other
+types, and all arguments of a call that has failed, are checked here by PyTorch's rules: a flag is True or False, an integer may
+also be a scalar of another library or a 0-d tensor, and a number may have any numeric type.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _is_integer(value: Any) -> bool:
 
 
 def _is_index_tensor(name: str, value: Any) -> bool:
-    """Whether the value is a one-element integer tensor, given for an index or a length, as PyTorch allows."""
+    """Whether the parameter is an index or a length, and the value a one-element integer tensor, which PyTorch then accepts."""
     return (
         name in _INDEX_PARAMETERS and isinstance(value, Tensor) and value.numel() == 1 and value.dtype.category == dtypes.INTEGER
     )
@@ -87,7 +87,7 @@ def _is_instance_of(kind: type) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, kind)
 
 
-_TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {  # for each annotation: the type's name in messages, and its test
+_TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {  # annotation: (the type's name in messages, the test)
     "Tensor": ("Tensor", _is_tensor),
     "torch.Tensor": ("Tensor", _is_tensor),
     "Tensor | Number": ("Tensor", _any_of(_is_tensor, _is_number)),
@@ -106,7 +106,7 @@ _TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {  # for each annotation:
     "Dtype": ("torch.dtype", _is_dtype),
     "dtypes.dtype": ("torch.dtype", _is_dtype),
 }
-_EXACT_TYPES = {  # for each annotation: the condition, in generated code, under which an argument needs no further check
+_EXACT_TYPES = {  # annotation: a condition in generated code; if it is true, the argument needs no further check
     "bool": "type({0}) is bool",
     "int": "type({0}) is int",
     "int | Tensor": "type({0}) is int",
@@ -133,7 +133,7 @@ _INDEX_PARAMETERS = {
     "storage_offset",
 }
 _MAY_BE_TENSORS = ("Tensor", "torch.Tensor", "Tensor | Number")
-# Annotations that are checked for all functions. The others are checked for functions of the core only.
+# The annotations that are checked for functions of all packages. The others are checked for functions of the core only.
 _CHECKED_EVERYWHERE = ("Tensor", "torch.Tensor", "Sequence[int]")
 
 
@@ -159,7 +159,7 @@ def types_of(function: Callable[..., Any]) -> dict[str, str]:
 
 
 def exact_type_conditions(function: Callable[..., Any]) -> list[str]:
-    """Return conditions, as source, under which the flags and numbers of a call need no further check."""
+    """Return conditions, as source code: if all are true, the flags and numbers of a call need no further check."""
     conditions = []
     for name, annotation in types_of(function).items():
         test = _EXACT_TYPES.get(annotation.removesuffix(" | None"), "").format(name)
@@ -169,14 +169,14 @@ def exact_type_conditions(function: Callable[..., Any]) -> list[str]:
 
 
 def all_arguments(function: Callable[..., Any]) -> str:
-    """Return the source of a tuple of all arguments of a call."""
+    """Return the source code of a tuple that contains all arguments of a call."""
     stars: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*{}", inspect.Parameter.VAR_KEYWORD: "*{}.values()"}
     names = [stars.get(p.kind, "{}").format(p.name) for p in signature_of(function).parameters.values()]
     return "(" + "".join(f"{name}, " for name in names) + ")"
 
 
 def check_source(function: Callable[..., Any], key: str) -> str:
-    """Return the source of a call of `check`, which raises TypeError for arguments of wrong types."""
+    """Return the source code of a call of `check`, which raises TypeError for arguments of wrong types."""
     names = [p.name for p in signature_of(function).parameters.values() if p.kind is not p.VAR_KEYWORD]
     arguments = "{" + ", ".join(f"{name!r}: {name}" for name in names) + "}"
     prefix = next((f"{m}_" for m in ("fft", "linalg", "special") if m in function.__module__.split(".")), "")
@@ -218,7 +218,7 @@ def _has_torch_function(value: Any) -> bool:
 
 
 def direct_conditions(function: Callable[..., Any], required: Sequence[str]) -> list[str]:
-    """Return conditions, as source: no required argument, and no optional tensor, is of a type that overrides calls."""
+    """Return conditions, as source code: all are true if no required argument and no optional tensor overrides calls."""
     tests = [f"type({name}) in DIRECT" for name in required]
     tests += ["DIRECT.issuperset(map(type, tensors))"] if "tensors" in required else []
     types = types_of(function)

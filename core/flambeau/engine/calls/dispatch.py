@@ -72,7 +72,7 @@ def dispatch(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], o
 def _dispatch_after(
     handle: Callable[..., Any], op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any = None
 ) -> Any:
-    """Continue with the handlers that follow the one with this `handle`."""
+    """Return the result of the first applicable handler after the one whose function is `handle`."""
     for applies, next_handle in _handlers_after(handle):
         if applies(op, tensors, params, out):
             return next_handle(op, tensors, params, out)
@@ -98,7 +98,7 @@ def has_dispatching_subclass(op: Operation, tensors: tuple[Any, ...], params: tu
 
 
 def call_below_autograd(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any) -> Any:
-    """Record the call and call the `__torch_dispatch__` of a wrapper subclass."""
+    """Record the call for autograd, and compute it by the `__torch_dispatch__` of a wrapper subclass."""
     return hooks.below_autograd(op, tensors, params, out)
 
 
@@ -126,7 +126,7 @@ def is_refused(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...],
 
 
 def raise_fault(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any) -> NoReturn:
-    """Raise PyTorch's error for arguments of a wrong type, flags that are no bool, and dtypes that the operation refuses."""
+    """Raise PyTorch's error for an argument of a wrong type, a flag that is not a bool, or an unsupported dtype."""
     fault = fault_of_arguments(op, tensors, params)
     assert fault is not None
     raise fault
@@ -155,7 +155,7 @@ def has_dtype(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], 
 
 
 def cast_to_dtype(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any) -> Any:
-    """Cast the tensors to `dtype`, and compute in that."""
+    """Cast the tensors to the dtype given as the argument `dtype`, and compute in that dtype."""
     index = op.param_names.index("dtype")
     dtype = dtypes.as_dtype(params[index])
     tensors = tuple(argument.to(dtype) if isinstance(argument, Tensor) else argument for argument in tensors)
@@ -260,7 +260,7 @@ def _wrap_results(op: Operation, computed: Any, key: Any, tensors: tuple[Any, ..
 
 
 def arguments_to_save(op: Operation, key: Any, tensors: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the arguments that a node saves: numbers converted to tensors, and integer tensors to the promoted dtype."""
+    """Return the arguments for a node to save: convert numbers to tensors, and cast integer tensors to the promoted dtype."""
     if op.promote not in COMMON or op.variadic:
         return tuple(constant_of(argument, tensors) if isinstance(argument, _SCALARS) else argument for argument in tensors)
     to_save = []
@@ -274,7 +274,7 @@ def arguments_to_save(op: Operation, key: Any, tensors: tuple[Any, ...]) -> tupl
 
 
 def _key_for_numbers(op: Operation, key: DispatchKey) -> DispatchKey:
-    """Return the dispatch key for computing with a Python number: float32 for float16 / bfloat16, as PyTorch rounds once."""
+    """Return the dispatch key to compute in: float32 instead of float16 / bfloat16 if Python numbers must not be rounded."""
     return key.to(dtypes.float32) if op.exact_numbers and key.dtype in dtypes.HALF else key
 
 
@@ -329,7 +329,7 @@ def require_dtype(kernel: str, input: Tensor, accepts: str) -> None:
 def require_factor(name: str, factor: Any, dtype: dtypes.dtype) -> None:
     """Raise RuntimeError if a factor such as `alpha` does not fit the result's dtype.
 
-    A complex factor requires a complex result, a float a floating-point or complex result, and a bool a bool result.
+    A complex factor requires a complex result, a float factor a floating-point or complex one, and a bool factor a bool result.
     """
     if type(factor) is int:
         return
@@ -353,7 +353,7 @@ def require_flags(function: str, **flags: Any) -> None:
 
 
 def require_constant(function: str, **tensors: Any) -> None:
-    """In grad mode, raise an error if an argument without a derivative requires a gradient."""
+    """In grad mode, raise RuntimeError if one of `tensors`, for which the function has no derivative, requires a gradient."""
     for name, tensor in tensors.items():
         if tensor is not None and tensor.requires_grad and grad_flag.get():
             raise RuntimeError(
@@ -514,8 +514,8 @@ def _note_depths(result: Any) -> None:
 def explain(error: Exception, op: Operation, tensors: Sequence[Any], params: Sequence[Any]) -> NoReturn:
     """Raise PyTorch's exception for an exception inside a kernel.
 
-    If the arguments are at fault, the exception describes the fault and has no cause.  Otherwise the kernel's exception is raised
-    again, or is the cause.
+    If the arguments are invalid, the new exception explains why, and has no `__cause__`.  Otherwise the kernel's exception is
+    raised again, or becomes the `__cause__` of the new one.
     """
     params_by_name = dict(zip(op.param_names, params, strict=False))
     arrays = [tensor._array for tensor in tensors if isinstance(tensor, Tensor)]
@@ -659,7 +659,7 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
 
 
 def common_shape(*shapes: Sequence[int]) -> Size:
-    """Like `broadcast_shapes`, but with the error message of operations."""
+    """Like `broadcast_shapes`, but raises the error that operations such as `add` raise for shapes that do not broadcast."""
     if shapes and shapes.count(shapes[0]) == len(shapes):
         return Size(shapes[0])
     result: list[int] = []

@@ -1,8 +1,8 @@
 """Facts about operations, declared by `op()`, `composite()` and `declare`, and queries of operations by their facts.
 
 Code that treats groups of operations alike (nested and sparse tensors, autocast, `_foreach`, DTensor, ...) calls `names()`
-instead of listing names.  A declaration costs one insertion into a dictionary.  Facts and queries are built when first needed,
-and again after a module with further operations has been imported.
+instead of listing names.  A declaration costs one insertion into a dictionary.  `Facts` objects and the results of queries are
+built when first needed, and built again after a module with further operations has been imported.
 
 >>> from flambeau.extension import Kind, facts_of, names
 >>> facts_of("multiply_").name, facts_of("multiply_").kind.name, "exp" in names(kind=Kind.POINTWISE)
@@ -29,7 +29,7 @@ class Kind(Enum):
     """The kind of an operation: how its results depend on its arguments."""
 
     POINTWISE = auto()
-    """Each element of the result is computed from the elements at the same place, after broadcasting: `add`, `exp`, `where`."""
+    """Each element of the result is computed from the elements at the same index, after broadcasting: `add`, `exp`, `where`."""
     REDUCTION = auto()
     """One element for a whole tensor, or for each slice along some dimensions: `sum`, `amax`, `std`, `vector_norm`."""
     SCAN = auto()
@@ -41,7 +41,7 @@ class Kind(Enum):
     INDEXING = auto()
     """Elements picked by indices or a mask: `gather`, `index_select`, `take`, `embedding`."""
     SCATTER = auto()
-    """A tensor with elements, picked by indices or a mask, overwritten or added to: `scatter_add`, `index_copy`."""
+    """A copy of a tensor; elements picked by indices or a mask are overwritten or added to: `scatter_add`, `index_copy`."""
     PRODUCT = auto()
     """Products of vectors and matrices, and sums of them: `matmul`, `linear`, `einsum`, `cdist`."""
     CONVOLUTION = auto()
@@ -51,7 +51,7 @@ class Kind(Enum):
     POOLING = auto()
     """Maxima and means of windows, and unpooling."""
     RESAMPLING = auto()
-    """Values at other places of a grid: `interpolate`, `grid_sample`, `pixel_shuffle`."""
+    """Values of the input at other points of its grid: `interpolate`, `grid_sample`, `pixel_shuffle`."""
     LOSS = auto()
     """A loss, with its `reduction`."""
     FACTORY = auto()
@@ -83,13 +83,13 @@ class Autocast(Enum):
     """The precision in which autocast computes an operation."""
 
     FAST = auto()
-    """Cast to the region's dtype: matrix products and convolutions, which gain the most speed."""
+    """Cast to the dtype of the `autocast` context: for matrix products and convolutions, which gain the most speed."""
     FLOAT32 = auto()
-    """Cast to float32: operations that overflow or lose accuracy in half precision."""
+    """Cast to float32: for operations that overflow or lose accuracy in half precision."""
     WIDEST = auto()
     """Cast all arguments to the widest dtype among them."""
     WHOLE = auto()
-    """No cast, and autocast is off for the operations inside: a composite that in PyTorch is one operation without a policy."""
+    """No cast, and no autocast for the operations inside: for composites that PyTorch implements as one uncast operation."""
     UNSAFE = auto()
     """Raise an error."""
 
@@ -107,13 +107,13 @@ class Linearity(Enum):
 
 
 class Narrow(Flag):
-    """Narrow dtypes that an operation supports although most operations do not."""
+    """The float8 dtypes and complex32: most operations do not support them."""
 
     NONE = 0
     SIGNED_FLOAT8 = auto()
     """float8 dtypes that have a sign."""
     UNSIGNED_FLOAT8 = auto()
-    """The float8 dtype of scale factors."""
+    """float8_e8m0fnu, which has no sign; used for scale factors."""
     COMPLEX32 = auto()
     FLOAT8 = SIGNED_FLOAT8 | UNSIGNED_FLOAT8
     ALL = FLOAT8 | COMPLEX32
@@ -123,7 +123,7 @@ class Order(Enum):
     """How the CPU's kernel lays out a result in memory."""
 
     AS_INPUT = auto()
-    """With the arguments' order of dimensions in memory."""
+    """The order of dimensions in memory is that of the arguments."""
     ROW_MAJOR = auto()
     IMAGE = auto()
     """Channels-last if the first argument is; else row-major."""
@@ -143,11 +143,11 @@ class Facts:
     """Whether zero maps to zero for any values of the non-tensor arguments."""
     linearity: Linearity = Linearity.NONE
     moves: bool = None  # type: ignore[assignment]  # `__post_init__` sets it
-    """Whether the result only has elements of the arguments, unchanged; the default depends on `kind`."""
+    """Whether each element of the result is an unchanged element of an argument; the default depends on `kind`."""
     narrow: Narrow = None  # type: ignore[assignment]  # `__post_init__` sets it
     """The narrow dtypes that the operation supports; by default all if `moves` is True, else none."""
     rounds_once: bool = False
-    """Whether half precision is computed in float32 and rounded once, at the end."""
+    """Whether float16 / bfloat16 arguments are computed with in float32, and only the result is rounded."""
     order: Order = Order.AS_INPUT
     """The memory layout of the result."""
     random: bool = None  # type: ignore[assignment]  # `__post_init__` sets it
@@ -178,19 +178,19 @@ class Facts:
         return self.autocast.get(device_type if device_type == "cpu" else "cuda")
 
 
-COMPILED = ("torch", "torch._C._nn")  # values of `home` for functions that PyTorch compiles, which do not bind as methods
+COMPILED = ("torch", "torch._C._nn")  # `home` of functions that PyTorch implements in C++: they never become methods
 OPTIONS = frozenset(option.name for option in fields(Facts)) - {"name"}
 
-_declared: dict[str, dict[str, Any]] = {}  # declared facts, by the name of the operation
-_spellings: dict[str, str] = {}  # the operation's name, by alias, operator (`__mul__`) or in-place form
-_facts: dict[str, Facts] = {}  # built from `_declared`
+_declared: dict[str, dict[str, Any]] = {}  # the declared facts of each operation, by its name
+_spellings: dict[str, str] = {}  # maps an alias, operator (`__mul__`) or in-place form to the operation's name
+_facts: dict[str, Facts] = {}  # built from `_declared` when first needed
 _queries: dict[Any, frozenset[str]] = {}
 
 
 def register(
     name: str, options: Mapping[str, Any], *, aliases: Iterable[str] = (), operators: Iterable[str] = (), inplace: bool = False
 ) -> None:
-    """Store facts about an operation, in addition to facts declared before, and its aliases, operators and in-place names."""
+    """Store the aliases, operators and in-place name of an operation, and add facts to those declared for it before."""
     declared = _declared.get(name)
     if declared is None:
         _declared[name] = dict(options)
@@ -291,8 +291,9 @@ def names(**wanted: Any) -> frozenset[str]:
     """Return every public name (function, alias, method, operator, in-place form) of the operations with all these facts.
 
     Args:
-        **wanted: for a fact, its value or a set of values: `kind={Kind.VIEW, Kind.MOVEMENT}`, `keeps_zero=True`.  For `narrow`,
-            dtypes that the operation must support.  `has="autocast"` requires any value other than None, False or empty.
+        **wanted: for each fact, the required value, or a set of allowed values: `kind={Kind.VIEW, Kind.MOVEMENT}`,
+            `keeps_zero=True`.  `narrow` gives the dtypes that the operation must support.  `has="autocast"` requires that the
+            value of `autocast` is not None, False or empty.
     """
     query = frozenset((key, frozenset(value) if isinstance(value, set) else value) for key, value in wanted.items())
     found = _queries.get(query)

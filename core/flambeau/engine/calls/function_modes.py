@@ -1,8 +1,8 @@
 """`TorchFunctionMode`: modes that receive every call of functions, and of the methods and attributes of Tensor.
 
 A method that is not in the table of operations, such as `norm`, or an attribute, such as `shape`, is a plain Python function or
-property without a check for overrides.  While a mode that receives it is active, a descriptor replaces it in the class and offers
-every use on an instance to the mode.  Looked up on the class, it is still the original function.
+property without a check for overrides.  While a mode that receives it is active, a descriptor replaces it in the class, and
+passes every use on an instance to the mode.  The lookup on the class, `Tensor.norm`, still returns the original function.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class TorchFunctionMode:
 
 
 class Offered:
-    """Descriptor that replaces a method of Tensor and offers its calls to overrides."""
+    """Descriptor that replaces a method of Tensor, and passes each call to a `__torch_function__` that overrides it."""
 
     def __init__(self, function: FunctionType, public: Any, name: str) -> None:
         self.public, self.name, self.original = public, name, function
@@ -76,7 +76,7 @@ class Offered:
 
 
 class OfferedProperty:
-    """Descriptor that replaces a property of Tensor and offers its uses to overrides."""
+    """Descriptor that replaces a property of Tensor, and passes each use to a `__torch_function__` that overrides it."""
 
     def __init__(self, original: property) -> None:
         self.original = original
@@ -94,7 +94,7 @@ class OfferedProperty:
 
 
 def _offer(public: Any, name: str, compute: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Offer a call to overrides; without any, compute it."""
+    """Call the `__torch_function__` of a mode or an argument, if any overrides the call; else compute the call."""
     relevant = overriding.relevant([*args, *kwargs.values()])
     if not overriding.should_offer(relevant, name=name):
         return compute(*args, **kwargs)
@@ -103,7 +103,7 @@ def _offer(public: Any, name: str, compute: Callable[..., Any], args: tuple[Any,
 
 
 class ForOuterModes:
-    """The method that the innermost of several modes receives: equal to the original, but offered to the next outer mode."""
+    """The method that the innermost of several modes receives: `==` the original, but a call goes to the next outer mode."""
 
     def __init__(self, public: Any, name: str, compute: Callable[..., Any]) -> None:
         self.public, self.__name__, self.compute = public, name, compute
@@ -119,17 +119,17 @@ class ForOuterModes:
         return hash(self.public)
 
 
-_open: Counter[bool | frozenset[str]] = Counter()  # the number of active modes, in all threads, by `sees_methods`
+_open: Counter[bool | frozenset[str]] = Counter()  # for each value of `sees_methods`: the number of active modes in all threads
 _lock = threading.Lock()
 
 
 def _begin(seen: bool | frozenset[str]) -> None:
-    """Install the descriptors for all attributes, or for the names `seen`, until `_end` has been called as often."""
+    """Install the descriptors for all attributes (`seen` is True) or the names in `seen`; the last `_end` removes them."""
     with _lock:
         _open[seen] += 1
         if _open[seen] == 1:
             for attribute, offered in _replacements(seen):
-                if vars(Tensor).get(attribute) is offered.original:  # unless a program has replaced it
+                if vars(Tensor).get(attribute) is offered.original:  # skip an attribute that the program has replaced
                     setattr(Tensor, attribute, offered)
 
 
@@ -145,7 +145,7 @@ def _end(seen: bool | frozenset[str]) -> None:
 
 
 def _replacements(seen: bool | frozenset[str]) -> Iterator[tuple[str, Offered | OfferedProperty]]:
-    """Yield the names of the attributes to offer, with the descriptors that replace them."""
+    """Yield the names of the attributes that modes receive, with the descriptors that replace them."""
     for attribute, offered in _descriptors().items() if seen else ():
         if seen is True or attribute in seen:  # type: ignore[operator]  # a set, unless it is True
             yield attribute, offered

@@ -43,7 +43,7 @@ def in_place(name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
             return self
         if "out" in kwargs:
             raise TypeError(f"{name}_() got an unexpected keyword argument 'out'")
-        if not FAST or kwargs or not overriding.DIRECT.issuperset(map(type, args)):  # there may be an override
+        if not FAST or kwargs or not overriding.DIRECT.issuperset(map(type, args)):  # an argument or a mode may override the call
             values = overriding.relevant([self, *args, *kwargs.values()])
             if overriding.should_offer(values, name=method.__name__):
                 return overriding.handle_torch_function(method, values, self, *args, **kwargs)  # type: ignore[no-any-return]  # an override may return anything
@@ -80,7 +80,7 @@ def snapshot(self: Tensor) -> Tensor:
     """Return an alias of the tensor with its current history, to compute the result that will overwrite the tensor."""
     before = alias(self)
     before._node, before._requires_grad = self._node, self._requires_grad
-    if SAVE_HOOKS and grad_flag.get():  # hooks must not see memory that will change
+    if SAVE_HOOKS and grad_flag.get():  # hooks must not receive memory that will be overwritten
         before._array, before._storage = self._key.backend.copy(self._array), None
     if state.forward_levels:
         hooks.forward.copy(self, before)
@@ -88,7 +88,7 @@ def snapshot(self: Tensor) -> Tensor:
 
 
 def _save_original(edge: Any, before: Tensor, first: int) -> None:
-    """In nodes with `seq >= first` that saved `before`, which will be overwritten, replace it by a copy."""
+    """Replace `before`, which will be overwritten, by a copy in all nodes with `seq >= first` that have saved it."""
     stack, original = [edge], None
     while stack:
         node = stack.pop()
@@ -106,12 +106,15 @@ def _save_original(edge: Any, before: Tensor, first: int) -> None:
 
 
 def kernel_caller(name: str, function: Any) -> Callable[[Tensor, tuple[Any, ...], dict[str, Any]], bool]:
-    """Return a function that calls the backend's in-place kernel on plain tensors without history, or returns False."""
+    """Return a function that runs the backend's in-place kernel and returns True, or returns False if the kernel does not apply.
+
+    The kernel applies to plain tensors for which autograd has nothing to record.
+    """
     record = OPS.get(name)
     max_args = len(record.tensor_names) - 1 if record else inspect.unwrap(function).__code__.co_argcount - 1
 
     def keeps_key(key: DispatchKey) -> bool:
-        """Whether the result has the tensor's dtype and device.  Without a kernel, return False: the general path raises."""
+        """Whether the result has the tensor's dtype and device; False if the dtype is unsupported: the general path raises."""
         try:
             return record is None or key[name][1] is key
         except NotImplementedError:
@@ -120,9 +123,9 @@ def kernel_caller(name: str, function: Any) -> Callable[[Tensor, tuple[Any, ...]
     def call(self: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         key = self._key
         kernel = key.backend.all_inplace_kernels.get(name)
-        if kernel is None or type(self) not in FAST or key.dtype in dtypes.HALF:  # keep its rounding
+        if kernel is None or type(self) not in FAST or key.dtype in dtypes.HALF:  # the general path rounds correctly
             return False
-        if len(args) > max_args:  # the deprecated order of arguments: a number first
+        if len(args) > max_args:  # the deprecated form `x.add_(number, tensor)`
             return False
         recording = grad_flag.get()
         if self._inference or state.mutation_guards or (self._view is not None and recording and _root(self)._requires_grad):
@@ -167,7 +170,7 @@ def kernel_caller(name: str, function: Any) -> Callable[[Tensor, tuple[Any, ...]
 
 
 def check_writable(tensor: Tensor, used: str = "is being used", part: bool = False) -> None:
-    """Raise RuntimeError where PyTorch forbids an in-place write.  `part`: only a part is written, as by a view."""
+    """Raise RuntimeError where PyTorch forbids an in-place write.  `part`: whether only a part is written (`x[0] = 1`)."""
     check_inference(tensor)
     if state.mutation_guards:
         refuse_captured(tensor)
@@ -267,7 +270,7 @@ def _check_view(view: Tensor, ancestor: Tensor | None = None) -> None:
 
 
 def _view_error_message(view: Tensor, what: str, record: Any, recorded: bool | str) -> str:
-    """Return PyTorch's error message for a view that, or whose base, must not be modified in-place."""
+    """Return PyTorch's error message for a forbidden in-place write to a view or to its base."""
     index = view._node.index if isinstance(view._node, Output) else 0
     subject = (
         f"Output {index} of {short_name(view.grad_fn)} is a view {what}."
@@ -317,7 +320,7 @@ def rebase(self: Tensor, edge: Any) -> None:
 
 
 def _refresh_history(storage: Storage, root: Tensor, except_for: Tensor) -> None:
-    """After a recorded write to one view, record all other views of `root` again, with its new history."""
+    """Record all views of `root` again, with its new history, except the view that has just been written to."""
     for view in storage.alive():
         if view is not except_for and view._view is not None and _root(view) is root:
             regenerate(view)
@@ -373,8 +376,8 @@ def _rewrite_base(view: Tensor, node: Any) -> None:
 def _is_part_of_overlapping(view: Tensor) -> bool:
     """Whether the parent of the view may contain elements of the root several times, as an expanded tensor does.
 
-    A write to the view then changes elements of the parent outside the view, so that it is not enough to scatter the new values
-    of the view into the old values of the parent.
+    A write to the view then also changes elements of the parent outside the view.  Scattering the view's new values into the
+    parent's old values would miss those.
     """
     parent = view._view[0]  # type: ignore[index]  # a view
     return may_overlap(parent) and view._key.backend.mutable and _root(view)._key is view._key

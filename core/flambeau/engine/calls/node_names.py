@@ -1,4 +1,4 @@
-"""Names of graph nodes, and rewriting the graph, when a user inspects it, to the nodes that PyTorch records.
+"""Name graph nodes as PyTorch does, and when a user inspects the graph, rewrite it to the nodes that PyTorch records.
 
 `op(grad_fn=...)`, `composite(grad_fn=...)` and `with_grad_fn` name the node of a result.  Flambeau and PyTorch do not always
 divide a computation into the same operations.  `linear` and `cross_entropy` record one node where PyTorch records several: the
@@ -51,7 +51,7 @@ def step(
     if takes_saved:
         _copy_saved(original, node)
         original.saves = ()
-    node.seq = original.seq - position / 8  # between the nodes recorded before `original`, and `original`
+    node.seq = original.seq - position / 8  # after the nodes recorded before `original`, and before `original`
     node.edges, node.dispatch_key, node.shape, node.hooks, node.outputs = edges, key, shape, None, None
     node.trace, node.parent = original.trace, original.parent
     node.__dict__["rule"] = rule
@@ -59,7 +59,7 @@ def step(
 
 
 def become(original: Node, name: str, edges: tuple[Any, ...], rule: Rule) -> None:
-    """Turn the decomposed node itself into the last of its steps, which runs first in backward."""
+    """Turn `original` into the last of the nodes that it is decomposed into; backward runs this node first."""
     original.__class__ = _named(_by_rule(type(original)), name)  # type: ignore[arg-type]  # classes are hashable
     original.edges = edges
     original.__dict__["rule"] = rule
@@ -93,7 +93,7 @@ def forget_view(result: Any, inputs: Iterable[Any]) -> None:
     """Make a result a regular tensor if it is a view of an intermediate value rather than of an input."""
     from ..tensors.storage import Storage
 
-    if type(result._storage) is not Storage or state.forward_levels:  # the view is needed
+    if type(result._storage) is not Storage or state.forward_levels:  # forward-mode AD needs the view
         return
     if all(getattr(tensor, "_storage", None) is not result._storage for tensor in inputs):
         result._view = result._storage = None
@@ -122,7 +122,7 @@ def _can_record(tensor: Tensor) -> bool:
 
 
 def _tensors_in(values: Iterable[Any]) -> list[Tensor]:
-    """The tensors among arguments, also inside lists and tuples."""
+    """Return the tensors among the values, including those inside lists and tuples."""
     found: list[Tensor] = []
     for value in values:
         if isinstance(value, Tensor):
@@ -149,7 +149,7 @@ def with_grad_fn(name: str) -> Callable[[C], C]:
                     forget_view(output, inputs)
             recorded = [output for output in result if getattr(output, "_node", None) is not None]
             for output in recorded:
-                if len(recorded) > 1:  # the outputs may share nodes
+                if len(recorded) > 1:  # the outputs may share nodes, which then cannot be merged separately
                     rename_node(output, name)
                 elif not (args and output is args[0]):
                     merge_nodes(output, name, inputs)
@@ -183,7 +183,7 @@ def _merge(last: Node) -> None:
 
 
 def _leaf_in_place_of(edge: Any) -> Tensor:
-    """Return a leaf that replaces an edge, as an end of the inner graph."""
+    """Return a new leaf, with the shape and dispatch key of an edge, that ends the inner graph in place of the edge."""
     from ..tape.engine import key_of_edge, shape_of
 
     key = key_of_edge(edge)
@@ -206,7 +206,10 @@ def _cut_at(inner: Node, ends: dict[Any, Tensor]) -> None:
 
 
 def _run_inner(self: Node, F: Any, gradients: Any, unpack: Any, *, inner: Node, ends: dict[Any, Tensor]) -> list[Any]:
-    """Compute the gradients for the edges by a backward over the inner graph.  A repeated edge gets its sum once."""
+    """Compute the gradients for the edges by a backward pass over the inner graph.
+
+    The first occurrence of a repeated edge gets the sum of its gradients, the other occurrences get None.
+    """
     from ..tape.engine import current_task, run
 
     task = current_task.get()

@@ -27,7 +27,7 @@ __all__ = [
 
 
 def wanted_by_rules(record: Operation) -> dict[str, list[str]]:
-    """Map each value that derivative rules take to the arguments whose rules take it."""
+    """Return, for each value that derivative rules take, the names of the arguments whose rules take it."""
     wanted_by: dict[str, list[str]] = {}
     rules = record.rules if not record.vjp else {record.tensor_names[0]: record.vjp}
     for argument, rule in rules.items():
@@ -41,7 +41,7 @@ def _parameters_of(rule: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def make_node_class(record: Operation) -> type[Node]:
-    """Generate the node class of an operation, with slots for saved values and a straight-line `apply`."""
+    """Generate the node class of an operation: it has slots for saved values, and an `apply` without loops."""
     fields = [name for name in wanted_by_rules(record) if name != "needs"]
     tensors = [name for name in fields if name in record.tensor_names or name in (record.results) or name == "out"]
     many = {"out"} if record.results or record.returns_list else set()
@@ -111,7 +111,7 @@ def unpack_all(saved: Any, node: Node, unpack: Callable[[Any, Node], Any]) -> An
 
 
 def observe_record(node: Node, result: Any) -> None:
-    """Notify anomaly mode, profilers and functions being differentiated of a recorded call."""
+    """Notify anomaly mode, profilers and running `torch.func` transforms of a recorded call."""
     for observer in state.node_observers:
         observer(node)
     if state.anomaly_mode:

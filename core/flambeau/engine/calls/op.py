@@ -59,8 +59,8 @@ def op(name: str, forward: Callable[..., Any], **options_and_rules: Any) -> Call
         name: the public name.
         forward: `(xp, tensors..., /, parameters...)`; without a slash every argument is a tensor.  `*tensors` takes a sequence of
             tensors.
-        **options_and_rules: the options of `Operation`, the facts of `Facts`, and for each differentiable tensor argument, by its
-            name, the derivative rule `(F, g, names...)`.
+        **options_and_rules: the options of `Operation`, the facts of `Facts`, and the derivative rule `(F, g, names...)` of each
+            differentiable tensor argument, under the argument's name.
 
     Raises:
         TypeError: an option is neither in `Operation` nor in `Facts`, or a rule is for a name that is not an argument.
@@ -139,12 +139,12 @@ def composite(
     operators: Sequence[str] = (),
     **declared: Any,
 ) -> Any:
-    """Publish a function made of other operations: as function, as method, and optionally in-place (`name_`) and with `out=`
-    (`True` or the rules for it).
+    """Publish a function made of other operations as a function of `torch` and a method of Tensor.
 
-    The first parameter is the tensor that is `self` in the method.  Where PyTorch has a single operation for the function,
-    `grad_fn` is the name of that operation's node, which the result's `grad_fn` then shows.  `operators` are the methods
-    of operators that call it, and the further options are facts about it: see `Facts`.
+    Options add an in-place form (`name_`) and an `out=` argument (`out` is True or the rules for it).  The first parameter of the
+    function becomes `self` in the method.  If PyTorch has a single operation for the function, give the name of its node as
+    `grad_fn`: results then show that node.  `operators` are the operator methods that call the function.  Further options are
+    facts about it: see `Facts`.
     """
     facts.check_options("composite()", declared)
 
@@ -193,7 +193,7 @@ _COMMUTING = ("add", "mul", "bitwise_and", "bitwise_or", "bitwise_xor")
 
 
 def _publish_dunders(record: Operation) -> None:
-    """Define the operator methods: the function, except that operands of unknown types give `NotImplemented`."""
+    """Define the operator methods: they call the function, but return `NotImplemented` for operands of unknown types."""
     for dunder in record.dunders:
         if dunder.startswith("__i") and dunder != "__invert__":
             setattr(Tensor, dunder, _inplace_operator(record, dunder))
@@ -269,7 +269,7 @@ def recover(error: Exception, record: Operation, tensors: tuple[Any, ...], param
 def _cache_integer_kernel(record: Operation, tensors: tuple[Any, ...]) -> None:
     """Look up and cache the kernel for the dispatch key of these integer tensors, for later calls on the fast path.
 
-    The general path, which then runs, promotes integers to floats and so looks up the float kernel only.
+    The current call continues on the general path, which promotes integers to floats and so caches the float kernel only.
     """
     key = next(tensor for tensor in tensors if tensor is not None)._key
     if key.dtype.category < FLOATING:
@@ -278,7 +278,7 @@ def _cache_integer_kernel(record: Operation, tensors: tuple[Any, ...]) -> None:
 
 
 def _remove_context(error: Exception, failure: BaseException) -> None:
-    """Remove `error` from the exception chain (`__context__`) of `failure`: it has not caused it."""
+    """Remove `error` from the exception chain (`__context__`) of `failure`, as it is not the cause of `failure`."""
     while failure.__context__ is not None:
         if failure.__context__ is error:
             failure.__context__ = error.__context__
@@ -305,8 +305,8 @@ def formula(function: Callable[..., Any] | None = None, **declared: Any) -> Call
     """Define a helper for derivative rules, called as `F.name(...)`. A backend may provide a kernel of that name for it.
 
     In a plain backward, rules run on raw arrays and use the kernel, if any.  In a differentiable backward (`create_graph=True`),
-    they run on Tensors and use the formula, recorded operation by operation.  The kernel takes the same arguments without `F`;
-    `F.<name>(...)` calls it directly.  The options are facts about the function: see `Facts`.
+    they run on Tensors and use the formula, and each operation in it is recorded.  The kernel takes the arguments of the formula
+    without `F`.  The options are facts about the function: see `Facts`.
     """
     if function is None:
         return lambda decorated: formula(facts.declare(**declared)(decorated))

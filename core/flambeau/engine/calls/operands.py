@@ -1,4 +1,4 @@
-"""Operands that are not tensors: Python numbers, which become 0-d tensors."""
+"""Convert the Python numbers among the operands of a call to 0-d tensors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["UnconvertedOperand", "as_operand", "can_operate", "constant", "fille
 
 
 class UnconvertedOperand:
-    """Wraps an operand that is neither a plain tensor nor a number that fits the other operand's dtype."""
+    """Wraps an operand that cannot be converted: neither a plain tensor nor a number that fits the other operand's dtype."""
 
     __slots__ = ("value",)
     _key = None
@@ -23,19 +23,19 @@ class UnconvertedOperand:
 
 
 def as_operand(value: Any, other: Any) -> Any:
-    """Convert a scalar to a 0-d tensor with the other operand's dispatch key if its dtype fits, else to `UnconvertedOperand`."""
+    """Convert a scalar to a 0-d tensor of the other operand's dispatch key if that dtype fits, else to `UnconvertedOperand`."""
     if type(other) in FAST and type(value) in other._key.constant_types:
         try:
             return constant(value, other._key)
         except OverflowError:
             return UnconvertedOperand(value)
     number = value.item() if is_library_scalar(value) else value
-    # `item` of a NumPy long double returns a long double.
+    # the type is unchanged if `value` is no library scalar, or a NumPy long double: its `item` returns a long double again
     return UnconvertedOperand(value) if type(number) is type(value) else as_operand(number, other)
 
 
 def original(operand: Any) -> Any:
-    """The value that `as_operand` was called with."""
+    """Return the value that `as_operand` has converted to `operand`."""
     return operand.value if type(operand) is UnconvertedOperand else operand
 
 
@@ -44,7 +44,7 @@ def no_tensor(operator: str, value: Any) -> TypeError:
 
 
 def can_operate(value: Any) -> bool:
-    """Whether an operator takes `value` as its other operand."""
+    """Whether operators of Tensor accept `value` as their second operand."""
     return (
         isinstance(value, (Tensor, bool, int, float, complex)) or hasattr(value, "__torch_function__") or is_library_scalar(value)
     )
@@ -60,7 +60,7 @@ def constant(value: Any, key: DispatchKey) -> Tensor:
     if type(constants) is not dict and type(value) in constants.followed:  # type: ignore[attr-defined]  # a recorder's table
         plain = key.scalar_key
         return wrap(plain.backend.asarray(value, plain.raw_dtype, index=plain.device.index or 0), plain)
-    cache_key = value or str(value)  # 0.0 and -0.0 are equal
+    cache_key = value or str(value)  # a string for 0: 0.0 == -0.0 would share one entry
     tensor: Tensor | None = constants.get(cache_key)
     if tensor is None:
         plain = key.scalar_key
@@ -68,7 +68,7 @@ def constant(value: Any, key: DispatchKey) -> Tensor:
             raise OverflowError(f"{value} is too large for {plain.dtype}")
         array = plain.backend.asarray(value, plain.raw_dtype, index=plain.device.index or 0)
         tensor = wrap(array, plain)
-        if value == value:  # NaN never equals a cached key
+        if value == value:  # NaN is not cached: as NaN != NaN, it would never be found
             if len(key.constants) > 256:
                 key.constants.clear()
             key.constants[cache_key] = tensor

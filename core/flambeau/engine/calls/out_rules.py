@@ -23,7 +23,7 @@ class Out(Flag):
     REAL = auto()
     """`out` must not be complex."""
     JOINED = auto()
-    """The rules of `cat`: `out` must not share memory with the inputs, and errors have the messages of `cat`."""
+    """`out` must not share memory with the inputs, and errors have the messages of `torch.cat`."""
     ROW_MAJOR = auto()
     """If `out` is resized, it becomes row-major instead of taking the result's order in memory."""
     RECORDED = auto()
@@ -37,4 +37,4 @@ class Out(Flag):
     DISJOINT_BUT_FIRST = auto()
     """`out` must not share memory with the inputs, but may be the first input itself."""
     UNCHECKED = auto()
-    """It is not checked whether `out` shares memory with the inputs."""
+    """`out` may share memory with the inputs: this is not checked."""

@@ -19,7 +19,7 @@ __all__ = ["check", "check_untracked", "write"]
 
 
 def check(name: str, rules: Out, out: Any, inputs: Iterable[Any]) -> None:
-    """Raise an error if `out` is not a tensor, requires a gradient, or shares memory with an input in a forbidden way."""
+    """Raise an error if `out` is not a tensor, requires a gradient, or shares memory with an input although `rules` forbid it."""
     if not isinstance(out, Tensor) and Out.SETS_DTYPE in rules:
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
     for target in out if isinstance(out, (tuple, list)) else (out,):

@@ -15,10 +15,10 @@ from .out_rules import Out
 
 __all__ = ["ONLY_KERNELS", "OPTIONS", "Operation", "Out"]
 
-ONLY_KERNELS = "<kernels>"  # for `requires`: the name of no extension, so that only kernels compute the operation
+ONLY_KERNELS = "<kernels>"  # for `requires`: no library has this, so a backend without a kernel uses the CPU
 
 Forward = Callable[..., Any]  # `(xp, tensors..., /, parameters...)`; without a slash every argument is a tensor
-Rule = Callable[..., Any]  # `(F, g, names...)`
+Rule = Callable[..., Any]  # `(F, g, saved values...)`: returns the gradient of one argument
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -35,7 +35,7 @@ class Operation:
     vjp: Rule | None = None
     """One rule that computes the gradients of all tensor arguments, used instead of `rules` where they share work."""
     nondifferentiable: tuple[str, ...] = ()
-    """The tensor arguments that `vjp` has no gradient for."""
+    """The tensor arguments for which `vjp` returns no gradient."""
 
     # --- what is published, and under which names ---
 
@@ -51,9 +51,9 @@ class Operation:
     aliases: tuple[str, ...] = ()
     """Further names of the function and the method."""
     dunders: tuple[str, ...] = ()
-    """The operators that call it, such as `__mul__` and `__rmul__`."""
+    """The operators that call the operation, such as `__mul__` and `__rmul__`."""
     signature: str = ""
-    """The public signature as source, if its parameters are in another order than in `forward`."""
+    """The parameters of the public function, as source code, if their order is not that of `forward`."""
     own_arguments: bool = False
     """Whether the public function of this name has other parameters: `__torch_function__` then receives this operation."""
 
@@ -75,12 +75,12 @@ class Operation:
     real_is_identity: bool = False
     """Whether the result for a real array is that array itself."""
     check: Callable[..., None] | None = None
-    """Called with the tensor arguments; raises if PyTorch refuses their dtypes."""
+    """Called with the tensor arguments; raises an error if PyTorch does not support their dtypes."""
 
     # --- results ---
 
     results: tuple[str, ...] = ()
-    """The names of the results, if there are several."""
+    """The names of the results, for an operation with several results."""
     result_promotions: tuple[str, ...] = ()
     """For each result, the key of `PROMOTIONS` that determines its dtype."""
     returns_list: bool = False
@@ -196,7 +196,7 @@ class Operation:
 
     @cached_property
     def declaration(self) -> str:
-        """The source of the public function's parameters, without `out=`."""
+        """The parameters of the public function, as source code, without `out=`."""
         if self.signature:
             return self.signature
         parts = [self._declare(name) for name in (*self.tensor_names, *(() if self.variadic else self._positional_params))]
@@ -206,13 +206,13 @@ class Operation:
 
     @cached_property
     def node_name(self) -> str:
-        """The name of the node's class.  PyTorch's `log1p` has a `Log1PBackward0`."""
+        """The name of the node's class, capitalized as in PyTorch: `Log1PBackward0` for `log1p`."""
         name = self.grad_fn if isinstance(self.grad_fn, str) else self.grad_fn[0]
         return name or self.name.title().replace("_", "") + "Backward0"
 
     @property
     def overload_node_name(self) -> str | None:
-        """The node's name for PyTorch's other overload, or None: the second name in `grad_fn`."""
+        """The second name in `grad_fn`, for calls that PyTorch computes by another overload; None if there is only one."""
         return None if isinstance(self.grad_fn, str) else self.grad_fn[1]
 
     @property

@@ -30,7 +30,7 @@ _NARROW = {
 
 
 def raw_kernel(name: str, key: DispatchKey) -> Callable[..., Any]:
-    """Return the operation `name` as a function of raw arrays of one dispatch key: `F.name` in derivative rules."""
+    """Return the operation `name` as a function that takes raw arrays of one dispatch key: `F.name` in derivative rules."""
     if name in OPS:
         return _on_sequence(OPS[name], key[name][0]) if OPS[name].variadic else key[name][0]
     if name in FORMULAS:
@@ -40,12 +40,12 @@ def raw_kernel(name: str, key: DispatchKey) -> Callable[..., Any]:
 
 
 def _on_sequence(record: Operation, kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """Convert a kernel that takes arrays as separate arguments to a function of a sequence of arrays."""
+    """Wrap a kernel that takes arrays as separate arguments in a function that takes a sequence of arrays."""
     return lambda arrays, *params: kernel(*arrays, **dict(zip(record.param_names, params, strict=False)))
 
 
 def _composite_on_arrays(function: Callable[..., Any], key: DispatchKey) -> Callable[..., Any]:
-    """Convert a composite to a function of raw arrays."""
+    """Wrap a composite in a function that takes and returns raw arrays of one dispatch key."""
 
     def on_arrays(*args: Any, **kwargs: Any) -> Any:
         tensors = [wrap(arg, key) if isinstance(arg, key.array_type) else arg for arg in args]
@@ -102,7 +102,7 @@ def resolve(name: str, key: DispatchKey) -> tuple[Callable[..., Any], Any]:
 
 
 def _half_kernel(name: str, key: DispatchKey) -> Callable[..., Any] | None:
-    """Return the backend's kernel that computes in half precision without casts, if `key` has such a dtype; else None."""
+    """Return the backend's kernel for float16 / bfloat16 arrays without casts; None if `key` has another dtype."""
     return key.backend.half_kernels.get(name) if key.dtype in dtypes.HALF else None
 
 
@@ -115,12 +115,12 @@ def is_on_host(record: Operation, backend: Backend) -> bool:
 
 @cache
 def _kernel_of_forward(record: Operation, backend: Backend) -> Callable[..., Any]:
-    """Return the kernel built from the forward. All dtypes share it, so that casts cause no further compilation."""
+    """Return the kernel compiled from the forward. It is cached for all dtypes, so that casts cause no further compilation."""
     return backend.compile_forward(record.name, partial(record.forward, backend.forward_xp))
 
 
 def _column_major(kernel: Callable[..., Any], backend: MutableBackend, is_column_major: list[bool]) -> Callable[..., Any]:
-    """Wrap a kernel to return results in column-major order, where `is_column_major` is True for the result."""
+    """Wrap a kernel to convert its results to column-major order; `is_column_major` has a bool for each result."""
     by_columns = backend.by_columns
     if len(is_column_major) == 1:
         return lambda *args: by_columns(kernel(*args))
@@ -151,10 +151,10 @@ def _casting(kernel: Callable[..., Any], record: Operation, key: DispatchKey, co
 
 
 def _casting_back(kernel: Callable[..., Any], result: DispatchKey, *computed: dtype) -> Callable[..., Any]:
-    """Wrap a kernel to cast results of the `computed` dtypes to that of `result`."""
+    """Wrap a kernel to cast its results from the dtypes `computed` to the dtype of `result`."""
     astype, to_dtype = result.backend.astype, result.raw_dtype
     raw_dtypes = result.backend.dtypes
-    # Without missing dtypes (None), as some libraries cannot compare a dtype with None.
+    # Some libraries cannot compare a dtype with None, so dtypes that the library lacks are left out.
     from_dtypes = [raw_dtypes[dtype] for dtype in computed if dtype in raw_dtypes]
 
     def cast(array: Any) -> Any:
@@ -168,9 +168,9 @@ def _casting_back(kernel: Callable[..., Any], result: DispatchKey, *computed: dt
 
 
 def _unknown_kernels(names: Iterable[str]) -> list[str]:
-    """Return the kernel names that are unknown to flambeau.  Optimizers' kernels end in `_step`."""
+    """Return the kernel names that flambeau does not know, and so never looks up.  Names of optimizer kernels end in `_step`."""
     if not all(_is_known(name) for name in names):
-        for part in ("fft", "linalg", "special", "layouts.sparse"):  # these define operations when they are imported
+        for part in ("fft", "linalg", "special", "layouts.sparse"):  # importing them defines further operations
             import_module(f"flambeau.{part}")
     return [name for name in names if not _is_known(name)]
 

@@ -26,7 +26,7 @@ def view_of(array: Any, key: DispatchKey, record: Operation, base: Tensor, param
 
 
 def several(record: Operation, arrays: Sequence[Any], keys: Any, tensors: Sequence[Tensor], params: tuple[Any, ...]) -> Any:
-    """Wrap the arrays of an operation with several results, and record the call if a tensor requires a gradient."""
+    """Wrap the arrays that an operation with several results returned, and record the call if a tensor requires a gradient."""
     keys = keys if type(keys) is tuple else (keys,) * len(arrays)
     tracked = False
     for tensor in tensors:

@@ -30,7 +30,7 @@ _HEAD = re.compile(
 
 
 class Argument(NamedTuple):
-    """One argument of an operator, or one of its results."""
+    """An argument or a result of an operator, as declared in the schema."""
 
     name: str
     type: str
@@ -145,7 +145,7 @@ def _fits(kind: str, value: Any) -> bool:
 
 
 def _readable_type(kind: str) -> str:
-    """Return the name of a schema type as PyTorch's messages have it: `Optional[int]` for `int?`."""
+    """Return the name of a schema type as in PyTorch's error messages: `Optional[int]` for `int?`."""
     if kind.endswith("?"):
         return f"Optional[{_readable_type(kind[:-1])}]"
     if kind.endswith("]"):
@@ -184,7 +184,7 @@ def parse(text: str, namespace: str = "") -> FunctionSchema:
 
 
 def _split_arguments(text: str) -> list[str]:
-    """Split at commas, except inside brackets and quotes."""
+    """Split the argument list of a schema at commas, except inside brackets and quotes."""
     pieces = re.findall(r"(?:\([^()]*\)|\[[^\[\]]*\]|\"[^\"]*\"|'[^']*'|[^,])+", text)
     return [piece.strip() for piece in pieces if piece.strip()]
 
@@ -193,7 +193,7 @@ def _argument(part: str, text: str, only_by_name: bool) -> Argument:
     found = _ARGUMENT.match(part)
     if found is None:
         raise RuntimeError(f"Could not parse {part!r} in schema {text!r}")
-    writes = "!" in found["type"]  # `Tensor(a!)`, or `Tensor!` without an alias name
+    writes = "!" in found["type"]  # `Tensor(a!)`, or `Tensor!`: the operator writes to it
     default = inspect.Parameter.empty if found["default"] is None else _value(found["default"].strip())
     kind = re.sub(r"\([^)]*\)|!", "", found["type"])
     return Argument(found["name"] or "", kind, default, only_by_name, writes)
@@ -203,7 +203,7 @@ def _value(text: str) -> Any:
     try:
         return ast.literal_eval(text)
     except ValueError:
-        return getattr(dtypes, text, text)  # the name of a dtype or a constant
+        return getattr(dtypes, text, text)  # a dtype, or the name of a constant such as `Mean`
 
 
 # --- from a signature ---------------------------------------------------------------------------------------------
@@ -218,7 +218,7 @@ _TYPES_BY_NAME = {
     "device": "Device", "dtype": "ScalarType", "generator": "Generator", "layout": "Layout", "memory_format": "MemoryFormat",
     "size": "int[]", "sizes": "int[]", "shape": "int[]", "dims": "int[]", "repeats": "int[]", "stride": "int[]",
 }  # fmt: skip
-_WINDOWS = ("kernel_size", "stride", "padding", "dilation", "output_padding", "output_size")  # `int[2]` in `conv2d`
+_WINDOWS = ("kernel_size", "stride", "padding", "dilation", "output_padding", "output_size")  # `int[2]` for 2-d images
 _NOT_IN_SCHEMAS = frozenset({"out", "inplace", "names", "requires_grad", "legacy", "rest", "pin_memory"})
 
 

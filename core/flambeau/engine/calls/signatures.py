@@ -32,22 +32,22 @@ def missing(function: str, parameter: str) -> TypeError:
 
 
 class NumpyNames(NamedTuple):
-    """How a function accepts NumPy's names for its parameters."""
+    """The parts of a generated function that accept NumPy's names for its parameters."""
 
     declared: list[str]
     """The declarations of the function's parameters."""
     required: list[str]
     """The required parameters, now declared with the default `REQUIRED`."""
     catches_all: bool
-    """Whether `**numpy_names` was added, which then must be empty on the fast path."""
+    """Whether `**numpy_names` was added to the declarations; the fast path then requires that it is empty."""
     lines: list[str]
     """Source lines for the slow path, which call the function again with PyTorch's names."""
 
 
 def with_numpy_names(declared: Sequence[str], function: str, name: str) -> NumpyNames | None:
-    """Return how to let a function accept NumPy's parameter names; None if its parameters have no NumPy names.
+    """Return the generated parts that make a function accept NumPy's parameter names; None if its parameters have none.
 
-    `function` is an expression, as source, for the function itself, and `name` is its name in error messages.
+    `function` is the source code of an expression for the function itself, and `name` is its name in error messages.
     """
     names = [text.lstrip("*").partition("=")[0] for text in declared]
     renamed = {meant for alias, meant in NUMPY_NAMES.items() if alias not in names}
@@ -63,7 +63,7 @@ def with_numpy_names(declared: Sequence[str], function: str, name: str) -> Numpy
             options = parameter
         elif text != "*":
             (keywords if any(part.startswith("*") for part in parts) else positional).append(text.partition("=")[0])
-        is_required = text == parameter and (parameter in renamed or bool(required))  # as any parameter after one with a default
+        is_required = text == parameter and (parameter in renamed or bool(required))  # after a default, all need one
         required += [parameter] if is_required else []
         parts.append(f"{parameter}=REQUIRED" if is_required else text)
     catches_all = options not in names
@@ -75,7 +75,7 @@ def with_numpy_names(declared: Sequence[str], function: str, name: str) -> Numpy
 
 
 def _names(positional: Sequence[str]) -> str:
-    """Return the source of a tuple of the positional parameters' names, without `*args`."""
+    """Return the source code of a tuple of the positional parameters' names, without `*args`."""
     return "(" + "".join(f"{name!r}, " for name in positional if not name.startswith("*")) + ")"
 
 
@@ -111,13 +111,13 @@ def call_with_torch_names(
 
 
 def packed(positional: Sequence[str], keywords: Sequence[str]) -> str:
-    """Return the source of a call's arguments as a tuple and a dictionary."""
+    """Return the source code of a call's arguments, as a tuple and a dictionary."""
     options = ", ".join(name if name.startswith("**") else f"{name!r}: {name}" for name in keywords)
     return f"({''.join(f'{name}, ' for name in positional)}), {{{options}}}"
 
 
 def signature_of(function: Callable[..., Any]) -> inspect.Signature:
-    """Return the signature of the function inside all wrappers."""
+    """Return the signature of the function that is wrapped, inside all its decorators."""
     innermost: Any = inspect.unwrap(function, stop=lambda wrapper: hasattr(wrapper, "__signature__"))
     return inspect.signature(innermost)
 
@@ -125,7 +125,7 @@ def signature_of(function: Callable[..., Any]) -> inspect.Signature:
 def declarations(
     function: Callable[..., Any], key: str, namespace: dict[str, Any]
 ) -> tuple[list[str], list[str], list[str], list[str]]:
-    """Return the parameters' declarations, the names to pass on by position and by keyword, and the required names.
+    """Return four lists: parameter declarations, names to pass on by position, names to pass on by keyword, and required names.
 
     Defaults are stored in `namespace`, under the names `default_<key>_<parameter>`.
     """
@@ -165,5 +165,5 @@ def add_out(declared: list[str]) -> None:
 
 
 def passed_on(positional: Sequence[str], keywords: Sequence[str]) -> str:
-    """Return the source of the arguments of a call that passes on all parameters."""
+    """Return the source code of the arguments of a call that passes on all parameters of the caller."""
     return ", ".join([*positional, *(name if name.startswith("**") else f"{name}={name}" for name in keywords)])

@@ -1,4 +1,4 @@
-"""Generate the source of an operation's functions: the public function, its operators, and the one that records a call.
+"""Generate the source of an operation's functions: the public function, its operators, and the function that records a call.
 
 In the common case, plain tensors of one dispatch key, a call runs straight-line code (the fast path); anything else is passed to
 `dispatch`.
@@ -48,7 +48,7 @@ def signature(record: Operation, with_out: bool = True) -> inspect.Signature:
 
 
 def _full_declaration(record: Operation) -> str:
-    """Return the source of the public function's parameters, including `out=` if it has one."""
+    """Return the parameters of the public function, as source code, including `out=` if it has one."""
     if not record.has_out:
         return record.declaration
     return record.declaration + (", out=None" if "*" in record.declaration else ", *, out=None")
@@ -66,8 +66,8 @@ def source(name: str) -> str:
 def function_source(record: Operation, dunder: str | None = None, native: bool = False) -> str:
     """Return the source of the public function, or of the operator `dunder`.
 
-    With `native`, the function has a hidden first parameter `NATIVE`, which `_bound_to` in `wrappers.py` binds.  So it does not
-    become a method as an attribute of a class, like PyTorch's compiled functions.
+    With `native`, the function has a hidden first parameter `NATIVE`, which `_bound_to` in `wrappers.py` binds.  Like PyTorch's
+    C++ functions, the bound function does not become a method when it is a class attribute.
     """
     name, tensors, params = record.name, record.tensor_names, record.param_names
     NAMESPACE[f"op_{name}"] = record
@@ -117,14 +117,14 @@ def _shape(record: Operation) -> str:
 
 
 def _is_optional(record: Operation, tensor: str) -> bool:
-    """Whether None may be passed in place of this tensor."""
+    """Whether this tensor argument may be None."""
     return record.defaults.get(tensor, 0) is None
 
 
 def _fast_path_conditions(record: Operation, operands: Sequence[str], has_out: bool) -> list[str]:
-    """Return the conditions, as source, under which a call has plain tensors of one dispatch key and no special options.
+    """Return conditions, as source code: all are true if the arguments are plain tensors of one dispatch key, without options.
 
-    After `as_operand`, `operands` are plain tensors or have the key None, so that only their keys are compared.
+    `as_operand` has converted `operands` to plain tensors or to objects whose key is None, so comparing their keys is enough.
     """
     conditions = []
     for tensor in record.tensor_names:
@@ -142,9 +142,9 @@ def _fast_path_conditions(record: Operation, operands: Sequence[str], has_out: b
 
 
 def _operand_lines(record: Operation, tensor: str) -> list[str]:
-    """Return source lines that convert a Python number to a tensor."""
+    """Return source lines that convert an argument to a tensor if it is a Python number."""
     lines = [f"if type({tensor}) not in FAST:"]
-    if record.check is not None:  # `check` refuses some bools whose converted tensor it would accept
+    if record.check is not None:  # `check` can reject a bool, but not the tensor made of it
         lines += [f"    if type({tensor}) is bool:", f"        op_{record.name}.check({', '.join(record.tensor_names)})"]
     return [*lines, f"    {tensor} = as_operand({tensor}, {record.primary})"]
 
@@ -171,7 +171,7 @@ def _record_lines(record: Operation, shape: str) -> list[str]:
 
 
 def _operator_lines(record: Operation, dunder: str) -> list[str]:
-    """Return source lines that reject invalid operands of an operator, and offer the call to an operand that overrides it."""
+    """Return source lines that reject invalid operands of an operator, and call the `__torch_function__` of other operands."""
     if len(record.tensor_names) < 2:
         return []
     primary, other = record.primary, record.tensor_names[1]
@@ -188,7 +188,7 @@ def _operator_lines(record: Operation, dunder: str) -> list[str]:
 
 
 def sequence_fast_path_source(record: Operation) -> str:
-    """Return the source of the fast path of an operation on a sequence of tensors: one loop over the tensors."""
+    """Return the source of the fast path of an operation on a sequence of tensors; it loops over the tensors only once."""
     NAMESPACE[f"op_{record.name}"] = record
     options = ", ".join(f"{param}={param}" for param in record.kernel_params)
     params = _tuple(record.param_names)
@@ -232,7 +232,7 @@ def _edges_source(record: Operation) -> str:
 
 
 def _saves_source(record: Operation) -> list[str]:
-    """Return source lines that save a rule's values on the node, if the rule's argument requires a gradient."""
+    """Return source lines that save the values that a rule takes on the node, if the rule's argument requires a gradient."""
     lines = []
     for name, wanted_by in wanted_by_rules(record).items():
         condition = _any_requires(record, wanted_by)
@@ -264,7 +264,7 @@ def _saves_source(record: Operation) -> list[str]:
 
 
 def _any_requires(record: Operation, names: Sequence[str]) -> str:
-    """Return the condition, as source, that one of the arguments requires a gradient."""
+    """Return a condition, as source code, that is true if one of the arguments requires a gradient."""
     if record.variadic or record.vjp:
         return "True"
     return " or ".join(

@@ -11,6 +11,6 @@ if TYPE_CHECKING:
 __all__ = ["FORMULAS", "FUSED", "OPS", "PUBLIC"]
 
 OPS: dict[str, Operation] = {}  # all records
-PUBLIC: dict[str, Callable[..., Any]] = {}  # all functions of the `torch` namespace, operations and composites
-FORMULAS: dict[str, Callable[..., Any]] = {}  # helper functions of derivative rules; `F`, their first argument, holds operations
-FUSED: set[str] = set()  # names of backend kernels that are no operation, such as `sparse_product`
+PUBLIC: dict[str, Callable[..., Any]] = {}  # all functions of `torch`, both operations and composites
+FORMULAS: dict[str, Callable[..., Any]] = {}  # helpers for derivative rules: `function(F, ...)`
+FUSED: set[str] = set()  # names of backend kernels that do not compute an operation, such as `sparse_product`

@@ -15,7 +15,7 @@ __all__ = [
 
 
 def fill(template: str, **parts: str | Sequence[str]) -> str:
-    """Fill the placeholders of a template: strings within lines, and lists of lines for lines that are only a placeholder.
+    """Replace the placeholders of a template: by a string inside a line, or by a list of lines where one is alone on its line.
 
     >>> print(fill("def {name}():\\n    {body}\\n    return 1", name="f", body=["x = 2", "y = 3"]))
     def f():

@@ -1,6 +1,7 @@
-"""Hooks through which calls reach transforms, which are in a higher layer and set their hooks when they are imported.
+"""Hooks through which calls reach the transforms, such as `vmap`.
 
-The defaults apply until a transform is imported: before that, no tensor of the transform exists.
+Transforms belong to a higher layer, which this module must not import.  They set their hooks when they are imported.  Until then
+the defaults apply: no tensor of the transform can exist yet.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class BatchHooks:
     """The hooks of `vmap`."""
 
     def lift(self, tensor: Tensor, levels: Any) -> Tensor:
-        """Return the tensor batched at all of `levels`. At new levels, all members of the batch share its value."""
+        """Return the tensor, batched at all of `levels`. At levels that are new to it, all members of a batch share its value."""
         return tensor
 
     def align(self, tensors: Sequence[Any]) -> tuple[Any, ...]:
@@ -37,11 +38,11 @@ class BatchHooks:
         return function(*args, **kwargs)
 
     def generator(self, raw: Any, place: device) -> Any:
-        """Wrap a backend's random generator to draw for all members of the batch."""
+        """Wrap a backend's random generator so that one call draws numbers for all members of the batch."""
         return raw
 
     def sampled(self, array: Any, key: Any) -> Tensor:
-        """Wrap an array drawn by a generator of `generator()` as a batched tensor."""
+        """Wrap an array that a generator returned by `generator()` has drawn as a batched tensor."""
         raise NotImplementedError
 
 
@@ -49,7 +50,7 @@ class ForwardHooks:
     """The hooks of forward-mode differentiation; called only while `state.forward_levels` is positive."""
 
     def propagate(self, op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], compute: Callable[[], Any]) -> Any:
-        """Compute a call and the tangent of its result; NotImplemented if no argument has a tangent."""
+        """Compute a call and the tangent of its result; return NotImplemented if no argument has a tangent."""
         return NotImplemented
 
     def has_tangent(self, tensors: Sequence[Any]) -> bool:
@@ -67,11 +68,11 @@ class ForwardHooks:
         """Copy the tangents of `source` to `target`, which has been overwritten with the value of `source`."""
 
     def follow(self, tensor: Tensor, seen: Tensor) -> None:
-        """Copy the tangents of `seen` to `tensor`, which has become the same view of its memory."""
+        """Copy the tangents of the view `seen` to `tensor`, which an operation such as `t_` has turned into that view."""
 
 
 class Hooks:
-    """The hooks of all upper layers."""
+    """The functions that higher layers set, for the engine to call."""
 
     def __init__(self) -> None:
         self.batches: BatchHooks = BatchHooks()
@@ -99,7 +100,7 @@ LOOPED: list[str] = []  # names of functions that `vmap` calls separately for ea
 
 
 def one_by_one(function: C) -> C:
-    """Decorate a function whose steps depend on values, so that `vmap` calls it separately for each member of a batch.
+    """Decorate a function whose control flow depends on values: `vmap` then calls it separately for each member of a batch.
 
     The results of all members must have one shape.
     """

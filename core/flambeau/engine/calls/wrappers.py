@@ -47,15 +47,15 @@ __all__ = [
 C = TypeVar("C", bound=Callable[..., Any])
 NO_RULES = Out(0)
 
-_CHECKED_TYPES = {"Tensor", "Tensor | None", "bool", "bool | None", "str"}  # annotations worth the extra call of a wrapper
-_numbers = count()  # suffixes for the names in each wrapper's generated code
+_CHECKED_TYPES = {"Tensor", "Tensor | None", "bool", "bool | None", "str"}  # other annotations need no wrapper in methods
+_numbers = count()  # suffixes that make the names in generated code unique
 
 
 # --- the forms ----------------------------------------------------------------------------------------------------
 
 
 def as_method(function: Any) -> Any:
-    """Return a composite for use as a method, wrapped if a parameter has a NumPy name or a checked annotation."""
+    """Return a composite as a method; it is wrapped only if a parameter has a NumPy name or an annotation to check."""
     code = inspect.unwrap(function).__code__
     names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
     has_names = {*NUMPY_NAMES.values()} & {*names} and not NUMPY_NAMES.keys() & names
@@ -66,7 +66,7 @@ def as_method(function: Any) -> Any:
 
 
 def checked(function: Any) -> Any:
-    """Wrap a composite to check the types of its arguments."""
+    """Wrap a composite in a function that checks the types of the arguments."""
     wrapper = _generated(function, function)
     return functools.update_wrapper(wrapper, function)
 
@@ -126,7 +126,7 @@ def _generated(
     public: list[Callable[..., Any]] | None = None,
     native: bool = False,
 ) -> FunctionType:
-    """Generate a wrapper of `body`.  With `public`, calls off the fast path go to overrides, or else to `function`."""
+    """Generate a wrapper of `body`.  With `public`, it calls `__torch_function__`, or `function`, for calls off the fast path."""
     key = str(next(_numbers))
     NAMESPACE[f"body_{key}"] = body
     NAMESPACE[f"out_{key}"] = out_rules
@@ -146,7 +146,7 @@ def _generated(
 
 
 class _Parts:
-    """The parts of a wrapper's source that both templates use."""
+    """The pieces of source code from which both kinds of wrappers are generated: methods and overridable functions."""
 
     def __init__(self, name: str, body: Callable[..., Any], key: str, has_out: bool) -> None:
         self.declared, self.positional, self.keywords, self.required = declarations(body, key, NAMESPACE)
@@ -236,7 +236,7 @@ def _with_out_parameter(signature: inspect.Signature) -> inspect.Signature:
 
 
 class _Namespace:
-    """A public module as the `__self__` of its native functions: bound methods do not bind again to an instance."""
+    """A public module, to which its native functions are bound, so that they do not bind to an instance as methods do."""
 
     def __init__(self, module: str) -> None:
         self.module = module
@@ -266,14 +266,14 @@ def is_native(value: Any) -> bool:
 
 
 class _Hidden:
-    """The `__wrapped__` of a native function.  Its signature starts with the hidden parameter, which `inspect` drops."""
+    """The `__wrapped__` of a native function.  Its signature has the hidden first parameter, which `inspect` drops."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.__wrapped__ = function
 
     @property
     def __signature__(self) -> inspect.Signature:
-        """The function's signature after a hidden first parameter; built on demand, as most signatures are never inspected."""
+        """The hidden first parameter, followed by the function's signature; built on demand, as few signatures are inspected."""
         signature = signature_of(self.__wrapped__)
         first = inspect.Parameter("NATIVE", inspect.Parameter.POSITIONAL_ONLY)
         parameters = [first, *signature.parameters.values()]
@@ -283,11 +283,11 @@ class _Hidden:
 def _bound_to(module: str, code: Any, function: Callable[..., Any]) -> Any:
     """Return a bound method that calls `code` with the namespace object of `module` as the hidden first argument."""
     code.__wrapped__ = _Hidden(function)
-    code.__dict__.pop("__signature__", None)  # this signature lacks the hidden parameter
+    code.__dict__.pop("__signature__", None)  # copied from `function`: it lacks the hidden parameter
     return MethodType(code, _namespace(module))
 
 
-_natives: dict[int, MethodType] = {}  # the native functions of operations, by the id of the plain function
+_natives: dict[int, MethodType] = {}  # for each operation: its native function, by the id of its plain function
 
 
 def _native_operation(record: Operation, module: str) -> Any:
@@ -302,21 +302,22 @@ def _native_operation(record: Operation, module: str) -> Any:
 
 
 def open_to_overrides(namespace: MutableMapping[str, Any], names: Iterable[str], native: Container[str] = ()) -> None:
-    """Make the functions of a public namespace overridable; operations of the table already are.
+    """Make the functions of a public namespace overridable.  Operations, which `op()` has defined, already are.
 
-    Their `__module__` becomes the name of the namespace, where pickle finds them.  Functions in `native`, which PyTorch compiles,
-    do not bind as methods: after `conv = torch.conv2d` in a class body, `self.conv(input, weight)` passes no `self`.
+    The `__module__` of the functions becomes the name of the namespace, where pickle finds them.  Functions in `native`, which
+    PyTorch implements in C++, do not bind as methods: after `conv = torch.conv2d` in a class body, `self.conv(input, weight)`
+    passes no `self`.
     """
     module = namespace.get("__name__", "flambeau")
     if module.startswith("flambeau."):
-        module = aliased_name(module, "flambeau")  # `flambeau.linalg`: pickles store the public name
+        module = aliased_name(module, "flambeau")  # such as `flambeau.linalg`, the name that pickles store
     operations = {id(record.function): record for record in OPS.values()}
     for name in names:
         function = namespace[name]
         if not isinstance(function, FunctionType) or "__body__" in function.__dict__:
             continue
         record = operations.get(id(function))
-        if record is None or (name in native and name in record.aliases):  # an alias is a separate function
+        if record is None or (name in native and name in record.aliases):  # the alias needs a separate function
             namespace[name] = function = overridable(function, module if name in native else "")
             record = None
         elif name in native:
@@ -328,12 +329,12 @@ def open_to_overrides(namespace: MutableMapping[str, Any], names: Iterable[str],
             continue
         function = getattr(function, "__func__", function)
         function.__module__, function.__qualname__ = module, name
-        if record is None and name in native and module == "flambeau":  # an alias has its own name
+        if record is None and name in native and module == "flambeau":  # an alias keeps the alias as its name
             function.__name__ = name
 
 
 def name_methods() -> None:
-    """Give methods of Tensor that were defined under a private name the name of their attribute."""
+    """Rename methods of Tensor that were defined under private names: `__name__` becomes the name of the attribute."""
     for name, attribute in vars(Tensor).items():
         if isinstance(attribute, FunctionType) and attribute.__name__.startswith("_") and not attribute.__name__.startswith("__"):
             attribute.__name__ = attribute.__qualname__ = name

@@ -25,7 +25,7 @@ _hidden: set[str] = set()  # aliases that `aliased_name` ignores
 
 
 def alias(prefix: str, target: str, *, hidden: bool = False) -> None:
-    """Make `prefix` and every `prefix.x.y` import as `target` and `target.x.y`.
+    """Make `import prefix` import `target`, and `import prefix.x.y` import `target.x.y`.
 
     The alias takes precedence over an installed package of that name, anywhere on `sys.path`.
 
@@ -49,7 +49,7 @@ def alias(prefix: str, target: str, *, hidden: bool = False) -> None:
     _targets[prefix] = target
     if hidden:
         _hidden.add(prefix)
-    # Our finder precedes the path finders, which would import an installed package, or the target a second time.
+    # Our finder must be the first: the path finders would import an installed package, or import the target a second time.
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
 
@@ -71,7 +71,9 @@ def resolve(name: str) -> str:
 
 
 def aliased_name(name: str, root: str) -> str:
-    """Return the alias under `root` of the module `name`, by the longest aliased prefix; `name` itself if no alias applies.
+    """Return the name under `root` of the module `name`; `name` itself if no alias under `root` leads to it.
+
+    If several aliases apply, the one with the longest target is used.
 
     >>> alias("lumiere.grad", "flambeau.autograd"); aliased_name("flambeau.autograd.graph", "lumiere")
     'lumiere.grad.graph'
@@ -96,7 +98,7 @@ The definition is a module that has the value under the same name, or `module:na
 
 
 def private_value(name: str) -> Any:
-    """Return the value of a name in `PRIVATE`, or None if another module does not define it."""
+    """Return the value of a name that `PRIVATE` takes from another module; None for all other names."""
     source, attribute = PRIVATE.get(name, ("", ""))[0], name.rpartition(".")[2]
     if not source:
         return None
@@ -105,7 +107,7 @@ def private_value(name: str) -> Any:
 
 
 def private_names(module: str) -> Callable[[str], Any]:
-    """Return a `__getattr__` for a module that looks up names in `PRIVATE`."""
+    """Return a `__getattr__` for a module: it looks up missing names in `PRIVATE`."""
 
     def __getattr__(name: str) -> Any:
         space = aliased_name(module, "flambeau").removeprefix("flambeau.")
@@ -121,7 +123,7 @@ def private_names(module: str) -> Callable[[str], Any]:
 def without_aliases() -> Iterator[None]:
     """Context without aliases: `import torch` imports the installed PyTorch, for plugins that use it.
 
-    On exit, the aliases are restored.  Modules that imported the package inside the context keep it.
+    On exit, the aliases are restored.  A module that has imported PyTorch inside the context keeps it.
     """
     if not _targets:
         yield
@@ -138,7 +140,7 @@ def without_aliases() -> Iterator[None]:
         _exchange(_set_aside, ours)
 
 
-_set_aside: dict[str, ModuleType] = {}  # the modules of installed packages whose names are aliases
+_set_aside: dict[str, ModuleType] = {}  # modules of installed packages, such as PyTorch, whose names are aliases
 
 
 def _modules_under(prefixes: dict[str, str]) -> dict[str, ModuleType]:
@@ -170,7 +172,7 @@ class _Finder:
 
 
 class _Loader:
-    """Loads an alias by importing the real module; `python -m` gets the code of the real module."""
+    """Import loader for an alias: returns the real module, or its code for `python -m`."""
 
     def __init__(self, name: str, real: ModuleSpec) -> None:
         self._name, self._real = name, real
@@ -182,8 +184,8 @@ class _Loader:
 
     def exec_module(self, module: ModuleType) -> None:
         module.__spec__ = self._real  # the import system has just replaced it by the spec of the alias
-        # A package may have a function named like the submodule that defines it.
-        # Importing the submodule under the alias would replace the function by the submodule, unless `sys.modules` has it.
+        # A package may have a function named like the submodule that defines it. Importing the submodule under the alias would
+        # replace the function by the submodule, so it is entered into `sys.modules` beforehand.
         prefix = f"{self._real.name}."
         for name, value in vars(module).items():
             submodule = sys.modules.get(prefix + name)

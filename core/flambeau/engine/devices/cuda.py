@@ -1,7 +1,7 @@
 """CUDA devices: their number, the current device, and their properties.
 
-The functions call the backend that owns the device type `cuda`, which is loaded when first needed.  `cuda_capabilities` lists
-the methods that such a backend implements in addition to those of `flambeau.backend.Backend`.
+The functions call the backend of the device type `cuda`; it is loaded when first needed.  `cuda_capabilities` lists the methods
+that this backend implements in addition to those of `flambeau.backend.Backend`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ initialized_in: int | None = None  # the id of the process that initialized CUDA
 
 
 class DeferredCudaCallError(Exception):
-    """Raised if a call that was deferred until CUDA is initialized fails."""
+    """Raised if a call fails that was queued before CUDA was initialized; flambeau itself never raises it."""
 
 
 class CudaError(RuntimeError):
@@ -39,14 +39,14 @@ class CudaError(RuntimeError):
 
 
 class cudaStatus:
-    """Status codes of the CUDA runtime, for comparison with results."""
+    """Status codes that calls of the CUDA runtime return."""
 
     SUCCESS: int = 0
     ERROR_NOT_READY: int = 34
 
 
 def check_error(res: int) -> None:
-    """Raise CudaError unless the status is `cudaStatus.SUCCESS`."""
+    """Raise CudaError unless the status code `res` is `cudaStatus.SUCCESS`."""
     if res != cudaStatus.SUCCESS:
         raise CudaError(res)
 
@@ -111,7 +111,7 @@ def index_of(place: Any, what: str = "cuda") -> int:
     """Return the index of a CUDA device, given as a device, string, index or None (the current device).
 
     Raises:
-        ValueError: it is not a CUDA device.
+        ValueError: the device is not a CUDA device.
     """
     if place is None:
         return init().current_device()
@@ -191,7 +191,7 @@ def set_sync_debug_mode(debug_mode: int | str) -> None:
 
 
 def get_sync_debug_mode() -> int:
-    """The mode that `set_sync_debug_mode` set: 0, 1 or 2."""
+    """The mode set by `set_sync_debug_mode`: 0, 1 or 2."""
     return init().sync_debug_mode
 
 
@@ -234,7 +234,7 @@ def get_device_capability(device: Any = None) -> tuple[int, int]:
 
 
 def can_device_access_peer(device: Any, peer_device: Any) -> bool:
-    """Whether a device can access the memory of another one."""
+    """Whether `device` can access the memory of `peer_device` directly."""
     cuda, here, there = init(), index_of(device), index_of(peer_device)
     for index, what in ((here, "device"), (there, "peer device")):
         if not 0 <= index < cuda.device_count():
@@ -256,12 +256,12 @@ def get_gencode_flags() -> str:
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Whether the current device computes in bfloat16, natively or (`including_emulation`) by emulation."""
+    """Whether the current device computes in bfloat16 natively or, with `including_emulation`, by emulation."""
     return is_available() and (including_emulation or get_device_capability()[0] >= 8)
 
 
 def is_tf32_supported() -> bool:
-    """Whether the current device has TF32 matrix products."""
+    """Whether the current device can compute float32 matrix products in TF32."""
     return is_available() and get_device_capability()[0] >= 8
 
 

@@ -1,4 +1,4 @@
-"""The interface of CUDA backends in addition to that of all backends; `torch.cuda` uses nothing else."""
+"""The methods that a CUDA backend has in addition to those of all backends.  `torch.cuda` calls no others."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Accelerator", "RawEvent", "RawGraph", "RawStream"]
 
 
 class RawStream(Protocol):
-    """A stream of the backend's library."""
+    """A CUDA stream, as an object of the backend's array library."""
 
     ptr: int
     done: bool
@@ -20,7 +20,7 @@ class RawStream(Protocol):
 
 
 class RawEvent(Protocol):
-    """An event of the backend's library."""
+    """A CUDA event, as an object of the backend's array library."""
 
     ptr: int
     done: bool
@@ -30,7 +30,7 @@ class RawEvent(Protocol):
 
 
 class RawGraph(Protocol):
-    """A captured graph of the backend's library."""
+    """A captured CUDA graph, as an object of the backend's array library."""
 
     def launch(self, stream: Any = None) -> None: ...
 
@@ -39,7 +39,7 @@ class Accelerator(Protocol):
     """The methods of a CUDA backend, by subject.  Devices are given by index; `None` is the current one."""
 
     name: str
-    sync_debug_mode: int  # when an operation waits for the device: 0 ignores it, 1 warns, 2 raises
+    sync_debug_mode: int  # an operation that waits for the device: 0 is silent, 1 warns, 2 raises
 
     # devices
     def device_count(self) -> int: ...
@@ -66,7 +66,7 @@ class Accelerator(Protocol):
     def elapsed_time(self, start: RawEvent, end: RawEvent) -> float: ...
     def event_handle(self, event: RawEvent) -> bytes: ...
     def open_event(self, handle: bytes) -> RawEvent: ...
-    def record_stream(self, array: Any, stream: Any) -> None: ...  # keeps the array's memory until work queued there is done
+    def record_stream(self, array: Any, stream: Any) -> None: ...  # keeps the memory until the stream's work is done
 
     # memory
     def memory_stats(self, index: int) -> dict[str, int]: ...
@@ -86,7 +86,7 @@ class Accelerator(Protocol):
     def using_pool(self, pool: Any) -> AbstractContextManager[Any]: ...
 
     # memory shared between processes
-    def memory_handle(self, pointer: int) -> tuple[bytes, int]: ...  # a handle of the allocation, and the pointer's offset in it
+    def memory_handle(self, pointer: int) -> tuple[bytes, int]: ...  # the allocation's handle, the pointer's offset in it
     def open_memory(self, handle: bytes, offset: int, size: int, index: int, release: Any) -> Any: ...  # returns a uint8 array
 
     # graphs

@@ -120,7 +120,7 @@ def _type_name(value: object) -> str:
 
 
 def _numbered_type() -> str:
-    """Return the device type of an index without a type: the selected backend's; CUDA, if available, instead of the CPU."""
+    """Return the device type of an index alone, as in `torch.device(1)`: the selected backend's, but CUDA instead of the CPU."""
     chosen = backends.selected().device_type
     if chosen == "cpu" and backends.has_devices("cuda"):
         return "cuda"
@@ -184,12 +184,12 @@ def get_default_device() -> device:
 
 
 def _cpu_if_selected() -> device | None:
-    """Return the CPU device, always the same object, if it is the only device of the selected backend; else None."""
+    """Return the CPU device, always as the same object, if it is the selected backend's only device; else None."""
     return _CPU if CPU_DEVICES == 1 and backends.selected().device_type == "cpu" else None
 
 
 def canonical(place: device) -> device:
-    """Return the device as tensors report it: `cpu` has an index only with several CPU devices, `meta` never, others always."""
+    """Return the device as tensors report it: with an index, except for `meta` and for a CPU that is the only CPU device."""
     index = place.index
     count = CPU_DEVICES if place.type == "cpu" else None
     if place.type == "cpu":
@@ -229,16 +229,17 @@ _SCALARS_THAT_FIT = {
     FLOATING: frozenset({bool, int, float}),
     COMPLEX: frozenset({bool, int, float, complex}),
 }
-_NO_TYPES: frozenset[type] = frozenset()  # for half precision: operations do not always round scalars to the tensor's dtype
+_NO_TYPES: frozenset[type] = frozenset()  # for half precision, in which operations may need the unrounded scalar
 
 
 class DispatchKey(dict[str, tuple[Callable[..., Any], Any]]):
-    """The dtype and device of a tensor, with a table of the kernels for them: it decides which kernel computes an operation.
+    """The dtype and device of a tensor, with a table of the kernels that compute operations on such tensors.
 
-    All plain tensors of one dtype on one device share one key; tensors inside `vmap` and lazily conjugated ones have other keys.
+    All plain tensors of one dtype on one device share one key.  Tensors batched by `vmap`, and lazy conjugate views, have others.
 
-    `key["exp"]` is `(kernel, dispatch key of the result)`: resolved at the first lookup (backend, kernel packs, promotion, casts)
-    and cached from then on.  Operands with the same key need neither promotion nor transfer, and keys are compared by identity.
+    `key["exp"]` is a pair `(kernel, dispatch key of the result)`.  The first lookup finds the kernel (of the backend or a kernel
+    pack, with promotion and casts), later lookups use the table.  Operands with the same key need neither promotion nor transfer;
+    keys are compared by identity.
     """
 
     __slots__ = (
@@ -256,9 +257,9 @@ class DispatchKey(dict[str, tuple[Callable[..., Any], Any]]):
     __hash__ = object.__hash__  # type: ignore[assignment]  # a class that defines __eq__ must set it again
     levels: tuple[Any, ...] = ()  # the `vmap` levels at which tensors with this key are batched
     resolve: ClassVar[Callable[[str, DispatchKey], tuple[Callable[..., Any], Any]]]  # set by `calls.resolve`
-    raw_kernel: ClassVar[Callable[[str, DispatchKey], Callable[..., Any]]]  # the same, for `F.name`
-    wraps = False  # whether its tensors are wrappers of other tensors, without elements
-    lazy_op: str | None = None  # "conj" or "neg" if the memory holds the conjugate, or the negative, of the elements
+    raw_kernel: ClassVar[Callable[[str, DispatchKey], Callable[..., Any]]]  # returns `F.name`; set by `calls.resolve`
+    wraps = False  # whether tensors with this key have no elements, but wrap other tensors
+    lazy_op: str | None = None  # "conj" if the memory holds the conjugates of the elements, "neg" for the negatives
 
     def __init__(self, dtype: dtype, device: device, backend: Backend, kernels: Kernels | None = None) -> None:
         super().__init__()
@@ -280,7 +281,7 @@ class DispatchKey(dict[str, tuple[Callable[..., Any], Any]]):
         self.constant_types: frozenset[type] = _NO_TYPES if dtype in HALF else self.scalars
         self.constants: dict[Any, Any] = {}
         self.F = kernels or kernels_of(self)
-        self.table: dict[str, tuple[Callable[..., Any], Any]] = {}  # a copy of the entries, as lookup in a plain dict is faster
+        self.table: dict[str, tuple[Callable[..., Any], Any]] = {}  # a copy of the entries: lookup is faster in a plain dict
 
     def __missing__(self, name: str) -> tuple[Callable[..., Any], Any]:
         entry = self[name] = self.table[name] = DispatchKey.resolve(name, self)
@@ -293,25 +294,25 @@ class DispatchKey(dict[str, tuple[Callable[..., Any], Any]]):
         return f"DispatchKey({self.dtype!r}, {self.device})"
 
     def to(self, dtype: dtype) -> DispatchKey:
-        """The dispatch key with another dtype on the same device."""
+        """Return the dispatch key of another dtype and the same device."""
         return self if dtype is self.dtype else dispatch_key(dtype, self.device)
 
     def on(self, place: device) -> DispatchKey:
-        """The dispatch key with the same dtype on another device."""
+        """Return the dispatch key of the same dtype and another device."""
         return dispatch_key(self.dtype, place)
 
     @property
     def materialized(self) -> DispatchKey:
-        """The key of materialized tensors, whose memory holds their elements; other than `self` for a `LazyKey`."""
+        """The key of tensors whose memory holds the elements themselves; differs from `self` for lazy views (`LazyKey`)."""
         return self
 
     @property
     def scalar_key(self) -> DispatchKey:
-        """The key of Python numbers that are converted to tensors and combined with tensors of this key."""
+        """The key of the 0-d tensors that Python numbers become when they are combined with tensors of this key."""
         return self
 
     def materialize(self, tensor: Any) -> Any:
-        """Return a tensor with the elements of `tensor` in its memory: conjugated, for a lazy conjugate view."""
+        """Return a tensor whose memory holds the elements of `tensor`; for a lazy conjugate view, compute the conjugates."""
         return tensor
 
     def stored(self, array: Any) -> Any:
@@ -323,9 +324,9 @@ Kernels = ModuleType
 
 
 def kernels_of(key: DispatchKey) -> Kernels:
-    """Return the namespace `F` of derivative rules: operations on raw arrays of one dispatch key, as attributes.
+    """Return the namespace `F` of derivative rules: its attributes are operations on raw arrays of one dispatch key.
 
-    It is a module, because Python looks up a module's attributes fast even if it has a `__getattr__` for missing ones.
+    The namespace is a module: a `__getattr__` for missing attributes does not slow down the lookup of existing ones in a module.
     """
     F = Kernels("kernels")
 
@@ -341,7 +342,7 @@ def kernels_of(key: DispatchKey) -> Kernels:
 
 
 cached_keys: dict[tuple[dtype, str, int | None], DispatchKey] = {}
-_keys_of_selected: dict[dtype, DispatchKey] = {}  # keys on the default device, if the selected backend has only one device
+_keys_of_selected: dict[dtype, DispatchKey] = {}  # keys of the default device, if it is the selected backend's only one
 _devices: dict[tuple[str, int | None], device] = {}
 
 
@@ -365,7 +366,7 @@ def dispatch_key(dtype: dtype, place: device | None = None) -> DispatchKey:
             )  # one object per device, so that devices can be compared by identity
             key = DispatchKey(dtype, canonical_device, backends.for_device_type(canonical_device.type))
             cached_keys[dtype, canonical_device.type, canonical_device.index] = key
-        if place.type in ("cpu", "meta") or place.index is not None:  # else it is the current one
+        if place.type in ("cpu", "meta") or place.index is not None:  # else `place` is the current device, which may change
             cached_keys[dtype, place.type, place.index] = key
     return key
 
@@ -379,7 +380,7 @@ def _key_of_selected(dtype: dtype) -> DispatchKey:
 
 
 def forget_kernels() -> None:
-    """Clear the kernels of all dispatch keys, because the default dtype, to which integers are promoted, has changed."""
+    """Clear the kernels of all dispatch keys after a change of the default dtype, to which they promote integers."""
     for key in set(cached_keys.values()):
         key.clear()
         key.table.clear()
@@ -388,16 +389,16 @@ def forget_kernels() -> None:
 
 # --- messages -----------------------------------------------------------------------------------------------------
 
-_OUTSIDE = ("flambeau.conformance", "flambeau.cli")  # these packages call flambeau's functions as a program does
+_OUTSIDE = ("flambeau.conformance", "flambeau.cli")  # treated as user code: they call public functions only
 
 
 def called_function() -> str:
-    """Return the name of flambeau's function that the program called, from the stack; empty if none."""
+    """Return the name of the flambeau function that user code has called, found on the stack; empty if there is none."""
     found, frame = "", sys._getframe(1)
     while frame is not None and _is_inside(str(frame.f_globals.get("__name__", ""))):
         code = frame.f_code
         if not code.co_name.startswith("<"):
-            # One function may implement several names: its closure variable `name` is the one called.
+            # Some functions are generated for several names, and have the name in the closure variable `name`.
             found = str(frame.f_locals["name"]) if "name" in code.co_freevars else code.co_name
         frame = frame.f_back  # type: ignore[assignment]  # None at the end of the stack
     return found.removesuffix("_method").removeprefix("_" if not found.startswith("__") else "")

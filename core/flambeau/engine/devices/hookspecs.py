@@ -24,14 +24,14 @@ hookimpl: Final = pluggy.HookimplMarker(PROJECT)
 
 @hookspec(firstresult=True)
 def flambeau_backend(name: str) -> Backend | None:
-    """Return the backend called `name`, or None if it belongs to another plugin."""
+    """Return the backend called `name`, or None if another plugin provides it."""
 
 
 @hookspec
 def flambeau_kernels(backend: Backend) -> Mapping[str, Callable[..., Any]] | None:
     """Return faster kernels for an existing backend, by operation name.
 
-    Read once, when the backend is first used.  A kernel takes the arguments of the operation's forward without its
+    Called once, when the backend is first used.  A kernel takes the arguments of the operation's forward without its
     `xp`: raw arrays first, then the parameters.  It must not write to its inputs.
     """
 
@@ -40,20 +40,20 @@ def flambeau_kernels(backend: Backend) -> Mapping[str, Callable[..., Any]] | Non
 def flambeau_inplace_kernels(backend: Backend) -> Mapping[str, Callable[..., Any]] | None:
     """Return faster kernels for the in-place forms of an existing backend's operations, by the operation's name.
 
-    Read once.  A kernel is called as `kernel(target, *others, **scalars)` with raw arrays (0-d ones for scalars), and writes
-    into `target`.  If it raises, it must not have written anything.  So a library that the user has set to raise floating-point
-    errors must not do so inside the kernel; for NumPy, see `flambeau_backends.numpy.error_state`.
+    Called once.  A kernel is called as `kernel(target, *others, **scalars)` with raw arrays (0-d ones for scalars), and writes
+    into `target`.  If it raises, it must not have written anything.  A kernel must therefore disable floating-point errors that
+    the user has enabled in the library; for NumPy, see `flambeau_backends.numpy.error_state`.
     """
 
 
 class Operand(NamedTuple):
-    """An argument of a step: the index of an input, or the number of inputs plus the index of an earlier step."""
+    """An argument of a step in a chain: `number` is i for input i, and n + j for the result of step j, with n inputs."""
 
     number: int
 
 
 class FusionStep(NamedTuple):
-    """One operation in a chain: its name, signature, arguments (`Operand` or numbers) and floating-point dtype."""
+    """One operation in a chain: its name, signature (`"ff>b"`), arguments (`Operand` or numbers) and floating-point dtype."""
 
     name: str
     signature: str
@@ -69,8 +69,8 @@ class FusionStep(NamedTuple):
 class FusionInput(NamedTuple):
     """An input of a chain: an array, or a number that the program computes.
 
-    For an array, `layout` is its broadcasting to the results: `full` (same shape), a repeated `row` or `column`, one element
-    (`scalar`), or any other `broadcast`.  For a number, `layout` is `number`, and `dtype` is the dtype that it is converted to.
+    For an array, `layout` is how it broadcasts to the shape of the results: `full` (same shape), `row` or `column` (repeated),
+    `scalar` (one element), or `broadcast` (any other way).  For a number, `layout` is `number`, and it is converted to `dtype`.
     """
 
     layout: str
@@ -84,7 +84,7 @@ class FusionChain(NamedTuple):
         steps: the operations, in order.
         inputs: the arrays and numbers.
         outputs: the indices of steps whose results are returned, as arrays of `shape`.
-        written: for each input modified in-place, its index, and the index of the step whose result is written to it.
+        written: pairs (index of an input that is modified in-place, index of the step whose result is written to it).
         shape: the shape of all results.
         split: the number of trailing dimensions of `shape` that form a row, if any input is a `row` or `column`.
     """
@@ -110,7 +110,7 @@ class ArrayKind(NamedTuple):
 
 
 class Fusion(Protocol):
-    """A compiler of chains of pointwise operations to loops, for the steps that `torch.compile` captures.
+    """Compiles chains of pointwise operations, captured by `torch.compile`, to loops.
 
     Attributes:
         least: the minimum number of elements for which a loop is faster than separate operations.
@@ -118,8 +118,8 @@ class Fusion(Protocol):
             All floats of a step have one dtype; a number may replace an `f`.  An operation whose name ends in `_` writes to
             its first argument.
         floats: the names of the supported dtypes for `f`.
-        general: whether loops support any broadcasting, in-place writes and numbers that the program computes; and whether an
-            operation outside `operations`, without a kernel of the backend, may be decomposed into supported ones.
+        general: whether loops support any broadcasting, in-place writes and numbers that the program computes.  If so, an
+            operation that is not in `operations`, and has no kernel of the backend, is decomposed into supported ones.
     """
 
     least: int
@@ -139,7 +139,7 @@ class Fusion(Protocol):
 def flambeau_fusion(backend: Backend) -> Fusion | None:
     """Return the loop compiler for the arrays of an existing backend, or None.
 
-    Read once.  Before a loop is used, its results are compared bitwise with those of the operations.
+    Called once.  Before a loop is used, its results are compared bitwise with those of the operations.
     """
 
 
@@ -150,32 +150,32 @@ class Collectives(Protocol):
         """Return all devices of the type."""
 
     def run(self, calls: Sequence[Callable[[], Any]], devices: Sequence[device]) -> list[Any]:
-        """Run each call on its device, in parallel. If a call raises, its exception is returned as its result."""
+        """Run each call on its device, in parallel. If a call raises an exception, return that in place of the result."""
 
     def broadcast(self, tensors: Sequence[Tensor], devices: Sequence[device]) -> list[list[Tensor]]:
-        """Return, for each device, copies of all tensors."""
+        """Return a list for each device, with copies of all tensors on that device."""
 
     def scatter(self, tensor: Tensor, devices: Sequence[device], sizes: Sequence[int] | None, dim: int) -> list[Tensor]:
-        """Return, for each device, a part of the tensor along `dim`; by default, parts of nearly equal sizes."""
+        """Split the tensor along `dim`, and return one part on each device; by default, the parts have nearly equal sizes."""
 
     def gather(self, tensors: Sequence[Tensor], destination: device, dim: int) -> Tensor:
-        """Return the concatenation of the tensors along `dim`, on one device."""
+        """Return the concatenation of the tensors along `dim`, on the device `destination`."""
 
     def reduce_add(self, tensors: Sequence[Tensor], destination: device) -> Tensor:
-        """Return the sum of the tensors, on one device."""
+        """Return the sum of the tensors, on the device `destination`."""
 
     def all_reduce(self, tensors: Sequence[Tensor]) -> list[Tensor]:
-        """Return the sum of the tensors, once on each tensor's device."""
+        """Return the sum of the tensors as a list: a copy of it on the device of each tensor."""
 
 
 @hookspec(firstresult=True)
 def flambeau_collectives(device_type: str) -> Collectives | None:
-    """Return the collectives of a device type, or None if it belongs to another plugin."""
+    """Return the collectives of a device type, or None if another plugin provides them."""
 
 
 @hookspec(firstresult=True)
 def flambeau_distributed_engine(name: str) -> Any:
-    """Return the engine of `torch.distributed` called `name`, or None if it is another plugin's.
+    """Return the engine of `torch.distributed` called `name`, or None if another plugin provides it.
 
     An engine carries the bytes of collectives between processes; it is a `flambeau_nnlib.distributed.engine.Engine`.
     """
@@ -183,4 +183,4 @@ def flambeau_distributed_engine(name: str) -> Any:
 
 @hookspec
 def flambeau_report_header() -> str:  # type: ignore[empty-body]  # a specification
-    """Return one line about the plugin for `python -m flambeau env`."""
+    """Return one line about the plugin, to be printed by `python -m flambeau env`."""

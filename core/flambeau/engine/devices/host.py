@@ -31,7 +31,7 @@ _SAMPLERS_OF_ARRAYS = frozenset({"binomial", "dirichlet", "gamma", "multinomial"
 
 
 class HostGenerator:
-    """A CPU random generator for device `index` of another backend: samplers take its dtypes and return its arrays."""
+    """A CPU random generator for device `index` of `backend`: its samplers take dtypes, and return arrays, of that backend."""
 
     def __init__(self, backend: Backend, index: int, stream: Any = None) -> None:
         host = for_device_type("cpu")
@@ -40,7 +40,7 @@ class HostGenerator:
         self._dtypes = {raw: host.dtypes[d] for d, raw in backend.dtypes.items() if d in host.dtypes}
 
     def __getattr__(self, name: str) -> Any:
-        attribute = getattr(self._stream, name)  # a sampling method, or an attribute such as the seed
+        attribute = getattr(self._stream, name)  # a method that draws samples, or an attribute such as the seed
         return (
             self._sampler(attribute, name in _SAMPLERS_OF_DTYPE)
             if name in _SAMPLERS_OF_DTYPE or name in _SAMPLERS_OF_ARRAYS
@@ -68,7 +68,7 @@ COMPUTED_ON_HOST: dict[str, set[str]] = {}
 
 
 def kernel_on_host(name: str, key: DispatchKey) -> Callable[..., Any]:
-    """Wrap the CPU's kernel of an operation for arrays of another backend, which are copied to the host and back."""
+    """Wrap the CPU's kernel of an operation so that it takes arrays of another backend: copy them to the host and back."""
     COMPUTED_ON_HOST.setdefault(key.backend.name, set()).add(name)
     host_key, backend, index = key.on(device("cpu")), key.backend, key.device.index or 0
     host, array_type = host_key.backend, backend.array_type
@@ -87,7 +87,7 @@ def kernel_on_host(name: str, key: DispatchKey) -> Callable[..., Any]:
 
 
 class MissingError(AttributeError):
-    """A library lacks a function or a dtype of the array API standard."""
+    """Raised if a library lacks a function or a dtype of the array API standard."""
 
 
 class StandardNamespace:
@@ -110,13 +110,13 @@ class StandardNamespace:
                 pass
             else:
                 value = _Extension(self._backend, name, value) if name in ("fft", "linalg") else value
-                setattr(self, name, value)  # later lookups bypass this method
+                setattr(self, name, value)  # cached: Python calls `__getattr__` for missing attributes only
                 return value
         raise MissingError(f"the library of the {self._backend.name} backend has no {name}")
 
 
 class _Extension:
-    """The namespace of an extension of the standard, such as `linalg`, in which a library may lack functions."""
+    """The namespace of an extension of the standard, such as `linalg`; raises `MissingError` for missing functions."""
 
     def __init__(self, backend: Backend, name: str, part: Any) -> None:
         self._backend, self._name, self._part = backend, name, part
@@ -134,7 +134,7 @@ _DTYPE_NAMES = frozenset(known.name for known in dtypes.ALL)
 
 
 def or_on_host(name: str, key: DispatchKey, kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a kernel: after its first `MissingError`, warn once and use the CPU's kernel from then on."""
+    """Wrap a kernel: if it raises `MissingError`, warn, and use the CPU's kernel from then on."""
     current = kernel
 
     def compute(*args: Any, **kwargs: Any) -> Any:
@@ -152,7 +152,7 @@ def or_on_host(name: str, key: DispatchKey, kernel: Callable[..., Any]) -> Calla
 
 
 def reinterpret(backend: Backend, array: Array, wanted: dtype) -> Array:
-    """Reinterpret the bytes of an array of another backend as another dtype, on the CPU."""
+    """Reinterpret the bytes of another backend's array as the dtype `wanted`, on the CPU, and copy the result back."""
     key = dispatch_key(backend.dtype_of(array), device("cpu"))
     on_host = key["contiguous"][0](key.backend.asarray(backend.to_host(array)))
     return backend.from_host(key.backend.reinterpret(on_host, wanted))

@@ -1,4 +1,4 @@
-"""Replace the kernel tables of dispatch keys, to record the kernel calls of a step.  No other module replaces them."""
+"""Temporarily replace the kernel tables of dispatch keys, to record kernel calls.  No other module replaces them."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Interceptor:
     its backend.  Inside the context, each plain key of these backends has:
 
     - the result of `stand_in` in place of its backend, with the stand-in's `array_type`;
-    - an empty table, filled on demand: a kernel is resolved for the real backend (`suspended`), then wrapped;
+    - an empty table, filled on demand: a kernel is looked up for the real backend (inside `suspended`), then wrapped;
     - a new `F`, new constants, and the changes made by `set_up`.
 
     Keys are shared by all threads, so only one interceptor is installed at a time: `Interceptor.active`.  When the context ends,
-    even by an error, all keys are restored; kernels resolved meanwhile are kept.  Subclasses handle keys derived from plain
+    even by an error, all keys are restored; kernels looked up in between are kept.  Subclasses handle keys derived from plain
     keys, such as those of conjugate views and of `vmap`, because transforms are in a higher layer.
 
     Args:
@@ -41,7 +41,7 @@ class Interceptor:
     # --- for subclasses ---
 
     def stand_in(self, backend: Backend) -> Any:
-        """Return the object that replaces a backend in keys."""
+        """Return the object that replaces a backend in dispatch keys."""
         raise NotImplementedError
 
     def wrap_kernel(self, name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -49,11 +49,11 @@ class Interceptor:
         raise NotImplementedError
 
     def read_number(self, backend: Any, array: Any) -> Any:
-        """Return the number in a one-element array of a stand-in.  Subclasses may return one that records its use."""
+        """Return the number in a one-element array of a stand-in.  A subclass may return a number that records its use."""
         return backend.item(array)
 
     def set_up(self, key: DispatchKey) -> None:
-        """Change other attributes of a key whose backend has been replaced."""
+        """Change further attributes of a dispatch key whose backend has been replaced."""
 
     # --- the context ---
 
@@ -92,11 +92,11 @@ class Interceptor:
     # --- while it is installed ---
 
     def intercepts(self, key: DispatchKey) -> bool:
-        """Whether the kernels of a key are wrapped."""
+        """Whether this interceptor wraps the kernels of a dispatch key."""
         return key in self._contents
 
     def resolve(self, name: str, key: DispatchKey) -> tuple[Callable[..., Any], Any]:
-        """Return the wrapped kernel of an operation and the key of its result. Called once for each entry of a key."""
+        """Return the wrapped kernel of an operation and the dispatch key of its result. Called at the first lookup in a key."""
         if key not in self._contents:
             return self._resolve(name, key)
         with self.suspended():
@@ -106,7 +106,7 @@ class Interceptor:
 
     @contextmanager
     def suspended(self) -> Iterator[None]:
-        """Context in which all keys have their original contents."""
+        """Context in which all dispatch keys have their original contents."""
         replaced = {key: _Contents.of(key) for key in self._contents}
         DispatchKey.resolve = staticmethod(self._resolve)
         for key, contents in self._contents.items():
@@ -145,7 +145,7 @@ def real_backend(backend: Backend) -> Backend:
 
 
 def wrapped_kernel(name: str, kernel: Callable[..., Any], backend: Backend) -> Callable[..., Any]:
-    """Wrap a kernel that is in no dispatch key's table, if `backend` is a stand-in; else return it unchanged."""
+    """Wrap a kernel that is in no dispatch key's table if `backend` is a stand-in; otherwise return the kernel unchanged."""
     active = Interceptor.active
     return kernel if active is None or backend not in active.real_backends else active.wrap_kernel(name, kernel)
 
@@ -157,6 +157,6 @@ def intercepts(backend: Backend) -> bool:
 
 
 def read_number(backend: Backend, array: Any) -> Any:
-    """Return the number in a stand-in's one-element array: call the active interceptor's `read_number`."""
+    """Return the number in a one-element array of a stand-in, by the active interceptor's `read_number`."""
     assert Interceptor.active is not None
     return Interceptor.active.read_number(backend, array)

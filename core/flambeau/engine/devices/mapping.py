@@ -12,7 +12,7 @@ class MappedFile(mmap.mmap):
     """A memory-mapped file; `filename` is set if writes go to the file."""
 
     filename: str | None = None
-    is_shared = True  # the NumPy backend's `is_shared` reads it from the owner of the memory
+    is_shared = True  # read by the NumPy backend's `is_shared`
 
 
 def map_file(filename: str, shared: bool | None, nbytes: int) -> MappedFile | None:

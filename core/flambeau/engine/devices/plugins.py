@@ -1,7 +1,7 @@
 """Find plugins among the installed packages, load them, and call their hooks.
 
-`plugins().hook.flambeau_kernels(backend=...)` calls a hook of all plugins.  A plugin that raises in a hook is reported by name,
-and the other plugins are still called.
+`plugins().hook.flambeau_kernels(backend=...)` calls this hook of all plugins.  If a plugin raises an exception in a hook, a
+warning names the plugin, and the other plugins are still called.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["backend_plugin", "installed", "plugins", "register", "warn"]
 
 GROUP = "flambeau.backends"
 BUILTIN = {"numpy": "flambeau_backends.numpy", "cupy": "flambeau_backends.cupy"}
-WITHOUT_DATA = {"meta": "flambeau_backends.meta"}  # not selectable; found by its device type
+WITHOUT_DATA = {"meta": "flambeau_backends.meta"}  # not selectable as a backend, only by its device type
 INSTALL_HINT = {"cupy": "pip install 'flambeau[cuda12]'  (or [cuda13])"}
 
 _manager: pluggy.PluginManager | None = None
@@ -31,7 +31,7 @@ _registered: list[tuple[Any, ModuleType]] = []  # (plugin, module registered for
 
 
 def plugins() -> pluggy.PluginManager:
-    """Return the plugin manager.  The first call loads the plugins that are no backends from their entry points."""
+    """Return the plugin manager.  The first call loads all plugins from their entry points, except backends."""
     global _manager
     if _manager is None:
         _manager = pluggy.PluginManager(hookspecs.PROJECT)
@@ -39,7 +39,7 @@ def plugins() -> pluggy.PluginManager:
         for entry in _entry_points(f"{hookspecs.PROJECT}.plugins"):
             try:
                 register(entry.name, _load(entry))
-            except RuntimeError as error:  # the other plugins are still loaded
+            except RuntimeError as error:  # warn, and load the other plugins
                 warn(str(error))
     return _manager
 
@@ -70,7 +70,7 @@ def _load(entry: Any) -> Any:
 
 
 def installed() -> dict[str, str]:
-    """Return the names of the selectable backends with their modules, without importing them."""
+    """Return the names of the selectable backends, with their modules, without importing the modules."""
     sources = dict(BUILTIN)
     for entry in _entry_points(GROUP):
         source = f"{entry.value} ({entry.dist.name} {entry.dist.version})"
@@ -109,7 +109,7 @@ def backend_plugin(name: str) -> Any:
 
 
 def register(name: str, plugin: Any) -> ModuleType:
-    """Register the hooks of a plugin, once; return the module that is registered with the plugin manager for it.
+    """Register the hooks of a plugin, and return the module with the wrapped hooks; a second call has no effect.
 
     Raises:
         RuntimeError: the plugin implements an unknown hook, or a hook with wrong parameters.
@@ -135,7 +135,7 @@ def register(name: str, plugin: Any) -> ModuleType:
 
 
 def _reporting(name: str, hook: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a hook to add the plugin's name to errors: `flambeau_backend` raises RuntimeError, other hooks warn."""
+    """Wrap a hook to report errors with the plugin's name: RuntimeError from `flambeau_backend`, warnings from other hooks."""
 
     @functools.wraps(hook)
     def call(*args: Any) -> Any:

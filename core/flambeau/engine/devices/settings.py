@@ -43,12 +43,12 @@ def set_num_threads(num: int, /) -> None:
 
 
 def get_num_interop_threads() -> int:
-    """The value set by `set_num_interop_threads`, 1 by default; flambeau always runs one operation at a time."""
+    """The value set by `set_num_interop_threads`, by default 1.  It has no effect: flambeau runs one operation at a time."""
     return _settings["interop_threads"] or 1
 
 
 def set_num_interop_threads(num: int, /) -> None:
-    """Set the value that `get_num_interop_threads` returns; no other effect."""
+    """Set the value that `get_num_interop_threads` returns.  It has no other effect."""
     if num <= 0:
         raise RuntimeError("set_num_interop_threads expects a positive integer")
     _settings["interop_threads"] = num
@@ -73,7 +73,7 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
 
 
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
-    """Set the mode for operations without a deterministic algorithm: `"default"` (0), `"warn"` (1) or `"error"` (2, raise)."""
+    """Set whether nondeterministic operations run silently (`"default"`, 0), warn (`"warn"`, 1) or raise (`"error"`, 2)."""
     if debug_mode not in (0, 1, 2, *_DEBUG_MODES):
         raise RuntimeError(
             f"invalid value of debug_mode, expected 0, 1, 2 or one of {', '.join(_DEBUG_MODES)}, but got {debug_mode}"
@@ -110,7 +110,7 @@ def is_warn_always_enabled() -> bool:
 
 
 def set_flush_denormal(mode: bool, /) -> bool:
-    """Set whether denormal numbers are flushed to 0 in this thread; returns whether that is supported (x86-64 with glibc).
+    """Set whether denormal numbers are flushed to 0 in this thread; return whether this is supported (x86-64 with glibc).
 
     >>> torch.set_flush_denormal(False)
     True
@@ -124,7 +124,7 @@ def set_flush_denormal(mode: bool, /) -> bool:
     environment = (ctypes.c_uint32 * 8)()
     libm = ctypes.CDLL("libm.so.6")
     libm.fegetenv(environment)
-    flush = 1 << 15 | 1 << 6  # bits of MXCSR (the last word): flush denormal results to zero, and read denormals as zero
+    flush = 1 << 15 | 1 << 6  # bits of the register MXCSR: flush results to zero, read denormals as zero
     environment[7] = environment[7] | flush if mode else environment[7] & ~flush
     libm.fesetenv(environment)
     return True

@@ -14,13 +14,13 @@ __all__ = ["SparseArray"]
 class SparseArray:
     """The indices and values of a sparse tensor, as raw arrays of one backend.
 
-    The engine, which runs derivative rules on raw arrays, passes sparse arrays along like dense ones, and adds them to each other
-    and to dense arrays.  `flambeau.sparse` creates all of them, and sets the functions below when it is imported.
+    The engine runs derivative rules on raw arrays.  It handles sparse arrays like dense ones, and adds them to each other and to
+    dense arrays.  Only `flambeau.sparse` creates sparse arrays; when imported, it sets the functions that this class declares.
 
     Args:
         layout: the name of the layout, such as `"sparse_coo"`.
-        parts: for COO, the indices of shape `(sparse dimensions, nnz)`; for compressed layouts, the compressed and the plain
-            indices.
+        parts: the arrays of indices.  COO has one, of shape `(sparse dimensions, nnz)`; compressed layouts have two, the
+            compressed indices and the plain indices.
         values: the specified elements, of shape `(nnz, ...)`.
         shape: the shape of the tensor.
         key: the dispatch key of the values.
@@ -34,8 +34,8 @@ class SparseArray:
     shape: tuple[int, ...]
     key: DispatchKey
     coalesced: bool
-    __array_ufunc__ = None  # NumPy's operators then call those of this class
-    dtype = None  # a dense array of the same shape would have a dtype
+    __array_ufunc__ = None  # makes `numpy_array + sparse_array` call `__radd__`
+    dtype = None  # no dense array has this, so that the engine calls `fit` for sparse gradients
 
     tensor_of: ClassVar[Callable[[SparseArray], Any]]
     dense: ClassVar[Callable[[SparseArray], Any]]

@@ -11,8 +11,8 @@ __all__ = ["state"]
 class State:
     """Counters and switches that are read for every call or every backward pass.
 
-    They are shared by all threads: a switch that is on sends all threads through the general path, where each thread checks its
-    own context variables.
+    All threads share them.  If a switch is on, calls of all threads take the general path, where each thread checks its own
+    context variables.
     """
 
     __slots__ = (
@@ -29,20 +29,20 @@ class State:
     )
 
     def __init__(self) -> None:
-        self.forward_levels: int = 0  # active forward-mode levels; if any, a backward pass runs on Tensors, which have tangents
-        self.mutation_guards: int = 0  # running `torch.func` functions that must not write to captured tensors
+        self.forward_levels: int = 0  # active forward-mode levels; if > 0, backward runs on Tensors, not arrays
+        self.mutation_guards: int = 0  # number of running transforms whose functions must not write to captured tensors
         self.anomaly_mode: bool = False  # whether nodes store the stack trace of the forward call
         self.node_observers: tuple[Callable[[Any], None], ...] = ()  # called with each new node, for profilers
         self.observes_records = False  # whether `observe_record` must be called for each new node
         self.checks_nan: bool = True  # whether anomaly mode looks for NaN in gradients
-        self.guarded_devices: bool = False  # whether some backend requires a device to be the current one while it computes
+        self.guarded_devices: bool = False  # whether a backend must make a device the current one to compute on it
         self.dispatching: bool = False  # whether a tensor subclass with a `__torch_dispatch__` exists
-        self.on_tensors: bool = False  # whether graphs of wrapper subclasses may exist, whose rules take Tensors, not arrays
+        self.on_tensors: bool = False  # whether wrapper subclasses may have graphs, with rules that take Tensors, not arrays
         # whether leaves may have hooks: a backward pass then tracks when each leaf's gradient is complete
         self.leaf_hooks: bool = False
 
     def update_observing(self) -> None:
-        """Update `observes_records`."""
+        """Set `observes_records` after a change of the other attributes."""
         self.observes_records = self.anomaly_mode or self.mutation_guards > 0 or bool(self.node_observers)
 
 

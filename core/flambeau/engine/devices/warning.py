@@ -1,4 +1,4 @@
-"""Warnings that are reported at the line of the user's program, not at a line of flambeau."""
+"""Show warnings with the line of the user's program that caused them, not with a line of flambeau."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _warned: set[str] = set()
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
-    """Call `warnings.warn` with a stack level that points at the innermost line outside of flambeau and its generated code.
+    """Call `warnings.warn` so that the warning shows the innermost line outside of flambeau and its generated code.
 
     Args:
         message: the text.
@@ -36,7 +36,7 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
 
 
 def warn_once(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the first call with this message, or at every call after `set_warn_always(True)`."""
+    """Warn only at the first call with this message, or, after `set_warn_always(True)`, at every call."""
     if message in _warned and not is_warn_always_enabled():
         return
     _warned.add(message)
@@ -44,7 +44,7 @@ def warn_once(message: str, category: type[Warning] = UserWarning) -> None:
 
 
 def warn_of_old(name: str, arguments: str) -> None:
-    """Warn about a call with the legacy order of arguments of PyTorch 0.2."""
+    """Warn that the function `name` was called with its arguments in the legacy order of PyTorch 0.2."""
     warn_once(
         f"This overload of {name} is deprecated.\nConsider using one of the following signatures instead:\n"
         f"\t{name}(input, {arguments})"

@@ -36,8 +36,8 @@ def is_anomaly_check_nan_enabled() -> bool:
 class set_detect_anomaly:
     """Turn anomaly mode on or off immediately; as a context manager, restore the previous state on exit.
 
-    In anomaly mode, an error in backward also gives a warning that shows the traceback of the forward call, and a NaN in a
-    gradient raises an error (unless `check_nan=False`).
+    In anomaly mode, an error in backward comes with a warning that shows the traceback of the forward call.  A NaN in a gradient
+    raises an error, unless `check_nan=False`.
 
     >>> with torch.autograd.set_detect_anomaly(True):
     ...     torch.is_anomaly_enabled()

@@ -40,8 +40,8 @@ def run(
 ) -> list[Any] | None:
     """Run a backward pass from `roots`, pairs `(edge, gradient)`, to the leaves.
 
-    With `inputs` (Tensors or GradientEdges), only gradients of these are computed.  With `capture`, they are returned (as
-    Tensors, or None); else they are accumulated in `grad`.
+    With `inputs` (Tensors or GradientEdges), only the gradients of these are computed.  With `capture`, the gradients are
+    returned (as Tensors, or None); otherwise they are accumulated in `grad`.
     """
     tensors = create_graph or state.forward_levels > 0
     if state.on_tensors and any(node.on_tensors for node in reachable([edge for edge, _ in roots])):
@@ -77,7 +77,7 @@ def run(
 
 
 def run_scalar(output: Tensor, retain_graph: bool) -> None:
-    """`run` for the usual training step: from a single one-element output to all leaves, on raw arrays."""
+    """Run the backward pass of a usual training step: from one output with one element to all leaves, on raw arrays."""
     if state.leaf_hooks or state.anomaly_mode or state.forward_levels or state.guarded_devices or state.on_tensors:
         run([(output._node, one(output._key))], retain_graph=retain_graph)
         return
@@ -104,18 +104,18 @@ def one(key: DispatchKey) -> Tensor:
 
 
 class Task:
-    """One backward pass: gradients waiting for their nodes, in a heap ordered by `seq`."""
+    """The state of one backward pass: gradients that wait for their nodes, and the nodes to run, in a heap ordered by `seq`."""
 
-    alone = False  # whether `run_scalar` started this pass, which sets grad mode only around user code
+    alone = False  # whether `run_scalar` runs this pass: grad mode is then turned off only around user code
 
     # Set by `survey`:
     surveyed = False
     capture = False  # whether gradients are returned rather than accumulated
-    reached: set[Any]  # the nodes and leaves that receive a gradient
-    edges_left: dict[Any, int]  # for each leaf, how many edges may still deliver a gradient
+    reached: set[Any]  # the nodes and leaves for which this pass computes a gradient
+    edges_left: dict[Any, int]  # for each leaf, the number of edges that may still deliver a gradient
     targets: set[Any] | None = None  # the edges whose gradients are requested; None for all leaves
     needed: set[Node] | None = None  # the nodes to run; None for all
-    caught: dict[Any, Any]  # the gradients of inputs that are not leaves
+    caught: dict[Any, Any]  # the gradients of those `inputs` that are not leaves, by edge
     callbacks: Sequence[Callable[[], Any]] = ()  # called after all gradients have been accumulated
 
     def __init__(self, tensors: bool, create_graph: bool, retain_graph: bool) -> None:
@@ -123,11 +123,11 @@ class Task:
         self.create_graph = create_graph
         self.retain_graph = retain_graph
         self.heap: list[tuple[float, Node]] = []
-        self.pending: dict[Node, Any] = {}  # a gradient, or a list of them for a node with several outputs
+        self.pending: dict[Node, Any] = {}  # for each waiting node: a gradient, or a list with one for each of several outputs
         self.leaves: dict[Tensor, Any] = {}
 
     def with_modes(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Call a function that may run user code, with grad mode off and `current_task` set, as `run` does for a whole pass."""
+        """Call a function that may run user code, with grad mode off and with `current_task` set to this pass."""
         previous, token = grad_flag.get(), current_task.set(self)
         grad_flag.set(False)
         try:
@@ -147,7 +147,7 @@ class Task:
             for node in nodes:
                 if any(edge in targets or node_of(edge) in needed for edge in node.edges if edge is not None):
                     needed.add(node)
-            if not capture:  # the gradient of a non-leaf input is retained when its node runs
+            if not capture:  # also run the nodes of non-leaf inputs, which retain the gradient
                 needed.update(node for node in map(node_of, targets) if isinstance(node, Node))
             nodes = [node for node in nodes if node in needed]
             self.targets, self.needed = targets, needed
@@ -159,16 +159,16 @@ class Task:
         self.reached = {*nodes, *leaves}
 
     def will_reach(self, tensor: Tensor) -> bool:
-        """Whether this pass computes a gradient for the tensor.  Valid only after `survey`."""
+        """Whether this pass computes a gradient for the tensor.  Call `survey` first."""
         return node_of(edge_of(tensor)) in self.reached
 
     # --- the pass ---
 
     def deliver(self, edge: Any, gradient: Any) -> None:
-        """Add `gradient` to the gradient waiting at `edge`; ignore the array library's floating-point errors."""
+        """Add `gradient` to the gradient that waits at `edge`, even if the array library raises floating-point errors."""
         try:
             self.add(edge, gradient)
-        except key_of_edge(edge).backend.arithmetic_errors:  # raised before the addition
+        except key_of_edge(edge).backend.arithmetic_errors:  # nothing has been added yet
             with key_of_edge(edge).backend.ignoring_arithmetic_errors():
                 self.add(edge, gradient)
 
@@ -196,7 +196,7 @@ class Task:
             self.leaves[edge] = gradient if waiting is None else waiting + gradient
 
     def drain(self, node: Any = None, gradient: Any = None) -> None:
-        """Run nodes on raw arrays, starting with `node`, until none is left.  The hot loop of a backward pass."""
+        """Run nodes on raw arrays, starting with `node`, until no node waits.  This is the hot loop of a backward pass."""
         heap, pending, leaves, deliver, release = self.heap, self.pending, self.leaves, self.deliver, not self.retain_graph
         while node is not None or heap:
             if node is None:
@@ -222,7 +222,7 @@ class Task:
                         key = edge.dispatch_key
                         if grad.shape != edge.shape or grad.dtype is not key.raw_dtype:
                             grad = fit(grad, key, edge.shape, False, edge.takes_tensors)
-                        if node is None and not heap:  # no other node waits: in a chain, the heap is not needed
+                        if node is None and not heap:  # if no other node waits, run this one next, without the heap
                             node, gradient = edge, grad
                             continue
                         if edge in pending:
@@ -240,12 +240,12 @@ class Task:
                         continue
                 except key_of_edge(edge).backend.arithmetic_errors:  # raised by `fit` or by the addition
                     deliver(edge, grad)
-                if node is not None:  # now other nodes wait as well
+                if node is not None:  # the node chosen to run next must now wait with the others
                     deliver(node, gradient)
                     node = None
 
     def drain_with_checks(self) -> None:
-        """`drain` for the general case: on Tensors, for some inputs only, with leaf hooks, anomaly mode or several devices."""
+        """Like `drain`, for the general case: on Tensors, for given inputs, with leaf hooks, anomaly mode or several devices."""
         while self.heap:
             node = heappop(self.heap)[1]
             gradients = self.step(node, self.pending.pop(node))
@@ -260,11 +260,11 @@ class Task:
                 self.count_down(node)
 
     def is_needed(self, edge: Any) -> bool:
-        """Whether a gradient has to be delivered along this edge."""
+        """Whether the gradient for this edge is requested, or needed to compute a requested one."""
         return self.needed is None or edge in self.targets or node_of(edge) in self.needed  # type: ignore[operator]  # a set where there are targets
 
     def count_down(self, node: Node) -> None:
-        """After a node has run, finish the leaves with hooks that no further gradient can reach."""
+        """Update `edges_left` after `node` has run; if a leaf with hooks now has its complete gradient, finish such leaves."""
         left, ready = self.edges_left, False
         for edge in node.edges:
             if edge in left:
@@ -283,7 +283,7 @@ class Task:
             self.run_callbacks()
 
     def finish_leaves(self, leaves: dict[Tensor, Any]) -> None:
-        """Finish all leaves in a dictionary, the last one first, and remove them from it."""
+        """Add the gradient of each leaf to its `grad`, and remove the leaf from the dictionary; start with the last leaf."""
         targets = self.targets
         while leaves:  # removed one by one, so that a gradient without other references needs no copy
             leaf, gradient = leaves.popitem()
@@ -311,7 +311,7 @@ class Task:
                 self.finish_leaf(leaf, gradient)
 
     def run_callbacks(self) -> None:
-        """Call the queued callbacks, including those that callbacks queue."""
+        """Call the queued callbacks, including those that a callback queues."""
         while self.callbacks:
             callbacks, self.callbacks = self.callbacks, ()
             for callback in callbacks:
@@ -327,7 +327,7 @@ class Task:
             accumulate(leaf, gradient, self.create_graph)
 
     def captured_gradients(self, inputs: Sequence[Any]) -> list[Any]:
-        """The gradients that reached the inputs, as Tensors."""
+        """Return the gradients of `inputs` that this pass has computed, as Tensors; None for the others."""
         gradients = self.leaves
         for leaf in gradients:
             if leaf._has_hooks:
@@ -351,13 +351,13 @@ class Task:
     # --- nodes with several outputs or hooks, custom functions, anomaly mode ---
 
     def step(self, node: Node, gradient: Any) -> Sequence[Any]:
-        """Run one node with the hooks before and after it, and catch the gradients of requested inputs."""
+        """Run one node with its hooks, and store the gradient of its output if that was requested."""
         needed = self.needed is None or node in self.needed
         if self.capture and needed:
             self.catch(node, gradient)
         if node.hooks is not None:
             gradient = self.call_output_hooks(node, node.hooks, gradient)
-        if not needed:  # the pass ends here, after the hooks of the tensor
+        if not needed:  # the node is only a requested input: do not run its backward
             self.catch(node, gradient)
             return ()
         if node.hooks is not None and node.hooks.pre:
@@ -387,7 +387,7 @@ class Task:
             if grad is None and node.outputs[index] is not None:
                 key, shape = node.outputs[index]
                 key = key.scalar_key
-                zeros = key.F.expand(key.backend.xp.zeros((), dtype=key.raw_dtype), shape)  # expanded: no memory is allocated
+                zeros = key.F.expand(key.backend.xp.zeros((), dtype=key.raw_dtype), shape)  # without memory per element
                 gradients[index] = tensor_class.wrap(zeros, key) if self.tensors else zeros
         return gradients
 
@@ -415,7 +415,7 @@ class Task:
         return self.unwrapped(node, gradients)
 
     def call_pre_hooks(self, node: Node, gradient: Any) -> Any:
-        """Call the pre-hooks of the node."""
+        """Call the pre-hooks of the node, and return the gradient that they return."""
         assert node.hooks is not None
         gradients = self.wrapped(node, gradient)
         return self.unwrapped(node, list(call_node_hooks(node.hooks.pre, gradients)))
@@ -472,7 +472,7 @@ class Task:
 
 
 def _call_node(node: Node, *grad_outputs: Any) -> Any:
-    """`grad_fn(*grad_outputs)`: run the backward of one node alone."""
+    """Run the backward of one node alone, for `grad_fn(*grad_outputs)`."""
     wants_list = node.takes_tensors or node.outputs is not None
     gradients = tuple(node.apply(RECORDED, list(grad_outputs) if wants_list else grad_outputs[0], unpack_tensor))
     return gradients[0] if len(gradients) == 1 else gradients
@@ -482,7 +482,7 @@ Node.__call__ = _call_node  # type: ignore[method-assign]  # `node` cannot impor
 
 
 class GuardedTask(Task):
-    """A backward pass in which each gradient is processed with its device as the current one."""
+    """A backward pass that makes the device of each gradient the current device while it processes the gradient."""
 
     def deliver(self, edge: Any, gradient: Any) -> None:
         with on_device_of(key_of_edge(edge)):
@@ -505,7 +505,7 @@ def on_device_of(key: DispatchKey) -> AbstractContextManager[Any]:
 
 
 def accumulate(leaf: Tensor, gradient: Any, create_graph: bool) -> None:
-    """Add to `leaf.grad`: in-place, or by a recorded addition with `create_graph`."""
+    """Add `gradient` to `leaf.grad`: in-place, or with `create_graph` by an addition that autograd records."""
     grad, key = leaf._grad, leaf._key
     if leaf._has_hooks and (dtype := leaf.__dict__.get("_grad_dtype")) is not None:
         key = key.to(dtype)
@@ -515,7 +515,7 @@ def accumulate(leaf: Tensor, gradient: Any, create_graph: bool) -> None:
     elif create_graph:
         leaf._grad = gradient.clone() if grad is None else grad + gradient
     else:
-        if hasattr(gradient, "_key"):  # a pass on Tensors without `create_graph`
+        if hasattr(gradient, "_key"):  # a Tensor: the pass runs on Tensors, although without `create_graph`
             gradient = raw(gradient)
         if (
             type(gradient) is SparseArray
@@ -539,7 +539,7 @@ def accumulate(leaf: Tensor, gradient: Any, create_graph: bool) -> None:
 
 
 def _add_in_place(grad: Tensor, gradient: Any) -> None:
-    """Add to the `grad` of a tensor in-place, as other tensors may share its memory."""
+    """Add `gradient` to `grad` in-place: other tensors may share the memory of `grad`."""
     if is_mutable(grad._key.backend):
         grad._key.backend.add_to(grad._array, gradient)
     else:
@@ -548,7 +548,7 @@ def _add_in_place(grad: Tensor, gradient: Any) -> None:
 
 
 def _add_sparse(leaf: Tensor, grad: Tensor, gradient: Any) -> None:
-    """Add to `leaf.grad` if either gradient is sparse: in-place, unless a dense gradient is added to a sparse `grad`."""
+    """Add `gradient` to `leaf.grad` if one of them is sparse: in-place, unless only `leaf.grad` is sparse."""
     added = as_tensor(gradient, grad._key)
     if type(grad._array) is SparseArray and type(gradient) is not SparseArray:
         leaf._grad = added + grad
@@ -564,7 +564,7 @@ def as_tensor(array: Any, key: DispatchKey) -> Tensor:
 
 
 def raw(gradient: Tensor) -> Any:
-    """Return the raw array of a gradient, materialized."""
+    """Return the raw array of a gradient; a lazy conjugate view is materialized first."""
     return gradient._key.materialize(gradient)._array
 
 
@@ -581,7 +581,7 @@ def _copy_to_tensor(array: Any, key: DispatchKey) -> Tensor:
 def fit(gradient: Any, key: DispatchKey, shape: tuple[int, ...], tensors: bool, sparse: bool = True) -> Any:
     """Convert a gradient to the shape and dispatch key of its tensor: sum over broadcast dimensions, undo promotion.
 
-    Unless `sparse` is True (for leaves, and nodes that take Tensors), a sparse gradient becomes dense.
+    A sparse gradient becomes dense unless `sparse` is True, which it is for leaves and for nodes that take Tensors.
     """
     if tensors:
         if type(gradient._array) is SparseArray and not sparse:
@@ -618,7 +618,7 @@ def _fit_all(gradients: Sequence[Any], edges: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _sum_to(gradient: Any, from_shape: tuple[int, ...], shape: tuple[int, ...], F: Any) -> Any:
-    """Sum over the dimensions that broadcasting added or expanded."""
+    """Sum a gradient to `shape`, over the dimensions that broadcasting from `shape` added or expanded."""
     extra = len(from_shape) - len(shape)
     if extra and from_shape[extra:] == shape:
         return F.sum(gradient, tuple(range(extra)))
@@ -634,7 +634,7 @@ def is_expansion(expanded: Sequence[int], shape: Sequence[int]) -> bool:
 
 
 def sum_to_size(tensor: Any, shape: tuple[int, ...]) -> Any:
-    """Sum a Tensor to `shape`, which must be broadcastable to its own."""
+    """Sum a Tensor to `shape`, which must broadcast to the shape of the Tensor."""
     return _sum_to(tensor, tuple(tensor.shape), shape, RECORDED)
 
 
@@ -642,7 +642,7 @@ def sum_to_size(tensor: Any, shape: tuple[int, ...]) -> Any:
 
 
 def edge_of(target: Any) -> Any:
-    """The edge on which the gradient of a Tensor (or GradientEdge) arrives: a node, an Output, or the leaf itself."""
+    """Return the edge to which the gradient of a Tensor (or GradientEdge) is delivered: a node, an Output, or the leaf itself."""
     if not isinstance(target, tuple):
         return target._node or (target._values if target.is_nested else target)
     node, index = target[:2]
@@ -666,7 +666,7 @@ def node_of(edge: Any) -> Any:
 
 
 def reachable(roots: Iterable[Any]) -> set[Node]:
-    """All nodes that can be reached from the edges `roots`."""
+    """Return all nodes that can be reached from the edges `roots`."""
     nodes: set[Node] = set()
     stack = [node_of(edge) for edge in roots if edge is not None]
     while stack:

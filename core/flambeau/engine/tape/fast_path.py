@@ -5,19 +5,19 @@ from __future__ import annotations
 __all__ = ["FAST", "leave_fast_path", "register_plain", "return_to_fast_path"]
 
 FAST: set[type] = set()  # tensor types that take the fast path; empty while a mode must receive every call
-_PLAIN: set[type] = set()  # the types in FAST if no such mode is active
+_PLAIN: set[type] = set()  # the types that are in FAST while no such mode is active
 _slow_modes = 0
 
 
 def leave_fast_path() -> None:
-    """Send every call through `dispatch`, until `return_to_fast_path` has been called as often."""
+    """Let every call go through `dispatch`, until `return_to_fast_path` has been called equally often."""
     global _slow_modes
     _slow_modes += 1
     FAST.clear()
 
 
 def return_to_fast_path() -> None:
-    """Undo one `leave_fast_path`."""
+    """Undo one call of `leave_fast_path`."""
     global _slow_modes
     _slow_modes -= 1
     if not _slow_modes:

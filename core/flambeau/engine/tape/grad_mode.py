@@ -1,4 +1,4 @@
-"""Whether operations are recorded: `no_grad`, `enable_grad`, `set_grad_enabled`, `inference_mode`."""
+"""Turn the recording of operations on and off: `no_grad`, `enable_grad`, `set_grad_enabled`, `inference_mode`."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Mode:
 
 
 def _in_mode_generator(mode: Mode, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a generator function: its body runs inside the mode, its caller outside."""
+    """Wrap a generator function so that its body runs inside the mode, and the code that iterates over it outside."""
 
     @functools.wraps(function)
     def in_mode(*args: Any, **kwargs: Any) -> Any:
@@ -123,7 +123,7 @@ class set_grad_enabled(Mode):
         grad_flag.set(self.mode)
 
     def __call__(self, function: _F) -> _F:
-        grad_flag.set(self._previous[0])  # used as a decorator: the mode is for the function only
+        grad_flag.set(self._previous[0])  # a decorator: undo the change by `__init__`, the mode is for the function only
         return super().__call__(function)
 
     def clone(self) -> set_grad_enabled:
@@ -140,7 +140,7 @@ class set_grad_enabled(Mode):
 
 
 class inference_mode(Mode):
-    """`no_grad` whose results, in addition, cannot take part in autograd later.  A context manager and a decorator.
+    """Context manager or decorator like `no_grad`; in addition, tensors created inside cannot take part in autograd later.
 
     >>> with torch.inference_mode():
     ...     x = torch.ones(2) * 2
@@ -180,7 +180,7 @@ class inference_mode(Mode):
 
 
 class _Setting(Mode):
-    """A setting of PyTorch's engine that has no effect here; the value is stored, and restored at the end of the context."""
+    """A setting of PyTorch's engine without effect in flambeau: the value is stored, and restored at the end of a context."""
 
     value: ContextVar[bool] = ContextVar("setting", default=True)
     mode: bool
@@ -204,13 +204,13 @@ class _Setting(Mode):
 
 
 class set_multithreading_enabled(_Setting):
-    """Accepted without effect, as a function or a context: a backward pass always runs in the calling thread."""
+    """Function or context without effect: a backward pass always runs in the calling thread."""
 
     value: ContextVar[bool] = ContextVar("multithreading", default=True)
 
 
 class enforce_grad_layout_policy(_Setting):
-    """Accepted without effect, as a function or a context: gradients keep the memory layout in which they are computed."""
+    """Function or context without effect: the order of dimensions in memory of a leaf's `grad` depends on the backend."""
 
     value: ContextVar[bool] = ContextVar("grad_layout", default=True)
 

@@ -1,4 +1,4 @@
-"""Calling the hooks that users have registered, and checking their results."""
+"""Call the hooks that users have registered, and check their results."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def call_tensor_hooks(hooks: Iterable[Hook], gradient: Tensor | None) -> Any:
 
 
 def call_node_hooks(hooks: Mapping[int, Hook], gradients: Sequence[Any], *more: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Call each hook with the gradients (and `more`); a result other than None replaces the gradients."""
+    """Call each hook with the tuple of gradients and `more`; a result other than None replaces the gradients."""
     gradients = tuple(gradients)
     for hook in list(hooks.values()):
         replaced = hook(gradients, *more)
@@ -43,7 +43,7 @@ def call_node_hooks(hooks: Mapping[int, Hook], gradients: Sequence[Any], *more: 
 
 
 def after_accumulation(leaf: Tensor) -> None:
-    """Call the hooks after accumulation of `grad`: the leaf's hooks, and the post-hooks of its AccumulateGrad."""
+    """Call the hooks that run after accumulation of `grad`: those of the leaf, and the post-hooks of its AccumulateGrad."""
     for hook in list((leaf.__dict__.get("_post_accumulate_hooks") or {}).values()):
         returned = hook(leaf)
         if isinstance(returned, tensor_class.Tensor) and returned is not leaf:

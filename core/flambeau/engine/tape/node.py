@@ -28,9 +28,9 @@ next_seq = itertools.count().__next__
 class Node:
     """One recorded operation.  Its class has PyTorch's name (`MulBackward0`), and slots for the saved values.
 
-    `edges` has an entry per tensor argument: the node (or Output) that computed it, the argument itself if it is a leaf, or
-    None if it gets no gradient.  `seq` increases with each new node, so that backward runs nodes in decreasing order.
-    `dispatch_key` and `shape` describe the output; its gradient is converted to them (unbroadcast, cast) before `apply`.
+    `edges` has an entry for each tensor argument: the node (or Output) that computed the argument, the argument itself if it is a
+    leaf, or None if it gets no gradient.  `seq` increases with each new node; backward runs nodes in decreasing order of `seq`.
+    `dispatch_key` and `shape` are those of the output; its gradient is converted to them (summed, cast) before `apply`.
     """
 
     __slots__ = ("__dict__", "__weakref__", "dispatch_key", "edges", "hooks", "outputs", "seq", "shape")
@@ -38,21 +38,21 @@ class Node:
     seq: float
     dispatch_key: DispatchKey
     shape: tuple[int, ...]
-    outputs: tuple[tuple[DispatchKey, tuple[int, ...]], ...] | None  # dispatch key and shape of each output, if there are several
+    outputs: tuple[tuple[DispatchKey, tuple[int, ...]], ...] | None  # for several outputs: the dispatch key and shape of each
     hooks: Hooks | None
     saves: tuple[str, ...] = ()  # the slots with saved tensors, freed by a backward that does not retain the graph
     takes_tensors = False  # whether `apply` always takes Tensors, as a user's Function does
-    on_tensors = False  # whether recorded for a wrapper subclass, whose gradients have no arrays
-    decompose: ClassVar[Callable[[Node], None] | None] = None  # replaces the node by PyTorch's nodes
-    keeps_none = False  # whether `apply` takes None instead of zeros for outputs without a gradient
-    along: str | None = None  # the node's name for calls with `dim`, if that is another overload in PyTorch
+    on_tensors = False  # whether the node is of a wrapper subclass, whose gradients have no arrays
+    decompose: ClassVar[Callable[[Node], None] | None] = None  # replaces the node by the nodes that PyTorch records
+    keeps_none = False  # whether `apply` receives None, not zeros, for outputs without a gradient
+    along: str | None = None  # the node's name for calls with `dim`, if PyTorch has another overload for them
     trace: list[str] | None = None  # the stack of the forward call, in anomaly mode
     parent: Node | None = None  # in anomaly mode: the node whose backward recorded this one
 
     def apply(self, F: Any, g: Any, unpack: Callable[[Any, Node], Any], edges: Any = None) -> tuple[Any, ...]:
-        """Compute the gradients for the edges (or None) from the gradient `g` of the output.
+        """Return the gradients for the edges, each of which may be None, given the gradient `g` of the output.
 
-        `edges` are the node's edges, with None in place of those whose gradient is not requested; by default, all are.
+        `edges` are the node's edges, with None in place of edges whose gradient is not requested; by default, all are requested.
         """
         raise NotImplementedError
 
@@ -69,7 +69,7 @@ class Node:
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        """A pair `(node, output index)` per tensor argument; leaves appear as `AccumulateGrad`."""
+        """A pair `(node, output index)` for each tensor argument; the node of a leaf is an `AccumulateGrad`."""
         self.show()
         return tuple(public_edge(edge) for edge in self.edges)
 
@@ -88,7 +88,7 @@ class Node:
         return self.own_hooks().add("pre", hook)
 
     def show(self) -> None:
-        """Replace the node by PyTorch's nodes, except during a backward pass, when the graph must not change."""
+        """Replace the node by the nodes that PyTorch records.  A backward pass must not change the graph: then do nothing."""
         if self.decompose is not None and current_task.get() is None:
             self.decompose()
 
@@ -102,12 +102,12 @@ class Node:
 
 
 class Hooks:
-    """The hooks of a node, and the output tensors that retain their gradient."""
+    """The hooks of a node, and references to its output tensors on which `retain_grad` was called."""
 
     def __init__(self) -> None:
         self.pre: dict[int, Callable[..., Any]] = {}
         self.post: dict[int, Callable[..., Any]] = {}
-        self.tensor: dict[int, dict[int, Callable[..., Any]]] = {}  # by output index
+        self.tensor: dict[int, dict[int, Callable[..., Any]]] = {}  # hooks of the output tensors, by output index
         self.retain: dict[int, weakref.ref[Tensor]] = {}
 
     def add(self, table: str, hook: Callable[..., Any]) -> RemovableHandle:
@@ -150,7 +150,7 @@ class Output:
 
 
 class AccumulateGrad(Node):
-    """The node of a leaf, as shown in `next_functions`.  In the graph itself, the edge is the leaf."""
+    """The node that `next_functions` shows for a leaf.  In the graph itself, the edge is the leaf, without such a node."""
 
     __slots__ = ("_variable",)
 
@@ -200,7 +200,7 @@ running: ContextVar[Node | None] = ContextVar("running_node", default=None)
 
 
 def accumulator(leaf: Tensor) -> AccumulateGrad:
-    """Return the AccumulateGrad of a leaf, created at the first call."""
+    """Return the AccumulateGrad of a leaf; the first call creates it."""
     node = leaf.__dict__.get("_accumulator")
     if node is None:
         node = leaf.__dict__["_accumulator"] = AccumulateGrad(leaf)
@@ -219,14 +219,14 @@ def public_edge(edge: Any) -> tuple[Node | None, int]:
 
 
 def add_leaf_hook(leaf: Tensor, table: str, hook: Callable[..., Any]) -> RemovableHandle:
-    """Register a hook in one of the tables in the leaf's `__dict__`."""
+    """Register a hook of a leaf in the dictionary `table` in the leaf's `__dict__`."""
     leaf._has_hooks = True
     state.leaf_hooks = True
     return add_hook(leaf.__dict__.setdefault(table, {}), hook)
 
 
 def remember_trace(node: Node) -> None:
-    """Store the stack of the forward call on the node, for anomaly mode, without flambeau's frames at the end."""
+    """For anomaly mode, store the stack of the forward call on the node, without the innermost frames, which are flambeau's."""
     frames = traceback.extract_stack(sys._getframe(1))
     while frames and (frames[-1].filename.startswith(("<flambeau", _PACKAGE))):
         frames.pop()

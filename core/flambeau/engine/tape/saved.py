@@ -1,8 +1,8 @@
 """Saved tensors: values of the forward that nodes store for their backward.
 
-A saved tensor is a tuple `(holder, array, version)`: the tensor, and its array and version at the time of saving.  It is replaced
-by `RELEASED` when a backward frees it, and by `(Packed,)` when a hook packs it.  For an output of the node itself, the holder is
-an alias without history (with `_output_of` in its `__dict__`), to avoid a reference cycle.
+A saved tensor is a tuple `(holder, array, version)`: a tensor, and its array and version at the time of saving.  The tuple is
+replaced by `RELEASED` when a backward frees it, and by `(Packed,)` when a hook packs it.  For an output of the node itself, the
+holder is an alias without history (with `_output_of` in its `__dict__`), to avoid a reference cycle.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ def unpack_tensor(saved: Any, node: Node) -> Any:
 
 
 def saved_outputs(node: Node) -> Iterator[tuple[int, Tensor]]:
-    """Yield `(index, holder)` for each of its outputs that the node has saved."""
+    """Yield `(output index, holder)` for each output of the node that the node itself has saved."""
     for name in node.saves:
         value = getattr(node, name)
-        value = getattr(value, "_saved", value)  # a Function's context has its saved tensors in `_saved`
+        value = getattr(value, "_saved", value)  # a user's Function keeps its saved tensors in `_saved`
         for saved in (value,) if is_saved_tensor(value) else value or ():
             index = saved[0].__dict__.get("_output_of") if is_saved_tensor(saved) else None
             if index is not None:
@@ -65,12 +65,12 @@ def saved_outputs(node: Node) -> Iterator[tuple[int, Tensor]]:
 
 
 def is_saved_tensor(value: Any) -> bool:
-    """Whether the value is a single saved tensor, rather than a sequence of saved tensors or None."""
+    """Whether the value is one saved tensor, and not None or a sequence of saved tensors."""
     return type(value) is tuple and len(value) == 3 and type(value[2]) is int
 
 
 def with_history(array: Any, holder: Tensor, index: int | None, node: Node) -> Tensor:
-    """Return the saved array as a tensor: output `index` of `node`, or with the history of `holder` if `index` is None."""
+    """Return a saved array as a tensor with the history of output `index` of `node`, or of `holder` if `index` is None."""
     wrapper = holder.__dict__.get("_wrapper")  # the wrapper-subclass tensor that was saved
     tensor: Tensor = tensor_class.wrap(array, holder._key) if wrapper is None else wrapper.detach()
     tensor._storage = holder._storage
@@ -164,7 +164,7 @@ def pack(tensor: Tensor, pack_hook: Callable[[Tensor], Any], unpack_hook: Callab
 
 
 class Packed:
-    """The result of a pack hook, with the history for the unpacked tensor."""
+    """The result of a pack hook, with the history that the unpacked tensor will get."""
 
     __slots__ = ("index", "leaf", "node", "packed", "unpack_hook")
     packed: Any
@@ -195,7 +195,7 @@ class Packed:
 
 
 class AliasBackward0(Node):
-    """The node of an unpacked tensor, whose edge is the leaf that was packed."""
+    """The node of a tensor returned by an unpack hook; its edge leads to the leaf that was packed."""
 
     __slots__ = ()
 
@@ -213,7 +213,7 @@ def _relink(leaf: Tensor | None, tensor: Tensor) -> Node | None:
 
 
 class SavedTensor:
-    """A tensor saved by a node, or the result of its pack hook, as in `grad_fn._raw_saved_self`."""
+    """A tensor saved by a node, before unpacking: the type of `grad_fn._raw_saved_self`."""
 
     __slots__ = ("_field", "_node", "_owner", "_position")
 
@@ -287,4 +287,4 @@ def saved_members(field: str, is_tensor: bool) -> dict[str, property]:
     return members | {f"_raw_saved_{name}": property(raw_saved)} if is_tensor else members
 
 
-_PUBLIC_NAMES = {"input": "self", "out": "result", "input_shape": "self_sym_sizes"}  # PyTorch's names
+_PUBLIC_NAMES = {"input": "self", "out": "result", "input_shape": "self_sym_sizes"}  # field: name in PyTorch

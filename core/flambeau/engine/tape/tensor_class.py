@@ -1,4 +1,4 @@
-"""Access to `Tensor` for the tape, which must not import it: the layer that defines `Tensor` registers it here."""
+"""Access to the class `Tensor` for the tape, a lower layer, which must not import it: `tensors.tensor` registers it here."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RECORDED", "tensor_class"]
 
-RECORDED: Any = SimpleNamespace()  # the `F` of a differentiable backward: all operations as attributes, set by `op()`
+RECORDED: Any = SimpleNamespace()  # the `F` of a differentiable backward; `op()` sets each operation as an attribute
 
 
 class TensorClass:

@@ -1,8 +1,8 @@
-"""State of the function transforms (`torch.func`) that the tape, tensors and calls check.
+"""The state of function transforms (`torch.func`), which the tape, tensors and calls check.
 
 A function that is being differentiated may write to tensors that it has created, but not to captured ones: a captured tensor
-would keep a history (or a tangent) beyond the end of the transform.  To distinguish them, each tensor created inside such a
-transform stores the transform's depth in its `__dict__`.  To do so, all calls inside take the general path.  Outside of these
+would keep a history (or a tangent) beyond the end of the transform.  To tell them apart, each tensor created inside such a
+transform stores the transform's depth in its `__dict__`, and therefore all calls inside take the general path.  Outside of these
 transforms, tensors store nothing and calls take the fast path.
 """
 
@@ -48,7 +48,7 @@ def _count(change: int) -> None:
 
 @contextmanager
 def transforming() -> Iterator[None]:
-    """Context in which any transform calls its function."""
+    """Context in which each `torch.func` transform, including `vmap`, calls the user's function."""
     token = _in_transform.set(True)
     try:
         yield
@@ -58,7 +58,7 @@ def transforming() -> Iterator[None]:
 
 @contextmanager
 def differentiating() -> Iterator[None]:
-    """Context in which a transform that differentiates calls its function."""
+    """Context in which a transform that differentiates, such as `grad` or `jvp`, calls the user's function."""
     token = _depth.set(_depth.get() + 1)
     _count(1)
     leave_fast_path()

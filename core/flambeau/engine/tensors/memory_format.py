@@ -1,4 +1,4 @@
-"""The order of dimensions in memory, `is_tensor` and `typename`."""
+"""The order of a tensor's dimensions in memory; also `is_tensor` and `typename`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["is_tensor", "typename"]
 
 
 def memory_order(tensor: Tensor, target: memory_format | None = None) -> tuple[int, ...]:
-    """Return the dimensions of a tensor, in its own memory format or in `target`, from the slowest in memory to the fastest."""
+    """Return the dimensions in the order of decreasing strides, for the tensor's current memory format or for `target`."""
     ndim = tensor._array.ndim
     if target is not None and target is not preserve_format:
         return target.order(ndim)

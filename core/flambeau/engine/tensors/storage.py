@@ -14,7 +14,7 @@ __all__ = [
     "how_viewed", "memory_root", "root_of", "source_of",
 ]  # fmt: skip
 
-# The last item of `Tensor._view` is one of these, True (autograd has recorded the view) or False (it has not).
+# The last item of `Tensor._view` is one of these two, or True if autograd has recorded the view, or False if it has not.
 IN_CUSTOM_FUNCTION = "in a custom Function"
 IN_INFERENCE_MODE = "in inference mode, of a tensor made outside"
 
@@ -22,7 +22,7 @@ IN_INFERENCE_MODE = "in inference mode, of a tensor made outside"
 class Storage:
     """State shared by a tensor and its views: the number of in-place writes (`version`), and weak references to the views.
 
-    `views` begins with the oldest.  Created when a tensor is first viewed, saved as an output, or written to.
+    `views` begins with the oldest view.  A storage is created when a tensor is first viewed, saved as an output, or written to.
     """
 
     __slots__ = ("_prune_at", "version", "views")
@@ -46,11 +46,11 @@ class Storage:
         self.views.insert(position, weakref.ref(former))
 
     def alive(self) -> list[Tensor]:
-        """The views that still exist."""
+        """Return the views that still exist, the oldest first."""
         return [view for view in (reference() for reference in self.views) if view is not None]
 
     def views_of(self, tensor: Tensor) -> list[Tensor]:
-        """The direct views of `tensor`, without the views of its views."""
+        """Return the direct views of `tensor`, without the views of its views."""
         return [view for view in self.alive() if source_of(view) is tensor]
 
     # --- for backends with immutable arrays ---
@@ -103,19 +103,19 @@ def root_of(view: Tensor) -> Tensor:
 
 
 def source_of(tensor: Tensor) -> Tensor | None:
-    """Return the tensor that this one is a view of or shares memory with; None if it owns its memory."""
+    """Return the tensor from which this one got its memory, as a view or an alias; None if the tensor owns its memory."""
     source: Tensor | None = tensor.__dict__.get("_shares")
     return source if source is not None or tensor._view is None else tensor._view[0]
 
 
 def memory_root(tensor: Tensor) -> Tensor:
-    """Return the tensor that owns the memory: the end of the chain of `source_of`."""
+    """Return the tensor that owns the memory of this tensor, found by following `source_of`."""
     source = source_of(tensor)
     return tensor if source is None else memory_root(source)
 
 
 def how_viewed(view: Tensor) -> tuple[Tensor, str, tuple[Any, ...], int | None]:
-    """Return how a view was made: the parent, the view operation's name and parameters, and the index of the result or None."""
+    """Return the operation that made a view: `(parent, name, parameters, index among several results or None)`."""
     assert view._view is not None
     parent, record, params, _ = view._view
     if record is not None:
@@ -127,7 +127,7 @@ def how_viewed(view: Tensor) -> tuple[Tensor, str, tuple[Any, ...], int | None]:
 
 
 def _put_back(tensor: Tensor, array: Any) -> Tensor:
-    """Write a tensor's new array into its source, the source's into the source's own, and so on; return the root."""
+    """Write a tensor's new array into the tensor it is a view of, and so on up to the root; return the root."""
     tensor._array = array
     source = tensor.__dict__.get("_shares")
     if source is not None:
@@ -139,7 +139,7 @@ def _put_back(tensor: Tensor, array: Any) -> Tensor:
 
 
 def _replay(tensor: Tensor) -> Any:
-    """Recompute the array of a tensor from its source's array."""
+    """Compute the array of a tensor again, from the array of the tensor that it is a view or alias of."""
     source = tensor.__dict__.get("_shares")
     if source is not None:
         return source._array
@@ -159,5 +159,5 @@ class StorageBase:
         return object.__new__(cls)
 
     def as_tensor(self, dtype: Any) -> Tensor:
-        """Return a one-dimensional tensor of this dtype on the memory."""
+        """Return a one-dimensional tensor of this dtype that shares the storage's memory."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""`Tensor`: an array, its dispatch key, and its place in the recorded graph.
+"""The class `Tensor`: an array, its dispatch key, and its node in the recorded graph.
 
 The class has the attributes and the autograd interface of tensors.  `flambeau/operations` attaches the methods that compute.
 """
@@ -53,12 +53,12 @@ class Tensor(Members):
     _requires_grad: bool
     _node: Any  # the node (or Output of a node) that computed this tensor; None for a leaf
     _grad: Tensor | None
-    _storage: Storage | None  # shared with views; created when first needed
+    _storage: Storage | None  # version counter, shared with the views; created when first needed
     _view: tuple[Tensor, Any, tuple[Any, ...], bool | str] | None  # for a view: (base, operation, parameters, recorded)
     _inference = False
-    _has_hooks = False  # whether a leaf has hooks or a `grad_dtype`
+    _has_hooks = False  # for leaves: whether there are hooks or a `grad_dtype` to apply
     name: str | None = None
-    __array_priority__ = 1000  # so that `array * tensor` calls the tensor's operator
+    __array_priority__ = 1000  # makes `numpy_array * tensor` call the tensor's operator
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         pass
@@ -196,7 +196,7 @@ class Tensor(Members):
         """Whether the device is `meta`: the tensor has a shape and a dtype but no elements."""
         return self._key.device.type == "meta"
 
-    # False for plain tensors; sparse and nested tensors override some of them
+    # These attributes are False for plain tensors. Sparse and nested tensors override some of them.
     is_sparse = is_sparse_csr = is_nested = is_quantized = is_mkldnn = False
     is_ipu = is_maia = is_mps = is_mtia = is_vulkan = is_xla = is_xpu = False
 
@@ -238,7 +238,7 @@ class Tensor(Members):
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if value and self._inference and not is_inference_mode_enabled():
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
-        if value and type(self._key) is not DispatchKey:  # a leaf is not a conjugate or batched view
+        if value and type(self._key) is not DispatchKey:  # a leaf is neither a lazy nor a batched view
             materialized = self._key.materialize(self)
             self._array, self._key = materialized._array, materialized._key
         self._requires_grad = bool(value)
@@ -265,11 +265,11 @@ class Tensor(Members):
         """The node of the operation that computed the tensor; None for a leaf."""
         return self._node.node if type(self._node) is Output else self._node
 
-    creator = grad_fn  # the name of `grad_fn` in PyTorch 0.1
+    creator = grad_fn  # PyTorch 0.1 called `grad_fn` this
 
     @property
     def output_nr(self) -> int:
-        """The index of the tensor among the results of its operation."""
+        """The index of the tensor among the results of the operation that computed it."""
         return self._node.index if type(self._node) is Output else 0
 
     @property
@@ -341,10 +341,10 @@ class Tensor(Members):
                 "grad_dtype"
             )
         self.__dict__["_grad_dtype"] = dtype
-        self._has_hooks = True  # so that `accumulate` reads `_grad_dtype`
+        self._has_hooks = True  # makes `accumulate` in the engine read `_grad_dtype`
 
     def retain_grad(self) -> None:
-        """Let backward accumulate `grad` for this tensor, although it is not a leaf."""
+        """Let backward accumulate `grad` also for this tensor, which is not a leaf."""
         if not self._requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         if self._node is not None:
@@ -368,7 +368,7 @@ class Tensor(Members):
 
     @property
     def _backward_hooks(self) -> Any:
-        """The hooks of `register_hook` by their handles' ids, or None."""
+        """The hooks registered by `register_hook`, by the ids of their handles; None without hooks."""
         if self._node is None:
             return self.__dict__.get("_hooks") or None
         node, index = (self._node.node, self._node.index) if type(self._node) is Output else (self._node, 0)
@@ -384,7 +384,7 @@ class Tensor(Members):
             self.__dict__.pop("_hooks", None)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
-        """Call `hook(self)` after `grad` of this leaf has been accumulated."""
+        """Call `hook(self)` whenever backward has accumulated `grad` of this leaf."""
         if not self._requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self._node is not None:
@@ -420,7 +420,7 @@ class Tensor(Members):
         """A tensor with the same memory but no history; autograd does not detect writes to it."""
         data: Tensor = alias(self)
         if self._key.backend.mutable:
-            data._storage = None  # the same memory, with a separate version counter
+            data._storage = None  # a separate version counter
         else:
             data._storage = (self._storage or self._own_storage()).twin()
             data._storage.link(data, self)
@@ -444,7 +444,7 @@ class Tensor(Members):
         base = self
         while base._view is not None:
             base = base._view[0]
-        became = base.__dict__.get("_became")  # `base` may be the former state of a tensor changed by `t_` or similar
+        became = base.__dict__.get("_became")  # set if `base` is the former state of a tensor changed by `t_` or similar
         if became is not None and became() is not None:
             base = became()
         return None if base is self else base
@@ -583,25 +583,25 @@ class Tensor(Members):
         return self._key.backend.to_dlpack(self._array, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> Tensor:
-        """Return the tensor on another device: the array API standard's name for `to`."""
+        """Return the tensor on another device, like `to`; the array API standard has this name."""
         if stream is not None:
             raise ValueError(f"to_device() takes no stream, but got {stream!r}")
         return self.to(device)
 
 
 Tensor.__module__ = "flambeau"
-# The annotations are for readers of this file only: `typing.get_type_hints` of a subclass would fail to resolve their names.
+# The annotations are for readers only: `typing.get_type_hints` of a subclass could not resolve their names, so they are removed.
 Tensor.__annotations__ = {}
 
 
 def attach(**members: Any) -> None:
-    """Add methods and properties to `Tensor`, by name."""
+    """Add methods and properties, given as keyword arguments, to the class `Tensor`."""
     for name, member in members.items():
         setattr(Tensor, name, member)
 
 
 def wrap(array: Any, key: DispatchKey) -> Tensor:
-    """Wrap a raw array of this dispatch key as a Tensor without history."""
+    """Return a Tensor without history that wraps a raw array of this dispatch key."""
     result = new(Tensor)
     result._array = array
     result._key = key

@@ -53,7 +53,7 @@ def _index(device: Any) -> int:
 
 
 def _handle(device: Any) -> ctypes.c_void_p:
-    """Return the NVML handle of a device; maps the index by `CUDA_VISIBLE_DEVICES`, which NVML ignores."""
+    """Return the NVML handle of a device.  NVML ignores `CUDA_VISIBLE_DEVICES`, so this function translates the index by it."""
     library, index, handle = _library(), _index(device), ctypes.c_void_p()
     visible = [entry for entry in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if entry]
     if visible and not visible[index].isdecimal():

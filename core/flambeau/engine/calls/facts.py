@@ -147,7 +147,7 @@ class Facts:
     narrow: Narrow = None  # type: ignore[assignment]  # `__post_init__` sets it
     """The narrow dtypes that the operation supports; by default all if `moves` is True, else none."""
     rounds_once: bool = False
-    """Whether float16 / bfloat16 arguments are computed with in float32, and only the result is rounded."""
+    """Whether float16 / bfloat16 results are computed in float32 and rounded only once, at the end."""
     order: Order = Order.AS_INPUT
     """The memory layout of the result."""
     random: bool = None  # type: ignore[assignment]  # `__post_init__` sets it

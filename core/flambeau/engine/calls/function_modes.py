@@ -103,7 +103,7 @@ def _offer(public: Any, name: str, compute: Callable[..., Any], args: tuple[Any,
 
 
 class ForOuterModes:
-    """The method that the innermost of several modes receives: `==` the original, but a call goes to the next outer mode."""
+    """The method that the innermost of several modes receives.  It equals the original; a call goes to the next outer mode."""
 
     def __init__(self, public: Any, name: str, compute: Callable[..., Any]) -> None:
         self.public, self.__name__, self.compute = public, name, compute

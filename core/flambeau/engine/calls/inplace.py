@@ -123,7 +123,7 @@ def kernel_caller(name: str, function: Any) -> Callable[[Tensor, tuple[Any, ...]
     def call(self: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         key = self._key
         kernel = key.backend.all_inplace_kernels.get(name)
-        if kernel is None or type(self) not in FAST or key.dtype in dtypes.HALF:  # the general path rounds correctly
+        if kernel is None or type(self) not in FAST or key.dtype in dtypes.HALF:  # only the general path rounds float16 correctly
             return False
         if len(args) > max_args:  # the deprecated form `x.add_(number, tensor)`
             return False

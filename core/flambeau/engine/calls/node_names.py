@@ -93,7 +93,7 @@ def forget_view(result: Any, inputs: Iterable[Any]) -> None:
     """Make a result a regular tensor if it is a view of an intermediate value rather than of an input."""
     from ..tensors.storage import Storage
 
-    if type(result._storage) is not Storage or state.forward_levels:  # forward-mode AD needs the view
+    if type(result._storage) is not Storage or state.forward_levels:  # inference or forward mode needs the view
         return
     if all(getattr(tensor, "_storage", None) is not result._storage for tensor in inputs):
         result._view = result._storage = None

@@ -552,7 +552,7 @@ def _cache_ordinary_types(args: tuple[Any, ...]) -> None:
 
 
 def _without_defaults(body: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Drop arguments that equal their defaults: the user has probably not passed them."""
+    """Drop arguments that are the default objects themselves: the user has probably not passed them."""
     parameters = inspect.signature(body).parameters
     defaults = [p.default for p in parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
     if len(args) == len(defaults):

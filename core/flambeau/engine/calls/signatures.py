@@ -63,7 +63,7 @@ def with_numpy_names(declared: Sequence[str], function: str, name: str) -> Numpy
             options = parameter
         elif text != "*":
             (keywords if any(part.startswith("*") for part in parts) else positional).append(text.partition("=")[0])
-        is_required = text == parameter and (parameter in renamed or bool(required))  # after a default, all need one
+        is_required = text == parameter and (parameter in renamed or bool(required))  # all parameters after a default need one
         required += [parameter] if is_required else []
         parts.append(f"{parameter}=REQUIRED" if is_required else text)
     catches_all = options not in names

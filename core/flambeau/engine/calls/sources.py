@@ -122,7 +122,7 @@ def _is_optional(record: Operation, tensor: str) -> bool:
 
 
 def _fast_path_conditions(record: Operation, operands: Sequence[str], has_out: bool) -> list[str]:
-    """Return conditions, as source code: all are true if the arguments are plain tensors of one dispatch key, without options.
+    """Return the conditions of the fast path, as source code: plain tensors of one dispatch key, no `out`, no `dtype`.
 
     `as_operand` has converted `operands` to plain tensors or to objects whose key is None, so comparing their keys is enough.
     """

@@ -119,7 +119,7 @@ class Fusion(Protocol):
             its first argument.
         floats: the names of the supported dtypes for `f`.
         general: whether loops support any broadcasting, in-place writes and numbers that the program computes.  If so, an
-            operation that is not in `operations`, and has no kernel of the backend, is decomposed into supported ones.
+            operation that is not in `operations`, and has no kernel of the backend, may also be decomposed into supported ones.
     """
 
     least: int

@@ -43,7 +43,7 @@ def set_num_threads(num: int, /) -> None:
 
 
 def get_num_interop_threads() -> int:
-    """The value set by `set_num_interop_threads`, by default 1.  It has no effect: flambeau runs one operation at a time."""
+    """The value set by `set_num_interop_threads`, by default 1.  The value is not used: flambeau runs one operation at a time."""
     return _settings["interop_threads"] or 1
 
 

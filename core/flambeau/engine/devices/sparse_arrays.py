@@ -35,7 +35,7 @@ class SparseArray:
     key: DispatchKey
     coalesced: bool
     __array_ufunc__ = None  # makes `numpy_array + sparse_array` call `__radd__`
-    dtype = None  # no dense array has this, so that the engine calls `fit` for sparse gradients
+    dtype = None  # differs from every array's dtype, so that the engine calls `fit`
 
     tensor_of: ClassVar[Callable[[SparseArray], Any]]
     dense: ClassVar[Callable[[SparseArray], Any]]

@@ -387,7 +387,7 @@ class Task:
             if grad is None and node.outputs[index] is not None:
                 key, shape = node.outputs[index]
                 key = key.scalar_key
-                zeros = key.F.expand(key.backend.xp.zeros((), dtype=key.raw_dtype), shape)  # without memory per element
+                zeros = key.F.expand(key.backend.xp.zeros((), dtype=key.raw_dtype), shape)  # one element in memory
                 gradients[index] = tensor_class.wrap(zeros, key) if self.tensors else zeros
         return gradients
 

@@ -42,7 +42,7 @@ class Node:
     hooks: Hooks | None
     saves: tuple[str, ...] = ()  # the slots with saved tensors, freed by a backward that does not retain the graph
     takes_tensors = False  # whether `apply` always takes Tensors, as a user's Function does
-    on_tensors = False  # whether the node is of a wrapper subclass, whose gradients have no arrays
+    on_tensors = False  # whether the result is a wrapper subclass, whose gradients have no arrays
     decompose: ClassVar[Callable[[Node], None] | None] = None  # replaces the node by the nodes that PyTorch records
     keeps_none = False  # whether `apply` receives None, not zeros, for outputs without a gradient
     along: str | None = None  # the node's name for calls with `dim`, if PyTorch has another overload for them

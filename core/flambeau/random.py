@@ -113,12 +113,15 @@ class Generator:
         self.raw.set_offset(offset)
         return self
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {"device": self.device, "state": self.get_state()}
+    def __reduce__(self) -> tuple[Any, ...]:
+        offset = self.get_offset() if hasattr(self.raw, "get_offset") else None
+        return type(self), (self.device,), (self.initial_seed(), offset, self.get_state())
 
     def __setstate__(self, state: Any) -> None:
-        self.__init__(state["device"])  # type: ignore[misc]  # the same class
-        self.set_state(state["state"])
+        if isinstance(state, dict):  # from an older pickle, which creates the object without `__init__`
+            self.__init__(state["device"])  # type: ignore[misc]  # the same class
+            state = (0, None, state["state"])
+        self.set_state(state[2])
 
     def __repr__(self) -> str:
         return f"<torch._C.Generator object at {hex(id(self))}>"

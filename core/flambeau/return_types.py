@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from .engine.calls.named_results import CLASSES
+from .engine.calls.named_results import CLASSES, make
 from .engine.calls.named_results import rebuild as _rebuild  # noqa: F401 (for older pickles)
 from .engine.calls.results import result_type
 from .engine.calls.tables import OPS
@@ -21,4 +21,6 @@ def __getattr__(name: str) -> Any:
         return result_type(record)
     if name in CLASSES:
         return CLASSES[name]
+    if name.endswith("_out"):
+        return make(name, __getattr__(name.removesuffix("_out"))._fields)
     raise AttributeError(f"module 'flambeau.return_types' has no attribute '{name}'")

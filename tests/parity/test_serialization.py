@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import io
+import operator
 import pickle
 
 import pytest
@@ -121,6 +122,26 @@ def test_state_dicts(writer, reader):
     other_optimizer.load_state_dict(got["optimizer"])
     expected = net(writer.ones(1, 3)).item()
     assert other(reader.ones(1, 3)).item() == pytest.approx(expected, rel=1e-5)
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize("name", [
+    "tanh", "nn.functional.gelu", "nn.functional.relu_", "nn.functional.logsigmoid", "nn.functional.conv2d",
+    "linalg.svd", "fft.fft", "special.i1", "Tensor.view", "Tensor.item",
+])  # fmt: skip
+def test_functions(writer, reader, name):
+    found = through(operator.attrgetter(name)(writer), writer, reader, {"weights_only": False})
+    assert found.__name__ == operator.attrgetter(name)(reader).__name__
+
+
+@BOTH_WAYS
+def test_named_results_and_generators(writer, reader):
+    results = [writer.ones(2, 3).max(1), writer.linalg.qr(writer.eye(2)), writer.ones(3).topk(2)]
+    found = through(results, writer, reader, {"weights_only": False})
+    assert described(found) == described(results) and type(found[0]) is reader.return_types.max
+    generator = writer.Generator().manual_seed(3)
+    restored = through(generator, writer, reader, {"weights_only": False})
+    assert reader.rand(3, generator=restored).tolist() == writer.rand(3, generator=generator).tolist()
 
 
 @BOTH_WAYS

@@ -22,6 +22,10 @@ from .pointwise import logaddexp_forward
 from .reductions import amax, amin, axis_of, reduced_dims, spread
 from .views.views import wrap_dim
 
+_AMinMax = make("aminmax", ("min", "max"))
+_Histogram, _HistogramDD = (make(name, ("hist", "bin_edges")) for name in ("histogram", "histogramdd"))
+
+
 # --- skipping NaN -------------------------------------------------------------------------------------------------
 
 
@@ -99,7 +103,7 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
     if dim is not None:
         dim = wrap_dim(dim, input.ndim)
     dims: Any = () if dim is None or not input.ndim else dim
-    return make("aminmax", ("min", "max"))((amin(input, dims, keepdim), amax(input, dims, keepdim)))
+    return _AMinMax((amin(input, dims, keepdim), amax(input, dims, keepdim)))
 
 
 @composite(
@@ -203,7 +207,7 @@ def histogram(
     if weight is not None and weight.shape != input.shape:
         raise _wrong_weight((*input.shape, 1), weight)
     counts, edges = _histogram_dd(input.reshape(-1, 1), [bins], range, weight, density)
-    return make("histogram", ("hist", "bin_edges"))((counts, edges[0]))
+    return _Histogram((counts, edges[0]))
 
 
 @composite(method=False, kind=Kind.REDUCTION)
@@ -222,7 +226,7 @@ def histogramdd(input: Tensor, bins: Any, range: Any = None, weight: Tensor | No
     if weight is not None and weight.shape != input.shape[:-1]:
         raise _wrong_weight(input.shape, weight)
     counts, edges = _histogram_dd(input.reshape(-1, axes), bins, range, weight, density)
-    return make("histogramdd", ("hist", "bin_edges"))((counts, tuple(edges)))
+    return _HistogramDD((counts, tuple(edges)))
 
 
 def _wrong_weight(shape: Any, weight: Tensor) -> RuntimeError:

@@ -15,7 +15,7 @@ from .archive import swap_bytes
 from .damage import file_label, reading
 from .options import is_skipping_data
 from .saving import MAGIC_NUMBER, PROTOCOL_VERSION
-from .storages import SavedStorage, checked_restorer, parse_storage_id
+from .storages import SavedStorage, as_text, checked_restorer, parse_storage_id
 
 __all__ = ["LegacyLoader", "SourceChangeWarning", "Unpickling", "check_source", "is_tar"]
 
@@ -58,7 +58,7 @@ class LegacyLoader:
         if not is_skipping_data():
             for key in keys:
                 with reading(self._name, f"storage {key!r}", self._file.tell):
-                    self._fill(self._storages[key])
+                    self._fill(self._storages[as_text(key)])
         return result
 
     def _read(self, record: str, persistent_load: Callable[[Any], Any] | None = None) -> Any:

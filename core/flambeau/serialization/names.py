@@ -8,10 +8,12 @@ from __future__ import annotations
 import importlib
 from collections import Counter, OrderedDict
 from functools import cache
+from types import FunctionType
 from typing import Any
 
 import flambeau as torch
 
+from ..engine.calls.wrappers import is_native
 from ..engine.devices import devices
 from ..engine.devices.aliases import aliased_name, resolve
 from ..engine.tensors.tensor import Tensor
@@ -40,6 +42,9 @@ DTYPES = {
 }
 _TORCH_ROOTS = {"flambeau": "torch", "flambeau_vision": "torchvision"}
 _OUR_ROOTS = {torch_root: root for root, torch_root in _TORCH_ROOTS.items()}
+_COMPILED_NAMESPACES = {  # `torch._C._linalg` defines `linalg_svd`, which is `torch.linalg.svd`
+    "nn": "torch.nn.functional", "linalg": "torch.linalg", "fft": "torch.fft", "special": "torch.special",
+}  # fmt: skip
 _PREFIXES = {dtype: prefix for prefix, dtype in DTYPES.items()}
 
 
@@ -140,11 +145,15 @@ def torch_name(obj: Any, name: str | None = None) -> tuple[str, str] | None:
     if id(obj) in _known_names():
         module, _, name = _known_names()[id(obj)].rpartition(".")
         return module, name
-    if name is not None:
+    if name is not None and not is_native(obj):
         return ("torch", name) if _is_ours(type(obj).__module__) else None
     if not _is_ours(obj.__module__):
         return None
+    if is_native(obj):
+        return _native_name(obj)
     name = obj.__qualname__
+    if isinstance(obj, FunctionType) and getattr(Tensor, name, None) is obj and _find("torch", name) is not obj:
+        return "torch", f"Tensor.{name}"  # a generated method
     root, *path = aliased_name(obj.__module__, "flambeau").split(".")
     root = _TORCH_ROOTS.get(root, root)
     above = [".".join([root, *path[:length]]) for length in range(len(path))]
@@ -152,6 +161,12 @@ def torch_name(obj: Any, name: str | None = None) -> tuple[str, str] | None:
         if _find(module, name) is obj:
             return module, name
     return ".".join([root, *path]), name
+
+
+def _native_name(function: Any) -> tuple[str, str]:
+    """Return the (module, name) of a native function in its public namespace, such as ("torch.linalg", "svd")."""
+    module = aliased_name(function.__self__.module, "flambeau").replace("flambeau", "torch", 1)
+    return module, function.__name__.removeprefix(module.rpartition(".")[2] + "_")
 
 
 def can_be_named(obj: Any, module: str, name: str) -> bool:
@@ -179,7 +194,13 @@ def find_public(module: str, name: str) -> Any:
     Raises:
         AttributeError: flambeau does not define the name.
     """
-    above = "torch.nn.functional" if module == "torch._C._nn" else module
+    if (module, name) == ("torch._C", "_VariableFunctionsClass"):  # `getattr` of this class returns `torch.tanh` and others
+        return torch
+    compiled = module.removeprefix("torch._C._")
+    if compiled in _COMPILED_NAMESPACES:
+        module = _COMPILED_NAMESPACES[compiled]
+        name = "logsigmoid" if name == "log_sigmoid" else name.removeprefix(f"{compiled}_")
+    above = module
     while above:
         attribute = _find(above, name)
         if attribute is not None:

@@ -57,6 +57,10 @@ def pickler_class(base: Any) -> Any:
             if torch_name is None:
                 super().save_global(obj, name)
                 return
+            owner, _, attribute = torch_name[1].rpartition(".")
+            if owner and self.proto < 4:
+                self.save_reduce(getattr, (names.find_public(torch_name[0], owner), attribute), obj=obj)
+                return
             if self.proto >= 4:
                 for part in torch_name:
                     self.save(part)

@@ -15,7 +15,7 @@ from .damage import CallerError
 from .locations import Restorer, UnknownLocationError, restorer
 from .names import StorageType
 
-__all__ = ["SavedStorage", "checked_restorer", "filled_storage", "parse_storage_id"]
+__all__ = ["SavedStorage", "as_text", "checked_restorer", "filled_storage", "parse_storage_id"]
 
 _CPU = device("cpu")
 
@@ -41,6 +41,11 @@ class SavedStorage:
         return TypedStorage(wrap_storage=storage, dtype=self.dtype)
 
 
+def as_text(value: Any) -> Any:
+    """Decode bytes: strings that Python 2 wrote are loaded as bytes with `encoding="bytes"`."""
+    return value.decode("ascii") if isinstance(value, bytes) else value
+
+
 def parse_storage_id(saved_id: Any, length: int) -> tuple[SavedStorage, Any]:
     """Parse the persistent id of a storage, a tuple of `length` items.
 
@@ -54,7 +59,7 @@ def parse_storage_id(saved_id: Any, length: int) -> tuple[SavedStorage, Any]:
         raise pickle.UnpicklingError(f"persistent_load id must be tuple or int, but got {type(saved_id)}")
     if not isinstance(saved_id, tuple) or not saved_id:
         raise pickle.UnpicklingError(f"Unknown saved id: {saved_id!r}")
-    tag, *parts = [part.decode("ascii") if isinstance(part, bytes) else part for part in saved_id]
+    tag, *parts = map(as_text, saved_id)
     if tag != "storage":
         raise pickle.UnpicklingError(f"Only persistent_load of storage is allowed, but got {type(tag)}: {tag!r}")
     if len(saved_id) != length:

@@ -17,7 +17,7 @@ def make(name: str, fields: tuple[str, ...]) -> Any:
     """Return the class `torch.return_types.name`, whose constructor takes an iterable of the fields' values.  Cached."""
     base: Any = namedtuple(name, fields)  # type: ignore[misc]  # fields are not known statically
 
-    def __new__(cls: Any, values: Iterable[Any]) -> Any:
+    def __new__(cls: Any, values: Iterable[Any], unnamed: Any = None) -> Any:  # pickles of PyTorch pass `{}` as `unnamed`
         return tuple.__new__(cls, values)
 
     def __repr__(self: Any) -> str:
@@ -25,7 +25,7 @@ def make(name: str, fields: tuple[str, ...]) -> Any:
         return f"torch.return_types.{name}(\n{parts})"
 
     def __reduce__(self: Any) -> tuple[Any, ...]:
-        return rebuild, (name, fields, tuple(self))
+        return type(self), (tuple(self), {})
 
     members: dict[str, Any] = {"__new__": __new__, "__repr__": __repr__, "__reduce__": __reduce__, "__slots__": ()}
     members |= {"n_fields": len(fields), "n_sequence_fields": len(fields), "n_unnamed_fields": 0}

@@ -42,3 +42,44 @@ def test_scatter_without_indices(reduce):
     x = torch.arange(6.0).reshape(2, 3)
     assert torch.equal(x.scatter_reduce(0, torch.tensor([], dtype=torch.long), torch.ones(2, 3), reduce), x)
     assert torch.equal(x.scatter_add(0, torch.tensor([], dtype=torch.long), torch.ones(2, 3)), x)
+
+
+def test_gradient_of_empty_vectors_that_cat_leaves_out():
+    empty, row = torch.ones(0, requires_grad=True), torch.ones(1, 3, requires_grad=True)
+    torch.cat([empty, row]).sum().backward()
+    assert empty.grad.shape == (0,) and row.grad.tolist() == [[1, 1, 1]]
+    assert torch.cat([torch.ones(0), torch.ones(0)], dim=1).shape == (0,)
+    assert torch.cat([torch.ones(0, dtype=torch.float64), torch.ones(2, 3)], dim=1).dtype is torch.float64
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: torch.quantile(torch.ones(0), 0.5), RuntimeError, "input tensor must be non-empty"),
+        (lambda: torch.kthvalue(torch.ones(2, 0), 1), IndexError, "Expected reduction dim 1 to have non-zero size"),
+        (lambda: torch.histogram(torch.ones(3), torch.tensor(0.0)), RuntimeError, "bins tensor should have one dimension"),
+    ],
+)
+def test_refused(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_variance_of_a_number(dtype):
+    x = torch.tensor(2.0, dtype=dtype, requires_grad=True)
+    x.std(unbiased=False).backward()
+    assert x.var(unbiased=False).item() == 0 and x.grad.item() == 0
+
+
+def test_gradient_of_a_number_that_index_copy_replaces():
+    x = torch.tensor(2.0, requires_grad=True)
+    x.index_copy(0, torch.tensor([0]), torch.ones(())).backward()
+    assert x.grad.item() == 0
+
+
+def test_numbers_with_an_imaginary_part():
+    assert float(torch.tensor(2 + 0j)) == 2.0 and int(torch.tensor(2 + 0j)) == 2
+    for convert, name in ((float, "double"), (int, "int64_t")):
+        with pytest.raises(RuntimeError, match=f"value cannot be converted to type {name} without overflow"):
+            convert(torch.tensor(1.5j))

@@ -274,3 +274,14 @@ def test_assignment_to_everything_drops_leading_ones():
     x = torch.zeros(2)
     x[()] = torch.ones(1, 2)
     assert x.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("index", [torch.tensor([0]), [0, 1], (0, torch.tensor([0])), torch.tensor([True, False, True])])
+def test_values_of_another_dtype_at_indices(index):
+    """Values for index tensors must have the tensor's dtype, except one value for a mask; numbers are converted."""
+    x = torch.zeros(3, 3)
+    with pytest.raises(RuntimeError, match="Index put requires the source and destination dtypes match, got Float for the dest"):
+        x[index] = torch.ones(x[index].shape, dtype=torch.float64)
+    x[index] = 2
+    x[torch.tensor([True, False, False])] = torch.ones(1, dtype=torch.float64)
+    assert x.dtype is torch.float32 and x[0].tolist() == [1, 1, 1]

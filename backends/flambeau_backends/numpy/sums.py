@@ -162,7 +162,7 @@ def mean(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
 
 @kernel
 def var(input: Any, dim: Any = None, correction: float = 1, keepdim: bool = False) -> Any:
-    if 0 < input.size < _SMALL and input.dtype == np.float32:
+    if 0 < input.size < _SMALL and input.ndim and input.dtype == np.float32:
         return _small_var(input, dim, correction, keepdim)
     centred = input - mean(input, dim, True)
     squares, residual = total(_squared(centred), dim, keepdim), total(centred, dim, keepdim)

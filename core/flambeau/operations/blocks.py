@@ -237,6 +237,8 @@ def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -
             raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got shape {list(vector.shape)}")
         if vector.dtype is not vectors[0].dtype:
             raise RuntimeError("meshgrid expects all tensors to have the same dtype")
+        if vector.device != vectors[0].device:
+            raise RuntimeError("meshgrid expects all tensors to have the same device")
     vectors = [vector.reshape(-1) for vector in vectors]
     if indexing is None:
         warn_once("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
@@ -434,6 +436,8 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     """Return the Vandermonde matrix: row `i` holds the powers of `x[i]`."""
     if x.ndim != 1:
         raise RuntimeError("x must be a one-dimensional tensor.")
+    if N is not None and N < 0:
+        raise RuntimeError("N must be non-negative.")
     powers = arange(x.shape[0] if N is None else N, device=x.device)
     matrix = x.unsqueeze(1) ** powers
     return matrix if increasing else matrix.flip(1)

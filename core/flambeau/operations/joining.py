@@ -15,7 +15,7 @@ from ..engine.calls.transform_hooks import one_by_one
 from ..engine.tensors.tensor import Tensor, attach
 from ..engine.values import dtypes
 from ..engine.values.constants import contiguous_format
-from .views.views import as_shape, reshaped_copy, sizes_given, wrap_dim
+from .views.views import as_shape, reshaped_copy, sizes_given, tied, wrap_dim
 
 
 def _split_gradient(F: Any, g: Any, tensors_shape: Sequence[Any], dim: int) -> list[Any]:
@@ -94,10 +94,14 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     shapes = [tensor._array.shape for tensor in inputs]
     if () in shapes:
         raise RuntimeError(f"zero-dimensional tensor (at position {shapes.index(())}) cannot be concatenated")
-    if (0,) in shapes:  # PyTorch lets empty 1-d tensors join anything
-        dtype = result_dtype(inputs)
-        inputs = [tensor for tensor in inputs if tensor._array.shape != (0,)] or inputs[:1]
-        inputs[0], shapes = inputs[0].to(dtype), [tensor._array.shape for tensor in inputs]
+    if len(inputs) > 1 and (0,) in shapes:  # PyTorch lets empty 1-d tensors join anything
+        dtype, joined = result_dtype(inputs), [tensor for tensor in inputs if tensor._array.shape != (0,)]
+        first, *others = joined or inputs[:1]
+        result = cat([first.to(dtype), *others], dim if joined else 0)
+        for tensor in inputs:
+            if tensor._requires_grad and tensor._array.shape == (0,):
+                result = tied(result, tensor)
+        return result
     dim = wrap_dim(dim, len(shapes[0]))
     _check_sizes(shapes, dim)
     return _cat(inputs, dim=dim)
@@ -194,6 +198,8 @@ def roll(input: Tensor, shifts: Dims, dims: Dims | None = ()) -> Tensor:
     """Shift the elements by `shifts` along `dims`, wrapping around; without `dims`, the tensor is flattened for the shift."""
     shifts = whole_numbers("shifts", shifts)
     dims = () if dims is None else dims if isinstance(dims, (tuple, list)) else (dims,)
+    if not shifts:
+        raise RuntimeError("`shifts` required")
     if not dims:
         if len(shifts) != 1:
             raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:0")

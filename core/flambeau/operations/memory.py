@@ -117,6 +117,8 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
     size, stride = as_shape((size,)), as_shape((stride,))
     if len(size) != len(stride):
         raise RuntimeError(f"mismatch in length of strides and shape: {len(stride)} != {len(size)}")
+    if any(n < 0 for n in size):
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
     if any(s < 0 for s in stride):
         raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
     backend = input._key.backend

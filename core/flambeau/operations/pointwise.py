@@ -404,10 +404,11 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
 
 @with_grad_fn("RoundBackward1")
 def _round_to_decimals(input: Tensor, decimals: int) -> Tensor:
+    power = float(f"1e{max(decimals, -decimals)}")  # infinity for powers that float64 cannot hold
     if decimals > 0:
-        rounded: Tensor = _round(input * 10**decimals) / 10**decimals
+        rounded: Tensor = _round(input * power) / power
     else:
-        rounded = _round(input / 10**-decimals) * 10**-decimals
+        rounded = _round(input / power) * power
     return rounded
 
 

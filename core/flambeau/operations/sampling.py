@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from ..engine.calls.record import Out
 from ..engine.calls.tables import PUBLIC
 from ..engine.calls.transform_hooks import hooks
 from ..engine.devices.devices import DispatchKey, dispatch_key
+from ..engine.devices.warning import warn
 from ..engine.tape.transforming import open_batches
 from ..engine.tensors.memory_format import memory_order
 from ..engine.tensors.tensor import Tensor, wrap
@@ -155,6 +157,13 @@ def _check_random_bounds(dtype: Dtype, low: int, high: int | None) -> None:
     for name, bound in (("from", low), ("to - 1", low if high is None else high - 1)):
         if not least <= bound <= most:
             raise RuntimeError(f"{name} is out of bounds for {dtypes.c_name(dtype)}")
+        digits = 0 if dtype.category != dtypes.FLOATING else 1 - round(math.log2(dtypes.finfo(dtype).eps))
+        if digits and abs(bound) > 2**digits:
+            warn(
+                f"{name} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision limitations {dtypes.c_name(dtype)} can "
+                "support discrete uniform distribution only within this range. This warning will become an error in version "
+                "1.7 release, please fix the code in advance"
+            )
 
 
 @declare(kind=Kind.RANDOM)
@@ -205,8 +214,17 @@ def randperm(
     key = key_for(dtype, device, dtype_of_out(out) or dtypes.int64)
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got{n}")
+    if key.dtype.category != dtypes.COMPLEX and n > _largest_count(key.dtype) + 1:
+        raise RuntimeError(f"n is too large for result tensor type: '{dtypes.c_name(key.dtype)}'")
     array = raw_generator(generator, key.device).permutation(n, key.raw_dtype)
     return finish(_sampled(array, key), requires_grad, out, pin_memory)
+
+
+def _largest_count(dtype: Dtype) -> float:
+    """Return the largest integer up to which `dtype` has all integers."""
+    if dtype.category == dtypes.FLOATING:
+        return 2 / dtypes.finfo(dtype).eps
+    return 1 if dtype is dtypes.bool_ else dtypes.iinfo(dtype).max
 
 
 for _function in (randint, randint_like, randperm):
@@ -304,7 +322,7 @@ def _record_sample(sample: Tensor, name: str, *parameters: Tensor) -> Tensor:
 
 
 @composite(
-    out=True,
+    out=Out.CONVERTED,
     kind=Kind.POINTWISE,
     random=True,
     schema=(
@@ -479,6 +497,15 @@ def _uniform(
     high = as_float("uniform_", "to", high if to is None else to)
     if low > high:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}")
+    largest = dtypes.finfo(tensor.dtype.to_real()).max
+    for name, bound in (("from", low), ("to", high)):
+        if abs(bound) > largest:
+            raise RuntimeError(f"{name} is out of bounds for {dtypes.c_name(tensor.dtype.to_real())}")
+    if high - low > largest:
+        raise RuntimeError(
+            f"uniform_ expects to-from <= std::numeric_limits<{tensor.dtype.legacy_name}>::max(), but found to={high} and "
+            f"from={low} which result in to-from to exceed the limit"
+        )
     return raw.uniform(shape, tensor._key.raw_dtype, low, high)
 
 

@@ -22,7 +22,7 @@ from .embedding import sum_rows, unchecked_embedding
 from .indexing.standard import getitem, overwrite
 from .indexing.subscripts import check_gather, check_index_dtype, lined_up, out_of_range, scatter_add, unchecked_scatter_add
 from .joining import cat, repeated_positions
-from .views.views import diagonal, wrap_dim
+from .views.views import diagonal, tied, wrap_dim
 
 # --- scatter ------------------------------------------------------------------------------------------------------
 
@@ -301,7 +301,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     """Return a copy of `input` with its slices at the positions `index` of `dim` replaced by those of `source`."""
     dim = _check_source("index_copy", input, dim, index, source)
     if not input.ndim:
-        return source.reshape(()).clone()
+        return tied(source.reshape(()).clone(), input)
     return input.index_put(_along(dim, index.reshape(-1)), source)
 
 

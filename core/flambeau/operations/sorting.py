@@ -168,6 +168,8 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
     """Return the `k`-th smallest element (counted from 1) along `dim`, and its index."""
     require_dtype("kthvalue_cpu", input, "real numbers")
     dim = wrap_dim(dim, input.ndim)
+    if input.ndim and not input.shape[dim]:
+        raise IndexError(f"kthvalue(): Expected reduction dim {dim} to have non-zero size.")
     if not 1 <= k <= (input.shape[dim] if input.ndim else 1):
         raise RuntimeError("kthvalue(): selected number k out of range for dimension " + str(dim))
     if not input.ndim:

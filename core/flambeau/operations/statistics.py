@@ -251,6 +251,11 @@ def _histogram_dd(points: Tensor, bins: Any, range: Any, weight: Tensor | None, 
     for axis, spec in enumerate(bins):
         column = points[:, axis].contiguous()
         if isinstance(spec, Tensor):
+            if spec.ndim != 1:
+                raise RuntimeError(
+                    f"torch.histogramdd: bins tensor should have one dimension, but got {spec.ndim} dimensions in the bins "
+                    f"tensor for dimension {axis}"
+                )
             edge = spec
         else:
             low, high = (
@@ -314,6 +319,8 @@ def _quantile(name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, 
     low, high = quantiles._key.backend.extremes(quantiles._array) if quantiles.numel() else (0, 1)
     if quantiles._key.backend.has_data and not (low >= 0 and high <= 1):
         raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
+    if not input.numel():
+        raise RuntimeError("quantile() input tensor must be non-empty")
     if dim is not None:
         dim = wrap_dim(dim, input.ndim)
     rows = input.reshape(-1) if dim is None or not input.ndim else input.movedim(dim, -1)

@@ -520,7 +520,8 @@ def explain(error: Exception, op: Operation, tensors: Sequence[Any], params: Seq
     params_by_name = dict(zip(op.param_names, params, strict=False))
     arrays = [tensor._array for tensor in tensors if isinstance(tensor, Tensor)]
     fault: Exception | None = _fault_of_types(op, params_by_name)
-    if fault is None and type(error) not in (RuntimeError, NotImplementedError, MemoryError):
+    refuse_size(error)
+    if fault is None and type(error) not in (RuntimeError, NotImplementedError):
         fault = _fault_of_dtypes(op, tensors) or _fault_of_dims(params_by_name, arrays) or _fault_of_shapes(op, arrays)
     if fault is not None:
         raise fault from None
@@ -528,10 +529,18 @@ def explain(error: Exception, op: Operation, tensors: Sequence[Any], params: Seq
         raise IndexError(str(error).replace("is out of bounds for axis", "is out of bounds for dimension")) from error
     if type(error) is TypeError and str(error).startswith("ufunc"):
         raise NotImplementedError(f"\"{op.name}_cpu\" not implemented for '{result_dtype(tensors).legacy_name}'") from error
-    if type(error) in (RuntimeError, NotImplementedError, MemoryError, TypeError):
+    if type(error) in (RuntimeError, NotImplementedError, TypeError):
         raise error
     described = ", ".join(f"{list(array.shape)} {array.dtype}" for array in arrays)
     raise RuntimeError(f"{op.name}(): {error} (arguments: {described})") from error
+
+
+def refuse_size(error: Exception) -> None:
+    """Raise PyTorch's error if an array library could not allocate an array, or refused its size; programs look for its words."""
+    if isinstance(error, MemoryError):
+        raise RuntimeError(f"DefaultCPUAllocator: can't allocate memory: {error}") from error
+    if isinstance(error, ValueError) and str(error).startswith(("array is too big", "Maximum allowed")):
+        raise RuntimeError(f"Storage size calculation overflowed: {error}") from error
 
 
 def fault_of_arguments(op: Operation, tensors: Sequence[Any], params: Sequence[Any]) -> Exception | None:

@@ -20,6 +20,8 @@ class Out(Flag):
     """Each tensor of `out` must have the dtype of its result, for operations with several results."""
     SETS_DTYPE = auto()
     """If no `dtype` is given, the operation computes in the dtype of `out`."""
+    CONVERTED = auto()
+    """The result is converted to the dtype of `out`, whatever that is."""
     REAL = auto()
     """`out` must not be complex."""
     JOINED = auto()

@@ -79,7 +79,8 @@ def _write(name: str, rules: Out, out: Tensor, result: Tensor) -> Tensor:
     if out._array.shape != result._array.shape:
         _resize(out, result, Out.ROW_MAJOR in rules)
     with_history = out._view is None and not out._requires_grad and Out.UNKNOWN_TO_AUTOGRAD not in rules
-    return out._assign(result if with_history else result.detach())
+    result = result if with_history else result.detach()
+    return out._assign(result.to(out.dtype) if Out.CONVERTED in rules else result)
 
 
 def overlap_error() -> RuntimeError:
@@ -91,7 +92,7 @@ def overlap_error() -> RuntimeError:
 
 
 def _check_dtype(name: str, rules: Out, out: Tensor, result: Tensor) -> None:
-    if out.dtype is result.dtype:
+    if out.dtype is result.dtype or Out.CONVERTED in rules:
         return
     if rules & (Out.OWN_DTYPE | Out.SETS_DTYPE) or (Out.REAL in rules and out.is_complex()):
         raise RuntimeError(f"{name}(): Expected out tensor to have dtype {result.dtype.name}, but got {out.dtype.name} instead")

@@ -484,12 +484,12 @@ class Tensor(Members):
         return self._key.backend.item(self._array)
 
     def __int__(self) -> int:
-        return int(self._single_element())
+        return int(_real(self._single_element(), "int64_t"))
 
     __long__ = __int__
 
     def __float__(self) -> float:
-        return float(self._constant_element())
+        return float(_real(self._constant_element(), "double"))
 
     def __complex__(self) -> complex:
         return complex(self._constant_element())
@@ -592,6 +592,15 @@ class Tensor(Members):
 Tensor.__module__ = "flambeau"
 # The annotations are for readers only: `typing.get_type_hints` of a subclass could not resolve their names, so they are removed.
 Tensor.__annotations__ = {}
+
+
+def _real(value: Any, target: str) -> Any:
+    """Return a number without its imaginary part, which must be 0; `target` is the C type that the number is converted to."""
+    if type(value) is not complex:
+        return value
+    if value.imag:
+        raise RuntimeError(f"value cannot be converted to type {target} without overflow")
+    return value.real
 
 
 def attach(**members: Any) -> None:

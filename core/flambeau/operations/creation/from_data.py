@@ -97,10 +97,18 @@ def _from_plain_lists(data: Any, dtype: Dtype | None, device: Any) -> Tensor | N
 
 
 def _leaf_types(data: Any, types: set[type]) -> bool:
-    """Collect the types of the numbers in nested lists; return False if they contain anything but numbers."""
+    """Collect the types of the numbers in nested lists; return False if they contain anything but numbers.
+
+    Raises:
+        TypeError: a list contains itself.
+    """
     item_types = set(map(type, data))
-    if item_types <= {list, tuple}:
-        return all(_leaf_types(item, types) for item in data)
+    if not item_types.isdisjoint({list, tuple}):
+        try:
+            plain = [_leaf_types(item, types) for item in data if type(item) in (list, tuple)]
+        except RecursionError:
+            raise TypeError("new(): self-referential lists are incompatible") from None
+        return all(plain) and item_types <= {list, tuple}
     types |= item_types
     return item_types.issubset(_PLAIN)
 
@@ -289,7 +297,7 @@ def _share_memory(data: Any, dtype: Dtype | None) -> Tensor | None:
         return _share_array(data)
     if isinstance(data, StorageBase):
         return data.as_tensor(dtype or getattr(data, "dtype", dtypes.int64))
-    if hasattr(data, "__dlpack__"):
+    if hasattr(data, "__dlpack__") or type(data).__name__ == "PyCapsule":
         return _shared_by_dlpack(data)
     try:
         memoryview(data)

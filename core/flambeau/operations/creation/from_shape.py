@@ -9,6 +9,7 @@ from typing import Any
 
 from ...engine.calls import overriding
 from ...engine.calls.arguments import Number
+from ...engine.calls.dispatch import refuse_size
 from ...engine.calls.facts import FACTORY_OPTIONS, Kind, Linearity, declare, register
 from ...engine.calls.inplace import is_plain
 from ...engine.calls.op import composite
@@ -115,16 +116,21 @@ def _open_to_modes(
         if FAST and args and not kwargs:
             shape = plain_shape(args)
             if shape is not None:
-                return default_factory(dispatch_key(dtypes.get_default_dtype()), shape)
+                try:
+                    return default_factory(dispatch_key(dtypes.get_default_dtype()), shape)
+                except Exception as error:
+                    refuse_size(error)
+                    raise
         if not FAST and overriding.should_offer((), name=name):
             return overriding.handle_torch_function(create, (), *args, **kwargs)
         if kwargs and "size" in kwargs:
             args = (*args, kwargs.pop("size"))
         try:
             return factory(*args, **kwargs) if kwargs else factory(*args)
-        except Exception:
+        except Exception as error:
             if overriding.may_override([*args, *kwargs.values()]):
                 return overriding.handle_torch_function(create, overriding.relevant([*args, *kwargs.values()]), *args, **kwargs)
+            refuse_size(error)
             raise
 
     create.__dict__["__body__"] = factory
@@ -293,6 +299,8 @@ def empty_strided(
 ) -> Tensor:
     """Return an uninitialised tensor with the given size and strides."""
     size, stride = as_shape((size,)), as_shape((stride,))
+    if len(size) != len(stride):
+        raise RuntimeError(f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})")
     extent = 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if 0 not in size else 0
     flat = empty(extent, dtype=dtype, device=device)
     return finish(flat.as_strided(size, stride), requires_grad, pin_memory=pin_memory)

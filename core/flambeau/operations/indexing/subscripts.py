@@ -375,6 +375,11 @@ def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
         value = tensor(value, dtype=key.dtype, device=key.device)
     elif value._key is not key or type(key) is not DispatchKey:
         check_batch(key, value._key)
+        if advanced and value.dtype is not key.dtype and not (value.numel() == 1 and _is_mask(raw)):
+            raise RuntimeError(
+                "Index put requires the source and destination dtypes match, got "
+                f"{key.dtype.legacy_name} for the destination and {value.dtype.legacy_name} for the source."
+            )
         value = value._key.materialize(value).to(key.device, key.dtype)
         value = value if type(key) is DispatchKey else hooks.batches.lift(value, key.levels)
     value = _drop_leading_ones(key, value, self._array, raw)
@@ -407,6 +412,11 @@ def _node_name_of_write(index: tuple[Any, ...], is_tensor: bool) -> str:
     if not chosen:
         return "CopyBackwards" if is_tensor else "FillBackward3"
     return "IndexPutBackward0" if all(getattr(item, "ndim", 0) for item in chosen) else "CopySlices"
+
+
+def _is_mask(index: tuple[Any, ...]) -> bool:
+    """Whether the only index is a mask, to whose elements a single value is assigned by `masked_fill_`."""
+    return len(index) == 1 and str(getattr(index[0], "dtype", "")).endswith("bool")
 
 
 def _drop_leading_ones(key: Any, value: Tensor, target: Any, index: Any) -> Tensor:

@@ -1,0 +1,46 @@
+"""Sizes and numbers too large for memory, or for the dtype, raise PyTorch's errors."""
+
+from __future__ import annotations
+
+import pytest
+
+import flambeau as torch
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: torch.zeros(2**60), "can't allocate memory"),
+        (lambda: torch.rand(2**60), "can't allocate memory"),
+        (lambda: torch.zeros(2**62), "Storage size calculation overflowed"),
+        (lambda: torch.ones(2, 4, 2**29, 2**29, dtype=torch.float64), "Storage size calculation overflowed"),
+        (lambda: torch.ones(1, 3).repeat(2**62, 1), "Storage size calculation overflowed"),
+        (lambda: torch.randperm(257, dtype=torch.uint8), "n is too large for result tensor type: 'unsigned char'"),
+        (lambda: torch.randperm(2**11 + 2, dtype=torch.float16), "n is too large for result tensor type: 'c10::Half'"),
+        (lambda: torch.empty(2).uniform_(-3e38, 3e38), "uniform_ expects to-from <= "),
+        (lambda: torch.empty(2).uniform_(0, 1e300), "to is out of bounds for float"),
+    ],
+)
+def test_refused_sizes(call, message):
+    with pytest.raises(RuntimeError, match=message):
+        call()
+
+
+@pytest.mark.parametrize("decimals", [400, -400, 2**62])
+def test_rounding_to_more_decimals_than_floats_have(decimals):
+    assert torch.ones(2).round(decimals=decimals).isnan().all()
+
+
+def test_integers_beyond_the_precision_of_a_dtype():
+    with pytest.warns(UserWarning, match=r"to - 1 is out of bounds \[-\(2\^24\), 2\^24\]"):
+        torch.empty(2).random_(2**25)
+
+
+def test_lists_that_contain_themselves():
+    first: list = [0]
+    first.append(first)
+    second: list = []
+    second.append(second)
+    for data in (first, second):
+        with pytest.raises(TypeError, match="self-referential lists are incompatible"):
+            torch.tensor(data)

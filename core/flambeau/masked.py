@@ -43,7 +43,7 @@ def _expand_mask(input: Tensor, mask: Tensor) -> Tensor:
 
 
 def _fill_masked(input: Tensor, mask: Tensor | None, fill: complex) -> Tensor:
-    """Replace elements where the mask is False by `fill`; in integer dtypes, infinity is the largest integer."""
+    """Set elements to `fill` where the mask is False; integer dtypes replace infinity by their largest or smallest integer."""
     dtype = input.dtype
     if mask is None:
         return input
@@ -283,8 +283,8 @@ def logaddexp(
 class MaskedTensor(Tensor):
     """A tensor with a bool mask of the same shape.  Elements where the mask is False are ignored.
 
-    Elementwise functions keep the mask.  Views apply to data and mask.  Reductions are the functions of `torch.masked`.  Two
-    masked tensors in one operation must have equal masks.
+    Elementwise functions keep the mask.  Views apply to data and mask.  Reductions are computed by the functions of
+    `torch.masked`.  Two masked tensors in one operation must have equal masks.
 
     Raises:
         TypeError: `mask` is not a bool tensor, or `data` is not a tensor.
@@ -341,7 +341,7 @@ class MaskedTensor(Tensor):
                 return MaskedTensor(result, func(masks[0], *args[1:], **kwargs))
             if any(not bool((mask == masks[0]).all()) for mask in masks[1:]):
                 raise ValueError("Input masks must match. If you need support for this, please open an issue on Github.")
-            if not isinstance(result, Tensor) and is_tensor_method_or_property(func):  # such as `shape` or `dtype`
+            if not isinstance(result, Tensor) and is_tensor_method_or_property(func):  # a property such as `shape` or `dtype`
                 return result
             if not isinstance(result, Tensor) or result.shape != masks[0].shape:
                 raise TypeError(
@@ -389,7 +389,7 @@ def masked_tensor(data: Any, mask: Any, requires_grad: bool = False) -> MaskedTe
 
 
 def as_masked_tensor(data: Any, mask: Any) -> MaskedTensor:
-    """Return a MaskedTensor of `data` and `mask` through which gradients flow to `data`."""
+    """Return a MaskedTensor of `data` and `mask`; its gradients flow back to `data`."""
     return MaskedTensor(as_tensor(data), as_tensor(mask))
 
 

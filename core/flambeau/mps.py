@@ -1,4 +1,4 @@
-"""`torch.mps`: Apple GPUs, which are not supported; the functions behave like PyTorch's on a machine without one.
+"""`torch.mps`: Apple GPUs are not supported; the functions behave as PyTorch's do on a machine without an Apple GPU.
 
 >>> torch.mps.is_available()
 False

@@ -1,4 +1,4 @@
-"""`torch.library.infer_schema`: the schema of a Python function from its annotations."""
+"""`torch.library.infer_schema`: derive an operator schema from the annotations of a Python function."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def infer_schema(
     """Return the operator schema for the annotations of a Python function, as in `"(Tensor x) -> Tensor"`.
 
     Args:
-        prototype_function: the function.  Supported annotations are tensors, numbers, strings, dtypes and devices, also
-            optional ones, lists and, for results, tuples.
+        prototype_function: the function.  Supported annotations are tensors, numbers, strings, dtypes and devices; optional
+            values and lists of these; and tuples of results.
         mutates_args: the names of the arguments that the function changes in place, or `"unknown"`.
-        op_name: the operator's name, with which the schema then begins.
+        op_name: the operator's name; if given, the schema begins with it.
         tags: ignored.
 
     Raises:
@@ -92,7 +92,7 @@ def _default_text(value: Any, refuse: Callable[[str], typing.NoReturn]) -> str:
 
 
 def _schema_type(hint: Any) -> str | None:
-    """Return the name of an annotated type in schemas; None if schemas do not support it."""
+    """Return the schema's name for an annotated type; None if schemas do not support the type."""
     if hint in _TYPES:
         return _TYPES[hint]
     origin, inside = typing.get_origin(hint), typing.get_args(hint)

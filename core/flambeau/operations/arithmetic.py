@@ -76,7 +76,7 @@ def _scale_other(name: str, input: Any, other: Any, alpha: Any) -> tuple[Any, An
     require_factor("alpha", alpha, common)
     if isinstance(input, Tensor) and isinstance(other, Tensor):
         other = other.to(common)
-        if other.dtype in dtypes.HALF:  # PyTorch rounds the factor and the sum, but not the product
+        if other.dtype in dtypes.HALF:  # PyTorch rounds `alpha` and the sum, but not the product
             return input.float(), other.float() * other.new_tensor(alpha, device="cpu").item()
     return input, other & bool(alpha) if common is dtypes.bool_ else other * alpha
 
@@ -236,7 +236,7 @@ remainder = op(
 
 
 def _fmod_forward(xp: Any, input: Any, other: Any) -> Any:
-    remainder = xp.remainder(input, other)  # has the sign of `other`; fmod needs the sign of `input`
+    remainder = xp.remainder(input, other)  # the sign is that of `other`; fmod needs that of `input`
     wrong = (remainder != 0) & ((input < 0) != (other < 0))
     return xp.where(wrong, remainder - other, remainder)
 
@@ -292,7 +292,7 @@ _pow = op(
 
 
 def pow_scalar_forward(xp: Any, input: Any, /, exponent: Any) -> Any:
-    if exponent in (0.5, -0.5) and xp.isdtype(input.dtype, "real floating"):  # PyTorch takes the square root: NaN for -inf
+    if exponent in (0.5, -0.5) and xp.isdtype(input.dtype, "real floating"):  # -inf gives NaN as in PyTorch, unlike with `pow`
         root = xp.sqrt(input)
         return root if exponent > 0 else xp.reciprocal(root)
     return xp.pow(input, exponent)
@@ -341,7 +341,7 @@ def __rdiv__(self: Tensor, other: Any) -> Any:
     if may_override((other,)):
         return offer_operator("__rdiv__", (self, other), {})
     if can_operate(other) or hasattr(other, "__array_interface__"):
-        return self.reciprocal() * other  # rounded after each of the two steps, as in PyTorch
+        return self.reciprocal() * other  # as in PyTorch, both the reciprocal and the product are rounded
     return NotImplemented
 
 

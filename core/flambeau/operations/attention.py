@@ -86,7 +86,7 @@ def has_fused_attention(query: Tensor, key: Tensor, value: Tensor) -> bool:
 
 
 def fused_attention(query: Tensor, key: Tensor, value: Tensor, causal: bool, scale: float) -> Tensor:
-    """`softmax(query @ key.T * scale) @ value`, for tensors that `has_fused_attention` accepts."""
+    """Return `softmax(query @ key.T * scale) @ value`, for tensors that `has_fused_attention` accepts."""
     bias = None
     if causal:
         shape = query.shape[2], key.shape[2]
@@ -168,9 +168,9 @@ def attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, ca
 def can_use_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, one_node: bool) -> bool:
     """Whether `attention` may compute this call as one operation.
 
-    It may not for tensor subclasses that override operations, for forward-mode derivatives, or for shapes that broadcast.  If
-    gradients are recorded, PyTorch must also record `one_node`, and the backend needs a kernel for the gradients.  Otherwise it
-    needs a kernel or the call has no mask; without both, one operation is not faster.
+    Tensor subclasses that override operations, forward-mode derivatives and shapes that broadcast are excluded.  If gradients
+    are recorded, the backend needs a kernel for them, and PyTorch must also record this attention as one node (`one_node`).
+    Otherwise, a call without a mask needs no kernel; a masked call without a kernel would not become faster.
     """
     tensors = (query, key, value) if mask is None else (query, key, value, mask)
     plain = all(type(tensor._key) is DispatchKey for tensor in tensors) and query._key.dtype.category == dtypes.FLOATING

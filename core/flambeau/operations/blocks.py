@@ -208,7 +208,7 @@ def unsafe_split(input: Tensor, split_size: Dims, dim: int = 0) -> Any:
 
 
 def _writable(input: Tensor, parts: Sequence[Tensor], dim: int) -> tuple[Tensor, ...]:
-    """Return separate views with the same sizes as the tensors `parts`."""
+    """Return views of `input` with the sizes of `parts` along `dim`; unlike `parts`, they may be written to in place."""
     return _narrow_parts(input, [0, *itertools.accumulate(part.shape[dim] for part in parts)], dim)
 
 
@@ -224,7 +224,7 @@ def _writable(input: Tensor, parts: Sequence[Tensor], dim: int) -> tuple[Tensor,
 def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -> tuple[Tensor, ...]:
     """Return the coordinates of a grid: each vector expanded along the dimensions of all others.
 
-    With `indexing="ij"`, dimension `i` of the grid is that of vector `i`; with "xy", the first two dimensions are swapped.
+    With `indexing="ij"`, dimension `i` of the grid belongs to vector `i`; with "xy", the first two dimensions are swapped.
 
     >>> torch.meshgrid(torch.tensor([1, 2]), torch.tensor([3, 4, 5]), indexing="ij")[0].shape
     torch.Size([2, 3])
@@ -353,7 +353,10 @@ def trace(input: Tensor) -> Tensor:
 
 @declare("fill_diagonal_", kind=Kind.SCATTER)
 def _fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
-    """Set the main diagonal to `fill_value`, in place; with `wrap`, it starts again below the square part of a tall matrix."""
+    """Set the main diagonal to `fill_value`, in place.
+
+    With `wrap`, the diagonal of a tall matrix restarts every `width + 1` rows.
+    """
     if self.ndim < 2:
         raise RuntimeError("dimensions must larger than 1")
     if self.ndim > 2 and len(set(self.shape)) > 1:

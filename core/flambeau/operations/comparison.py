@@ -58,7 +58,7 @@ ge = _compare(
 
 
 def equals_array(input: Tensor, other: Any) -> Any:
-    """Return `input == other` for an array of another library; NumPy defers only this operator to the tensor."""
+    """Return `input == other` for another library's array.  NumPy leaves only `==`, no other comparison, to the tensor."""
     if not hasattr(other, "__array_interface__"):
         return NotImplemented
     from .creation.from_data import as_tensor
@@ -72,7 +72,7 @@ NAMESPACE["equals_array"] = equals_array
 
 
 def _split_ties(F: Any, g: Any, chosen: Any, tied: Any) -> Any:
-    """Return the gradient of one argument of `maximum`: `g` where it is the larger or either is NaN, `g / 2` at a tie."""
+    """Return the gradient of one argument of `maximum`: `g` where that one is larger or either is NaN, `g / 2` at a tie."""
     return F.masked(g, chosen) + F.masked(g * 0.5, tied)
 
 
@@ -244,7 +244,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     if isinstance(min, Tensor) or isinstance(max, Tensor):
         if all(bound is None or isinstance(bound, Tensor) for bound in (min, max)):
             if min is not None and max is not None and result_dtype((input, min, max)) is dtypes.bool_:
-                # a single bound is `maximum` or `minimum`, which accept bool
+                # a single bound is accepted: it is computed by `maximum` or `minimum`, which support bool
                 raise NotImplementedError("\"clamp_cpu\" not implemented for 'Bool'")
             return _clamp_between(input, min, max)
         if any(isinstance(bound, Tensor) and bound.ndim for bound in (min, max)):
@@ -366,7 +366,7 @@ bitwise_not = op(
 
 @declare("bitwise_not", operators=("__invert__",))
 def _invert(self: Tensor) -> Tensor:
-    """`~self`: `bitwise_not`.  Raises TypeError unless the dtype is integer or bool."""
+    """Return `~self`, which is `bitwise_not`.  Raises TypeError unless the dtype is integer or bool."""
     if self._key.dtype.category >= dtypes.FLOATING:
         raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
     return bitwise_not(self)

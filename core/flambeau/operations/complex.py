@@ -108,7 +108,7 @@ _angle = op(
 
 def _complex_forward(xp: Any, input: Any, imag: Any) -> Any:
     dtype = _complex_dtype(xp, input)
-    # The product of inf or NaN with 1j has a real part of NaN: these are replaced below.
+    # The products of inf and NaN with 1j have a real part of NaN: the loop and the line after it replace them.
     imaginary = xp.astype(imag, dtype) * 1j
     for value, number in ((math.inf, cmath.infj), (-math.inf, -cmath.infj)):
         imaginary = xp.where(imag == value, number, imaginary)
@@ -256,7 +256,7 @@ def is_nonzero(input: Tensor) -> bool:
 
 op(
     "is_complex", _is_complex_array, kind=Kind.QUERY, public=False, method=False, out=False
-)  # called by derivative rules on raw arrays
+)  # for derivative rules, which call it on raw arrays
 
 
 @composite(method=False)

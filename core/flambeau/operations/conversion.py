@@ -28,7 +28,7 @@ _cast = op(
     "to_key", lambda xp, input, /, target, source: _converted(input, target),
     kind=Kind.CONVERSION, public=False, method=False, out=False,
     grad_fn="ToCopyBackward0",
-    input=lambda F, g, target, source: _move_gradient_back(g, target, source),  # its dtype is still that of `target`
+    input=lambda F, g, target, source: _move_gradient_back(g, target, source),  # the gradient keeps the dtype of `target`
 )  # fmt: skip
 
 
@@ -37,7 +37,7 @@ def _converted(array: Any, key: DispatchKey) -> Any:
 
 
 def _move_gradient_back(g: Any, key: DispatchKey, source: DispatchKey) -> Any:
-    """Move a gradient back to the device of the tensor before the conversion."""
+    """Move a gradient to the device that the tensor was on before the conversion."""
     if key.device is source.device:
         return g
     return g.to(source.device) if isinstance(g, Tensor) else _copy_to_device(g, key, source.to(key.dtype), False)
@@ -46,7 +46,7 @@ def _move_gradient_back(g: Any, key: DispatchKey, source: DispatchKey) -> Any:
 def to_key(input: Tensor, key: DispatchKey, copy: bool = False, non_blocking: bool = False, writing: bool = False) -> Tensor:
     """Return `input` with the dtype and device of `key`; it is `input` itself if both match and `copy` is False.
 
-    With `writing`, a lazily conjugated or negated tensor is materialized.
+    A lazily conjugated or negated tensor may stay lazy; with `writing`, it is materialized.
     """
     source = input._key
     if type(source) is not type(key) or type(source) is not DispatchKey:
@@ -208,7 +208,7 @@ for _name, _dtype in {
 
 @declare("type_as", kind=Kind.CONVERSION)
 def _type_as(self: Tensor, other: Tensor) -> Tensor:
-    """`self.type(other.type())`."""
+    """Convert to the dtype and device of `other`: `self.type(other.type())`."""
     require_tensors("type_as", other=other)
     return to_key(self, other._key)
 
@@ -288,7 +288,7 @@ _contiguous_copy = op(
 
 
 def _to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
-    """Return the tensor itself, since it is dense, converted to `dtype` if given."""
+    """Return this tensor, which is dense already; converted to `dtype` if that is given."""
     return self if dtype is None else self.to(dtype)
 
 
@@ -315,7 +315,7 @@ def _copy(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
 
 
 def write_over(self: Tensor, value: Tensor, name: str = "CopyBackwards", non_blocking: bool = False) -> Tensor:
-    """Write `value`, broadcast and converted, over all elements; `name` is the name of the autograd node."""
+    """Overwrite all elements with `value`, broadcast and converted to the tensor's dtype; `name` names the autograd node."""
     check_writable(self)
     value = to_key(value, self._key, non_blocking=non_blocking, writing=True)
     if value._array.shape != self._array.shape:
@@ -335,7 +335,7 @@ attach(copy_=_copy)
 
 
 def _module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
-    """Return the tensor that `Module.load_state_dict` stores instead of this one: `other`, or this one with its values."""
+    """Return the tensor that `Module.load_state_dict` stores: `other` if `assign`, else this tensor with its values."""
     return other.detach() if assign else self.copy_(other).detach()
 
 

@@ -34,7 +34,7 @@ Sizes = Sequence[int]
 
 
 def pad_space(xp: Any, input: Any, before: Sizes, after: Sizes) -> Any:
-    """Pad the spatial dimensions with `before` and `after` zeros."""
+    """Pad each spatial dimension with zeros: `before` at its start, `after` at its end."""
     for dim, (low, high) in enumerate(zip(before, after, strict=True), 2):
         for amount, in_front in ((low, True), (high, False)):
             if amount:
@@ -45,7 +45,7 @@ def pad_space(xp: Any, input: Any, before: Sizes, after: Sizes) -> Any:
 
 
 def window(start: Sizes, size: Sizes, stride: Sizes) -> tuple[slice, ...]:
-    """Return the index of the input elements that are multiplied with one kernel position."""
+    """Return slices for all input elements that are multiplied with one position of the kernel."""
     steps = (slice(a, a + (n - 1) * s + 1, s) for a, n, s in zip(start, size, stride, strict=True))
     return (slice(None), slice(None), *steps)
 
@@ -163,7 +163,7 @@ def _sum_over_space(F: Any, g: Any) -> Any:
 
 
 def _convolve_and_crop(F: Any, shape: Sizes, *arguments: Any) -> Any:
-    """Return the convolution, cut to `shape`: it is longer if the output padding is at least the stride."""
+    """Return the convolution, cropped to `shape`: it is larger if the output padding is at least the stride."""
     output = F.convolution(*arguments)
     if output.shape == tuple(shape):
         return output
@@ -291,7 +291,7 @@ def _batched(name: str, n: int, input: Tensor) -> tuple[Tensor, bool]:
 
 
 def _same_padding(kernel: Sizes, stride: Sizes, dilation: Sizes) -> tuple[list[int], list[int]]:
-    """Return the padding on both sides, and the extra padding at the end, that preserve the input's size."""
+    """Return the padding on each side and the additional padding at the end that together preserve the input's size."""
     if max(stride) > 1:
         raise RuntimeError("padding='same' is not supported for strided convolutions")
     total = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]

@@ -1,8 +1,8 @@
 """Connectionist temporal classification: the likelihood of a label sequence, summed over its alignments.
 
 Graves et al. (2006), "Connectionist temporal classification: labelling unsegmented sequence data with RNNs".  A path visits
-the labels in order, with an optional blank before, between and after them; a position counts labels and blanks.  `alpha` and
-`beta` are the log-probabilities, at each time and position, of all paths up to that position and from that position.
+the labels in order, with an optional blank before, between and after them; positions number these labels and blanks.  For
+each time and position, `alpha` is the log-probability of all paths up to that position, `beta` that of all paths from it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _lattice(xp: Any, log_probs: Any, labels: Any) -> Any:
 
 
 def _advance(xp: Any, before: Any, skip_mask: Any, direction: int) -> Any:
-    """Advance one time step: stay, move to the next position, or skip a blank between two different labels."""
+    """Move one time step forward (`direction` 1) or back (-1): stay, move on, or skip a blank between labels."""
     places = before.shape[1]
     gap = xp.full((before.shape[0], 2), -xp.inf, dtype=before.dtype)
     if direction > 0:
@@ -49,7 +49,7 @@ def _advance(xp: Any, before: Any, skip_mask: Any, direction: int) -> Any:
 
 
 def _skip_mask(xp: Any, labels: Any, direction: int, dtype: Any) -> Any:
-    """Return 0 at labels that a path may reach by skipping a blank, as the label before or after is different; else -inf."""
+    """Return 0 where a path may skip the blank between two labels, because they are different; -inf elsewhere."""
     batch, places = labels.shape
     none = xp.zeros((batch, min(2, places)), dtype=xp.bool)
     differs = xp.logical_and(labels[:, 2:] != labels[:, :-2], xp.arange(max(places - 2, 0)) % 2 == 1)
@@ -273,7 +273,7 @@ def ctc_loss_of_torch(
     reduction: int = 0,
     zero_infinity: bool = False,
 ) -> Tensor:
-    """Return the negative log-likelihood of label sequences; `reduction` 0 is none, 1 the mean, 2 the sum.
+    """Return the negative log-likelihood of label sequences; `reduction` 0 means none, 1 the mean and 2 the sum.
 
     See `torch.nn.functional.ctc_loss`.
     """

@@ -61,13 +61,13 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 
 
 def pair_distances_forward(xp: Any, input: Any, first: Any, second: Any) -> Any:
-    """Return the Euclidean distances between the rows `first` and `second`, computed from their differences."""
+    """Return the Euclidean distances between rows `first` and rows `second` of `input`, computed from their differences."""
     difference = xp.take(input, first, axis=0) - xp.take(input, second, axis=0)
     return xp.sqrt(xp.sum(difference * difference, axis=1))
 
 
 def _pair_distances_grad(F: Any, g: Any, input: Any, first: Any, second: Any, out: Any) -> Any:
-    """Return the gradient `g * (first - second) / out`, added to row `first`, subtracted from row `second`; 0 for equal rows."""
+    """Return the gradient: `g * (first - second) / out` for row `first`, its negative for row `second`; 0 for equal rows."""
     equal = out == 0
     ratio = F.masked(g / (out + F.masked(F.ones_of(out), equal)), ~equal)
     difference = F.embedding(input, first, -1, False) - F.embedding(input, second, -1, False)

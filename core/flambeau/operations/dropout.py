@@ -33,7 +33,7 @@ def _mask(input: Tensor, p: float, whole_channels: bool) -> Tensor:
     if whole_channels:
         noise = input.new_empty((*input._array.shape[:2], *(1,) * (input.ndim - 2)))
     else:
-        noise = empty_like(input)  # with the memory order of `input`, in which it is filled
+        noise = empty_like(input)  # in the memory order of `input`, which is also the order of the random numbers
     return noise.bernoulli_(1 - p)
 
 
@@ -59,7 +59,7 @@ def _drop(input: Tensor, p: float, train: bool, whole_channels: bool) -> Tensor:
     if p == 1:
         return input * 0
     key = input._key
-    rounds_twice = key.dtype.itemsize == 2 and key.device.type == "cpu"  # PyTorch rounds both the noise and the product
+    rounds_twice = key.dtype.itemsize == 2 and key.device.type == "cpu"  # PyTorch rounds the scaled mask and the product
     if "fused_dropout" in key.backend.all_kernels and type(key) is DispatchKey and not (whole_channels or rounds_twice):
         result: Tensor = _fused(input, 1 - p, raw_generator(None, key.device))[0]
         return rename_node(result, "MulBackward0") if key.device.type == "cpu" else result

@@ -19,13 +19,13 @@ from .matrix import unchecked_bmm, unchecked_mm
 
 __all__ = ["einsum"]
 
-Label = Any  # a letter, or a negative integer for a dimension of the ellipsis: -1 is the last
+Label = Any  # a letter; for a dimension of the ellipsis, a negative integer (-1 for the last)
 Labels = list[Label]
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
 def _normalize_arguments(equation: Any, *operands: Any) -> tuple[Any, ...]:
-    """Normalize the arguments for `__torch_function__` as PyTorch does: an equation, then the operands one by one."""
+    """Return the arguments as PyTorch passes them to `__torch_function__`: an equation, then each operand."""
     given: Sequence[Any] = operands
     if isinstance(equation, Tensor):
         equation, given = _arguments(equation, operands)
@@ -47,8 +47,8 @@ def einsum(equation: Any, *operands: Tensor | Sequence[Tensor] | Sequence[int]) 
     """Compute an Einstein summation: `equation` labels dimensions by letters; labels missing in the result are summed over.
 
     Operands are separate arguments or one list.  Without an equation, each operand is followed by a list of label numbers (or
-    `...`), and the last argument is an optional list for the result.  Several operands are multiplied from left to right, or in
-    the order found by `opt_einsum` if that package is installed.
+    `...`), and the last argument is an optional list for the result.  More than two operands are multiplied from left to right,
+    or in the order found by `opt_einsum` if that package is installed.
 
     Raises:
         RuntimeError: the equation is malformed, or does not fit the operands.
@@ -70,9 +70,10 @@ def einsum(equation: Any, *operands: Tensor | Sequence[Tensor] | Sequence[int]) 
 
 
 class Planned:
-    """A tensor in a plan: its shape and its index (`place`) among the operands followed by the intermediate results.
+    """A placeholder for a tensor: its shape and its index (`place`) in the list of all operands and intermediate results.
 
-    `line` has an entry for each operand and result: None, or the function that computes it and the indices of its arguments.
+    `line` has an entry for each tensor of that list: None for an operand; for a result, the function that computes it and the
+    indices of its arguments.
     """
 
     __slots__ = ("line", "place", "shape")
@@ -91,7 +92,7 @@ class Planned:
         return self if shape == self.shape else self._append_step(shape, lambda tensor: tensor.reshape(shape))
 
     def diagonal(self, first: int, second: int) -> Planned:
-        """Replace dimension `first` by the diagonal of `first` and `second`, which is removed."""
+        """Replace dimension `first` by the diagonal of dimensions `first` and `second`, and remove `second`."""
         shape = self.shape[:second] + self.shape[second + 1 :]
         return self._append_step(shape, lambda tensor: tensor.diagonal(0, first, second).movedim(-1, first))
 
@@ -128,7 +129,7 @@ _Operand = tuple[Planned, Labels]  # a pair: an operand or intermediate result, 
 def _plan(equation: str, shapes: tuple[tuple[int, ...], ...], *path: Any) -> tuple[list[Any], int]:
     """Return the steps, each a function and the indices of its arguments, and the index of the result.
 
-    `path` is part of the cache key only: the options that determine the order of the products.
+    `path` holds the options that determine the order of the products.  It is only needed as a part of the cache key.
     """
     terms, result = _parsed(equation, len(shapes))
     line: list[Any] = [None] * len(shapes)
@@ -330,7 +331,7 @@ def _cheapest_path(labelled: Sequence[_Operand], output: Labels) -> list[tuple[i
 
 
 def _contract(first: _Operand, second: _Operand, needed: set[Label], order: Labels) -> _Operand:
-    """Multiply two operands and sum over the labels that are not `needed` later; labels are sorted by `order`."""
+    """Multiply two operands and sum over the labels not in `needed`; the result's labels are sorted by `order`."""
     a, b = _without_ones(first, second), _without_ones(second, first)
     shared = set(a[1]) & set(b[1])
     a, b = _sum_unneeded(*a, needed | shared), _sum_unneeded(*b, needed | shared)

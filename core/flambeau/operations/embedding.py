@@ -39,14 +39,14 @@ def _rows_forward(xp: Any, weight: Any, indices: Any, /, padding_idx: int = -1, 
 
 
 def _sum_rows_forward(xp: Any, input: Any, indices: Any, /, count: int) -> Any:
-    """Compute the adjoint of the lookup: add row `i` of `input` to row `indices[i]` of a table with `count` rows."""
+    """Return a zero table with `count` rows where row `i` of `input` is added to row `indices[i]`: the gradient of the lookup."""
     flat = xp.reshape(indices, (-1,))
     chosen = xp.astype(xp.expand_dims(xp.arange(count), axis=1) == flat, input.dtype)
     return xp.matmul(chosen, xp.reshape(input, (flat.shape[0], input.shape[-1])))
 
 
 def _frequencies_forward(xp: Any, input: Any, indices: Any) -> Any:
-    """Count how often each index occurs; shape `(*indices.shape, 1)`."""
+    """Return for each index how often it occurs in `indices`; the shape is `(*indices.shape, 1)`."""
     flat = xp.reshape(indices, (-1,))
     counts = xp.sum(xp.astype(xp.expand_dims(flat, axis=1) == flat, input.dtype), axis=1)
     return xp.reshape(counts, (*indices.shape, 1))
@@ -97,13 +97,12 @@ def embedding(
     """Return the rows of `weight` at `indices`, of shape `(*indices.shape, weight.shape[1])`.
 
     The row `padding_idx` receives no gradient.  With `sparse`, the gradient of `weight` is a sparse tensor of the rows that
-    were
-    looked up.  Raises IndexError for an index outside the table.
+    were looked up.  Raises IndexError for an index outside the table.
     """
     if weight._array.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
     _check_indices("embedding", indices)
-    if weight._key.device.type == "meta":  # on "meta", no row is read, so that the indices may be on any device, as in PyTorch
+    if weight._key.device.type == "meta":  # no rows are read: as in PyTorch, the indices may be on any device
         indices = indices.to("meta")
     if sparse is True and weight._requires_grad and is_grad_enabled() and not weight._key.levels:
         rows: Tensor = hooks.sparse("embedding")(weight, indices, padding_idx, scale_grad_by_freq)
@@ -248,7 +247,10 @@ def bag_numbers(offsets: Tensor, length: int, last_offset: bool) -> tuple[Tensor
 
 
 def _places_of_largest_forward(xp: Any, input: Any, bags: Any, /, count: int) -> Any:
-    """Return for each bag and column the first row with the largest element (NaN is largest); any row for an empty bag."""
+    """Return for each bag and column the index of the row with the largest element; any index for an empty bag.
+
+    NaN counts as the largest; of equal elements, the first one is chosen.
+    """
     by_size = xp.argsort(xp.where(input != input, xp.asarray(-xp.inf, dtype=input.dtype), -input), axis=0, stable=True)
     bag = xp.reshape(xp.take(bags, xp.reshape(by_size, (-1,)), axis=0), by_size.shape)
     order = xp.take_along_axis(by_size, xp.argsort(bag, axis=0, stable=True), axis=0)
@@ -284,7 +286,7 @@ def _max_of_bags(weight: Tensor, indices: Tensor, bags: Tensor, count: int) -> T
 
 @declare(kind=Kind.SCATTER, home="torch._C._nn")
 def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
-    """Return a vector for each class number, with 1 at the class and 0 elsewhere.
+    """Return a one-hot vector for each class number: 1 at the index of the class, 0 elsewhere.
 
     Args:
         input: a tensor of class numbers, int64.
@@ -313,7 +315,7 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     if num_classes != -1 and largest >= num_classes:
         raise RuntimeError("Class values must be smaller than num_classes.")
     if num_classes == -1 and not input._key.backend.has_data:
-        input.max().item()  # raises an error: the number of classes is unknown without data
+        input.max().item()  # `item` raises an error: without data, the number of classes is unknown
     classes = arange(largest + 1 if num_classes == -1 else num_classes, device=input.device)
     return (input.unsqueeze(-1) == classes).long()
 
@@ -342,7 +344,7 @@ def embedding_bag(
     """Return the sum (mode 0), mean (1) or maximum (2) of the rows of each bag; bag `i` starts at `offsets[i]`.
 
     Also return three tensors that PyTorch's backward uses: the bag of each index, the size of each bag, and the indices of the
-    maxima.  For sums, which need none of them, these are empty or zeros; for means, the third is the sizes again.
+    maxima.  Sums need none of them: they are empty or zeros.  For means, the third repeats the sizes.
     """
     require_flags("embedding_bag", scale_grad_by_freq=scale_grad_by_freq, sparse=sparse, include_last_offset=include_last_offset)
     if mode not in (0, 1, 2):
@@ -373,7 +375,7 @@ def embedding_bag(
 
 
 def _indices_of_maxima(weight: Tensor, indices: Tensor, bags: Tensor, maxima: Tensor) -> Tensor:
-    """Return for each bag and column the index of the first row with the maximum; 0 for an empty bag."""
+    """Return for each bag and column the index into `weight` of the first row with the maximum; 0 for an empty bag."""
     count, length = maxima.shape[0], indices.shape[0]
     rows, maxima = weight.detach()[indices], maxima.detach()
     expected = cat([maxima, maxima.new_zeros(1, maxima.shape[1])])[bags]

@@ -14,7 +14,7 @@ from .views.views import wrap_dim
 
 __all__: list[str] = []
 
-# Return `steps * scale`.  The gradient passes where the input was inside the integer range (Bengio et al. 2013).
+# Return `steps * scale`.  The gradient of `input` is `g` where `inside` is true, else 0 (Bengio et al. 2013).
 _dequantized = op(
     "fake_quantized", lambda xp, input, steps, scale, inside: steps * scale,
     kind=Kind.POINTWISE, keeps_dtype=("inside",), public=False, method=False,
@@ -31,7 +31,7 @@ def _fake_quantized(name: str, input: Tensor, scale: Tensor, zero_point: Tensor,
         inverse, scale, zero_point = (number.to(wide.dtype) for number in (1 / scale, scale, zero_point))
         places = (wide * inverse).round() + zero_point
         inside = (places >= quant_min) & (places <= quant_max)
-        steps = places.fmax(places.new_tensor(quant_min)).clamp(max=quant_max) - zero_point  # NaN becomes `quant_min`
+        steps = places.fmax(places.new_tensor(quant_min)).clamp(max=quant_max) - zero_point  # `fmax` replaces NaN by `quant_min`
     return _dequantized(wide, steps, scale, inside).to(input.dtype)
 
 
@@ -61,7 +61,7 @@ def fake_quantize_per_tensor_affine(input: Tensor, scale: Any, zero_point: Any, 
         quant_min, quant_max: the least and the greatest of the integers.
 
     Raises:
-        RuntimeError: `quant_min` is above `quant_max`, or a `zero_point` that is a number is not between them.
+        RuntimeError: `quant_min` is above `quant_max`, or a `zero_point` given as a number is not between them.
 
     >>> torch.fake_quantize_per_tensor_affine(torch.tensor([-1.0, 0.13, 9.0]), 0.1, 0, 0, 15)
     tensor([0.0000, 0.1000, 1.5000])

@@ -211,8 +211,9 @@ op(
 
 
 def _unfold_method(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    """Return a view of all windows of length `size`, `step` apart, along `dimension`; the last dimension indexes their
-    elements.
+    """Return a view of all windows of length `size` along `dimension`, `step` apart.
+
+    The windows' elements are in a new last dimension.
     """
     if bool in (type(dimension), type(size), type(step)):
         raise TypeError("unfold(): arguments 'dimension', 'size' and 'step' must be int, not bool")

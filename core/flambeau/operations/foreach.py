@@ -1,7 +1,8 @@
 """`torch._foreach_*`: apply one operation to each tensor of a list.
 
 Optimizers, moving averages and gradient clipping written for PyTorch call these functions.  Each calls the operation for a
-single tensor, and has its derivatives, dtypes and errors.  `torch` finds names that begin with `_foreach_` here.
+single tensor, and has its derivatives, dtypes and errors.  `torch` looks up names that begin with `_foreach_` in this module,
+which generates functions of a single list on demand.
 
 >>> parameters, steps = [torch.ones(2), torch.zeros(3)], [torch.ones(2), torch.ones(3)]
 >>> torch._foreach_add_(parameters, steps, alpha=-0.5)
@@ -32,13 +33,13 @@ from .matrix import mm
 
 __all__: list[str] = []  # `torch._foreach_add` and so on are private names
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {}  # functions by name
+FUNCTIONS: dict[str, Callable[..., Any]] = {}  # the functions generated so far, by name
 
 # --- the table ----------------------------------------------------------------------------------------------------
 
 
 class _Row(NamedTuple):
-    """A function with operands: the operation on one tensor, and the overloads for the operand after the tensors."""
+    """A foreach function with operands: the operation on one tensor, and the overloads for the last operand."""
 
     compute: Callable[..., Any]
     forms: dict[str, tuple[str, str]]
@@ -79,7 +80,7 @@ def _addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Any
 
 
 def _operand(scalar: str, of_list: str, of_scalars: str, of_tensor: str = "") -> dict[str, tuple[str, str]]:
-    """Return the overloads of a binary function, given the suffix of the `grad_fn` name of each."""
+    """Return the overloads of a binary function; the arguments are the suffix of the `grad_fn` name for each overload."""
     forms = {"Scalar": ("scalar", scalar), "List": ("other", of_list), "ScalarList": ("scalars", of_scalars)}
     return {**forms, "Tensor": ("other", of_tensor)} if of_tensor else forms
 
@@ -118,9 +119,10 @@ def _rename_nodes(name: str, ending: str, results: Iterable[Tensor]) -> tuple[Te
 
 
 def _register(name: str, function: Callable[..., Any], doc: str, *arguments: str) -> None:
-    """Publish a function as `torch._foreach_NAME`, with `__torch_function__` overrides by modes and tensor subclasses.
+    """Publish a function as `torch._foreach_NAME`, which modes and tensor subclasses can override by `__torch_function__`.
 
-    `arguments` are the arguments in its schemas after the first one, such as "List: Tensor[] other" for the overload `List`.
+    `arguments` has a string for each overload, such as "List: Tensor[] other": the overload's name, and the arguments after the
+    first one in the schema.
     """
     public = f"_foreach_{name}"
     first, returns = ("Tensor(a!)[] self", "()") if name.endswith("_") else ("Tensor[] self", "Tensor[]")
@@ -323,7 +325,7 @@ def _match_form(last: Any, forms: Mapping[str, Any], keeps_tensor: bool) -> str 
 
 
 def _repeat_last_operand(form: str, row: _Row, last: Any, count: int) -> Sequence[Any]:
-    """Return the last operand of each tensor as a sequence: a number is repeated, a list or vector has one entry per tensor."""
+    """Return one operand for each tensor: a number is repeated, a list or vector must have one entry per tensor."""
     if form == "Scalar":
         return [last.item() if isinstance(last, Tensor) else last] * count
     if form == "ScalarList":

@@ -94,7 +94,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     shapes = [tensor._array.shape for tensor in inputs]
     if () in shapes:
         raise RuntimeError(f"zero-dimensional tensor (at position {shapes.index(())}) cannot be concatenated")
-    if len(inputs) > 1 and (0,) in shapes:  # PyTorch lets empty 1-d tensors join anything
+    if len(inputs) > 1 and (0,) in shapes:  # PyTorch accepts empty 1-d tensors next to tensors of any shape
         dtype, joined = result_dtype(inputs), [tensor for tensor in inputs if tensor._array.shape != (0,)]
         first, *others = joined or inputs[:1]
         result = cat([first.to(dtype), *others], dim if joined else 0)
@@ -152,7 +152,7 @@ attach(repeat=_repeat_method)
 
 @composite(method=False, kind=Kind.MOVEMENT)
 def tile(input: Tensor, dims: Sequence[int]) -> Tensor:
-    """Repeat the tensor `dims[i]` times along each dimension; a short `dims` applies to the last ones."""
+    """Repeat the tensor `dims[i]` times along each dimension; a shorter `dims` applies to the last dimensions."""
     dims = as_shape((dims,))
     return _repeat_method(input, (1,) * (input.ndim - len(dims)) + dims)
 
@@ -226,10 +226,10 @@ def roll(input: Tensor, shifts: Dims, dims: Dims | None = ()) -> Tensor:
 def repeat_interleave(
     input: Any = None, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
-    """Repeat each slice of `dim` (each element if `dim` is None) `repeats` times, or slice `i` `repeats[i]` times."""
+    """Repeat each slice of `dim`, or each element if `dim` is None; `repeats` is one number, or a number for each of them."""
     from .creation.ranges import arange
 
-    alone = input is None or repeats is None  # with a single argument, position `i` is repeated `repeats[i]` times
+    alone = input is None or repeats is None  # a single argument is `repeats`; each index `i` is repeated `repeats[i]` times
     repeats = input if repeats is None else repeats
     if alone and isinstance(repeats, Tensor):
         if repeats.ndim != 1:
@@ -259,7 +259,7 @@ repeated_positions = op(
 
 @one_by_one
 def _repeat_positions(repeats: Any, length: int, dim: int, output_size: int | None, place: Any) -> Tensor:
-    """Return the positions 0, 1, ... along `dim`, each position `i` repeated `repeats[i]` times."""
+    """Return the indices 0, 1, ... of dimension `dim`, each index `i` repeated `repeats[i]` times."""
     from .creation.from_shape import full
 
     if isinstance(repeats, Tensor) and not repeats._key.backend.has_data:

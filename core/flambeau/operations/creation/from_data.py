@@ -1,4 +1,4 @@
-"""Create tensors from numbers and nested sequences, or sharing the memory of arrays, buffers and storages."""
+"""Create tensors from numbers and nested sequences, and tensors that share the memory of arrays, buffers and storages."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def _scalar_array(value: Any, key: DispatchKey) -> Any:
 
 
 def _convert_large_integer(value: Any, dtype: Dtype) -> Any:
-    """Convert a number outside the range of `dtype`, as `converted` does; raise ValueError if it exceeds 64 bits."""
+    """Convert a number outside the range of `dtype` with `converted`; raise ValueError for more than 64 bits."""
     if isinstance(value, int) and dtype is not dtypes.uint64 and not -(2**63) <= value < 2**63:
         raise ValueError("Overflow when unpacking long long")
     return converted(value, dtype)
@@ -292,7 +292,7 @@ def _shared(backend: Backend, array: Any) -> Any:
 
 
 def _share_memory(data: Any, dtype: Dtype | None) -> Tensor | None:
-    """Return a tensor that shares the memory of an array, a storage, or an object with DLPack or the buffer protocol, or None."""
+    """Return a tensor that shares the memory of an array, a storage, a DLPack object or a buffer; None for any other object."""
     if _is_array(data):
         return _share_array(data)
     if isinstance(data, StorageBase):
@@ -364,8 +364,9 @@ def _check_alias(obj: Any, source: Tensor, key: DispatchKey) -> None:
 
 
 def _with_requires_grad(result: Tensor, requires_grad: bool | None) -> Tensor:
-    """Return `asarray`'s result for a tensor: unchanged if `requires_grad` is None, detached if False, and a leaf if it has no
-    history.
+    """Apply `requires_grad` to the result of `asarray` for a tensor.
+
+    None keeps the tensor unchanged.  False detaches it.  True makes a tensor without autograd history require a gradient.
     """
     if requires_grad is None:
         if result._requires_grad:

@@ -42,7 +42,7 @@ __all__ = [
 
 
 def _filled(name: str, doc: str, make: Callable[[DispatchKey, tuple[int, ...]], Any]) -> Callable[..., Tensor]:
-    """Return a factory function `name(*size)` with PyTorch's options."""
+    """Return a factory function `name(*size)` with PyTorch's options; `make` creates its array."""
 
     def factory(
         *size: Any,
@@ -93,10 +93,10 @@ def publish_factory(
     """Register a factory function and return its public form.
 
     Args:
-        name, doc: its name and docstring.
+        name, doc: the name and docstring of the factory function.
         factory: the function, with all options.
-        default_factory: for a factory of `*size`: the function of a dispatch key and a shape that replaces it when no option is
-        given.
+        default_factory: for a factory of `*size`, a faster function of a dispatch key and a shape; it is called instead when no
+            option is given.
         kind: the kind of operation.
     """
     factory.__name__ = factory.__qualname__ = name
@@ -229,7 +229,7 @@ def full(
     value = plain_number(fill_value)
     if not isinstance(value, (bool, int, float, complex)):
         raise TypeError(f"full(): argument 'fill_value' (position 2) must be Number, not {type(value).__name__}")
-    # a NumPy bool counts as its own type and gives floats, as in PyTorch
+    # as in PyTorch, a NumPy bool is not treated as a bool: the result is floating-point
     typed = value if isinstance(fill_value, Tensor) else fill_value
     key = key_for(dtype, device, dtype_of_out(out) or dtypes.promotion_of_scalar(type(typed)))
     shape = checked_shape("full", (size,))
@@ -443,7 +443,7 @@ def empty_permuted(
 
 
 def _overwrite(self: Tensor, value: Tensor) -> Tensor:
-    """Overwrite the elements with values that do not depend on them; gradients do not flow to the old values."""
+    """Overwrite the elements with `value`, which must not depend on them; the old values get no gradient."""
     return self.copy_(value)
 
 
@@ -509,7 +509,9 @@ def from_file(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Return `size` elements of a memory-mapped file; with `shared`, writes reach the file, which is created if missing.
+    """Return a tensor of `size` elements of a memory-mapped file.
+
+    With `shared`, writes to the tensor change the file, and a missing file is created.
 
     Raises:
         RuntimeError: the file cannot be opened, or is too small.

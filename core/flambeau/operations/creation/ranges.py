@@ -85,7 +85,7 @@ def arange(
 
 
 def warn_of_length(out: Tensor, length: int) -> None:
-    """Warn, as `arange` does, if `out` is not empty and has another number of elements."""
+    """Warn, as `arange` does, if `out` is not empty and does not have `length` elements."""
     if out.numel() not in (0, length):
         warn(
             f"The number of elements in the out tensor of shape {list(out.shape)} is {out.numel()} which does not "
@@ -161,7 +161,9 @@ def _finish_1d(result: Tensor, requires_grad: bool | None, out: Tensor | None, p
 def _convert_ends(
     name: str, start: Any, end: Any, steps: int, dtype: Dtype | None, device: Any, out: Tensor | None
 ) -> tuple[Any, Any, DispatchKey]:
-    """Convert start and end to the result's dtype, complex if either is; return them and the result's dispatch key.
+    """Convert `start` and `end` to the result's dtype; return them and the result's dispatch key.
+
+    If either is complex, so is the default dtype.
 
     Raises:
         RuntimeError: `dtype` is real, and `start` or `end` is complex.
@@ -169,7 +171,7 @@ def _convert_ends(
     default = None
     if type(start) not in _REAL or type(end) not in _REAL:
         start, end = plain_number(start), plain_number(end)
-        if isinstance(end - start, complex):  # raises TypeError if one is not a number
+        if isinstance(end - start, complex):  # the subtraction raises TypeError if one is not a number
             default = dtypes.get_default_dtype().to_complex()
             if dtype is not None and not dtypes.as_dtype(dtype).is_complex:
                 raise RuntimeError(
@@ -209,7 +211,7 @@ def linspace(
         raise RuntimeError("number of steps must be non-negative")
     if key.dtype is not dtypes.float32:
         _refuse_dtype("linspace_cpu", key.dtype, steps)
-    # Real and imaginary parts are computed separately, with the rounding of real numbers.
+    # Real and imaginary parts are computed separately, so that they are rounded like real numbers.
     if key.dtype.is_complex:
         parts = (linspace(part(start), part(end), steps, dtype=key.dtype.to_real(), device=key.device) for part in (_real, _imag))
         return _finish_1d(PUBLIC["complex"](*parts), requires_grad, out, pin_memory)
@@ -231,7 +233,7 @@ def _imag(value: Any) -> float:
 
 
 def _float32_ends(start: Any, end: Any, gaps: int) -> tuple[float, float, float]:
-    """Return start, end and step rounded to float32 as in PyTorch, which then computes fused multiply-adds."""
+    """Return `start`, `end` and the step between numbers, rounded to float32 as PyTorch rounds them."""
     start, end = single(start), single(end)
     return start, end, single(single(end - start) / gaps)
 
@@ -240,7 +242,7 @@ def _python_linspace(start: Any, end: Any, steps: int) -> list[float]:
     """Return the numbers of `linspace`.  The first half is counted from the start and the second half from the end, as in
     PyTorch.
     """
-    if steps == 1:  # `end` may be infinite: no step is computed
+    if steps == 1:  # one number needs no step; `end` may be infinite
         return [start]
     half, gaps = steps // 2, steps - 1
     start, end, step = _float32_ends(start, end, gaps)
@@ -272,7 +274,7 @@ def _evenly_spaced(start: Any, end: Any, steps: int, key: DispatchKey) -> Any:
 
 
 def _positions(xp: Any, steps: int, dtype: Any) -> list[Any]:
-    """Return the positions of the first half, counted from the start, and of the second half, counted from the end."""
+    """Return two arrays of positions: of the first half, counted from the start, and of the second half, counted from the end."""
     position, half = xp.arange(steps, dtype=dtype), steps // 2
     return [position[:half], steps - 1 - position[half:]]
 
@@ -284,7 +286,8 @@ def _multiply_add(start: Any, step: Any, position: Any) -> Any:
 def _fused_multiply_add(start: float, step: float, position: Any) -> Any:
     """Compute `start + step * position`, rounded once like the fused multiply-add that PyTorch uses.
 
-    It adds the rounding errors of the product (Dekker 1971), exact for positions below 2**26, and of the sum (Knuth 1969).
+    The rounding errors of the product (Dekker 1971) and of the sum (Knuth 1969) are computed separately and added.  The error of
+    the product is exact for positions below 2**26.
     """
     if not math.isfinite(step):
         return _multiply_add(start, step, position)
@@ -345,7 +348,7 @@ def _exponents(start: Any, end: Any, steps: int, key: DispatchKey) -> Tensor:
     """Return the exponents of `logspace`, rounded where PyTorch rounds.
 
     Real exponents are float64, but the ends and their difference are rounded to the result's dtype.  Complex exponents have the
-    result's dtype throughout, and the step is a product with `1 / gaps`.
+    result's dtype throughout, and their step is `(end - start) * (1 / gaps)`.
     """
     dtype = key.dtype if key.dtype.is_complex else dtypes.float64
     place = dispatch_key(dtype, devices_for(dtype, key.device)[0])

@@ -18,11 +18,12 @@ __all__ = [
     "FORWARD", "INVERSE", "complex_to_complex", "complex_to_real", "normalized_dims", "real_to_complex", "scale_of", "sized",
 ]  # fmt: skip
 
-FORWARD, INVERSE = ("backward", "ortho", "forward"), ("forward", "ortho", "backward")  # the names of `norm`, indexed by `scale`
+# the values of `norm` for each direction; the index of a value is its `scale`
+FORWARD, INVERSE = ("backward", "ortho", "forward"), ("forward", "ortho", "backward")
 
 
 def scale_of(norm: str | None, forward: bool) -> int:
-    """Return the normalisation (0, 1 or 2) of a transform in this direction under `norm`."""
+    """Return `scale` (0, 1 or 2) for `norm`, which has different meanings for forward and inverse transforms."""
     names = FORWARD if forward else INVERSE
     norm = "backward" if norm is None else norm
     if norm not in names:
@@ -42,7 +43,10 @@ def _c2r(xp: Any, input: Any, /, dims: tuple[int, ...], scale: int, size: int) -
 
 
 def _c2r_grad(F: Any, g: Any, dims: tuple[int, ...], scale: int, size: int) -> Any:
-    """Transform `g`, and double the frequencies whose negatives are not stored: all but 0 and, for an even size, the highest."""
+    """Return the transform of `g`; frequencies whose negatives are not stored are doubled.
+
+    All are doubled except frequency 0 and, if `size` is even, the highest frequency.
+    """
     return F.doubled_inside(F.fft_r2c(g, dims, scale), dims[-1], size - size // 2)
 
 

@@ -1,7 +1,7 @@
 """Discrete Fourier transforms.
 
-`norm` determines which transform is scaled by `1 / n`: the inverse one (`"backward"`, the default), the forward one
-(`"forward"`), or both by `1 / sqrt(n)` (`"ortho"`).  `n` and `s` are sizes to which the input is cropped or zero-padded first.
+`norm` determines the scaling: `1 / n` in the inverse transform (`"backward"`, the default), `1 / n` in the forward transform
+(`"forward"`), or `1 / sqrt(n)` in both (`"ortho"`).  `n` and `s` are sizes to which the input is cropped or zero-padded first.
 All functions raise RuntimeError for sizes below 1, repeated dimensions, an unknown `norm`, and half precision.
 
 >>> torch.fft.fft(torch.tensor([1.0, 0.0, 0.0, 0.0]))
@@ -88,7 +88,7 @@ def _c2r(name: str, input: Tensor, s: Sizes, dim: Sizes, norm: str | None, forwa
 
 
 def _ihfftn(name: str, input: Tensor, s: Sizes, dim: Sizes, norm: str | None) -> Tensor:
-    """Compute the inverse transform of real input: the last dimension first, keeping half of it, then the others."""
+    """Compute the inverse transform of real input.  The last dimension is transformed first, and only half of it is kept."""
     dims, sizes = normalized_dims(input, _tuple(s), _tuple(dim))
     if not dims:
         raise RuntimeError(f"{name} must transform at least one axis")
@@ -129,7 +129,7 @@ def ifft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str 
 
 @with_out(Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT, autocast={"cpu": Autocast.FLOAT32})
 def fftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: str | None = None) -> Tensor:
-    """Compute the discrete Fourier transform over the dimensions `dim`; by default the last `len(s)`, or all."""
+    """Compute the discrete Fourier transform over the dimensions `dim`; by default the last `len(s)`, or all without `s`."""
     return _c2c("fftn", input, s, dim, norm, True)
 
 
@@ -141,7 +141,7 @@ def ifftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: s
 
 @with_out(Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT, autocast={"cpu": Autocast.FLOAT32})
 def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """Compute the transform of real input: the `n // 2 + 1` non-negative frequencies, which determine the others.
+    """Compute the transform of real input, for the `n // 2 + 1` non-negative frequencies only: they determine the others.
 
     >>> torch.fft.rfft(torch.ones(4))
     tensor([4.+0.j, 0.+0.j, 0.+0.j])
@@ -244,7 +244,7 @@ def fftfreq(n: int, d: float = 1.0, **options: Any) -> Tensor:
 
 @declare(kind=Kind.FACTORY, schema=f"fft_rfftfreq(int n, float d=1.0, *, {FACTORY_OPTIONS}) -> Tensor")
 def rfftfreq(n: int, d: float = 1.0, **options: Any) -> Tensor:
-    """Return the frequencies of `rfft`: the non-negative ones of `fftfreq`."""
+    """Return the `n // 2 + 1` frequencies of `rfft` for samples with spacing `d`, in cycles per unit of `d`."""
     return _frequencies(ranges.arange(n // 2 + 1, dtype=dtypes.float64, device="cpu"), n, d, **options)
 
 

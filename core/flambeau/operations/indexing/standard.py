@@ -52,7 +52,7 @@ def nonzero(xp: Any, array: Any) -> tuple[Any, ...]:
     if _has_data_dependent_shapes(xp):
         return tuple(xp.nonzero(array))
     flat = xp.reshape(array, (-1,)) != xp.zeros((), dtype=array.dtype)
-    order = xp.argsort(xp.astype(flat, xp.int8), stable=True, descending=True)  # nonzero elements first
+    order = xp.argsort(xp.astype(flat, xp.int8), stable=True, descending=True)  # places of nonzero elements first
     places, coordinates = order[: int(xp.count_nonzero(flat))], []
     for length in reversed(array.shape):
         coordinates.append(places % length)
@@ -70,7 +70,7 @@ def _has_data_dependent_shapes(xp: Any) -> bool:
     return known[1]
 
 
-_KNOWN: dict[int, tuple[Any, bool]] = {}  # keys: ids, as a namespace may be unhashable; values: the namespace, to keep it alive
+_KNOWN: dict[int, tuple[Any, bool]] = {}  # by id, as namespaces may be unhashable; the stored namespace keeps its id unique
 
 
 def getitem(xp: Any, array: Any, index: Any) -> Any:
@@ -189,7 +189,7 @@ def _flat_positions(xp: Any, shape: tuple[int, ...], items: list[Any]) -> Any:
     wide = [n for n, item in enumerate(items) if arrays and (_is_array(item) or isinstance(item, int))]
     block = _broadcast([items[n].shape for n in wide if _is_array(items[n])])
     adjacent = not wide or wide[-1] - wide[0] + 1 == len(wide)
-    start = wide[0] if wide and adjacent else 0  # where the dimensions of the index arrays begin in the result
+    start = wide[0] if wide and adjacent else 0  # the first dimension of the result that comes from the index arrays
     count = sum(1 for n, item in enumerate(items) if n not in wide and not isinstance(item, int)) + len(block)
     total, sizes = xp.zeros((1,) * count, dtype=xp.int64), [1] * count
     strides = [prod(shape[axis + 1 :]) for axis in range(len(shape))]

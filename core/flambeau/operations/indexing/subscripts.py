@@ -83,7 +83,7 @@ def index_backward_forward(xp: Any, input: Any, /, shape: Any, index: Any) -> An
 
 
 def sum_at(xp: Any, values: Any, positions: Any, size: int) -> Any:
-    """Sum values by position without scattering: sort by position, then add values 1, 2, 4, ... places before (doubling scan).
+    """Sum values by position without scattering: sort by position, then add to each the value 1, 2, 4, ... places before.
 
     Unlike differences of cumulative sums, an infinity at one position does not affect other positions.
     """
@@ -184,7 +184,7 @@ def raw_index(tensor: Tensor, index: Any) -> tuple[tuple[Any, ...], bool, str]:
     if consumed > tensor._array.ndim:
         raise IndexError(f"too many indices for tensor of dimension {tensor._array.ndim}")
     if consumed == tensor._array.ndim and not advanced and not any(entry is ... for entry in raw):
-        raw.append(...)  # so that the backend returns an array, not a scalar
+        raw.append(...)  # the ellipsis makes the backend return an array, not a scalar
     return tuple(raw), advanced, operation
 
 
@@ -230,8 +230,9 @@ _INDICES = frozenset({dtypes.int64, dtypes.int32, dtypes.uint8, dtypes.bool_})
 
 
 def _tensor_item(item: Tensor, tensor: Tensor, dim: int, force: bool = False) -> tuple[Any, bool, int]:
-    """Convert a tensor in an index; return the raw item, whether it is an advanced index, and the number of dimensions
-    consumed.
+    """Convert a tensor in an index to a raw item for the backend.
+
+    Also return whether it is an advanced index, and the number of dimensions that it indexes.
     """
     category = item.dtype.category
     if category > dtypes.INTEGER or (item.ndim and item.dtype not in _INDICES):
@@ -273,7 +274,7 @@ class NeedsLevels(RuntimeError):
 
 
 def _explain_bounds(index: Any, error: Exception) -> None:
-    """Raise PyTorch's error for a library's error about bounds or broadcasting; return for any other error."""
+    """Raise PyTorch's error in place of a library's error about bounds or broadcasting; do nothing for other errors."""
     if isinstance(error, IndexError) and "out of bounds" in str(error):
         words = str(error).split()
         details = {words[i]: words[i + 1] for i in range(len(words) - 1)}
@@ -324,7 +325,7 @@ def _getitem_method(self: Tensor, index: Any) -> Tensor:
 
 
 def _integers_first(tensor: Tensor, raw: tuple[Any, ...]) -> tuple[Tensor, tuple[Any, ...]]:
-    """Apply the integers of an advanced index as a view if they are separated from the index arrays.
+    """If integers in an advanced index are separated from the index arrays, apply them first, as a view.
 
     Return the view and the remaining items.  NumPy would treat such integers as arrays and move the arrays' dimensions to the
     front; PyTorch does not.

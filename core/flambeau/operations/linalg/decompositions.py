@@ -59,7 +59,7 @@ def _cholesky_forward(xp: Any, A: Any, /, upper: bool = False) -> tuple[Any, Any
 
 
 def _cholesky_by_columns(xp: Any, A: Any) -> tuple[Any, Any]:
-    """Compute Cholesky factors column by column, and `info`: the first column without a positive pivot, or 0."""
+    """Compute Cholesky factors column by column, and `info`: the number, from 1, of the first non-positive pivot, or 0."""
     n = A.shape[-1]
     info = xp.zeros(A.shape[:-2], dtype=xp.int64)
     columns = []
@@ -108,7 +108,7 @@ def cholesky_ex(input: Tensor, *, upper: bool = False, check_errors: bool = Fals
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32})
 def cholesky(input: Tensor, *, upper: bool = False) -> Tensor:
-    """Return the Cholesky factor of positive-definite matrices: `L` in `input = L L^H`, or with `upper` `U` in `input = U^H U`.
+    """Return the Cholesky factor of positive-definite matrices: `L` in `input = L L^H` or, if `upper`, `U` in `input = U^H U`.
 
     Only the corresponding triangle of `input` is read.
 
@@ -143,7 +143,7 @@ def _qr_grad(F: Any, g: Any, out: Any) -> Any:
     if R.shape[-2] > R.shape[-1]:
         raise RuntimeError("The QR decomposition is not differentiable when mode='complete' and nrows > ncols")
     beside = None
-    # Q only depends on the first k columns of A; the other columns are Q R2.
+    # Q depends only on the first k columns of A.  The other columns of A are Q R2.
     if R.shape[-1] > k:
         R2, gR2 = F.getitem_slice(R, (..., slice(k, None))), F.getitem_slice(gR, (..., slice(k, None)))
         R, gR = F.getitem_slice(R, (..., slice(0, k))), F.getitem_slice(gR, (..., slice(0, k)))
@@ -192,8 +192,9 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:
 
 
 def _geqrf_forward(xp: Any, input: Any) -> tuple[Any, Any]:
-    """Compute Householder reflections in LAPACK's format: the vectors are stored below the diagonal of R, next to the factors
-    tau.
+    """Compute a QR factorization by Householder reflections.
+
+    As in LAPACK, one matrix holds R and, below its diagonal, the vectors of the reflections; the other result is `tau`.
     """
     rows, columns = input.shape[-2:]
     count = min(rows, columns)
@@ -265,7 +266,7 @@ def _check_reflections(name: str, input: Any, tau: Any) -> None:
 
 
 def reflect(input: Tensor, tau: Tensor, other: Tensor, adjoint: bool = False) -> Tensor:
-    """Return `Q other`, or with `adjoint` `Q^H other`, for the product `Q = H1 H2 ...` of the reflections stored in `input`.
+    """Return `Q other` or, with `adjoint`, `Q^H other`.  `Q = H1 H2 ...` is the product of the reflections stored in `input`.
 
     `Q = I - V T V^H` with a triangular T (Schreiber & Van Loan 1989, "A storage-efficient WY representation for products of
     Householder transformations"). It is computed on the transpose of `other`, so that the result is column-major.
@@ -287,9 +288,9 @@ def reflect(input: Tensor, tau: Tensor, other: Tensor, adjoint: bool = False) ->
 )
 @with_grad_fn("LinalgHouseholderProductBackward0")
 def householder_product(input: Tensor, tau: Tensor) -> Tensor:
-    """Return the first columns of the product of reflections `I - tau v v^H`, as `geqrf` returns them.
+    """Return the first n columns of the product of the reflections `I - tau v v^H` that `geqrf` computed.
 
-    Shapes: input `(*, m, n)` with `m >= n`, tau `(*, k)` with `k <= n`; the result is as `input`.
+    Shapes: input `(*, m, n)` with `m >= n`, tau `(*, k)` with `k <= n`; the result has the shape of `input`.
     """
     _check_reflections("linalg.householder_product", input, tau)
     require_dtype("orgqr_cpu", input, "inexact")
@@ -313,7 +314,7 @@ def _svd_grad(F: Any, g: Any, out: Any) -> Any:
     difference = row * row - column * column
     ones = _on_diagonal(F, F.ones_of(difference))
     inner = _over_differences(F, in_U * row + column * in_V, difference + ones) + ones * _row(F, gS)
-    if F.is_complex(U):  # a phase factor of a column of U and its row of Vh is arbitrary
+    if F.is_complex(U):  # the phase of each column of U, with its row of Vh, is arbitrary
         inner = inner + ones * _over_differences(F, in_U, row * 2)
     rows, columns = U.shape[-2], Vh.shape[-1]
     if rows > k:
@@ -401,7 +402,7 @@ def _hermitian(xp: Any, A: Any) -> Any:
 
 def _eigh_grad(F: Any, g: Any, out: Any) -> Any:
     L, V = out
-    inner = _skew(F, F.mm(F.mH_(V), g[1])) / 2  # the Hermitian part only changes the phases of V's columns
+    inner = _skew(F, F.mm(F.mH_(V), g[1])) / 2  # V is unitary: `V^H dV` has no Hermitian part
     inner = _over_differences(F, inner - _on_diagonal(F, inner), _row(F, L) - _column(F, L))
     inner = inner + _on_diagonal(F, F.ones_of(inner)) * _row(F, g[0])
     return (F.mm(V, F.mm(inner, F.mH_(V))),)
@@ -456,12 +457,12 @@ def eigvalsh(input: Tensor, UPLO: str = "L") -> Tensor:
 
 
 def _eig_grad(F: Any, g: Any, out: Any) -> Any:
-    """Remove the part of the gradient that would change the length of the eigenvectors, which are normalized."""
+    """Return the gradient, without the part that would change the length of the eigenvectors: they are normalized."""
     L, V = out
     inner = F.mm(F.mH_(V), g[1])
     real = (inner + F.conj(inner)) / 2
     ones = F.ones_of(inner)
-    along = _on_diagonal(F, real)  # the component along each eigenvector changes its length
+    along = _on_diagonal(F, real)  # the part along each eigenvector, which would change its length
     inner = inner - F.mm(F.mm(F.mH_(V), V), along)
     inner = _over_differences(F, inner - _on_diagonal(F, inner), F.conj(_row(F, L) - _column(F, L)))
     inner = inner + _on_diagonal(F, ones) * _row(F, g[0])
@@ -469,7 +470,7 @@ def _eig_grad(F: Any, g: Any, out: Any) -> Any:
 
 
 def _similar(F: Any, V: Any, inner: Any) -> Any:
-    """`V^-H inner V^H`."""
+    """Return `V^-H inner V^H`."""
     return F.linalg_solve_ex(F.mH_(V), F.mm(inner, F.mH_(V)))[0]
 
 

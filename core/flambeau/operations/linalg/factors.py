@@ -30,7 +30,7 @@ __all__ = [
 
 # --- triangular systems -------------------------------------------------------------------------------------------
 
-_SMALL = 16  # up to this size, row-by-row substitution is faster than recursion
+_SMALL = 16  # matrices up to this size are solved row by row, which is faster than recursion
 
 
 def solve_lower(xp: Any, A: Any, B: Any, unitriangular: bool) -> Any:
@@ -85,7 +85,7 @@ triangular = op(
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def solve_triangular(input: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Tensor:
-    """Return the solution `X` of `input X = B` (`X input = B` unless `left`); one triangle of `input` is read.
+    """Return the solution `X` of `input X = B` (`X input = B` unless `left`); only the triangle chosen by `upper` is read.
 
     Shapes: input `(*, n, n)`, B `(*, n, k)` or, unless `left`, `(*, k, n)`; batches broadcast.
 
@@ -124,7 +124,7 @@ def _cholesky_solve_forward(xp: Any, B: Any, L: Any, /, upper: bool = False) -> 
 
 
 def _cholesky_solve_grad(F: Any, g: Any, L: Any, out: Any, upper: bool, needs: Any) -> Any:
-    """Compute the gradients of `B` and `L`.  As in PyTorch, the triangle of `L` that is not read also receives one."""
+    """Compute the gradients of `B` and `L`.  As in PyTorch, the triangle of `L` that is not read also has a gradient."""
     for_B = F.cholesky_solve(g, L, upper)
     if not needs[1]:
         return for_B, None
@@ -153,8 +153,7 @@ def lu_arrays(xp: Any, A: Any) -> tuple[Any, Any, Any]:
     """Compute an LU factorization with partial pivoting.
 
     Return both factors in one matrix; for each row the number, from 1, of the row it was swapped with; and the number, from 1,
-    of
-    the first zero pivot, or 0.
+    of the first zero pivot, or 0.
     """
     rows, columns = A.shape[-2:]
     row, column = xp.arange(rows), xp.arange(columns)
@@ -214,7 +213,7 @@ permutation = op(
 
 
 def _lu_grad(F: Any, g: Any, out: Any) -> Any:
-    """Return the gradient of `A = P L U`; the leading square blocks of L and U are separate from the remaining blocks."""
+    """Return the gradient of `A = P L U`; the square leading blocks of L and U are computed separately from the rest."""
     LU, pivots, _ = out
     g = g[0]
     rows, columns = LU.shape[-2:]
@@ -284,8 +283,7 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
     """Compute the LU factorization with partial pivoting, in the compact form that `lu_solve` accepts.
 
     Return `(LU, pivots)`.  U is the upper triangle of `LU`; L is the part below the diagonal, with ones on the diagonal.  Row
-    `i`
-    was swapped with row `pivots[i] - 1`.
+    `i` was swapped with row `pivots[i] - 1`.
 
     Raises:
         RuntimeError: U has a zero on its diagonal.
@@ -365,7 +363,7 @@ def _solve(A: Tensor, B: Tensor, upper: bool, unitriangular: bool = False) -> Te
 
 
 def _only_kernels(name: str) -> Any:
-    """Forward function of an operation that only kernels compute; `requires=ONLY_KERNELS` prevents calls to it."""
+    """Raise an error: the operation is computed by kernels only.  `requires=ONLY_KERNELS` prevents calls without a kernel."""
     raise AssertionError(f"{name} has no forward; a kernel of the backend or of the CPU computes it")
 
 
@@ -398,7 +396,7 @@ def ldl_factor_ex(input: Tensor, *, hermitian: bool = False, check_errors: bool 
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.DECOMPOSITION)
 def ldl_factor(input: Tensor, *, hermitian: bool = False) -> Any:
-    """Compute the LDL factorization (Bunch and Kaufman, 1977) of symmetric, or Hermitian, matrices, in LAPACK's compact form.
+    """Compute the LDL factorization (Bunch and Kaufman, 1977) of symmetric or Hermitian matrices, in LAPACK's compact form.
 
     Only the lower triangle is read.  On the CPU it needs SciPy: `pip install flambeau[linalg]`.
     """

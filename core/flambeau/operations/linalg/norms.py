@@ -119,9 +119,8 @@ def matrix_norm(
 ) -> Tensor:
     """Return the norm of matrices: "fro" (Frobenius), "nuc" (nuclear), or a number.
 
-    The norm is the largest (`ord > 0`) or smallest (`ord < 0`) singular value for 2 and -2, column sum of absolute values for 1
-    and
-    -1, or row sum of absolute values for inf and -inf.
+    A number selects the largest (`ord > 0`) or smallest (`ord < 0`) singular value for 2 and -2, column sum of absolute values
+    for 1 and -1, or row sum of absolute values for inf and -inf.
 
     >>> torch.linalg.matrix_norm(torch.tensor([[1.0, -2], [3, 4]]), 1)
     tensor(6.)
@@ -167,9 +166,9 @@ def _restore_dims(result: Tensor, *dims: int) -> Tensor:
     ),
 )
 def norm(input: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
-    """Return `matrix_norm` for two dimensions (`dim`, or all of the input) and a given `ord`; otherwise `vector_norm`.
+    """Return `matrix_norm` if `ord` is given and `dim` (or the input) has two dimensions; otherwise `vector_norm`.
 
-    Without `ord`, it is the 2-norm over `dim`, or of all elements.
+    Without `ord`, the result is the 2-norm over `dim`, or of all elements.
     """
     if not isinstance(input, Tensor):
         raise TypeError(f"linalg_norm(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
@@ -195,7 +194,7 @@ def norm(input: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False,
 def cond(input: Tensor, p: Any = None) -> Tensor:
     """Return the condition number `norm(input, p) * norm(inv(input), p)`; it is infinite for singular matrices.
 
-    For `p` None, 2 and -2 it is the ratio of the extreme singular values.
+    For `p` None and 2, it is the ratio of the largest and the smallest singular value; for -2, the inverse of that.
 
     >>> torch.linalg.cond(torch.tensor([[1.0, 0], [0, 4]]))
     tensor(4.)
@@ -252,7 +251,7 @@ def matrix_rank(input: Tensor, tol: Any = None, hermitian: bool = False, *, atol
     check_matrix("torch.linalg.matrix_rank", input, "input")
     if tol is not None:
         atol, rtol = tol, 0.0
-    # PyTorch has no default tolerance for these dtypes
+    # PyTorch has no default tolerance for integer and half-precision dtypes
     if rtol is None and (input.dtype.category < dtypes.FLOATING or input.dtype in dtypes.HALF):
         raise RuntimeError("This function doesn't handle types other than float and double")
     if hermitian:

@@ -139,7 +139,7 @@ def _as_matrices(tensors: Sequence[Any]) -> list[Any]:
 
 
 def _best_splits(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
-    """Return for each part `(i, j)` of a matrix chain the split with the fewest multiplications (Cormen et al., 15.2)."""
+    """Return where to split each part `(i, j)` of a matrix chain for the fewest multiplications (Cormen et al., 15.2)."""
     count = len(sizes) - 1
     cost = {(i, i): 0 for i in range(count)}
     split = {}
@@ -199,8 +199,8 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
 
 
 # Degree of the Taylor polynomial, and the norms up to which it is accurate in single and in double precision: Al-Mohy and
-# Higham, "Computing the action of the matrix exponential" (2011), table 3.1.  A rational approximation takes fewer squarings,
-# but its denominator is nearly singular in single precision.
+# Higham, "Computing the action of the matrix exponential" (2011), table 3.1.  A rational approximation needs fewer
+# squarings, but divides by a polynomial of the matrix that is nearly singular in single precision.
 _DEGREE, _NORM_SINGLE, _NORM_DOUBLE = 20, 3.6, 1.4
 
 
@@ -226,14 +226,14 @@ def _taylor(xp: Any, A: Any) -> Any:
         powers.append(xp.matmul(powers[len(powers) // 2], powers[(len(powers) + 1) // 2]))
     total = powers[5] / float(math.factorial(_DEGREE))
     for low in range(_DEGREE - 5, -1, -5):
-        for k in range(4, -1, -1):  # add the smallest terms first
+        for k in range(4, -1, -1):  # the smallest terms first, to lose fewer digits
             total = total + powers[k] / float(math.factorial(low + k))
         total = xp.matmul(powers[5], total) if low else total
     return total
 
 
 def _matrix_exp_grad(F: Any, g: Any, A: Any) -> Any:
-    """Return the upper right block of the exponential of `[[A^H, g], [0, A^H]]` (Mathias, 1996)."""
+    """Return the gradient: the upper right block of the exponential of `[[A^H, g], [0, A^H]]` (Mathias, 1996)."""
     A_h, n, last = F.mH_(A), A.shape[-1], len(A.shape) - 1
     above, below = F.cat([A_h, g], last), F.cat([F.zeros_of(A_h, tuple(A_h.shape)), A_h], last)
     return F.getitem_slice(F.linalg_matrix_exp(F.cat([above, below], last - 1)), (..., slice(0, n), slice(n, None)))

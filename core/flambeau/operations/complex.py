@@ -273,7 +273,7 @@ def is_floating_point(input: Tensor) -> bool:
 
 @composite(method=False, kind=Kind.QUERY)
 def is_inference(input: Tensor) -> bool:
-    """Whether the tensor was made in inference mode."""
+    """Whether the tensor was created in inference mode."""
     return input.is_inference()
 
 

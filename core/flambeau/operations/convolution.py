@@ -556,7 +556,7 @@ def conv_transpose1d(
         bias: a tensor `(C_out,)`; None for no bias.
         stride: the distance in the result between the windows of neighbouring input elements.
         padding: the number of elements removed from each side of the result.
-        output_padding: the number of elements added at the end of each dimension, less than the stride or the dilation.
+        output_padding: the number of elements added at the end of each dimension; it is below the stride or the dilation.
         groups: the number of separate convolutions that the channels are split into.
         dilation: the distance between the elements of a window.
 
@@ -602,7 +602,7 @@ def conv_transpose2d(
         stride: the distance in the result between the windows of neighbouring input elements, one number or one for each
             dimension.
         padding: the number of elements removed from each side of the result, one number or one for each dimension.
-        output_padding: the number of elements added at the end of each dimension, less than the stride or the dilation.
+        output_padding: the number of elements added at the end of each dimension; it is below the stride or the dilation.
         groups: the number of separate convolutions that the channels are split into.
         dilation: the distance between the elements of a window, one number or one for each dimension.
 
@@ -646,7 +646,7 @@ def conv_transpose3d(
         stride: the distance in the result between the windows of neighbouring input elements, one number or one for each
             dimension.
         padding: the number of elements removed from each side of the result, one number or one for each dimension.
-        output_padding: the number of elements added at the end of each dimension, less than the stride or the dilation.
+        output_padding: the number of elements added at the end of each dimension; it is below the stride or the dilation.
         groups: the number of separate convolutions that the channels are split into.
         dilation: the distance between the elements of a window, one number or one for each dimension.
 

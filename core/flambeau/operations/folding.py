@@ -97,7 +97,7 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
         The result is `(N, C * KH * KW, windows)` or `(C * KH * KW, windows)`.
 
     Raises:
-        RuntimeError: the input has another number of dimensions, or no window fits.
+        RuntimeError: the input has neither 3 nor 4 dimensions, or is too small for a window.
 
     Example:
         >>> F.unfold(torch.ones(1, 3, 4, 4), 2).shape

@@ -243,7 +243,7 @@ def _add_from_row(name: str, row: _Row) -> None:
 
 
 def _arguments(row: _Row, form: str) -> str:
-    """Return the arguments in the schema of an overload, after the first one."""
+    """Return the name of an overload and, from its schema, the arguments after the first one, as `_register` takes them."""
     lists = "".join(f" Tensor[] {name}," for name in row.lists)
     default = f"={row.default}" if row.default is not None and form == "Scalar" else ""
     alpha = ", *, Scalar alpha=1" if row.alpha and form in ("List", "Tensor") else ""

@@ -324,7 +324,7 @@ def asarray(
     are read as elements of `dtype`.  A tensor keeps its autograd history, unless `requires_grad` is False.
 
     Raises:
-        ValueError: `copy=False`, and `obj` has no memory to share, or needs another dtype or device.
+        ValueError: `copy=False`, and `obj` has no memory to share, or does not have the requested dtype and device.
         RuntimeError: `copy=False` for another library's scalar; `requires_grad` for a dtype that cannot require gradients.
 
     >>> torch.asarray(bytearray(b"abcd"), dtype=torch.int16).shape
@@ -452,7 +452,7 @@ def frombuffer(buffer: Any, *, dtype: Dtype, count: int = -1, offset: int = 0, r
         requires_grad: whether the tensor requires a gradient.
 
     Raises:
-        ValueError: the object is not a buffer, or it is empty, too short, or not a multiple of the element size.
+        ValueError: the object is not a buffer, it is empty or too short, or its size is not a multiple of the element size.
         RuntimeError: the buffer is not contiguous.
 
     >>> torch.frombuffer(bytearray([1, 0, 2, 0]), dtype=torch.int16)

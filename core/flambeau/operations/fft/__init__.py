@@ -91,7 +91,7 @@ op(
 
 
 def sized(input: Tensor, dims: Sequence[int], sizes: Sequence[int]) -> Tensor:
-    """Crop or zero-pad the tensor to these sizes; -1 keeps a size."""
+    """Crop or zero-pad the dimensions `dims` to the sizes `sizes`; -1 keeps the size of a dimension."""
     from ...engine.calls.tables import OPS
 
     shape = list(input.shape)

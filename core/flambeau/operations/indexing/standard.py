@@ -14,7 +14,7 @@ __all__ = ["any_element", "extremes", "getitem", "has_data", "highest", "mapped"
 
 
 def extremes(xp: Any, array: Any) -> tuple[Any, Any]:
-    """Return the smallest and the largest element of an array, over the whole batch if it is batched.
+    """Return the smallest and the largest element of an array; if `vmap` batches the array, of the whole batch.
 
     For arrays without data (device `meta`) they are NaN, which passes every range check.
     """
@@ -160,7 +160,7 @@ def _where_true(xp: Any, mask: Any, axis: int, shape: tuple[int, ...]) -> list[A
 
 
 def _dims(xp: Any, item: Any) -> int:
-    """Return the number of dimensions that an item of an index consumes."""
+    """Return the number of the array's dimensions that an item of an index applies to."""
     return item.ndim if _is_array(item) and xp.isdtype(item.dtype, "bool") else 1
 
 

@@ -200,7 +200,7 @@ def _as_index(items: Any, place: Any) -> Tensor:
 
 
 def _dims_used(item: Any) -> int:
-    """Return the number of dimensions that an item of an index consumes."""
+    """Return the number of the tensor's dimensions that an item of an index applies to."""
     if item is None or isinstance(item, bool):
         return 0
     if isinstance(item, _SEQUENCES):

@@ -16,7 +16,7 @@ import flambeau  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-# name -> (module, arguments): tensors, or shapes of tensors that require a gradient.
+# name -> (function that makes the module, its inputs: a tensor, or the shape of a tensor that requires a gradient)
 MODULES = {
     "linear": (lambda lib: lib.nn.Linear(3, 2), (4, 3)),
     "linear of a vector": (lambda lib: lib.nn.Linear(3, 2), (3,)),
@@ -197,14 +197,14 @@ def test_names_of_factors(unpack):
         assert [each.grad_fn and each.grad_fn.name() for each in factors] == [None, name, name]
 
 
-OF_PYTORCH = ("linear_cross_entropy", "triplet_margin_with_distance_loss")  # samples hold PyTorch functions: not tested
-SWAPPED = ("functional.embedding",)  # not tested: PyTorch's samples have swapped arguments
+OF_PYTORCH = ("linear_cross_entropy", "triplet_margin_with_distance_loss")  # not tested: their samples hold PyTorch functions
+SWAPPED = ("functional.embedding",)  # not tested: its samples pass the arguments in another order
 OPERATORS = [
     pytest.param(op, id=f"{op.name}-{op.variant_test_name}".rstrip("-")) for op in op_db
     if op.name.startswith("nn.functional.") and not op.name.endswith(OF_PYTORCH + SWAPPED)
 ]  # fmt: skip
-NOT_TWICE_THERE = ("multi_margin_loss", "multilabel_margin_loss", "pdist")  # PyTorch lacks the second derivative
-TWICE_HERE = ("functional.dropout",)  # flambeau: the mask is a second result, with zero gradient
+NOT_TWICE_THERE = ("multi_margin_loss", "multilabel_margin_loss", "pdist")  # without a second derivative in PyTorch
+TWICE_HERE = ("functional.dropout",)  # twice differentiable only in flambeau, where the mask is a second result
 
 
 def in_flambeau(value):
@@ -214,7 +214,7 @@ def in_flambeau(value):
 
 
 def graph_of(lib, function, sample):
-    """Return the node names of the results, and whether the input's gradient can be differentiated again."""
+    """Return the names of the results' `grad_fn` nodes, and whether the input's gradient can be differentiated again."""
     lib.manual_seed(0)
     input, args, kwargs = sample
     made = [each for each in tree_leaves(function(input, *args, **kwargs)) if isinstance(each, lib.Tensor)]
@@ -235,7 +235,7 @@ def test_nodes_of_functions_and_graphs_of_gradients(op):
         try:
             names, is_recorded = graph_of(torch, op.op, given)
         except (NotImplementedError, RuntimeError, TypeError):
-            continue  # calls that PyTorch rejects, and operations wrapped by its tests
+            continue  # PyTorch rejects the call, or its tests replace the operation by a wrapper
         function = getattr(flambeau.nn.functional, op.name.removeprefix("nn.functional."))
         mine, is_recorded_here = graph_of(flambeau, function, tree_map(in_flambeau, given))
         assert mine == names, given

@@ -1,4 +1,4 @@
-"""Half precision compared bit for bit: single roundings of results, and roundings of scalar arguments."""
+"""float16 and bfloat16 results are compared with PyTorch's bit for bit: each is rounded once, as is a scalar argument."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def three(torch, dtype):
 
 
 def assert_nearly_all_equal(got, wanted):
-    """Assert equality except for 0.4 % of the elements, where intermediate float32 roundings differ."""
+    """Assert that all but 0.4 % of the elements are equal: float32 roundings inside a kernel may differ."""
     got, wanted = got.float().numpy(), wanted.float().numpy()
     assert (got != wanted).sum() <= 0.004 * got.size
     np.testing.assert_allclose(got, wanted, rtol=2e-2, atol=1e-6)

@@ -15,7 +15,7 @@ import flambeau as ours  # noqa: E402
 
 
 def random_item(rng, left):
-    """Return a random index item as a function of the library, and how many dimensions of `left` it consumes."""
+    """Return a function that makes a random index item for a library, and the number of dimensions of `left` that it indexes."""
     size = left[0]
     kind = rng.choice(["int", "slice", "slice", "whole", "none", "list", "tensor", "tensor", "mask", "bool"])
     places = [rng.randrange(-size, size) for _ in range(6)] if size else []

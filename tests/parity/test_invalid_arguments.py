@@ -37,7 +37,7 @@ def longer(torch, x):
 
 
 def invalid_variants(torch, value):
-    """Return the invalid variants of an argument: description -> function that makes it invalid."""
+    """Return the ways to make an argument invalid: description -> function `(torch, argument)` that returns the invalid one."""
     if isinstance(value, torch.Tensor):
         return TENSORS
     if isinstance(value, (tuple, list)) and value and isinstance(value[0], torch.Tensor):
@@ -80,34 +80,34 @@ def errors_agree(got, wanted, what):
         return True
     if {got, wanted} <= TOLD_FIRST.get(what, frozenset()):  # the call has two errors, and either may be reported
         return True
-    return got is not None and wanted in (AttributeError, AssertionError, KeyError)  # incidental errors of PyTorch's Python code
+    return got is not None and wanted in (AttributeError, AssertionError, KeyError)  # accidents of PyTorch's Python code
 
 
 SAMPLES: dict = {}
 for _table in families().values():
     for _sample in _table:
         SAMPLES.setdefault(_sample.name, []).append(_sample)
-CRASHES = {"lu_unpack", "nn.functional.embedding_bag"}  # PyTorch reads out of bounds
+CRASHES = {"lu_unpack", "nn.functional.embedding_bag"}  # not tested: PyTorch reads out of bounds and may crash
 OTHER_MODES = {(place, what) for place in (2, 3) for what in ("too large", "too small")}
 BIASES = {(2, "of bools"), (2, "whole"), (2, "in half precision")}
 OTHERWISE = {
     "batch_norm": {(1, "with more dimensions"), (2, "with more dimensions")},  # PyTorch checks only the number of elements
     "nn.functional.batch_norm": {(3, "with more dimensions"), (4, "with more dimensions")},
-    "affine_grid_generator": {(0, "whole")},  # the grid would have an integer dtype
+    "affine_grid_generator": {(0, "whole")},  # flambeau rejects it: the grid would have an integer dtype
     "binary_cross_entropy_with_logits": {(1, "complex")},
     "conv_tbc": {*BIASES, (2, "complex")}, "convolution": {*BIASES, (2, "complex")},  # PyTorch casts the bias
     "embedding_bag": {(2, "of bools")},
     **{f"grid_sampler{dims}": OTHER_MODES for dims in ("", "_2d", "_3d")},  # PyTorch leaves the result uninitialized
     "rnn_relu": {(1, "with more dimensions")}, "rnn_tanh": {(1, "with more dimensions")},
-    "combinations": {(1, "too large")},  # of an empty tensor, where PyTorch overflows
+    "combinations": {(1, "too large")},  # the sample has an empty tensor, for which PyTorch overflows
     # PyTorch rejects these only if `bins` is given
     "histogram": {(0, "in half precision")}, "histogramdd": {(0, "in half precision")},
-    "index_reduce": {(0, "with more dimensions")},  # two errors in one call
+    "index_reduce": {(0, "with more dimensions")},  # the call has two errors, and either may be reported
     # PyTorch has half precision FFTs of power-of-two lengths
     "istft": {("window", "of bools")}, "stft": {(0, "in half precision")},
     "lobpcg": {(0, "complex")},  # PyTorch's initial vectors are real
     "nn.functional.conv_transpose1d": BIASES, "nn.functional.conv_transpose2d": BIASES,  # PyTorch casts the bias
-    "nn.functional.linear": {(2, "with more dimensions")},  # the bias is broadcast like any addition
+    "nn.functional.linear": {(2, "with more dimensions")},  # flambeau adds the bias with broadcasting
     "nn.functional.unfold": {("padding", "too large"), ("stride", "too large")},  # PyTorch rejects tuples of length 1
     "tensordot": {(2, "too large"), (2, "too small"), (2, "twice")},  # PyTorch requires a pair of tuples
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Scripted functions of `torch.nn.functional`: saved scripts compute the same in PyTorch and in `jit.load`."""
+"""Functions of `torch.nn.functional` are scripted and saved: PyTorch and flambeau's `jit.load` compute the same from the file."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def functions(torch):
 
 
 def counted(graph, block=None):
-    """Count the nodes of each kind, except constants, which are folded differently."""
+    """Count the nodes of each kind. Constants are not counted, because the libraries fold them differently."""
     counts = {}
     for node in (block or graph).nodes():
         if node.kind() != "prim::Constant":

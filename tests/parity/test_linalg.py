@@ -26,8 +26,8 @@ def positive(lib, x):
     return x @ x.mH + x.shape[-1] * lib.eye(x.shape[-1], dtype=x.dtype)
 
 
-# Calls missing in the sample table: other options, and results that are defined up to a sign.
-# name: (function of the library and tensors, shapes of the tensors)
+# Calls that the sample table lacks: more options, and results that are unique only up to a sign.
+# name: (function `(torch, *tensors)`, shapes of the tensors)
 CALLS = {
     "solve_triangular-unit": (lambda t, a, b: t.linalg.solve_triangular(a, b, upper=False, unitriangular=True), [(9, 9), (9, 2)]),
     "svd-full": (lambda t, a: t.linalg.svd(a).S, [(3, 3)]),

@@ -1,4 +1,4 @@
-"""The API of modules and containers: results print the same in flambeau and PyTorch."""
+"""Methods of modules and containers: their results print the same in flambeau and PyTorch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def net(lib):
 
 
 def after(change, ask=lambda each: each):
-    """Return a function that changes a network of a library and then evaluates `ask` on it."""
+    """Return a function `(lib)` that builds a network, calls `change(lib, network)` and returns `ask(network)`."""
     return lambda lib: (lambda made: (change(lib, made), ask(made)))(net(lib))
 
 

@@ -17,12 +17,12 @@ MADE_OF_MODULES = {"nn.TransformerEncoder"}
 MODULES = [pytest.param(each, id=each.name) for each in module_db if each.name not in MADE_OF_MODULES]
 DTYPES = [theirs.float32, theirs.float64]
 TOLERANCE = {theirs.float32: 1e-4, theirs.float64: 1e-9}
-ROUNDS_MORE = {"nn.CTCLoss": 10}  # factor of the tolerance, because PyTorch's own float32 error is as large
+ROUNDS_MORE = {"nn.CTCLoss": 10}  # factor of the tolerance: PyTorch's float32 error is that large
 TRAINING = pytest.mark.parametrize("training", [True, False], ids=["training", "evaluation"])
 
 
 def converted(value, made=None):
-    """Convert a nested value of PyTorch to flambeau: tensors (each once), dtypes and functions."""
+    """Convert the tensors, dtypes and functions in a nested value to flambeau. `made` maps tensor ids to converted tensors."""
     made = {} if made is None else made
     if isinstance(value, theirs.Tensor):
         if id(value) not in made:
@@ -130,7 +130,7 @@ def test_wrong_inputs(module):
             layer(*converted(called.args), **converted(called.kwargs))
 
 
-LAZY = ("LazyConv", "LazyLinear")  # pickles of uninitialized lazy modules contain hooks, which the other library lacks
+LAZY = ("LazyConv", "LazyLinear")  # their pickles name hooks that the other library lacks
 
 
 @pytest.mark.parametrize(("source", "target"), [(ours, theirs), (theirs, ours)], ids=["to PyTorch", "from PyTorch"])

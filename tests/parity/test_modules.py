@@ -16,7 +16,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 class Given(NamedTuple):
-    """An input without a gradient: a mask, a target or a probability."""
+    """An input that requires no gradient, such as a mask, a target or a probability."""
 
     values: np.ndarray
 
@@ -26,7 +26,7 @@ class Given(NamedTuple):
 
 
 class Built(NamedTuple):
-    """An argument that is created separately for each library."""
+    """A constructor argument that `make` creates separately for each library."""
 
     make: Any
 
@@ -76,7 +76,7 @@ def add_cases(names, *inputs, args=(), call=None, **kwargs):
 
 
 def add_spatial_cases(name, n, *args, more=(), call=None, **kwargs):
-    """Add a layer with `n` spatial dimensions, called with a batch and with a single item."""
+    """Add two cases of a layer with `n` spatial dimensions: called with a batch, and with a single item."""
     for lead in ((2, 4), (4,)):
         add_cases(f"{name}{n}d", reals(*lead, *(7, 6, 5)[:n]), *more, args=args, call=call, **kwargs)
 
@@ -219,7 +219,7 @@ add_cases("RMSNorm", X, args=([3, 5],), eps=1e-3, elementwise_affine=False)
 for kwargs in ({}, {"affine": False}, {"eps": 1e-2}):
     add_cases("GroupNorm", X, args=(2, 4), **kwargs)
 add_cases("LocalResponseNorm", X, args=(3,))
-add_cases("CrossMapLRN2d", Given(X), args=(1,), alpha=0.5)  # PyTorch has no gradient of it
+add_cases("CrossMapLRN2d", Given(X), args=(1,), alpha=0.5)  # for size 1, PyTorch lacks the gradient
 for size in (2, 3, 4, 5, 7):
     add_cases("CrossMapLRN2d", X, args=(size,), alpha=0.5)
 
@@ -458,7 +458,7 @@ add_cases("DataParallel", A, args=(Built(lambda torch: torch.nn.Linear(4, 3)),))
 NOT_CALLED = {"Container", "Module", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "RNNBase", "RNNCellBase"}
 
 
-# PyTorch has no second derivatives of these, or a wrong one for `scale_grad_by_freq`
+# PyTorch lacks the second derivatives of these layers; EmbeddingBag's is wrong with `scale_grad_by_freq`
 TWICE_ONLY_HERE = {"CTCLoss", "CrossMapLRN2d", "EmbeddingBag", "Hardsigmoid", "MultiLabelMarginLoss", "MultiMarginLoss"}
 
 
@@ -537,7 +537,7 @@ def assert_same(got, wanted, tolerance, what):
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_layer(case, dtype):
-    """PyTorch uses the `MATH` attention backend, because its fused attention has no second derivative."""
+    """Compare a layer. PyTorch is set to its `MATH` attention backend, because its fused attention has no second derivative."""
     with theirs.nn.attention.sdpa_kernel(theirs.nn.attention.SDPBackend.MATH):
         assert_module_agrees(case, dtype)
 

@@ -31,10 +31,10 @@ def test_muon(options, shape):
 @pytest.mark.parametrize("shape", [(20, 30), (64, 64), (130, 100)])
 def test_muon_of_larger_matrices(options, shape):
     """Parameters agree up to a few bfloat16 roundings of the updates. The order of a float32 sum changes its last bits, so
-    about one value in 10,000 rounds to the other bfloat16 neighbour, 2**-8 apart.
+    about one value in 10,000 is rounded to the next bfloat16 number instead, a relative difference of about 2**-8.
 
-    PyTorch with another value of `ONEDNN_MAX_CPU_ISA` adds in a different order and differs by as much: after these steps by
-    up to 0.0012, and by 0.0001 on average.
+    PyTorch itself varies by as much: with another value of `ONEDNN_MAX_CPU_ISA`, it adds in a different order, and parameters
+    differ by up to 0.0012 after these steps, and by 0.0001 on average.
     """
     ours, theirs = muon_steps(shape, options)
     difference = np.abs(ours - theirs)

@@ -17,7 +17,8 @@ theirs = pytest.importorskip("torch")
 
 import flambeau as ours  # noqa: E402
 
-# J, L: jagged with equal sizes; S, U: strided; H: jagged with holes; I: indices; A: attention heads; D, E: dense
+# Nested tensors J, L: jagged, of equal sizes; S, U: strided; H: jagged, with holes; I: indices; A: attention heads.
+# Dense tensors: D, E.
 LINES = """
 J
 J.shape, J.stride(), J.dim(), J.numel(), J.layout, J.is_nested, J.offsets(), J.lengths(), J.is_contiguous(), len(J), J.size(-1)

@@ -24,7 +24,7 @@ def flat(made):
 
 
 def outcome(call, torch):
-    """Return values and node names of the results and the gradients of the leaves, or the type of the error."""
+    """Return the dtype, shape and values of each result and the gradient of each leaf, or the type of the error."""
     leaves = []
 
     def leaf(*shape, seed=0):

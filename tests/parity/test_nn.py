@@ -1,4 +1,4 @@
-"""`nn` beyond layers, compared with PyTorch: packed sequences, containers, errors, initialization, utilities and hooks."""
+"""All of `nn` except layers, compared with PyTorch: packed sequences, containers, errors, initialization, `nn.utils`, hooks."""
 
 from __future__ import annotations
 

@@ -18,7 +18,8 @@ from torch.testing._internal.common_methods_invocations import op_db  # noqa: E4
 
 import flambeau as ours  # noqa: E402
 
-# Entries for PyTorch's kernel variants, sparse layouts and GPU compilers, which are not part of flambeau's API.
+# Entries of `op_db` that are not tested: kernel variants, sparse layouts and GPU compilers of PyTorch.
+# Names that end with `_` or `.` are prefixes.
 NO_PART_OF_THE_API = (
     "jiterator",
     "torch.",
@@ -173,7 +174,10 @@ def assert_alike(got, wanted, what):
 
 
 def assert_same(got, wanted, what, exact=None):
-    """Assert equality up to rounding: close to PyTorch's result, or as close as PyTorch's to the float64 result."""
+    """Assert that `got` is close to PyTorch's result `wanted`, or that its error is about as small as PyTorch's.
+
+    The error is measured against the float64 result, which `exact` returns.
+    """
     assert_alike(got, wanted, what)
     if not isinstance(wanted, theirs.Tensor):
         return
@@ -189,7 +193,7 @@ def assert_same(got, wanted, what, exact=None):
 
 
 def float64_results(op, sample):
-    """Return the sample's results in float64."""
+    """Return PyTorch's results of the sample, computed in float64 or complex128."""
     given = [widened(each) for each in (sample.input, sample.args, sample.kwargs)]
     return well_defined_parts(op, theirs, sample, given[0], called(theirs, op.op, *given))
 
@@ -207,7 +211,7 @@ def widened(value):
 
 
 def well_defined_parts(op, torch, sample, input, made):
-    """Return the parts of the results that are uniquely defined, independent of phases, branches and ties."""
+    """Return what all correct implementations agree on: drop signs and phases, complex branches, and the order of ties."""
     if op.name in ("linalg.eig", "linalg.eigh"):
         return [made[0], abs(made[1])]
     if op.name in ("pca_lowrank", "svd_lowrank"):
@@ -354,7 +358,7 @@ RANDOM = {"bernoulli", "multinomial", "normal", "rand_like", "randint", "randint
 
 NAMED = {
     each.values[0].name: each for each in reversed(OPERATORS) if theirs.float32 in each.values[0].dtypes
-}  # one variant per operation
+}  # only one variant of each operation
 
 
 @pytest.mark.parametrize("op", [each for name, each in NAMED.items() if name not in UNINITIALISED | RANDOM])
@@ -408,7 +412,7 @@ HALF = {"float16", "bfloat16"}
 SMALL = {"uint8", "int8", "int16", "int32"}
 INTEGERS = SMALL | {"int64"}
 ALL_DTYPES = ["float32", "float64", *sorted(HALF), "complex64", "complex128", "bool", *sorted(INTEGERS), *sorted(WIDE)]
-# dtypes with samples, in order of preference
+# dtypes of PyTorch's samples: the first one that the operation supports is used
 SOURCES = [theirs.float32, theirs.int64, theirs.complex64, theirs.bool, theirs.uint8]
 MORE_KERNELS = {  # dtypes supported by flambeau without a PyTorch CPU kernel, in addition to WIDE and HALF
     **dict.fromkeys([f"nn.functional.avg_pool{n}d" for n in (1, 2, 3)] + ["nn.functional.local_response_norm"], SMALL),
@@ -419,8 +423,8 @@ MORE_KERNELS = {  # dtypes supported by flambeau without a PyTorch CPU kernel, i
 NOT_COMPARED = {
     ("complex", "float16"), ("view_as_complex", "float16"),  # PyTorch returns complex32, which NumPy lacks
     ("matrix_exp", "float16"), ("matrix_exp", "bfloat16"),  # PyTorch's result is wrong: 1e30 for exp([[.1, .2], [.3, .4]])
-    *(("masked.prod", each) for each in sorted(WIDE)),  # PyTorch keeps the dtype for 0-d inputs only
-    ("tensordot", "bool"),  # PyTorch supports bool only for results with one element
+    *(("masked.prod", each) for each in sorted(WIDE)),  # PyTorch returns the input dtype for 0-d inputs only
+    ("tensordot", "bool"),  # PyTorch accepts bool only if the result has one element
 }  # fmt: skip
 
 
@@ -449,7 +453,7 @@ def test_all_dtypes(op):
 
 
 def recast(value, source, dtype):
-    """Cast tensors of dtype `source` to `dtype`; absolute values are cast to integers."""
+    """Cast tensors of dtype `source` to `dtype`. Negative values are made positive for integer dtypes."""
     if isinstance(value, theirs.Tensor) and value.dtype is source:
         whole = not (dtype.is_floating_point or dtype.is_complex or dtype is theirs.bool)
         return (value.detach().abs() if whole else value.detach()).to(dtype)
@@ -469,7 +473,7 @@ def attempt(torch, function, given):
 
 
 def assert_near(got, wanted, tolerance, what):
-    """Assert closeness relative to the largest finite magnitude."""
+    """Assert that errors are small relative to the largest finite absolute value in `wanted`."""
     if isinstance(wanted, theirs.Tensor):
         a, b = plain(got), plain(wanted)
         largest = np.abs(b[np.isfinite(b)].astype(complex)).max(initial=1.0)

@@ -96,7 +96,7 @@ def start(library, dtype="float64", seed=0):
 
 
 def train(library, optimizer, params, steps=STEPS, seed=1, each_step=lambda: None):
-    """Run steps with gradients that depend on the parameters. Some gradients are None in some steps."""
+    """Run optimizer steps with the gradient 0.1 * parameter + noise. In some steps, some gradients are None."""
     rng = np.random.default_rng(seed)
     for step in range(steps):
         for i, p in enumerate(params):
@@ -275,7 +275,7 @@ def test_gradients_flow_through_differentiable_steps(name, options):
     """Compare gradients of the final parameters with respect to the initial ones and the scale of the gradients. PyTorch
     computes the bias corrections of differentiable steps in float32.
     """
-    steps = 1 if name == "Adamax" else 3  # PyTorch raises an error in the second step
+    steps = 1 if name == "Adamax" else 3  # PyTorch's Adamax raises an error in its second step
     options = {k: v for k, v in options.items() if k in inspect.signature(getattr(torch.optim, name)).parameters}
     results = []
     for library in LIBRARIES:
@@ -321,7 +321,7 @@ def test_names_and_signatures(module):
         if inspect.isclass(expected) or inspect.isfunction(expected):
             expected, actual = (list(inspect.signature(f).parameters.values()) for f in (expected, actual))
             if name == "ReduceLROnPlateau":
-                actual = actual[: len(expected)]  # PyTorch still accepts "verbose"
+                actual = actual[: len(expected)]  # PyTorch's last parameter, the deprecated `verbose`, is missing here
             assert [(p.name, p.kind, p.default) for p in actual if p.kind != p.VAR_POSITIONAL] == [
                 (p.name, p.kind, p.default) for p in expected if p.kind != p.VAR_POSITIONAL
             ]

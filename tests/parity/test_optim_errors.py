@@ -1,4 +1,4 @@
-"""Errors of optimizers, raised by the constructor or by the first step: same stage and message as PyTorch."""
+"""Optimizers reject invalid options where PyTorch does, in the constructor or in a step, and with the same message."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CALLS = [
 
 
 def outcome(lib, name, options, dtype, **state):
-    """Return the stage, type and message of the error, or that no error was raised."""
+    """Return the stage (`"constructor"` or the step), type and message of the error, or `"fine"` if none was raised."""
     try:
         param = lib.nn.Parameter(lib.ones(3, 2, dtype=getattr(lib, dtype)))
         optimizer = getattr(lib.optim, name)([param], **options)

@@ -51,7 +51,7 @@ LEFT_OUT = {
     ("nn.functional.logsigmoid", "a part of the input"),  # PyTorch's result depends on the memory layout
 }
 WRONG_SIZES, SMALL_DTYPES = "too large, too small", "complex64, float16, float32"
-# Accepted differences: reason -> operations and kinds of output tensors.
+# Accepted differences from PyTorch: reason -> operation -> kinds of output tensors.
 REASONS = {
     "resizes ``out`` to what it works on, and back": {
         "matmul": "of the right shape, one for several, float64, reversed in memory, " + WRONG_SIZES,
@@ -190,7 +190,7 @@ def assert_out_agrees(name, sample, place):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", sorted({name for name, _ in EXCEPTIONS}))
 def test_exceptions_are_needed(name):
-    """Every accepted difference is real."""
+    """Each difference in EXCEPTIONS still occurs in at least one sample."""
     for place in (place for each, place in EXCEPTIONS if each == name):
         samples = [each for each in SAMPLES[name] if takes_out(each)]
         outcomes = [[attempt(torch, each, place) for torch in (ours, theirs)] for each in samples]

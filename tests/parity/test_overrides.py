@@ -1,4 +1,4 @@
-"""Modes with `__torch_function__` see the called functions, not their internal calls, as in PyTorch."""
+"""A mode with `__torch_function__` receives the functions that the user calls, but not their internal calls, as in PyTorch."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ MODULES = {
 
 
 def seen(lib, call):
-    """Return the names of the functions and attributes that a mode sees, in order."""
+    """Return the names of the functions and attributes passed to `__torch_function__` of a mode, in order."""
     names = []
 
     class Log(lib.overrides.TorchFunctionMode):
@@ -130,7 +130,7 @@ def test_functions(name):
 
 @pytest.mark.parametrize("name", MODULES)
 def test_modules(name):
-    """Modules call the same functions, ignoring queries of tensor attributes."""
+    """A module calls the same functions as in PyTorch, apart from reads of attributes such as `shape` and `dtype`."""
     questions = {"dim", "size", "shape", "ndim", "dtype", "device", "requires_grad", "numel"}
     found = []
     for lib in (flambeau, torch):
@@ -140,7 +140,7 @@ def test_modules(name):
 
 
 LISTED_OTHERWISE = {
-    "symeig", "eig", "solve", "lstsq", "matrix_rank",  # removed from PyTorch, and its stubs are not listed
+    "symeig", "eig", "solve", "lstsq", "matrix_rank",  # removed: PyTorch keeps stubs that raise, and does not list them
     "segment_reduce", "while_loop",  # not listed by PyTorch
     "autocast", "set_default_dtype", "from_dlpack", "to_dlpack",  # a class, and functions that cannot be overridden
 }  # fmt: skip
@@ -148,7 +148,7 @@ LISTED_OTHERWISE = {
 
 @pytest.mark.parametrize("space", ["", "Tensor", "linalg", "fft", "special", "nn.functional"])
 def test_lists(space):
-    """Public functions of both libraries are listed equally as overridable or ignored."""
+    """`torch.overrides` lists a public function as overridable, or as ignored, if PyTorch does."""
     owners = [functools.reduce(getattr, filter(None, space.split(".")), lib) for lib in (flambeau, torch)]
     lists = [
         (
@@ -204,7 +204,7 @@ STRANGE = {
 
 @pytest.mark.parametrize("name", STRANGE)
 def test_operands_that_are_no_tensors(name):
-    """`__torch_function__` of an operand that is not a tensor is called once, with the same function as in PyTorch."""
+    """If an operand is not a tensor but has `__torch_function__`, it is called once, with the same function as in PyTorch."""
     found = []
     for lib in (flambeau, torch):
         RecordsCalls.offered.clear()

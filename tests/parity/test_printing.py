@@ -44,7 +44,7 @@ def default_options():
 
 
 def both(make):
-    """Return the `repr` of `make(library)` for PyTorch and flambeau."""
+    """Return two strings: `repr(make(library))` for PyTorch and for flambeau."""
     return repr(make(torch)), repr(make(flambeau))
 
 

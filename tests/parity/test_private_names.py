@@ -1,4 +1,4 @@
-"""PyTorch has every private name in the table of test_private_names.py, except one that PyTorch has removed."""
+"""Every private name of PyTorch that flambeau supports exists in PyTorch, except one that PyTorch has removed."""
 
 from __future__ import annotations
 

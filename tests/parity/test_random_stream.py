@@ -29,7 +29,7 @@ def to_numpy(tensor):
 
 
 def pair(seed=SEED, drawn=0):
-    """Return PyTorch's and flambeau's generators after `drawn` normal draws with the same seed."""
+    """Return a PyTorch and a flambeau generator with the same seed, after drawing `drawn` normal numbers from each."""
     theirs, ours = torch.Generator().manual_seed(seed), Generator(seed)
     torch.randn(drawn, generator=theirs, dtype=torch.float64)
     ours.normal((drawn,), np.float64)
@@ -52,7 +52,7 @@ def assert_equal(actual, expected):
 
 
 def assert_close(actual, expected, scale=0.1):
-    """Assert closeness: a relative tolerance by dtype (1e-6 by default), and an absolute one for values of this `scale`."""
+    """Assert closeness with a relative tolerance for the dtype (by default 1e-6), and `scale` times it as absolute tolerance."""
     expected = to_numpy(expected)
     assert (actual.dtype, actual.shape) == (expected.dtype, expected.shape)
     digits = {"float16": 2e-3, "bfloat16": 1.6e-2, "float64": 1e-13, "complex128": 1e-13}

@@ -16,7 +16,7 @@ ROUNDED_THERE = {"nn.functional.hardsigmoid"}  # PyTorch computes the slope 1/6 
 RAISES_THERE = (
     "is not implemented",
     "modified by an inplace operation",
-)  # messages for missing derivatives, or derivatives that PyTorch computes wrongly
+)  # in messages of PyTorch, where it lacks a derivative or fails to compute it
 TOLERANCE = {"float16": 2e-2, "float32": 1e-4, "complex64": 1e-4}
 
 
@@ -104,7 +104,7 @@ def gradients(torch, sample, dtype):
 
 @pytest.mark.parametrize("name", sorted({each.name for table in families().values() for each in table}))
 def test_forms(name):
-    """flambeau has a method, an in-place method and `out=` for an operation exactly if PyTorch has them."""
+    """An operation has a method, an in-place method and `out=` if it has them in PyTorch, and only then."""
     method = name.removeprefix("Tensor.")
     for each in (method, method + "_"):
         if "." not in each:

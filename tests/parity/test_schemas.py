@@ -1,4 +1,4 @@
-"""Schemas of operators: names, order, kinds and optionality of arguments, by overload, as PyTorch declares them."""
+"""Operator schemas declare the same arguments as in PyTorch: names, order, and which are keyword-only or optional."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FOR_SCRIPTS = {
     "is_autocast_cpu_enabled", "is_autocast_enabled", "is_contiguous", "result_type", "seed", "set", "set_", "size", "stride",
     "tensor",
 }  # fmt: skip
-# Operators whose arguments have the names of the public function's parameters.
+# Operators whose argument names differ from PyTorch's: they are those of the public function.
 OTHER_NAMES = {
     "_nested_view_from_buffer", "_to_copy", "atleast_1d", "atleast_2d", "atleast_3d", "chalf", "grid_sampler",
     "grid_sampler_2d", "grid_sampler_3d", "gru_cell", "lstm_cell", "resize", "resize_", "resize_as", "resize_as_sparse",
@@ -38,7 +38,7 @@ EXCEPTIONS = OTHER_OPERATORS | FOR_SCRIPTS | OTHER_NAMES
 
 
 def declared():
-    """PyTorch's schemas by the operator's name and the overload."""
+    """Return PyTorch's schemas: operator name -> overload name -> schema."""
     found = defaultdict(dict)
     for schema in torch._C._jit_get_all_schemas():
         if schema.name.startswith("aten::"):
@@ -68,7 +68,7 @@ def test_arguments(name):
 
 
 def test_namespaces():
-    """Exactly PyTorch's operators are in the namespace `aten`."""
+    """Only operators of PyTorch are in the namespace `aten`, and all of them are."""
     file = Path(flambeau.extension.schemas.__file__).with_name("aten_operators.txt")
     assert set(file.read_text().split()) == set(OPERATORS)
     assert namespace_of("add") == "aten" and namespace_of("squareplus") == "flambeau"

@@ -160,7 +160,7 @@ def test_pickle_protocols(writer, reader, protocol):
 
 @pytest.mark.parametrize("zipped", [True, False])
 def test_conjugated_tensors(zipped):
-    """Conjugate views are preserved, also in the legacy format, which loads storages after building tensors."""
+    """Conjugate views are saved and loaded, also in the legacy format, where tensors are built before their data are read."""
     tensor = torch.tensor([1 + 2j, 3 - 4j])
     options = {"_use_new_zipfile_serialization": zipped}
     assert through(tensor.conj(), torch, flambeau, **options).tolist() == [1 - 2j, 3 + 4j]
@@ -186,7 +186,7 @@ def test_mapped_files(tmp_path):
 
 
 def test_files_of_python_2():
-    """Files of torch 0.4 with Python 2 store internal names as byte strings."""
+    """Files written by torch 0.4 on Python 2 can be loaded. They store words such as `storage` as byte strings."""
     storage = (b"storage", torch.FloatStorage, b"0", b"cpu", 2, None)
 
     class Pickler(pickle._Pickler):
@@ -223,7 +223,7 @@ def test_refusals_read_the_same(obj):
         with pytest.raises(pickle.UnpicklingError) as error:
             library.load(io.BytesIO(file.getvalue()))
         messages.append(str(error.value))
-    assert messages[1].count(" (in <BytesIO>)") == 1  # PyTorch's message does not name the file
+    assert messages[1].count(" (in <BytesIO>)") == 1  # only flambeau's message names the file
     assert messages[0] == messages[1].replace(" (in <BytesIO>)", "")
     names = [library.serialization.get_unsafe_globals_in_checkpoint(io.BytesIO(file.getvalue())) for library in (torch, flambeau)]
     assert sorted(names[0]) == names[1]
@@ -264,7 +264,7 @@ def test_any_view(data):
     shape, stride, reach = [], [], size - 1 - offset
     for _ in range(data.draw(st.integers(0, 3))):
         step = data.draw(st.integers(0, 5))
-        # for length 1, NumPy reports a stride of 0
+        # not length 1 with stride 0: NumPy would report another stride
         length = data.draw(st.integers(1, reach // step + 1) if step else st.integers(2, 3))
         reach -= max(length - 1, 0) * step
         shape.append(length)

@@ -181,7 +181,7 @@ def wrapped(torch):
 
 
 def tables(torch):
-    """Return checks of the tables of overridable and ignored functions."""
+    """Return facts about the functions that `torch.overrides` lists as overridable or ignored."""
     o = torch.overrides
     overridable, ignored = o.get_overridable_functions(), o.get_ignored_functions()
     testing = o.get_testing_overrides()
@@ -400,7 +400,7 @@ OPERANDS = [3, 2.5, True, [1, 2], None, "a", 1j]
 
 @pytest.mark.parametrize("name", [*BINARY, *(f"i{each.rstrip('_')}" for each in BINARY)])
 def test_operators(name):
-    """Operators with tensors, numbers and other objects on either side."""
+    """Python operators between a tensor and a tensor, number or other object, in both orders."""
     for dtype in ("int64", "float32", "bool"):
         for other in ["tensor", *OPERANDS]:
             for turned in (False, True) if not name.startswith("i") or other == "tensor" else (False,):
@@ -434,7 +434,7 @@ def plain(tensor):
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16", "int64", "complex64", "complex128"])
 def test_every_number_of_linspace(dtype):
-    """linspace matches PyTorch bit for bit, which depends on the order of roundings."""
+    """linspace matches PyTorch bit for bit, so it must round in the same order."""
     numbers = np.random.default_rng(0).normal(0, 10, (60, 2)).tolist()
     huge = [(1e300, 1e305), (1e308, -1e308)] if dtype == "float64" else []
     if dtype.startswith("complex"):
@@ -448,7 +448,7 @@ def test_every_number_of_linspace(dtype):
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16", "int64", "complex64", "complex128"])
 def test_every_number_of_logspace(dtype):
-    """logspace matches PyTorch bit for bit, except in float64, where pow itself may differ."""
+    """logspace matches PyTorch bit for bit, except in float64, where the results of `pow` may differ."""
     ends = np.random.default_rng(0).uniform(-1, 3, (60, 2)).tolist()
     if dtype.startswith("complex"):
         ends = [(complex(start, end), complex(end, 1)) for start, end in ends]

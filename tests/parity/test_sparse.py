@@ -20,8 +20,8 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]
 
-# S: uncoalesced COO; C: coalesced COO; D: the same, dense; M: a dense factor; H: hybrid with a dense dimension; N: COO with
-# duplicate entries; R, Q, B, A: C in CSR, CSC, BSR and BSC
+# Tensors in the lines: S: uncoalesced COO; C: coalesced COO; D: C as a dense tensor; M: a dense factor; H: hybrid COO with
+# a dense dimension; N: COO with duplicate entries; R, Q, B, A: C in the layouts CSR, CSC, BSR and BSC.
 LINES = """
 S
 C
@@ -227,7 +227,7 @@ torch.triangular_solve(torch.ones(2, 1), torch.eye(2).to_sparse_csr())[0]
 p = torch.nn.Parameter(C); p.requires_grad, isinstance(p, torch.nn.Parameter), p.layout
 """
 
-# Programs whose gradients are compared, with a sparse leaf S and dense leaves X (3, 2) and Y (2, 2)
+# Expressions whose gradients are compared; S is a sparse leaf, X and Y are dense leaves of shape (3, 2) and (2, 2).
 GRADIENTS = """
 torch.mm(S, X)
 S @ X

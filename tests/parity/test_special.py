@@ -26,7 +26,7 @@ def assert_agree(function, rtol=1e-6, atol=1e-7):
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_special(name, dtype):
     def function(torch):
-        points = POINTS[:-1] if "polynomial" in name else POINTS  # PyTorch's polynomials return numbers for NaN
+        points = POINTS[:-1] if "polynomial" in name else POINTS  # without NaN, for which PyTorch's polynomials return numbers
         x = torch.tensor(points, dtype=getattr(torch, dtype))
         return getattr(torch.special, name)(x, 3) if "polynomial" in name else getattr(torch.special, name)(x)
 
@@ -42,7 +42,7 @@ def test_special_of_two(name):
 @pytest.mark.parametrize("exponent", [0.5, -0.5, 2.0, -1.0, 3.0, 0.0])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_powers_at_the_edges(exponent, dtype):
-    """Powers of special values, with exponents given as a number, a 0-d tensor, a broadcast tensor or a full tensor."""
+    """Powers of special values. The exponent is a number, a 0-d tensor, a broadcast tensor or a tensor of the same shape."""
     points = [-np.inf, -2.0, -0.0, 0.0, 0.3, 4.0, np.inf, np.nan]
     for given in (
         lambda torch, of: exponent,

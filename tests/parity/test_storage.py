@@ -23,7 +23,7 @@ pytestmark = [
 READ_ONLY = np.zeros(3)
 READ_ONLY.flags.writeable = False
 
-# The value of the last statement of each line, or the type of its exception, is compared.
+# For each line, the value of the last expression is compared, or the type of the exception.
 STORAGES = """
 x = torch.zeros(4); torch.asarray(x.untyped_storage()[2:4], dtype=torch.uint8)[0] = 99; x.untyped_storage().tolist()
 x = torch.zeros(4); s = x.untyped_storage(); s[4:8].fill_(7); s.tolist()
@@ -218,7 +218,7 @@ def lines(text):
 
 
 def outcome(line, torch, path):
-    """Return the `repr` of a line's last statement or the type of its exception, and the warnings."""
+    """Run a line; return the `repr` of its last expression or the type of its exception, and the warnings."""
     path.write_bytes(bytes(range(16)))
     names = {
         "torch": torch,

@@ -29,7 +29,7 @@ def figures():
     return made
 
 
-# Calls with a writer `w` and a library `t`. The fixed walltime makes files comparable.
+# Calls with a SummaryWriter `w` and a library `t`. With a fixed `walltime`, both libraries write equal files.
 CALLS = {
     "scalar": lambda w, t: w.add_scalar("a/loss", t.tensor(1.25), 3, walltime=5),
     "scalar of NumPy": lambda w, t: w.add_scalar("loss", np.float64(0.1), np.int64(4), walltime=5),

@@ -64,7 +64,7 @@ def test_ties(name, dtype):
     call = (EVERY | OF_FEW | VALUES_ALONE)[name]
     for array, with_nans in inputs(dtype):
         length = len(array)
-        if name == "mode" and with_nans:  # PyTorch's order of NaNs depends on the other elements
+        if name == "mode" and with_nans:  # which NaN PyTorch returns depends on the other elements
             continue
         for k in {1, min(3, length), length}:
             given, ourselves = (torch.tensor(array).to(getattr(torch, dtype)) for torch in (theirs, ours))
@@ -77,7 +77,7 @@ def test_ties(name, dtype):
             assert name.startswith("cum") or all(len(set(column)) == len(places) for column in places.T)
 
 
-WHOLE = {  # functions whose results do not depend on the order of ties
+WHOLE = {  # functions of (torch, x) whose results do not depend on the order of ties
     "msort": lambda torch, x: torch.msort(x),
     "unique": lambda torch, x: torch.unique(x, return_inverse=True, return_counts=True),
     "unique rows": lambda torch, x: torch.unique(x, return_inverse=True, return_counts=True, dim=0),
@@ -95,7 +95,7 @@ WHOLE = {  # functions whose results do not depend on the order of ties
 @pytest.mark.parametrize("name", WHOLE)
 def test_equal_elements(name, dtype):
     for array, with_nans in inputs(dtype):
-        if with_nans and name in ("unique", "unique rows"):  # PyTorch's order of NaNs depends on the hash table or the sort
+        if with_nans and name in ("unique", "unique rows"):  # PyTorch orders NaNs arbitrarily
             continue
         found = []
         for torch in (ours, theirs):

@@ -1,4 +1,4 @@
-"""flambeau programs started by PyTorch's torchrun join its store."""
+"""flambeau programs started by PyTorch's `torchrun` connect to the TCP store that it serves."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def test_keys_and_shapes(name, monkeypatch):
     """State dicts have the same keys and shapes. Models are built on meta, because the largest have gigabytes of weights."""
     plan = torchvision_models.regnet.BlockParams.from_init_params.__func__
 
-    def planned_on_the_cpu(cls, **kwargs):  # it computes layer widths with tensors
+    def planned_on_the_cpu(cls, **kwargs):  # not on meta: it reads values of tensors
         with pytorch.device("cpu"):
             return plan(cls, **kwargs)
 

@@ -84,7 +84,7 @@ def test_rotated_overlaps(form):
     boxes[5] = boxes[4]
     boxes[6, :4], boxes[7, :4] = [5, 5, 4, 4], [5, 5, 4, 4]
     stored = theirs.box_convert(pytorch.tensor(boxes), "cxcywhr", form).float().numpy()
-    with_gradients = stored.astype("f8")  # torchvision has no gradients here
+    with_gradients = stored.astype("f8")  # gradients are not compared: torchvision lacks them
     found = ours.box_iou(torch.tensor(with_gradients), torch.tensor(with_gradients[:20]), fmt=form)
     expected = theirs.box_iou(pytorch.tensor(with_gradients), pytorch.tensor(with_gradients[:20]), fmt=form)
     np.testing.assert_allclose(found.numpy(), expected.numpy(), atol=1e-4)

@@ -65,8 +65,8 @@ def assert_same(ours: Any, theirs: Any, place: str = "result") -> None:
         if ours.dtype.kind == "f":
             np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=2e-4, err_msg=place)
         else:
-            # Sums in a different order may round differently, which adds up over several steps. Ties of nearest-pixel
-            # sampling may also differ.
+            # Sums in a different order are rounded differently, and such differences add up over several steps. When a point
+            # is halfway between two pixels, nearest-pixel sampling may also choose the other one.
             apart = np.abs(ours.astype(np.int64) - theirs.astype(np.int64))
             if apart.size:
                 assert (apart > 0).mean() < 0.06 and (apart > 2).mean() < 0.002, (place, apart.max(), (apart > 0).mean())

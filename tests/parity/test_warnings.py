@@ -66,13 +66,13 @@ def warned(torch, call):
 
 @pytest.mark.parametrize("name", CALLS)
 def test_warnings(name):
-    """Compare the categories and the beginnings of warnings."""
+    """Compare the categories of warnings and the beginnings of their messages."""
     assert warned(ours, CALLS[name]) == warned(theirs, CALLS[name])
 
 
 @pytest.mark.parametrize("name", CALLS)
 def test_warnings_point_at_the_program(name):
-    """Warnings point at the calling program, also where PyTorch's point at its own functions."""
+    """Warnings report the line of the calling program, even where PyTorch reports a line of its own code."""
     torch = ours
     torch.set_warn_always(True)
     try:

@@ -1,4 +1,4 @@
-"""Plugin discovery and loading: errors name the plugin, and a broken plugin does not affect anything else."""
+"""Finding and loading plugins: errors name the plugin, and flambeau and other plugins work despite a broken one."""
 
 from __future__ import annotations
 
@@ -323,7 +323,7 @@ def test_a_failure_always_says_something() -> None:
     said = attempt(Check("a check", fail_in_several_lines), "cpu").reason
     assert said.startswith(
         ("AssertionError: in fail_in_several_lines: assert", "AssertionError: assert 2 == 3")
-    )  # as formatted by pytest
+    )  # pytest rewrites assertion messages, unless its rewriting is off
 
 
 def test_a_check_that_needs_an_extra_is_skipped_and_says_so() -> None:
@@ -348,7 +348,7 @@ LAZILY_MADE_OF_PYTORCH = GOOD.replace("import numpy\n", "").replace(
 
 @pytest.mark.parametrize("code", [MADE_OF_PYTORCH, LAZILY_MADE_OF_PYTORCH], ids=["imports", "imports in the hook"])
 def test_one_made_of_pytorch_in_a_program_whose_torch_is_flambeau(plugin: Callable[..., str], tmp_path: Path, code: str) -> None:
-    """`import torch` in the plugin gives the installed package, while in the program it gives flambeau."""
+    """In a plugin, `import torch` imports the installed PyTorch, while in the program it imports flambeau."""
     tmp_path.joinpath("torch").mkdir()
     tmp_path.joinpath("torch", "__init__.py").write_text(
         "from numpy import *\nfrom numpy import ndarray, bool\nimport torch.part\n"

@@ -45,7 +45,7 @@ BACKENDS = [
 
 @pytest.mark.parametrize("path", BACKENDS, ids=[path.parent.name for path in BACKENDS])
 def test_backends_are_small(path):
-    """Backend plugins have at most 100 lines, except kernels and functions that adapt a library to the standard."""
+    """Backend plugins have at most 100 lines, not counting kernels and functions that adapt a library to the array standard."""
     assert sum(bool(line.strip()) for line in path.read_text(encoding="utf-8").splitlines()) <= 100
 
 
@@ -70,7 +70,7 @@ def test_collectives_are_those_of_the_specification():
 def test_names_of_plugins_stay_in_plugins():
     """No file outside of `plugins` mentions a plugin by name."""
     names = [path.name.removeprefix("flambeau-") for path in (ROOT / "plugins").glob("flambeau-*")]
-    libraries = "|".join(name for name in names if name != "torch")  # programs import torch, and tests compare with it
+    libraries = "|".join(name for name in names if name != "torch")  # allowed: programs import torch, and tests compare with it
     pattern = re.compile(
         rf"\b(flambeau_|flambeau-|BACKEND=)({'|'.join(names)})\b|^\s*(import|from) ({libraries})\b", re.MULTILINE
     )

@@ -26,7 +26,7 @@ KERNELS = re.findall(r"^\| `(\w+)` \| `([^`]*)`", GUIDE, re.MULTILINE)
 
 
 def write(path: Path, text: str, inside: bool) -> None:
-    """Write a code block to a new file, or append it to a file, or to the class at its end if `inside`."""
+    """Write a code block to a file. If the file exists, append the block, or insert it into the last class if `inside`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists():
         path.write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The core has layers: files import only from the same or lower layers, also inside functions, without import cycles."""
+"""Core modules are ordered in layers. They import only from the same or lower layers, even inside functions, without cycles."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 SOURCES = {"core": "flambeau", "backends": "flambeau_backends", "nnlib": "flambeau_nnlib", "vision": "flambeau_vision"}
 
-# Layers from bottom to top: the name, and its packages of the core and PyTorch's top-level modules that belong to it.
+# Layers from bottom to top: the name, and the modules of the core that belong to it, including those named after PyTorch's.
 LAYERS: list[tuple[str, set[str]]] = [
     ("engine: values", {"engine", "engine.values", "version", "torch_version"}),
     ("engine: devices", {"engine.devices", "backend"}),
@@ -55,7 +55,7 @@ def modules_of(folder: str) -> dict[str, Path]:
 
 
 def imports_of(name: str, path: Path, modules: dict[str, Path]) -> Iterator[tuple[str, int]]:
-    """Yield the modules of the same source root that a module imports and the line, except under `TYPE_CHECKING`."""
+    """Yield `(module, line)` for each import of one of `modules`, except under `TYPE_CHECKING`."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     ignored = {
         id(inner)
@@ -108,7 +108,7 @@ def test_imports_go_down() -> None:
 @pytest.mark.parametrize("folder", SOURCES)
 def test_no_circles(folder: str) -> None:
     modules = modules_of(folder)
-    # Imports of a package by its own modules are no cycle, because the package is imported first.
+    # A module that imports its own package makes no cycle, because Python has already started to import the package.
     edges = {
         name: {target for target, _ in imports_of(name, path, modules) if not name.startswith(f"{target}.")}
         for name, path in modules.items()
@@ -120,7 +120,7 @@ def test_no_circles(folder: str) -> None:
 
 
 def test_what_stands_at_the_top_has_a_name_of_pytorch() -> None:
-    """Top-level modules of the core have names of PyTorch, except the layers and modules for authors of backends."""
+    """Top-level modules of the core are named as in PyTorch, except the layers and the modules for authors of backends."""
     ours = {
         "array_api", "backend", "cli", "compat", "conformance", "engine", "extension", "layouts", "operations", "protocols",
         "registrations", "transforms",
@@ -142,7 +142,7 @@ def test_every_layer_says_what_it_is() -> None:
         assert ast.get_docstring(ast.parse((ROOT / "core/flambeau" / name / "__init__.py").read_text(encoding="utf-8")))
 
 
-# Internal packages: other distributions may only import PyTorch's modules and the modules for authors.
+# Internal packages of the core, which nnlib, vision and plugins may not import.
 INNER = {"engine", "operations", "transforms", "layouts", "protocols", "cli", "compat"}
 
 

@@ -38,7 +38,7 @@ NAMESPACES = [
 
 
 def public_members(namespace: str) -> list[tuple[str, Any]]:
-    """Return the public classes and functions of a namespace that are defined outside of the core, or are in nn.functional."""
+    """Return the public classes and functions of a namespace. Those of the core are left out, except in nn.functional."""
     module = importlib.import_module(namespace)
     members = [(name, getattr(module, name)) for name in module.__all__]
     return [
@@ -50,7 +50,7 @@ def public_members(namespace: str) -> list[tuple[str, Any]]:
 
 
 def parameters_of(member: Any) -> set[str]:
-    """Return the names of the parameters of a callable, without catch-alls for ignored arguments.
+    """Return the names of the parameters of a callable, except `*args`, `**kwargs` and the unused parameter `_`.
 
     Enums have no parameters, because they are not called.
     """
@@ -58,7 +58,7 @@ def parameters_of(member: Any) -> set[str]:
         return set()
     try:
         parameters = inspect.signature(member).parameters.values()
-    except ValueError:  # a builtin class, such as an exception
+    except ValueError:  # a builtin class without a signature, such as an exception
         return set()
     return {each.name for each in parameters if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD) and each.name != "_"}
 

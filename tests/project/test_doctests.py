@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 
 PACKAGES = ("flambeau", "flambeau_backends.numpy", "flambeau_nnlib", "flambeau_vision")
 DOCSTRING_NAMES = {"torch": flambeau, "F": flambeau.nn.functional}
-NOT_IMPORTED = {"flambeau.__main__"}  # importing it runs the command line
+NOT_IMPORTED = {"flambeau.__main__"}  # importing `__main__` would run the command line
 if find_spec("onnx") is None:
     NOT_IMPORTED |= {f"flambeau_nnlib.compile.onnx.{name}" for name in ("_builder", "_translation", "operators")}
 
@@ -71,6 +71,6 @@ def test_operation(name: str) -> None:
 
 @pytest.mark.parametrize("path", sorted((Path(__file__).parents[2] / "docs").glob("*.md")), ids=lambda path: path.name)
 def test_documentation(path: Path) -> None:
-    """Run the examples of a page, except code blocks that belong into a file ("In `path`:")."""
+    """Run the examples of a page, except code blocks under a line "In `path`:", which are contents of a file."""
     text = re.sub(r"^In `[^`]+`:\n\n```python\n.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
     assert_examples_pass(doctest.DocTestParser().get_doctest(text, {}, path.name, str(path), 0))

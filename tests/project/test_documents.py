@@ -99,7 +99,7 @@ def test_reference(tmp_path: Path) -> None:
 
 
 def _local_cifar10(folder: Path) -> str:
-    """Write a small CIFAR-10 archive; return code that sets its checksum in the dataset."""
+    """Write a small CIFAR-10 archive; return code that makes the dataset class accept its checksum."""
     import hashlib
 
     rng = np.random.default_rng(0)
@@ -142,5 +142,5 @@ def _local_resnet18(folder: Path) -> str:
 
 @pytest.mark.parametrize("entry", MISSPELLED, ids=lambda entry: entry[1][:30])
 def test_corrections_are_needed(entry: tuple[str, str, str, str]) -> None:
-    """Every correction changes its document."""
+    """Each correction still matches text of its document."""
     assert entry[1] != entry[2] and entry[3]

@@ -23,7 +23,7 @@ SHORT = {
     "hogwild": ["--epochs", "3"],
     "detector": ["--epochs", "2", "--scenes", "80", "--plot", "boxes.png"],
 }
-# `compare` needs PyTorch, `curves` is a helper module, and the Dask plugin tests `ddp_on_dask`
+# Not run here: `compare` needs PyTorch, `curves` is a helper module, and the Dask plugin tests `ddp_on_dask`.
 ELSEWHERE = {"compare", "curves", "ddp_on_dask"}
 
 

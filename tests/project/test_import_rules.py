@@ -135,7 +135,7 @@ def test_only_the_selected_backend_is_imported() -> None:
 
 
 def test_import_loads_little() -> None:
-    """`import flambeau` loads few modules besides NumPy. Modules are counted instead of timed."""
+    """`import flambeau` loads few modules besides NumPy. Modules are counted, because import times vary."""
     code = (
         "import numpy, ml_dtypes, sys; before = set(sys.modules); import flambeau\n"
         "print(*sorted(name for name in set(sys.modules) - before if name.partition('.')[0] != 'pluggy'))"
@@ -186,7 +186,7 @@ def test_no_file_is_too_long(folder: str) -> None:
     assert not long
 
 
-# Underscored names of PyTorch; `_rebuilt`, which is named in pickles of DTensor; and `_kernels`, a compiled module.
+# Names that other modules may import: those of PyTorch; `_rebuilt`, named in pickles of DTensor; `_kernels`, a compiled module.
 UNDERSCORED = {
     "_EmptyStateDictLoadPlanner", "_IncompatibleKeys", "_InverseTransform", "_LRScheduler", "_LazyNormBase",
     "_LinAlgError", "_Loss", "_NormBase", "_NormPartial", "_Number", "_StorageInfo", "_StridedShard", "_WeightedLoss",
@@ -199,7 +199,7 @@ UNDERSCORED = {
 
 
 def underscored_imports(folder: Path) -> list[tuple[str, str]]:
-    """Return `(place, name)` of each underscored name, other than modules, imported from another flambeau file."""
+    """Return `("file:line", name)` for each import of a name with an underscore, other than a module, from a flambeau module."""
     found = []
     for path in sorted(folder.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -218,7 +218,7 @@ def underscored_imports(folder: Path) -> list[tuple[str, str]]:
 
 
 def test_underscored_names_stay_in_their_module() -> None:
-    """Modules import only public names from each other, except the names in UNDERSCORED, which are all used."""
+    """Modules import only public names from each other, and the names in UNDERSCORED. Each of these is imported somewhere."""
     imports = [each for folder in (*PACKAGES, "plugins") for each in underscored_imports(ROOT / folder)]
     assert [(place, name) for place, name in imports if name not in UNDERSCORED] == []
     assert {name for _, name in imports} == UNDERSCORED

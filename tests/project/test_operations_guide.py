@@ -61,7 +61,7 @@ def test_the_operation_works(project: Path) -> None:
     assert len(STEPS) == 7
     (project / "program.py").write_text(PROGRAM, encoding="utf-8")
     printed = guides.run("python program.py", project)
-    assert not printed, printed  # failed examples would be printed
+    assert not printed, printed  # doctest prints only failed examples
 
 
 def test_there_are_commands() -> None:

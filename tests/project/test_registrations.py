@@ -1,4 +1,4 @@
-"""`flambeau.registrations` registers functions of upper layers with lower ones; no other core module does so."""
+"""Only `flambeau.registrations`, and a few listed modules, register functions of upper layers with lower layers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.slow
 
 CORE = Path(__file__).parents[2] / "core/flambeau"
 
-# Other files that register at import, and why.
+# Files and folders that may register functions when they are imported, and the reason.
 ELSEWHERE = {
     "registrations.py": "the list itself",
     "operations": "families of operations give Tensor their methods, next to the functions, as `op` does",

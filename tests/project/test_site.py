@@ -39,7 +39,7 @@ def test_files_that_pages_name_exist() -> None:
 
 
 ROOTS = [ROOT, ROOT / "core" / "flambeau", ROOT / "nnlib" / "flambeau_nnlib"]
-OF_PLUGINS = {"tests/exceptions.txt", "tests/test_conformance.py"}  # paths in a plugin's repository
+OF_PLUGINS = {"tests/exceptions.txt", "tests/test_conformance.py"}  # these exist only in a plugin's repository
 
 
 def test_paths_in_documents_exist() -> None:

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_stub_files_are_up_to_date() -> None:
-    """Runs in a subprocess, where no test has defined or patched names."""
+    """The command runs in a subprocess, because tests in this process may have added or patched names."""
     command = [sys.executable, "-m", "flambeau.cli.stubs", "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr + "(python -m flambeau.cli.stubs writes them)"

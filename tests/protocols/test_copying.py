@@ -1,4 +1,4 @@
-"""Copies and pickles of tensors, parameters and functions: preserved class, attributes, gradients and versions."""
+"""Copies and pickles of tensors, parameters and functions keep the class, attributes, gradients and versions."""
 
 import copy
 import functools

@@ -41,7 +41,7 @@ def loaded(data, *args, **options):
 
 
 def altered(data, old, new):
-    """Replace bytes in an archive, and set its checksums to zero."""
+    """Replace bytes in a zip archive, and set the checksums in its directory to zero."""
     data, directory = data.replace(old, new), b"PK\x01\x02"
     for start in (match.start() for match in re.finditer(re.escape(directory), data)):
         data = data[: start + 16] + bytes(4) + data[start + 20 :]
@@ -263,7 +263,7 @@ torch.save([torch.ones(2), Killer()], {str(path)!r})
     assert subprocess.run([sys.executable, "-c", code]).returncode == -signal.SIGKILL
     (left,) = os.listdir(tmp_path)
     assert re.fullmatch(r"model\.pt\.\d+\.\d+\.tmp", left)
-    # temporary files of a running process, and of another path
+    # these must not be deleted: a temporary file of a running process, and one of another path
     others = {f"model.pt.{os.getpid()}.1.tmp", "other.pt.999999999.1.tmp"}
     for name in others:
         (tmp_path / name).touch()
@@ -478,7 +478,7 @@ def test_the_refusal_says_what_to_do():
 
 def test_safe_globals():
     data = saved([Point(1), torch.ones(1)])
-    before = torch.serialization.get_safe_globals()  # importing distributed tensors adds entries
+    before = torch.serialization.get_safe_globals()  # not empty if distributed tensors have been imported
     with torch.serialization.safe_globals([Point]):
         assert torch.serialization.get_safe_globals() == [*before, Point]
         assert loaded(data)[0].x == 1
@@ -833,7 +833,7 @@ def test_checksum_option_and_temporary_folder():
 
 def test_large_archives(monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr("flambeau.serialization.archive.ZIP64_LIMIT", 100)  # forces the format for records beyond 4 GB
+        patch.setattr("flambeau.serialization.archive.ZIP64_LIMIT", 100)  # as if records of more than 100 bytes were beyond 4 GB
         data = saved([torch.arange(100), torch.ones(2)])
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         assert archive.testzip() is None

@@ -10,7 +10,7 @@ import pytest
 
 import flambeau as torch
 
-VIEWS = {  # (view of a conjugated matrix, the same on NumPy's conjugate)
+VIEWS = {  # name: (view of a conjugated matrix, the same view of the conjugated NumPy array)
     "all": (lambda c: c, lambda a: a),
     "a row": (lambda c: c[0], lambda a: a[0]),
     "the transpose": (lambda c: c.t(), lambda a: a.T),

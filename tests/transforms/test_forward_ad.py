@@ -113,7 +113,7 @@ def test_in_place():
         y.detach_()
         assert both(y) == ([2, 4, 6], None)
         y = x.clone()
-        y.unsqueeze_(0).t_()  # an in-place view change
+        y.unsqueeze_(0).t_()  # in-place operations that change the shape and strides
         assert both(y) == ([[1], [2], [3]], [[1], [1], [1]])
         spread = fw.make_dual(torch.ones(4), torch.ones(1).expand(4))
         assert both(spread.as_strided((2,), (2,))) == ([1, 1], [1, 1])
@@ -195,7 +195,7 @@ def test_tangents_are_laid_out_as_their_primals(function, by_columns):
     with fw.dual_level():
         result = function(fw.make_dual(x, direction))
         tangent = fw.unpack_dual(result).tangent
-        assert torch.equal(tangent, result)  # linear functions
+        assert torch.equal(tangent, result)  # because functions are linear, and the tangent of x is x
         order = [sorted(range(t.ndim), key=lambda dim: -t.stride(dim)) for t in (result, tangent)]
         assert order[0] == order[1]
         if result.is_contiguous():

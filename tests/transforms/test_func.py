@@ -58,7 +58,7 @@ def test_out_dims():
     assert_close(doubled, 2 * x.t())
     assert_close(sums, x.sum(1))
     assert_close(vmap(lambda a: {"sum": a.sum()})(x)["sum"], x.sum(1))
-    assert_close(vmap(lambda a: torch.ones(2))(y), torch.ones(3, 2))  # results independent of the batch are expanded
+    assert_close(vmap(lambda a: torch.ones(2))(y), torch.ones(3, 2))  # a result that does not depend on the batch is expanded
     assert_close(vmap(lambda a: torch.ones(2), out_dims=None)(y), torch.ones(2))
 
 
@@ -317,7 +317,7 @@ def test_vjp_and_jvp():
     value, pull = vjp(torch.sin, y)
     assert_close(value, y.sin())
     assert_close(pull(y)[0], y * y.cos())
-    assert_close(pull(y)[0], y * y.cos())  # may be called repeatedly
+    assert_close(pull(y)[0], y * y.cos())  # `pull` may be called several times
     assert_close(vjp(lambda a: (a, a * 2), y)[1]((y, y))[0], 3 * y)
     assert len(vjp(torch.mul, y, y)[1](y)) == 2
     value, pull, aux = vjp(lambda a: (a * 2, a * 3), y, has_aux=True)
@@ -520,7 +520,7 @@ def test_functional_call_of_tied_and_of_counting_modules():
         functional_call(model, {"a": 0 * one, "b": 5 * one}, one)
     state = {"count": 5 * one}
     functional_call(model, state, one)
-    assert state["count"].item() == 6 and model.count.item() == 3  # counts only calls without a replaced buffer
+    assert state["count"].item() == 6 and model.count.item() == 3  # not the module's buffer is updated, but the given one
 
 
 def test_gradients_per_sample():
@@ -581,7 +581,7 @@ def test_rearrange():
 
 
 def test_gradients_of_writes_to_memory():
-    """Gradients of writes through `as_strided` on transposed tensors, with offsets, and with sliced gradients."""
+    """Gradients of writes through `as_strided`: views of transposed tensors, with an offset, and of a slice."""
     weights = torch.arange(6.0).reshape(2, 3) + 1
     a = torch.ones(2, requires_grad=True)
     b = torch.zeros(2, 3)

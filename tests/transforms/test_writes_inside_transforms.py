@@ -1,4 +1,4 @@
-"""In-place writes inside functions that `torch.func` transforms: allowed and rejected targets."""
+"""In-place writes inside a function transformed by `torch.func`: which tensors it may write to, and which not."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def out_of_sight(a, x):
     return a * x
 
 
-CAPTURED = {  # functions that write to a captured tensor
+CAPTURED = {  # functions `(a, x)` that write to the captured tensor `a`
     "by the argument": lambda a, x: a.mul_(x),
     "by a number": lambda a, x: a.mul_(2) * x,
     "by another": lambda a, x: a.add_(torch.ones(3)) * x,
@@ -58,7 +58,7 @@ def test_captured_tensors_are_not_written_to(transform, write):
     with pytest.raises(RuntimeError, match="would mutate a captured Tensor"):
         TRANSFORMS[transform](lambda x: CAPTURED[write](captured, x), torch.arange(1.0, 4.0))
     assert captured.tolist() == [-1, 2, 3] and captured.shape == (3,) and not captured.requires_grad
-    captured.mul_(2)  # allowed after the transform
+    captured.mul_(2)  # writing is allowed again after the transform
     assert captured.tolist() == [-2, 4, 6]
 
 

@@ -1,4 +1,4 @@
-"""Activation checkpointing has the same gradients as the plain forward, and recomputes no more than necessary."""
+"""Activation checkpointing gives the same gradients as a plain forward pass, and recomputes no more than necessary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`FlopCounterMode`: counts of products and convolutions, forward and backward, by module."""
+"""`FlopCounterMode` counts the operations of matrix products and convolutions, forward and backward, for each module."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def test_files(tmp_path):
 
 
 def test_drawn_without_graphviz(monkeypatch):
-    """Boxes do not overlap, fit their labels, and are placed below their predecessors."""
+    """Boxes do not overlap, are large enough for their labels, and are placed below the boxes of their inputs."""
     monkeypatch.setattr(shutil, "which", lambda program: None)
     net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 2))
     drawn = picture(net(torch.ones(1, 3)).sum() + net[0].weight.sum(), dict(net.named_parameters()))

@@ -34,7 +34,7 @@ def _private():
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """A server of `pages` (path -> bytes or status code) that records the requested paths."""
+    """An HTTP server of `pages` (path -> content or status code) that records the requested paths in `asked`."""
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
@@ -144,7 +144,7 @@ CONTENT = os.urandom(300_000)
 
 
 def assert_download_breaks(server, target, **options):
-    """Assert that a download fails after 100,000 bytes."""
+    """Break off a download after 100,000 bytes, and assert that it raises and leaves no file `target`."""
     server.pages["/file"], server.breaks_after = CONTENT, 100_000
     with pytest.raises(RuntimeError, match="received 100000 of 300000 bytes"):
         hub.download_url_to_file(f"{server.url}/file", target, progress=False, **options)
@@ -167,7 +167,7 @@ def test_a_download_that_only_has_to_be_renamed(server, tmp_path):
     server.version, target = '"1"', tmp_path / "copy"
     assert_download_breaks(server, target)
     (partial,) = tmp_path.iterdir()
-    partial.write_bytes(CONTENT)  # as if killed before the rename
+    partial.write_bytes(CONTENT)  # as if killed after the last byte, before renaming the file
     hub.download_url_to_file(f"{server.url}/file", target, progress=False)
     assert target.read_bytes() == CONTENT and server.ranges == [300_000]
 
@@ -200,7 +200,7 @@ def test_two_downloads_of_one_file_do_not_mix(server, tmp_path):
     fcntl = pytest.importorskip("fcntl")
     (partial,) = tmp_path.iterdir()
     with partial.open("ab") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)  # another process is downloading
+        fcntl.flock(file, fcntl.LOCK_EX)  # the lock of another process that is downloading
         hub.download_url_to_file(f"{server.url}/file", target, progress=False)
     assert target.read_bytes() == CONTENT and partial.read_bytes() == CONTENT[:100_000] and server.ranges == []
 

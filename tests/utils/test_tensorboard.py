@@ -100,7 +100,7 @@ def test_videos(writer, tmp_path):
     writer.flush()
     (event,) = read(tmp_path).Images("v")
     gif = Image.open(io.BytesIO(event.encoded_image_string))
-    assert (event.height, event.width) == (4, 24) and gif.n_frames == 2  # videos side by side, padded to a power of two
+    assert (event.height, event.width) == (4, 24) and gif.n_frames == 2  # the number of videos is padded to a power of two
     gif.seek(1)
     frame = np.asarray(gif.convert("RGB"))
     assert frame[:, :6].min() > 200 and frame[:, 6:].max() < 50

@@ -321,7 +321,7 @@ def test_fake_data_repeats_itself_and_disturbs_nothing():
 
 @pytest.fixture
 def unchecked(monkeypatch):
-    """Disable checksums, because the files are not the published ones. Only check that files exist."""
+    """Only check that files exist, not their checksums, because they are not the published files."""
     for name in ("celeba", "flowers102", "places365", "sbu", "semeion", "stl10", "svhn", "usps", "omniglot", "imagenet"):
         module = __import__(f"flambeau_vision.datasets.{name}", fromlist=["x"])
         monkeypatch.setattr(module, "check_integrity", lambda path, md5=None: Path(path).is_file())
@@ -417,7 +417,7 @@ def test_coco(tmp_path):
 def test_coco_masks(tmp_path):
     pytest.importorskip("pycocotools")
     polygon = [[1, 1, 5, 1, 5, 3, 1, 3]]
-    run_lengths = {"size": [4, 6], "counts": [0, 4, 16, 4]}  # column-major: the first and the last column
+    run_lengths = {"size": [4, 6], "counts": [0, 4, 16, 4]}  # runs of 0, 1, 0, 1 in column-major order
     annotations = [
         {"id": 1, "image_id": 1, "segmentation": polygon},
         {"id": 2, "image_id": 1, "segmentation": run_lengths},

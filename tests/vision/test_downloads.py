@@ -27,7 +27,7 @@ from flambeau_vision.datasets import utils
 
 
 class Server(SimpleHTTPRequestHandler):
-    """A server of `content` that supports ranges, interrupted responses and redirects."""
+    """An HTTP server of `content` that supports range requests, and can break off responses and redirect requests."""
 
     content = bytes(range(256)) * 1000
     requests: list[str | None]

@@ -1,4 +1,4 @@
-"""Feature extraction: the extractor returns what the layers compute in the full network."""
+"""Feature extraction returns the same outputs of inner layers as they have in the full network."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from flambeau_vision.models.feature_extraction import create_feature_extractor, 
 
 
 class Branches(nn.Module):
-    """A network with a layer called twice, a functional operation, and one used only in evaluation mode."""
+    """A network that calls a layer twice, applies a function (`relu`), and multiplies by 2 in evaluation mode only."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -100,7 +100,7 @@ def test_basic_block_by_hand():
         windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(2, 3))
         return np.einsum("nchwij,ocij->nohw", windows, weight)
 
-    scale = 1 / np.sqrt(1 + 1e-5)  # BatchNorm with initial running statistics
+    scale = 1 / np.sqrt(1 + 1e-5)  # BatchNorm with its initial mean 0 and variance 1
     hidden = np.maximum(convolve(x.numpy(), block.conv1.weight.detach().numpy()) * scale, 0)
     expected = np.maximum(convolve(hidden, block.conv2.weight.detach().numpy()) * scale + x.numpy(), 0)
     assert np.allclose(block(x).detach().numpy(), expected, atol=1e-4)
@@ -223,7 +223,7 @@ def test_transforms_of_weights():
 
 @pytest.fixture
 def published(monkeypatch):
-    """Replace downloads of weights; return the list of requests and the dict of answers."""
+    """Replace downloads of weights by a dict; return the list of requests, and the dict, URL -> state dict."""
     asked: list[tuple] = []
     answers: dict[str, dict] = {}
 
@@ -560,14 +560,14 @@ def test_swin_attends_within_shifted_windows():
     image = torch.randn(1, 6, 6, 4)
 
     def reached(row: int, column: int) -> list[tuple[int, int]]:
-        """Return the pixels whose results depend on the given pixel."""
+        """Return the positions where the output depends on the given input pixel."""
         other = image.clone()
         other[0, row, column] += 1.0
         changed = (attention(other) - attention(image)).abs().amax(dim=(0, 3)) > 1e-6
         return [tuple(place) for place in changed.nonzero().tolist()]
 
     assert reached(1, 1) == [(1, 1), (1, 2), (2, 1), (2, 2)]  # windows are shifted by one pixel
-    assert reached(0, 0) == [(0, 0)]  # pixels wrapped around by the shift are masked
+    assert reached(0, 0) == [(0, 0)]  # the shift puts opposite borders into one window, where a mask separates them
     assert reached(5, 3) == [(5, 3), (5, 4)]
 
 
@@ -662,7 +662,7 @@ def test_keypoints_are_the_peaks_of_their_pictures():
 
 def test_video_networks():
     resnet = models.video.resnet
-    shapes = {"r3d_18": (2, 512, 1, 1, 1), "mc3_18": (2, 512, 4, 1, 1)}  # mc3_18 keeps the number of frames
+    shapes = {"r3d_18": (2, 512, 1, 1, 1), "mc3_18": (2, 512, 4, 1, 1)}  # mc3_18 keeps the 4 frames of the video
     videos = torch.rand(2, 3, 4, 16, 16)
     for name, shape in shapes.items():
         convolutions = [resnet.Conv3DSimple] + [resnet.Conv3DSimple if name == "r3d_18" else resnet.Conv3DNoTemporal] * 3
@@ -696,7 +696,7 @@ def test_videos_are_prepared_picture_by_picture():
     videos = torch.randint(0, 256, (2, 3, 3, 140, 190), dtype=torch.uint8)
     prepared = prepare(videos)
     assert prepared.shape == (2, 3, 3, 112, 112)
-    one_level = {"atol": 0.02, "rtol": 0}  # one step of 8-bit values, by which rounding may differ
+    one_level = {"atol": 0.02, "rtol": 0}  # a difference of 1 in 8-bit values, due to rounding
     torch.testing.assert_close(prepare(videos[1]), prepared[1], **one_level)
     torch.testing.assert_close(prepare(videos[:, 1:2])[:, :, 0], prepared[:, :, 1], **one_level)
     assert "resize_size=[128, 171]" in repr(prepare)
@@ -724,7 +724,7 @@ def test_heads_of_ssd_for_other_classes():
         channels = detection._utils.retrieve_out_channels(model.backbone, (320, 320))
         places = model.anchor_generator.num_anchors_per_location()
         head = heads(channels, places, 3, *options)
-        assert model.head.classification_head(  # old and new head agree on the same features
+        assert model.head.classification_head(  # both heads accept the same features
             [torch.zeros(1, count, 2, 2) for count in channels]
         ).shape == (1, 4 * sum(places), 91)
         assert head([torch.zeros(1, count, 2, 2) for count in channels]).shape == (1, 4 * sum(places), 3)

@@ -222,7 +222,7 @@ def test_roi_pools(position_sensitive):
                 rows = slice(max(y1 + math.floor(i * high / 2), 0), max(y1 + math.ceil((i + 1) * high / 2), 0))
                 columns = slice(max(x1 + math.floor(j * wide / 2), 0), max(x1 + math.ceil((j + 1) * wide / 2), 0))
                 cells = features[int(batch)][:, rows, columns].reshape(8, -1)
-                if position_sensitive:  # bins do not include the last row and column
+                if position_sensitive:  # its bins end before the last row and column of the image
                     rows, columns = slice(rows.start, min(rows.stop, 9)), slice(columns.start, min(columns.stop, 11))
                     cells = features[int(batch)][:, rows, columns].reshape(8, -1)
                     expected = cells[[i * 2 + j, 4 + i * 2 + j]].mean(1) if cells.size else np.zeros(2)
@@ -340,7 +340,7 @@ def test_drop_block(dims):
     assert dropped.mean().item() == pytest.approx(1, abs=1e-3) and 0.6 < kept.mean().item() < 0.85
     along = kept.flatten(0, -2).numpy()
     runs = [len(run) for row in along for run in "".join(str(int(1 - v)) for v in row).split("0") if run]
-    assert min(runs) >= 3  # drops only whole blocks
+    assert min(runs) >= 3  # only blocks of size 3 are dropped, which may overlap
     assert function(x, 0.3, 3, training=False) is x
     with pytest.raises(ValueError, match=f"should be {dims + 2} dimensional. Got 2"):
         function(torch.ones(2, 2), 0.3, 3)
@@ -391,7 +391,7 @@ def test_nms_agrees_with_its_definition_whatever_the_number_of_boxes():
 
 def test_nms_by_category_equals_nms_of_each():
     rng = np.random.default_rng(1)
-    for count in (100, 1500):  # below and above the threshold for processing categories one by one
+    for count in (100, 1500):  # below and above the number of boxes from which categories are processed one by one
         corners = torch.from_numpy(rng.random((count, 2)).astype(np.float32) * 20)
         boxes = torch.cat([corners, corners + 10], 1)
         scores = torch.from_numpy((rng.permutation(count) / count).astype(np.float32))
@@ -406,7 +406,7 @@ def test_nms_by_category_equals_nms_of_each():
 
 
 def test_nms_compares_with_the_threshold_exactly():
-    # float32 rounds an IoU of 3 / 10 up, so it exceeds the threshold 0.3.
+    # The IoU is 3 / 10. In float32 it is rounded up, so it exceeds the threshold, the float64 number 0.3.
     boxes = torch.tensor([[0.0, 0.0, 10.0, 1.0], [0.0, 0.0, 3.0, 1.0]])
     assert ops.nms(boxes, torch.tensor([0.9, 0.8]), 0.3).tolist() == [0]
     assert ops.nms(boxes, torch.tensor([0.9, 0.8]), 0.31).tolist() == [0, 1]

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def unchecked(monkeypatch):
-    """Disable checksums, because the files are not the published ones."""
+    """Do not verify checksums, because the test files are not the published ones."""
     for name in ("lfw", "fer2013", "utils"):
         module = __import__(f"flambeau_vision.datasets.{name}", fromlist=["x"])
         monkeypatch.setattr(module, "check_integrity", lambda path, md5=None: Path(path).is_file())
@@ -192,7 +192,7 @@ def test_middlebury_goes_on(tmp_path, monkeypatch):
     zipped(archives / "Piano-perfect.zip", scene, names)
     monkeypatch.setattr(datasets.Middlebury2014Stereo, "_SITE", f"file://{tmp_path}/site/")
     monkeypatch.setattr(datasets.Middlebury2014Stereo, "splits", {"train": ["Piano"], "test": ["Hoops"]})
-    with pytest.raises(URLError):  # the scene of the test split is missing
+    with pytest.raises(URLError):  # the server lacks Piano-imperfect.zip
         datasets.Middlebury2014Stereo(tmp_path / "data", download=True)
     assert [path.name for path in (tmp_path / "data/Middlebury2014/train").iterdir()] == ["Piano-perfect"]
     zipped(archives / "Piano-imperfect.zip", scene, [name.replace("-", "-im") for name in names])
@@ -306,7 +306,7 @@ def test_cityscapes_is_unpacked(tmp_path):
 
 @pytest.fixture
 def videos(tmp_path):
-    """Write videos whose frame brightness encodes the frame number, and the split lists."""
+    """Write the split lists, and videos whose frames have the brightness 20 + 10 * frame number."""
     pytest.importorskip("av")
     for name, count in (("jump/a.avi", 20), ("run/b.avi", 12), ("run/c.avi", 8)):
         bright = (torch.arange(count) * 10 + 20).to(torch.uint8).reshape(count, 1, 1, 1).expand(count, 32, 48, 3)
@@ -407,7 +407,7 @@ def test_groups_among_processes():
         samplers.DistributedSampler(range(7), 2, 0, group_size=2)
 
 
-# wrap_dataset_for_transforms_v2
+# Datasets wrapped by `wrap_dataset_for_transforms_v2`
 
 
 def test_wrapped_cityscapes(tmp_path):

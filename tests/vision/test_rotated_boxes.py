@@ -38,7 +38,7 @@ def as_corners(rotated: tv_tensors.BoundingBoxes) -> np.ndarray:
 
 
 def assert_same_rectangles(first: np.ndarray, second: np.ndarray) -> None:
-    """Assert that corners describe the same rectangles, in any order."""
+    """Assert that the rectangles have the same corners, which may be in a different order."""
     by_place = [np.array(sorted(map(tuple, np.round(box, 6)))) for box in (*first, *second)]
     np.testing.assert_allclose(by_place[: len(first)], by_place[len(first) :], atol=1e-4)
 

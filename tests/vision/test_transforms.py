@@ -81,7 +81,7 @@ def test_same_on_pil_and_tensor(name, image):
 
 @pytest.mark.parametrize("name", ["perspective", "hue", "affine bilinear", "resize bicubic"])
 def test_nearly_the_same_on_pil_and_tensor(name, image):
-    """PIL and tensor results are close: Pillow rounds hues and intermediate passes to 8 bits and treats borders differently."""
+    """Results for PIL images and tensors differ: Pillow rounds intermediate results to 8 bits, and computes borders otherwise."""
     function = {
         "perspective": lambda img: F.perspective(
             img, [[0, 0], [23, 0], [23, 19], [0, 19]], [[2, 1], [20, 3], [22, 17], [1, 18]], NEAREST
@@ -112,7 +112,7 @@ def test_samples_are_resized_in_whole_numbers_as_pillow_does(mode, size, image):
 
 
 def test_images_alone_are_resized_in_floats(image):
-    """v1 functions resize in floating point, with slightly different results than v2."""
+    """v1 functions resize uint8 images in floating point, so their results differ slightly from those of v2."""
     got, wanted = F.resize(image, (30, 13), "bicubic"), F.resize(image.float(), (30, 13), "bicubic")
     assert torch.equal(got, wanted.round().clamp(0, 255).byte())
     assert not torch.equal(v2.functional.resize(image, (30, 13), "bicubic"), got)
@@ -124,7 +124,7 @@ def test_what_resizing_makes_of_masks_and_booleans():
     assert v2.functional.resize(mask, (2, 3), "nearest-exact")[0, 0].tolist() == [0, 2, 4]
     assert v2.functional.resize(mask, (2, 3))[0, 0].tolist() == [0, 1, 3]
     assert F.resize(labels > 3, (2, 4), "bilinear")[0, 0].tolist() == [False, False, False, True]
-    assert F.resize(labels > 0, (2, 3), "bilinear")[0, 0].tolist() == [True, True, True]  # nonzero results are True
+    assert F.resize(labels > 0, (2, 3), "bilinear")[0, 0].tolist() == [True, True, True]  # every result above 0 becomes True
 
 
 @pytest.mark.parametrize("name", ["hflip", "resize", "rotate", "brightness", "gaussian_blur", "autocontrast", "pad reflect"])
@@ -312,7 +312,7 @@ def test_linear_transformation(image):
 
 
 def drawn(function):
-    """Evaluate a function with seed 3 and reset the seed, to predict the random draws of a transform."""
+    """Return `function()` evaluated with seed 3, and set the seed to 3 again, so that a transform draws the same numbers next."""
     torch.manual_seed(3)
     expected = function()
     torch.manual_seed(3)
@@ -669,7 +669,7 @@ def test_tensors_with_a_meaning():
         tv_tensors.BoundingBoxes(torch.zeros(2, 3), format="XYXY", canvas_size=(1, 1))
 
 
-# Recorded from torchvision 0.29.1 for a 16 x 16 gradient image after `manual_seed(seed)`: sum of pixels, next random number.
+# (version, transform, seed) -> (sum of pixels, next random number), recorded from torchvision 0.29.1 for a 16 x 16 ramp image.
 AUGMENTED = {
     ("v1", "AugMix", 1): (94212, 0.23659128),
     ("v1", "AugMix", 2): (96936, 0.03670013),
@@ -704,7 +704,7 @@ def test_augmentations_draw_the_numbers_of_torchvision(version, name, seed):
     torch.manual_seed(seed)
     augmented = getattr({"v1": T, "v2": v2}[version], name)()(ramp)
     total, number = AUGMENTED[version, name, seed]
-    assert abs(augmented.sum(dtype=torch.int64).item() - total) <= 40  # blending and interpolation round slightly differently
+    assert abs(augmented.sum(dtype=torch.int64).item() - total) <= 40  # roundings of blending and interpolation differ
     assert torch.rand(1).item() == pytest.approx(number, abs=1e-7)
 
 
@@ -742,7 +742,7 @@ def test_dtypes_of_images_alone_are_converted():
 
 @pytest.mark.parametrize("shape", [(1, 4, 5), (2, 1, 3, 4), (0, 1, 2, 2), (1, 0, 3)])
 def test_images_that_are_grey_already(shape):
-    """Grayscale of grey images: v1 tensor functions keep one channel; v2 and PIL return the requested number."""
+    """Grayscale of an image with one channel: v1 returns it unchanged for tensors; v2 and PIL return the requested channels."""
     grey = torch.from_numpy(np.random.default_rng(0).integers(0, 256, shape, dtype=np.uint8))
     tripled = torch.cat([grey] * 3, -3)
     for channels in (1, 3):

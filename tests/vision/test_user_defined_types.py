@@ -28,7 +28,7 @@ def test_kernels_of_own_types():
     image, heights = torch.arange(12).reshape(1, 2, 6), torch.arange(6).as_subclass(LowHeights)
     first, cut = v2.RandomCrop((2, 3))(heights, image)
     assert type(first) is LowHeights and first.tolist() == cut[0, 0].tolist()
-    flipped, same = v2.RandomHorizontalFlip(1.0)(image, heights)  # types without a kernel are passed through
+    flipped, same = v2.RandomHorizontalFlip(1.0)(image, heights)  # a transform returns inputs without a kernel unchanged
     assert same is heights and flipped[0, 0].tolist() == [5, 4, 3, 2, 1, 0]
     with pytest.raises(TypeError, match="No kernel of hflip is registered for inputs of type LowHeights"):
         v2.functional.hflip(heights)

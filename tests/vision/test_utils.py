@@ -137,7 +137,7 @@ def test_masks_are_drawn(floating):
     red, blue = (torch.tensor(colour).reshape(3, 1, 1) * white for colour in ([1.0, 0.0, 0.0], [0.0, 0.0, 1.0]))
     assert np.allclose(drawn[:, :2].numpy(), (0.75 * image[:, :2] + 0.25 * red).numpy(), atol=0.01 if floating else 1)
     assert np.allclose(drawn[:, 3:5].numpy(), (0.75 * image[:, 3:5] + 0.25 * blue).numpy(), atol=0.01 if floating else 1)
-    # black where the masks overlap
+    # blended with black where the masks overlap
     assert np.allclose(drawn[:, 2].numpy(), 0.75 * image[:, 2].numpy(), atol=0.01 if floating else 1)
     assert torch.equal(drawn[:, 5], image[:, 5])
 

@@ -1,7 +1,7 @@
 """Corrections that the documents' programs need to run with any PyTorch.
 
-``MISSPELLED``: (document, as written, as meant, why).  ``GIVEN``: code that a document omits: (document, before which
-line, the lines that supply it).  All other code runs as written.
+``MISSPELLED`` corrects lines: (document, text as written, corrected text, reason).  ``GIVEN`` supplies code that a document
+omits: (document, the line before which it is inserted, the code).  All other code runs as written.
 """
 
 MISSPELLED = [

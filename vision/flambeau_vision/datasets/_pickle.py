@@ -1,4 +1,4 @@
-"""Load pickle files of published datasets without running code from them."""
+"""Load the pickle files of published datasets without running code that they contain."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 __all__ = ["load_plain_pickle"]
 
-# The globals that a pickle of plain containers and NumPy arrays refers to, under NumPy's old and new module names.
+# (module, name) of the globals in pickles of plain containers and NumPy arrays. NumPy 2 renamed `numpy.core`.
 _ALLOWED = {
     ("numpy", "dtype"),
     ("numpy", "ndarray"),
@@ -33,7 +33,7 @@ def load_plain_pickle(path: str | Path, encoding: str = "latin1") -> Any:
     """Return the containers, strings, numbers and NumPy arrays stored in a pickle file.
 
     Raises:
-        pickle.UnpicklingError: if the file refers to any other global. No code of the file has run then.
+        pickle.UnpicklingError: the file refers to any other global. The error is raised before code of the file runs.
     """
     with open(path, "rb") as file:
         return _PlainUnpickler(file, encoding=encoding).load()

@@ -1,4 +1,4 @@
-"""The Caltech 101 and Caltech 256 datasets of object photographs."""
+"""Caltech 101 and Caltech 256: 8,677 and 30,607 photographs of objects in 101 and 257 categories."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .utils import extract_archive, verify_str_arg
 
 __all__ = ["Caltech101", "Caltech256"]
 
-# Categories whose annotation folder has a different name.
+# Category -> name of its annotation folder, where the two differ.
 _ANNOTATION_NAMES = {
     "Faces": "Faces_2",
     "Faces_easy": "Faces_3",
@@ -23,13 +23,13 @@ _ANNOTATION_NAMES = {
 
 
 class _Caltech(PublishedDataset):
-    """Base of the Caltech datasets: images in one folder per category, below the folder `_needed[0]`."""
+    """Base of both datasets. The folder `_needed[0]` contains one folder of images per category."""
 
     def _find_images(self) -> None:
         folders = self._folder / self._needed[0]
         self.categories = sorted(path.name for path in folders.iterdir() if path.is_dir())
         if "BACKGROUND_Google" in self.categories:
-            self.categories.remove("BACKGROUND_Google")  # images without an object, not a category
+            self.categories.remove("BACKGROUND_Google")  # no category: its images show no object
         self._images = [
             (path, label) for label, name in enumerate(self.categories) for path in sorted((folders / name).glob("*.jpg"))
         ]
@@ -48,7 +48,7 @@ class Caltech101(_Caltech):
         target_type: `category` (an integer) or `annotation` (the outline, read by SciPy), or a list of both.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target.
-        download: fetch the archives into `root` where they are missing.
+        download: fetch the archives into `root` if they are missing.
 
     Raises:
         RuntimeError: the files are missing.
@@ -115,7 +115,7 @@ class Caltech256(_Caltech):
         root: the folder that holds `caltech256`.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target (an integer).
-        download: fetch the archive into `root` where it is missing.
+        download: fetch the archive into `root` if it is missing.
 
     Raises:
         RuntimeError: the files are missing.

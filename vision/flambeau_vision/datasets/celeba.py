@@ -1,4 +1,4 @@
-"""The CelebA dataset of celebrity faces."""
+"""CelebA: 202,599 photographs of celebrity faces with 40 binary attributes, identities, boxes and landmarks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class CelebA(VisionDataset):
             image) or `landmarks` (five `x, y` pairs). A list of these makes the target a tuple, an empty list makes it None.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target.
-        download: fetch the files into `root` where they are missing.
+        download: fetch the files into `root` if they are missing.
 
     Raises:
         RuntimeError: files are missing, or their checksums are wrong.
@@ -79,7 +79,7 @@ class CelebA(VisionDataset):
         return self._folder / self.base_folder
 
     def _table(self, file: str, header: bool = False) -> tuple[list[str], list[str], torch.Tensor]:
-        """Return `(column names, row names, numbers)` of a table file. If it has a header, the first line is the row count."""
+        """Return `(column names, row names, numbers)` of a table file. A header has two lines: row count and column names."""
         lines = (self._files / file).read_text().splitlines()
         columns = lines[1].split() if header else []
         rows = [line.split() for line in lines[2 if header else 0 :]]
@@ -108,7 +108,7 @@ class CelebA(VisionDataset):
         return is_complete and (self._files / "img_align_celeba").is_dir()
 
     def download(self) -> None:
-        """Fetch the files and unpack the images."""
+        """Download the tables and the archive of images from Google Drive, and unpack the images."""
         for file_id, md5, name in self.file_list:
             download_file_from_google_drive(file_id, self._files, name, md5)
         extract_archive(self._files / "img_align_celeba.zip")

@@ -1,4 +1,4 @@
-"""The CIFAR-10 and CIFAR-100 datasets of 32 x 32 colour photographs."""
+"""CIFAR-10 and CIFAR-100: 60,000 colour photographs of 32 x 32 pixels each, in 10 and 100 classes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class CIFAR10(VisionDataset):
         train: the 50,000 training images, or the 10,000 test images.
         transform: a function of the image (a PIL image in mode `RGB`).
         target_transform: a function of the target (an integer).
-        download: fetch and unpack the archive into `root` where it is missing.
+        download: fetch and unpack the archive into `root` if it is missing.
 
     Attributes:
         data: `uint8` array of shape `(N, 32, 32, 3)`.
@@ -100,7 +100,7 @@ class CIFAR10(VisionDataset):
         return all(check_integrity(self._batches / name, md5) for name, md5 in expected)
 
     def download(self) -> None:
-        """Fetch and unpack the archive."""
+        """Download the archive of all images and unpack it into `root`."""
         download_and_extract_archive(self.url, self._folder, filename=self.filename, md5=self.tgz_md5)
 
     def __len__(self) -> int:
@@ -124,7 +124,7 @@ class CIFAR100(CIFAR10):
         train: the 50,000 training images, or the 10,000 test images.
         transform: a function of the image (a PIL image in mode `RGB`).
         target_transform: a function of the target (an integer).
-        download: fetch and unpack the archive into `root` where it is missing.
+        download: fetch and unpack the archive into `root` if it is missing.
 
     Attributes:
         data: `uint8` array of shape `(N, 32, 32, 3)`.

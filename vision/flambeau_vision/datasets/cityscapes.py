@@ -1,4 +1,4 @@
-"""The Cityscapes dataset: street scenes with semantic and instance masks."""
+"""Cityscapes: street scenes of 50 cities, with a class and an instance for each pixel."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SPLITS = {"fine": ("train", "test", "val"), "coarse": ("train", "train_extra", 
 
 
 class CityscapesClass(NamedTuple):
-    """A class of pixels. `train_id` is the label for training; classes with `train_id` 255 or -1 (licence plates) are ignored."""
+    """A class of pixels. `train_id` is the label for training. A `train_id` of 255, or -1 for licence plates, means: ignore."""
 
     name: str
     id: int
@@ -36,13 +36,14 @@ class CityscapesClass(NamedTuple):
 
 
 class Cityscapes(VisionDataset):
-    """[Cityscapes](http://www.cityscapes-dataset.com/): street scenes of 50 cities with semantic and instance masks.
+    """[Cityscapes](http://www.cityscapes-dataset.com/): street scenes of 50 cities. The target gives
+    the class, or the class and instance, of each pixel.
 
     Cordts et al., [The Cityscapes Dataset for Semantic Urban Scene Understanding](https://arxiv.org/abs/1604.01685), 2016.
     The archives must be downloaded manually, with an account. Archives in `root` are unpacked on first use.
 
     Args:
-        root: the folder that holds `leftImg8bit`, and `gtFine` or `gtCoarse`; or their archives.
+        root: the folder that holds `leftImg8bit`, and `gtFine` or `gtCoarse`, or the archives of these folders.
         split: `train`, `val` or `test`; in coarse mode `train`, `train_extra` or `val`.
         mode: `fine` or `coarse` outlines.
         target_type: `instance`, `semantic` or `color` (PIL images) or `polygon` (a dict). A list of these makes the target a

@@ -1,4 +1,4 @@
-"""The CLEVR dataset of rendered scenes, as a classification dataset."""
+"""CLEVR: 100,000 rendered scenes, classified by the number of objects."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ __all__ = ["CLEVRClassification"]
 
 
 class CLEVRClassification(ImageList):
-    """[CLEVR](https://cs.stanford.edu/people/jcjohns/clevr/): rendered scenes; the target is the number of objects.
+    """[CLEVR](https://cs.stanford.edu/people/jcjohns/clevr/): 100,000 rendered scenes. The target is the
+    number of objects.
 
     Args:
         root: the folder that holds `clevr`.
         split: `train`, `val` or `test`. The test split has no targets (None).
         transform: a function of the image (a PIL image).
         target_transform: a function of the target (an integer).
-        download: fetch the archive into `root` where it is missing.
+        download: fetch the archive into `root` if it is missing.
         loader: a function that reads a file.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The COCO detection and captions datasets (Common Objects in Context)."""
+"""COCO (Common Objects in Context): photographs with the boxes and masks of objects of 80 classes, or with captions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Country211 dataset: photographs labelled by the country they were taken in."""
+"""Country211: 63,300 photographs, labelled with the country, one of 211, where they were taken."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ __all__ = ["Country211"]
 
 
 class Country211(ImageFolder):
-    """[Country211](https://github.com/openai/CLIP/blob/main/data/country211.md): photographs from 211 countries.
+    """[Country211](https://github.com/openai/CLIP/blob/main/data/country211.md): 63,300 photographs from 211
+    countries.
 
     Args:
         root: the folder that holds `country211`.
         split: `train`, `valid` or `test`.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target (an integer).
-        download: fetch the archive into `root` where it is missing.
+        download: fetch the archive into `root` if it is missing.
         loader: a function that reads a file.
 
     Raises:
@@ -62,5 +63,5 @@ class Country211(ImageFolder):
         return self._base.is_dir()
 
     def download(self) -> None:
-        """Fetch and unpack the archive."""
+        """Download the archive of all splits and unpack it into `root`."""
         download_and_extract_archive(self._URL, self._base.parent, md5=self._MD5)

@@ -1,4 +1,4 @@
-"""The Describable Textures Dataset (DTD)."""
+"""Describable Textures Dataset (DTD): 5,640 photographs of textures in 47 classes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class DTD(ImageList):
         partition: which of the ten partitions into splits, 1 to 10.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target (an integer).
-        download: fetch the archive into `root` where it is missing.
+        download: fetch the archive into `root` if it is missing.
         loader: a function that reads a file.
 
     Raises:

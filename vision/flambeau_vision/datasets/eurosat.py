@@ -1,4 +1,4 @@
-"""The EuroSAT dataset of satellite images."""
+"""EuroSAT: 27,000 satellite images of 64 x 64 pixels in 10 classes of land use."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class EuroSAT(ImageFolder):
         root: the folder that holds `eurosat`.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target (an integer).
-        download: fetch the archive into `root` where it is missing.
+        download: fetch the archive into `root` if it is missing.
         loader: a function that reads a file.
 
     Raises:
@@ -61,5 +61,5 @@ class EuroSAT(ImageFolder):
         return (self._base / "2750").is_dir()
 
     def download(self) -> None:
-        """Fetch and unpack the archive."""
+        """Download the archive of the images and unpack it into `root/eurosat`."""
         download_and_extract_archive(self._URL, self._base, md5=self._MD5)

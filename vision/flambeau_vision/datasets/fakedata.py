@@ -1,4 +1,4 @@
-"""A dataset of random images for testing."""
+"""FakeData: random images with random targets, for tests."""
 
 from __future__ import annotations
 

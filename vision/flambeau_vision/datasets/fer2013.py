@@ -1,4 +1,4 @@
-"""The FER2013 dataset of facial expressions."""
+"""FER2013: 35,887 grey images of faces, 48 x 48 pixels, in 7 classes of expressions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The FGVC Aircraft dataset of aircraft photographs."""
+"""FGVC Aircraft: 10,000 photographs of aircraft, labelled by variant (100 classes), family or manufacturer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ _CLASSES = {"variant": "variants.txt", "family": "families.txt", "manufacturer":
 
 
 class FGVCAircraft(ImageList):
-    """[FGVC Aircraft](https://www.robots.ox.ac.uk/~vgg/data/fgvc-aircraft/): photographs of aircraft.
+    """[FGVC Aircraft](https://www.robots.ox.ac.uk/~vgg/data/fgvc-aircraft/): 10,000 photographs of
+    aircraft.
 
     Args:
         root: the folder that holds `fgvc-aircraft-2013b`.
@@ -24,7 +25,7 @@ class FGVCAircraft(ImageList):
         annotation_level: the level of the classes: `variant`, `family` or `manufacturer`.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target (an integer).
-        download: fetch the archive into `root` where it is missing.
+        download: fetch the archive into `root` if it is missing.
         loader: a function that reads a file.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The Oxford Flowers 102 dataset."""
+"""Oxford Flowers 102: 8,189 photographs of flowers of 102 species."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Flowers102(ImageList):
         split: `train`, `val` or `test`.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target (an integer).
-        download: fetch the files into `root` where they are missing.
+        download: fetch the files into `root` if they are missing.
         loader: a function that reads a file.
 
     Attributes:
@@ -76,7 +76,7 @@ class Flowers102(ImageList):
         return super()._check_exists() and all(check_integrity(self._files / name, md5) for name, md5 in _TABLES)
 
     def download(self) -> None:
-        """Fetch the files and unpack the images."""
+        """Download the archive of images and unpack it. Download the tables of labels and of splits."""
         super().download()
         for name, md5 in _TABLES:
             download_url(_SITE + name, self._files, md5=md5)

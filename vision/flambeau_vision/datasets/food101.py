@@ -1,4 +1,4 @@
-"""The Food-101 dataset."""
+"""Food-101: 101,000 photographs of food in 101 classes, one per dish."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Food101(ImageList):
         split: `train` or `test`.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target (an integer).
-        download: fetch the archive into `root` where it is missing.
+        download: fetch the archive into `root` if it is missing.
         loader: a function that reads a file.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The German Traffic Sign Recognition Benchmark (GTSRB)."""
+"""German Traffic Sign Recognition Benchmark (GTSRB): photographs of traffic signs in 43 classes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class GTSRB(ImageList):
         split: `train` or `test`.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target (an integer).
-        download: fetch the archives into `root` where they are missing.
+        download: fetch the archives into `root` if they are missing.
         loader: a function that reads a file.
 
     Raises:

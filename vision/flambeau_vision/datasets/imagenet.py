@@ -1,4 +1,4 @@
-"""The ImageNet 2012 classification dataset."""
+"""ImageNet 2012: 1.3 million photographs in 1,000 classes."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def _find_archive(root: Path, kind: str) -> Path:
 
 
 def _read_devkit(root: Path) -> None:
-    """Unpack the development kit and write the class names and the classes of the validation images to `_META_FILE`."""
+    """Unpack the development kit, and write two tables to `_META_FILE`: class names, and classes of the validation images."""
     scipy_io = optional("scipy.io", "scipy", "reading the development kit of ImageNet")
     with tempfile.TemporaryDirectory() as folder:
         extract_archive(_find_archive(root, "devkit"), folder)
         data = Path(folder, "ILSVRC2012_devkit_t12", "data")
         synsets = scipy_io.loadmat(str(data / "meta.mat"), squeeze_me=True)["synsets"]
-        leaves = [row for row in synsets.tolist() if row[4] == 0]  # leaves of the WordNet hierarchy, which are the 1,000 classes
+        leaves = [row for row in synsets.tolist() if row[4] == 0]  # the 1,000 classes are the leaves of the WordNet hierarchy
         wnids = {int(row[0]): row[1] for row in leaves}
         names = {row[1]: row[2].split(", ") for row in leaves}
         truth = (data / "ILSVRC2012_validation_ground_truth.txt").read_text().split()

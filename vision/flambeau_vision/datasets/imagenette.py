@@ -1,4 +1,4 @@
-"""The Imagenette dataset: ten easily classified classes of ImageNet."""
+"""Imagenette: photographs of ten classes of ImageNet that are easy to tell apart."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Imagenette(ImageList):
         root: the folder that holds `imagenette2`, `imagenette2-320` or `imagenette2-160`.
         split: `train` or `val`.
         size: `full`, or `320px` or `160px` for images whose shorter side has that length.
-        download: fetch the archive into `root` where it is missing.
+        download: fetch the archive into `root` if it is missing.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target (an integer).
         loader: a function that reads a file.

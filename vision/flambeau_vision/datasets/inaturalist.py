@@ -1,4 +1,4 @@
-"""The iNaturalist dataset of plants, animals and fungi."""
+"""iNaturalist: photographs of plants, animals and fungi, of up to 10,000 species."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class INaturalist(PublishedDataset):
             `family` or `genus` for 2021. A list of these makes the target a tuple.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target (an integer, or several).
-        download: fetch the archive into `root` where it is missing.
+        download: fetch the archive into `root` if it is missing.
         loader: a function that reads a file; by default Pillow.
 
     Attributes:
@@ -121,10 +121,10 @@ class INaturalist(PublishedDataset):
             self.categories_map.append({"super": group_number})
 
     def category_name(self, category_type: str, category_id: int) -> str:
-        """Return the name of a category: of a species if `category_type` is `full`, otherwise of that rank.
+        """Return the name of a category: of a species if `category_type` is `full`, otherwise of the rank `category_type`.
 
         Raises:
-            ValueError: the rank or the number does not exist.
+            ValueError: the rank, or the number in this rank, does not exist.
         """
         if category_type == "full":
             return self.all_categories[category_id]
@@ -139,7 +139,7 @@ class INaturalist(PublishedDataset):
         return self._folder.is_dir() and any(self._folder.iterdir())
 
     def download(self) -> None:
-        """Fetch and unpack the archive."""
+        """Download the archive of the version, and unpack it into the folder of that name."""
         name, md5 = _ARCHIVES[self.version]
         unpacked = self._folder.parent / Path(name).name.removesuffix(".tar.gz")
         download_and_extract_archive(_SITE + name, unpacked.parent, filename=f"{self.version}.tgz", md5=md5)

@@ -1,4 +1,4 @@
-"""The KITTI object detection dataset."""
+"""KITTI: photographs of streets taken from a car, with 2D and 3D boxes of cars, people and other objects."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Kitti(PublishedDataset):
         transform: a function of the image (a PIL image).
         target_transform: a function of the target.
         transforms: a function of `(image, target)` that returns both.
-        download: fetch the archives into `root` where they are missing.
+        download: fetch the archives into `root` if they are missing.
 
     Raises:
         RuntimeError: the files are missing.

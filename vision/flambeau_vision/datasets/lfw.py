@@ -1,4 +1,4 @@
-"""The Labeled Faces in the Wild (LFW) datasets."""
+"""Labeled Faces in the Wild (LFW): 13,233 photographs of the faces of 5,749 people, and pairs of them."""
 
 from __future__ import annotations
 
@@ -82,8 +82,8 @@ class _LFW(VisionDataset):
 
 
 class LFWPeople(_LFW):
-    """[Labeled Faces in the Wild](http://vis-www.cs.umass.edu/lfw/): 13,233 face images of 5,749 people; the target is the
-    person.
+    """[Labeled Faces in the Wild](http://vis-www.cs.umass.edu/lfw/): 13,233 photographs of the faces of 5,749 people.
+    The target is the person.
 
     Huang, Ramesh, Berg and Learned-Miller, "Labeled Faces in the Wild", 2007. The files must be downloaded manually.
 
@@ -127,7 +127,7 @@ class LFWPeople(_LFW):
         super().__init__(root, split, image_set, transform, target_transform, download, loader)
         names = [row[0].split()[0] for row in self._rows(self.names)]
         self.class_to_idx = {name: index for index, name in enumerate(names)}
-        # A line with one number counts the folds or the people of a fold. Other lines are a person and a number of images.
+        # Lines with two words are a person and a number of images. Lines with one number count folds, or people in a fold.
         people = [(row[0], int(row[1])) for row in self._rows(self.labels_file) if len(row) == 2]
         images = [(person, number) for person, count in people for number in range(1, count + 1)]
         self.data = [self._image(person, number) for person, number in images]
@@ -188,8 +188,8 @@ class LFWPairs(_LFW):
         loader: Callable[[str], Any] = default_loader,
     ) -> None:
         super().__init__(root, split, image_set, transform, target_transform, download, loader)
-        # Lines: `person number number` for the same person, `person number person number` for different people. The first
-        # line is a count.
+        # Lines name two images: `person number number` for the same person, `person number person number` for different
+        # people. The first line is the number of pairs.
         pairs = [
             ((row[0], row[1]), (row[0], row[2])) if len(row) == 3 else ((row[0], row[1]), (row[2], row[3]))
             for row in self._rows(self.labels_file)

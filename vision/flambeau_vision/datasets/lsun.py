@@ -1,4 +1,4 @@
-"""The LSUN dataset (large-scale scene understanding)."""
+"""LSUN (large-scale scene understanding): millions of photographs of ten kinds of places, stored in LMDB databases."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _CATEGORIES = (
 
 
 class LSUNClass(VisionDataset):
-    """The images of one LMDB database, without targets; the package `lmdb` reads it.
+    """The images of one LMDB database, without targets. The package `lmdb` is needed to read the database.
 
     Args:
         root: the folder of the database.
@@ -84,7 +84,8 @@ class LSUN(VisionDataset):
     """[LSUN](https://www.yf.io/p/lsun): millions of photographs of ten kinds of places.
 
     Yu et al., [LSUN: Construction of a Large-scale Image Dataset using Deep Learning with Humans in the
-    Loop](https://arxiv.org/abs/1506.03365), 2015. The package `lmdb` reads it.
+    Loop](https://arxiv.org/abs/1506.03365), 2015. The package `lmdb` is
+    needed to read the files.
 
     Args:
         root: the folder that holds `bedroom_train_lmdb` and so on.

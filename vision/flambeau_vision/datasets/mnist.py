@@ -21,7 +21,7 @@ _IDX_DTYPES = {8: "u1", 9: "i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
 
 
 def read_idx_file(path: str | Path) -> torch.Tensor:
-    """Read an IDX file: two zero bytes, a type code, the number of dimensions, the big-endian sizes, then the data."""
+    """Read an IDX file: two zero bytes, a byte each for dtype and number of dimensions, big-endian sizes, then data."""
     import numpy as np
 
     content = Path(path).read_bytes()
@@ -50,7 +50,7 @@ class MNIST(VisionDataset):
         train: the 60,000 training images, or the 10,000 test images.
         transform: a function of the image (a PIL image in mode `L`).
         target_transform: a function of the target (an integer).
-        download: fetch the files into `root` where they are missing.
+        download: fetch the files into `root` if they are missing.
 
     Attributes:
         data: `uint8` tensor of shape `(N, 28, 28)`.
@@ -120,12 +120,12 @@ class MNIST(VisionDataset):
 
     @property
     def images_file(self) -> Path:
-        """Name of the image file of this split."""
+        """Path of the image file of this split."""
         return Path(self.raw_folder, f"{'train' if self.train else 't10k'}-images-idx3-ubyte")
 
     @property
     def labels_file(self) -> Path:
-        """Name of the label file of this split."""
+        """Path of the label file of this split."""
         return Path(self.raw_folder, f"{'train' if self.train else 't10k'}-labels-idx1-ubyte")
 
     @property
@@ -180,7 +180,7 @@ class FashionMNIST(MNIST):
         train: the 60,000 training images, or the 10,000 test images.
         transform: a function of the image (a PIL image in mode `L`).
         target_transform: a function of the target (an integer).
-        download: fetch the files into `root` where they are missing.
+        download: fetch the files into `root` if they are missing.
 
     Attributes:
         data: `uint8` tensor of shape `(N, 28, 28)`.
@@ -239,7 +239,7 @@ class KMNIST(MNIST):
         train: the 60,000 training images, or the 10,000 test images.
         transform: a function of the image (a PIL image in mode `L`).
         target_transform: a function of the target (an integer).
-        download: fetch the files into `root` where they are missing.
+        download: fetch the files into `root` if they are missing.
 
     Attributes:
         data: `uint8` tensor of shape `(N, 28, 28)`.
@@ -305,7 +305,7 @@ class EMNIST(MNIST):
     md5 = "58c8d27c78d21e728a6bc7b3cc06412e"
     splits = ("byclass", "bymerge", "balanced", "letters", "digits", "mnist")
     _all_classes = sorted(string.digits + string.ascii_letters)
-    # Upper and lower case share a class where they look alike.
+    # An upper and a lower case letter that look alike share a class, such as C and c.
     _merged_classes = sorted(set(_all_classes) - set("cijklmopsuvwxyz"))
     classes_split_dict: ClassVar[dict[str, list[str]]] = {
         "byclass": _all_classes,
@@ -342,7 +342,8 @@ class EMNIST(MNIST):
 
 
 class QMNIST(MNIST):
-    """[QMNIST](https://github.com/facebookresearch/qmnist): MNIST with its lost test images and full label information.
+    """[QMNIST](https://github.com/facebookresearch/qmnist): MNIST with 50,000 more test images, which
+    had been lost, and with more labels, such as the writer.
 
     Yadav and Bottou, [Cold Case: The Lost MNIST Digits](https://arxiv.org/abs/1905.10498), 2019.
 
@@ -350,7 +351,7 @@ class QMNIST(MNIST):
         root: the folder that holds `QMNIST/raw`.
         what: `train`, `test`, `test10k`, `test50k` or `nist`; by default `train` or `test`, as given by `train`.
         compat: if True, targets are class indices; otherwise tensors of all eight label columns.
-        train: used where `what` is not given.
+        train: selects `train` or `test` if `what` is not given.
         **kwargs: `transform`, `target_transform` and `download`, as for `MNIST`.
 
     Raises:

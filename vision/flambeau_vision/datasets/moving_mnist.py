@@ -1,4 +1,4 @@
-"""The Moving MNIST dataset: videos of two digits that move and bounce."""
+"""Moving MNIST: 10,000 videos of two digits that move and bounce, with 20 frames of 64 x 64 pixels."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class MovingMNIST(VisionDataset):
         root: the folder that holds `MovingMNIST`.
         split: `train` for the first frames of each video, `test` for the others, None for all.
         split_ratio: the number of training frames per video, from 1 to 19.
-        download: fetch the file into `root` where it is missing.
+        download: fetch the file into `root` if it is missing.
         transform: a function of an item.
 
     Raises:
@@ -81,7 +81,7 @@ class MovingMNIST(VisionDataset):
         return self._file.is_file()
 
     def download(self) -> None:
-        """Fetch the file."""
+        """Download the `.npy` file of all videos to `root/MovingMNIST`."""
         download_url(self._URL, self._file.parent, md5=self._MD5)
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""The Omniglot dataset: handwritten characters of fifty alphabets."""
+"""Omniglot: 32,460 drawings of 1,623 characters from 50 alphabets."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Omniglot(VisionDataset):
         background: the 30 training alphabets if True, otherwise the 20 evaluation alphabets.
         transform: a function of the image (a PIL image in mode `L`).
         target_transform: a function of the target (the index of the character).
-        download: fetch the archive into `root` where it is missing.
+        download: fetch the archive into `root` if it is missing.
         loader: a function that reads a file; by default Pillow.
 
     Raises:
@@ -74,7 +74,7 @@ class Omniglot(VisionDataset):
         return check_integrity(self._folder / f"{self._name}.zip", self.zips_md5[self._name])
 
     def download(self) -> None:
-        """Fetch and unpack the archive."""
+        """Download the archive of the training or the evaluation alphabets and unpack it."""
         url = f"{self.download_url_prefix}/{self._name}.zip"
         download_and_extract_archive(url, self._folder, md5=self.zips_md5[self._name])
 

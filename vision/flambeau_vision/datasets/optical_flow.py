@@ -319,7 +319,7 @@ class HD1K(FlowDataset):
             images = folder / "hd1k_challenge" / "image_2"
             self._add(sorted(images.glob("*10.png")), sorted(images.glob("*11.png")))
         else:
-            for sequence in range(self._SEQUENCES):  # pairs never cross a sequence boundary
+            for sequence in range(self._SEQUENCES):  # both images of a pair are from the same sequence
                 flow = sorted((folder / "hd1k_flow_gt" / "flow_occ").glob(f"{sequence:06d}_*.png"))
                 images = sorted((folder / "hd1k_input" / "image_2").glob(f"{sequence:06d}_*.png"))
                 self._add(images[: max(len(flow) - 1, 0)], images[1:], flow[:-1])

@@ -1,4 +1,4 @@
-"""The PatchCamelyon (PCAM) dataset of microscope images."""
+"""PatchCamelyon (PCAM): 327,680 microscope images of tissue, 96 x 96 pixels, with or without a tumour."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .vision import VisionDataset
 
 __all__ = ["PCAM"]
 
-_FILES = {  # for each split the files of images and of targets: name, Google Drive id, MD5 of the compressed file
+_FILES = {  # split -> (images, targets), each (file name, Google Drive id, MD5 of the compressed file)
     "train": (
         ("camelyonpatch_level_2_split_train_x.h5", "1Ka0XfEMiwgCYPdTI-vv6eUElOBnKFKQ2", "1571f514728f59376b705fc836ff4b63"),
         ("camelyonpatch_level_2_split_train_y.h5", "1269yhu3pZDP8UYFQs-NYs3FPwuK-nGSG", "35c2d7259d906cfc8143347bb8e05be7"),
@@ -40,7 +40,7 @@ class PCAM(VisionDataset):
         split: `train`, `test` or `val`.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target (1 for a tumour, else 0).
-        download: fetch the files into `root` where they are missing.
+        download: fetch the files into `root` if they are missing.
 
     Raises:
         ModuleNotFoundError: h5py is not installed (raised when an item is read).
@@ -80,7 +80,7 @@ class PCAM(VisionDataset):
         return all(path.is_file() for path in self._paths)
 
     def download(self) -> None:
-        """Fetch and unpack the files."""
+        """Download the image and target files of the split from Google Drive, and decompress them."""
         for name, file_id, md5 in _FILES[self._split]:
             packed = self._folder / "pcam" / f"{name}.gz"
             download_file_from_google_drive(file_id, packed.parent, packed.name, md5)

@@ -1,4 +1,4 @@
-"""The Photo Tour datasets: image patches for learning local descriptors."""
+"""Photo Tour: grey image patches of 64 x 64 pixels, and pairs that show the same point or not."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class PhotoTour(VisionDataset):
         name: `notredame`, `yosemite` or `liberty`, or one of these with `_harris`.
         train: if True, samples are patches; otherwise tuples `(patch1, patch2, match)`.
         transform: a function of a patch (a `uint8` tensor of shape `(64, 64)`).
-        download: fetch the archive into `root` where it is missing.
+        download: fetch the archive into `root` if it is missing.
 
     Raises:
         RuntimeError: the files are missing.
@@ -113,7 +113,7 @@ class PhotoTour(VisionDataset):
         return (self._files / "info.txt").is_file()
 
     def download(self) -> None:
-        """Fetch and unpack the archive."""
+        """Download the archive of the tour, unpack it, and delete the archive."""
         url, file, md5 = self.urls[self.name]
         download_and_extract_archive(url, self._folder, self._files, file, md5, remove_finished=True)
 

@@ -1,4 +1,4 @@
-"""The Places365 dataset of scenes."""
+"""Places365: photographs of places in 365 classes, 1.8 million in the standard training split."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Places365(VisionDataset):
         root: the folder that holds the files.
         split: `train-standard`, `train-challenge`, `val` or `test`. The test split has no targets (None).
         small: use images of 256 x 256 pixels instead of the full size.
-        download: fetch the archives into `root` where they are missing.
+        download: fetch the archives into `root` if they are missing.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target (an integer).
         loader: a function that reads a file.
@@ -94,7 +94,7 @@ class Places365(VisionDataset):
 
     @property
     def variant(self) -> str:
-        """The training variant: `standard` or `challenge`."""
+        """The variant of the training split: `standard` or `challenge`."""
         return "challenge" if "challenge" in self.split else "standard"
 
     @property
@@ -113,11 +113,11 @@ class Places365(VisionDataset):
         return all(check_integrity(self._folder / name, md5) for name, md5 in lists) and self._images.is_dir()
 
     def download(self) -> None:
-        """Fetch and unpack the lists and the images."""
+        """Download the lists of images and the images of the split, and unpack them."""
         for name, md5 in (_DEVKITS[self.variant], _IMAGES[self.split, self.small]):
             download_and_extract_archive(_SITE + name, self._folder, md5=md5)
         if self.split.startswith("train"):
-            # Both variants unpack to a folder of the same name.
+            # The archives of the standard and the challenge variant contain a folder of the same name, so it is renamed.
             self._images.with_name(self._images.name.rpartition("_")[0]).rename(self._images)
 
     def __len__(self) -> int:

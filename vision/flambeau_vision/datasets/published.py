@@ -1,4 +1,4 @@
-"""Base classes of datasets that are published as files to download."""
+"""Base classes of datasets whose files are downloaded from the site of their authors."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class PublishedDataset(VisionDataset):
 
     Subclasses define, as attributes or properties:
 
-    - `_base`: the folder below `root` where its files are;
+    - `_base`: the folder below `root` that holds the files of the dataset;
     - `_archives`: for each archive its URL, its MD5 checksum (or None) and, if the URL does not contain it, its file name;
-    - `_needed`: the files and folders that must exist.
+    - `_needed`: the files and folders below `_base` that must exist.
 
-    They call `self._ensure_files(download)` before reading files, and override `download` if unpacking the archives is not
-    enough.
+    Subclasses call `self._ensure_files(download)` before they read files. They override `download` if more is needed than
+    unpacking the archives.
     """
 
     _base: str = ""
@@ -38,7 +38,7 @@ class PublishedDataset(VisionDataset):
         return all((self._files / name).exists() for name in self._needed)
 
     def download(self) -> None:
-        """Fetch and unpack the archives."""
+        """Download the archives and unpack them into the folder of the dataset, without checking what exists."""
         for url, md5, *name in self._archives:
             download_and_extract_archive(url, self._files, None, *name, md5=md5)
 
@@ -54,7 +54,7 @@ class ImageList(PublishedDataset):
         split: one of `_splits`.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target.
-        download: fetch the archives into `root` where they are missing.
+        download: fetch the archives into `root` if they are missing.
         loader: a function that reads a file.
 
     Raises:

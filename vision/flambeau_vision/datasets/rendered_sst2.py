@@ -1,4 +1,4 @@
-"""The Rendered SST2 dataset: sentences rendered as images."""
+"""Rendered SST2: images of 9,613 sentences from film reviews, classified as positive or negative."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class RenderedSST2(ImageList):
         split: `train`, `val` or `test`.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target (0 for negative, 1 for positive).
-        download: fetch the archive into `root` where it is missing.
+        download: fetch the archive into `root` if it is missing.
         loader: a function that reads a file.
 
     Raises:

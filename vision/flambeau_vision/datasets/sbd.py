@@ -1,4 +1,4 @@
-"""The Semantic Boundaries Dataset (SBD)."""
+"""Semantic Boundaries Dataset (SBD): 11,355 photographs of PASCAL VOC with masks or boundaries of 20 classes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class SBDataset(PublishedDataset):
         root: the folder that holds `img`, `cls`, `train.txt` and `val.txt`.
         image_set: `train`, `val`, or `train_noval`, which leaves out images of VOC 2012's validation set.
         mode: `boundaries` (a NumPy array of 0 and 1, of shape `(20, H, W)`: one plane per class) or `segmentation` (a PIL image).
-        download: fetch the files into `root` where they are missing.
+        download: fetch the files into `root` if they are missing.
         transforms: a function of `(image, target)` that returns both.
 
     Raises:
@@ -76,7 +76,7 @@ class SBDataset(PublishedDataset):
         unpacked = self._folder / "benchmark_RELEASE"
         for name in ("train.txt", "val.txt", "inst", "cls", "img"):
             place = self._folder / name
-            if not place.exists():  # an interrupted download may have moved it already
+            if not place.exists():  # if an earlier call was interrupted, it may have moved this one
                 (unpacked / "dataset" / name).rename(place)
         shutil.rmtree(unpacked)
         if self.image_set == "train_noval":

@@ -1,4 +1,4 @@
-"""The SBU Captioned Photo dataset."""
+"""SBU Captioned Photo: a million photographs from Flickr, each with a caption."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class SBU(VisionDataset):
         root: the folder that holds the archive.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target (the caption).
-        download: fetch the archive and the images into `root` where they are missing.
+        download: fetch the archive and the images into `root` if they are missing.
         loader: a function that reads a file.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The SEMEION dataset of handwritten digits."""
+"""SEMEION: 1,593 handwritten digits of 16 x 16 black or white pixels."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ __all__ = ["SEMEION"]
 class SEMEION(VisionDataset):
     """[SEMEION](http://archive.ics.uci.edu/ml/datasets/semeion+handwritten+digit): 1,593 handwritten digits.
 
-    Made by the Semeion Research Center of Sciences of Communication, Rome; 16 x 16 pixels, black or white.
+    The images have 16 x 16 pixels, each black or white. They were collected by the Semeion Research Center, Rome.
 
     Args:
         root: the folder that holds `semeion.data`.
         transform: a function of the image (a PIL image in mode `L`).
         target_transform: a function of the target (an integer).
-        download: fetch the file into `root` where it is missing.
+        download: fetch the file into `root` if it is missing.
 
     Raises:
         RuntimeError: files are missing, or their checksums are wrong.
@@ -59,7 +59,7 @@ class SEMEION(VisionDataset):
         return check_integrity(self._folder / self.filename, self.md5_checksum)
 
     def download(self) -> None:
-        """Fetch the file."""
+        """Download `semeion.data`, the file of all digits, to `root`."""
         download_url(self.url, self._folder, self.filename, self.md5_checksum)
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""The Stanford Cars dataset."""
+"""Stanford Cars: 16,185 photographs of 196 car models."""
 
 from __future__ import annotations
 

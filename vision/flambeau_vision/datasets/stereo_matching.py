@@ -52,7 +52,7 @@ class StereoMatchingDataset(VisionDataset):
 
     @staticmethod
     def _pairs(folder: Path, left: str, right: str | None) -> list[tuple[Any, Any]]:
-        """Return sorted pairs of files that match the two patterns. Without a right pattern, each pair ends with None."""
+        """Return sorted pairs of files that match `left` and `right`. If `right` is None, so is the second item of each pair."""
         lefts, rights = (sorted(map(str, folder.glob(pattern))) if pattern else None for pattern in (left, right))
         for pattern, files in ((left, lefts), (right, rights)):
             if files == []:
@@ -66,7 +66,7 @@ class StereoMatchingDataset(VisionDataset):
         return list(zip(lefts, rights, strict=True))
 
     def _add(self, folder: Path, images: tuple[str, str], disparities: tuple[str, str | None] | None) -> None:
-        """Add the files that match the patterns. Pass `disparities=None` for a split without them."""
+        """Add the files that match the patterns. For a split without disparities, pass `disparities=None`."""
         pairs = self._pairs(folder, *images)
         self._images += pairs
         self._disparities += [(None, None)] * len(pairs) if disparities is None else self._pairs(folder, *disparities)
@@ -75,7 +75,7 @@ class StereoMatchingDataset(VisionDataset):
         return pil_loader(path)
 
     def _read_disparity(self, path: str) -> tuple[Any, Any]:
-        """Return the disparity map and the mask of valid pixels, or None instead of the mask."""
+        """Return `(disparity map, mask of valid pixels)`. The mask is None if the dataset has no masks."""
         raise NotImplementedError(f"{type(self).__name__} must implement _read_disparity")
 
     def __len__(self) -> int:
@@ -204,7 +204,8 @@ class Middlebury2014Stereo(StereoMatchingDataset):
     Args:
         root: the folder that holds `Middlebury2014`.
         split: `train`, `test` or `additional`.
-        calibration: `perfect`, `imperfect` or `both`; None for the test split, which has a single calibration.
+        calibration: `perfect`, `imperfect` or `both`; None for the test split, for which only
+            one calibration was published.
         use_ambient_views: pick the right image at random among views under different lighting.
         transforms: a function of `(images, disparities, masks)`, each a pair `(left, right)`, that returns all three.
         download: download the scenes that are missing in `root`.
@@ -308,7 +309,7 @@ class Middlebury2014Stereo(StereoMatchingDataset):
         return self._folder / "Middlebury2014" / self.split
 
     def download(self) -> None:
-        """Fetch and unpack the scenes of the split that are missing."""
+        """Download and unpack those scenes of the split that are missing in `root`."""
         if self.split == "test":
             if all((self._scenes / scene).exists() for scene in self.splits["test"]):
                 return
@@ -380,7 +381,7 @@ class FallingThingsStereo(StereoMatchingDataset):
 
     Args:
         root: the folder that holds `FallingThings`.
-        variant: `single` objects, `mixed` ones, or `both`.
+        variant: scenes with a `single` object, with `mixed` objects, or `both`.
         transforms: a function of `(images, disparities, masks)`, each a pair `(left, right)`, that returns all three.
 
     Raises:
@@ -395,7 +396,7 @@ class FallingThingsStereo(StereoMatchingDataset):
         ValueError: Unknown value 'three' for argument variant. Valid values are {'single', 'mixed', 'both'}.
     """
 
-    _BASELINE, _UNITS = 6, 100  # baseline 6 cm, depth in units of 0.1 mm
+    _BASELINE, _UNITS = 6, 100  # distance of the cameras in cm, depth units per cm
 
     def __init__(self, root: str | Path, variant: str = "single", transforms: Callable | None = None) -> None:
         super().__init__(root, transforms)
@@ -459,8 +460,8 @@ class SceneFlowStereo(StereoMatchingDataset):
 class SintelStereo(StereoMatchingDataset):
     """[Sintel](http://sintel.is.tue.mpg.de/stereo): scenes of an animated film.
 
-    Butler, Wulff, Stanley and Black, "A naturalistic open source movie for optical flow evaluation", 2012. The mask excludes
-    pixels that are occluded in, or outside, the right image.
+    Butler, Wulff, Stanley and Black, "A naturalistic open source movie for optical flow evaluation", 2012. The mask is
+    False for pixels that are hidden in the right image or outside of it.
 
     Args:
         root: the folder that holds `Sintel`.

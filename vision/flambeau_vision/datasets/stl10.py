@@ -1,4 +1,4 @@
-"""The STL-10 dataset."""
+"""STL-10: colour photographs of 96 x 96 pixels: 13,000 in 10 classes, and 100,000 without labels."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class STL10(VisionDataset):
         folds: one of the ten folds of the training images, 0 to 9; all of them by default.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target (an integer).
-        download: fetch the files into `root` where they are missing.
+        download: fetch the files into `root` if they are missing.
 
     Raises:
         RuntimeError: files are missing, or their checksums are wrong.
@@ -100,7 +100,7 @@ class STL10(VisionDataset):
         return all(check_integrity(self._files / name, md5) for name, md5 in [*self.train_list, *self.test_list])
 
     def download(self) -> None:
-        """Fetch and unpack the archive."""
+        """Download the archive of all splits and unpack it into `root`."""
         download_and_extract_archive(self.url, self._folder, filename=self.filename, md5=self.tgz_md5)
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""The SUN397 dataset of scenes."""
+"""SUN397: 108,754 photographs of 397 kinds of scenes."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ __all__ = ["SUN397"]
 
 
 class SUN397(ImageList):
-    """[SUN397](https://vision.princeton.edu/projects/2010/SUN/): photographs of 397 kinds of scenes.
+    """[SUN397](https://vision.princeton.edu/projects/2010/SUN/): 108,754 photographs of 397 kinds of
+    scenes.
 
     Args:
         root: the folder that holds `SUN397`.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target (an integer).
-        download: fetch the archive into `root` where it is missing.
+        download: fetch the archive into `root` if it is missing.
         loader: a function that reads a file.
 
     Raises:
@@ -55,6 +56,6 @@ class SUN397(ImageList):
     def _list_samples(self) -> list[tuple[str, int]]:
         images = self._files / "SUN397"
         lines = (images / "ClassName.txt").read_text().splitlines()
-        self._number_classes([line[3:].strip() for line in lines])  # without the leading folder of the first letter
+        self._number_classes([line[3:].strip() for line in lines])  # "/a/abbey" -> "abbey"
         files = sorted(images.rglob("sun_*.jpg"))
         return [(str(file), self.class_to_idx["/".join(file.relative_to(images).parts[1:-1])]) for file in files]

@@ -1,4 +1,4 @@
-"""The Street View House Numbers (SVHN) dataset."""
+"""Street View House Numbers (SVHN): 630,420 photographs of digits, 32 x 32 pixels, in 10 classes."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ __all__ = ["SVHN"]
 
 
 class SVHN(VisionDataset):
-    """[SVHN](http://ufldl.stanford.edu/housenumbers/): digits of house numbers, 32 x 32 pixels, in 10 classes.
-
-    SciPy reads the files.
+    """[SVHN](http://ufldl.stanford.edu/housenumbers/): 630,420 photographs of digits of house
+    numbers, 32 x 32 pixels, in 10 classes. SciPy is needed to read the files.
 
     Netzer, Wang, Coates, Bissacco, Wu and Ng, "Reading Digits in Natural Images with Unsupervised Feature Learning", 2011.
 
@@ -25,7 +24,7 @@ class SVHN(VisionDataset):
         split: `train`, `test` or `extra`.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target (an integer; 0 for the digit 0).
-        download: fetch the file into `root` where it is missing.
+        download: fetch the file into `root` if it is missing.
 
     Raises:
         RuntimeError: files are missing, or their checksums are wrong.
@@ -77,7 +76,7 @@ class SVHN(VisionDataset):
         return check_integrity(self._folder / self.filename, self.file_md5)
 
     def download(self) -> None:
-        """Fetch the file."""
+        """Download the `.mat` file of the split to `root`."""
         download_url(self.url, self._folder, self.filename, self.file_md5)
 
     def __len__(self) -> int:

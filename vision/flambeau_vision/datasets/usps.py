@@ -1,4 +1,4 @@
-"""The USPS dataset of handwritten digits."""
+"""USPS: 9,298 handwritten digits of 16 x 16 grey pixels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ __all__ = ["USPS"]
 
 
 class USPS(VisionDataset):
-    """[USPS](https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/multiclass.html#usps): digits of 16 x 16 pixels.
+    """[USPS](https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/multiclass.html#usps):
+    9,298 handwritten digits of 16 x 16 grey pixels.
 
     Hull, "A Database for Handwritten Text Recognition Research", 1994.
 
@@ -24,7 +25,7 @@ class USPS(VisionDataset):
         train: the training images, or the test images.
         transform: a function of the image (a PIL image in mode `L`).
         target_transform: a function of the target (an integer).
-        download: fetch the file into `root` where it is missing.
+        download: fetch the file into `root` if it is missing.
 
     Raises:
         RuntimeError: files are missing, or their checksums are wrong.
@@ -67,7 +68,7 @@ class USPS(VisionDataset):
     def _load(self) -> tuple[Any, list[int]]:
         import numpy as np
 
-        # A line is "label 1:value 2:value ...", labels from 1, values from -1 to 1.
+        # A line is "label 1:value 2:value ...": the label is the digit + 1, the values are pixels from -1 to 1.
         with bz2.open(self._folder / self.filename, "rt") as file:
             rows = [line.split() for line in file]
         values = np.array([[item.partition(":")[2] for item in row[1:]] for row in rows], dtype=np.float32)
@@ -78,7 +79,7 @@ class USPS(VisionDataset):
         return check_integrity(self._folder / self.filename, self.md5)
 
     def download(self) -> None:
-        """Fetch the file."""
+        """Download the `.bz2` file of the training or the test images to `root`."""
         download_url(self.url, self._folder, self.filename, self.md5)
 
     def __len__(self) -> int:

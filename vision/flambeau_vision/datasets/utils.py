@@ -76,12 +76,12 @@ def _open_url(url: str, start: int, max_redirect_hops: int) -> Any:
 
 
 def _fetch(url: str, part: Path, max_redirect_hops: int) -> None:
-    """Download into the file `part`, continuing an interrupted download."""
+    """Download into the file `part`. If it exists, download only the missing rest, if the server supports that."""
     start = part.stat().st_size if part.exists() else 0
     try:
         response = _open_url(url, start, max_redirect_hops)
     except urllib.error.HTTPError as error:
-        if not start or error.code != 416:  # HTTP 416: the file is already complete
+        if not start or error.code != 416:  # HTTP 416: `part` is as long as the file, or longer
             raise
         part.unlink()
         return _fetch(url, part, max_redirect_hops)
@@ -137,7 +137,7 @@ def download_url(
 def download_file_from_google_drive(
     file_id: str, root: str | Path, filename: str | Path | None = None, md5: str | None = None
 ) -> None:
-    """Download a file shared on Google Drive, as `download_url` does. The default filename is `file_id`."""
+    """Download a file from Google Drive, as `download_url` does. By default, it is named after its `file_id`."""
     download_url(f"https://drive.google.com/file/d/{file_id}/view", root, filename or file_id, md5)
 
 
@@ -177,7 +177,7 @@ def _move_contents(source: Path, target: Path) -> None:
         try:
             os.replace(entry.path, place)
         except OSError as error:
-            if error.errno != errno.EXDEV:  # the target is a link to another file system
+            if error.errno != errno.EXDEV:  # `target` is a link to another file system, where files must be copied
                 raise
             shutil.move(entry.path, place)
 

@@ -42,7 +42,7 @@ class _ClipDataset(VisionDataset):
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """Frame indices and frame rates of all videos, which `_precomputed_metadata` accepts to avoid reading the files again."""
+        """Frame indices and frame rates of all videos; pass them as `_precomputed_metadata` to avoid reading the files again."""
         return self.full_video_clips.metadata
 
     def __len__(self) -> int:
@@ -283,7 +283,7 @@ class Kinetics(_ClipDataset):
                 start, end = int(row["time_start"]), int(row["time_end"])
                 name = f"{row['youtube_id']}_{start:06}_{end:06}.mp4"
                 if not (unsorted / name).is_file():
-                    continue  # many videos have been deleted
+                    continue  # missing: many videos have been deleted from YouTube
                 label = row["label"].replace(" ", "_").translate(str.maketrans("", "", "'()"))
                 (sorted_videos / label).mkdir(parents=True, exist_ok=True)
                 (unsorted / name).replace(sorted_videos / label / name)

@@ -67,9 +67,9 @@ def _identity(batch: list[Any]) -> list[Any]:
 
 
 class VideoClips:
-    """The clips of several videos: overlapping or spaced windows of consecutive frames.
+    """The clips of several videos. A clip is a window of consecutive frames; clips may overlap or have frames between them.
 
-    PyAV reads the videos. Counting the frames of many videos is slow; `metadata` holds the counts for reuse.
+    PyAV reads the videos. Counting the frames of many videos is slow, so the counts are kept in `metadata` for reuse.
 
     Args:
         video_paths: the files.
@@ -147,7 +147,7 @@ class VideoClips:
     def compute_clips_for_video(
         video_pts: Tensor, num_frames: int, step: int, fps: float | None, frame_rate: float | None = None
     ) -> tuple[Tensor, list[slice] | Tensor]:
-        """Return the frame indices of each clip of one video, and for each clip the index tensor or slice that resamples its
+        """Return two items for each clip of one video: its frame indices, and the tensor of indices, or slice, that resamples its
         frames.
 
         Warns:
@@ -227,7 +227,7 @@ class VideoClips:
         return frames, audio, info, video
 
     def __getstate__(self) -> dict[str, Any]:
-        # Frame indices are pickled as one tensor, and clips are recomputed: pickling many small tensors is slow.
+        # Pickling many small tensors is slow, so all frame indices are pickled as one tensor, and clips are computed again.
         state = {**self.__dict__, "video_pts": torch.cat([*self.video_pts, torch.empty(0, dtype=torch.int64)])}
         for name in ("clips", "resampling_idxs", "cumulative_sizes"):
             del state[name]

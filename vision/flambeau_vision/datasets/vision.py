@@ -78,13 +78,13 @@ class VisionDataset(Dataset):
         self.transforms = StandardTransform(transform, target_transform) if separate else transforms
 
     def _transformed(self, image: Any, target: Any) -> tuple[Any, Any]:
-        # The separate functions are read from self, so that assigning `dataset.transform` later takes effect.
+        # Both functions are read at each call, because a program may assign `dataset.transform` at any time.
         if self.transforms is None or isinstance(self.transforms, StandardTransform):
             return StandardTransform(self.transform, self.target_transform)(image, target)
         return self.transforms(image, target)
 
     def _ensure_files(self, download: bool) -> None:
-        """Download missing files if `download` is set, using the subclass's `_check_exists` and `download`."""
+        """If files are missing, call `self.download()` if `download` is True, otherwise raise RuntimeError."""
         if download and not self._check_exists():
             self.download()
         if not self._check_exists():

@@ -1,4 +1,4 @@
-"""The Pascal VOC segmentation and detection datasets."""
+"""Pascal VOC: photographs with a segmentation mask, or with the boxes of objects, of 20 classes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["VOCDetection", "VOCSegmentation"]
 
 _SITE = "https://thor.robots.ox.ac.uk/pascal/VOC/"
 
-# By year: URL relative to the site, MD5 checksum, folder in the archive.
+# Year -> (URL relative to `_SITE`, MD5 checksum, folder in the archive).
 _ARCHIVES = {
     "2012": ("voc2012/VOCtrainval_11-May-2012.tar", "6cd6e144f989b92b3379bac3b3de84fd", "VOCdevkit/VOC2012"),
     "2011": (
@@ -32,7 +32,7 @@ _ARCHIVES = {
 
 
 class _VOC(VisionDataset):
-    """Base of the VOC datasets: images with one target file each, listed in `ImageSets`."""
+    """Base of both datasets. Each image has one target file. Files below `ImageSets` list the images."""
 
     _lists: str  # folder below `ImageSets` with the lists of images
     _targets: tuple[str, str]  # folder and extension of the target files
@@ -69,7 +69,7 @@ class _VOC(VisionDataset):
         return (self._base / "ImageSets" / self._lists / f"{self.image_set}.txt").is_file()
 
     def download(self) -> None:
-        """Fetch and unpack the archive."""
+        """Download the archive of the year and unpack it into `root`."""
         address, md5, _ = self._archive
         download_and_extract_archive(_SITE + address, self._folder, md5=md5)
 
@@ -86,7 +86,7 @@ class VOCSegmentation(_VOC):
         root: the folder that holds `VOCdevkit`.
         year: `2007` to `2012`.
         image_set: `train`, `trainval` or `val`; for 2007 also `test`.
-        download: fetch the archive into `root` where it is missing.
+        download: fetch the archive into `root` if it is missing.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target (a PIL image of class indices).
         transforms: a function of `(image, target)` that returns both.
@@ -134,7 +134,7 @@ class VOCDetection(_VOC):
         root: the folder that holds `VOCdevkit`.
         year: `2007` to `2012`.
         image_set: `train`, `trainval` or `val`; for 2007 also `test`.
-        download: fetch the archive into `root` where it is missing.
+        download: fetch the archive into `root` if it is missing.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target (a dict).
         transforms: a function of `(image, target)` that returns both.
@@ -174,8 +174,8 @@ class VOCDetection(_VOC):
 
     @staticmethod
     def parse_voc_xml(node: ElementTree.Element) -> dict[str, Any]:
-        """Convert an XML node to `{tag: text}`, or to `{tag: {...}}` if it has children. Repeated tags, and `object`,
-        become a list.
+        """Convert an XML node to `{tag: text}`, or to `{tag: {...}}` if it has children. Children with the same tag become a
+        list, and those with the tag `object` always do.
         """
         children: dict[str, list[Any]] = {}
         for child in node:

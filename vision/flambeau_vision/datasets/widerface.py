@@ -1,4 +1,4 @@
-"""The WIDER FACE face detection dataset."""
+"""WIDER FACE: 32,203 photographs with the boxes of 393,703 faces."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class WIDERFace(PublishedDataset):
         split: `train`, `val` or `test`. The test split has no targets (None).
         transform: a function of the image (a PIL image).
         target_transform: a function of the target.
-        download: fetch the archives into `root` where they are missing.
+        download: fetch the archives into `root` if they are missing.
 
     Raises:
         RuntimeError: the files are missing, or an annotation file cannot be parsed.
@@ -94,7 +94,7 @@ class WIDERFace(PublishedDataset):
         return [{"img_path": self._image(name)} for name in self._lines("wider_face_test_filelist.txt")]
 
     def _read_table(self) -> list[dict[str, Any]]:
-        """Each entry is a file name, the number of faces, and one line per face. An image without faces also has one line."""
+        """Read the table: for each image its file name, the number of faces, and a line per face (one of zeros without faces)."""
         name = f"wider_face_{self.split}_bbx_gt.txt"
         lines, images = iter(self._lines(name)), []
         try:

@@ -79,7 +79,7 @@ def wrap_dataset_for_transforms_v2(dataset: Any, target_keys: Collection[str] | 
 
 
 class _WrappedDataset:
-    """Wrapper of a dataset. It is combined with the dataset's class, and forwards missing attributes to the dataset."""
+    """Base class of wrapped datasets, next to the class of the dataset. Attributes are looked up in the dataset."""
 
     def __init__(self, dataset: Any, target_keys: Any) -> None:
         kind = type(dataset)
@@ -97,13 +97,13 @@ class _WrappedDataset:
         self._dataset = dataset
         self._target_keys = target_keys
         self._wrapper = _WRAPPERS[known](dataset, target_keys)
-        # The wrapper applies the transforms, after wrapping the items.
+        # The transforms are moved from the dataset to the wrapper, which applies them to wrapped items.
         for name in ("transform", "target_transform", "transforms"):
             setattr(self, name, getattr(dataset, name))
             setattr(dataset, name, None)
 
     def __getattr__(self, name: str) -> Any:
-        if name == "_dataset":  # not set yet while the wrapper is copied
+        if name == "_dataset":  # while a wrapper is copied, `_dataset` is not set yet
             raise AttributeError(name)
         return getattr(self._dataset, name)
 
@@ -162,7 +162,7 @@ def _boxes(data: Any, image: Any, format: str = "XYXY") -> tv_tensors.BoundingBo
 
 
 def _apply_by_type(target: Any, types: list[str], functions: dict[str, Callable]) -> Any:
-    """Apply to each part of a target the function for its type."""
+    """Apply `functions[type]` to the target, or to each item of a tuple of targets, given the `types` of the items."""
     parts = target if isinstance(target, tuple | list) else [target]
     wrapped = tuple(functions.get(kind, lambda part: part)(part) for kind, part in zip(types, parts, strict=True))
     return wrapped if len(wrapped) > 1 else wrapped[0]
@@ -321,7 +321,7 @@ def _pets(dataset: OxfordIIITPet, keys: Any) -> Any:
 
 
 def _instances(picture: Any) -> dict[str, torch.Tensor]:
-    """Return one mask and label per pixel value. Values from 1000 on are 1000 * class + instance number."""
+    """Return a mask and a label for each pixel value. The value is the class, or from 1000 on 1000 * class + instance."""
     numbers = tv_tensors.Mask(picture)
     found = numbers.unique()
     masks = tv_tensors.Mask(torch.stack([numbers == number for number in found]))

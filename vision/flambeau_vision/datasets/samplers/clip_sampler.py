@@ -14,10 +14,10 @@ __all__ = ["DistributedSampler", "RandomClipSampler", "UniformClipSampler"]
 
 
 class DistributedSampler(Sampler):
-    """Distribute groups of consecutive samples of a dataset, or of another sampler, over processes.
+    """Distribute the samples of a dataset, or of another sampler, over processes, in groups of consecutive samples.
 
-    With 14 samples, 4 processes and groups of 2, the first process takes 0, 1, 8, 9, the second 2, 3, 10, 11 and so on; if
-    the number of groups is not divisible by the number of processes, the first groups are repeated.
+    With 14 samples, 4 processes and groups of 2, the first process takes 0, 1, 8, 9, the second 2, 3, 10, 11 and so on. If
+    the number of groups is not divisible by the number of processes, the first groups are also used again at the end.
 
     Args:
         dataset: a dataset with `__len__`, or a sampler, whose indices are distributed.

@@ -20,7 +20,7 @@ __all__ = [
     "utils",
 ]
 
-__version__ = "0.28.0"  # the torchvision API this package follows
+__version__ = "0.28.0"  # version of torchvision whose API this package has
 
 _SUBPACKAGES = {"datasets", "io", "models", "ops", "transforms", "tv_tensors", "utils"}
 _image_backend = "PIL"

@@ -13,7 +13,7 @@ __all__ = ["is_pil_image", "optional", "pillow", "progress_bar"]
 
 @cache
 def optional(module: str, package: str, purpose: str) -> ModuleType:
-    """Import and return `module`; if it is missing, raise an error that names the `package` to install for `purpose`."""
+    """Import and return `module`. If it is missing, the error names the `package` to install for `purpose`."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
@@ -26,7 +26,7 @@ def pillow(submodule: str = "Image") -> ModuleType:
 
 
 def is_pil_image(value: Any) -> bool:
-    """Whether `value` is a PIL image. Pillow is not imported: before someone imports it, no PIL image can exist."""
+    """Whether `value` is a PIL image. This does not import Pillow: if no one has imported it, no PIL image exists."""
     image_module = sys.modules.get("PIL.Image")
     return image_module is not None and isinstance(value, image_module.Image)
 

@@ -155,7 +155,7 @@ def _split_archive_name(path: Path) -> tuple[str, str | None]:
 
 
 def _extract_tar(tar: tarfile.TarFile, target: Path) -> None:
-    """Unpack into the folder. If a member is outside the folder, raise TarError before writing any file."""
+    """Unpack into the folder `target`. Raise TarError for a member with a path outside of this folder."""
     if hasattr(tarfile, "data_filter"):
         tar.extractall(target, filter="data")
         return
@@ -185,11 +185,12 @@ def _move_contents(source: Path, target: Path) -> None:
 def extract_archive(from_path: str | Path, to_path: str | Path | None = None, remove_finished: bool = False) -> str | Path:
     """Unpack a `.tar`, `.zip` or compressed (`.gz .bz2 .xz`) file into the folder `to_path`.
 
-    Archives with members outside the folder are rejected. Files are unpacked into `.NAME.unfinished` and moved into place
-    when complete. A process that is killed leaves this folder, which the next call removes.
+    Tar archives with members outside of the folder are rejected. Files are unpacked into the folder `.NAME.unfinished`, and
+    moved to `to_path` when all are complete. A killed process leaves `.NAME.unfinished`, which the next call removes.
 
     Returns:
-        The folder, or the unpacked file for a single compressed file; a string if `from_path` is a string.
+        The path of the folder, or of the unpacked file if `from_path` is not an archive but a single compressed file. It is a
+        string if `from_path` is a string.
 
     Raises:
         RuntimeError: if the suffix is not a known archive or compression.

@@ -86,7 +86,7 @@ def _to_tensor(image: Any, mode: ImageReadMode | str) -> Tensor:
 
 
 def _deep_png(data: bytes) -> bool:
-    """Whether `data` is a PNG with several channels of 16 bits, whose lower 8 bits Pillow would drop."""
+    """Whether `data` is a colour PNG with 16 bits per channel. Pillow would drop the lower 8 bits."""
     return data[:8] == b"\x89PNG\r\n\x1a\n" and data[24:25] == b"\x10" and data[25:26] in (b"\x02", b"\x06")
 
 
@@ -158,7 +158,7 @@ def decode_jpeg(
     device: torch.device | str = "cpu",
     apply_exif_orientation: bool = False,
 ) -> Tensor | list[Tensor]:
-    """Decode a JPEG image, or a list of them, to tensors on `device`."""
+    """Decode a JPEG image to a tensor on `device`, or a list of JPEG images to a list of tensors."""
     if isinstance(input, list):
         return [decode_jpeg(data, mode, device, apply_exif_orientation) for data in input]
     _open(input, ("JPEG",))

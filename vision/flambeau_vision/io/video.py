@@ -34,7 +34,7 @@ def _seek_before(container: Any, stream: Any, time: float) -> None:
 
 
 def _frames_between(container: Any, stream: Any, start: Any, end: Any, pts_unit: str) -> list[Any]:
-    """Return the frames of a stream from `start` to `end`, both included, in presentation order."""
+    """Return the frames of a stream from `start` to `end`, both included, in the order of their timestamps."""
     frames = []
     if start > 0:
         _seek_before(container, stream, start if pts_unit == "pts" else start / stream.time_base)
@@ -43,11 +43,11 @@ def _frames_between(container: Any, stream: Any, start: Any, end: Any, pts_unit:
             continue
         first = frame.pts * stream.time_base if pts_unit == "sec" else frame.pts
         last = first
-        if stream.type == "audio":  # an audio frame that starts earlier may overlap the range
+        if stream.type == "audio":  # an audio frame that starts before `start` may end after it
             length = Fraction(frame.samples, frame.sample_rate)
             last = first + (length if pts_unit == "sec" else int(length / stream.time_base))
         if first > end:
-            break  # frames are decoded in presentation order
+            break  # frames are decoded in the order of their timestamps
         if last >= start:
             frames.append(frame)
     return sorted(frames, key=lambda frame: frame.pts)
@@ -137,14 +137,14 @@ def read_audio(filename: str | Path, start: float, stop: float) -> Tensor:
 
 
 def read_video_timestamps(filename: str | Path, pts_unit: str = "pts") -> tuple[list[Any], float | None]:
-    """Return the timestamps of the frames of a video file, reading only packet headers.
+    """Return the timestamps of the frames of a video file, without decoding the frames.
 
     Args:
         filename: path of the file.
-        pts_unit: `"sec"` for seconds as fractions, or `"pts"` for units of the stream's time base.
+        pts_unit: `"sec"` for seconds (a `Fraction`), or `"pts"` for units of the stream's time base.
 
     Returns:
-        The timestamps, and the frame rate, or None if the file does not store it.
+        The list of timestamps; and the frame rate, which is None if the file does not store it.
 
     Raises:
         ValueError: the unit is unknown.

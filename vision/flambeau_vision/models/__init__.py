@@ -1,5 +1,5 @@
-"""Models with their published weights: image classification here, `.segmentation`, `.detection`, `.video` and
-`.optical_flow` in subpackages.
+"""Models and their published weights: image classification in this package; `segmentation`, `detection`, `video`,
+`optical_flow` and `quantization` in subpackages.
 """
 
 from __future__ import annotations

@@ -34,11 +34,11 @@ _weights: dict[str, type[WeightsEnum]] = {}
 
 @dataclass(eq=False)
 class Weights:
-    """Published weights, the value of a member of a `WeightsEnum`.
+    """The URL and metadata of published weights. They are the values of the members of a `WeightsEnum`.
 
     Args:
         url: URL of the file.
-        transforms: called without arguments, returns the preprocessing transform of the model.
+        transforms: a function without parameters that returns the preprocessing transform of the model.
         meta: metadata, such as `categories` (the class names) and `num_params`.
 
     Example:
@@ -54,7 +54,7 @@ class Weights:
 
 
 class WeightsEnum(Enum):
-    """Base class for the published weights of one model; `DEFAULT` is the best member.
+    """Base class for the published weights of one model, one member per file. `DEFAULT` is the most accurate.
 
     Example:
         >>> from flambeau_vision.models import ResNet50_Weights
@@ -97,7 +97,7 @@ class WeightsEnum(Enum):
 
     @property
     def transforms(self) -> Callable[[], Callable]:
-        """Function that returns the preprocessing transform of the model; called without arguments."""
+        """A function without parameters that returns the preprocessing transform of the model."""
         return self.value.transforms
 
     @property
@@ -109,7 +109,7 @@ class WeightsEnum(Enum):
 def _resolve_weights(
     weights_class: type[WeightsEnum], other: type[WeightsEnum] | None, weights: Any, pretrained: bool | None
 ) -> WeightsEnum | None:
-    """Return the member given by the arguments. `pretrained` and bool values of `weights` are deprecated."""
+    """Return the weights selected by a builder's arguments. `pretrained` and bool values of `weights` are deprecated."""
     if isinstance(weights, bool):
         weights, pretrained = None, weights
     if pretrained is not None:
@@ -121,7 +121,7 @@ def _resolve_weights(
 
 
 def fix_argument(kwargs: dict[str, Any], name: str, value: Any) -> None:
-    """Set an argument that is determined by the weights.
+    """Set the argument `name` to `value`, the only one that fits the weights.
 
     Raises:
         ValueError: if the argument was given with another value.
@@ -165,7 +165,7 @@ Example:
 
 
 def _public_package(build: Callable) -> str:
-    """Return the public package of a builder: its module if that is a package, otherwise the parent package."""
+    """Return the package that exports a builder: its module if that is a package, otherwise the parent package."""
     import sys
 
     name = build.__module__
@@ -189,11 +189,11 @@ def _document(builder: Callable, weights_class: type[WeightsEnum]) -> None:
 def register_model(
     weights_class: type[WeightsEnum], loads_weights: bool = False, name: str | None = None, other: type[WeightsEnum] | None = None
 ) -> Callable:
-    """Return a decorator that registers a model and adds the arguments `weights` and `progress` to its build function.
+    """Return a decorator that registers the function that builds a model, and adds the parameters `weights` and `progress`.
 
-    The public builder loads the weights into the model. With `loads_weights=True`, the function is called with `weights` and
-    `progress` and loads them. The model is listed as `name`, by default the name of the function. It also accepts weights of
-    the enum `other`.
+    The decorated function calls the original one and loads the weights into the model. With `loads_weights=True`, the original
+    function is called with `weights` and `progress`, and must load them. `list_models` lists the model as `name`, by default
+    the name of the function. Weights of the enum `other` are also accepted.
     """
 
     def decorate(build: Callable[..., nn.Module]) -> Callable[..., nn.Module]:
@@ -210,7 +210,7 @@ def register_model(
             model.load_state_dict(weights.get_state_dict(progress=progress, check_hash=True))
             return model
 
-        del builder.__wrapped__  # so that inspect shows the signature of `builder`
+        del builder.__wrapped__  # otherwise `inspect.signature` would show the signature of `build`
         _document(builder, weights_class)
         _builders[name or build.__name__] = builder
         _weights[name or build.__name__] = weights_class

@@ -36,12 +36,12 @@ def _lines(file: str) -> list[str]:
 
 
 def imagenet_categories() -> list[str]:
-    """Return the 1,000 class names of ImageNet in order of their index: the first WordNet name of each."""
+    """Return the 1,000 class names of ImageNet, ordered by class index. Each is the first of several names in WordNet."""
     return _lines("imagenet_categories.txt")
 
 
 def imagenet(file: str, num_params: int, crop_size: int = 224, resize_size: int = 256, **transform: Any) -> Weights:
-    """Return weights for the ImageNet classes, published as `file.pth`."""
+    """Return the weights of an ImageNet classifier, published as `{file}.pth`."""
     prepare = partial(ImageClassification, crop_size=crop_size, resize_size=resize_size, **transform)
     return Weights(
         f"{SITE}{file}.pth", prepare, {"categories": CategoriesInFile("imagenet_categories.txt", 1000), "num_params": num_params}
@@ -53,7 +53,7 @@ VOC_CATEGORIES = """
     pottedplant sheep sofa train tvmonitor
 """.split()  # noqa: SIM905
 
-# Indexed by the category ids of COCO; N/A marks unused ids.
+# The name at index i has the category id i in COCO. N/A marks unused ids.
 _COCO_NAMES = """
     __background__ person bicycle car motorcycle airplane bus train truck boat traffic-light fire-hydrant N/A stop-sign
     parking-meter bench bird cat dog horse sheep cow elephant bear zebra giraffe N/A backpack umbrella N/A N/A handbag

@@ -12,9 +12,10 @@ __all__ = ["IntermediateLayerGetter", "initialize_conv_net", "make_divisible"]
 
 
 class IntermediateLayerGetter(nn.ModuleDict):
-    """Return the outputs of some children of a network under new names; later children are removed.
+    """Run a network, and return the outputs of some of its children under new names.
 
-    The children must run in the order of their definition, each on the output of the previous one.
+    The children must run in the order of their definition, each on the output of the previous one. Children after the last
+    requested one are left out.
 
     Args:
         model: the network.

@@ -66,7 +66,9 @@ class AlexNet(nn.Module):
 
 
 class AlexNet2017(AlexNet):
-    """AlexNet of torchvision in 2017: without adaptive pooling, for 224 x 224 images only. Weights are compatible with `AlexNet`.
+    """AlexNet as in torchvision of 2017: it lacks adaptive pooling, so images must have 224 x 224 pixels.
+
+    The state dict is compatible with `AlexNet`.
 
     Args:
         num_classes: number of classes, the size of the output.

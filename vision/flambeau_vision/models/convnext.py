@@ -42,7 +42,7 @@ class LayerNorm2d(nn.LayerNorm):
 
 
 class CNBlock(nn.Module):
-    """Residual block: 7 x 7 depthwise convolution, then two linear layers per pixel, multiplied by a learned scale."""
+    """Residual block: a 7 x 7 depthwise convolution, two linear layers over the channels, and a learned scale."""
 
     def __init__(self, dim: int, layer_scale: float, stochastic_depth_prob: float, norm_layer: Layer | None = None) -> None:
         super().__init__()

@@ -31,7 +31,7 @@ Tensor = torch.Tensor
 
 
 class _DenseLayer(nn.Module):
-    """Layer of a block: a 1 x 1 convolution of all previous channels, then a 3 x 3 convolution to `growth_rate` channels."""
+    """Layer of a block: a 1 x 1 convolution of the outputs of all previous layers, then a 3 x 3 convolution."""
 
     def __init__(
         self,

@@ -229,5 +229,5 @@ def mobilenet_v3_large(**kwargs: Any) -> MobileNetV3:
 
 @register_model(MobileNet_V3_Small_Weights)
 def mobilenet_v3_small(**kwargs: Any) -> MobileNetV3:
-    """Build the small MobileNet v3; arguments are those of `mobilenet_v3_large`."""
+    """Build the small MobileNet v3. It takes the same arguments as `mobilenet_v3_large`."""
     return _mobilenet_v3("small", **kwargs)

@@ -15,7 +15,7 @@ __all__ = ["coco", "load_weights", "resolve_weights"]
 
 
 def coco(file: str, num_params: int) -> Weights:
-    """Return weights for the 91 classes of COCO, published as `file.pth`."""
+    """Return the weights of a detector of the 91 classes of COCO, published as `{file}.pth`."""
     return Weights(f"{SITE}{file}.pth", ObjectDetection, {"categories": COCO_CATEGORIES, "num_params": num_params})
 
 
@@ -26,9 +26,9 @@ def resolve_weights(
     largest: int,
     usual: int,
 ) -> tuple[WeightsEnum | None, int]:
-    """Pop `weights_backbone` and `trainable_backbone_layers` from `kwargs` and resolve them.
+    """Return the weights of the backbone and the number of its trained stages, from arguments that are removed from `kwargs`.
 
-    With detector weights, no backbone weights are loaded. Without any weights, all stages of the backbone are trained.
+    With weights for the whole detector, no backbone weights are loaded. Without any weights, all stages are trained.
     """
     backbone_weights = type(backbone_default).verify(kwargs.pop("weights_backbone", backbone_default))
     if weights is not None:
@@ -42,7 +42,7 @@ def resolve_weights(
 
 
 def load_weights(model: nn.Module, weights: WeightsEnum | None, progress: bool, zero_norm_eps: bool = False) -> nn.Module:
-    """Load the weights. `zero_norm_eps` sets the eps of `FrozenBatchNorm2d` layers to 0."""
+    """Load the weights, if given. With `zero_norm_eps`, also set the eps of `FrozenBatchNorm2d` layers to 0."""
     if weights is not None:
         model.load_state_dict(weights.get_state_dict(progress=progress, check_hash=True))
         if zero_norm_eps:

@@ -1,4 +1,4 @@
-"""Losses and decoding of keypoints, represented as heatmaps of the boxes."""
+"""Keypoints of boxes, predicted as one heatmap each: the loss, and the conversion to image positions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def resize_keypoints(keypoints: Tensor, original_size: Sequence[int], new_size: 
 
 
 def _heatmap_indices(keypoints: Tensor, regions: Tensor, side: int) -> tuple[Tensor, Tensor]:
-    """Return the flat heatmap index of each keypoint in its region, and whether it is visible and inside of the region."""
+    """Return the index of each keypoint in the flattened heatmap of its region, and whether it is visible and in the region."""
     corner, end = regions[:, None, :2], regions[:, None, 2:]
     positions = keypoints[..., :2]
     cells = ((positions - corner) * (side / (end - corner))).floor().long()
@@ -30,7 +30,7 @@ def _heatmap_indices(keypoints: Tensor, regions: Tensor, side: int) -> tuple[Ten
 
 
 def keypointrcnn_loss(logits: Tensor, regions: list[Tensor], keypoints: list[Tensor], objects: list[Tensor]) -> Tensor:
-    """Compute the cross-entropy of heatmaps for the positions of visible keypoints.
+    """Compute the cross-entropy between heatmaps and the positions of visible keypoints.
 
     Args:
         logits: a square heatmap for each region and keypoint, `(regions, K, M, M)`.
@@ -53,7 +53,7 @@ def keypointrcnn_loss(logits: Tensor, regions: list[Tensor], keypoints: list[Ten
 
 
 def heatmaps_to_keypoints(heatmaps: Tensor, boxes: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the position with the highest score for each keypoint, and the score.
+    """Return for each keypoint the position with the highest score in its heatmap, and this score.
 
     Args:
         heatmaps: a heatmap of scores for each box and keypoint, `(N, K, M, M)`.

@@ -1,4 +1,4 @@
-"""Losses and decoding of masks, represented as square masks of the boxes."""
+"""Masks of boxes, predicted as small squares of M x M pixels: the loss, and the conversion to masks of the image."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def maskrcnn_loss(
 
 
 def maskrcnn_inference(logits: Tensor, labels: list[Tensor]) -> list[Tensor]:
-    """Return the masks of the predicted classes for each image: `(detections, 1, M, M)`, from 0 to 1."""
+    """Return for each image the masks of the predicted classes, of shape `(detections, 1, M, M)`, with values from 0 to 1."""
     classes = torch.cat(labels)
     probabilities = logits.sigmoid()[torch.arange(len(logits), device=logits.device), classes][:, None]
     return list(probabilities.split([len(image_labels) for image_labels in labels]))
 
 
 def _paste(mask: Tensor, box: Sequence[int], height: int, width: int) -> Tensor:
-    """Resize a mask to a box, including its last row and column, and paste it into an empty image."""
+    """Resize a mask to a box and paste it into an empty image. The last row and column belong to the box."""
     left, top, right, bottom = box
     size = (max(bottom - top + 1, 1), max(right - left + 1, 1))
     scaled = F.interpolate(mask[None, None], size=size, mode="bilinear", align_corners=False)[0, 0]
@@ -62,13 +62,13 @@ def _paste(mask: Tensor, box: Sequence[int], height: int, width: int) -> Tensor:
 
 
 def paste_masks_in_image(masks: Tensor, boxes: Tensor, image_size: Sequence[int], padding: int = 1) -> Tensor:
-    """Paste the masks of boxes into masks of the image.
+    """Convert masks of boxes to masks of the image, which are 0 outside of the boxes.
 
     Args:
         masks: `(detections, 1, M, M)`.
         boxes: `(detections, 4)`.
         image_size: height and width of the image.
-        padding: zero pixels added around the masks and, in proportion, around the boxes, for smooth borders.
+        padding: number of zero pixels added on each side of the masks, for smooth borders. The boxes are enlarged in proportion.
 
     Returns:
         a tensor `(detections, 1, height, width)`.

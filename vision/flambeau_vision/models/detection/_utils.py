@@ -12,10 +12,10 @@ __all__ = ["BELOW", "BETWEEN", "BoxCoder", "Matcher", "SSDMatcher", "retrieve_ou
 
 Tensor = torch.Tensor
 
-# Results of a matcher for anchors without a matched object: background (BELOW) or ignored (BETWEEN).
+# Results of a matcher for an anchor without an object: it is background (BELOW) or ignored (BETWEEN).
 BELOW, BETWEEN = -1, -2
 
-_MAX_LOG_GROWTH = math.log(1000.0 / 16)  # limit of the log of box size / anchor size, so that exp does not overflow
+_MAX_LOG_GROWTH = math.log(1000.0 / 16)  # limit of log(box size / anchor size), so that exp does not overflow
 
 
 def _centres_and_sides(boxes: Tensor) -> tuple[Tensor, Tensor]:
@@ -45,7 +45,7 @@ class BoxCoder:
         return torch.cat([shifts, grow * torch.log(side / anchor_side)], dim=-1)
 
     def decode(self, deltas: Tensor, anchors: Tensor) -> Tensor:
-        """Compute the boxes from deltas and anchors: the inverse of `encode`."""
+        """Compute the boxes from deltas and anchors. This is the inverse of `encode`."""
         anchor_centre, anchor_side = _centres_and_sides(anchors.to(deltas.dtype))
         move, grow = self._factors(deltas)
         centre = deltas[..., :2] / move * anchor_side + anchor_centre
@@ -68,7 +68,7 @@ class Matcher:
         self.every_object = every_object
 
     def __call__(self, overlaps: Tensor) -> Tensor:
-        """Return the object index, `BELOW` or `BETWEEN` for each anchor, given IoUs `(objects, anchors)`."""
+        """Return for each anchor the index of its object, `BELOW` or `BETWEEN`, given IoUs of shape `(objects, anchors)`."""
         if overlaps.shape[0] == 0:
             return torch.full(overlaps.shape[1:], BELOW, dtype=torch.int64, device=overlaps.device)
         best, nearest = overlaps.max(dim=0)
@@ -81,7 +81,7 @@ class Matcher:
 
 
 class SSDMatcher(Matcher):
-    """Matcher of SSD: like `Matcher`, and each object is also matched with its box of highest IoU."""
+    """Matcher of SSD: each object is also matched with the anchor of highest IoU, however low this is."""
 
     def __init__(self, threshold: float) -> None:
         super().__init__(threshold, threshold)
@@ -95,7 +95,7 @@ class SSDMatcher(Matcher):
 
 
 def sample_balanced(labels: Tensor, count: int, positive_share: float) -> tuple[Tensor, Tensor]:
-    """Sample up to `count` anchors for the losses, at most `positive_share` of them objects (label >= 1), the others background.
+    """Sample up to `count` anchors for the losses: at most `count * positive_share` objects (label >= 1), else background (0).
 
     Returns:
         The indices of object anchors and of background anchors.
@@ -110,7 +110,7 @@ def sample_balanced(labels: Tensor, count: int, positive_share: float) -> tuple[
 
 
 def retrieve_out_channels(model: nn.Module, size: tuple[int, int]) -> list[int]:
-    """Return the feature channels of a backbone: its `out_channels`, or those of its output for zeros of `(width, height)`.
+    """Return the channels of a backbone's outputs: its attribute `out_channels`, or found by a run on zeros of `(width, height)`.
 
     Example:
         >>> from flambeau_vision.models.detection import ssdlite320_mobilenet_v3_large

@@ -16,7 +16,7 @@ Tensor = torch.Tensor
 
 
 def _grid(height: int, width: int, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Return `(x, y)` of all grid positions, row by row."""
+    """Return the x and the y coordinates of all positions of a grid, row by row."""
     positions = torch.arange(height * width, device=device)
     return positions % width, positions // width
 
@@ -46,7 +46,7 @@ class AnchorGenerator(nn.Module):
 
     @staticmethod
     def generate_anchors(scales: Sequence[float], aspect_ratios: Sequence[float]) -> Tensor:
-        """Return the rounded boxes of one position, centred at the origin."""
+        """Return the boxes of one position, centred at the origin and rounded to integers."""
         boxes = []
         for ratio in aspect_ratios:
             for scale in scales:
@@ -55,11 +55,11 @@ class AnchorGenerator(nn.Module):
         return torch.tensor(boxes, dtype=torch.float32).round()
 
     def num_anchors_per_location(self) -> list[int]:
-        """Return the number of boxes per position of each feature map."""
+        """Return for each feature map the number of boxes per position."""
         return [len(size) * len(ratio) for size, ratio in zip(self.sizes, self.aspect_ratios, strict=True)]
 
     def forward(self, image_list: ImageList, feature_maps: list[Tensor]) -> list[Tensor]:
-        """Return the boxes of all feature maps for each image, in the order of the maps."""
+        """Return for each image the boxes of all feature maps, one map after the other."""
         if len(feature_maps) != len(self.cell_anchors):
             raise ValueError(
                 "Anchors should be Tuple[Tuple[int]] because each feature map could potentially have different sizes "
@@ -81,10 +81,11 @@ class DefaultBoxGenerator(nn.Module):
     """Generate the default boxes of [SSD](https://arxiv.org/abs/1512.02325).
 
     Args:
-        aspect_ratios: for each feature map, aspect ratios in addition to 1; the inverse of each is used also.
-        min_ratio: smallest scale in percent of the image size, if `scales` is not given.
-        max_ratio: largest scale in percent of the image size, if `scales` is not given.
-        scales: the scale of each feature map and one more, as fractions of the image size.
+        aspect_ratios: for each feature map, aspect ratios in addition to 1. The inverse of each ratio is also used.
+        min_ratio: smallest scale, as a fraction of the image size, if `scales` is not given.
+        max_ratio: largest scale, as a fraction of the image size, if `scales` is not given.
+        scales: fractions of the image size, one per feature map and one more. Each map has boxes of its scale, and boxes of
+            the geometric mean with the next scale.
         steps: image pixels per feature map pixel, for each map.
         clip: limit width and height of boxes to the image size.
     """
@@ -122,11 +123,11 @@ class DefaultBoxGenerator(nn.Module):
         return result.clamp(0, 1) if self.clip else result
 
     def num_anchors_per_location(self) -> list[int]:
-        """Return the number of boxes per position of each feature map."""
+        """Return for each feature map the number of boxes per position."""
         return [2 + 2 * len(ratios) for ratios in self.aspect_ratios]
 
     def forward(self, image_list: ImageList, feature_maps: list[Tensor]) -> list[Tensor]:
-        """Return the boxes of all feature maps for each image, in the order of the maps."""
+        """Return for each image the boxes of all feature maps, one map after the other."""
         image_height, image_width = image_list.tensors.shape[-2:]
         parts = []
         for index, feature in enumerate(feature_maps):

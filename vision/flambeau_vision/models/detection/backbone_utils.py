@@ -28,7 +28,7 @@ class BackboneWithFPN(nn.Module):
         return_layers: dict from child names to level names, fine to coarse.
         in_channels_list: input channels of the levels.
         out_channels: channels of the output levels.
-        extra_blocks: adds levels; by default `LastLevelMaxPool`, with every second pixel of the last level.
+        extra_blocks: a module that adds levels; by default `LastLevelMaxPool`, which takes every second pixel of the last one.
         norm_layer: normalization of the pyramid.
     """
 
@@ -64,7 +64,7 @@ def resnet_extractor(
     extra_blocks: ExtraFPNBlock | None = None,
     norm_layer: Layer | None = None,
 ) -> BackboneWithFPN:
-    """Return a feature pyramid on a ResNet whose last `trainable_layers` stages are trained."""
+    """Return a ResNet with a feature pyramid. All stages of the ResNet but the last `trainable_layers` are frozen."""
     if not 0 <= trainable_layers <= 5:
         raise ValueError(f"Trainable layers should be in the range [0,5], got {trainable_layers}")
     trained = ["layer4", "layer3", "layer2", "layer1", "conv1"][:trainable_layers]
@@ -83,13 +83,13 @@ def resnet_fpn_backbone(
     returned_layers: Sequence[int] | None = None,
     extra_blocks: ExtraFPNBlock | None = None,
 ) -> BackboneWithFPN:
-    """Build a feature pyramid on a ResNet given by name."""
+    """Build a ResNet, given by its name, with a feature pyramid."""
     backbone = getattr(resnet, backbone_name)(weights=weights, norm_layer=norm_layer)
     return resnet_extractor(backbone, trainable_layers, returned_layers or (1, 2, 3, 4), extra_blocks)
 
 
 def mobilenet_extractor(backbone: mobilenetv3.MobileNetV3, trainable_layers: int) -> BackboneWithFPN:
-    """Return a feature pyramid on the last two stages of a MobileNet; the last `trainable_layers` stages are trained."""
+    """Return a MobileNet with a feature pyramid on its last two stages. All stages but the last `trainable_layers` are frozen."""
     features = backbone.features
     stages = mobilenet_stages(features)
     if not 0 <= trainable_layers <= len(stages):
@@ -109,6 +109,6 @@ def mobilenet_backbone(
     norm_layer: Layer = FrozenBatchNorm2d,
     trainable_layers: int = 2,
 ) -> BackboneWithFPN:
-    """Build a feature pyramid on a MobileNet v3 given by name."""
+    """Build a MobileNet v3, given by its name, with a feature pyramid."""
     backbone = getattr(mobilenetv3, backbone_name)(weights=weights, norm_layer=norm_layer)
     return mobilenet_extractor(backbone, trainable_layers)

@@ -94,9 +94,9 @@ class FastRCNNPredictor(nn.Module):
 class FasterRCNN(GeneralizedRCNN):
     """[Faster R-CNN](https://arxiv.org/abs/1506.01497): propose regions, then classify them and refine their boxes.
 
-    In training, called with a list of images (floating, shape `(C, H, W)`, values from 0 to 1) and a list of targets
-    (dicts of `boxes` and `labels`), it returns a dict of losses. In evaluation, called with images, it returns a
-    dict of `boxes`, `labels` and `scores` for each image.
+    In training, the model is called with a list of images (floating, shape `(C, H, W)`, values from 0 to 1) and a list of
+    targets (dicts of `boxes` and `labels`), and returns a dict of losses. In evaluation, it is called with images only, and
+    returns a dict of `boxes`, `labels` and `scores` for each image.
 
     Args:
         backbone: maps a batch of images to a dict of features; has the attribute `out_channels`.
@@ -107,11 +107,11 @@ class FasterRCNN(GeneralizedRCNN):
         image_std: standard deviation of each channel.
         rpn_anchor_generator: generates the anchors; by default one size per level and three aspect ratios, for five levels.
         rpn_head: scores the anchors and predicts box deltas.
-        rpn_pre_nms_top_n_train: arguments with this prefix are those of `RegionProposalNetwork`.
+        rpn_pre_nms_top_n_train: this and the other `rpn_` arguments are passed to `RegionProposalNetwork`.
         box_roi_pool: pools region features; by default `MultiScaleRoIAlign` to 7 x 7.
         box_head: computes a vector from the features of a region.
         box_predictor: computes scores and box deltas from vectors; specify either this or `num_classes`.
-        box_score_thresh: arguments with this prefix are those of `RoIHeads`.
+        box_score_thresh: this and the other `box_` arguments are passed to `RoIHeads`.
         **kwargs: further arguments of `GeneralizedRCNNTransform`.
     """
 
@@ -223,7 +223,9 @@ def fasterrcnn_resnet50_fpn(*, weights: Any, progress: bool, **kwargs: Any) -> F
 
 @register_model(FasterRCNN_ResNet50_FPN_V2_Weights, loads_weights=True)
 def fasterrcnn_resnet50_fpn_v2(*, weights: Any, progress: bool, **kwargs: Any) -> FasterRCNN:
-    """Build Faster R-CNN on ResNet-50, with more convolutions; arguments are those of `fasterrcnn_resnet50_fpn`.
+    """Build Faster R-CNN on ResNet-50, with more convolutions in its heads.
+
+    It takes the same arguments as `fasterrcnn_resnet50_fpn`.
 
     Li, Xie, Chen, Dollár, He and Girshick, [Benchmarking Detection Transfer Learning with Vision
     Transformers](https://arxiv.org/abs/2111.11429), 2021.
@@ -247,12 +249,15 @@ def _on_mobilenet(weights: Any, progress: bool, kwargs: dict[str, Any]) -> Faste
 
 @register_model(FasterRCNN_MobileNet_V3_Large_FPN_Weights, loads_weights=True)
 def fasterrcnn_mobilenet_v3_large_fpn(*, weights: Any, progress: bool, **kwargs: Any) -> FasterRCNN:
-    """Build Faster R-CNN on MobileNet v3; arguments are those of `fasterrcnn_resnet50_fpn`, with 0 to 6 trained stages."""
+    """Build Faster R-CNN on MobileNet v3.
+
+    It takes the same arguments as `fasterrcnn_resnet50_fpn`, except that 0 to 6 stages of the backbone can be trained.
+    """
     return _on_mobilenet(weights, progress, kwargs)
 
 
 @register_model(FasterRCNN_MobileNet_V3_Large_320_FPN_Weights, loads_weights=True)
 def fasterrcnn_mobilenet_v3_large_320_fpn(*, weights: Any, progress: bool, **kwargs: Any) -> FasterRCNN:
-    """Build Faster R-CNN on MobileNet v3 for small images; arguments are those of `fasterrcnn_mobilenet_v3_large_fpn`."""
+    """Build Faster R-CNN on MobileNet v3 for small images, with the arguments of `fasterrcnn_mobilenet_v3_large_fpn`."""
     small = {"min_size": 320, "max_size": 640, "rpn_pre_nms_top_n_test": 150, "rpn_post_nms_top_n_test": 150}
     return _on_mobilenet(weights, progress, {**small, **kwargs})

@@ -42,7 +42,7 @@ def _centers_and_sizes(anchors: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def decode(distances: Tensor, anchors: Tensor) -> Tensor:
-    """Compute boxes from the distances of their sides to the anchor centres, in units of the anchor size."""
+    """Compute boxes from the distances between anchor centres and box sides, given as multiples of the anchor size."""
     centers, sizes = _centers_and_sizes(anchors)
     before, after = distances[..., :2] * sizes, distances[..., 2:] * sizes
     return torch.cat([centers - before, centers + after], dim=-1)
@@ -184,14 +184,15 @@ class FCOS(nn.Module):
         self.topk_candidates = topk_candidates
 
     def _match(self, boxes: Tensor, anchors: Tensor, per_level: list[int]) -> Tensor:
-        """Return the index of the smallest matching object of each point, -1 for none."""
+        """Return for each point the index of the smallest object that matches it, or -1 if none does."""
         if len(boxes) == 0:
             return torch.full((len(anchors),), -1, dtype=torch.int64, device=anchors.device)
         points, sizes = _centers_and_sizes(anchors)
         points, size = points[:, None], sizes[:, :1]
         distances = _distances(points, boxes)
         central = (points - (boxes[:, :2] + boxes[:, 2:]) / 2).abs().amax(dim=2) < self.center_sampling_radius * size
-        # Each level is trained with objects of its scale, the first also with smaller and the last also with larger ones.
+        # Each level is trained with objects of its scale. The first level is also trained with smaller objects, the last with
+        # larger ones.
         least, most = 4 * size, 8 * size
         least[: per_level[0]] = 0
         most[len(most) - per_level[-1] :] = math.inf
@@ -213,7 +214,7 @@ class FCOS(nn.Module):
             one_hot[positive, target["labels"][matches[positive]]] = 1.0
             predicted = decode(outputs["bbox_regression"][index, positive], image_anchors)
             distances = _distances(_centers_and_sizes(image_anchors)[0], boxes)
-            pairs = distances[:, [0, 2]], distances[:, [1, 3]]  # left and right, top and bottom
+            pairs = distances[:, [0, 2]], distances[:, [1, 3]]  # (left, right) and (top, bottom)
             (across, along) = (pair.amin(dim=1) / pair.amax(dim=1) for pair in pairs)
             centerness = outputs["bbox_ctrness"][index, positive, 0]
             losses.append(

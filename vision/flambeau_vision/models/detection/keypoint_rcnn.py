@@ -42,7 +42,7 @@ class KeypointRCNNHeads(nn.Sequential):
 
 
 class KeypointRCNNPredictor(nn.Module):
-    """Predict a heatmap of four times the feature size for each keypoint."""
+    """Predict a heatmap for each keypoint, four times as high and wide as the features."""
 
     def __init__(self, in_channels: int, num_keypoints: int) -> None:
         super().__init__()
@@ -60,9 +60,10 @@ class KeypointRCNNPredictor(nn.Module):
 class KeypointRCNN(FasterRCNN):
     """Keypoint R-CNN: Faster R-CNN that also predicts the keypoints of each object.
 
-    Targets also contain `keypoints` of shape `(objects, K, 3)`: x, y and visibility. Detections contain `keypoints` and
-    `keypoints_scores` of shape `(detections, K)`, losses contain `loss_keypoint`. He, Gkioxari, Dollár and Girshick, [Mask
-    R-CNN](https://arxiv.org/abs/1703.06870), 2017.
+    Targets also contain `keypoints` of shape `(objects, K, 3)`: x, y and visibility. Detections contain `keypoints` of
+    shape `(detections, K, 3)` and `keypoints_scores` of shape `(detections, K)`. The losses contain `loss_keypoint`.
+
+    He, Gkioxari, Dollár and Girshick, [Mask R-CNN](https://arxiv.org/abs/1703.06870), 2017.
 
     Args:
         backbone: maps a batch of images to a dict of features; has the attribute `out_channels`.
@@ -110,7 +111,7 @@ class KeypointRCNN(FasterRCNN):
 
 
 def _persons(file: str) -> Weights:
-    """Return weights for COCO persons, published as `file.pth`."""
+    """Return the weights of a detector of persons, trained on COCO and published as `{file}.pth`."""
     meta = {"categories": ["no person", "person"], "keypoint_names": _KEYPOINTS, "num_params": 59137258}
     return Weights(f"{SITE}{file}.pth", ObjectDetection, meta)
 

@@ -52,7 +52,7 @@ class MaskRCNNHeads(nn.Sequential):
 
 
 def _rename_old_keys(module: nn.Module, state_dict: dict, prefix: str, *args: object) -> None:
-    # Published weights use the names of version 1.
+    # Published weights have the keys of version 1: "mask_fcn1.weight" for "0.0.weight".
     for key in list(state_dict):
         found = re.fullmatch(re.escape(prefix) + r"mask_fcn(\d+)\.(weight|bias)", key)
         if found:
@@ -60,7 +60,7 @@ def _rename_old_keys(module: nn.Module, state_dict: dict, prefix: str, *args: ob
 
 
 class MaskRCNNPredictor(nn.Sequential):
-    """Predict a mask of twice the feature size for each class."""
+    """Predict a mask for each class, twice as high and wide as the features."""
 
     def __init__(self, in_channels: int, dim_reduced: int, num_classes: int) -> None:
         super().__init__(
@@ -79,7 +79,7 @@ class MaskRCNN(FasterRCNN):
     """[Mask R-CNN](https://arxiv.org/abs/1703.06870): Faster R-CNN that also predicts a mask for each object.
 
     Targets also contain binary `masks` of shape `(objects, H, W)`. Detections contain `masks` of shape
-    `(detections, 1, H, W)` with values from 0 to 1, losses contain `loss_mask`.
+    `(detections, 1, H, W)` with values from 0 to 1. The losses contain `loss_mask`.
 
     Args:
         backbone: maps a batch of images to a dict of features; has the attribute `out_channels`.
@@ -144,7 +144,9 @@ def maskrcnn_resnet50_fpn(*, weights: Any, progress: bool, **kwargs: Any) -> Mas
 
 @register_model(MaskRCNN_ResNet50_FPN_V2_Weights, loads_weights=True)
 def maskrcnn_resnet50_fpn_v2(*, weights: Any, progress: bool, **kwargs: Any) -> MaskRCNN:
-    """Build Mask R-CNN on ResNet-50, with more convolutions; arguments are those of `maskrcnn_resnet50_fpn`.
+    """Build Mask R-CNN on ResNet-50, with more convolutions in its heads.
+
+    It takes the same arguments as `maskrcnn_resnet50_fpn`.
 
     Li, Xie, Chen, Dollár, He and Girshick, [Benchmarking Detection Transfer Learning with Vision
     Transformers](https://arxiv.org/abs/2111.11429), 2021.

@@ -52,7 +52,7 @@ def _small_weights(layers: nn.Module) -> None:
 
 
 def _rename_old_keys(module: nn.Module, state_dict: dict, prefix: str, *args: object) -> None:
-    # In early weights, convolutions and ReLUs are in one sequence.
+    # The keys of early weights count ReLUs as well: "conv.2.weight" for "conv.1.0.weight".
     for index in range(4):
         for kind in ("weight", "bias"):
             old, new = f"{prefix}conv.{2 * index}.{kind}", f"{prefix}conv.{index}.0.{kind}"
@@ -262,7 +262,9 @@ def retinanet_resnet50_fpn(*, weights: Any, progress: bool, **kwargs: Any) -> Re
 
 @register_model(RetinaNet_ResNet50_FPN_V2_Weights, loads_weights=True)
 def retinanet_resnet50_fpn_v2(*, weights: Any, progress: bool, **kwargs: Any) -> RetinaNet:
-    """Build RetinaNet on ResNet-50 with group normalization in its heads; arguments are those of `retinanet_resnet50_fpn`.
+    """Build RetinaNet on ResNet-50 with group normalization in its heads.
+
+    It takes the same arguments as `retinanet_resnet50_fpn`.
 
     Zhang, Chi, Yao, Lei and Li, [Bridging the Gap Between Anchor-based and Anchor-free
     Detection](https://arxiv.org/abs/1912.02424), 2019.

@@ -47,7 +47,7 @@ def fastrcnn_loss(
 
 
 class RoIHeads(nn.Module):
-    """Classify regions and refine their boxes; with the heads for them, also predict masks and keypoints.
+    """Classify regions and refine their boxes. Also predict masks and keypoints, if modules for these are given.
 
     Args:
         box_roi_pool: pools region features.
@@ -108,7 +108,7 @@ class RoIHeads(nn.Module):
         self.keypoint_predictor = keypoint_predictor
 
     def _sample(self, proposals: Tensor, target: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Sample training regions of one image; return them with target classes, target deltas and matched objects."""
+        """Sample regions of one image for training. Return them, target classes, target deltas and matched objects."""
         boxes = target["boxes"].to(proposals.dtype)
         regions = torch.cat([proposals, boxes])
         matches = self.matcher(box_ops.box_iou(boxes, regions))
@@ -124,7 +124,7 @@ class RoIHeads(nn.Module):
         return regions, labels, self.box_coder.encode(boxes[objects], regions), objects
 
     def _results(self, boxes: Tensor, scores: Tensor, image_shape: tuple[int, int]) -> dict[str, Tensor]:
-        """Return the detections of one image, from a box and a score for each region and class."""
+        """Return the detections of one image, given a box and a score for each region and class."""
         classes = scores.shape[1]
         boxes = box_ops.clip_boxes_to_image(boxes, image_shape)[:, 1:].reshape(-1, 4)
         labels = torch.arange(1, classes, device=boxes.device).repeat(len(scores))
@@ -162,7 +162,7 @@ class RoIHeads(nn.Module):
         return results, {}
 
     def _run_heads(self, kind: str, features: dict[str, Tensor], boxes: list[Tensor], shapes: list[tuple[int, int]]) -> Tensor:
-        """Predict the masks or heatmaps of regions; `kind` is `"mask"` or `"keypoint"`."""
+        """Predict masks of regions if `kind` is `"mask"`, or heatmaps of keypoints if it is `"keypoint"`."""
         pool, head, predictor = (getattr(self, f"{kind}_{part}") for part in ("roi_pool", "head", "predictor"))
         return predictor(head(pool(features, boxes, shapes)))
 
@@ -173,7 +173,7 @@ class RoIHeads(nn.Module):
         samples: list[tuple[Tensor, ...]],
         targets: list[dict[str, Tensor]],
     ) -> dict[str, Tensor]:
-        """Compute the losses of masks and keypoints from the regions matched with an object."""
+        """Compute the losses of masks and keypoints for the regions that are matched with an object."""
         losses: dict[str, Tensor] = {}
         if self.mask_predictor is None and self.keypoint_predictor is None:
             return losses

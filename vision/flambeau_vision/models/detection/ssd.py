@@ -80,7 +80,7 @@ class SSDClassificationHead(SSDScoringHead):
 
 
 class SSDRegressionHead(SSDScoringHead):
-    """Predict the box deltas of each default box. The arguments are those of `SSDClassificationHead`, without `num_classes`."""
+    """Predict the box deltas of each default box. It takes the arguments of `SSDClassificationHead` except `num_classes`."""
 
     def __init__(self, in_channels: Sequence[int], num_anchors: Sequence[int]) -> None:
         super().__init__(_predictors(in_channels, num_anchors, 4), 4)

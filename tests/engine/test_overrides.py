@@ -356,7 +356,7 @@ class Asked(torch.Tensor):
 
 OPERATORS = {
     "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "mod": "remainder", "matmul": "matmul", "lt": "lt", "ge": "ge",
-    "ne": "ne", "iadd": "add_", "itruediv": "div_", "and_": "__and__", "floordiv": "__floordiv__",
+    "ne": "ne", "iadd": "add_", "itruediv": "div_", "ipow": "__ipow__", "and_": "__and__", "floordiv": "__floordiv__",
 }  # fmt: skip
 
 
@@ -391,6 +391,70 @@ def test_methods_that_a_program_has_replaced_stay_replaced_inside_modes(monkeypa
     assert torch.Tensor.uniform_ is original
     with RecordingMode():
         assert isinstance(torch.ones(2).uniform_(), torch.Tensor)
+
+
+class FunctionsMode(torch.overrides.TorchFunctionMode):
+    """A mode that records the functions themselves."""
+
+    def __init__(self):
+        self.functions = []
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        self.functions.append(func)
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("name", ["abs", "exp", "neg", "abs_"])
+def test_methods_looked_up_on_the_class_are_offered_to_subclasses(name):
+    method = getattr(torch.Tensor, name)
+    asked = torch.ones(2, 2).as_subclass(Asked)
+    assert method(asked)[0] is method
+    with FunctionsMode() as mode:
+        assert getattr(asked, name)()[0] is method
+    assert mode.functions == [method]
+
+
+def test_modes_tell_methods_from_functions():
+    x = torch.ones(2)
+    with FunctionsMode() as mode:
+        x.exp(), torch.exp(x), x.add(1), torch.add(x, 1)
+    assert mode.functions == [torch.Tensor.exp, torch.exp, torch.Tensor.add, torch.add]
+
+
+def test_special_functions_are_offered_as_they_are_called():
+    asked = torch.ones(2, 2).as_subclass(Asked)
+    assert torch.special.entr(asked)[0] is torch.special.entr and torch.special.i1(asked)[0] is torch.special.i1
+
+
+def test_iterating_over_a_subclass_yields_the_subclass():
+    class Rows(torch.Tensor):
+        pass
+
+    assert [type(row) for row in torch.ones(2, 2).as_subclass(Rows)] == [Rows, Rows]
+
+
+def test_methods_that_a_program_has_added_are_not_offered(monkeypatch):
+    monkeypatch.setattr(torch.Tensor, "plus_one", lambda self: torch.add(self, 1), raising=False)
+
+    class Recorded(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            seen.append(func)
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    seen = []
+    assert type(torch.ones(2).as_subclass(Recorded).plus_one()) is Recorded
+    assert seen == [torch.add]
+
+
+def test_a_power_in_place_tries_the_other_operand():
+    class Quantity:
+        def __rpow__(self, base):
+            return "raised"
+
+    x = torch.ones(2)
+    x **= Quantity()
+    assert x == "raised"
 
 
 def test_unbind_hands_on_its_dimension():

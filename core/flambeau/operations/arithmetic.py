@@ -356,7 +356,15 @@ def __rpow__(self: Tensor, other: Any) -> Tensor:
 
 __pow__.__name__ = "pow"  # the name of the function that `__torch_function__` receives
 attach(__rtruediv__=__rdiv__, __rdiv__=__rdiv__, __pow__=__pow__, __rpow__=__rpow__)
-attach(__ipow__=Tensor.pow_)
+
+
+def __ipow__(self: Tensor, other: Any) -> Any:
+    if may_override((other,)):
+        return offer_operator("__ipow__", (self, other), {})
+    return self.pow_(other) if can_operate(other) else NotImplemented
+
+
+attach(__ipow__=__ipow__)
 
 
 def _float_power_(self: Tensor, exponent: Any) -> Tensor:

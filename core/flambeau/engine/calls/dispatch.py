@@ -32,6 +32,7 @@ __all__ = [
     "broadcast_shapes",
     "common_shape",
     "dispatch",
+    "dispatch_method",
     "explain",
     "refusing",
     "require_constant",
@@ -67,6 +68,13 @@ def dispatch(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], o
     for applies, handle in HANDLERS:
         if applies(op, tensors, params, out):
             return handle(op, tensors, params, out)
+
+
+def dispatch_method(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any = None) -> Any:
+    """Run an operation called as a method: like `dispatch`, but `__torch_function__` receives the method, as in PyTorch."""
+    if overriding.should_offer(tensors, out, op.name):
+        return overriding.call(op, tensors, params, out, getattr(Tensor, op.name))
+    return _dispatch_after(call_override, op, tensors, params, out)
 
 
 def _dispatch_after(

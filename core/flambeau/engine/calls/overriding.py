@@ -18,6 +18,7 @@ from contextvars import ContextVar
 from types import FunctionType
 from typing import Any, Final, TypeVar
 
+from ..devices.aliases import resolve
 from ..devices.state import state
 from ..tape.fast_path import leave_fast_path, register_plain, return_to_fast_path
 from ..tensors.tensor import Tensor, attach
@@ -255,10 +256,13 @@ def relevant(args: Iterable[Any]) -> list[Any]:
     return candidates
 
 
-def call(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any) -> Any:
-    """Call `__torch_function__` for a call of an operation, with its public function and the arguments that are not defaults."""
+def call(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any, method: Any = None) -> Any:
+    """Call `__torch_function__` for a call of an operation, with the arguments that are not defaults.
+
+    It receives `method` if the operation was called as that method, else the public function.
+    """
     public, args, kwargs = public_call(op, tensors, params, out)
-    return handle_torch_function(public, relevant([*tensors, *params, out]), *args, **kwargs)
+    return handle_torch_function(method or public, relevant([*tensors, *params, out]), *args, **kwargs)
 
 
 def public_call(
@@ -302,7 +306,7 @@ def _published(op: Operation) -> Callable[..., Any]:
     """Return the public function with the operation's name if it has the same parameters, else the operation's function."""
     if op.own_arguments:
         return op.function
-    public = PUBLISHED.get(op.name, op.function)
+    public: Any = PUBLISHED.get(op.name) or getattr(op.function, "__public__", op.function)  # `torch.special` sets `__public__`
     names = list(inspect.signature(public).parameters)
     return public if names[: len(_positional(op))] == _positional(op) else op.function
 
@@ -372,13 +376,13 @@ def _converted(result: Any, cls: type) -> Any:
 _NOT_CONVERTED = {Tensor.grad.__get__, Tensor._base.__get__}
 OFFERED_DUNDERS = frozenset({
     "__array__", "__array_wrap__", "__bool__", "__complex__", "__contains__", "__deepcopy__", "__dir__", "__dlpack__",
-    "__dlpack_device__", "__float__", "__format__", "__index__", "__int__", "__iter__", "__len__", "__reduce_ex__", "__repr__",
+    "__dlpack_device__", "__float__", "__format__", "__index__", "__int__", "__len__", "__reduce_ex__", "__repr__",
     "__reversed__",
-})  # fmt: skip
+})  # fmt: skip  # without `__iter__`: PyTorch offers the `unbind` inside it
 OPERATORS = frozenset({  # PyTorch passes the operator to `__torch_function__`, not the function that computes it
-    "__and__", "__eq__", "__floordiv__", "__iand__", "__ilshift__", "__invert__", "__ior__", "__irshift__", "__ixor__",
-    "__lshift__", "__or__", "__rdiv__", "__rfloordiv__", "__rlshift__", "__rmatmul__", "__rmod__", "__rpow__", "__rrshift__",
-    "__rshift__", "__rsub__", "__rtruediv__", "__xor__",
+    "__and__", "__eq__", "__floordiv__", "__iand__", "__ilshift__", "__invert__", "__ior__", "__ipow__", "__irshift__",
+    "__ixor__", "__lshift__", "__or__", "__rdiv__", "__rfloordiv__", "__rlshift__", "__rmatmul__", "__rmod__", "__rpow__",
+    "__rrshift__", "__rshift__", "__rsub__", "__rtruediv__", "__xor__",
 })  # fmt: skip
 OPERATOR_METHODS = {  # PyTorch passes the method: `Tensor.add` for `a + b`
     **{f"__{name}__": name for name in ("abs", "add", "ge", "gt", "le", "lt", "matmul", "mul", "ne", "neg", "sub")},
@@ -421,9 +425,17 @@ def prepare_subclass(cls: type) -> None:
 
 def is_offered(name: str, attribute: Any) -> bool:
     """Whether `__torch_function__` receives calls of this method of Tensor, or uses of this attribute."""
+    if isinstance(attribute, FunctionType) and not _is_ours(attribute):
+        return False
     alias = isinstance(attribute, FunctionType) and attribute.__name__ != name  # such as `__matmul__` for `matmul`
     named = name in OFFERED_DUNDERS or name in OPERATORS or name in OPERATOR_METHODS or (alias and name.startswith("__"))
     return name not in NOT_OFFERED and (named or not name.startswith("_"))
+
+
+def _is_ours(function: FunctionType) -> bool:
+    """Whether a method is flambeau's, and not one that a program has added to Tensor."""
+    module = function.__module__ or ""
+    return resolve(module).partition(".")[0] in ("flambeau", "flambeau_nnlib", "torch")
 
 
 def offered(function: Callable[..., Any]) -> Callable[..., Any]:

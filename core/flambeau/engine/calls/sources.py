@@ -82,6 +82,7 @@ def function_source(record: Operation, dunder: str | None = None, native: bool =
         "parameters": parameters,
         "params": _tuple(params),
         "out": str("out" if has_out else None),
+        "dispatch": "dispatch_method" if record.method and not native and not dunder else "dispatch",
     }
     if record.variadic:
         return fill(SEQUENCE, **common)

@@ -56,7 +56,7 @@ def {function}({parameters}):
         return result
     {originals}
     {exceptions}
-    return dispatch(op_{name}, {tensors}, {params}, {out})
+    return {dispatch}(op_{name}, {tensors}, {params}, {out})
 """
 
 VIEW = """\
@@ -74,7 +74,7 @@ def {function}({parameters}):
         return view_of(array, result_key, op_{name}, {primary}, {params})
     {originals}
     {exceptions}
-    return dispatch(op_{name}, {tensors}, {params}, {out})
+    return {dispatch}(op_{name}, {tensors}, {params}, {out})
 """
 
 SEVERAL_RESULTS = """\
@@ -99,7 +99,7 @@ def {function}({parameters}):
         return make_tuple(results_{name}, results)
     {originals}
     {exceptions}
-    return dispatch(op_{name}, {tensors}, {params}, {out})
+    return {dispatch}(op_{name}, {tensors}, {params}, {out})
 """
 
 LIST_OF_RESULTS = """\
@@ -114,12 +114,12 @@ def {function}({parameters}):
         return several(op_{name}, arrays, result_key, {tensors}, {params})
     {originals}
     {exceptions}
-    return dispatch(op_{name}, {tensors}, {params}, {out})
+    return {dispatch}(op_{name}, {tensors}, {params}, {out})
 """
 
 SEQUENCE = """\
 def {function}({parameters}):
-    return dispatch(op_{name}, tuple_of_tensors(tensors, op_{name}), {params}, {out})
+    return {dispatch}(op_{name}, tuple_of_tensors(tensors, op_{name}), {params}, {out})
 """
 
 SEQUENCE_FAST_PATH = """\

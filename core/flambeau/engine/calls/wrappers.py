@@ -298,6 +298,7 @@ def _native_operation(record: Operation, module: str) -> Any:
         function.__doc__ = record.function.__doc__
         method = _natives[id(record.function)] = _bound_to(module, function, record.function)
         method.__dict__["__body__"] = record.function
+        record.function.__dict__["__public__"] = method
     return method
 
 

@@ -275,12 +275,18 @@ class TypedStorage(_Memory):
             raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
         if not isinstance(index, int):
             raise RuntimeError(f"can't index a {type(self)} with {type(index)}")
+        self._require_data()
         return self._elements()[_checked_position(index, self.size())].item()
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if not isinstance(index, (int, slice)):
             raise RuntimeError(f"can't index a {type(self)} with {type(index)}")
+        self._require_data()
         self._elements()[index if isinstance(index, slice) else _checked_position(index, self.size())] = value
+
+    def _require_data(self) -> None:
+        if self.device.type == "meta":
+            raise NotImplementedError("Not available for 'meta' device type")
 
     def fill_(self, value: Any) -> TypedStorage:
         """Set all elements to `value`.  Return the storage."""

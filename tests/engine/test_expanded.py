@@ -10,6 +10,7 @@ ROW, ROWS = torch.tensor([[True, False, True]]), torch.tensor([[True, False, Fal
 FIRST = torch.tensor([0])
 
 
+@pytest.mark.filterwarnings("ignore:Use of .* on expanded tensors is deprecated")
 @pytest.mark.parametrize(
     ("name", "arguments", "row"),
     [
@@ -34,6 +35,20 @@ def test_fills(name, arguments, row):
     expanded = base.expand(2, 3)
     getattr(expanded, name)(*arguments)
     assert expanded.tolist() == [row, row] and base.tolist() == [row] and base._version == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [
+        ("masked_fill_", lambda x: x.masked_fill_(ROW, 2.0)),
+        ("masked_fill_", lambda x: x.__setitem__(ROWS, 2.0)),
+        ("index_fill_", lambda x: x.index_fill_(0, FIRST, 2.0)),
+        ("index_put_", lambda x: x.__setitem__(FIRST, 2.0)),
+    ],
+)
+def test_deprecated_fills(name, write):
+    with pytest.warns(UserWarning, match=f"Use of {name} on expanded tensors is deprecated"):
+        write(torch.ones(1, 3).expand(2, 3))
 
 
 @pytest.mark.parametrize(

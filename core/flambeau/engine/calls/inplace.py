@@ -14,6 +14,7 @@ from typing import Any
 from ...backend import is_mutable
 from ..devices.devices import DispatchKey
 from ..devices.state import state
+from ..devices.warning import warn
 from ..tape.fast_path import FAST
 from ..tape.grad_mode import grad_flag
 from ..tape.node import Error, Node, Output, next_seq
@@ -216,7 +217,7 @@ def assign(self: Tensor, result: Tensor, name: str = "copy") -> Tensor:
     tracked = grad_flag.get() and result._requires_grad
     if tracked and self._view is not None:
         _check_view(self)
-    _write(self, array, storage, name in _FILLS and not tracked)
+    _write(self, array, storage, "" if tracked else name)
     storage.version += 1
     if tracked:
         give_history(self, result, storage)
@@ -238,21 +239,27 @@ def check_batch(key: DispatchKey, value_key: DispatchKey) -> None:
 _FILLS = frozenset({"fill", "fill_diagonal", "index_fill", "index_put", "masked_fill", "tril", "triu"})
 
 
-def _write(self: Tensor, array: Any, storage: Storage, fills: bool) -> None:
+def _write(self: Tensor, array: Any, storage: Storage, name: str) -> None:
     backend = self._key.backend
     if is_mutable(backend):
         try:
             backend.write(self._array, array)
         except ValueError as error:  # the array is read-only: an expanded view
-            if not fills or _root(self)._requires_grad:
+            if name not in _FILLS or _root(self)._requires_grad:
                 raise overlap_error() from error
-            write_changes(self, array)
+            write_changes(self, array, name)
         return
     storage.replace(self, self._key.stored(array))
 
 
-def write_changes(self: Tensor, values: Any) -> None:
-    """Write the elements of `values` that differ from those of an expanded tensor, in row-major order."""
+def write_changes(self: Tensor, values: Any, name: str) -> None:
+    """Write the elements of `values` that differ from those of an expanded tensor, in row-major order; warn if `name` is deprecated."""
+    if name in ("index_fill", "index_put", "masked_fill"):
+        example = "tensor[indices] = tensor" if name == "index_put" else "tensor[mask] = scalar"
+        warn(
+            f"Use of {name}_ on expanded tensors is deprecated. Please clone() the tensor before performing this operation. "
+            f"This also applies to advanced indexing e.g. {example}"
+        )
     backend, array = self._key.backend, self._array
     flat, offset = backend.root(array)
     writable = backend.as_strided(flat, array.shape, backend.strides(array), offset)

@@ -17,13 +17,20 @@ __all__ = [
 
 
 class _Settings(TypedDict):
-    deterministic: int
+    deterministic: bool
+    warn_only: bool
     warn_always: bool
     matmul_precision: str
     interop_threads: int | None
 
 
-_settings: _Settings = {"deterministic": 0, "warn_always": False, "matmul_precision": "highest", "interop_threads": None}
+_settings: _Settings = {
+    "deterministic": False,
+    "warn_only": False,
+    "warn_always": False,
+    "matmul_precision": "highest",
+    "interop_threads": None,
+}
 
 
 def get_num_threads() -> int:
@@ -59,17 +66,17 @@ _DEBUG_MODES = {"default": 0, "warn": 1, "error": 2}
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Set whether only deterministic algorithms are used; flambeau's CPU kernels are always deterministic."""
-    _settings["deterministic"] = 0 if not mode else 1 if warn_only else 2
+    _settings["deterministic"], _settings["warn_only"] = bool(mode), bool(warn_only)
 
 
 def are_deterministic_algorithms_enabled() -> bool:
     """Whether only deterministic algorithms are used."""
-    return _settings["deterministic"] > 0
+    return _settings["deterministic"]
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
     """Whether an operation without a deterministic algorithm warns instead of raising."""
-    return _settings["deterministic"] == 1
+    return _settings["warn_only"]
 
 
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
@@ -78,12 +85,13 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
         raise RuntimeError(
             f"invalid value of debug_mode, expected 0, 1, 2 or one of {', '.join(_DEBUG_MODES)}, but got {debug_mode}"
         )
-    _settings["deterministic"] = _DEBUG_MODES[debug_mode] if isinstance(debug_mode, str) else debug_mode
+    number = _DEBUG_MODES[debug_mode] if isinstance(debug_mode, str) else debug_mode
+    use_deterministic_algorithms(number > 0, warn_only=number == 1)
 
 
 def get_deterministic_debug_mode() -> int:
     """The mode that `set_deterministic_debug_mode` set, as a number."""
-    return _settings["deterministic"]
+    return 0 if not _settings["deterministic"] else 1 if _settings["warn_only"] else 2
 
 
 def get_float32_matmul_precision() -> str:

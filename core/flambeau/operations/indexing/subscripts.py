@@ -400,7 +400,8 @@ def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
     except (IndexError, ValueError) as error:
         if not advanced or "read-only" not in str(error) or not is_plain(self) or value._requires_grad:
             _explain_write(self, raw, value, error)
-        write_changes(self, key.F.setitem(self._array, value._array, raw))
+        name = "masked_fill" if value.numel() == 1 and _is_mask(raw) else "index_put"
+        write_changes(self, key.F.setitem(self._array, value._array, raw), name)
     storage.version += 1
     if is_grad_enabled() and (self._requires_grad or value._requires_grad):
         recorded = OPS["setitem"].record(self._array, key.materialized, before, value, raw)

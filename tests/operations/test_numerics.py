@@ -435,3 +435,14 @@ def test_histogram_refuses_impossible_ranges(values, bounds, message):
         torch.histogram(values, 3, range=bounds)
     with pytest.raises(RuntimeError, match=message):
         torch.histogramdd(values.reshape(-1, 1), [3], range=bounds)
+
+
+@pytest.mark.parametrize("function", [torch.quantile, torch.nanquantile])
+def test_gradient_of_a_quantile_that_is_nan(function):
+    """The gradient of NaN reaches the NaN element from which it comes."""
+    x = torch.tensor([[1.0, math.nan, 2.0], [math.nan] * 3, [3.0, 1.0, 2.0]], requires_grad=True)
+    result = function(x, 0.5, dim=1)
+    result.sum().backward()
+    expected = {"quantile": [0, 1, 0], "nanquantile": [0.5, 0, 0.5]}[function.__name__]
+    assert result.isnan().tolist() == [function is torch.quantile, True, False]
+    assert x.grad[0].tolist() == expected and x.grad[1].sum() == 1 and x.grad[2].tolist() == [0, 0, 1]

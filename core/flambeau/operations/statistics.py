@@ -251,6 +251,11 @@ def _histogram_dd(points: Tensor, bins: Any, range: Any, weight: Tensor | None, 
     for axis, spec in enumerate(bins):
         column = points[:, axis].contiguous()
         if isinstance(spec, Tensor):
+            if spec.dtype is not points.dtype:
+                raise RuntimeError(
+                    "torch.histogramdd: input tensor and bins tensors should have the same dtype, but got input with dtype "
+                    f"{dtypes.c_name(points.dtype)} and bins for dimension {axis} with dtype {dtypes.c_name(spec.dtype)}"
+                )
             if spec.ndim != 1:
                 raise RuntimeError(
                     f"torch.histogramdd: bins tensor should have one dimension, but got {spec.ndim} dimensions in the bins "
@@ -326,10 +331,11 @@ def _quantile(name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, 
     rows = input.reshape(-1) if dim is None or not input.ndim else input.movedim(dim, -1)
     ordered = rows.sort(-1)[0]
     missing = rows.detach().isnan().sum(-1, keepdim=True)
-    length = rows.shape[-1] - missing if skip_nan else rows.shape[-1] + missing * 0
-    rank = quantiles.reshape(-1) * (length - 1).clamp(min=0)
+    last = (rows.shape[-1] - 1 - (missing if skip_nan else missing * 0)).clamp(min=0)
+    rank = quantiles.reshape(-1) * last
+    if not skip_nan:
+        rank = last.to(rank.dtype).where(missing > 0, rank)  # NaN is sorted last
     result = _at_ranks(ordered, rank, interpolation)
-    result = result.masked_fill((missing > 0) if not skip_nan else (length == 0), math.nan)
     if dim is None and keepdim:
         result = result.reshape(-1, *((1,) * input.ndim))
     else:

@@ -253,7 +253,7 @@ def _write(self: Tensor, array: Any, storage: Storage, name: str) -> None:
 
 
 def write_changes(self: Tensor, values: Any, name: str) -> None:
-    """Write the elements of `values` that differ from those of an expanded tensor, in row-major order; warn if `name` is deprecated."""
+    """Write the elements of `values` that differ from those of an expanded tensor; warn if the operation `name` is deprecated."""
     if name in ("index_fill", "index_put", "masked_fill"):
         example = "tensor[indices] = tensor" if name == "index_put" else "tensor[mask] = scalar"
         warn(

@@ -149,3 +149,17 @@ def test_norm():
     x = torch.zeros(2, 9000, requires_grad=True)
     x.norm(dim=1).sum().backward()
     assert not x.grad.any()
+
+
+@pytest.mark.parametrize("function", ["layer_norm", "group_norm", "instance_norm", "batch_norm"])
+def test_normalization_of_long_rows(function):
+    x = torch.rand(1, 2, 400_000, generator=torch.Generator().manual_seed(0)) + 2
+    array = x.numpy().astype(np.float64)
+    expected = (array - array.mean(-1, keepdims=True)) / np.sqrt(array.var(-1, keepdims=True) + 1e-5)
+    got = {
+        "layer_norm": lambda: torch.nn.functional.layer_norm(x, (400_000,)),
+        "group_norm": lambda: torch.nn.functional.group_norm(x, 2),
+        "instance_norm": lambda: torch.nn.functional.instance_norm(x),
+        "batch_norm": lambda: torch.nn.functional.batch_norm(x, None, None, training=True),
+    }[function]()
+    assert_close(got, expected, 2e-6)

@@ -13,6 +13,7 @@ from .chunks import chunks, contiguous, map_chunks, map_parts
 from .constants import number
 from .kernels import KERNELS, kernel
 from .layout import keeps_channels_last
+from .sums import products_of_rows, row_sums
 
 Dims = Sequence[int]
 _SMALL_SIZE = 1 << 13  # number of elements up to which call overhead outweighs computation
@@ -173,13 +174,18 @@ def _sums(rows: Any) -> Any:
     """Sum over samples and positions: over positions in the input's dtype, then over samples in float64."""
     if rows.size <= _SMALL_SIZE:
         return np.add.reduce(rows, (0, 2), np.float64)
-    sums = rows.reshape(-1, rows.shape[2]) @ np.ones(rows.shape[2], rows.dtype)
+    rows_2d = rows.reshape(-1, rows.shape[2])
+    sums = row_sums(rows_2d) if rows.shape[2] > row_norm.LONG else rows_2d @ np.ones(rows.shape[2], rows.dtype)
     return np.add.reduce(sums.reshape(rows.shape[:2]), 0, np.float64)
 
 
 def _products(rows: Any, others: Any) -> Any:
     """Sum the products of `rows` and `others` over samples and positions, as `_sums` does."""
-    return np.add.reduce(np.vecdot(rows, others), 0, np.float64)
+    if rows.shape[2] > row_norm.LONG:
+        products = products_of_rows(*(array.reshape(-1, rows.shape[2]) for array in (rows, others))).reshape(rows.shape[:2])
+    else:
+        products = np.vecdot(rows, others)
+    return np.add.reduce(products, 0, np.float64)
 
 
 def _sums_and_products(rows: Any, others: Any) -> tuple[Any, Any]:

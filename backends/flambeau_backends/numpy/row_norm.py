@@ -18,11 +18,12 @@ import numpy as np
 from . import small_rows
 from .chunks import map_chunks
 from .constants import number, ones
-from .sums import weighted_column_sums
+from .sums import products_of_rows, row_sums, weighted_column_sums
 
-__all__ = ["are_near", "normalize", "normalize_backward", "normalize_channels"]
+__all__ = ["LONG", "are_near", "normalize", "normalize_backward", "normalize_channels"]
 
 _FAR = 2.0  # maximum distance of a mean from zero, in standard deviations
+LONG = 1 << 14  # row length from which the rounding errors of one product would exceed the precision of float32
 _SMALL = 1 << 12  # number of elements up to which `_normalize_few` is faster
 
 
@@ -48,20 +49,30 @@ def _centred(part: Any, mean: Any) -> tuple[Any, Any]:
     return part - mean[:, None], np.zeros_like(mean)
 
 
+def _mean_squares(part: Any, average: Any, out: Any) -> None:
+    """Write the mean of the squares of each row to `out`."""
+    if len(average) > LONG:
+        np.copyto(out, products_of_rows(part, part))
+    else:
+        np.vecdot(part, part, out)
+    np.multiply(out, average[0], out)
+
+
 def _measure(part: Any, mean: Any, scale: Any, average: Any, eps: float) -> tuple[Any, Any]:
     """Fill `mean` and `scale` (the inverse standard deviation) of each row; return the rows and the means to subtract.
 
     If any mean is far from zero, the returned rows are already centred, and the returned means are zero.
     """
-    part.dot(average, mean)
+    if len(average) > LONG:
+        np.copyto(mean, row_sums(part) * average[0])
+    else:
+        part.dot(average, mean)
     square = np.square(mean)
-    np.vecdot(part, part, scale)
-    np.multiply(scale, average[0], scale)
+    _mean_squares(part, average, scale)
     np.subtract(scale, square, scale)
     if not are_near(square, scale):
         part, mean = _centred(part, mean)
-        np.vecdot(part, part, scale)
-        np.multiply(scale, average[0], scale)
+        _mean_squares(part, average, scale)
     np.add(scale, number(eps, scale.dtype), scale)
     np.sqrt(scale, scale)
     np.reciprocal(scale, scale)

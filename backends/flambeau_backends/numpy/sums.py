@@ -21,7 +21,7 @@ from .layout import in_rows
 from .namespace import namespace
 from .threads import serially
 
-__all__ = ["column_sums", "total", "weighted_column_sums"]
+__all__ = ["column_sums", "products_of_rows", "row_sums", "total", "weighted_column_sums"]
 
 _SMALL = 1 << 13  # number of elements up to which NumPy's sum is accurate enough
 _MANY = 1 << 16  # number of elements from which products with ones are faster
@@ -71,10 +71,10 @@ def _sum_rows(input: Any, summed: set[int]) -> Any:
         if first < input.ndim - 1 or length > _SHORT or input.strides[-1] != input.itemsize:
             return input
         return np.einsum("...i->...", input).reshape(kept)
-    return serially(_row_sums, input.reshape(-1, length)).reshape(kept)
+    return serially(row_sums, input.reshape(-1, length)).reshape(kept)
 
 
-def _row_sums(rows: Any) -> Any:
+def row_sums(rows: Any) -> Any:
     """Return the sum of each row; one product sums at most `_ROW` elements."""
     length = rows.shape[1]
     if length <= _ROW:
@@ -212,7 +212,7 @@ def vector_norm(input: Any, p: float, dim: Any = None, keepdim: bool = False) ->
     kept = _leading(input, axis_of(dim, input)) if of_rows else None
     if kept is None:
         return in_rows(OPS["vector_norm"].forward(namespace, input, p, dim, keepdim))
-    norms = np.sqrt(_squares_of_rows(input.reshape(prod(kept), -1))).astype(input.dtype)
+    norms = np.sqrt(products_of_rows(rows := input.reshape(prod(kept), -1), rows)).astype(input.dtype)
     return norms.reshape(kept + (1,) * (input.ndim - len(kept)) if keepdim else kept)
 
 
@@ -225,12 +225,12 @@ def _leading(input: Any, axes: Any) -> tuple[int, ...] | None:
     return input.shape[:first] if reduced == set(range(first, input.ndim)) else None
 
 
-def _squares_of_rows(rows: Any) -> Any:
-    """Return the sum of squares of each row, as float64."""
+def products_of_rows(rows: Any, others: Any) -> Any:
+    """Return the sum of `rows * others` for each row, as float64."""
     length = rows.shape[1]
     whole = length - length % _ROW
-    parts = rows[:, :whole].reshape(len(rows), -1, _ROW)
-    return _add(np.vecdot(parts, parts), 1, np.float64) + np.vecdot(rows[:, whole:], rows[:, whole:])
+    parts, other_parts = (array[:, :whole].reshape(len(rows), -1, _ROW) for array in (rows, others))
+    return _add(np.vecdot(parts, other_parts), 1, np.float64) + np.vecdot(rows[:, whole:], others[:, whole:])
 
 
 @kernel

@@ -115,13 +115,13 @@ OTHERWISE = {
 
 @pytest.fixture(autouse=True)
 def _left_to_right(monkeypatch):
-    """Disable `opt_einsum`, which reorders products and raises different exceptions."""
+    """Disable `opt_einsum`: it reorders the products of an einsum, which then raises other exceptions."""
     monkeypatch.setattr(theirs.backends.opt_einsum, "enabled", False)
     monkeypatch.setattr(ours.backends.opt_einsum, "enabled", False)
 
 
 def differences(name):
-    """Return the invalid arguments for which the exception types differ, with both types."""
+    """Return the invalid arguments for which flambeau and PyTorch raise different types of exceptions, with both types."""
     samples = SAMPLES[name]
     calls = [[call_of(torch, each) for each in samples] for torch in (ours, theirs)]
     best = max(range(len(samples)), key=lambda each: len(calls[1][each]))

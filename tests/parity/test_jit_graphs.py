@@ -75,7 +75,7 @@ def test_graphs_of_modules(how):
 
 @pytest.mark.parametrize("how", ["script", "trace"])
 def test_methods_that_scripted_modules_refuse(how):
-    """Compare the errors of methods that scripted modules reject. Traced modules have all methods."""
+    """Compare the errors of the `nn.Module` methods that a scripted module rejects. A traced module rejects none."""
     refusals = []
     for library in (torch, pytorch):
         module = library.nn.Linear(2, 1)
@@ -85,7 +85,7 @@ def test_methods_that_scripted_modules_refuse(how):
             if not name.startswith("_") and callable(getattr(pytorch.nn.Module, name)):
                 try:
                     getattr(made, name)()
-                except Exception as error:  # other exceptions come from missing arguments or devices
+                except Exception as error:  # ignored: errors about missing arguments or devices
                     if "ScriptModules" in str(error):
                         refused[name] = str(error)
         refusals.append(refused)

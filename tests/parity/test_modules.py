@@ -596,7 +596,7 @@ def test_signatures(name, method):
 
 
 def test_channels_last():
-    """Results of channels-last inputs are channels-last, and dropout draws its mask in that order."""
+    """Results of channels-last inputs are channels-last. Dropout draws its mask in the order of the elements in memory."""
     found = []
     for torch in (ours, theirs):
         torch.manual_seed(0)

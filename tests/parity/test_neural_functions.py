@@ -99,7 +99,7 @@ def test_calls(name):
     assert_same(CALLS[name])
 
 
-ACTIVATIONS = {  # function of torch.nn.functional -> arguments after the tensor
+ACTIVATIONS = {  # name in torch.nn.functional -> arguments after the tensor
     **dict.fromkeys(["celu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "logsigmoid", "mish"], ()),
     **dict.fromkeys(["relu", "relu6", "rrelu", "selu", "silu", "softplus", "softshrink", "softsign", "tanhshrink"], ()),
     "elu": (2.0,), "threshold": (0.5, 2.0),
@@ -129,7 +129,7 @@ LOSSES = {
 
 @pytest.mark.parametrize("name", LOSSES)
 def test_losses(name):
-    """In `torch.*_loss`, `reduction` is an integer."""
+    """Losses in the `torch` namespace accept `reduction` only as an integer."""
     for options in ({}, *({"reduction": each} for each in (0, 1, 2, 3, -1, "mean", None))):
         assert_same(lambda torch, x, options=options: getattr(torch, name)(*LOSSES[name](torch, x), **options))
     if "margin" in name or "embedding" in name:

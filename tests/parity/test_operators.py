@@ -50,7 +50,7 @@ COPIES = {
     "unsqueeze",
     "view",
 }
-WITH_MODULES = {"nn.functional.triplet_margin_with_distance_loss"}  # its samples contain PyTorch modules
+WITH_MODULES = {"nn.functional.triplet_margin_with_distance_loss"}  # not tested: its samples contain PyTorch modules
 
 UNINITIALISED = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"}
 WRONG_THERE = {
@@ -138,7 +138,7 @@ def on_flambeau(op):
             found = functools.reduce(getattr, name.split("."), ours)
         except AttributeError:
             continue
-        if callable(found):  # a function, not a dtype of the same name
+        if callable(found):  # skips a dtype that has the name of the function
             return found
     raise AttributeError(op.name)
 
@@ -407,7 +407,7 @@ def check_names(function, their_function, path, names, given, their_given):
 
 # --- all dtypes ---------------------------------------------------------------------------------------------------
 
-WIDE = {"uint16", "uint32", "uint64"}  # PyTorch has few kernels for these
+WIDE = {"uint16", "uint32", "uint64"}  # dtypes for which PyTorch has few kernels
 HALF = {"float16", "bfloat16"}
 SMALL = {"uint8", "int8", "int16", "int32"}
 INTEGERS = SMALL | {"int64"}

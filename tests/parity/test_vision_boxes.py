@@ -17,7 +17,7 @@ SIZE = (30, 40)
 RNG = np.random.default_rng(0)
 DISPLACEMENT = RNG.uniform(-0.1, 0.1, (1, *SIZE, 2)).astype("f4")
 CORNERS = [[0, 0], [39, 0], [39, 29], [0, 29]], [[2, 1], [37, 2], [36, 28], [1, 27]]
-# Geometric transforms, without `expand`, where the canvas of torchvision's boxes differs from its images.
+# Geometric transforms and their arguments. Not `expand`, for which torchvision's boxes have another size than the image.
 MOVES = {
     "horizontal_flip": {},
     "vertical_flip": {},
@@ -44,7 +44,7 @@ def rotated(form: str) -> np.ndarray:
 
 def given(options: dict, lib) -> dict:
     arguments = {key: lib.tensor(value) if isinstance(value, np.ndarray) else value for key, value in options.items()}
-    if isinstance(arguments.get("format"), str) and lib is pytorch:  # torchvision's kernels take enum members instead of strings
+    if isinstance(arguments.get("format"), str) and lib is pytorch:  # torchvision accepts only enum members
         arguments["format"] = tv.tv_tensors.BoundingBoxFormat[arguments["format"]]
     return arguments
 

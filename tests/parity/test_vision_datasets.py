@@ -107,7 +107,7 @@ def plain(value):
 
 @pytest.fixture
 def unchecked(monkeypatch):
-    """Disable checksums, because the files are not the published ones."""
+    """Do not verify checksums, because the test files are not the published ones."""
     for package in ("torchvision", "flambeau_vision"):
         for name in ("lfw", "fer2013"):
             module = __import__(f"{package}.datasets.{name}", fromlist=["x"])
@@ -121,7 +121,7 @@ def test_same_items(name, tmp_path, unchecked):
         assert len(our) == len(their) > 0
         found = [plain(our[index]) for index in range(len(our))]
         expected = [plain(their[index]) for index in range(len(their))]
-        assert sorted(found, key=str) == sorted(expected, key=str)  # torchvision's order follows the directory listing
+        assert sorted(found, key=str) == sorted(expected, key=str)  # torchvision's order is that of the folder
         assert repr(our) == repr(their)
 
 

@@ -146,7 +146,7 @@ def test_names_of_nodes(name):
 
 
 def test_losses_of_regions():
-    """Loss functions that custom training loops import."""
+    """Compare the loss functions of detectors, which some programs import for custom training loops."""
     from torchvision.models.detection import roi_heads as theirs
 
     from flambeau_vision.models.detection import roi_heads as ours

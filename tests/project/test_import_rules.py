@@ -45,7 +45,7 @@ FORMATS = {  # exporters and the libraries they import; an exporter is imported 
 
 
 def imported(path: Path) -> list[tuple[str, bool, int]]:
-    """Return the imports of a file: top-level package, whether at module level, and the line."""
+    """Return for each import in a file: the top-level package, whether it is at module level, and the line."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     guarded = {
         id(node)

@@ -16,7 +16,7 @@ PAGES = sorted(path for folder in ("start", "learn", "inside", "project") for pa
 
 @pytest.mark.parametrize("name", ["autograd", "views", "random"])
 def test_code_of_inside_pages(name: str) -> None:
-    """Run the code of a page, which asserts its claims."""
+    """Run the code of a page. The code asserts what the text claims."""
     text = (ROOT / "docs/inside" / f"{name}.md").read_text(encoding="utf-8")
     scope: dict[str, object] = {}
     cells = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)

@@ -1,4 +1,4 @@
-"""Conjugate views, and negative views (their imaginary parts)."""
+"""Conjugate views of complex tensors, and negative views, which are the imaginary parts of conjugate views."""
 
 from __future__ import annotations
 

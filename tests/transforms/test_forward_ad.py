@@ -81,7 +81,7 @@ def test_arithmetic():
         assert fw.unpack_dual(x.double()).tangent.dtype is torch.float64
         assert both(x @ x) == (14, 12)
         with torch.no_grad():
-            assert both(x * 2) == ([2, 4, 6], [2, 2, 2])  # no_grad only affects reverse mode
+            assert both(x * 2) == ([2, 4, 6], [2, 2, 2])  # no_grad does not disable forward mode
         with torch.inference_mode():
             assert both(x * 2) == ([2, 4, 6], None)
         with pytest.raises(RuntimeError, match="Invalid level given to _make_dual"):

@@ -751,7 +751,7 @@ def test_parts_that_programs_import():
 
 
 def randomize_batch_norms(network):
-    """Randomize the BatchNorm statistics and return the network in evaluation mode."""
+    """Set random BatchNorm statistics, so that tests depend on them; return the network in evaluation mode."""
     for layer in network.modules():
         if isinstance(layer, nn.BatchNorm2d):
             layer.running_mean.normal_()

@@ -24,7 +24,7 @@ class CIFAR10(VisionDataset):
 
     Args:
         root: the folder that holds `cifar-10-batches-py`.
-        train: the 50,000 training images, or the 10,000 test images.
+        train: use the 50,000 training images if True, otherwise the 10,000 test images.
         transform: a function of the image (a PIL image in mode `RGB`).
         target_transform: a function of the target (an integer).
         download: fetch and unpack the archive into `root` if it is missing.
@@ -121,7 +121,7 @@ class CIFAR100(CIFAR10):
 
     Args:
         root: the folder that holds `cifar-100-python`.
-        train: the 50,000 training images, or the 10,000 test images.
+        train: use the 50,000 training images if True, otherwise the 10,000 test images.
         transform: a function of the image (a PIL image in mode `RGB`).
         target_transform: a function of the target (an integer).
         download: fetch and unpack the archive into `root` if it is missing.

@@ -36,8 +36,8 @@ class CityscapesClass(NamedTuple):
 
 
 class Cityscapes(VisionDataset):
-    """[Cityscapes](http://www.cityscapes-dataset.com/): street scenes of 50 cities. The target gives
-    the class, or the class and instance, of each pixel.
+    """[Cityscapes](http://www.cityscapes-dataset.com/): street scenes of 50 cities. The target gives the class, or the class
+    and instance, of each pixel.
 
     Cordts et al., [The Cityscapes Dataset for Semantic Urban Scene Understanding](https://arxiv.org/abs/1604.01685), 2016.
     The archives must be downloaded manually, with an account. Archives in `root` are unpacked on first use.

@@ -10,8 +10,7 @@ __all__ = ["CLEVRClassification"]
 
 
 class CLEVRClassification(ImageList):
-    """[CLEVR](https://cs.stanford.edu/people/jcjohns/clevr/): 100,000 rendered scenes. The target is the
-    number of objects.
+    """[CLEVR](https://cs.stanford.edu/people/jcjohns/clevr/): 100,000 rendered scenes. The target is the number of objects.
 
     Args:
         root: the folder that holds `clevr`.

@@ -13,8 +13,7 @@ __all__ = ["Country211"]
 
 
 class Country211(ImageFolder):
-    """[Country211](https://github.com/openai/CLIP/blob/main/data/country211.md): 63,300 photographs from 211
-    countries.
+    """[Country211](https://github.com/openai/CLIP/blob/main/data/country211.md): 63,300 photographs from 211 countries.
 
     Args:
         root: the folder that holds `country211`.

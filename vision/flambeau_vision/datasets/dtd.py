@@ -20,7 +20,7 @@ class DTD(ImageList):
     Args:
         root: the folder that holds `dtd`.
         split: `train`, `val` or `test`.
-        partition: which of the ten partitions into splits, 1 to 10.
+        partition: the images are split in ten ways; the number of one of them, 1 to 10.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target (an integer).
         download: fetch the archive into `root` if it is missing.

@@ -16,8 +16,7 @@ _CLASSES = {"variant": "variants.txt", "family": "families.txt", "manufacturer":
 
 
 class FGVCAircraft(ImageList):
-    """[FGVC Aircraft](https://www.robots.ox.ac.uk/~vgg/data/fgvc-aircraft/): 10,000 photographs of
-    aircraft.
+    """[FGVC Aircraft](https://www.robots.ox.ac.uk/~vgg/data/fgvc-aircraft/): 10,000 photographs of aircraft.
 
     Args:
         root: the folder that holds `fgvc-aircraft-2013b`.

@@ -21,7 +21,7 @@ _ARCHIVES = {
 
 
 class GTSRB(ImageList):
-    """[GTSRB](https://benchmark.ini.rub.de/): photographs of 43 German traffic signs.
+    """[GTSRB](https://benchmark.ini.rub.de/): photographs of German traffic signs in 43 classes.
 
     Stallkamp, Schlipsing, Salmen and Igel, "The German Traffic Sign Recognition Benchmark", 2011.
 

@@ -25,7 +25,7 @@ _ARCHIVES = {
 
 
 class INaturalist(PublishedDataset):
-    """[iNaturalist](https://github.com/visipedia/inat_comp): photographs of about 10,000 species, taken by volunteers.
+    """[iNaturalist](https://github.com/visipedia/inat_comp): photographs of up to 10,000 species, taken by volunteers.
 
     Van Horn et al., [The iNaturalist Species Classification and Detection Dataset](https://arxiv.org/abs/1707.06642), 2018.
 

@@ -84,8 +84,7 @@ class LSUN(VisionDataset):
     """[LSUN](https://www.yf.io/p/lsun): millions of photographs of ten kinds of places.
 
     Yu et al., [LSUN: Construction of a Large-scale Image Dataset using Deep Learning with Humans in the
-    Loop](https://arxiv.org/abs/1506.03365), 2015. The package `lmdb` is
-    needed to read the files.
+    Loop](https://arxiv.org/abs/1506.03365), 2015. The package `lmdb` is needed to read the files.
 
     Args:
         root: the folder that holds `bedroom_train_lmdb` and so on.

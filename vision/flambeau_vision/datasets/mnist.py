@@ -47,7 +47,7 @@ class MNIST(VisionDataset):
 
     Args:
         root: the folder that holds `MNIST/raw`, with `train-images-idx3-ubyte` and the other three files.
-        train: the 60,000 training images, or the 10,000 test images.
+        train: use the 60,000 training images if True, otherwise the 10,000 test images.
         transform: a function of the image (a PIL image in mode `L`).
         target_transform: a function of the target (an integer).
         download: fetch the files into `root` if they are missing.
@@ -177,7 +177,7 @@ class FashionMNIST(MNIST):
 
     Args:
         root: the folder that holds `FashionMNIST/raw`, with `train-images-idx3-ubyte` and the other three files.
-        train: the 60,000 training images, or the 10,000 test images.
+        train: use the 60,000 training images if True, otherwise the 10,000 test images.
         transform: a function of the image (a PIL image in mode `L`).
         target_transform: a function of the target (an integer).
         download: fetch the files into `root` if they are missing.
@@ -236,7 +236,7 @@ class KMNIST(MNIST):
 
     Args:
         root: the folder that holds `KMNIST/raw`, with `train-images-idx3-ubyte` and the other three files.
-        train: the 60,000 training images, or the 10,000 test images.
+        train: use the 60,000 training images if True, otherwise the 10,000 test images.
         transform: a function of the image (a PIL image in mode `L`).
         target_transform: a function of the target (an integer).
         download: fetch the files into `root` if they are missing.
@@ -277,9 +277,9 @@ class KMNIST(MNIST):
 
 
 class EMNIST(MNIST):
-    """[EMNIST](https://www.westernsydney.edu.au/bens/home/reproducible_research/emnist): letters and digits.
+    """[EMNIST](https://www.westernsydney.edu.au/bens/home/reproducible_research/emnist): handwritten letters and digits.
 
-    The images are transposed, as published.
+    Images are 28 x 28 grey pixels. They are transposed in the published files, and here as well.
 
     Cohen, Afshar, Tapson and van Schaik, [EMNIST: an extension of MNIST to handwritten
     letters](https://arxiv.org/abs/1702.05373), 2017.
@@ -342,14 +342,14 @@ class EMNIST(MNIST):
 
 
 class QMNIST(MNIST):
-    """[QMNIST](https://github.com/facebookresearch/qmnist): MNIST with 50,000 more test images, which
-    had been lost, and with more labels, such as the writer.
+    """[QMNIST](https://github.com/facebookresearch/qmnist): MNIST with 50,000 more test images, which had been lost, and with
+    more labels, such as the writer.
 
     Yadav and Bottou, [Cold Case: The Lost MNIST Digits](https://arxiv.org/abs/1905.10498), 2019.
 
     Args:
         root: the folder that holds `QMNIST/raw`.
-        what: `train`, `test`, `test10k`, `test50k` or `nist`; by default `train` or `test`, as given by `train`.
+        what: `train`, `test`, `test10k`, `test50k` or `nist`; by default `train` or `test`, depending on `train`.
         compat: if True, targets are class indices; otherwise tensors of all eight label columns.
         train: selects `train` or `test` if `what` is not given.
         **kwargs: `transform`, `target_transform` and `download`, as for `MNIST`.

@@ -204,8 +204,7 @@ class Middlebury2014Stereo(StereoMatchingDataset):
     Args:
         root: the folder that holds `Middlebury2014`.
         split: `train`, `test` or `additional`.
-        calibration: `perfect`, `imperfect` or `both`; None for the test split, for which only
-            one calibration was published.
+        calibration: `perfect`, `imperfect` or `both`; None for the test split, for which only one calibration was published.
         use_ambient_views: pick the right image at random among views under different lighting.
         transforms: a function of `(images, disparities, masks)`, each a pair `(left, right)`, that returns all three.
         download: download the scenes that are missing in `root`.
@@ -460,8 +459,8 @@ class SceneFlowStereo(StereoMatchingDataset):
 class SintelStereo(StereoMatchingDataset):
     """[Sintel](http://sintel.is.tue.mpg.de/stereo): scenes of an animated film.
 
-    Butler, Wulff, Stanley and Black, "A naturalistic open source movie for optical flow evaluation", 2012. The mask is
-    False for pixels that are hidden in the right image or outside of it.
+    Butler, Wulff, Stanley and Black, "A naturalistic open source movie for optical flow evaluation", 2012. The mask is False
+    for pixels that are hidden in the right image or outside of it.
 
     Args:
         root: the folder that holds `Sintel`.

@@ -14,7 +14,9 @@ __all__ = ["STL10"]
 
 
 class STL10(VisionDataset):
-    """[STL-10](https://cs.stanford.edu/~acoates/stl10/): photographs of 96 x 96 pixels in 10 classes, most unlabelled.
+    """[STL-10](https://cs.stanford.edu/~acoates/stl10/): 113,000 photographs of 96 x 96 pixels.
+
+    Of these, 13,000 are labelled with one of 10 classes, and 100,000 are unlabelled.
 
     Coates, Lee and Ng, "An Analysis of Single-Layer Networks in Unsupervised Feature Learning", 2011.
 

@@ -13,8 +13,7 @@ __all__ = ["SUN397"]
 
 
 class SUN397(ImageList):
-    """[SUN397](https://vision.princeton.edu/projects/2010/SUN/): 108,754 photographs of 397 kinds of
-    scenes.
+    """[SUN397](https://vision.princeton.edu/projects/2010/SUN/): 108,754 photographs of 397 kinds of scenes.
 
     Args:
         root: the folder that holds `SUN397`.

@@ -14,8 +14,8 @@ __all__ = ["SVHN"]
 
 
 class SVHN(VisionDataset):
-    """[SVHN](http://ufldl.stanford.edu/housenumbers/): 630,420 photographs of digits of house
-    numbers, 32 x 32 pixels, in 10 classes. SciPy is needed to read the files.
+    """[SVHN](http://ufldl.stanford.edu/housenumbers/): 630,420 photographs of digits of house numbers, 32 x 32 pixels, in 10
+    classes. SciPy is needed to read the files.
 
     Netzer, Wang, Coates, Bissacco, Wu and Ng, "Reading Digits in Natural Images with Unsupervised Feature Learning", 2011.
 

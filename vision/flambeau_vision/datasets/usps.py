@@ -15,14 +15,14 @@ __all__ = ["USPS"]
 
 
 class USPS(VisionDataset):
-    """[USPS](https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/multiclass.html#usps):
-    9,298 handwritten digits of 16 x 16 grey pixels.
+    """[USPS](https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/multiclass.html#usps): 9,298 handwritten digits of
+    16 x 16 grey pixels.
 
     Hull, "A Database for Handwritten Text Recognition Research", 1994.
 
     Args:
         root: the folder that holds `usps.bz2` and `usps.t.bz2`.
-        train: the training images, or the test images.
+        train: use the 7,291 training images if True, otherwise the 2,007 test images.
         transform: a function of the image (a PIL image in mode `L`).
         target_transform: a function of the target (an integer).
         download: fetch the file into `root` if it is missing.

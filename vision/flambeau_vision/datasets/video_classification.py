@@ -186,7 +186,7 @@ class Kinetics(_ClipDataset):
     Args:
         root: the folder with a folder for each split, which has one folder of videos per class.
         frames_per_clip: the number of frames in a clip.
-        num_classes: `400`, `600` or `700`: which of the three datasets to fetch.
+        num_classes: `400`, `600` or `700`, the number of classes of one of the three published datasets.
         split: `train`, `val` or `test`.
         frame_rate: frames per second to resample videos to; None keeps their frame rate.
         step_between_clips: the number of frames between the starts of consecutive clips.

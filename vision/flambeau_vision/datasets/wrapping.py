@@ -142,7 +142,6 @@ def _select_keys(chosen: Any, available: Iterable[str], default: Iterable[str] |
 
 
 def _dict_of_lists(rows: Iterable[dict[str, Any]]) -> dict[str, list[Any]]:
-    """Convert a list of dicts to a dict of lists."""
     columns: dict[str, list[Any]] = {}
     for row in rows:
         for key, value in row.items():

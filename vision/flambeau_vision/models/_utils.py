@@ -1,4 +1,4 @@
-"""Helpers shared by several models."""
+"""Helpers of several models: outputs of inner layers, rounding of channel counts, and initialization."""
 
 from __future__ import annotations
 

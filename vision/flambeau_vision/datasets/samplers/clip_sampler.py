@@ -83,7 +83,7 @@ def _check_clips(video_clips: VideoClips) -> None:
 
 
 class UniformClipSampler(Sampler):
-    """Sample a fixed number of equally spaced clips of each video. A video with fewer clips has some repeated.
+    """Sample a fixed number of equally spaced clips of each video. If a video has fewer clips, some of them are repeated.
 
     Args:
         video_clips: the clips.

@@ -135,7 +135,8 @@ class FCOS(nn.Module):
         anchor_generator: generates one square per position: its centre is the point, its side the unit of distances. The
             default sides are the strides of five levels.
         head: predicts class scores, distances and centre-ness.
-        center_sampling_radius: maximum distance, in anchor sides, of a point matched with an object from its centre.
+        center_sampling_radius: a point is matched with an object only if it is closer to the centre of the object than this, in
+            units of the anchor side.
         score_thresh: minimum score of a detection.
         nms_thresh: IoU threshold of non-maximum suppression within a class.
         detections_per_img: maximum number of detections per image.

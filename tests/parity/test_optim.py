@@ -321,7 +321,7 @@ def test_names_and_signatures(module):
         if inspect.isclass(expected) or inspect.isfunction(expected):
             expected, actual = (list(inspect.signature(f).parameters.values()) for f in (expected, actual))
             if name == "ReduceLROnPlateau":
-                actual = actual[: len(expected)]  # PyTorch's last parameter, the deprecated `verbose`, is missing here
+                actual = actual[: len(expected)]  # flambeau also accepts `verbose`, which PyTorch removed
             assert [(p.name, p.kind, p.default) for p in actual if p.kind != p.VAR_POSITIONAL] == [
                 (p.name, p.kind, p.default) for p in expected if p.kind != p.VAR_POSITIONAL
             ]

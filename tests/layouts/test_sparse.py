@@ -224,11 +224,134 @@ def test_in_place():
     assert s.zero_()._nnz() == 0
 
 
+def test_in_place_results_are_cast_if_the_dtype_can_hold_them():
+    s = torch.eye(2, dtype=torch.uint8).to_sparse()
+    assert s.add_(torch.eye(2, dtype=torch.int16).to_sparse()).dtype is torch.uint8
+    with pytest.raises(RuntimeError, match="can't be cast"):
+        s.mul_(torch.eye(2).to_sparse())
+
+
+def test_products_of_coo_tensors_broadcast():
+    a, row, number = dense(2, 3, 4), dense(3, 1, seed=1), torch.tensor(2.0, dtype=torch.float64)
+    assert_close((a.to_sparse() * row.to_sparse()).to_dense(), a * row)
+    assert_close((number.to_sparse() * a.to_sparse(2)).to_dense(), 2 * a)
+    assert_close((a.to_sparse(2) * row.to_sparse(1)).to_dense(), a * row)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_results_are_written_to_out(layout):
+    a, b, x = dense(4, 6), dense(4, 6, seed=1), dense(6, 3, seed=2, share=1)
+    s, t = sparse(a, layout), sparse(b, layout)
+    for function, expected in ((lambda out: torch.add(s, t, out=out), a + b), (lambda out: torch.neg(s, out=out), -a),
+                               (lambda out: torch.mul(s, 2, out=out), 2 * a), (lambda out: torch.asin(s / 9, out=out), (a / 9).asin())):  # fmt: skip
+        out = sparse(b, layout)
+        assert function(out) is out
+        assert out.layout is s.layout
+        assert_close(out.to_dense(), expected)
+    out = torch.empty(4, 3, dtype=torch.float64)
+    assert torch.mm(s, x, out=out) is out
+    assert_close(out, a @ x)
+    assert_close(torch.addmm(out.clone(), s, x, out=out), 2 * (a @ x))
+    assert_close(torch.mv(s, x[:, 0], out=torch.empty(4, dtype=torch.float64)), a @ x[:, 0])
+
+
+def test_out_is_not_differentiable_and_keeps_its_dtype():
+    s = torch.eye(2).to_sparse()
+    assert torch.sin(s, out=s.double()).dtype is torch.float64
+    with pytest.raises(RuntimeError, match="can't be cast"):
+        torch.sin(s, out=s.int())
+    with pytest.raises(RuntimeError, match="don't support automatic differentiation"):
+        torch.sin(s.clone().requires_grad_(), out=s.clone())
+    with pytest.raises(RuntimeError, match="sparse_coo"):
+        torch.mm(torch.eye(2), torch.eye(2), out=s)
+
+
 def test_what_there_is_no_operation_for_says_so():
     with pytest.raises(NotImplementedError, match="aten::cos.*SparseCPU"):
         torch.eye(2).to_sparse().cos()
     with pytest.raises(TypeError, match="to_dense"):
         torch.eye(2).to_sparse().numpy()
+
+
+# --- creation and shapes ------------------------------------------------------------------------------------------
+
+
+def test_values_of_coo_tensors_may_be_a_number():
+    s = torch.sparse_coo_tensor([[0], [1]], 3.0, (2, 2))
+    assert s.to_dense().tolist() == [[0, 3], [0, 0]]
+    assert s.is_coalesced()  # a single entry is sorted and unique
+    assert not torch.sparse_coo_tensor([[0, 1]], [1.0, 2.0]).is_coalesced()
+    with pytest.raises(RuntimeError, match="nnz from values: 1"):
+        torch.sparse_coo_tensor(torch.empty(1, 0), 3.0, (2,))
+
+
+def test_new_constructs_a_coo_tensor_of_the_same_dtype():
+    s = dense(2, 3).to_sparse()
+    assert s.new().shape == (0,)
+    assert s.new(4, 2).dtype is s.new(torch.Size([4, 2])).dtype is torch.float64
+    assert_close(s.new(s.indices(), s.values(), s.shape).to_dense(), s.to_dense())
+    with pytest.raises(TypeError):
+        s.new([6])
+    with pytest.raises(TypeError):
+        s.new(s.values())
+
+
+@pytest.mark.parametrize("layout", ["sparse_csr", "sparse_csc"])
+def test_zeros_in_compressed_layouts_have_batches(layout):
+    layout = getattr(torch, layout)
+    s = torch.zeros(2, 3, 4, layout=layout)
+    assert s.layout is layout
+    assert s.values().shape == (2, 0)
+    assert_close(s.to_dense(), torch.zeros(2, 3, 4))
+    assert torch.zeros_like(torch.eye(2).to_sparse(), layout=layout).layout is layout
+    assert torch.eye(2).to_sparse(layout=layout).new_zeros(2, 3, 4).shape == (2, 3, 4)
+    with pytest.raises(RuntimeError, match="got size"):
+        torch.zeros(3, layout=layout)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS[1:])
+def test_compressed_tensors_are_filled_at_their_indices(layout):
+    s = sparse(dense(4, 6), layout)
+    for filled in (torch.full_like(s, 7), torch.ones_like(s) * 7, s.clone().fill_(7)):
+        assert_close(filled.to_dense(), torch.ones_like(s).to_dense() * 7)
+    assert torch.empty_like(s)._nnz() == s._nnz()
+    with pytest.raises(RuntimeError, match="different sparse layout"):
+        torch.empty_like(s, layout=torch.sparse_coo)
+
+
+def test_zeros_are_written_to_a_sparse_out():
+    s = torch.eye(2).to_sparse()
+    assert torch.zeros(3, 2, out=s) is s
+    assert (s.shape, s._nnz()) == ((3, 2), 0)
+
+
+def test_resize_csr():
+    s = torch.tensor([[1.0, 0], [2, 3]]).to_sparse_csr()
+    assert s.clone().resize_(3, 3).to_dense().tolist() == [[1, 0, 0], [2, 3, 0], [0, 0, 0]]
+    assert s.clone().resize_as_(torch.ones(1, 2))._nnz() == 2
+    batch = torch.ones(3, 2, 2).to_sparse_csr()
+    assert_close(batch.resize_(2, 2, 2).to_dense(), torch.ones(2, 2, 2))
+    with pytest.raises(RuntimeError, match="Resizing columns"):
+        s.resize_(2, 1)
+    with pytest.raises(RuntimeError, match="Only batched sparse CSR"):
+        s.resize_(4)
+
+
+def test_resize_coo():
+    s = torch.sparse_coo_tensor([[1]], [[5.0, 6]], (2, 2))
+    assert s.resize_as_(torch.sparse_coo_tensor([[0]], [[0.0, 0, 0]], (3, 3))).to_dense()[1].tolist()[:2] == [5, 6]
+    assert s.shape == (3, 3)
+    with pytest.raises(RuntimeError, match="shrinking the size of sparse dimensions"):
+        s.sparse_resize_((1, 3), 1, 1)
+    with pytest.raises(RuntimeError, match="changing the number of sparse dimensions"):
+        s.sparse_resize_((3, 3), 2, 0)
+
+
+def test_nonlinear_functions_in_place_need_a_coalesced_tensor():
+    s = torch.sparse_coo_tensor([[0, 0]], [1.0, 2.0], (2,))
+    with pytest.raises(RuntimeError, match="sin_ requires coalesced input"):
+        s.sin_()
+    assert s.neg_().to_dense().tolist() == [-3, 0]
 
 
 # --- gradients ----------------------------------------------------------------------------------------------------
@@ -269,6 +392,39 @@ def test_gradients_of_sparse_leaves():
     assert_close(s.grad, x.sum(1).expand(3, 4))
     (g,) = torch.autograd.grad(torch.sparse.mm(s, x).sum(), s)
     assert g.layout is torch.sparse_csr
+
+
+@pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr"])
+def test_gradients_of_products_where_one_operand_has_no_entry(layout):
+    a, b = torch.tensor([[1.0, 0, 2], [0, 3, 0]]), torch.tensor([[0.0, 5, 7], [0, 0, 0]])
+    x, y = sparse(a, layout).requires_grad_(), sparse(b, layout).requires_grad_()
+    (x * y).backward(sparse(torch.ones(2, 3), layout))
+    assert x.grad.layout is y.grad.layout is x.layout
+    assert_close(x.grad.to_dense(), b)
+    assert_close(y.grad.to_dense(), a)
+    x.grad = None
+    (x * b).sum().backward()
+    assert_close(x.grad, b)
+
+
+@pytest.mark.parametrize("function", [lambda s: s + s, lambda s: -s, lambda s: s * 2, lambda s: s / 0.5, lambda s: s.clone(),
+                                      lambda s: s.t(), lambda s: s - s * 3])  # fmt: skip
+@pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr"])
+def test_gradients_of_linear_functions_are_dense_below_a_sum(layout, function):
+    s = sparse(dense(3, 4), layout).requires_grad_()
+    function(s).sum().backward()
+    x = torch.zeros(3, 4, dtype=torch.float64, requires_grad=True)
+    function(x).sum().backward()
+    assert_close(s.grad, x.grad)
+
+
+def test_products_check_that_saved_operands_are_unchanged():
+    x, y = (torch.eye(2).to_sparse().requires_grad_() for _ in range(2))
+    other = x.clone()
+    product = other * y
+    other.mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        product.sum().backward()
 
 
 def test_hooks_see_sparse_gradients():

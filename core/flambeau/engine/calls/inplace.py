@@ -70,10 +70,10 @@ def _check_cast(self: Tensor, operands: tuple[Any, ...]) -> None:
     """Raise RuntimeError if the common dtype of the tensor and the operands cannot be cast to the tensor's dtype."""
     common = result_dtype([self, *(operand for operand in operands if isinstance(operand, (Tensor, bool, int, float, complex)))])
     if not dtypes.can_cast(common, self.dtype):
-        raise _cast_error(common, self.dtype) from None
+        raise cast_error(common, self.dtype) from None
 
 
-def _cast_error(from_dtype: dtypes.dtype, to_dtype: dtypes.dtype) -> RuntimeError:
+def cast_error(from_dtype: dtypes.dtype, to_dtype: dtypes.dtype) -> RuntimeError:
     return RuntimeError(f"result type {from_dtype.legacy_name} can't be cast to the desired output type {to_dtype.legacy_name}")
 
 

@@ -13,9 +13,10 @@ this package; for all other nodes, it is converted to a dense array.
 
 Implementations call operations on values and indices, which are dense tensors. Derivatives of all orders follow from two
 differentiable functions: `values_of` returns the values of a sparse tensor, and `build` creates a sparse tensor; the gradient of
-each is computed by the other. Where PyTorch's gradient is dense (`torch.mm`, `S.sum()`), a `Function` computes it. Batches of
-compressed matrices are split into matrices and stacked again (`batches.py`) if indices change; products of batches are not
-implemented.
+each is computed by the other. Such a gradient has the indices of its tensor. Gradients of linear functions and of products have
+entries wherever the incoming gradient has some, and are dense if it is dense, as in PyTorch: `apply_linear` and `Function`
+compute them. A `Function` also computes the gradients of `torch.mm` and `S.sum()`, which are dense. Batches of compressed
+matrices are split into matrices and stacked again (`batches.py`) if indices change; products of batches are not implemented.
 
 The package is imported when one of its names is first used.
 """

@@ -14,8 +14,8 @@ from .layouts import empty_coo
 from .tensors import LAYOUTS, build
 
 __all__ = [
-    "rebuild", "sparse_bsc_tensor", "sparse_bsr_tensor", "sparse_compressed_tensor", "sparse_coo_tensor", "sparse_csc_tensor",
-    "sparse_csr_tensor",
+    "new_coo", "rebuild", "sparse_bsc_tensor", "sparse_bsr_tensor", "sparse_compressed_tensor", "sparse_coo_tensor",
+    "sparse_csc_tensor", "sparse_csr_tensor",
 ]  # fmt: skip
 
 
@@ -79,6 +79,7 @@ def sparse_coo_tensor(
         result = empty_coo(shape, len(shape), dtype or torch.get_default_dtype(), device or torch.get_default_device())
         return result.requires_grad_(requires_grad)
     values = _values(values, dtype, device)
+    values = values.unsqueeze(0) if values.ndim == 0 else values
     indices = _indices(indices, values.device)
     if indices.numel() == 0 and indices.ndim == 1:
         indices = indices.reshape(0, 0) if size is None else indices.reshape(len(size) - values.ndim + 1, 0)
@@ -98,15 +99,24 @@ def sparse_coo_tensor(
         )
     if invariants.should_check(check_invariants):
         invariants.check_coo(indices, values, size, is_coalesced is True)
-    result = build("sparse_coo", [indices], values, size, coalesced=bool(is_coalesced) or indices.shape[1] == 0)
+    result = build("sparse_coo", [indices], values, size, coalesced=bool(is_coalesced) or indices.shape[1] < 2)
     return _finished(result, requires_grad)
+
+
+def new_coo(name: str, args: tuple[Any, ...], dtype: Any, device: Any) -> Any:
+    """Create a COO tensor from the arguments of a legacy constructor: `(indices, values, size)`, or a size as ints or a tuple."""
+    if args and isinstance(args[0], Tensor) and len(args) > 1:
+        indices, values, *shape = args
+        return sparse_coo_tensor(indices, values, *shape, device=device)
+    size = args[0] if len(args) == 1 and isinstance(args[0], tuple) else args or (0,)
+    if not all(isinstance(length, int) for length in size):
+        raise TypeError(f"{name}() takes tensors of indices and values and a size, or a size, but got {args}")
+    return sparse_coo_tensor(tuple(size), dtype=dtype, device=device)
 
 
 def _check_coo(indices: Tensor, values: Tensor) -> None:
     if indices.ndim != 2:
         raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(indices.shape)}")
-    if values.ndim < 1:
-        raise RuntimeError("values must have shape (nnz, *dense dimensions), but got a 0-d tensor")
     if indices.shape[1] != values.shape[0]:
         raise RuntimeError(
             f"indices and values must have same nnz, but got nnz from indices: {indices.shape[1]}, "

@@ -14,13 +14,17 @@ from ...engine.devices.sparse_arrays import SparseArray
 from ...engine.tensors.tensor import Tensor, alias
 from ...engine.values.scalars import is_library_scalar
 from .batches import matrices, stacked
-from .layouts import coalesced, convert, empty_like, flat_indices, indices_of, sparse_dims, to_coo, to_sparse
+from .construction import new_coo
+from .layouts import broadcast_to, coalesced, convert, empty_like, flat_indices, indices_of, sparse_dims, to_coo, to_sparse
 from .tensors import (
+    BACKENDS,
     IMPLEMENTATIONS,
     SparseTensor,
+    apply_linear,
     batch_of,
     become,
     build,
+    detached,
     gather,
     implements,
     like,
@@ -38,18 +42,29 @@ _COALESCED_BY_PYTORCH = ("deg2rad", "rad2deg")  # linear functions, but PyTorch 
 
 
 @implements()
-def apply_to_values(func: Any, input: Any, *args: Any, **kwargs: Any) -> Any:
-    """Apply a function with f(0) = 0 to the values of a sparse tensor. If it is not linear, add duplicate entries first."""
+def apply_to_values(func: Any, input: Any, *args: Any, coalesce: bool = True, **kwargs: Any) -> Any:
+    """Apply a function with f(0) = 0 to the values of a sparse tensor.
+
+    If the function is not linear, duplicate entries are added first. With `coalesce=False`, raise RuntimeError if there are any.
+    """
     facts = facts_of(func.__name__)
     assert facts is not None  # `keeps_zeros` is True only for functions with facts
     is_linear = facts.linearity is Linearity.JOINT and facts.name not in _COALESCED_BY_PYTORCH
-    source = input if is_linear or input._array.layout != "sparse_coo" else coalesced(input)
+    needs_coalesced = not is_linear and input._array.layout == "sparse_coo"
+    if needs_coalesced and not coalesce and not input._array.coalesced:
+        raise RuntimeError(f"{func.__name__}_ requires coalesced input")
+    source = coalesced(input) if needs_coalesced else input
     given = values_of(source)
     values = func(given, *args, **kwargs)
     if values is given:
         return source
     result = like(source._array, values)
     return merge_nodes(result, values.grad_fn.name(), (input,)) if values.requires_grad else result
+
+
+@implements("negative", "__neg__", grad_fn="NegBackward0")
+def neg(input: Any) -> Any:
+    return apply_linear(lambda given: like(given._array, -values_of(given)), [torch.neg], input)
 
 
 @implements("conj_physical", grad_fn="ConjBackward0")
@@ -88,16 +103,8 @@ def add(input: Any, other: Any, alpha: Any = 1) -> Any:
     if not isinstance(input, SparseTensor):
         return _dense_plus_sparse(input, other, alpha)
     if isinstance(other, SparseTensor):
-        flag = input._array.coalesced and other._array.coalesced
-        result = _sum(input, other, alpha)
-        if (
-            result._array.layout == "sparse_coo"
-            and result._array.parts[0].shape[0]
-            and not same_indices(result._array, input._array)
-        ):
-            result = coalesced(result)
-            result._array.coalesced = flag
-        return result
+        adjoints = (lambda gradient: gradient, lambda gradient: _scaled(gradient, alpha.conjugate()))
+        return apply_linear(lambda first, second: _sum(first, second, alpha), adjoints, input, other)
     if input._array.layout != "sparse_coo" and isinstance(other, Tensor) and other.shape == input.shape:
         return to_dense(input, masked=None) + other * alpha
     raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
@@ -115,33 +122,41 @@ def _dense_plus_sparse(input: Any, other: SparseTensor, alpha: Any) -> Tensor:
     return input + (dense if alpha == 1 else dense * alpha)
 
 
+def _scaled(value: Any, alpha: Any) -> Any:
+    return value if alpha == 1 else value * alpha
+
+
 def _sum(first: SparseTensor, second: SparseTensor, alpha: Any) -> Any:
     if first.shape != second.shape:
         raise RuntimeError(f"add: expected sizes of 'self' and 'other' to match, but {list(first.shape)} != {list(second.shape)}")
-    scaled = values_of(second) if alpha == 1 else values_of(second) * alpha
+    layout, scaled = first._array.layout, _scaled(values_of(second), alpha)
     if same_indices(first._array, second._array):
         result = like(first._array, values_of(first) + scaled)
         result._array.coalesced = first._array.coalesced and second._array.coalesced
         return result
-    layout = first._array.layout
+    second = like(second._array, scaled)
     if batch := batch_of(first._array):
-        others = matrices(like(second._array, scaled))
-        total = stacked([_sum(one, other, 1) for one, other in zip(matrices(first), others, strict=True)], batch)
-    elif layout != "sparse_coo":
-        total = convert(_sum(to_coo(first), to_coo(like(second._array, scaled)), 1), layout, _block(first))
-    elif sparse_dims(first) != sparse_dims(second):
-        raise RuntimeError("add: expected 'self' and 'other' to have the same number of dense dimensions")
-    else:
-        total = _concatenated(first, like(second._array, scaled))
-    return total
+        return stacked([_sum(one, other, 1) for one, other in zip(matrices(first), matrices(second), strict=True)], batch)
+    if layout != "sparse_coo":
+        return convert(_sum(to_coo(first), to_coo(second), 1), layout, _block(first))
+    if sparse_dims(first) != sparse_dims(second):
+        if first._nnz() and second._nnz():
+            raise RuntimeError("add: expected 'self' and 'other' to have the same number of dense dimensions")
+        return (first if first._nnz() else second).to(torch.promote_types(first.dtype, second.dtype), copy=True)
+    return _concatenated(first, to_coo(second))
 
 
 def _concatenated(first: SparseTensor, second: SparseTensor) -> SparseTensor:
-    """Add two COO tensors by concatenating their entries; the result is not coalesced."""
+    """Add two COO tensors by concatenating their entries; entries with equal indices are added if a tensor is coalesced."""
     indices = torch.cat([indices_of(first), indices_of(second)], 1)
     values, others = values_of(first), values_of(second)
     dtype = torch.promote_types(values.dtype, others.dtype)
-    return build("sparse_coo", [indices], torch.cat([values.to(dtype), others.to(dtype)]), first.shape, coalesced=False)
+    result = build("sparse_coo", [indices], torch.cat([values.to(dtype), others.to(dtype)]), first.shape, coalesced=False)
+    flags = first._array.coalesced, second._array.coalesced
+    if any(flags):
+        result = coalesced(result)
+        result._array.coalesced = all(flags)
+    return result
 
 
 def _block(tensor: SparseTensor) -> Any:
@@ -204,48 +219,74 @@ def _check_not_leaf(self: SparseTensor) -> None:
 # --- multiplication -----------------------------------------------------------------------------------------------
 
 
-class _Gather(Function):
-    """Select the values of a dense tensor at the indices of `places`. The gradient of the dense tensor is sparse."""
+class _Product(Function):
+    """Multiply a sparse tensor by a sparse or dense one of the same shape.
+
+    The gradient of each operand has entries wherever those of the result and the other operand have some.
+    """
 
     @staticmethod
-    def forward(ctx: Any, input: Tensor, places: SparseArray) -> Tensor:
-        ctx.places = places
-        return gather(input, places)
+    def forward(ctx: Any, first: SparseTensor, second: Tensor) -> SparseTensor:
+        ctx.save_for_backward(first, second)
+        return _product(first, second)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Any:
-        return like(ctx.places, gradient), None
-
-
-def _values_at(input: Tensor, places: SparseArray) -> Tensor:
-    """Broadcast a dense tensor to the shape of `places`, and return its values at the indices of `places`."""
-    if tuple(input.shape) == places.shape and places.layout == "sparse_coo" and input.requires_grad:
-        return _Gather.apply(input, places)  # type: ignore[no-any-return]  # `apply` returns Any
-    return gather(input.expand(places.shape), places)
+        first, second = ctx.saved_tensors
+        for_first = gradient * second.conj() if ctx.needs_input_grad[0] else None
+        return for_first, gradient * first.conj() if ctx.needs_input_grad[1] else None
 
 
 @implements("__rmul__", "__imul__", grad_fn="MulBackward0")
 def mul(input: Any, other: Any) -> Any:
     if not isinstance(input, SparseTensor):
         input, other = other, input
+    if isinstance(other, SparseTensor) and 0 in (input.ndim, other.ndim):
+        input, other = (input, to_dense(other)) if other.ndim == 0 else (other, to_dense(input))
     if _is_number(other) or (isinstance(other, Tensor) and not isinstance(other, SparseTensor) and other.ndim == 0):
-        return like(input._array, values_of(input) * other)
-    if not isinstance(other, SparseTensor):
-        return like(input._array, values_of(input) * _values_at(other, input._array))
+        return _multiplied(input, other, lambda value, factor: value * factor)
+    input, other = _broadcast(input, other)
+    if torch.is_grad_enabled() and (input._requires_grad or other._requires_grad):
+        return _Product.apply(input, other)
     return _product(input, other)
 
 
-def _product(first: SparseTensor, second: SparseTensor) -> SparseTensor:
-    if first.shape != second.shape:
+def _multiplied(input: SparseTensor, factor: Any, compute: Callable[[Any, Any], Any]) -> Any:
+    """Multiply (or divide) all values by one number."""
+
+    def on_values(given: SparseTensor) -> SparseTensor:
+        return like(given._array, compute(values_of(given), factor))
+
+    if isinstance(factor, complex) or (isinstance(factor, Tensor) and (factor._requires_grad or factor.is_complex())):
+        return on_values(input)
+    return apply_linear(on_values, [lambda gradient: compute(gradient, factor)], input)
+
+
+def _broadcast(first: SparseTensor, second: Tensor) -> tuple[SparseTensor, Tensor]:
+    """Broadcast a sparse and a dense tensor, or two COO tensors, to a common shape."""
+    if first.shape == second.shape:
+        return first, second
+    shape = torch.broadcast_shapes(first.shape, second.shape)
+    if not isinstance(second, SparseTensor):
+        return first if first.shape == shape else broadcast_to(first, shape), second.expand(shape)
+    if first._array.layout != "sparse_coo" or second._array.layout != "sparse_coo":
         raise RuntimeError(
             "mul(sparse, sparse): expected 'self' and 'other' to have same sizes, but "
             f"{list(first.shape)} != {list(second.shape)}"
         )
+    return broadcast_to(first, shape), broadcast_to(second, shape)
+
+
+def _product(first: SparseTensor, second: Tensor) -> SparseTensor:
+    if not isinstance(second, SparseTensor):
+        return like(first._array, values_of(first) * gather(second, first._array))
     if first._array.layout != "sparse_coo":
         if same_indices(first._array, second._array):
             return like(first._array, values_of(first) * values_of(second))
         return convert(_product(to_coo(first), to_coo(second)), first._array.layout, _block(first))
     second = to_coo(second)
+    if sparse_dims(first) != sparse_dims(second):
+        raise RuntimeError("mul(sparse, sparse): expected 'self' and 'other' to have the same number of dense dimensions")
     if same_indices(first._array, second._array) and first._array.coalesced and second._array.coalesced:
         return like(first._array, values_of(first) * values_of(second))
     sizes = first.shape[: sparse_dims(first)]
@@ -272,7 +313,10 @@ def _division(name: str) -> Callable[..., Any]:
             )
         rounds = name == "floor_divide" or kwargs.get("rounding_mode") is not None
         source = coalesced(input) if rounds and input._array.layout == "sparse_coo" else input
-        return like(source._array, getattr(torch, name)(values_of(source), other, **kwargs))
+        compute = getattr(torch, name)
+        if rounds:
+            return like(source._array, compute(values_of(source), other, **kwargs))
+        return _multiplied(source, other, compute)
 
     return function
 
@@ -291,7 +335,7 @@ def _detach(self: Any) -> Any:
 
 @implements(grad_fn="CloneBackward0")
 def clone(input: Any, *, memory_format: Any = None) -> Any:
-    return like(input._array, values_of(input).clone())
+    return apply_linear(lambda given: like(given._array, values_of(given).clone()), [lambda gradient: gradient], input)
 
 
 @with_grad_fn("ToCopyBackward0")
@@ -384,22 +428,64 @@ def zero_(self: Any) -> Any:
     return become(self, empty_like(self._array, self.shape, self.dtype))
 
 
-@implements("zeros_like", "empty_like")
-def _zeros_like(input: Any, *, dtype: Any = None, layout: Any = None, **options: Any) -> Any:
-    dtype = dtype or input.dtype
-    if layout is torch.strided:
-        return torch.zeros(input.shape, dtype=dtype, device=input.device, requires_grad=options.get("requires_grad", False))
-    return empty_like(input._array, input.shape, dtype).requires_grad_(options.get("requires_grad", False))
+@implements("zeros_like")
+def _zeros_like(
+    input: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, **options: Any
+) -> Any:
+    dtype, device = dtype or input.dtype, device or input.device
+    if layout in (None, input.layout):
+        result = empty_like(input._array, input.shape, dtype).to(device)
+    else:
+        result = torch.zeros(input.shape, dtype=dtype, layout=layout, device=device)
+    return result.requires_grad_(requires_grad)
+
+
+@implements("empty_like")
+def _empty_like(input: Any, *, dtype: Any = None, layout: Any = None, **options: Any) -> Any:
+    if input._array.layout == "sparse_coo" or layout is torch.strided:
+        return _zeros_like(input, dtype=dtype, layout=layout, **options)
+    if layout not in (None, input.layout):
+        raise RuntimeError(
+            "empty_like with different sparse layout is not supported "
+            f"(self is {BACKENDS[input._array.layout]} but you requested {BACKENDS[str(layout).removeprefix('torch.')]})"
+        )
+    return full_like(input, 0, dtype=dtype, **options)
+
+
+@implements()
+def full_like(
+    input: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **options: Any
+) -> Any:
+    """Return a compressed tensor with the indices of `input`, and `fill_value` at each of them."""
+    if not isinstance(input, SparseTensor) or input._array.layout == "sparse_coo":
+        raise NotImplementedError("full_like(): a COO tensor has no indices to fill; convert it with `to_dense()` first")
+    values = torch.full_like(values_of(detached(input)), fill_value, dtype=dtype)
+    return like(input._array, values).to(device or input.device).requires_grad_(requires_grad)
+
+
+@implements()
+def ones_like(input: Any, **options: Any) -> Any:
+    return full_like(input, 1, **options)
+
+
+@implements()
+def fill_(self: Any, value: Any) -> Any:
+    return become(self, full_like(self, value))
 
 
 @implements("new_zeros", "new_empty")
-def _new_zeros(self: Any, *size: Any, dtype: Any = None, **options: Any) -> Any:
+def _new_zeros(self: Any, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, **options: Any) -> Any:
     shape = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
-    if self._array.layout == "sparse_coo" and len(shape) != self.ndim:
-        return build(
-            "sparse_coo", [torch.zeros((len(shape), 0), dtype=torch.int64)], torch.zeros(0, dtype=dtype or self.dtype), shape
-        )
-    return empty_like(self._array, shape, dtype or self.dtype)
+    result = torch.zeros(shape, dtype=dtype or self.dtype, layout=self.layout, device=device or self.device)
+    return result.requires_grad_(requires_grad)
+
+
+@implements()
+def new(self: Any, *args: Any, device: Any = None) -> Any:
+    """Call the legacy constructor of COO tensors of this dtype: `new(indices, values, size)` or `new(*size)`."""
+    if self._array.layout != "sparse_coo":
+        raise RuntimeError(f"new(): not supported for tensors in layout {self.layout}")
+    return new_coo("new", args, self.dtype, device or self.device)
 
 
 @implements("__deepcopy__")

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import flambeau as torch
 
 from ...engine.calls.node_names import with_grad_fn
 from ...engine.devices.sparse_arrays import SparseArray
-from ...engine.tensors.tensor import Tensor
+from ...engine.tensors.tensor import Tensor, wrap
 from .batches import matrices, stacked
 from .tensors import (
     BACKENDS,
     SparseTensor,
     batch_of,
+    become,
     build,
     coordinates,
     detached,
@@ -27,6 +29,7 @@ from .tensors import (
 )  # fmt: skip
 
 __all__ = [
+    "broadcast_to",
     "coalesce_entries",
     "coalesced",
     "convert",
@@ -108,6 +111,20 @@ def values_at(input: SparseTensor, indices: Tensor) -> Tensor:
     found = (known[position] == wanted).reshape(-1, *[1] * (values.ndim - 1))
     found_values: Tensor = torch.where(found, values[position], values.new_zeros(()))
     return found_values
+
+
+def broadcast_to(input: SparseTensor, shape: Sequence[int]) -> SparseTensor:
+    """Broadcast a COO tensor: repeat its entries along new dimensions, which become sparse, and along dimensions of size 1."""
+    sparse, added = sparse_dims(input), len(shape) - input.ndim
+    indices, values = indices_of(input), values_of(input)
+    indices = torch.cat([indices.new_zeros((added, indices.shape[1])), indices])
+    sizes, wanted = (1,) * added + tuple(input.shape[:sparse]), tuple(shape[: added + sparse])
+    repeated = [length if length != size else 1 for size, length in zip(sizes, wanted, strict=True)]
+    offsets = unflatten_indices(torch.arange(prod(repeated), device=indices.device), repeated)
+    spread = (indices.unsqueeze(1) + offsets.unsqueeze(2)).flatten(1)
+    values = values.expand(-1, *shape[added + sparse :])
+    values = values.unsqueeze(0).expand(offsets.shape[1], *values.shape).flatten(0, 1)
+    return build("sparse_coo", [spread], values, shape, input._array.coalesced and prod(repeated) == 1)
 
 
 # --- conversions --------------------------------------------------------------------------------------------------
@@ -425,13 +442,26 @@ def sparse_resize_(self: Any, size: Sequence[int], sparse_dim: int, dense_dim: i
         raise RuntimeError(
             f"number of dimensions must be sparse_dim ({sparse_dim}) + dense_dim ({dense_dim}), but got {len(size)}"
         )
-    nnz = array.parts[0].shape[1]
-    changed = sparse_dim != array.parts[0].shape[0] or tuple(size[sparse_dim:]) != tuple(array.values.shape[1:])
-    if nnz and (changed or any(new < old for new, old in zip(size, array.shape, strict=False))):
-        raise RuntimeError("changing or shrinking the sizes of a non-empty sparse tensor is not supported; clear it first")
-    if changed:
+    nnz, old_dims = array.parts[0].shape[1], array.parts[0].shape[0]
+    sizes, dense_sizes = tuple(size[:sparse_dim]), tuple(size[sparse_dim:])
+    if not nnz:
         return sparse_resize_and_clear_(self, size, sparse_dim, dense_dim)
-    self._array = SparseArray(array.layout, array.parts, array.values, tuple(size), array.key, array.coalesced)
+    old_dense = tuple(array.values.shape[1:])
+    for kind, old, new in (("sparse", array.shape[:old_dims], sizes), ("dense", old_dense, dense_sizes)):
+        if len(old) != len(new):
+            raise RuntimeError(
+                f"changing the number of {kind} dimensions (from {len(old)} to {len(new)}) on a non-empty sparse tensor is not "
+                "supported; clear it first with sparse_resize_and_clear_"
+            )
+        if any(after < before for before, after in zip(old, new, strict=True)):
+            raise RuntimeError(
+                f"shrinking the size of {kind} dimensions (from {list(old)} to {list(new)}) on a non-empty sparse tensor is not "
+                "supported; clear it first with sparse_resize_and_clear_"
+            )
+    values = array.values
+    if dense_sizes != old_dense:
+        values = wrap(values, array.key).clone().resize_(nnz, *dense_sizes)._array
+    self._array = SparseArray(array.layout, array.parts, values, tuple(size), array.key, array.coalesced)
     return self
 
 
@@ -452,6 +482,44 @@ def resize_as_sparse_(self: Any, other: Any) -> Any:
     if tuple(self.shape) == tuple(other.shape) and sparse_dims(self) == sparse_dims(other):
         return self
     return sparse_resize_(self, tuple(other.shape), sparse_dims(other), other.ndim - sparse_dims(other))
+
+
+@implements()
+def resize_as_(self: Any, the_template: Any, *, memory_format: Any = None) -> Any:
+    """Change the shape to that of another tensor, in-place."""
+    if self.shape == the_template.shape:
+        return self
+    if isinstance(self, SparseTensor) and self._array.layout != "sparse_coo":
+        return resize_(self, *the_template.shape)
+    return resize_as_sparse_(self, the_template)
+
+
+@implements()
+def resize_(self: Any, *size: Any, memory_format: Any = None) -> Any:
+    """Change the shape of a CSR tensor in-place: rows are added or removed at the end, and columns are added.
+
+    As in PyTorch, removing rows keeps as many elements as fit: the last row takes the elements that follow it.
+    """
+    _require(self, "resize_", "CSR", "sparse_csr")
+    shape = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list, torch.Size)) else size
+    if len(shape) < 2:
+        raise RuntimeError(f"torch.resize_: Only batched sparse CSR matrices are supported, but got size {list(shape)}")
+    (compressed, plain), values, columns = parts_of(self._array), values_of(self.detach()), self.shape[-1]
+    batch, rows = shape[:-2], shape[-2]
+    if shape[-1] < columns:
+        raise RuntimeError(
+            "torch.resize_: Resizing columns of sparse CSR tensors to a smaller value is not supported. The original number of "
+            f"columns is {columns} while the requested new number of columns is {shape[-1]}."
+        )
+    if prod(batch) > prod(batch_of(self._array)):
+        raise RuntimeError(f"torch.resize_: cannot add matrices to a batch: from {list(self.shape)} to {list(shape)}")
+    nnz = min(self._nnz(), rows * shape[-1])
+    flat = [part.reshape(-1, part.shape[-1])[: prod(batch)] for part in (compressed, plain, values)]
+    starts = flat[0][:, : min(rows, flat[0].shape[1] - 1)]
+    ends = starts.new_full((len(starts), rows + 1 - starts.shape[1]), nnz)
+    parts = [torch.cat([starts, ends], 1), flat[1][:, :nnz]]
+    resized = [part.reshape(*batch, part.shape[1]) for part in (*parts, flat[2][:, :nnz])]
+    return become(self, build("sparse_csr", resized[:2], resized[2], shape))
 
 
 def empty_coo(shape: Sequence[int], sparse: int, dtype: Any, device: Any) -> SparseTensor:
@@ -481,10 +549,13 @@ def empty(shape: Sequence[int], layout: Any, key: Any) -> SparseTensor:
     name = str(layout).removeprefix("torch.")
     if name == "sparse_coo":
         return empty_coo(tuple(shape), len(shape), key.dtype, key.device)
-    if name not in ("sparse_csr", "sparse_csc") or len(shape) != 2:
+    if name not in ("sparse_csr", "sparse_csc"):
+        raise RuntimeError(f"torch.empty: Only sparse compressed (non-block) layouts are supported, but got {layout}")
+    if len(shape) < 2:
         raise RuntimeError(
-            f"empty tensors in compressed layouts must be 2-d, CSR or CSC, but got shape {list(shape)} in layout {layout}"
+            f"torch.empty: Only batched sparse compressed (non-block) tensors are supported, but got size {list(shape)}"
         )
-    count = shape[0] if name == "sparse_csr" else shape[1]
-    parts = [torch.zeros(count + 1, dtype=torch.int64, device=key.device), torch.zeros(0, dtype=torch.int64, device=key.device)]
-    return build(name, parts, torch.zeros(0, dtype=key.dtype, device=key.device), tuple(shape))
+    *batch, rows, columns = shape
+    count = rows if name == "sparse_csr" else columns
+    parts = [torch.zeros((*batch, length), dtype=torch.int64, device=key.device) for length in (count + 1, 0)]
+    return build(name, parts, torch.zeros((*batch, 0), dtype=key.dtype, device=key.device), tuple(shape))

@@ -6,7 +6,7 @@ from typing import Any
 
 import flambeau as torch
 
-from .construction import sparse_coo_tensor
+from .construction import new_coo
 from .tensors import SparseTensor
 
 __all__ = [
@@ -39,13 +39,7 @@ class SparseType(type):
         >>> torch.sparse.FloatTensor(torch.tensor([[0, 2]]), torch.tensor([3.0, 4.0]), torch.Size([3])).to_dense()
         tensor([3., 0., 4.])
         """
-        if args and isinstance(args[0], torch.Tensor):
-            indices, values, *shape = args
-            return sparse_coo_tensor(indices, values, *shape, device=device)
-        size = args[0] if len(args) == 1 and not isinstance(args[0], int) else args or (0,)
-        if not all(isinstance(length, int) for length in size):
-            raise TypeError(f"{cls.__name__}() takes tensors of indices and values and a size, or a size, but got {args}")
-        return sparse_coo_tensor(tuple(size), dtype=cls.dtype, device=device)
+        return new_coo(cls.__name__, args, cls.dtype, device)
 
     def __repr__(cls) -> str:
         return f"<class 'torch.sparse.{cls.__name__}'>"

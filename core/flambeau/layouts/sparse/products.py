@@ -18,7 +18,7 @@ from ...engine.devices.devices import DispatchKey
 from ...engine.tape.node import rename_node
 from ...engine.tensors.tensor import Tensor, wrap
 from .layouts import coalesce_entries, coalesced, convert, indices_of, to_coo
-from .tensors import SparseTensor, batch_of, build, coordinates, gather, implements, like, values_of
+from .tensors import SparseTensor, batch_of, build, coordinates, gather, implements, like, store, values_of
 
 __all__ = ["addmm", "dsmm", "hsmm", "hspmm", "mm", "saddmm", "sampled_addmm", "smm", "spmm", "sspaddmm"]
 
@@ -332,7 +332,7 @@ def hspmm(mat1: Any, mat2: Tensor) -> Any:
 
 
 @implements(grad_fn="SparseSampledAddmmBackward0")
-def sampled_addmm(input: Any, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: Any = 1.0) -> Any:
+def sampled_addmm(input: Any, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: Any = 1.0, out: Tensor | None = None) -> Any:
     """Return `beta * input + alpha * mat1 @ mat2` at the indices of `input`, a sparse matrix in a compressed layout.
 
     >>> torch.sparse.sampled_addmm(torch.eye(2).to_sparse_csr(), torch.ones(2, 3), torch.ones(3, 2)).values()
@@ -350,7 +350,8 @@ def sampled_addmm(input: Any, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, al
         product = gather(mat1 @ mat2, input._array) * alpha
     else:
         product = values_of(sampled(mat1, mat2, input)) * alpha
-    return like(input._array, product if beta == 0 else values_of(input) * beta + product)
+    result = like(input._array, product if beta == 0 else values_of(input) * beta + product)
+    return result if out is None else store("sampled_addmm", out, result)
 
 
 @implements()

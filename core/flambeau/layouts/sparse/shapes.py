@@ -10,7 +10,7 @@ import flambeau as torch
 from ...engine.tensors.tensor import Tensor
 from .layouts import coalesced, indices_of, sparse_dims, to_coo
 from .reductions import wrapped_dims
-from .tensors import SparseTensor, batch_of, build, implements, parts_of, values_of
+from .tensors import SparseTensor, apply_linear, batch_of, build, implements, parts_of, values_of
 
 __all__: list[str] = []
 
@@ -81,7 +81,12 @@ def permute(input: Any, *dims: Any) -> Any:
     return _permuted(input, wrapped_dims(order, input.ndim))
 
 
-def _permuted(input: SparseTensor, order: list[int]) -> SparseTensor:
+def _permuted(input: SparseTensor, order: list[int]) -> Any:
+    inverse = sorted(range(len(order)), key=order.__getitem__)
+    return apply_linear(lambda given: _reordered(given, order), [lambda gradient: gradient.permute(inverse)], input)
+
+
+def _reordered(input: SparseTensor, order: list[int]) -> SparseTensor:
     array = input._array
     shape = [array.shape[each] for each in order]
     if order == sorted(order):

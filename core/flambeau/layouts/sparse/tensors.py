@@ -10,7 +10,10 @@ import flambeau as torch
 
 from ...autograd.function import Function
 from ...engine.calls.facts import Kind, facts_of, is_inplace, names, unaliased
+from ...engine.calls.inplace import cast_error
 from ...engine.calls.node_names import with_grad_fn
+from ...engine.calls.out_rules import Out
+from ...engine.calls.outputs import check_untracked, write
 from ...engine.calls.overriding import DisableTorchFunctionSubclass, redispatch_function
 from ...engine.calls.tables import PUBLIC
 from ...engine.devices.aliases import resolve
@@ -22,6 +25,7 @@ __all__ = [
     "IMPLEMENTATIONS",
     "LAYOUTS",
     "SparseTensor",
+    "apply_linear",
     "batch_of",
     "become",
     "build",
@@ -35,6 +39,7 @@ __all__ = [
     "parts_of",
     "same_indices",
     "scatter",
+    "store",
     "to_dense",
     "values_of",
 ]  # fmt: skip
@@ -174,6 +179,9 @@ def is_sparse(value: Any) -> bool:
 
 def _call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a function of `torch`, or a method or property of Tensor, with sparse arguments."""
+    if "out" in kwargs:
+        others = {key: value for key, value in kwargs.items() if key != "out"}
+        return _call(func, args, others) if kwargs["out"] is None else _write_to_out(func, kwargs["out"], args, others)
     name = func.__name__
     module = resolve(getattr(func, "__module__", None) or "")  # `flambeau...`, even if it was imported as `torch`
     if module.startswith("flambeau.autograd") or module.partition(".")[0] not in ("flambeau", "flambeau_nnlib", "builtins", ""):
@@ -189,7 +197,9 @@ def _call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if name in _NEED_NO_ELEMENTS:  # the call is `Tensor.name(sparse)`
         return getattr(Tensor, name)(*args, **kwargs)
     if is_inplace(name) and (name[:-1] in IMPLEMENTATIONS or keeps_zeros(name, args, kwargs)):
-        return _in_place(IMPLEMENTATIONS.get(name[:-1]) or partial(_apply_to_values, PUBLIC[name[:-1]]), *args, **kwargs)
+        return _in_place(
+            IMPLEMENTATIONS.get(name[:-1]) or partial(_apply_to_values, PUBLIC[name[:-1]], coalesce=False), *args, **kwargs
+        )
     if keeps_zeros(name, args, kwargs):
         return _apply_to_values(func, *args, **kwargs)
     layouts = [BACKENDS[each._array.layout] for each in (*args, *kwargs.values()) if isinstance(each, SparseTensor)]
@@ -212,6 +222,27 @@ def keeps_zeros(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> boo
     return facts is not None and facts.kind is Kind.POINTWISE and facts.keeps_zero and len(tensors) == 1
 
 
+def _write_to_out(func: Any, out: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call a function, and store its result in `out`."""
+    name = func.__name__
+    lists = [value if isinstance(value, (tuple, list)) else [value] for value in (out, *args, *kwargs.values())]
+    check_untracked(name, Out(0), any(value._requires_grad for values in lists for value in values if isinstance(value, Tensor)))
+    if any(isinstance(value, SparseTensor) for values in lists[1:] for value in values):
+        return store(name, out, _call(func, args, kwargs))
+    if name != "zeros":
+        raise RuntimeError(f"{name}(): cannot write a dense result to `out` in layout {out.layout}")
+    return become(out, func(*args, **{**kwargs, "layout": out.layout, "dtype": out.dtype}))
+
+
+def store(name: str, out: Any, result: Any) -> Any:
+    """Store the result of a function in a sparse or dense tensor `out`, or results in a tuple of dense tensors."""
+    if not isinstance(out, SparseTensor):
+        return write(name, Out(0), out, to_dense(result) if isinstance(result, SparseTensor) else result)
+    if isinstance(result, SparseTensor) and result._array.layout != out._array.layout:
+        result = result.to_sparse(layout=out.layout, blocksize=_block_of(out))
+    return become(out, result)
+
+
 def _apply_to_values(func: Any, *args: Any, **kwargs: Any) -> Any:
     return IMPLEMENTATIONS["apply_to_values"](func, *args, **kwargs)
 
@@ -227,11 +258,12 @@ def _in_place(function: Callable[..., Any], self: Any, *args: Any, **kwargs: Any
 
 def become(self: SparseTensor, result: Any) -> SparseTensor:
     """Replace the data and autograd history of a tensor by those of `result`, in-place."""
-    if not isinstance(result, SparseTensor) or result.dtype is not self.dtype:
-        raise RuntimeError(
-            f"cannot store a result of {result.dtype} in layout {result.layout} in-place in a tensor of {self.dtype} in layout "
-            f"{self.layout}"
-        )
+    if not isinstance(result, SparseTensor):
+        raise RuntimeError(f"cannot store a result in layout {result.layout} in a tensor in layout {self.layout}")
+    if result.dtype is not self.dtype:
+        if not torch.can_cast(result.dtype, self.dtype):
+            raise cast_error(result.dtype, self.dtype)
+        result = result.to(self.dtype)
     if result is not self:
         self._array, self._node = result._array, result._node
         self._requires_grad = self._requires_grad or result._requires_grad
@@ -305,6 +337,30 @@ class _ToDense(Function):
         if ctx.masked:
             return like(ctx.places, gather(gradient, ctx.places)), None
         return (gradient if ctx.masked is None else gradient.to_sparse()), None
+
+
+class _Linear(Function):
+    """Compute a linear function of sparse tensors; `adjoints` map the gradient of the result to those of the operands.
+
+    Unlike a gradient computed by `_Values` and `_Build`, that of an operand keeps the entries outside of the operand's indices.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, compute: Callable[..., Any], adjoints: Sequence[Callable[..., Any]], *operands: SparseTensor) -> Any:
+        ctx.adjoints = adjoints
+        return compute(*operands)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Any:
+        needed = zip(ctx.adjoints, ctx.needs_input_grad[2:], strict=True)
+        return None, None, *(adjoint(gradient) if needs_it else None for adjoint, needs_it in needed)
+
+
+def apply_linear(compute: Callable[..., Any], adjoints: Sequence[Callable[..., Any]], *operands: SparseTensor) -> Any:
+    """Return `compute(*operands)`, which is linear in each operand; each adjoint maps the result's gradient to an operand's."""
+    if torch.is_grad_enabled() and any(operand._requires_grad for operand in operands):
+        return _Linear.apply(compute, adjoints, *operands)
+    return compute(*operands)
 
 
 def values_of(input: SparseTensor) -> Tensor:
@@ -420,6 +476,10 @@ def gather(input: Tensor, places: SparseArray) -> Tensor:
     if not index:
         return input.unsqueeze(0).expand(places.parts[0].shape[1], *input.shape)
     return input[index]
+
+
+def _block_of(tensor: SparseTensor) -> tuple[int, int] | None:
+    return blocks_of(tensor._array, tensor._array.values)
 
 
 def _block_of_places(places: SparseArray) -> tuple[int, int]:

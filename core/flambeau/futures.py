@@ -32,6 +32,9 @@ class Future(Generic[T]):
         self._error: BaseException | None = None
         self._callbacks: list[Callable[[Any], None]] = []
 
+    def __reduce__(self) -> Any:
+        raise RuntimeError("Can not pickle torch.futures.Future")
+
     def done(self) -> bool:
         """Whether a value or an error has been set."""
         return self._set.is_set()
@@ -83,14 +86,20 @@ class Future(Generic[T]):
             callback(self)
 
     def then(self, callback: Callable[[Future[T]], Any]) -> Future[Any]:
-        """Return a future for the result of `callback`, which is called with this future when it is done."""
+        """Return a future for the result of `callback`, which is called with this future when it is done.
+
+        If `callback` raises an exception, the future that is returned gets a RuntimeError with the exception as its cause.
+        """
         following: Future[Any] = Future(devices=self._devices)
 
         def run(done: Future[T]) -> None:
             try:
                 result = callback(done)
             except Exception as error:
-                following.set_exception(error)
+                reason = f"Got the following error when running the callback: {type(error).__name__}: {error}"
+                failure = RuntimeError(reason)
+                failure.__cause__ = error
+                following.set_exception(failure)
             else:
                 following.set_result(result)
 

@@ -523,3 +523,9 @@ def test_linalg_is_imported_when_asked_for():
     loaded = "'flambeau.operations.linalg.namespace' in sys.modules"
     code = f"import sys, flambeau; assert not {loaded}; flambeau.eye(2).inverse(); assert {loaded}"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("p", ["fro", "nuc", 1, -1, float("inf"), -float("inf")])
+def test_condition_number_of_singular_matrices(p):
+    matrices = torch.stack([torch.zeros(2, 2), torch.ones(2, 2), torch.eye(2)])
+    assert torch.linalg.cond(matrices, p).isinf().tolist() == [True, True, False]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import pickle
 import threading
 
 import numpy as np
@@ -38,9 +39,13 @@ def test_futures_with_errors_and_several():
     assert not whole.done()
     second.set_result(1)
     assert [part is given for part, given in zip(whole.wait(), (first, second), strict=True)] == [True, True]
-    for future in (first, after):
-        with pytest.raises(ValueError, match="lost"):
-            future.wait()
+    with pytest.raises(ValueError, match="lost"):
+        first.wait()
+    with pytest.raises(RuntimeError, match="error when running the callback: ValueError: lost") as caught:
+        after.wait()
+    assert isinstance(caught.value.__cause__, ValueError)
+    with pytest.raises(RuntimeError, match="Can not pickle"):
+        pickle.dumps(second)
     with pytest.raises(ValueError, match="lost"):
         torch.futures.wait_all([second, first])
     assert torch.futures.wait_all([second, second]) == [1, 1] and torch.futures.collect_all([]).wait() == []

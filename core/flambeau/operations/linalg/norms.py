@@ -218,14 +218,9 @@ def cond(input: Tensor, p: Any = None) -> Tensor:
         largest, smallest = values[..., 0], values[..., -1]
         return smallest / largest if p == -2 else largest / smallest
     inverse, info = inv_ex(input)
-    inverse = inverse.masked_fill((info != 0).unsqueeze(-1).unsqueeze(-1), math.inf)
-    return matrix_norm(input, p) * matrix_norm(inverse, p) if p != "nuc" else _nuclear_cond(input, inverse, info)
-
-
-def _nuclear_cond(A: Tensor, inverse: Tensor, info: Tensor) -> Tensor:
     singular = info != 0
-    finite = inverse.masked_fill(singular.unsqueeze(-1).unsqueeze(-1), 0.0)
-    return (matrix_norm(A, "nuc") * matrix_norm(finite, "nuc")).masked_fill(singular, math.inf)
+    inverse = inverse.masked_fill(singular.unsqueeze(-1).unsqueeze(-1), 0.0)
+    return (matrix_norm(input, p) * matrix_norm(inverse, p)).masked_fill(singular, math.inf)
 
 
 @with_out(

@@ -17,7 +17,7 @@ from ...engine.calls.tables import OPS
 from ...engine.calls.transform_hooks import hooks
 from ...engine.devices.devices import DispatchKey, dispatch_key
 from ...engine.devices.state import state
-from ...engine.devices.warning import warn_once
+from ...engine.devices.warning import warn, warn_once
 from ...engine.tape.fast_path import FAST
 from ...engine.tape.grad_mode import is_grad_enabled
 from ...engine.tape.node import rename_node
@@ -238,7 +238,7 @@ def _tensor_item(item: Tensor, tensor: Tensor, dim: int, force: bool = False) ->
     if category > dtypes.INTEGER or (item.ndim and item.dtype not in _INDICES):
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
     if item.dtype is dtypes.uint8:
-        warn_once("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
+        warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
         item = item.bool()
     if item.dtype is dtypes.bool_:
         expected = tensor._array.shape[dim : dim + item.ndim]

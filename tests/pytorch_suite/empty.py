@@ -1,0 +1,1 @@
+"""The `__init__` of the suite's folders that have none."""

@@ -319,6 +319,40 @@ def test_compressed_tensors_are_filled_at_their_indices(layout):
         torch.empty_like(s, layout=torch.sparse_coo)
 
 
+def test_products_without_elements():
+    s = torch.zeros(2, 0, 3).to_sparse()
+    assert torch.bmm(s, torch.ones(2, 3, 4)).shape == (2, 0, 4)
+    embedding = torch.nn.Embedding(5, 0, sparse=True)
+    embedding(torch.tensor([1])).sum().backward()
+    assert embedding.weight.grad.shape == (5, 0)
+
+
+@pytest.mark.parametrize("layout", ["sparse_csr", "sparse_csc"])
+def test_products_of_compressed_matrices_keep_the_layout(layout):
+    s = sparse(dense(4, 4), layout)
+    assert torch.sparse.mm(s, s).layout is s.layout
+    assert torch.addmm(s, s, s, beta=0).layout is s.layout
+    assert torch.addmm(torch.ones(4, 4).double(), s, s, beta=0).layout is torch.strided
+
+
+def test_sums_with_a_sparse_input():
+    a, x = dense(3, 3), dense(3, 3, seed=1, share=1)
+    assert_close(torch.saddmm(a.to_sparse(), a.to_sparse(), x, beta=2, alpha=3).to_dense(), 2 * a + 3 * a @ x)
+    zeros = torch.zeros(3, 3, layout=torch.sparse_coo)
+    assert_close((zeros + a.to_sparse(1)).to_dense(), a)  # a tensor without entries may have other dense dimensions
+
+
+def test_uses_of_sparse_tensors_that_raise_errors():
+    s = torch.eye(2).to_sparse()
+    with pytest.raises(TypeError, match="Cannot assign to a sparse tensor"):
+        s[0] = 1
+    with pytest.raises(RuntimeError, match="overflow"):
+        torch.sparse_coo_tensor(torch.ones(4, 1).long(), [1], (2**16,) * 4)
+    with pytest.raises(RuntimeError, match="memory format"):
+        torch.zeros_like(s, memory_format=torch.channels_last)
+    assert torch.sparse_coo_tensor([[0]], 2.0, (1,)).is_nonzero()
+
+
 def test_zeros_are_written_to_a_sparse_out():
     s = torch.eye(2).to_sparse()
     assert torch.zeros(3, 2, out=s) is s

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import flambeau as torch
@@ -93,6 +94,8 @@ def sparse_coo_tensor(
             f"number of dimensions must be sparse_dim ({len(indices)}) + dense_dim ({values.ndim - 1}), but got {len(size)}"
         )
     size = tuple(size)
+    if prod(size) >= 2**63:
+        raise RuntimeError("numel: integer multiplication overflow")
     if tuple(size[len(indices) :]) != tuple(values.shape[1:]):
         raise RuntimeError(
             f"values has incorrect size, expected {[indices.shape[1], *size[len(indices) :]]}, got {list(values.shape)}"

@@ -75,6 +75,11 @@ def conj(input: Any) -> Any:
     return like(input._array, torch.conj_physical(values_of(input)))
 
 
+@implements()
+def is_nonzero(self: Any) -> bool:
+    return bool(self)
+
+
 @implements("resolve_conj", "resolve_neg")
 def _resolved(input: Any) -> Any:
     return input
@@ -129,7 +134,11 @@ def _scaled(value: Any, alpha: Any) -> Any:
 def _sum(first: SparseTensor, second: SparseTensor, alpha: Any) -> Any:
     if first.shape != second.shape:
         raise RuntimeError(f"add: expected sizes of 'self' and 'other' to match, but {list(first.shape)} != {list(second.shape)}")
-    layout, scaled = first._array.layout, _scaled(values_of(second), alpha)
+    layout = first._array.layout
+    if layout == "sparse_coo" and not (first._nnz() and second._nnz()):
+        rest = first if first._nnz() else like(second._array, _scaled(values_of(second), alpha))
+        return rest.to(torch.promote_types(first.dtype, second.dtype), copy=True)
+    scaled = _scaled(values_of(second), alpha)
     if same_indices(first._array, second._array):
         result = like(first._array, values_of(first) + scaled)
         result._array.coalesced = first._array.coalesced and second._array.coalesced
@@ -140,9 +149,7 @@ def _sum(first: SparseTensor, second: SparseTensor, alpha: Any) -> Any:
     if layout != "sparse_coo":
         return convert(_sum(to_coo(first), to_coo(second), 1), layout, _block(first))
     if sparse_dims(first) != sparse_dims(second):
-        if first._nnz() and second._nnz():
-            raise RuntimeError("add: expected 'self' and 'other' to have the same number of dense dimensions")
-        return (first if first._nnz() else second).to(torch.promote_types(first.dtype, second.dtype), copy=True)
+        raise RuntimeError("add: expected 'self' and 'other' to have the same number of dense dimensions")
     return _concatenated(first, to_coo(second))
 
 
@@ -241,7 +248,7 @@ class _Product(Function):
 def mul(input: Any, other: Any) -> Any:
     if not isinstance(input, SparseTensor):
         input, other = other, input
-    if isinstance(other, SparseTensor) and 0 in (input.ndim, other.ndim):
+    if isinstance(other, SparseTensor) and (input.ndim == 0) != (other.ndim == 0):
         input, other = (input, to_dense(other)) if other.ndim == 0 else (other, to_dense(input))
     if _is_number(other) or (isinstance(other, Tensor) and not isinstance(other, SparseTensor) and other.ndim == 0):
         return _multiplied(input, other, lambda value, factor: value * factor)
@@ -287,6 +294,8 @@ def _product(first: SparseTensor, second: Tensor) -> SparseTensor:
     second = to_coo(second)
     if sparse_dims(first) != sparse_dims(second):
         raise RuntimeError("mul(sparse, sparse): expected 'self' and 'other' to have the same number of dense dimensions")
+    if first._array.coalesced and not second._array.coalesced:
+        first, second = second, first  # the result has the entries of `first`
     if same_indices(first._array, second._array) and first._array.coalesced and second._array.coalesced:
         return like(first._array, values_of(first) * values_of(second))
     sizes = first.shape[: sparse_dims(first)]
@@ -430,8 +439,17 @@ def zero_(self: Any) -> Any:
 
 @implements("zeros_like")
 def _zeros_like(
-    input: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, **options: Any
+    input: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+    **options: Any,
 ) -> Any:
+    if memory_format is not None and layout is not torch.strided:
+        raise RuntimeError("memory format option is only supported by strided tensors")
     dtype, device = dtype or input.dtype, device or input.device
     if layout in (None, input.layout):
         result = empty_like(input._array, input.shape, dtype).to(device)

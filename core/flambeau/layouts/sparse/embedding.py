@@ -24,7 +24,7 @@ class _Rows(Function):
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Any:
-        rows, values = ctx.indices.reshape(-1).to(torch.int64), gradient.reshape(-1, ctx.shape[1])
+        rows, values = ctx.indices.reshape(-1).to(torch.int64), gradient.reshape(ctx.indices.numel(), ctx.shape[1])
         if ctx.by_frequency:
             _, group, counts = torch.unique(rows, return_inverse=True, return_counts=True)
             values = values / counts[group].unsqueeze(1).to(values.dtype)

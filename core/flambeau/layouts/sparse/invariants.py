@@ -102,7 +102,7 @@ def check_parts(layout: str, compressed: Tensor, plain: Tensor, values: Tensor) 
         )
     if values.ndim < plain.ndim + blocks:
         raise RuntimeError(f"values must have dimensionality of at least {plain.ndim + blocks}, but got {values.ndim}")
-    if tuple(plain.shape) != tuple(values.shape[: plain.ndim]):
+    if values.numel() and tuple(plain.shape) != tuple(values.shape[: plain.ndim]):
         raise RuntimeError(
             f"number of {second} must be equal to the number of values, but got {list(plain.shape)} and "
             f"{list(values.shape[: plain.ndim])}"

@@ -176,8 +176,10 @@ def mm(mat1: Tensor, mat2: Tensor, reduce: str | None = None) -> Any:
 
 @with_grad_fn("SparseSparseMatmulBackward0")
 def _sparse_product(mat1: SparseTensor, mat2: SparseTensor) -> SparseTensor:
-    result = _sparse_times_sparse(mat1, mat2)
-    return result if mat1._array.layout == "sparse_coo" else convert(result, "sparse_csr")
+    layout = mat1._array.layout
+    if layout != "sparse_coo" and not layout == mat2._array.layout == "sparse_csc":
+        layout = "sparse_csr"
+    return convert(_sparse_times_sparse(mat1, mat2), layout)
 
 
 @with_grad_fn("SparseMmReduceImplBackward0")
@@ -197,6 +199,8 @@ def _reduced(mat1: SparseTensor, mat2: Tensor, reduce: str) -> Tensor:
 def _mm(input: Any, mat2: Any, *, reduce: str | None = None) -> Any:
     if isinstance(input, SparseTensor) and (isinstance(mat2, SparseTensor) or reduce is not None):
         return mm(input, mat2, reduce)
+    if not isinstance(input, SparseTensor) and not isinstance(mat2, SparseTensor):  # `addmm` whose `input` alone is sparse
+        return torch.mm(input, mat2)
     _check("mm", input, mat2)
     product = (
         _sparse_dense_product(input, mat2, masked=False)
@@ -224,7 +228,8 @@ def bmm(input: Any, mat2: Any) -> Tensor:
     batch, rows, columns = indices_of(input).unbind(0)
     places = torch.stack([batch * height + rows, batch * width + columns])
     flat = build("sparse_coo", [places], values_of(input), (count * height, count * width), input._array.coalesced)
-    return _sparse_dense_product(flat, mat2.reshape(count * width, -1), masked=True).reshape(count, height, -1)
+    product = _sparse_dense_product(flat, mat2.reshape(count * width, mat2.shape[2]), masked=True)
+    return product.reshape(count, height, mat2.shape[2])
 
 
 @implements("matmul", "__matmul__")
@@ -253,6 +258,8 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
 
 def _scaled_sum(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
     product = product if alpha == 1 else product * alpha
+    if beta == 0 and isinstance(product, SparseTensor):
+        return product.to_sparse(layout=input.layout)
     return product if beta == 0 else (input if beta == 1 else input * beta) + product
 
 
@@ -284,8 +291,8 @@ def spmm(input: Any, mat2: Any) -> Any:
 
 @implements()
 def saddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    """Return `beta * input + alpha * mat1 @ mat2` for a sparse `mat1`: another name of `torch.sparse.addmm`."""
-    return addmm(input, mat1, mat2, beta=beta, alpha=alpha)
+    """Return `beta * input + alpha * mat1 @ mat2` for a sparse `mat1`; `input` and the result may be sparse."""
+    return (sspaddmm if isinstance(input, SparseTensor) else addmm)(input, mat1, mat2, beta=beta, alpha=alpha)
 
 
 @implements()

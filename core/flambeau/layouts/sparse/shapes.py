@@ -108,7 +108,8 @@ def _reordered(input: SparseTensor, order: list[int]) -> SparseTensor:
     if inner != sorted(inner):
         values = values.permute(0, *inner)
     moved = order[:sparse] != sorted(order[:sparse])
-    return build("sparse_coo", [indices[order[:sparse]] if moved else indices], values, shape, array.coalesced and not moved)
+    still_coalesced = array.coalesced and not (moved and len(values))
+    return build("sparse_coo", [indices[order[:sparse]] if moved else indices], values, shape, still_coalesced)
 
 
 @implements("transpose_", "t_")
@@ -136,9 +137,9 @@ def _require_coo(name: str, input: Any) -> Any:
     return input
 
 
-def _refuse(name: str, message: str) -> None:
+def _refuse(name: str, message: str, error: type[Exception] = RuntimeError) -> None:
     def refuse(*args: Any, **kwargs: Any) -> Any:
-        raise RuntimeError(message)
+        raise error(message)
 
     refuse.__name__ = name
     implements(name)(refuse)
@@ -147,6 +148,7 @@ def _refuse(name: str, message: str) -> None:
 for _name in ("reshape", "flatten", "reshape_as", "unflatten", "ravel"):
     _refuse(_name, "reshape is not implemented for sparse tensors")
 _refuse("expand", "expand is unsupported for Sparse tensors")
+_refuse("__setitem__", "Cannot assign to a sparse tensor", TypeError)
 _refuse("contiguous", "unsupported memory format option Contiguous")
 
 

@@ -91,7 +91,8 @@ implements("spsolve", "_spsolve")(spsolve)
 def triangular_solve(b: Tensor, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
     if not isinstance(A, SparseTensor) or isinstance(b, SparseTensor):
         raise RuntimeError("triangular_solve: expected a dense b and a sparse A")
-    result = torch.triangular_solve(b, to_dense(A), upper, transpose, unitriangular)
+    matrix = to_dense(A) if A._nnz() else torch.full(A.shape, torch.nan, dtype=A.dtype, device=A.device)  # as in PyTorch
+    result = torch.triangular_solve(b, matrix, upper, transpose, unitriangular)
     return type(result)((result[0], A.new_zeros((0,)) if A._array.layout == "sparse_coo" else b.new_zeros(0)))
 
 

@@ -30,9 +30,7 @@ def sparse_str(tensor: SparseTensor) -> str:
     named = [*zip(_NAMES[array.layout], parts_of(array), strict=True), ("values", values)]
     text = "tensor(" + (",\n" + " " * _INDENT).join(_part(name, part) for name, part in named)
     suffixes = [*_suffixes(tensor), *autograd_suffixes(tensor)]
-    if array.layout == "sparse_coo":  # PyTorch begins a new line after the values
-        text += ",\n" + " " * _INDENT + suffixes.pop(0)
-    text = add_suffixes(text, suffixes, _INDENT)
+    text = add_suffixes(text, suffixes, _INDENT, force_newline=array.layout == "sparse_coo")
     return f"Parameter containing:\n{text}" if isinstance(tensor, Parameter) else text
 
 

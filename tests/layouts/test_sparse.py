@@ -319,6 +319,16 @@ def test_compressed_tensors_are_filled_at_their_indices(layout):
         torch.empty_like(s, layout=torch.sparse_coo)
 
 
+def test_zeros_like_and_new_zeros_of_dense_tensors_take_a_layout():
+    x = torch.ones(2, 3, dtype=torch.float64)
+    for layout in (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc):
+        for zeros in (torch.zeros_like(x, layout=layout, requires_grad=True), x.new_zeros((2, 3), layout=layout)):
+            assert (zeros.layout, zeros.shape, zeros.dtype, zeros._nnz()) == (layout, (2, 3), torch.float64, 0)
+    with pytest.raises(NotImplementedError):
+        torch.ones_like(x, layout=torch.sparse_coo)
+    assert torch.ones_like(x, layout=torch.strided).layout is x.new_ones(2, layout=torch.strided).layout is torch.strided
+
+
 def test_products_without_elements():
     s = torch.zeros(2, 0, 3).to_sparse()
     assert torch.bmm(s, torch.ones(2, 3, 4)).shape == (2, 0, 4)

@@ -24,7 +24,7 @@ from ...engine.tape.fast_path import FAST
 from ...engine.tensors.memory_format import memory_order
 from ...engine.tensors.tensor import Tensor, attach, wrap
 from ...engine.values import dtypes
-from ...engine.values.constants import strided
+from ...engine.values.constants import jagged, strided
 from ...engine.values.dtypes import dtype as Dtype
 from ...engine.values.scalars import converted, is_library_scalar
 from ..conversion import write_over
@@ -171,6 +171,10 @@ def _like(name: str, doc: str, make: Callable[[DispatchKey, tuple[int, ...]], An
             options = {"dtype": dtype, "device": device, "memory_format": memory_format}
             return hooks.call_aten_operator(name, (input,), {key: value for key, value in options.items() if value is not None})  # type: ignore[no-any-return]  # what a class returns
         key = _options(input, dtype, device)
+        if layout not in (None, strided, jagged):
+            if name != "zeros_like":
+                raise NotImplementedError(f"{name}(): a dense tensor has no indices for layout {layout}; use zeros_like")
+            return zeros(input.shape, dtype=key.dtype, layout=layout, device=key.device, requires_grad=requires_grad)
         array = _in_order(memory_order(input, memory_format), input._array.shape, key, make)
         return finish(wrap(array, key), requires_grad, pin_memory=pin_memory)
 
@@ -350,7 +354,8 @@ def _new_filled(name: str, factory: Callable[..., Tensor]) -> None:
         pin_memory: bool | None = False,
     ) -> Tensor:
         key = _options(self, dtype, device)
-        return factory(size, *rest, dtype=key.dtype, device=key.device, requires_grad=requires_grad, pin_memory=pin_memory)
+        options = {"dtype": key.dtype, "device": key.device, "requires_grad": requires_grad, "pin_memory": pin_memory}
+        return factory(size, *rest, **options) if layout is None else factory(size, *rest, layout=layout, **options)
 
     method.__name__ = method.__qualname__ = f"new_{name}"
     method.__doc__ = f"`torch.{name}(*size)` with this tensor's dtype and device."
@@ -374,7 +379,15 @@ def _new_full(
 ) -> Tensor:
     """`torch.full(size, fill_value)` with this tensor's dtype and device."""
     key = _options(self, dtype, device)
-    return full(size, fill_value, dtype=key.dtype, device=key.device, requires_grad=requires_grad, pin_memory=pin_memory)
+    return full(
+        size,
+        fill_value,
+        dtype=key.dtype,
+        layout=layout,
+        device=key.device,
+        requires_grad=requires_grad,
+        pin_memory=pin_memory,
+    )
 
 
 def _new_tensor(

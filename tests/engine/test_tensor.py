@@ -203,6 +203,14 @@ def test_dlpack_capsules_are_consumed_once(version: tuple[int, int] | None) -> N
             torch.from_dlpack(invalid)
 
 
+def test_dlpack_of_bfloat16() -> None:
+    """NumPy does not support the type: the capsule declares it."""
+    x = torch.arange(4.0).to(torch.bfloat16)
+    y = torch.from_dlpack(torch.utils.dlpack.to_dlpack(x))
+    assert y.dtype is torch.bfloat16 and y.tolist() == [0, 1, 2, 3] and y.data_ptr() == x.data_ptr()
+    assert torch.asarray(torch.utils.dlpack.to_dlpack(x)).data_ptr() == x.data_ptr()
+
+
 # --- Storage ------------------------------------------------------------------------------------------------------
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from flambeau.backend import MutableBackend, RecordableBackend, contiguous_strides, hookimpl
 from flambeau.engine.values import dtypes
+from flambeau.engine.values.dlpack import Capsule, ElementType
 
 from . import (  # noqa: F401
     kernels,
@@ -267,7 +268,11 @@ class NumpyBackend(RecordableBackend, MutableBackend):
         threads.set_num_threads(count)
 
     def to_dlpack(self, array: Any, **kwargs: Any) -> Any:
-        return array.__dlpack__(**kwargs)
+        if array.dtype.name != "bfloat16":
+            return array.__dlpack__(**kwargs)
+        capsule = array.view(np.int16).__dlpack__(**kwargs)
+        Capsule(capsule).relabel(ElementType.INT16, ElementType.BFLOAT16)
+        return capsule
 
     def report(self) -> str:
         return f"numpy {np.__version__}"

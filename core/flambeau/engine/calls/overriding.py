@@ -123,7 +123,9 @@ def _has_override(value: Any) -> bool:
 
 def _overrides(owner: Any) -> bool:
     method = getattr(owner, "__torch_function__", None)
-    return method is not None and getattr(method, "__func__", method) is not _disabled_torch_function_impl
+    function = getattr(method, "__func__", method)
+    # `torch._tensor` has the default of PyTorch's tensors, which would call the function again.
+    return function not in (None, _disabled_torch_function_impl) and getattr(function, "__module__", None) != "torch._tensor"
 
 
 def should_offer(values: Iterable[Any], out: Any = None, name: str | None = None, by: Callable[[Any], bool] = overriding) -> bool:
@@ -488,6 +490,8 @@ def _init_subclass(cls: type[Tensor], /, **kwargs: Any) -> None:
 
 
 def _torch_function(cls: type[Tensor], func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    if cls is Tensor and disabled.get():  # `func` is another library's function, which offers the call again
+        return NotImplemented
     return default_torch_function(cls, func, types, args, kwargs or {})
 
 

@@ -427,7 +427,7 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
 
 def _shared_by_dlpack(ext_tensor: Any) -> Tensor:
     from ... import backend as backends
-    from ...engine.values.dlpack import Capsule
+    from ...engine.values.dlpack import Capsule, ElementType
 
     if isinstance(ext_tensor, Tensor):
         if ext_tensor._requires_grad:
@@ -436,7 +436,13 @@ def _shared_by_dlpack(ext_tensor: Any) -> Tensor:
     if not hasattr(ext_tensor, "__dlpack__"):
         ext_tensor = Capsule(ext_tensor)
     backend = backends.for_device_type("cuda" if int(ext_tensor.__dlpack_device__()[0]) == 2 else "cpu")
-    array = backend.xp.from_dlpack(ext_tensor)
+    try:
+        array = backend.xp.from_dlpack(ext_tensor)
+    except (BufferError, RuntimeError, TypeError):  # most array libraries refuse bfloat16
+        capsule = ext_tensor if isinstance(ext_tensor, Capsule) else Capsule(ext_tensor.__dlpack__())
+        if not capsule.relabel(ElementType.BFLOAT16, ElementType.INT16):
+            raise
+        array = backend.reinterpret(backend.xp.from_dlpack(capsule), dtypes.bfloat16)
     return wrap(array, dispatch_key(backend.dtype_of(array), Device(backend.device_type)))
 
 

@@ -65,7 +65,7 @@ class Capsule:
         element_type = (ctypes.c_uint8 * 2).from_address(self._start() + _ELEMENT_TYPE_AT)
         if tuple(element_type) != old.value:
             return False
-        element_type[:] = new.value
+        element_type[:] = list(new.value)
         return True
 
     def _start(self) -> int:

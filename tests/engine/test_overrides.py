@@ -356,7 +356,7 @@ class Asked(torch.Tensor):
 
 OPERATORS = {
     "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "mod": "remainder", "matmul": "matmul", "lt": "lt", "ge": "ge",
-    "ne": "ne", "iadd": "add_", "itruediv": "div_", "ipow": "__ipow__", "and_": "__and__", "floordiv": "__floordiv__",
+    "ne": "ne", "iadd": "add_", "itruediv": "div_", "ipow": "pow_", "and_": "__and__", "floordiv": "__floordiv__",
 }  # fmt: skip
 
 

@@ -359,11 +359,10 @@ attach(__rtruediv__=__rdiv__, __rdiv__=__rdiv__, __pow__=__pow__, __rpow__=__rpo
 
 
 def __ipow__(self: Tensor, other: Any) -> Any:
-    if may_override((other,)):
-        return offer_operator("__ipow__", (self, other), {})
-    return self.pow_(other) if can_operate(other) else NotImplemented
+    return self.pow_(other) if can_operate(other) or may_override((other,)) else NotImplemented
 
 
+__ipow__.__name__ = "pow_"  # the name of the method that `__torch_function__` receives
 attach(__ipow__=__ipow__)
 
 

@@ -382,7 +382,7 @@ OFFERED_DUNDERS = frozenset({
     "__reversed__",
 })  # fmt: skip  # without `__iter__`: PyTorch offers the `unbind` inside it
 OPERATORS = frozenset({  # PyTorch passes the operator to `__torch_function__`, not the function that computes it
-    "__and__", "__eq__", "__floordiv__", "__iand__", "__ilshift__", "__invert__", "__ior__", "__ipow__", "__irshift__",
+    "__and__", "__eq__", "__floordiv__", "__iand__", "__ilshift__", "__invert__", "__ior__", "__irshift__",
     "__ixor__", "__lshift__", "__or__", "__rdiv__", "__rfloordiv__", "__rlshift__", "__rmatmul__", "__rmod__", "__rpow__",
     "__rrshift__", "__rshift__", "__rsub__", "__rtruediv__", "__xor__",
 })  # fmt: skip

@@ -589,3 +589,12 @@ def test_private_parts():
     assert moved.shape == nested.shape and moved.is_meta
     assert nested.is_floating_point() and nested.element_size() == 8 and nested.get_device() == -1 and not nested.is_complex()
     assert torch.is_floating_point(nested) and torch.numel(nested) == 16 and torch.is_tensor(nested)
+
+
+def test_operands_that_strided_nested_tensors_do_not_take():
+    nested, vectors = strided(items_of(2)), strided([torch.ones(2), torch.ones(3)])
+    with pytest.raises(RuntimeError, match="Expected both self and other to be nested"):
+        nested * torch.tensor([2.0])
+    with pytest.raises(RuntimeError, match="2nd input has rank: 2"):
+        nested @ vectors
+    assert len(torch.softmax(strided([]), 1).unbind()) == 0

@@ -93,9 +93,7 @@ def aligned(input: Nested, dense: Tensor) -> Tensor:
 
 
 def _expand_per_item(input: StridedNestedTensor, dense: Tensor) -> Tensor:
-    """Expand a dense tensor so that it broadcasts with the values of `input`: it has one element, or one row per item."""
-    if dense.numel() == 1:
-        return dense.reshape(())
+    """Expand a dense tensor with one row per item so that it broadcasts with the values of `input`."""
     if dense.ndim == input.dim() and dense.shape[0] == len(input._sizes):
         parts = [row.expand(size).reshape(-1) for row, size in zip(dense.unbind(0), input._sizes, strict=True)]
         return torch.cat(parts)

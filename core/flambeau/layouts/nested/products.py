@@ -128,6 +128,12 @@ def _strided_matmul(input: Any, other: Any, *, out: Any = None) -> Any:
             return strided_from_items([a @ b for a, b in zip(input.items(), other.unbind(0), strict=True)])
         names = ["nested" if isinstance(each, Nested) else "non-nested" for each in (input, other)]
         raise RuntimeError(f"Expected both to be nested, but got a {names[0]} self and {names[1]} other")
+    for position, each in (("1st", input), ("2nd", other)):
+        if each.dim() < 3:
+            raise RuntimeError(
+                "matmul: For nested tensors, only inputs with >= 3 dims are currently supported. "
+                f"{position} input has rank: {each.dim()}"
+            )
     first, second = input.items(), other.items()
     if len(first) != len(second):
         raise RuntimeError(

@@ -161,6 +161,8 @@ def _rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float 
 
 @implements(StridedNestedTensor)
 def _strided_softmax(input: Any, dim: int = -1, _stacklevel: int = 3, dtype: Any = None) -> Any:
+    if not input.items():
+        return input
     dim = wrapped(dim, input.dim())
     if dim == 0:
         raise RuntimeError("Cannot apply softmax across nested dimension 0")

@@ -591,6 +591,16 @@ def test_private_parts():
     assert torch.is_floating_point(nested) and torch.numel(nested) == 16 and torch.is_tensor(nested)
 
 
+@BOTH
+def test_foreach(layout):
+    items = items_of(2)
+    nested = torch.nested.nested_tensor(items, layout=layout)
+    (total,) = torch._foreach_add([nested], [nested])
+    assert_close(total, [2 * item for item in items])
+    torch._foreach_mul_([nested], 3)
+    assert_close(nested, [3 * item for item in items])
+
+
 def test_operands_that_strided_nested_tensors_do_not_take():
     nested, vectors = strided(items_of(2)), strided([torch.ones(2), torch.ones(3)])
     with pytest.raises(RuntimeError, match="Expected both self and other to be nested"):

@@ -231,6 +231,17 @@ def test_in_place_results_are_cast_if_the_dtype_can_hold_them():
         s.mul_(torch.eye(2).to_sparse())
 
 
+@pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr"])
+def test_foreach(layout):
+    a, b = dense(4, 6), dense(4, 6, seed=1)
+    tensors = [sparse(a, layout), sparse(b, layout)]
+    assert_close([each.to_dense() for each in torch._foreach_add(tensors, tensors)], [2 * a, 2 * b])
+    assert_close([each.to_dense() for each in torch._foreach_pow(tensors, 2)], [a**2, b**2])
+    assert torch._foreach_mul_(tensors, [2.0, 3.0]) is tensors
+    torch._foreach_neg_(tensors)
+    assert_close([each.to_dense() for each in tensors], [-2 * a, -3 * b])
+
+
 def test_products_of_coo_tensors_broadcast():
     a, row, number = dense(2, 3, 4), dense(3, 1, seed=1), torch.tensor(2.0, dtype=torch.float64)
     assert_close((a.to_sparse() * row.to_sparse()).to_dense(), a * row)

@@ -585,7 +585,8 @@ def _call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     module = getattr(func, "__module__", None) or ""
     if func in (torch.autograd.grad, torch.autograd.backward):
         return _call_autograd(func, name, args, kwargs)
-    if module.partition(".")[0] not in ("flambeau", "flambeau_nnlib", "torch", "builtins", ""):
+    is_ours = module.partition(".")[0] in ("flambeau", "flambeau_nnlib", "torch", "builtins", "")
+    if not is_ours or name.startswith("_foreach_"):
         return redispatch_function(func, (), args, kwargs)  # a composite: its operations are handled one by one
     if name in ("__get__", "__set__", "__delete__"):
         name = _name_of_property(func) if name == "__get__" else name

@@ -85,7 +85,7 @@ def _resolved(input: Any) -> Any:
     return input
 
 
-@implements("pow", "__pow__", grad_fn="PowBackward0")
+@implements("pow", "pow_scalar", "__pow__", grad_fn="PowBackward0")
 def _pow(self: Any, exponent: Any) -> Any:
     if (isinstance(exponent, Tensor) and exponent.ndim) or not isinstance(self, SparseTensor):
         raise RuntimeError("pow(): only a sparse tensor to the power of a number is supported")

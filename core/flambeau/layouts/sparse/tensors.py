@@ -184,7 +184,8 @@ def _call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return _call(func, args, others) if kwargs["out"] is None else _write_to_out(func, kwargs["out"], args, others)
     name = func.__name__
     module = resolve(getattr(func, "__module__", None) or "")  # `flambeau...`, even if it was imported as `torch`
-    if module.startswith("flambeau.autograd") or module.partition(".")[0] not in ("flambeau", "flambeau_nnlib", "builtins", ""):
+    is_ours = module.partition(".")[0] in ("flambeau", "flambeau_nnlib", "builtins", "")
+    if not is_ours or module.startswith("flambeau.autograd") or name.startswith("_foreach_"):
         return redispatch_function(func, (), args, kwargs)  # a composite: its operations are handled one by one
     if name in ("__get__", "__set__", "__delete__"):
         name = _name_of_property(func) if name == "__get__" else name

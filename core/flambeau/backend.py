@@ -40,7 +40,10 @@ _NO_GUARD = nullcontext()
 
 
 class UpperLayers:
-    """Functions that `Backend` calls. The modules that define them set them here, because they import this module."""
+    """Functions of higher layers that `Backend` calls.
+
+    This module cannot import those layers, because they import it; they assign the functions to `upper_layers` instead.
+    """
 
     unknown_kernels: Callable[[Iterable[str]], list[str]]  # returns the kernel names that match no operation
     host_generator: Callable[[Backend, int], Any]  # returns a random number generator that draws on the CPU
@@ -106,7 +109,10 @@ class Backend:
 
     @cached_property
     def forward_xp(self) -> Any:
-        """The namespace passed to forwards: `xp`, or a wrapper that raises `MissingError` for missing functions and dtypes."""
+        """The array namespace that operations compute with: `xp`, or a wrapper of it.
+
+        The wrapper raises `MissingError` for functions and dtypes that the library lacks.
+        """
         return self.xp if self.complete else upper_layers.standard_namespace(self)
 
     def compile_forward(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -101,7 +101,7 @@ def spread(out: Any, grad: Any, matrix: Any, g: Geometry) -> None:
 
 
 def _folds_in_runs(whole: Sizes, g: Geometry) -> bool:
-    """Whether zero-padding output lines to the length of padded input lines costs little, as both lengths are similar."""
+    """Whether output lines are almost as long as padded input lines, so that zero-padding them to that length costs little."""
     return max(g.stride) == 1 and len(whole) > 1 and min(g.size) > 0 and prod(whole[1:]) <= _MORE * prod(g.size[1:])
 
 

@@ -25,14 +25,17 @@ def suits(g: Geometry) -> bool:
 
 
 def matrix(weight: Any, g: Geometry) -> Any:
-    """Reshape the weight to `(C_out, kernel * C_in)`; a weight larger than the windows stays `(C_out, C_in * kernel)`."""
+    """Reshape the weight to `(C_out, kernel * C_in)`; if it has more elements than the windows, to `(C_out, C_in * kernel)`.
+
+    The second form needs no copy of the weight.
+    """
     if not g.is_heavy:
         weight = contiguous(channels_last(weight))
     return weight.reshape(len(weight), prod(weight.shape[1:]))
 
 
 def to_weight(matrix: Any, g: Geometry) -> Any:
-    """Reshape a matrix to the weight's shape: the inverse of `matrix`."""
+    """Reshape a matrix, as returned by `matrix`, to the shape of the weight."""
     if g.is_heavy:
         return matrix.reshape(g.shape)
     return contiguous(channels_second(matrix.reshape(g.shape[0], *g.places, g.shape[1])))

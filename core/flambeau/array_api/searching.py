@@ -97,14 +97,14 @@ class UniqueAll(NamedTuple):
 
 
 class UniqueCounts(NamedTuple):
-    """The result of `unique_counts`."""
+    """The distinct elements, and how often each occurs."""
 
     values: Tensor
     counts: Tensor
 
 
 class UniqueInverse(NamedTuple):
-    """The result of `unique_inverse`."""
+    """The distinct elements, and for each element of the input, the position of its value among them."""
 
     values: Tensor
     inverse_indices: Tensor

@@ -313,7 +313,7 @@ class SWALR(LRScheduler):
         rates: Rates = []
         for group in self.optimizer.param_groups:
             swa_lr = group["swa_lr"]
-            # Recover the learning rate without annealing.
+            # Compute the learning rate before annealing from the current rate, which is a weighted mean of it and `swa_lr`.
             lr = swa_lr if previous_share == 1 else (group["lr"] - previous_share * swa_lr) / (1 - previous_share)
             rates.append(swa_lr * share + lr * (1 - share))
         return rates

@@ -132,7 +132,7 @@ def _parse_policies(policy: AutoAugmentPolicy) -> list[list[tuple[str, float, in
 def apply_operation(
     img: Any, name: str, magnitude: float, interpolation: InterpolationMode, fill: Any, functions: Any = F
 ) -> Any:
-    """Apply the operation `name` to an image, by calling `functions`. Some operations ignore `magnitude`."""
+    """Apply the operation `name` to an image; `functions` is the module that computes it. Some operations ignore `magnitude`."""
 
     def affine(translate: Sequence[int] = (0, 0), shear: Sequence[float] = (0.0, 0.0), center: Any = None) -> Any:
         return functions.affine(img, 0.0, translate, 1.0, shear, interpolation, fill, center)

@@ -150,7 +150,10 @@ def _reflectors(np: Any, a: Any, tau: Any) -> Any:
 
 
 def _with_factor(of: str, name: str, reference: Any, *shapes: tuple[int, ...], prepare: Any = _regular, **options: Any) -> Sample:
-    """Return a sample of a solver whose second argument is a factorization, computed by the function named `of`."""
+    """Return a sample of a solver, such as `lu_solve`, whose second argument is a factorization.
+
+    `of` is the name of the function that computes the factorization, such as `lu_factor`.
+    """
 
     def call(torch: Any, b: Any, a: Any) -> Any:
         factors = find(torch, of)(prepare(torch, a))

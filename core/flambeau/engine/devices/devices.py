@@ -229,7 +229,7 @@ _SCALARS_THAT_FIT = {
     FLOATING: frozenset({bool, int, float}),
     COMPLEX: frozenset({bool, int, float, complex}),
 }
-_NO_TYPES: frozenset[type] = frozenset()  # for half precision, in which operations may need the unrounded scalar
+_NO_TYPES: frozenset[type] = frozenset()  # for float16 and bfloat16: operations may need the scalar before it is rounded to them
 
 
 class DispatchKey(dict[str, tuple[Callable[..., Any], Any]]):

@@ -134,7 +134,7 @@ class SymFloat(_Symbolic):
 
 
 class SymBool(_Symbolic):
-    """A bool whose use is recorded."""
+    """A bool that a recorded program computes.  If Python code branches on it, the recording depends on its value."""
 
     __slots__ = ()
 

@@ -122,7 +122,10 @@ def _memory(tensor: Tensor) -> Any:
 
 
 def _view_path(tensor: Tensor) -> list[Any]:
-    """Return the view operations from the owner of the memory to the tensor.  Writes to immutable arrays repeat them."""
+    """Return the view operations that lead from the owner of the memory to the tensor.
+
+    If arrays are immutable, a write computes a new owner, and views of it by the same operations.
+    """
     steps: list[Any] = []
     while (source := source_of(tensor)) is not None:
         steps.append(None if tensor._view is None else how_viewed(tensor)[1:])

@@ -27,7 +27,7 @@ __all__ = ["Results"]
 
 @dataclass(slots=True)
 class _New:
-    """A tensor that the call creates: its dispatch key, and attributes that differ from those of a plain new tensor."""
+    """Describes a tensor that the captured call creates, so that a replay can create the same."""
 
     tensor: Tensor | None  # the tensor of the captured call, until the recording ends
     key: DispatchKey

@@ -614,7 +614,7 @@ class Module(Stateful, Hookable):
         """Move all parameters and buffers to memory that other processes can share."""
         return self._apply(lambda tensor: tensor.share_memory_())
 
-    # Modes
+    # Training and evaluation mode
 
     def train(self, mode: bool = True) -> Self:
         """Set this module and its descendants to training mode, or to evaluation mode if `mode` is False.

@@ -67,7 +67,10 @@ def fast_in_place(least: int) -> Callable[[Kernel], Kernel]:
 
 
 def _choosing(kernel: Kernel, plain: Kernel, least: int, of: int) -> Kernel:
-    """Return a function that calls `kernel`, or else `plain`. For kernels of one or two arrays it has less overhead."""
+    """Return a function that calls `kernel` if it supports the arguments, else `plain`.
+
+    Kernels of one or two arrays get a function without `*args`, which has less overhead.
+    """
 
     if LEAST is not None:
         least = LEAST

@@ -344,7 +344,7 @@ def flip(b: Builder, x: Value, dims: Sequence[int]) -> Value:
 
 @translates("roll")
 def roll(b: Builder, x: Value, shifts: Any, dims: Any = ()) -> Value:
-    """Roll along dimensions."""
+    """Split each dimension at its shift, and join the two parts in reverse order."""
     shifts, dims = ([value] if isinstance(value, int) else list(value) for value in (shifts, dims))
     if not dims:
         flat = roll(b, b.op("Reshape", x, b.ints([-1]), like=TensorSpec((1,), x.dtype, _CPU)), shifts, [0])

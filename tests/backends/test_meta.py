@@ -24,7 +24,7 @@ NEED_VALUES = {
     "equal", "allclose", "is_nonzero", "Tensor.cpu", "masked_select", "nonzero", "argwhere", "nn.functional.gaussian_nll_loss",
     "unique", "unique_consecutive", "bincount", "histogram", "histogramdd",
 }  # fmt: skip
-# For a transposed input, the CPU result keeps the memory order of the algorithm; the meta result is row-major.
+# For a transposed input, the strides of the CPU result depend on the algorithm; the meta result is row-major.
 ORDERED_BY_ALGORITHM = ("pool", "pad", "index_add", "index_put")
 
 

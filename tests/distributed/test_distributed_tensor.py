@@ -216,7 +216,7 @@ def test_two_processes_hold_one_tensor():
 
 
 def assert_new_operations(rank, size):
-    """New operations that declare a `Kind` work on sharded tensors without further registration."""
+    """New operations whose `kind` is declared, such as `Kind.POINTWISE`, work on sharded tensors."""
     triple = op("triple", lambda xp, input: 3 * input, kind=Kind.POINTWISE, linearity=Linearity.JOINT, input=lambda F, g: 3 * g)
     bump = op("bump", lambda xp, input: xp.exp(-input * input), kind=Kind.POINTWISE, promote="float")
     x = torch.arange(24.0).view(4, 6) / 10

@@ -103,7 +103,7 @@ def _cos_and_sin(x: Any) -> tuple[Any, Any]:
     """Return cos and sin of float32 values in [0, 2 pi]; overwrites `x`."""
     octant = (x * _FOUR_BY_PI).astype(np.int32)
     octant += _1
-    octant &= _EVEN  # make it even: two octants are a quarter turn
+    octant &= _EVEN  # round the octant to an even number: two octants are a quarter turn
     turned = octant.astype(np.float32)
     x -= turned * _PI_4[0]
     x -= turned * _PI_4[1]

@@ -22,7 +22,7 @@ _SMALL_SIZE = 1 << 10  # number of elements up to which a full complex transform
 
 
 def transform_order(input: Any, dims: Sequence[int], halved: bool) -> list[int]:
-    """Return all dimensions in the memory order of the result of a transform over `dims`, slowest first."""
+    """Return all dimensions, from the largest to the smallest stride that the result of a transform over `dims` has."""
 
     def outermost_first(chosen: Any) -> list[int]:
         return sorted(chosen, key=lambda dim: -abs(input.strides[dim]))

@@ -83,7 +83,10 @@ def euclidean_dist(x1: Any, x2: Any) -> Any:
 
 
 def _factors(x1: Any, x2: Any) -> tuple[Any, Any]:
-    """Return two matrices whose product is the squared distances: `-2 a b + (a a) 1 + 1 (b b)`."""
+    """Return two matrices whose product is the squared distances.
+
+    The product is `-2 * x1 @ x2.mT + sum(x1**2)[:, None] + sum(x2**2)[None, :]`, the sums along the last dimension.
+    """
     left, right = (np.ones((*x.shape[:-1], x.shape[-1] + 2), x.dtype) for x in (x1, x2))
     np.multiply(x1, -2, out=left[..., :-2])
     np.vecdot(x1, x1, out=left[..., -2])

@@ -19,7 +19,7 @@ _WIDTHS = (64, 32)  # numbers of columns that suit vector registers
 
 
 def _width(batch: int, size: int) -> int:
-    """Return the number of columns of a gate to compute in one product."""
+    """Return how many columns of a gate one matrix product computes."""
     return next((width for width in _WIDTHS if size % width == 0 and batch * size * width <= _SMALL), size)
 
 

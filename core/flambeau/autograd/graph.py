@@ -92,7 +92,7 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., None],
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
     assert mode == "any" or all(tensor.requires_grad for tensor in tensors), "Expected gradient function to be set"
-    state.leaf_hooks = True  # makes backward passes determine in advance which gradients they will compute
+    state.leaf_hooks = True  # if set, a backward pass first determines which gradients it will compute
     arrived: weakref.WeakKeyDictionary[Any, dict[int, Tensor]] = weakref.WeakKeyDictionary()
 
     def collect(index: int, gradient: Tensor) -> None:

@@ -16,7 +16,9 @@ from . import streams
 
 __all__ = ["collect", "export_memory", "import_memory", "ipc_collect"]
 
-_exported: list[tuple[Any, Tensor]] = []  # (flag byte, tensor that keeps the memory alive) of each transfer
+_exported: list[
+    tuple[Any, Tensor]
+] = []  # per transfer: (byte that the receiver sets when done, tensor that keeps the memory alive)
 
 
 def export_memory(tensor: Tensor, byte: Any) -> tuple[bytes, int, int, int]:

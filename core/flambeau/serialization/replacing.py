@@ -17,7 +17,7 @@ from typing import IO, Any
 __all__ = ["atomic_write"]
 
 _BUFFER_SIZE = 1 << 18  # small records are collected and written together, up to this number of bytes
-_SYNC_SIZE = 1 << 22  # after this number of written bytes, the operating system is told to send them to the disk
+_SYNC_SIZE = 1 << 22  # number of written bytes after which the file is flushed to the disk
 
 
 @contextmanager

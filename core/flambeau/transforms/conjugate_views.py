@@ -83,7 +83,7 @@ class LazyKey(DispatchKey):
         return entry
 
     def shows(self, name: str) -> bool:
-        """Whether the operation only moves elements, so that it works on lazy memory unchanged."""
+        """Whether the operation only moves elements, so that it can run on elements that are not conjugated or negated yet."""
         return name == "view_scatter" or (OPS[name].view and OPS[name].facts.moves)
 
     @property

@@ -40,11 +40,10 @@ class WorkerPool:
 
     def _start(self, context: Any, job: Job) -> None:
         tasks = context.Queue()
-        tasks.cancel_join_thread()  # exit without waiting until a worker, which may be dead, has read its queue
+        tasks.cancel_join_thread()  # do not wait at exit until the queue is read: the worker may be dead
         parent_end, worker_end = context.Pipe()
-        multiprocessing.util.register_after_fork(
-            parent_end, Connection.close
-        )  # in forked workers, close the copy of the parent's end, so that the pipe closes when this process dies
+        # A forked worker closes its copy of the parent's end: otherwise the pipe would stay open when the parent dies.
+        multiprocessing.util.register_after_fork(parent_end, Connection.close)
         process = context.Process(target=run_worker, args=(job, tasks, worker_end, self._stop), daemon=True)
         try:
             process.start()

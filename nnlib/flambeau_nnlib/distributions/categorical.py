@@ -87,7 +87,7 @@ class Categorical(ProbsLogits):
 
 
 class CategoricalBased(Distribution):
-    """A distribution over vectors of length K, parametrized like `Categorical` by `probs` or `logits` of shape `(..., K)`."""
+    """Base class: a distribution over vectors of length K, such as one-hot vectors, parametrized like `Categorical` by `probs` or `logits` of shape `(..., K)`."""
 
     def __init__(self, categorical: Categorical, validate_args: bool | None) -> None:
         self._categorical = categorical

@@ -65,7 +65,7 @@ def _kept_from_pairs(first: Any, second: Any, count: int) -> Any:
     if len(first) <= _MAX_LOOP_PAIRS:
         kept = bytearray(b"\1") * count
         for one, other in zip(first.tolist(), second.tolist(), strict=True):
-            if kept[one]:  # this value is final: all pairs with `one` as second box were processed before
+            if kept[one]:  # final: every pair whose second box is `one` comes earlier
                 kept[other] = 0
         return np.frombuffer(kept, bool)
     mask = np.ones(count, bool)

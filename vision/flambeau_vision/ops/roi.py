@@ -75,7 +75,7 @@ def _sample_weights(start: Tensor, length: Tensor, bins: int, size: int, samplin
 
 
 def _resample(input: Tensor, regions: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
-    """Compute `rows @ image @ columns` for each region and its image. Chunks of regions limit the memory."""
+    """Compute `rows @ image @ columns` for each region and its image, in chunks of regions to limit the memory."""
     parts = []
     for first in range(0, len(regions), _CHUNK):
         chunk = slice(first, first + _CHUNK)

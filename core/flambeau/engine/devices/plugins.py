@@ -135,7 +135,10 @@ def register(name: str, plugin: Any) -> ModuleType:
 
 
 def _reporting(name: str, hook: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a hook to report errors with the plugin's name: RuntimeError from `flambeau_backend`, warnings from other hooks."""
+    """Wrap a hook so that its errors name the plugin.
+
+    Errors in `flambeau_backend` become a RuntimeError, those in other hooks become warnings.
+    """
 
     @functools.wraps(hook)
     def call(*args: Any) -> Any:

@@ -210,7 +210,7 @@ class set_multithreading_enabled(_Setting):
 
 
 class enforce_grad_layout_policy(_Setting):
-    """Function or context without effect: the order of dimensions in memory of a leaf's `grad` depends on the backend."""
+    """Has no effect; a function or a context manager.  The backend determines the strides of a leaf's `grad`."""
 
     value: ContextVar[bool] = ContextVar("grad_layout", default=True)
 

@@ -417,7 +417,10 @@ def _new_method(name: str) -> Callable[..., Any]:
 
 
 def prepare_dispatching(cls: type[Tensor]) -> None:
-    """Make the methods of a wrapper subclass that are not in the table of operations call `__torch_dispatch__`."""
+    """Replace methods of a wrapper subclass so that they call `__torch_dispatch__`.
+
+    Methods in the table of operations call it already.
+    """
     methods: dict[str, Any] = {"detach": _detach, "to": _to, "cpu": _conversion_method("cpu")}
     methods["cuda"] = lambda self, place="cuda", **options: self.to(place)
     methods |= {name: _conversion_method(dtype) for name, dtype in _CONVERSIONS.items()}

@@ -143,7 +143,7 @@ class Recorder:
         return RecordedArray(array, reference, self)
 
     def shared_dictionaries(self) -> set[Reference]:
-        """Return references to the dictionaries through which kernels share data."""
+        """Return references to the workspaces: dictionaries in which a forward kernel stores data for the backward kernel."""
         return {reference for _, reference in self.dictionaries.values()} | self.past_dictionaries
 
     def forget_dictionaries(self) -> None:

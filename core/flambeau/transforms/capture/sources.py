@@ -60,11 +60,11 @@ class Sources:
         return Source("argument" if kind == "tensor" else kind, position, None, tensor._key)
 
     def gradient_of(self, tensor: Tensor) -> Source:
-        """Return a description of where a replay finds a tensor's gradient (its `.grad`)."""
+        """Return the source from which a replay reads the `.grad` of a tensor."""
         return self._place("gradient", tensor)
 
     def of_tensor(self, tensor: Tensor) -> Source:
-        """Return a description of where a replay finds a tensor that existed before the recording."""
+        """Return the source from which a replay reads a tensor that existed before the recording."""
         return self.found[self.recording.states[id(tensor)].lifted._reference]
 
     def source_of(self, reference: Reference) -> Source:

@@ -316,7 +316,7 @@ class Recording(TorchFunctionMode):
         return result
 
     def _read_values(self, func: Callable[..., Any], name: str, args: Any, kwargs: Any) -> Any:
-        """Handle a function that reads the values of tensors, such as `bool()`."""
+        """Return what a function that reads the values of tensors, such as `bool()`, returns while a program is traced."""
         if all(id(arg) in self.literals for arg in args if isinstance(arg, Tensor)):
             return func(*args, **kwargs)
         if name in ("__index__", "__int__", "__float__", "__bool__"):

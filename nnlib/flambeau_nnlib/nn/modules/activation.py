@@ -337,7 +337,7 @@ class ReLU6(Hardtanh):
 
 
 class _Alpha(Module):
-    """A layer with settings `alpha` and `inplace`."""
+    """Base class of activations with the arguments `alpha` and `inplace`."""
 
     __constants__ = ("alpha", "inplace")
 

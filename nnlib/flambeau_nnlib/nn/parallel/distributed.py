@@ -238,7 +238,7 @@ class _UnevenInputsHook(JoinHook):
         parallel._join_config.divides_by_all = divides_by_all
 
     def main_hook(self) -> None:
-        """Take part in the collectives of one step of the other processes."""
+        """Run the collectives of one training step, for processes that still have inputs."""
         parallel = self.parallel
         if parallel.training and parallel.broadcast_buffers:
             parallel._broadcast_buffers(False)

@@ -18,7 +18,7 @@ __all__ = ["collect", "export_memory", "import_memory", "ipc_collect"]
 
 _exported: list[
     tuple[Any, Tensor]
-] = []  # per transfer: (byte that the receiver sets when done, tensor that keeps the memory alive)
+] = []  # per transfer: (byte that the receiver sets at the end, tensor with the memory)
 
 
 def export_memory(tensor: Tensor, byte: Any) -> tuple[bytes, int, int, int]:

@@ -87,7 +87,10 @@ class Categorical(ProbsLogits):
 
 
 class CategoricalBased(Distribution):
-    """Base class: a distribution over vectors of length K, such as one-hot vectors, parametrized like `Categorical` by `probs` or `logits` of shape `(..., K)`."""
+    """Base class of distributions over vectors of length K, such as one-hot vectors.
+
+    The parameter, as of `Categorical`, is `probs` or `logits` of shape `(..., K)`.
+    """
 
     def __init__(self, categorical: Categorical, validate_args: bool | None) -> None:
         self._categorical = categorical

@@ -16,9 +16,7 @@ from . import streams
 
 __all__ = ["collect", "export_memory", "import_memory", "ipc_collect"]
 
-_exported: list[
-    tuple[Any, Tensor]
-] = []  # per transfer: (byte that the receiver sets at the end, tensor with the memory)
+_exported: list[tuple[Any, Tensor]] = []  # per transfer: (byte that the receiver sets at the end, tensor with the memory)
 
 
 def export_memory(tensor: Tensor, byte: Any) -> tuple[bytes, int, int, int]:

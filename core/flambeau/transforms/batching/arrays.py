@@ -216,7 +216,7 @@ class Namespace:
         return BatchedArray(self.inner.reshape(raw, (1,) * self.depth + tuple(raw.shape)), self)
 
     def _deeper(self, array: BatchedArray) -> BatchedArray:
-        """Add batch dimensions of size 1 to an array batched by fewer `vmap`s, such as an index from outside the innermost one."""
+        """Add dimensions of size 1 to an array batched by fewer `vmap`s, such as an index from outside of the inner one."""
         raw, k = array.raw, array.depth
         return self.made(self.inner.reshape(raw, raw.shape[:k] + (1,) * (self.depth - k) + raw.shape[k:]))
 

@@ -15,6 +15,8 @@ import flambeau as torch
         (lambda: torch.zeros(2**62), "Storage size calculation overflowed"),
         (lambda: torch.ones(2, 4, 2**29, 2**29, dtype=torch.float64), "Storage size calculation overflowed"),
         (lambda: torch.ones(1, 3).repeat(2**62, 1), "Storage size calculation overflowed"),
+        (lambda: torch.ones(2).resize_([2, 4, 2**29, 2**29]), "Storage size calculation overflowed"),
+        (lambda: torch.arange(1e-38, 3e38), "invalid size, possible overflow"),
         (lambda: torch.randperm(257, dtype=torch.uint8), "n is too large for result tensor type: 'unsigned char'"),
         (lambda: torch.randperm(2**11 + 2, dtype=torch.float16), "n is too large for result tensor type: 'c10::Half'"),
         (lambda: torch.empty(2).uniform_(-3e38, 3e38), "uniform_ expects to-from <= "),

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from ..backend import Backend, MutableBackend, contiguous_strides, is_mutable
 from ..engine.calls.arguments import as_int
-from ..engine.calls.dispatch import require_tensors
+from ..engine.calls.dispatch import refuse_size, require_tensors
 from ..engine.calls.facts import Kind, declare
 from ..engine.calls.op import composite, op
 from ..engine.calls.wrappers import as_method
@@ -267,7 +267,11 @@ def resized(tensor: Tensor, nbytes: int) -> Tensor:
     before = backend.memory(tensor._array)
     count = min(nbytes, before.shape[0])
     with backend.guard(index):
-        memory = backend.namespace_on(index).empty((nbytes,), dtype=before.dtype)
+        try:
+            memory = backend.namespace_on(index).empty((nbytes,), dtype=before.dtype)
+        except Exception as error:
+            refuse_size(error)
+            raise
         if count:
             backend.write(memory[:count], before[:count])
     return wrap(memory, key.materialized.to(dtypes.uint8))

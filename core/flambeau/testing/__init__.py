@@ -438,7 +438,7 @@ def _bounds(dtype: dtypes.dtype, low: float | None, high: float | None) -> tuple
 
 def _uniform(shape: Sequence[int], dtype: dtypes.dtype, device: Any, low: float, high: float) -> Tensor:
     if dtype.is_complex:
-        result: Tensor = torch.view_as_complex(_uniform((*shape, 2), dtype.to_real(), device, low, high))
+        result: Tensor = torch.view_as_complex(_uniform((*shape, 2), dtype.to_real(), device, low, high)).clone()
     elif high - low >= dtypes.finfo(dtype).max:  # `high - low` would overflow
         result = torch.empty(shape, dtype=dtype, device=device).uniform_(low / 2, high / 2).mul_(2)
     else:

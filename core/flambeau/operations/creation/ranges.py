@@ -79,6 +79,8 @@ def arange(
         if not step:
             raise ValueError("step must be nonzero")
     length = max(0, math.ceil((end - start) / step))
+    if length >= 2**63:
+        raise RuntimeError("invalid size, possible overflow?")
     if out is not None:
         warn_of_length(out, length)
     return _progression(key, start, step, length, out, requires_grad, pin_memory)

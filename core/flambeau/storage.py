@@ -275,18 +275,14 @@ class TypedStorage(_Memory):
             raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
         if not isinstance(index, int):
             raise RuntimeError(f"can't index a {type(self)} with {type(index)}")
-        self._require_data()
+        _require_data(self)
         return self._elements()[_checked_position(index, self.size())].item()
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if not isinstance(index, (int, slice)):
             raise RuntimeError(f"can't index a {type(self)} with {type(index)}")
-        self._require_data()
+        _require_data(self)
         self._elements()[index if isinstance(index, slice) else _checked_position(index, self.size())] = value
-
-    def _require_data(self) -> None:
-        if self.device.type == "meta":
-            raise NotImplementedError("Not available for 'meta' device type")
 
     def fill_(self, value: Any) -> TypedStorage:
         """Set all elements to `value`.  Return the storage."""
@@ -487,6 +483,7 @@ class UntypedStorage(_Memory):
 
     def __getitem__(self, index: Any) -> Any:
         _check_index(index)
+        _require_data(self)
         if not isinstance(index, slice):
             return self._bytes[_checked_position(index, self.size())].item()
         start, stop, _ = index.indices(self.size())
@@ -528,6 +525,12 @@ def _type_name(value: Any) -> str:
     """Return the name of a value's type in the format of PyTorch's messages about storages."""
     cls = type(value)
     return cls.__name__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__name__}"
+
+
+def _require_data(storage: Any) -> None:
+    """Raise NotImplementedError if the storage is on the meta device, and so has no elements."""
+    if storage.device.type == "meta":
+        raise NotImplementedError("Not available for 'meta' device type")
 
 
 def _checked_position(index: int, size: int) -> int:

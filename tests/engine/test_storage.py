@@ -442,3 +442,9 @@ def test_arrays_are_copied_when_they_have_to_be() -> None:
     assert np.asarray(x, copy=False).ctypes.data == x.data_ptr() != np.asarray(x, copy=True).ctypes.data
     with pytest.raises(ValueError, match="Unable to avoid copy"):
         np.asarray(x, dtype=np.float64, copy=False)
+
+
+@pytest.mark.parametrize("storage", [torch.TypedStorage([1, 2], device="meta"), torch.UntypedStorage(2, device="meta")])
+def test_elements_of_meta_storages(storage):
+    with pytest.raises(NotImplementedError, match="Not available for 'meta' device type"):
+        storage[0]

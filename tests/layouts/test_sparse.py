@@ -463,7 +463,7 @@ def test_gradients_of_products_where_one_operand_has_no_entry(layout):
 
 
 @pytest.mark.parametrize("function", [lambda s: s + s, lambda s: -s, lambda s: s * 2, lambda s: s / 0.5, lambda s: s.clone(),
-                                      lambda s: s.t(), lambda s: s - s * 3])  # fmt: skip
+                                      lambda s: s.t(), lambda s: s - s * 3, lambda s: s.float()])  # fmt: skip
 @pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr"])
 def test_gradients_of_linear_functions_are_dense_below_a_sum(layout, function):
     s = sparse(dense(3, 4), layout).requires_grad_()
@@ -473,8 +473,38 @@ def test_gradients_of_linear_functions_are_dense_below_a_sum(layout, function):
     assert_close(s.grad, x.grad)
 
 
-def test_products_check_that_saved_operands_are_unchanged():
-    x, y = (torch.eye(2).to_sparse().requires_grad_() for _ in range(2))
+@pytest.mark.parametrize("function", [lambda s: torch.cat([s, s * 2], 1), lambda s: s.unsqueeze(1)])
+def test_gradients_of_joins_are_dense_below_a_sum(function):
+    s, x = dense(3, 4).to_sparse().requires_grad_(), torch.zeros(3, 4, dtype=torch.float64, requires_grad=True)
+    function(s).sum().backward()
+    function(x).sum().backward()
+    assert_close(s.grad, x.grad)
+
+
+@pytest.mark.parametrize("other", LAYOUTS)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_gradients_of_conversions_have_the_layout_of_the_tensor(layout, other):
+    s = sparse(dense(4, 6), layout).requires_grad_()
+    sparse(s, other).to_dense(masked_grad=False).sum().backward()
+    assert s.grad.layout is s.layout
+    assert_close(s.grad.to_dense(), torch.ones(4, 6, dtype=torch.float64))
+    s.grad = None
+    (s if layout.startswith("sparse_b") else s.to_sparse(layout=s.layout)).to_dense().sum().backward()
+    assert s.grad._nnz() == s._nnz()
+
+
+@pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr"])
+def test_gradients_of_products_in_place(layout):
+    a, b = torch.tensor([[1.0, 0, 2], [0, 3, 0]]), torch.tensor([[0.0, 5, 7], [0, 0, 0]])
+    x, y = sparse(a, layout).requires_grad_(), sparse(b, layout).requires_grad_()
+    x.clone().mul_(y).backward(sparse(torch.ones(2, 3), layout))
+    assert_close(x.grad.to_dense(), b)
+    assert_close(y.grad.to_dense(), a)
+
+
+@pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr"])
+def test_products_check_that_saved_operands_are_unchanged(layout):
+    x, y = (sparse(torch.eye(2), layout).requires_grad_() for _ in range(2))
     other = x.clone()
     product = other * y
     other.mul_(2)

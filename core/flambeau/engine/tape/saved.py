@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from ..devices.state import state
+from ..values.constants import sparse_coo, strided
 from ..values.dtypes import FLOATING
 from .grad_mode import is_inference_mode_enabled, no_grad
 from .node import RELEASED, Node, Output, next_seq
@@ -117,9 +118,10 @@ def _refuse_modified(holder: Tensor, shape: list[int], current: int, version: in
         else "enable anomaly detection to find the operation that failed to compute its gradient, with "
         "torch.autograd.set_detect_anomaly(True, check_nan=False)."
     )
+    kind = holder.type() if holder.layout in (strided, sparse_coo) else str(holder.layout)  # others have no legacy type
     raise RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[{holder.type()} {shape}]{which_output} is at version {current}; expected version {version} instead. Hint: {hint}"
+        f"[{kind} {shape}]{which_output} is at version {current}; expected version {version} instead. Hint: {hint}"
     )
 
 

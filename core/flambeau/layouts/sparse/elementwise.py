@@ -30,6 +30,7 @@ from .tensors import (
     like,
     make,
     same_indices,
+    snapshot,
     to_dense,
     values_of,
 )  # fmt: skip
@@ -202,7 +203,7 @@ def rsub(self: Any, other: Any) -> Any:
 def add_(self: Any, other: Any, *, alpha: Any = 1) -> Any:
     if isinstance(self, SparseTensor):
         _check_not_leaf(self)
-        return become(self, add(self, other, alpha=alpha))
+        return become(self, add(snapshot(self), other, alpha=alpha))
     if self.shape != other.shape:
         return _dense_plus_sparse(self, other, alpha)  # raises RuntimeError: the shapes differ
     other = other if other._array.layout == "sparse_coo" else to_coo(other)
@@ -309,7 +310,7 @@ def _product(first: SparseTensor, second: Tensor) -> SparseTensor:
 def _mul_(self: Any, other: Any) -> Any:
     if isinstance(self, SparseTensor):
         _check_not_leaf(self)
-        return become(self, mul(self, other))
+        return become(self, mul(snapshot(self), other))
     return self.copy_(to_dense(mul(self, other)))
 
 
@@ -348,8 +349,8 @@ def clone(input: Any, *, memory_format: Any = None) -> Any:
 
 
 @with_grad_fn("ToCopyBackward0")
-def _copied(self: SparseTensor, values: Tensor) -> SparseTensor:
-    return like(self._array, values)
+def _copied(self: SparseTensor, values: Tensor) -> Any:
+    return apply_linear(lambda given: like(given._array, values), [lambda gradient: gradient], self)
 
 
 @implements()
@@ -359,7 +360,7 @@ def to(self: Any, *args: Any, **kwargs: Any) -> Any:
         return self.to(args[0].device, args[0].dtype)
     args = tuple(alias(each, Tensor) if isinstance(each, SparseTensor) else each for each in args)
     layout = kwargs.pop("layout", None)
-    values = values_of(self)
+    values = values_of(detached(self))
     moved = values.to(*args, **kwargs)
     if moved is values or (moved._array is values._array and not kwargs.get("copy")):
         result: Any = self
@@ -367,7 +368,7 @@ def to(self: Any, *args: Any, **kwargs: Any) -> Any:
         result = _copied(self, moved)
     else:
         parts = [part.to(moved.device) for part in _index_parts(self)]
-        result = build(self._array.layout, parts, moved, self.shape, self._array.coalesced)
+        result = build(self._array.layout, parts, values_of(self).to(*args, **kwargs), self.shape, self._array.coalesced)
     return result if layout is None else to_sparse(result, layout=layout)
 
 

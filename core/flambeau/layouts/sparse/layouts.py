@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -15,8 +16,10 @@ from .batches import matrices, stacked
 from .tensors import (
     BACKENDS,
     SparseTensor,
+    apply_linear,
     batch_of,
     become,
+    blocks_of,
     build,
     coordinates,
     detached,
@@ -258,7 +261,17 @@ def from_dense(input: Tensor, dims: int) -> SparseTensor:
 
 
 _split_dims = with_grad_fn("ToSparseBackward0")(from_dense)
-_in_layout = with_grad_fn("ToSparseBackward1")(convert)
+
+
+def _converted(input: Tensor, layout: str, blocksize: Any, dense_dim: int | None) -> Any:
+    """Call `convert`; the gradient of a sparse tensor has its layout, and entries wherever the incoming gradient has some."""
+    if not isinstance(input, SparseTensor) or (input._array.layout == layout and blocksize is None):
+        return convert(input, layout, blocksize, dense_dim)
+    back = partial(to_sparse, layout=input.layout, blocksize=blocks_of(input._array, input._array.values))
+    return apply_linear(lambda given: convert(given, layout, blocksize), [back], input)
+
+
+_in_layout = with_grad_fn("ToSparseBackward1")(_converted)
 
 
 def to_sparse(
@@ -285,10 +298,10 @@ def _to_layout(name: str, doc: str) -> None:
     blocked = name in ("bsr", "bsc")
 
     def plain(self: Tensor, dense_dim: int | None = None) -> Any:
-        return convert(self, f"sparse_{name}", None, dense_dim)
+        return _converted(self, f"sparse_{name}", None, dense_dim)
 
     def in_blocks(self: Tensor, blocksize: Sequence[int], dense_dim: int | None = None) -> Any:
-        return convert(self, f"sparse_{name}", tuple(blocksize), dense_dim)
+        return _converted(self, f"sparse_{name}", tuple(blocksize), dense_dim)
 
     function = in_blocks if blocked else plain
     function.__name__, function.__doc__ = f"to_sparse_{name}", doc

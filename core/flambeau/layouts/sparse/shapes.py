@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from itertools import accumulate
 from typing import Any
 
 import flambeau as torch
@@ -123,6 +125,11 @@ def _transpose_(self: Any, dim0: int = 0, dim1: int = 1) -> Any:
 def unsqueeze(input: Any, dim: int) -> Any:
     input = _require_coo("unsqueeze", input)
     (dim,) = wrapped_dims(dim, input.ndim + 1)
+    return apply_linear(lambda given: _with_dim(given, dim), [lambda gradient: gradient.select(dim, 0)], input)
+
+
+def _with_dim(input: SparseTensor, dim: int) -> SparseTensor:
+    """Insert a dimension of size 1."""
     sparse, indices, values = sparse_dims(input), indices_of(input), values_of(input)
     shape = [*input.shape[:dim], 1, *input.shape[dim:]]
     if dim > sparse:
@@ -291,6 +298,14 @@ def cat(tensors: Sequence[Any], dim: int = 0) -> Any:
                 f"cat(): tensors must have the same shape except in dimension {dim}, and the same number of sparse dimensions, "
                 f"but got {list(first.shape)} and {list(each.shape)}"
             )
+    ends = list(accumulate(each.shape[dim] for each in parts))
+    adjoints = [partial(torch.narrow, dim=dim, start=end - each.shape[dim], length=each.shape[dim]) for each, end in zip(
+        parts, ends, strict=True)]  # fmt: skip
+    return apply_linear(lambda *given: _concatenated(given, dim), adjoints, *parts)
+
+
+def _concatenated(parts: Sequence[SparseTensor], dim: int) -> SparseTensor:
+    first, sparse = parts[0], sparse_dims(parts[0])
     length = sum(each.shape[dim] for each in parts)
     shape = [*first.shape[:dim], length, *first.shape[dim + 1 :]]
     indices, values, start = [], [], 0

@@ -28,6 +28,7 @@ __all__ = [
     "apply_linear",
     "batch_of",
     "become",
+    "blocks_of",
     "build",
     "coordinates",
     "detached",
@@ -39,6 +40,7 @@ __all__ = [
     "parts_of",
     "same_indices",
     "scatter",
+    "snapshot",
     "store",
     "to_dense",
     "values_of",
@@ -254,7 +256,14 @@ def _in_place(function: Callable[..., Any], self: Any, *args: Any, **kwargs: Any
         return self.copy_(function(self, *args, **kwargs))
     if self._requires_grad and self._node is None and torch.is_grad_enabled():
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
-    return become(self, function(self, *args, **kwargs))
+    return become(self, function(snapshot(self), *args, **kwargs))
+
+
+def snapshot(self: SparseTensor) -> SparseTensor:
+    """Return a tensor with the same data and history, which operations in-place on `self` leave unchanged."""
+    result = make(self._array)
+    result._node, result._requires_grad = self._node, self._requires_grad
+    return result
 
 
 def become(self: SparseTensor, result: Any) -> SparseTensor:
@@ -337,7 +346,11 @@ class _ToDense(Function):
     def backward(ctx: Any, gradient: Tensor) -> Any:
         if ctx.masked:
             return like(ctx.places, gather(gradient, ctx.places)), None
-        return (gradient if ctx.masked is None else gradient.to_sparse()), None
+        if ctx.masked is None or isinstance(gradient, SparseTensor):
+            return gradient, None
+        layout, blocksize = ctx.places.layout, blocks_of(ctx.places, ctx.places.values)
+        dense_dim = None if layout == "sparse_coo" else gradient.ndim - len(batch_of(ctx.places)) - 2
+        return gradient.to_sparse(layout=LAYOUTS[layout], blocksize=blocksize, dense_dim=dense_dim), None
 
 
 class _Linear(Function):

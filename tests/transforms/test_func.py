@@ -607,3 +607,33 @@ def test_second_derivatives_of_writes_to_a_squeezed_view():
         return (b**2).sum()
 
     assert_close(torch.autograd.functional.hessian(doubled, y[None]).reshape(3, 3), torch.diag(48 * y**2))
+
+
+def test_gradients_of_indexing_need_memory_for_the_batch_only():
+    """A comparison of all positions with all indices would need 18 GiB."""
+    x, places = torch.randn(2, 200_000), torch.arange(100_000)
+    gradients = torch.func.vmap(torch.func.grad(lambda row: (row[places] ** 2).sum()))(x)
+    assert torch.equal(gradients[:, :100_000], 2 * x[:, :100_000]) and not gradients[:, 100_000:].any()
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        torch.tensor([0, 0, 3]),
+        (slice(None), torch.tensor([1, 1, 2])),
+        (torch.tensor([0, 1]), torch.tensor([2, 2])),
+        (None, torch.tensor([[0], [3]])),
+        (..., torch.tensor([0, 5, 5])),
+        (torch.tensor([1]), slice(None, None, 2)),
+        torch.tensor([], dtype=torch.long),
+    ],
+)
+def test_gradients_of_indexing(index):
+    x = torch.randn(3, 4, 6)
+    batched = torch.func.vmap(torch.func.grad(lambda rows: (rows[index] ** 3).sum()))(x)
+    single = [torch.func.grad(lambda rows: (rows[index] ** 3).sum())(rows) for rows in x]
+    torch.testing.assert_close(batched, torch.stack(single))
+    chosen = torch.tensor([[0, 1], [2, 2], [3, 0]])
+    batched = torch.func.vmap(torch.func.grad(lambda rows, places: (rows[places] ** 2).sum()))(x, chosen)
+    single = [torch.func.grad(lambda rows, places: (rows[places] ** 2).sum())(x[n], chosen[n]) for n in range(3)]
+    torch.testing.assert_close(batched, torch.stack(single))

@@ -14,6 +14,7 @@ from ...backend import Backend
 from ...engine.calls.tables import OPS
 from ...engine.devices.devices import device, dispatch_key
 from ...engine.devices.host import kernel_on_host
+from ...operations.indexing.standard import getitem
 from .arrays import BatchedArray
 
 if TYPE_CHECKING:
@@ -105,9 +106,28 @@ def _diagonal(backend: BatchedBackend) -> Callable[..., Any]:
     return kernel
 
 
+def _index_backward(backend: BatchedBackend) -> Callable[..., Any]:
+    """Return a kernel of `index_backward` that adds the gradients of the whole batch in one call, to one flat array."""
+    xp, name = backend.xp, "index_backward"
+    inner = backend.inner.all_kernels.get(name) or partial(OPS[name].forward, xp.inner)
+
+    def kernel(gradient: Any, shape: Any, index: Any) -> BatchedArray:
+        size = prod(shape)
+        places = getitem(xp, xp.reshape(xp.arange(size), shape), index)
+        hidden = xp.hidden_shape([gradient, places])
+        count = prod(hidden)
+        rows = xp.inner.reshape(xp.spread(places, hidden), (count, -1 if size else 0))
+        rows = rows + size * xp.inner.reshape(xp.inner.arange(count, dtype=rows.dtype), (count, 1))
+        sums = inner(xp.inner.reshape(xp.spread(gradient, hidden), (-1,)), (count * size,), (xp.inner.reshape(rows, (-1,)),))
+        return xp.made(xp.inner.reshape(sums, (*hidden, *shape)))
+
+    return kernel
+
+
 RULES: dict[str, Callable[[BatchedBackend], Callable[..., Any]]] = {
     **{name: _fold_into_first(name) for name in ("convolution", "convolution_transposed")},
     **{name: _with_leading_dimensions(name) for name in ("linalg_ldl_factor_ex", "linalg_ldl_solve")},
     **{name: _of_own_backend(name) for name in ("as_strided", "unfold", "view_scatter")},
     "diagonal": _diagonal,
+    "index_backward": _index_backward,
 }

@@ -637,3 +637,20 @@ def test_gradients_of_indexing(index):
     batched = torch.func.vmap(torch.func.grad(lambda rows, places: (rows[places] ** 2).sum()))(x, chosen)
     single = [torch.func.grad(lambda rows, places: (rows[places] ** 2).sum())(x[n], chosen[n]) for n in range(3)]
     torch.testing.assert_close(batched, torch.stack(single))
+
+
+@pytest.mark.parametrize("randomness", ["different", "same"])
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: torch.bernoulli(torch.zeros(40), 0.5),
+        lambda: torch.rand_like(torch.zeros(40)),
+        lambda: torch.randint_like(torch.zeros(40), 20),
+        lambda: F.dropout(torch.ones(40)),
+        lambda: F.alpha_dropout(torch.ones(40), 0.5, True),
+        lambda: F.dropout1d(torch.ones(40, 2)),
+    ],
+)
+def test_random_numbers_like_tensors_that_are_not_batched(draw, randomness):
+    rows = torch.func.vmap(lambda member: draw(), randomness=randomness)(torch.arange(3))
+    assert rows.shape[0] == 3 and (randomness == "same") == bool((rows == rows[0]).all())

@@ -12,9 +12,11 @@ from ..engine.calls.tables import FUSED, PUBLIC
 from ..engine.devices.devices import DispatchKey
 from ..engine.tape.grad_mode import no_grad
 from ..engine.tape.node import rename_node
+from ..engine.tape.transforming import open_batches
 from ..engine.tensors.tensor import Tensor
 from ..random import raw_generator
 from .creation.from_shape import empty_like
+from .sampling import lift_to_batch
 
 __all__ = ["alpha_dropout", "dropout", "feature_alpha_dropout", "feature_dropout"]
 
@@ -34,7 +36,7 @@ def _mask(input: Tensor, p: float, whole_channels: bool) -> Tensor:
         noise = input.new_empty((*input._array.shape[:2], *(1,) * (input.ndim - 2)))
     else:
         noise = empty_like(input)  # in the memory order of `input`, which is also the order of the random numbers
-    return noise.bernoulli_(1 - p)
+    return lift_to_batch(noise).bernoulli_(1 - p)
 
 
 def _fused_forward(xp: Any, input: Any, /, keep: float, generator: Any) -> tuple[Any, Any]:
@@ -60,7 +62,8 @@ def _drop(input: Tensor, p: float, train: bool, whole_channels: bool) -> Tensor:
         return input * 0
     key = input._key
     rounds_twice = key.dtype.itemsize == 2 and key.device.type == "cpu"  # PyTorch rounds the scaled mask and the product
-    if "fused_dropout" in key.backend.all_kernels and type(key) is DispatchKey and not (whole_channels or rounds_twice):
+    fits = type(key) is DispatchKey and not (whole_channels or rounds_twice or open_batches())
+    if fits and "fused_dropout" in key.backend.all_kernels:
         result: Tensor = _fused(input, 1 - p, raw_generator(None, key.device))[0]
         return rename_node(result, "MulBackward0") if key.device.type == "cpu" else result
     with no_grad():

@@ -91,7 +91,8 @@ def _like(name: str, fill: str) -> None:
         memory_format: Any = None,
         pin_memory: bool | None = False,
     ) -> Tensor:
-        result = getattr(empty_like(input, dtype=dtype, device=device, memory_format=memory_format), fill)(generator=generator)
+        target = lift_to_batch(empty_like(input, dtype=dtype, device=device, memory_format=memory_format))
+        result = getattr(target, fill)(generator=generator)
         return finish(result, requires_grad, pin_memory=pin_memory)
 
     doc = f"Call `torch.{name}` with the shape, dtype, device and memory order of `input`."
@@ -190,7 +191,7 @@ def randint_like(
         low = int(low)
     bounds = tuple(as_int("randint_like", "high", bound) for bound in ((0, low) if high is None else (low or 0, high)))
     _check_random_bounds(result.dtype, *bounds)
-    return finish(result.random_(*bounds, generator=generator), requires_grad, pin_memory=pin_memory)
+    return finish(lift_to_batch(result).random_(*bounds, generator=generator), requires_grad, pin_memory=pin_memory)
 
 
 @declare(
@@ -298,7 +299,7 @@ def _detach(value: Any) -> Any:
 PUBLIC["normal"] = normal
 
 
-def _lift_to_batch(input: Tensor) -> Tensor:
+def lift_to_batch(input: Tensor) -> Tensor:
     """Add the batch dimensions of all active `vmap` levels to a parameter, because its sample has them all."""
     return hooks.batches.lift(input, open_batches())
 
@@ -310,7 +311,7 @@ def _for_sampler(parameter: Tensor) -> Any:
 
 
 def _drawn_like(input: Tensor, sampler: str, generator: Generator | None, *args: Any) -> Tensor:
-    input = _lift_to_batch(input)
+    input = lift_to_batch(input)
     return _sampled(getattr(raw_generator(generator, input.device), sampler)(_for_sampler(input), *args), input._key)
 
 
@@ -334,9 +335,9 @@ def _record_sample(sample: Tensor, name: str, *parameters: Tensor) -> Tensor:
 def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = None) -> Tensor:
     """Draw 0 or 1 for each element; the probability of 1 is the element, or `p` if given."""
     if p is not None:
-        return input.clone().bernoulli_(p, generator=generator)
+        return lift_to_batch(input.clone()).bernoulli_(p, generator=generator)
     _check_probability(input)
-    input = _lift_to_batch(input)
+    input = lift_to_batch(input)
     raw = raw_generator(generator, input.device)
     sample = raw.bernoulli(input._array.shape, input._key.raw_dtype, _for_sampler(input))
     return _record_sample(_sampled(sample, input._key), "BernoulliBackward0", input)
@@ -364,7 +365,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
         raise RuntimeError("cannot sample n_sample <= 0 samples")
     if not replacement and num_samples > input.shape[-1]:
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
-    input = _lift_to_batch(input)
+    input = lift_to_batch(input)
     key = dispatch_key(dtypes.int64, input.device)
     raw = raw_generator(generator, input.device)
     return _sampled(raw.multinomial(_for_sampler(input), num_samples, replacement), key)

@@ -164,6 +164,19 @@ def test_operators_that_are_not_there():
         torch.ops.load_library("x.so")
 
 
+def test_kernels_registered_before_their_operator():
+    @torch.library.impl("early::double", ["CUDA"])
+    def double_on_cuda(x):
+        raise NotImplementedError
+
+    torch.library.define("early::double", "(Tensor x) -> Tensor")
+    torch.library.register_kernel("early::double", "default")(lambda x: 2 * x)
+    assert torch.ops.early.double(torch.ones(2)).tolist() == [2, 2]
+    torch.library.impl("early::triple", "default")(lambda x: 3 * x)
+    torch.library.define("early::triple", "(Tensor x) -> Tensor")
+    assert torch.ops.early.triple(torch.ones(2)).tolist() == [3, 3]
+
+
 def test_memory_that_nothing_shares_is_written_to():
     """`Tensor!` marks a written argument without an alias set, as in bitsandbytes' schemas."""
     schema = torch.library.schema.parse("mylib::negate.out(Tensor x, Tensor! out) -> ()")

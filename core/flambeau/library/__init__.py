@@ -32,7 +32,7 @@ __all__ = [
 ]  # fmt: skip
 
 fallthrough_kernel = _operator.fallthrough_kernel
-_KEYS = {"cpu": "CPU", "cuda": "CUDA", "meta": "Meta", "xpu": "XPU", "mps": "MPS"}
+_KEYS = {"default": "CompositeExplicitAutograd", "cpu": "CPU", "cuda": "CUDA", "meta": "Meta", "xpu": "XPU", "mps": "MPS"}
 
 
 class Library:
@@ -98,7 +98,7 @@ class Library:
 
         Raises:
             TypeError: `fn` is not callable.
-            RuntimeError: the operator is not defined, or already has a kernel for the key.
+            RuntimeError: the operator already has a kernel for the key.
         """
         if not callable(fn):
             raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
@@ -106,7 +106,7 @@ class Library:
         qualified = name if "::" in name else f"{self.ns}::{name}"
         key = dispatch_key or self.dispatch_key or "CompositeImplicitAutograd"
         kernel = functools.partial(fn, key) if with_keyset else fn
-        _operator.find(qualified).register(key, kernel, allow_override)
+        _operator.register(qualified, key, kernel, allow_override)
 
     def _destroy(self) -> None:
         """Remove the operators that this library has defined."""
@@ -132,10 +132,8 @@ def impl(qualname: str, types: str | Sequence[str], func: Callable[..., Any] | N
     """Register a kernel of an operator for device types; `"default"` means all.  Without `func`, return a decorator."""
     if func is None:
         return lambda function: (impl(qualname, types, function, lib=lib), function)[1]
-    operator = _operator.find(qualname)
     for kind in (types,) if isinstance(types, str) else types:
-        key = "CompositeExplicitAutograd" if kind == "default" else _KEYS.get(kind, kind)
-        operator.register(key, func, True)
+        _operator.register(qualname, _KEYS.get(kind, kind), func, True)
     return func
 
 

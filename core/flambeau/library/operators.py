@@ -14,11 +14,12 @@ from ..engine.calls.schema import FunctionSchema
 from ..engine.values.trees import flatten, unflatten
 from .ops import OpOverload, ops
 
-__all__ = ["Operator", "define", "fallthrough_kernel", "find", "remove", "split"]
+__all__ = ["Operator", "define", "fallthrough_kernel", "find", "register", "remove", "split"]
 
 _COMPOSITE_KEYS = ("CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional", "CompositeImplicitAutograd", "")
 _KEYS = {"cpu": "CPU", "cuda": "CUDA", "meta": "Meta", "xpu": "XPU", "mps": "MPS"}
 _operators: dict[str, Operator] = {}
+_waiting: dict[str, list[tuple[str, Callable[..., Any]]]] = {}  # kernels registered before their operator is defined, by name
 
 
 def fallthrough_kernel() -> NoReturn:
@@ -280,7 +281,22 @@ def define(schema: FunctionSchema, replace: bool = False) -> Operator:
     operator = _operators[key] = Operator(schema)
     namespace, name = split(schema.name)
     operator.overload = getattr(ops, namespace).packet(name).add(schema.overload_name, operator, schema)
+    for dispatch_key, kernel in _waiting.pop(key, ()):
+        operator.register(dispatch_key, kernel, True)
     return operator
+
+
+def register(qualname: str, key: str, kernel: Callable[..., Any], allow_override: bool) -> None:
+    """Add a kernel of the operator called `qualname`, which may be defined later.
+
+    Raises:
+        RuntimeError: the operator has a kernel for the key and `allow_override` is False, or is an operator of ATen.
+    """
+    name = qualname.removesuffix(".default")
+    if name in _operators or name.startswith(("aten::", "prim::")):  # kernels of ATen operators cannot be replaced
+        find(name).register(key, kernel, allow_override)
+    else:
+        _waiting.setdefault(name, []).append((key, kernel))
 
 
 def _key(schema: FunctionSchema) -> str:

@@ -123,6 +123,16 @@ def test_dispatch_modes_see_operators():
     with Log() as log:
         assert torch.equal(torch.ones(2).exp() * 0 + 1, torch.ones(2))
     assert log.seen[:4] == ["aten.ones.default", "aten.exp.default", "aten.mul.Tensor", "aten.add.Tensor"]
+    x = torch.ones(2)
+    with Log() as log:
+        assert x.new_zeros(()).shape == torch.zeros(()).shape == torch.empty([]).shape == ()
+        assert x.fill_(3).tolist() == [3, 3] and x.copy_(torch.ones(2)).tolist() == [1, 1] and x.zero_() is x
+    assert x.tolist() == [0, 0]
+    assert [name for name in log.seen if name.split(".")[1].endswith("_")] == [
+        "aten.fill_.Scalar",
+        "aten.copy_.default",
+        "aten.zero_.default",
+    ]
 
 
 def test_a_slice_knows_the_whole():

@@ -501,5 +501,7 @@ def _function_arguments(schema: FunctionSchema, function: Callable[..., Any], va
             value = REDUCTIONS[value]
         if value == [] and parameter.default is None:
             value = None
+        if parameter.kind is parameter.VAR_POSITIONAL and not value:
+            value = ((),)  # the shape of a scalar, which `zeros(*size)` takes as one argument
         given.arguments[parameter.name] = value
     return given

@@ -44,7 +44,10 @@ class TorchDispatchMode(TorchFunctionMode):
     aten.exp.default
     """
 
-    sees_methods = False
+    sees_methods = frozenset({  # methods that are operators of ATen, but composites here
+        "bernoulli_", "copy_", "detach", "exponential_", "fill_", "new_empty", "new_full", "new_ones", "new_zeros", "normal_",
+        "random_", "uniform_", "zero_",
+    })  # fmt: skip
 
     def __init__(self, _dispatch_key: Any = None) -> None:
         pass

@@ -67,6 +67,8 @@ class OpOverload:
         """The operator with all its overloads."""
         return self._packet
 
+    _overloadpacket = overloadpacket  # programs with a `__torch_dispatch__` use PyTorch's private name
+
     @property
     def _schema(self) -> FunctionSchema:
         if self._schema_object is None:

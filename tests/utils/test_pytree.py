@@ -130,3 +130,10 @@ def test_parts_of_named_tuples():
     kind = collections.namedtuple("kind", ["left", "right"])
     parts, context = pytree._namedtuple_flatten(kind(1, 2))
     assert parts == [1, 2] and context is kind and pytree._namedtuple_unflatten(parts, context) == kind(1, 2)
+
+
+def test_built_in_containers_are_supported_nodes():
+    for node in ((1, [2]), [1], {"a": 1}, collections.OrderedDict(b=2), collections.deque([1, 2], 3)):
+        children, context = pytree.SUPPORTED_NODES[type(node)].flatten_fn(node)
+        assert pytree.SUPPORTED_NODES[type(node)].unflatten_fn(children, context) == node
+    assert int not in pytree.SUPPORTED_NODES

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable, Iterable, Iterator
 from types import UnionType
 from typing import Any
@@ -24,6 +25,7 @@ from ..engine.values.trees import (
 from ..engine.values.trees import Spec as TreeSpec
 from . import pytree_registry
 from .pytree_registry import (
+    BUILT_IN_NODES,
     GetAttrKey,
     KeyEntry,
     MappingKey,
@@ -56,7 +58,7 @@ FromDumpableContextFn = Callable[[DumpableContext], Context]
 KeyPath = tuple[KeyEntry, ...]
 IsLeaf = Callable[[Any], bool] | None
 LeafFilter = type | tuple[type, ...] | UnionType | Callable[[Any], bool]
-SUPPORTED_NODES = pytree_registry.NODES
+SUPPORTED_NODES = ChainMap(pytree_registry.NODES, BUILT_IN_NODES)  # new types are added to the first, which `tree_flatten` uses
 __getattr__ = private_names(__name__)
 
 

@@ -13,7 +13,7 @@ from ..engine.values.sizes import Size
 from ..engine.values.trees import LEAF, REGISTERED, Entry, Spec, is_namedtuple_class, node_parts
 
 __all__ = [
-    "NODES", "GetAttrKey", "KeyEntry", "MappingKey", "SequenceKey", "keys_and_children", "register_constant",
+    "BUILT_IN_NODES", "NODES", "GetAttrKey", "KeyEntry", "MappingKey", "SequenceKey", "keys_and_children", "register_constant",
     "register_dataclass", "register_pytree_node", "treespec_dumps", "treespec_loads",
 ]  # fmt: skip
 
@@ -78,6 +78,25 @@ class _JsonType(NamedTuple):
 
 
 NODES: dict[Any, Entry] = REGISTERED
+
+
+def _entry(kind: Any) -> Entry:
+    """Return functions that flatten and unflatten a built-in container as `tree_flatten` does."""
+
+    def flatten(node: Any) -> tuple[list[Any], Any]:
+        parts = node_parts(node)
+        if parts is None:
+            raise TypeError(f"expected a container, but got {type(node)}")
+        return parts[2], parts[1]
+
+    def unflatten(children: Iterable[Any], context: Any) -> Any:
+        leaves = list(children)
+        return Spec(kind, context, [LEAF] * len(leaves)).unflatten(leaves)
+
+    return Entry(flatten, unflatten)
+
+
+BUILT_IN_NODES = {kind: _entry(kind) for kind in (tuple, list, dict, OrderedDict, defaultdict, deque)}
 _with_keys: dict[type, Callable[[Any], tuple[Iterable[tuple[Any, Any]], Any]]] = {}
 _json_types: dict[Any, _JsonType] = {
     dict: _JsonType("builtins.dict"), list: _JsonType("builtins.list"), tuple: _JsonType("builtins.tuple"),

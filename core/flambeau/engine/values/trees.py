@@ -17,9 +17,9 @@ __all__ = [
 class Entry(NamedTuple):
     """How to flatten and unflatten nodes of a registered type."""
 
-    flatten: Callable[[Any], tuple[Iterable[Any], Any]]
+    flatten_fn: Callable[[Any], tuple[Iterable[Any], Any]]
     """Returns the children, and a context with the other data needed to rebuild the node."""
-    unflatten: Callable[[Any, Any], Any]
+    unflatten_fn: Callable[[Any, Any], Any]
     """Returns a node with these children and this context."""
 
 
@@ -151,7 +151,7 @@ def node_parts(tree: Any) -> tuple[Any, Any, list[Any]] | None:
     if kind in _SEQUENCES:
         return kind, None, list(tree)
     if kind in REGISTERED:
-        children, context = REGISTERED[kind].flatten(tree)
+        children, context = REGISTERED[kind].flatten_fn(tree)
         return kind, context, list(children)
     if isinstance(tree, tuple):
         if is_structseq_class(kind):
@@ -193,7 +193,7 @@ def _build(leaves: Iterator[Any], spec: Spec) -> Any:
         pairs = zip(keys_of(spec), children, strict=True)
         return defaultdict(context[0], pairs) if kind is defaultdict else kind(pairs)
     if kind in REGISTERED:
-        return REGISTERED[kind].unflatten(children, context)
+        return REGISTERED[kind].unflatten_fn(children, context)
     if kind is _namedtuple:
         return context._make(children)
     if kind is deque:

@@ -229,6 +229,19 @@ _LAZY = {
 }
 __all__ += _LAZY
 
+# Modules that PyTorch imports with `torch`, besides those in `_PACKAGES`.  Here they are imported on first use.
+_MODULES = [
+    "accelerator", "autograd", "backends", "cpu", "cuda", "func", "functional", "futures", "library", "masked", "mps",
+    "overrides", "profiler", "quantization", "quasirandom", "random", "return_types", "serialization", "testing",
+    "types", "utils", "xpu",
+]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    """Return all public names, including those that are loaded on first use: SciPy copies the names in `dir(torch)`."""
+    packages = {name for name in _PACKAGES if "." not in name} - {"legacy", "onnx"}
+    return sorted({*globals(), *__all__, *packages, *_MODULES})
+
 
 def __getattr__(name: str) -> _Any:
     from importlib import import_module

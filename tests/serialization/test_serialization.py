@@ -198,40 +198,6 @@ def test_plain_pickle():
     assert_same_tensor(pickle.loads(pickle.dumps(parameter)), parameter)
 
 
-@pytest.mark.parametrize("new_format", [True, False])
-@pytest.mark.parametrize(
-    "function",
-    [
-        torch.tanh, torch.einsum, torch.nn.functional.gelu, torch.nn.functional.celu_, torch.nn.functional.logsigmoid,
-        torch.linalg.svd, torch.fft.rfft2, torch.special.i1, torch.Tensor.view, torch.Tensor.item,
-    ],
-    ids=lambda function: function.__qualname__,
-)  # fmt: skip
-def test_functions_are_saved_by_name(function, new_format):
-    data = saved(function, _use_new_zipfile_serialization=new_format)
-    assert loaded(data, weights_only=False) == function
-    assert b"flambeau" not in data
-
-
-def test_modules_that_hold_a_function():
-    layer = torch.nn.TransformerEncoderLayer(4, 2, 8, activation="gelu", batch_first=True).eval()
-    x = torch.randn(2, 3, 4)
-    assert torch.equal(round_trip_of_objects(layer)(x), layer(x))
-
-
-def round_trip_of_objects(obj):
-    return loaded(saved(obj), weights_only=False)
-
-
-def test_named_results_and_generators():
-    for found in (torch.ones(2, 3).max(1), torch.linalg.qr(torch.eye(2)), torch.aminmax(torch.ones(2))):
-        for copied in (round_trip_of_objects(found), pickle.loads(pickle.dumps(found)), copy.deepcopy(found)):
-            assert type(copied) is type(found) and torch.equal(copied[0], found[0])
-    generator = torch.Generator().manual_seed(3)
-    restored = round_trip_of_objects(generator)
-    assert torch.equal(torch.rand(3, generator=restored), torch.rand(3, generator=generator))
-
-
 # --- files ---
 
 
@@ -727,14 +693,6 @@ def old_tar(pickled):
 
 
 TAR_PICKLE = b"\x80\x02}(X\x01\x00\x00\x00wX\x02\x00\x00\x0020QX\x01\x00\x00\x00vX\x02\x00\x00\x0021Qu."
-
-
-@pytest.mark.parametrize(("encoding", "text"), [("ascii", "a"), ("latin1", "a"), ("bytes", b"a")])
-def test_strings_that_python_2_wrote(encoding, text):
-    data = saved([torch.ones(3), "a"], _use_new_zipfile_serialization=False)
-    data = re.sub(rb"X(.)\x00\x00\x00", rb"U\1", data)
-    tensor, found = loaded(data, weights_only=False, encoding=encoding)
-    assert tensor.tolist() == [1, 1, 1] and found == text
 
 
 @pytest.mark.parametrize("weights_only", [True, False])

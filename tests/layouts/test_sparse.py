@@ -473,12 +473,25 @@ def test_gradients_of_linear_functions_are_dense_below_a_sum(layout, function):
     assert_close(s.grad, x.grad)
 
 
-@pytest.mark.parametrize("function", [lambda s: torch.cat([s, s * 2], 1), lambda s: s.unsqueeze(1)])
-def test_gradients_of_joins_are_dense_below_a_sum(function):
+@pytest.mark.parametrize("function", [lambda s: torch.cat([s, s * 2], 1), lambda s: s.unsqueeze(1), lambda s: s[1], lambda s: s[:, 1:3],
+                                      lambda s: s.index_select(0, torch.tensor([2, 0, 2]))])  # fmt: skip
+def test_gradients_of_joins_and_parts_are_dense_below_a_sum(function):
     s, x = dense(3, 4).to_sparse().requires_grad_(), torch.zeros(3, 4, dtype=torch.float64, requires_grad=True)
     function(s).sum().backward()
     function(x).sum().backward()
     assert_close(s.grad, x.grad)
+
+
+@pytest.mark.parametrize("function", [lambda s: s.select(2, 1), lambda s: s.select(0, 1), lambda s: s.narrow_copy(2, 1, 2),
+                                      lambda s: s.narrow_copy(1, 1, 2), lambda s: s.index_select(2, torch.tensor([2, 0, 2]))])  # fmt: skip
+def test_sparse_gradients_of_parts(function):
+    a = dense(2, 3, 4)
+    s, x = a.to_sparse(2).requires_grad_(), a.clone().requires_grad_()
+    function(s).to_dense(masked_grad=False).square().sum().backward()
+    x.narrow_copy = lambda dim, start, length: x.narrow(dim, start, length)
+    function(x).square().sum().backward()
+    assert s.grad.is_sparse
+    assert_close(s.grad.to_dense(), x.grad)
 
 
 @pytest.mark.parametrize("other", LAYOUTS)
@@ -500,6 +513,21 @@ def test_gradients_of_products_in_place(layout):
     x.clone().mul_(y).backward(sparse(torch.ones(2, 3), layout))
     assert_close(x.grad.to_dense(), b)
     assert_close(y.grad.to_dense(), a)
+
+
+@pytest.mark.parametrize("function", [lambda s: s.to_dense() ** 2, lambda s: torch.sparse.mm(s, torch.ones(3, 2)), torch.sparse.sum,
+                                      lambda s: s.coalesce().values(), lambda s: (s * 2).to_dense(), lambda s: s.t().to_dense(),
+                                      lambda s: s.abs().to_dense(), lambda s: s.index_select(1, torch.tensor([2, 0])).to_dense()])  # fmt: skip
+def test_gradients_of_tensors_with_duplicate_entries(function):
+    x = torch.tensor([[0.0, 0, 3], [4, 0, 0]])
+    s = torch.sparse_coo_tensor([[0, 0, 1], [2, 2, 0]], [1.0, 2, 4], (2, 3)).requires_grad_()
+    values = torch.tensor([1.0, 2, 4], requires_grad=True)
+    expected = x.to_sparse().requires_grad_()
+    function(s).sum().backward()
+    function(expected).sum().backward()
+    function(torch.sparse_coo_tensor(s._indices(), values, (2, 3))).sum().backward()
+    assert_close(s.grad.to_dense(), expected.grad.to_dense())
+    assert_close(values.grad, expected.grad.to_dense()[[0, 0, 1], [2, 2, 0]])
 
 
 @pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr"])

@@ -103,6 +103,17 @@ def coalesced(input: SparseTensor) -> SparseTensor:
 
 
 @implements()
+def without_duplicates(input: SparseTensor) -> SparseTensor:
+    """Return a COO tensor with one of the entries at each index; the tensor itself if its indices are unique."""
+    indices, values = indices_of(input), values_of(input)
+    numbers, group = torch.unique(flat_indices(indices, input.shape[: len(indices)]), return_inverse=True)
+    if len(numbers) == len(group):
+        return input
+    kept = numbers.new_zeros(len(numbers)).scatter(0, group, torch.arange(len(group), device=group.device))
+    return build("sparse_coo", [indices[:, kept]], values[kept], input.shape)
+
+
+@implements()
 def values_at(input: SparseTensor, indices: Tensor) -> Tensor:
     """Return the values of a COO tensor at indices of shape `(dims, n)`; zero where the tensor has no entry."""
     input = coalesced(input)

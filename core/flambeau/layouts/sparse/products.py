@@ -18,7 +18,7 @@ from ...engine.devices.devices import DispatchKey
 from ...engine.tape.node import rename_node
 from ...engine.tensors.tensor import Tensor, wrap
 from .layouts import coalesce_entries, coalesced, convert, indices_of, to_coo
-from .tensors import SparseTensor, batch_of, build, coordinates, gather, implements, like, store, values_of
+from .tensors import SparseTensor, batch_of, build, coordinates, gather, gradient_at, implements, like, store, values_of
 
 __all__ = ["addmm", "dsmm", "hsmm", "hspmm", "mm", "saddmm", "sampled_addmm", "smm", "spmm", "sspaddmm"]
 
@@ -104,7 +104,7 @@ def sampled(left: Tensor, right: Tensor, mask: SparseTensor) -> SparseTensor:
     if array.layout in ("sparse_bsr", "sparse_bsc"):
         return like(array, gather(left @ right, array))
     rows, columns = coordinates(array)
-    return like(array, (left[rows] * right.mT[columns]).sum(1))
+    return gradient_at(array, (left[rows] * right.mT[columns]).sum(1))
 
 
 def _adjoint(input: SparseTensor) -> Any:

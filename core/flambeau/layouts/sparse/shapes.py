@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import accumulate
 from typing import Any
@@ -12,7 +12,7 @@ import flambeau as torch
 from ...engine.tensors.tensor import Tensor
 from .layouts import coalesced, indices_of, sparse_dims, to_coo
 from .reductions import wrapped_dims
-from .tensors import SparseTensor, apply_linear, batch_of, build, implements, parts_of, values_of
+from .tensors import SparseTensor, apply_linear, batch_of, blocks_of, build, implements, parts_of, to_dense, values_of
 
 __all__: list[str] = []
 
@@ -173,7 +173,33 @@ def select(input: Any, dim: int, index: int) -> Any:
         return _select_matrix(input, dim, index % size)
     if batch:
         raise RuntimeError("select(): selecting sparse dimensions is not supported for batched sparse compressed tensors.")
-    return _select_entries(coalesced(to_coo(input)), dim, index % size)
+    back = _back_from_positions(input, dim, torch.tensor([index % size], device=input.device))
+    compute = partial(_select_entries, dim=dim, index=index % size)
+    return apply_linear(lambda given: compute(coalesced(to_coo(given))), [lambda gradient: back(gradient, True)], input)
+
+
+def _back_from_positions(input: SparseTensor, dim: int, positions: Tensor) -> Callable[..., Any]:
+    """Return the adjoint of taking `positions` along a dimension of `input`; with `selected`, the dimension was removed."""
+    shape, is_sparse_dim = input.shape, dim < sparse_dims(input)
+
+    def adjoint(gradient: Any, selected: bool = False) -> Any:
+        if not isinstance(gradient, SparseTensor) or sparse_dims(gradient) != sparse_dims(input) - (selected and is_sparse_dim):
+            gradient = to_dense(gradient) if isinstance(gradient, SparseTensor) else gradient
+            gradient = gradient.unsqueeze(dim) if selected else gradient
+            return gradient.new_zeros(shape).index_add(dim, positions, gradient)
+        gradient = to_coo(gradient)
+        indices, values, inner = indices_of(gradient), values_of(gradient), dim - sparse_dims(input) + 1
+        if is_sparse_dim:
+            taken = positions.expand(indices.shape[1]) if selected else positions[indices[dim]]
+            indices = torch.cat([indices[:dim], taken.unsqueeze(0), indices[dim + (not selected) :]])
+        else:
+            values = values.unsqueeze(inner) if selected else values
+            sizes = (len(values), *shape[sparse_dims(input) :])
+            values = values.new_zeros(sizes).index_add(inner, positions, values)
+        result = build("sparse_coo", [indices], values, shape, coalesced=False)
+        return coalesced(result).to_sparse(layout=input.layout, blocksize=blocks_of(input._array, input._array.values))
+
+    return adjoint
 
 
 def _select_matrix(input: SparseTensor, dim: int, index: int) -> Any:
@@ -232,6 +258,11 @@ def narrow_copy(input: Any, dim: int, start: int, length: int) -> Any:
             f"Invalid range to narrow. range(start, start+length) = range({start}, {start + length}) must be a subset of "
             f"range(0, {input.shape[dim]})."
         )
+    back = _back_from_positions(input, dim, torch.arange(start, start + length, device=input.device))
+    return apply_linear(lambda given: _narrowed(given, dim, start, length), [back], input)
+
+
+def _narrowed(input: SparseTensor, dim: int, start: int, length: int) -> SparseTensor:
     sparse, indices, values = sparse_dims(input), indices_of(input), values_of(input)
     shape = [*input.shape[:dim], length, *input.shape[dim + 1 :]]
     if dim >= sparse:
@@ -252,6 +283,10 @@ def index_select(input: Any, dim: int, index: Tensor) -> Any:
     index = torch.where(index < 0, index + size, index)
     if index.numel() and (int(index.min()) < 0 or int(index.max()) >= size):
         raise IndexError(f"index_select(): index contains values out of range for dimension {dim} of size {size}")
+    return apply_linear(lambda given: _index_selected(given, dim, index), [_back_from_positions(input, dim, index)], input)
+
+
+def _index_selected(input: SparseTensor, dim: int, index: Tensor) -> SparseTensor:
     sparse, indices, values = sparse_dims(input), indices_of(input), values_of(input)
     shape = [*input.shape[:dim], len(index), *input.shape[dim + 1 :]]
     if dim >= sparse:

@@ -33,6 +33,7 @@ __all__ = [
     "coordinates",
     "detached",
     "gather",
+    "gradient_at",
     "implements",
     "is_sparse",
     "like",
@@ -313,7 +314,7 @@ class _Values(Function):
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Any:
-        return like(ctx.places, gradient)
+        return gradient_at(ctx.places, gradient)
 
 
 class _Build(Function):
@@ -345,11 +346,13 @@ class _ToDense(Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Any:
         if ctx.masked:
-            return like(ctx.places, gather(gradient, ctx.places)), None
+            return gradient_at(ctx.places, gather(gradient, ctx.places)), None
         if ctx.masked is None or isinstance(gradient, SparseTensor):
             return gradient, None
+        if ctx.places.layout == "sparse_coo":
+            return gradient.to_sparse(ctx.places.parts[0].shape[0] or None), None
         layout, blocksize = ctx.places.layout, blocks_of(ctx.places, ctx.places.values)
-        dense_dim = None if layout == "sparse_coo" else gradient.ndim - len(batch_of(ctx.places)) - 2
+        dense_dim = gradient.ndim - len(batch_of(ctx.places)) - 2
         return gradient.to_sparse(layout=LAYOUTS[layout], blocksize=blocksize, dense_dim=dense_dim), None
 
 
@@ -390,6 +393,15 @@ def like(places: SparseArray, values: Tensor) -> SparseTensor:
     if values._requires_grad and torch.is_grad_enabled():
         return _Build.apply(values, places)  # type: ignore[no-any-return]  # `apply` returns Any
     return make(places.with_values(values._array, values._key))
+
+
+def gradient_at(places: SparseArray, values: Tensor) -> SparseTensor:
+    """Create the gradient of a tensor with the indices `places` from the gradient of each entry.
+
+    Entries at equal indices have equal gradients: each of them is the gradient of the element, so only one is kept.
+    """
+    gradient = like(places, values)
+    return gradient if places.coalesced else IMPLEMENTATIONS["without_duplicates"](gradient)
 
 
 def build(layout: str, parts: Sequence[Tensor], values: Tensor, shape: Sequence[int], coalesced: bool = True) -> SparseTensor:
@@ -475,7 +487,7 @@ def scatter(values: Tensor, array: SparseArray) -> Tensor:
 def gather(input: Tensor, places: SparseArray) -> Tensor:
     """Return the values of a dense or sparse tensor at the indices of `places`."""
     if isinstance(input, SparseTensor):
-        if same_indices(input._array, places):
+        if same_indices(input._array, places) and input._array.coalesced:
             return values_of(input)
         return _gather_sparse(input, places)
     if batch := batch_of(places):

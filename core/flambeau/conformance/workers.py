@@ -57,7 +57,7 @@ def results_of(families: Sequence[str], options: Options, positions: Mapping[str
 
 
 def _work(waiting: Queue[tuple[str, int]], events: Queue[Any], options: Options) -> None:
-    """Check families in one process until none are left; start a new process if the current one ends or hangs."""
+    """Check families of operations one after the other in a worker process; start a new one if it exits or hangs."""
     worker = None
     try:
         for family, start in iter(partial(_next, waiting), None):

@@ -95,7 +95,7 @@ def _master_of(store: Store) -> str | None:
 
 
 def _wait_for_all(store: Store, rank: int, world_size: int) -> None:
-    """In rank 0, wait until all processes have read from the store, which ends with rank 0 if that serves it."""
+    """In rank 0, wait until all processes have read from the store: if rank 0 serves the store, both end together."""
     if store.add("met", 1) == world_size:
         store.set("all met", "")
     if rank == 0:

@@ -1,4 +1,4 @@
-"""Distributions of the exponential family."""
+"""`ExponentialFamily`: base class that computes the entropy from the log-normalizer."""
 
 from __future__ import annotations
 

@@ -152,8 +152,8 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool) -> Tensor:
 def lu_arrays(xp: Any, A: Any) -> tuple[Any, Any, Any]:
     """Compute an LU factorization with partial pivoting.
 
-    Return both factors in one matrix; for each row the number, from 1, of the row it was swapped with; and the number, from 1,
-    of the first zero pivot, or 0.
+    Return `(LU, pivots, info)`: both factors in one matrix, for each row the row that it was swapped with, and the first zero
+    pivot, or 0 if there is none.  Rows and pivots are counted from 1, as in LAPACK.
     """
     rows, columns = A.shape[-2:]
     row, column = xp.arange(rows), xp.arange(columns)

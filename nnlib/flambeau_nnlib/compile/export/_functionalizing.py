@@ -148,7 +148,7 @@ class _Rewriter:
         self.values[node] = self.values[first]
 
     def _set_content(self, value: _Value, new: Node) -> None:
-        """Replace the content of a value and of its base by the result of a node."""
+        """After an in-place operation, map the tensor, and the tensor that it is a view of, to the result of a node."""
         written, whole = new, self._apply_views(value)[:-1] if value.steps else []
         for step, before in zip(reversed(value.steps), reversed(whole), strict=True):
             written = self._scatter_part(step, before, written)

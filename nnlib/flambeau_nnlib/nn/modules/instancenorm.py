@@ -22,7 +22,7 @@ __all__ = [
 
 
 class _InstanceNorm(_NormBase):
-    """The base of instance normalization. `_input_dims` are two numbers of dimensions, of unbatched and of batched input."""
+    """Base class of instance normalization. `_input_dims` is `(ndim of unbatched input, ndim of batched input)`."""
 
     def __init__(
         self,

@@ -36,7 +36,10 @@ class Broadcast(Function):
 
 
 class ReduceAdd(Function):
-    """`apply(destination, count, *tensors)` sums over devices: `tensors` is `count` tensors of each device, device by device."""
+    """Sum tensors over devices: `apply(destination, count, *tensors)` returns `count` sums on the device `destination`.
+
+    `tensors` consists of `count` tensors on the first device, `count` tensors on the second one, and so on.
+    """
 
     @staticmethod
     def forward(ctx: Any, destination: torch.device, count: int, *tensors: Tensor) -> tuple[Tensor, ...]:

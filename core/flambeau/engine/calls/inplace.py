@@ -391,7 +391,7 @@ def _is_part_of_overlapping(view: Tensor) -> bool:
 
 
 def may_overlap(tensor: Tensor) -> bool:
-    """Whether the tensor may contain an element of its root several times, as after `expand`."""
+    """Whether several elements of the tensor may share one memory location, as after `expand`."""
     while tensor._view is not None:
         tensor, record, _, _ = tensor._view
         if record is not None and record.name in _OVERLAPPING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import enum
 import io
 import warnings
@@ -77,10 +78,11 @@ def test_a_trace_computes_the_same_for_other_sizes(training):
     assert loaded.training is training and "torch.conv2d(" in loaded.code
 
 
-def test_dropout_of_a_trace_is_that_of_the_mode_in_which_it_is_saved():
-    traced = torch.jit.trace(nn.Dropout(0.5), torch.ones(2))
-    assert (saved(traced)(torch.ones(1000)) == 0).any()
-    torch.testing.assert_close(saved(traced.eval())(torch.ones(1000)), torch.ones(1000))
+def test_dropout_of_a_trace_is_that_of_the_mode_in_which_it_was_traced():
+    for training in (True, False):
+        traced = torch.jit.trace(nn.Dropout(0.5).train(training), torch.ones(2)).train(not training)
+        for each in (traced, saved(traced)):
+            assert (each(torch.ones(1000)) == 0).any() == training
 
 
 def test_dropout_of_a_script_follows_its_mode():
@@ -202,10 +204,64 @@ def test_lists_of_tensors_need_a_type():
 
 
 def test_a_trace_warns_where_python_decides_by_a_value():
-    traced = torch.jit.trace(lambda x: x if x.sum() > 0 else -x, torch.ones(2))
     with pytest.warns(torch.jit.TracerWarning, match="Python boolean"):
-        loaded = saved(traced)
-    assert loaded(-torch.ones(2)).tolist() == [-1.0, -1.0]
+        traced = torch.jit.trace(lambda x: x if x.sum() > 0 else -x, torch.ones(2))
+    assert traced(-torch.ones(2)).tolist() == saved(traced)(-torch.ones(2)).tolist() == [-1.0, -1.0]
+
+
+@pytest.mark.parametrize("read", [
+    lambda x: x * x[0].item(), lambda x: x * float(x[0]), lambda x: x * x.tolist()[0], lambda x: x + torch.from_numpy(x.numpy()) - x + x
+], ids=["item", "float", "tolist", "numpy"])  # fmt: skip
+def test_a_trace_warns_of_values_that_become_constants(read):
+    with pytest.warns(torch.jit.TracerWarning):
+        traced = torch.jit.trace(read, torch.ones(2))
+    torch.testing.assert_close(traced(2 * torch.ones(2)), saved(traced)(2 * torch.ones(2)))
+
+
+@pytest.mark.filterwarnings("ignore::flambeau.jit.TracerWarning")
+def test_a_trace_is_checked():
+    seen = []
+
+    def grow(x):
+        seen.append(1)
+        return x * len(seen)
+
+    with pytest.raises(torch.jit.TracingCheckError, match="Graphs differed"):
+        torch.jit.trace(grow, torch.ones(2))
+    torch.jit.trace(grow, torch.ones(2), check_trace=False)
+    with pytest.raises(torch.jit.TracingCheckError, match="Graphs differed"):
+        torch.jit.trace(lambda x: x if x.sum() > 0 else -x, torch.ones(2), check_inputs=[-torch.ones(2)])
+    torch.jit.trace(lambda x: x.relu(), torch.ones(2), check_inputs=[-torch.ones(3), (torch.ones(1),)])
+
+
+class Tripled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 3
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 11
+
+
+def test_a_trace_keeps_hooks_sizes_and_derivatives():
+    layer = nn.Linear(2, 2)
+    layer.register_forward_hook(lambda module, inputs, output: output * 100)
+    x = torch.ones(3, 2, requires_grad=True)
+    traced = torch.jit.trace(layer, torch.ones(1, 2))
+    torch.testing.assert_close(traced(x), layer(x))
+    torch.jit.trace(lambda x: Tripled.apply(x) * x.shape[0], torch.ones(1, 2))(x).sum().backward()
+    assert x.grad.tolist() == [[33.0, 33.0]] * 3
+    assert torch.jit.trace(lambda x: (x, x.shape[0]), x)(torch.ones(5, 2))[1].item() == 5
+    with pytest.raises(RuntimeError, match="takes tensors"):
+        traced(3)
+
+
+def test_a_copied_trace_uses_its_own_parameters():
+    traced = torch.jit.trace(nn.Sequential(torch.jit.script(nn.Linear(2, 1))), torch.ones(1, 2))
+    copied = copy.deepcopy(traced)
+    torch.nn.init.zeros_(copied[0].weight)
+    assert (copied(torch.ones(1, 2)) == copied[0].bias).all() and (traced(torch.ones(1, 2)) != traced[0].bias).all()
 
 
 def test_a_script_keeps_its_branches_and_loops():
@@ -251,7 +307,7 @@ def test_functions_are_saved_as_a_module():
         return torch.stack(out)
 
     assert saved(powers)(torch.tensor(2.0), 3).tolist() == [2.0, 4.0, 8.0, 16.0]
-    assert saved(torch.jit.trace(lambda x, y: {"sum": x + y["a"]}, (torch.ones(2), {"a": torch.ones(1)})))(
+    assert saved(torch.jit.trace(lambda x, y: {"sum": x + y["a"]}, (torch.ones(2), {"a": torch.ones(1)}), strict=False))(
         torch.ones(3), {"a": torch.ones(1)}
     )["sum"].tolist() == [2.0, 2.0, 2.0]  # fmt: skip
 
@@ -294,7 +350,9 @@ def test_wrong_input():
     with pytest.raises(RuntimeError, match="cannot be traced"):
         torch.jit.save(torch.jit.trace(lambda x, n: x * n, (torch.ones(2), 3)), file)
     with pytest.raises(RuntimeError, match="Only tensors"):
-        torch.jit.save(torch.jit.trace(lambda x: x.shape[0], torch.ones(2)), file)
+        torch.jit.save(torch.jit.trace(lambda x: 3, torch.ones(2)), file)
+    with pytest.raises(RuntimeError, match="a dict at the output"):
+        torch.jit.trace(lambda x: {"a": x}, torch.ones(2))
     weight = torch.ones(2, requires_grad=True)
     with pytest.raises(RuntimeError, match="Cannot insert a Tensor that requires grad as a constant"):
         torch.jit.save(torch.jit.trace(lambda x: x * weight, torch.ones(2)), file)

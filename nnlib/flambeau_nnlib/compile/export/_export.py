@@ -349,8 +349,13 @@ def tracking_modules(recording: Recording) -> Iterator[None]:
 
 
 @contextmanager
-def restoring_state(mod: nn.Module) -> Iterator[None]:
-    """Restore buffers, and tensor attributes, when the context exits."""
+def restoring_state(mod: nn.Module, refuse_assignments: bool = True) -> Iterator[None]:
+    """Restore buffers, and tensor attributes, when the context exits.
+
+    Args:
+        mod: the module.
+        refuse_assignments: raise a ValueError if tensor attributes were assigned.
+    """
     buffers = {name: (buffer, buffer.detach().clone(), buffer._version) for name, buffer in mod.named_buffers()}
     attributes = [(module, copy.copy(module._buffers), _tensors_of(module)) for module in mod.modules()]
     try:
@@ -369,7 +374,7 @@ def restoring_state(mod: nn.Module) -> Iterator[None]:
                 vars(module)[name] = former[name]
             else:
                 del vars(module)[name]
-        if changed:
+        if changed and refuse_assignments:
             raise ValueError(
                 f"The tensor attributes {', '.join(f'self.{name}' for name in changed)} were assigned during export. Such "
                 "attributes "

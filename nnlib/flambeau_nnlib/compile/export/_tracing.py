@@ -287,9 +287,7 @@ class Recording(TorchFunctionMode):
         if short in _READS_VALUES:
             return self._read_values(func, short, args, kwargs)
         if short in _CONVERT:
-            raise RuntimeError(
-                f".{short}() is not supported during export, because operations on the array are not recorded\n{_where()}"
-            )
+            return self._convert_to_array(func, short, args, kwargs)
         out = kwargs.get("out") if kwargs else None
         if isinstance(out, Tensor):
             with self:
@@ -325,6 +323,11 @@ class Recording(TorchFunctionMode):
         raise GuardOnDataDependentSymNode(
             f"Could not guard on data-dependent expression: {name.strip('_')}() reads tensor values, which are unknown "
             f"before the call.\n\nThe following call raised this error:\n{_where()}"
+        )
+
+    def _convert_to_array(self, func: Callable[..., Any], name: str, args: Any, kwargs: Any) -> Any:
+        raise RuntimeError(
+            f".{name}() is not supported during export, because operations on the array are not recorded\n{_where()}"
         )
 
     def emit(self, call: Call) -> Any:

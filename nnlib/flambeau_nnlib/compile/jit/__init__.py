@@ -1,4 +1,4 @@
-"""`torch.jit`: scripted and traced code runs as ordinary Python; archives written by PyTorch can be loaded and run.
+"""`torch.jit`: scripts run as Python, traces run their recorded operators; archives of PyTorch can be loaded and run.
 
 >>> @torch.jit.script
 ... def half(x):

@@ -20,7 +20,7 @@ from ._expressions import annotations_of, constants_of
 from ._freeze import FrozenModule
 from ._graph_building import definitions
 from ._printing import attribute_path, function_body, input_type, trace_metadata
-from ._recording import TraceRecording, record
+from ._recording import Recorded, TraceRecording
 from ._types import ModuleDescription, NoType, class_path, is_named_tuple, literal, type_of_annotation, type_of_value
 
 __all__ = ["Program"]
@@ -88,7 +88,7 @@ class Program:
         examples = _examples(module)
         if examples:
             self._in_trace.update(id(child) for child in module.modules())
-            methods[name] = self._traced(module, getattr(type(module), name).__get__(module), name, examples[name])
+            methods[name] = self._traced(module, name)
         else:
             methods[name] = compile_method(self, module, name, _CLASS)
             for other in exported_methods(module):
@@ -102,24 +102,20 @@ class Program:
         """Return the code of a method."""
         return "\n".join(self.method_lines(module, name)).replace(_CLASS, self.described[id(module)].path) + "\n"
 
-    def _traced(self, module: nn.Module, function: Callable[..., Any], name: str, examples: Any) -> list[str]:
-        args, kwargs = examples
-        called = module if name == "forward" else function
-        recording = record(module, called, args, kwargs)
-        parameters, inputs = _parameters(function, args, kwargs)
-        lines, kind = function_body(recording, self, inputs)
-        self.notes[id(module), name] = trace_metadata(recording, inputs)
+    def _traced(self, module: nn.Module, name: str) -> list[str]:
+        recorded = _examples(module)[name]
+        parameters, inputs = _parameters(recorded)
+        lines, kind = function_body(recorded.recording, self, inputs)
+        self.notes[id(module), name] = trace_metadata(recorded.recording, inputs)
         return _definition(name, [f"self: {_CLASS}", *parameters], kind, lines)
 
     def _text_of_function(
         self, function: Any, first: str | None = None, name: str = "forward", owner: nn.Module | None = None
     ) -> list[str]:
-        if function.examples is None:
+        if function.recorded is None:
             return compile_function(self, function.function, name, first)
-        args, kwargs = function.examples
-        holder = PlaceholderModule()
-        recording = record(holder, function.function, args, kwargs)
-        parameters, inputs = _parameters(function.function, args, kwargs)
+        recording = function.recorded.recording
+        parameters, inputs = _parameters(function.recorded)
         lines, kind = function_body(recording, self, inputs)
         if owner is not None:
             self.notes[id(owner), name] = trace_metadata(recording, inputs)
@@ -321,9 +317,9 @@ class Program:
 _OF_MODULES = frozenset(vars(nn.Module()))
 
 
-def _examples(module: nn.Module) -> dict[str, tuple[tuple[Any, ...], dict[str, Any]]]:
-    """Map the methods of a traced module to their example arguments."""
-    found: dict[str, Any] = vars(module).get("_examples", {})
+def _examples(module: nn.Module) -> dict[str, Recorded]:
+    """Map the methods of a traced module to their traces."""
+    found: dict[str, Recorded] = vars(module).get("_examples", {})
     return found
 
 
@@ -331,11 +327,12 @@ def _definition(name: str, parameters: list[str], kind: str, lines: list[str]) -
     return [f"def {name}({', '.join(parameters)}) -> {kind}:", *(f"  {line}" for line in lines)]
 
 
-def _parameters(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[str], dict[int, str]]:
+def _parameters(recorded: Recorded) -> tuple[list[str], dict[int, str]]:
     """Return the parameters of a traced function with types, and the code of each leaf of the examples by index."""
-    bound = inspect.signature(function).bind(*args, **kwargs)
+    args, kwargs = recorded.args, recorded.kwargs
+    bound = recorded.signature.bind(*args, **kwargs)
     named: list[tuple[str, Any]] = []
-    kinds = inspect.signature(function).parameters
+    kinds = recorded.signature.parameters
     for name, value in bound.arguments.items():
         if kinds[name].kind is inspect.Parameter.VAR_POSITIONAL:
             named += [(f"{name}_{place}", item) for place, item in enumerate(value)]

@@ -6,11 +6,14 @@ flow depends on a size or tensor value, the trace follows the examples and warns
 
 from __future__ import annotations
 
+import inspect
 import operator
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from types import MethodType
 from typing import Any
 
 import flambeau as torch
@@ -22,9 +25,11 @@ from ..export._export import restoring_state, run_program, tracking_modules
 from ..export._sizes import Known, SizeExpression, SizeGuards, is_symbolic
 from ..export._tracing import Recording, TensorSpec, with_concrete_numbers
 from ..fx.graph import Graph
+from ..fx.interpreter import Interpreter
 from ..fx.node import Node
+from ._printing import input_type
 
-__all__ = ["TraceRecording", "TracerWarning", "Tracing", "current_recording", "record"]
+__all__ = ["Recorded", "TraceRecording", "TracerWarning", "Tracing", "current_recording", "record"]
 
 _CORE = (str(Path(torch.__file__ or "").parent), "<flambeau.")
 _LIBRARY = str(Path(sys.modules[__package__.partition(".")[0]].__file__ or "").parent)
@@ -87,6 +92,15 @@ class TraceRecording(Recording):
             self._warn(f"Converting a tensor to a Python {kind}")
         return func(*args, **kwargs)
 
+    def _item(self, tensor: Tensor) -> Any:
+        if id(tensor) not in self.literals:
+            self._warn("Converting a tensor to a Python number")
+        return Tensor.item(tensor)
+
+    def _convert_to_array(self, func: Callable[..., Any], name: str, args: Any, kwargs: Any) -> Any:
+        self._warn("Converting a tensor to a NumPy array")
+        return func(*args, **kwargs)
+
     def called(self, script: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run scripted code, and add it to the graph as a single call."""
         former = [*_open]
@@ -101,6 +115,23 @@ class TraceRecording(Recording):
         self._place(result, node)
         return result
 
+    def _create_tensor(self, name: str, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        if any(hasattr(leaf, "__array_interface__") for leaf in pytree.tree_leaves((args, kwargs))):
+            return func(*args, **kwargs)  # recorded as a constant
+        return super()._create_tensor(name, func, args, kwargs)
+
+    def release_tensors(self) -> None:
+        """Release the tensors of the run, except constants. The graph keeps the sizes for the examples."""
+        for node in self.graph.nodes:
+            value = node.meta.get("val")
+            for spec in value if isinstance(value, tuple) else (value,):
+                if isinstance(spec, TensorSpec):
+                    spec.shape = torch.Size([getattr(size, "value", size) for size in spec.shape])
+                elif is_symbolic(spec):
+                    spec.origin.make = None
+        for known in (self.nodes, self.specs, self.kept_alive, self.literals, self.without_grad, self.size_nodes):
+            known.clear()
+
     def _place(self, result: Any, node: Node) -> None:
         """Record the node for each tensor in the result of a call."""
         if isinstance(result, Tensor):
@@ -111,6 +142,25 @@ class TraceRecording(Recording):
         elif isinstance(result, (list, tuple)):
             for place, value in enumerate(result):
                 self._place(value, self._create(operator.getitem, (node, place), {}))
+
+
+@contextmanager
+def _recording_functions(recording: TraceRecording) -> Iterator[None]:
+    """Record each call of a user-defined `autograd.Function` as a single call, so that the trace keeps its backward."""
+    cls: Any = torch.autograd.Function
+    former = vars(cls)["apply"]
+
+    def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        return recording.called(MethodType(former.__func__, cls), args, kwargs)
+
+    if torch._C._get_tracing_state() is not None:  # graphs that programs inspect contain operators only
+        yield
+        return
+    cls.apply = classmethod(apply)
+    try:
+        yield
+    finally:
+        cls.apply = former
 
 
 def record(module: nn.Module, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -140,15 +190,130 @@ def record(module: nn.Module, function: Callable[..., Any], args: tuple[Any, ...
             recording.set_node(leaf, node, recording.tensor_spec(leaf, []))
         copies.append(leaf)
     args, kwargs = pytree.tree_unflatten(copies, spec)
-    with restoring_state(module), tracking_modules(recording), torch.random.fork_rng(), Tracing():
+    contexts = restoring_state(module, False), tracking_modules(recording), _recording_functions(recording), Tracing()
+    with torch.random.fork_rng(), ExitStack() as stack:
+        for context in contexts:
+            stack.enter_context(context)
         result = run_program(recording, function, args, kwargs)  # type: ignore[arg-type]  # which calls it
+    result = pytree.tree_map(lambda leaf: recording._tensor_of_numbers(leaf, {}) if is_symbolic(leaf) else leaf, result)
     recording.graph.output(recording.node_of(result) if _is_of_tensors(result) else _refuse_result(result))
+    recording.release_tensors()
     return recording
 
 
 def _is_machinery(file: str) -> bool:
     """Whether a file belongs to the implementation of tensors or of value checks, so that its lines are not user code."""
     return file.startswith(_CORE) or (file.startswith(_LIBRARY) and Path(file).name in _MACHINERY)
+
+
+class _Run(Interpreter):
+    """Run the graph of a trace, with the scripted submodules of a module."""
+
+    def __init__(self, recorded: Recorded, owner: nn.Module | None) -> None:
+        super().__init__(nn.Module(), graph=recorded.recording.graph)
+        self.paths, self.owner = recorded.recording.paths, owner
+
+    def call_function(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call a function. A scripted submodule is found by its path, because the owner may be a copy of the traced module."""
+        if isinstance(target, nn.Module) and self.owner is not None and id(target) in self.paths:
+            target = self.owner.get_submodule(self.paths[id(target)])
+        return target(*args, **kwargs)
+
+
+class Recorded:
+    """The recorded operators of a function.
+
+    Args:
+        function: the function, or a module.
+        args, kwargs: the example inputs: tensors, and containers of tensors.
+        strict: refuse results that are dictionaries.
+        owner: the module whose parameters and buffers remain inputs of the graph.
+
+    Raises:
+        RuntimeError: an input or result has an unsupported type, or the function uses a tensor that requires grad and is
+            neither an input nor a parameter of the module.
+    """
+
+    def __init__(
+        self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], strict: bool, owner: nn.Module | None = None
+    ) -> None:
+        self.signature = inspect.signature(function.forward if isinstance(function, nn.Module) else function)
+        bound = self.signature.bind(*args, **kwargs)
+        for value in bound.arguments.values():
+            input_type(value) if value != () and value != {} else None
+        self.args, self.kwargs = bound.args, bound.kwargs
+        self.spec = pytree.tree_structure((self.args, self.kwargs))
+        self.recording = record(nn.Module() if owner is None else owner, function, self.args, self.kwargs)
+        nodes: list[Node] = list(self.recording.graph.nodes)
+        if strict and any(isinstance(part, dict) for part in _containers(nodes[-1].args[0])):
+            raise RuntimeError(
+                "Encountering a dict at the output of the tracer might cause the trace to be incorrect, this is only valid if "
+                "the container structure does not change based on the module's inputs. Consider using a constant container "
+                "instead (for `dict`, use a `NamedTuple` instead). If you absolutely need this and know the side effects, pass "
+                "strict=False to trace() to allow this behavior."
+            )
+        names = {node: name for name, node in self.recording.constant_nodes.items()}
+        self._inputs: list[tuple[str, Any]] = []
+        for node in nodes:
+            if node.op == "placeholder":
+                kind = next((kind for kind in ("state", "input") if kind in node.meta), "constant")
+                self._inputs.append((kind, names[node] if kind == "constant" else node.meta[kind]))
+                if kind == "constant" and self.recording.constants[names[node]].requires_grad:
+                    raise RuntimeError(
+                        "Cannot insert a Tensor that requires grad as a constant. Consider making it a parameter or input, or "
+                        f"detaching the gradient\nTensor: {names[node]}"
+                    )
+
+    def __call__(self, owner: nn.Module | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run the operators with the parameters and buffers of `owner`."""
+        bound = self.signature.bind(*args, **kwargs)
+        leaves, spec = pytree.tree_flatten((bound.args, bound.kwargs))
+        if spec != self.spec or not all(isinstance(leaf, Tensor) for leaf in leaves):
+            raise RuntimeError(
+                f"a traced function takes tensors in the same containers as its example inputs, {self.spec}, but got {spec}"
+            )
+        values = []
+        for kind, key in self._inputs:
+            if kind == "state":
+                path, _, name = key.rpartition(".")
+                assert owner is not None
+                values.append(getattr(owner.get_submodule(path), name))
+            else:
+                values.append(leaves[key] if kind == "input" else self.recording.constants[key])
+        return _mutable(_Run(self, owner).run(*values))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Recorded:
+        return self
+
+    def differs_from(self, other: Recorded) -> bool:
+        """Whether another trace of the function has other operators or constants."""
+        mine, others = self.recording.constants, other.recording.constants
+        calls = [
+            [(node.target, str(node.args), str(node.kwargs)) for node in each.recording.graph.nodes] for each in (self, other)
+        ]
+        return (
+            calls[0] != calls[1]
+            or mine.keys() != others.keys()
+            or not all(torch.allclose(mine[name], others[name], equal_nan=True) for name in mine)
+        )
+
+
+def _mutable(value: Any) -> Any:
+    """Replace the immutable lists and dictionaries of graphs by ordinary ones."""
+    if isinstance(value, dict):
+        return {key: _mutable(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_mutable(item) for item in value]
+    if isinstance(value, tuple):
+        items = [_mutable(item) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+    return value
+
+
+def _containers(value: Any) -> list[Any]:
+    """Return all containers in a nested value, with the value itself."""
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+    return [value, *(part for item in items for part in _containers(item))]
 
 
 class Tracing:

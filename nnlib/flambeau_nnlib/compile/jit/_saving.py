@@ -28,9 +28,9 @@ __all__ = ["save"]
 def save(m: Any, f: str | os.PathLike[str] | BinaryIO, _extra_files: dict[str, Any] | None = None) -> None:
     """Save a traced or scripted module or function, with its current parameters, in PyTorch's archive format.
 
-    A module from `trace` runs once more on its examples, in its current mode, and the operators that it calls are saved;
-    sizes are computed again in each call. For a module from `script`, the Python code is translated, including branches and
-    loops. For a module from `load`, the code is saved unchanged.
+    For a module from `trace`, the recorded operators are saved; sizes are computed again in each call. For a module from
+    `script`, the Python code is translated, including branches and loops. For a module from `load`, the code is saved
+    unchanged.
 
     Args:
         m: the module or function.

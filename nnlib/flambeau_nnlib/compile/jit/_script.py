@@ -20,7 +20,7 @@ from flambeau import nn
 
 from ...nn.modules.module import MEMBER_KINDS
 from ._decorators import enters_script
-from ._recording import current_recording
+from ._recording import Recorded, current_recording
 
 __all__ = [
     "CompilationUnit",
@@ -168,7 +168,7 @@ class ScriptFunction(_WithGraph):
         functools.update_wrapper(self, function)
         self.function = function
         self._run = _with_floats(function)
-        self.examples: tuple[tuple[Any, ...], dict[str, Any]] | None = None  # the example inputs, if the function was traced
+        self.recorded: Recorded | None = None  # the recorded operators, if the function was traced
         self.name = getattr(function, "__name__", "forward")
         self.qualified_name = f"__torch__.{getattr(function, '__module__', '')}.{self.name}"
 
@@ -178,11 +178,11 @@ class ScriptFunction(_WithGraph):
         if recording is not None:
             return recording.called(self, args, kwargs)
         with _raising_errors(self.function, args, kwargs):
-            return self._run(*args, **kwargs)
+            return self._run(*args, **kwargs) if self.recorded is None else self.recorded(None, args, kwargs)
 
     @property
     def _traced(self) -> bool:
-        return self.examples is not None
+        return self.recorded is not None
 
     @property
     def code(self) -> str:

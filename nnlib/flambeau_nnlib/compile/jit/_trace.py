@@ -1,17 +1,22 @@
-"""`torch.jit.trace`: traced functions and modules, which run as Python."""
+"""`torch.jit.trace`: traced functions and modules, which run their recorded operators."""
 
 from __future__ import annotations
 
+import functools
+import warnings
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
 import flambeau as torch
 from flambeau import nn
 from flambeau.extension import tracing
+from flambeau.utils import pytree
 
+from ..export._export import restoring_state
 from ._convolutions import merge_convolutions
-from ._recording import TracerWarning, Tracing
-from ._script import ScriptFunction, ScriptModule, scripted
+from ._recording import Recorded, TracerWarning, Tracing
+from ._script import ScriptFunction, ScriptModule, script_method, scripted
 
 __all__ = ["TopLevelTracedModule", "TracerWarning", "TracingCheckError", "is_tracing", "trace", "trace_module"]
 
@@ -42,9 +47,50 @@ def is_tracing() -> bool:
     return Tracing.depth > 0
 
 
-def _run(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    with Tracing():
-        return function(*args, **kwargs)
+def _record(
+    function: Any, args: Any, kwargs: dict[str, Any], owner: nn.Module | None, strict: bool, checks: list[Any], tolerance: float
+) -> Recorded:
+    """Trace a function, and check the trace against more traces, one for each entry of `checks`."""
+    recorded = Recorded(function, args, kwargs, strict, owner)
+    for given in checks:
+        given, words = ((), given) if isinstance(given, dict) else (_as_arguments(given), {})
+        if recorded.differs_from(Recorded(function, given, words, strict, owner)):
+            raise TracingCheckError("Tracing failed sanity checks!\nERROR: Graphs differed across invocations!")
+        results = []
+        for run in (lambda *inputs, **named: recorded(owner, inputs, named), function):
+            copies = pytree.tree_map_only(torch.Tensor, torch.clone, (given, words))
+            with torch.no_grad(), restoring_state(owner or nn.Module(), False), torch.random.fork_rng():
+                results.append([torch.as_tensor(leaf) for leaf in pytree.tree_leaves(run(*copies[0], **copies[1]))])
+        for number, (mine, other) in enumerate(zip(*results, strict=True), 1):
+            if mine.is_floating_point() and not torch.allclose(mine.double(), other.double(), tolerance, 1e-5, equal_nan=True):
+                warnings.warn(
+                    f"Output nr {number}. of the traced function does not match the corresponding output of the Python function.",
+                    TracerWarning, stacklevel=3,
+                )  # fmt: skip
+    return recorded
+
+
+def _as_arguments(inputs: Any) -> tuple[Any, ...]:
+    return (inputs,) if isinstance(inputs, (torch.Tensor, dict)) else tuple(inputs)
+
+
+def _recorded_method(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method that runs the recorded operators of a method."""
+
+    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return vars(self)["_examples"][name](self, args, kwargs)
+
+    return script_method(functools.update_wrapper(run, function))
+
+
+def _traced(module: nn.Module, recorded: dict[str, Recorded]) -> Any:
+    """Return a traced module with these methods. It has no forward hooks: their operators are part of the trace."""
+    traced = scripted(module, kind=TopLevelTracedModule)
+    traced.__dict__["_examples"] = recorded
+    traced.__dict__.update({name: OrderedDict() for name in vars(nn.Module()) if name.startswith("_forward_")})
+    for name in recorded:
+        setattr(type(traced), name, _recorded_method(name, getattr(type(module), name)))
+    return traced
 
 
 def trace(
@@ -61,16 +107,19 @@ def trace(
     example_kwarg_inputs: dict[str, Any] | None = None,
     _store_inputs: bool = True,
 ) -> Any:
-    """Trace a function or module: run it once on examples, and return a version that still runs it as Python.
+    """Trace a function or module: run it on examples, and return a version that runs the recorded operators.
 
-    PyTorch records the operations, so that control flow is fixed to that of the examples. Here, operations are recorded when
-    the module is saved (`torch.jit.save`), with a `TracerWarning` where control flow depends on values. Until then, control
-    flow follows the values of each call.
+    Control flow is fixed to that of the examples, with a `TracerWarning` where it depends on values. Sizes are computed again
+    in each call. The mode (training or evaluation) is that of the trace, also for dropout.
 
     Args:
         func: the function, module or method of a module.
         example_inputs: a tuple of arguments, or a tensor as the only argument.
-        optimize, check_trace, check_inputs, check_tolerance, strict, _force_outplace, _module_class, _compilation_unit: ignored.
+        optimize, _force_outplace, _module_class, _compilation_unit: ignored.
+        check_trace: trace the function again, and compare the graphs and results.
+        check_inputs: a list of arguments for these checks. Default: the examples.
+        check_tolerance: the relative tolerance for results.
+        strict: refuse results that are dictionaries.
         example_kwarg_inputs: keyword arguments, instead of `example_inputs`.
         _store_inputs: whether to store the examples in the module.
 
@@ -78,7 +127,8 @@ def trace(
         A `ScriptFunction`, or a `ScriptModule` that shares the parameters of the module.
 
     Raises:
-        RuntimeError: no example inputs are given.
+        RuntimeError: no example inputs are given, or inputs or results have types that cannot be traced.
+        TracingCheckError: a check recorded other operators.
 
     >>> traced = torch.jit.trace(torch.nn.Linear(2, 1), torch.ones(1, 2))
     >>> traced(torch.ones(3, 2)).shape
@@ -90,30 +140,31 @@ def trace(
         raise RuntimeError(
             "torch.jit.trace requires example inputs: pass a tuple as example_inputs, or a dict as example_kwarg_inputs"
         )
-    args = () if example_inputs is None else example_inputs
-    args = (args,) if isinstance(args, (torch.Tensor, dict)) else tuple(args)
+    args = () if example_inputs is None else _as_arguments(example_inputs)
     kwargs = example_kwarg_inputs or {}
     owner = getattr(func, "__self__", None)
     if isinstance(owner, nn.Module) and func.__name__ == "forward":
         func = owner
-    _run(func, args, kwargs)
-    if not isinstance(func, nn.Module):
+    checks = [] if not check_trace else [kwargs if args == () else args] if check_inputs is None else list(check_inputs)
+    module = func if isinstance(func, nn.Module) else None
+    recorded = _record(func, args, kwargs, module, strict, checks, check_tolerance)
+    if module is None:
         function = ScriptFunction(func)
-        function.examples = (args, kwargs)
+        function.recorded = recorded
         return function
-    traced = scripted(func, kind=TopLevelTracedModule)
-    traced.__dict__["_examples"] = {"forward": (args, kwargs)}
+    traced = _traced(module, {"forward": recorded})
     if _store_inputs:
         traced.__dict__["example_inputs"] = args or kwargs
     return traced
 
 
-def trace_module(mod: nn.Module, inputs: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+def trace_module(mod: nn.Module, inputs: dict[str, Any], *args: Any, strict: bool = True, **kwargs: Any) -> Any:
     """Trace several methods of a module, see `trace`.
 
     Args:
         mod: the module.
         inputs: maps method names to tuples of arguments, or to a tensor as the only argument.
+        strict: refuse results that are dictionaries.
         *args, **kwargs: ignored.
 
     Raises:
@@ -121,14 +172,10 @@ def trace_module(mod: nn.Module, inputs: dict[str, Any], *args: Any, **kwargs: A
     """
     if not isinstance(inputs, dict):
         raise AttributeError("expected a dictionary of (method_name, input) pairs")
-    examples: dict[str, Any] = {
-        name: ((given,) if isinstance(given, torch.Tensor) else tuple(given), {}) for name, given in inputs.items()
-    }
-    for name, (given, _) in examples.items():
-        _run(getattr(mod, name), given, {})
-    traced = scripted(mod, kind=TopLevelTracedModule)
-    traced.__dict__["_examples"] = examples
-    return traced
+    return _traced(mod, {
+        name: Recorded(mod if name == "forward" else getattr(mod, name), _as_arguments(given), {}, strict, mod)
+        for name, given in inputs.items()
+    })  # fmt: skip
 
 
 def _get_trace_graph(f: Any, args: Any = (), kwargs: dict[str, Any] | None = None, *rest: Any, **options: Any) -> tuple[Any, Any]:
@@ -136,10 +183,10 @@ def _get_trace_graph(f: Any, args: Any = (), kwargs: dict[str, Any] | None = Non
 
     Hooks can set the scopes of the graph's nodes: they push a scope on `torch._C._get_tracing_state()`.
     """
-    traced = trace(f, args, example_kwarg_inputs=kwargs)
-    args = (args,) if isinstance(args, torch.Tensor) else args
     token = tracing.current.set(tracing.TracingState())
     try:
+        traced = trace(f, args, check_trace=False, strict=False, example_kwarg_inputs=kwargs)
+        args = _as_arguments(args)
         return merge_convolutions(traced.inlined_graph), f(*args, **(kwargs or {}))
     finally:
         tracing.current.reset(token)

@@ -385,3 +385,11 @@ def test_what_there_is_and_what_not():
     assert torch.compiler.disable(len)("ab") == torch.compiler.disable(recursive=False)(len)("ab") == 2
     assert "backend:" in torch.__config__.show() and "get_num_threads() : " in torch.__config__.parallel_info()
     assert common_types._size_2_t == int | tuple[int, int] and common_types._ratio_any_t == float | tuple[float, ...]
+
+
+def test_dir_lists_names_that_are_loaded_on_first_use():
+    import flambeau as torch
+
+    names = dir(torch)
+    assert {"special", "linalg", "nn", "optim", "utils", "save", "vmap", "ones"} <= {*names}
+    assert all(hasattr(torch, name) for name in names)

@@ -381,3 +381,18 @@ def test_operators_in_place_ask_the_class():
     x = Recording(torch.tensor([1, 2]))
     x += 1
     assert x.inner.tolist() == [2, 3] and Recording.asked[-1][0] is torch.ops.aten.add_.Tensor
+
+
+def test_calling_the_inherited_dispatch_computes_on_the_data():
+    class Logged(torch.Tensor):
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            seen.append(str(func))
+            return super().__torch_dispatch__(func, types, args, kwargs)
+
+    seen = []
+    x = torch.Tensor._make_subclass(Logged, torch.ones(2))
+    x.add_(1)
+    total = x + x
+    assert type(total) is torch.Tensor and total.tolist() == [4, 4]
+    assert seen == ["aten.add_.Tensor", "aten.add.Tensor"]

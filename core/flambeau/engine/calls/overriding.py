@@ -21,7 +21,8 @@ from typing import Any, Final, TypeVar
 from ..devices.aliases import resolve
 from ..devices.state import state
 from ..tape.fast_path import leave_fast_path, register_plain, return_to_fast_path
-from ..tensors.tensor import Tensor, attach
+from ..tensors.tensor import Tensor, alias, attach
+from ..values.trees import tree_map
 from .operands import can_operate
 from .record import Operation
 from .transform_hooks import hooks
@@ -404,6 +405,8 @@ def prepare_subclass(cls: type) -> None:
     if cls.__torch_dispatch__ is not getattr(Tensor, "__torch_dispatch__", cls.__torch_dispatch__):  # type: ignore[attr-defined]  # a Tensor class has one
         DISPATCHING.add(cls)
         state.dispatching = True
+        if getattr(cls.__torch_function__, "__func__", None) is _torch_function:  # type: ignore[attr-defined]  # as above
+            cls.__torch_function__ = _disabled_torch_function_impl  # type: ignore[attr-defined]  # inherited: as in PyTorch
         hooks.prepare_dispatching(cls)
         if cls.__torch_function__ is _disabled_torch_function_impl:  # type: ignore[attr-defined]  # a Tensor class has one
             return
@@ -585,8 +588,14 @@ def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
 
 
 def _torch_dispatch(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """Implement `Tensor.__torch_dispatch__`, which overrides nothing: call the operation."""
-    return func(*args, **(kwargs or {}))
+    """Implement `Tensor.__torch_dispatch__`, which overrides nothing: compute the operation on the subclasses' own data."""
+    args, kwargs = tree_map(_without_dispatch, (args, kwargs or {}))
+    return func(*args, **kwargs)
+
+
+def _without_dispatch(value: Any) -> Any:
+    """Return a plain tensor for one of a subclass with `__torch_dispatch__` that holds data; other values unchanged."""
+    return alias(value) if type(value) in DISPATCHING and not value._key.wraps else value
 
 
 attach(__torch_dispatch__=staticmethod(_torch_dispatch))

@@ -406,3 +406,29 @@ def test_what_has_no_operator_is_refused_by_name():
 
     with pytest.raises(RuntimeError, match="use nn.EmbeddingBag"):
         saved(bags)
+
+
+def test_load_passes_archives_with_code_to_the_loader_of_scripts(tmp_path):
+    path, x = tmp_path / "net.pt", torch.ones(1, 2)
+    scripted = torch.jit.script(nn.Linear(2, 1))
+    scripted.save(path)
+    for file in (path, io.BytesIO(path.read_bytes())):
+        with pytest.warns(UserWarning, match="looks like a TorchScript archive"):
+            loaded = torch.load(file, weights_only=False)
+        torch.testing.assert_close(loaded(x), scripted(x))
+    with pytest.raises(RuntimeError, match="Cannot use `weights_only=True` with TorchScript"):
+        torch.load(path)
+
+
+def test_functions_defined_by_text_use_names_of_types():
+    unit = torch.jit.CompilationUnit("""
+def summed(values: List[int], x: Optional[Tensor] = None) -> Tuple[int, Dict[str, int]]:
+    total : List[int] = []
+    return len(values), {"first": values[0]}
+
+def first(x):
+    # type: (List[Tensor]) -> Tensor
+    return x[0]
+""")
+    assert unit.summed([1, 2]) == (2, {"first": 1}) and unit.first([torch.ones(1)]).item() == 1
+    assert saved(unit.first)([torch.ones(1), torch.zeros(1)]).item() == 1 and "aten::len" in str(unit.summed.graph)

@@ -83,7 +83,12 @@ def load(
         raise ValueError("f must be a file path in order to use the mmap argument")
     with _opened(f) as file, garbage_collection_paused():
         try:
-            return _loader(file, f, map_location, unpickle, not weights_only, bool(mmap)).load()
+            start = file.tell()
+            loader = _loader(file, f, map_location, unpickle, not weights_only, bool(mmap))
+            if isinstance(loader, _ArchiveLoader) and loader.is_script:
+                file.seek(start)
+                return _load_script(file, map_location)
+            return loader.load()
         except CallerError as error:
             error.unwrap()
         except pickle.UnpicklingError as error:
@@ -91,6 +96,16 @@ def load(
                 message = str(error) if file_label(f) in str(error) else f"{error} (in {file_label(f)})"
                 raise pickle.UnpicklingError(_error_message(message)) from error
             raise
+
+
+def _load_script(file: Any, map_location: Any) -> Any:
+    import flambeau as torch
+
+    warnings.warn(
+        "'torch.load' received a zip file that looks like a TorchScript archive dispatching to 'torch.jit.load' "
+        "(call 'torch.jit.load' directly to silence this warning)", UserWarning, stacklevel=3,
+    )  # fmt: skip
+    return torch.jit.load(file, map_location=map_location)
 
 
 def _loader(file: IO[bytes], f: Any, map_location: Any, unpickle: Unpickling, allows_code: bool, mmap: bool) -> Any:
@@ -218,12 +233,14 @@ class _ArchiveLoader:
         self._storages: dict[str, UntypedStorage] = {}
         self._skips_data = is_skipping_data()
         self._memory = _map(file, self._archive) if mmap else None
-        if "constants.pkl" in self._archive:
-            only = "Cannot use `weights_only=True` with TorchScript archives passed to `torch.load`. "
-            raise RuntimeError(
-                "TorchScript archives are not supported: save the state_dict instead" if allows_code else only + UNSAFE
-            )
+        if self.is_script and not allows_code:
+            raise RuntimeError(f"Cannot use `weights_only=True` with TorchScript archives passed to `torch.load`. {UNSAFE}")
         self._is_swapped = self._byteorder() != sys.byteorder
+
+    @property
+    def is_script(self) -> bool:
+        """Whether the archive contains TorchScript code."""
+        return "constants.pkl" in self._archive
 
     def load(self) -> Any:
         pickled = io.BytesIO(self._archive.read("data.pkl"))

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
+import linecache
 import os
 import textwrap
 import traceback
+import typing
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO
@@ -19,6 +22,7 @@ import flambeau as torch
 from flambeau import nn
 
 from ...nn.modules.module import MEMBER_KINDS
+from ._async import Future
 from ._decorators import enters_script
 from ._recording import Recorded, current_recording
 
@@ -388,12 +392,19 @@ def script_method(fn: Callable[..., Any]) -> Callable[..., Any]:
     return method
 
 
+_numbers = itertools.count()
+
+
 def _functions_in(source: str) -> dict[str, Any]:
     """Return the functions that user-provided source code defines."""
     import flambeau as torch
 
-    names: dict[str, Any] = {"torch": torch}
-    exec(compile(textwrap.dedent(source), "<torch.jit define>", "exec", dont_inherit=True), names)
+    names: dict[str, Any] = {"torch": torch, "Tensor": torch.Tensor, "Future": Future}
+    names |= {name: getattr(typing, name) for name in ("Any", "Dict", "List", "Optional", "Tuple", "Union", "NamedTuple")}
+    source = textwrap.dedent(source)
+    file = f"<torch.jit source {next(_numbers)}>"
+    linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file  # `inspect` finds the source here
+    exec(compile(source, file, "exec", dont_inherit=True), names)
     return {name: value for name, value in names.items() if inspect.isfunction(value)}
 
 

@@ -432,3 +432,26 @@ def first(x):
 """)
     assert unit.summed([1, 2]) == (2, {"first": 1}) and unit.first([torch.ones(1)]).item() == 1
     assert saved(unit.first)([torch.ones(1), torch.zeros(1)]).item() == 1 and "aten::len" in str(unit.summed.graph)
+
+
+class Incremented(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x + 1
+
+
+def ten_times(self, input: Tuple[Tensor]) -> Tuple[Tensor]:  # noqa: UP006
+    return (input[0] * 10,)
+
+
+def hundred_times(self, input: Tuple[Tensor], output: Tensor) -> Tensor:  # noqa: UP006
+    return output * 100
+
+
+def test_a_saved_script_keeps_forward_hooks():
+    inner = Incremented()
+    inner.register_forward_pre_hook(ten_times)
+    inner.register_forward_hook(hundred_times)
+    for network in (inner, nn.Sequential(inner)):
+        scripted = torch.jit.script(network)
+        for each in (network, scripted, saved(scripted)):
+            assert each(torch.ones(1)).tolist() == [1100.0]

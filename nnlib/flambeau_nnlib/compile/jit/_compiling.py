@@ -25,7 +25,7 @@ from ._types import is_script_class, type_of_annotation
 if TYPE_CHECKING:
     from ._program import Program
 
-__all__ = ["compile_class", "compile_function", "compile_method", "exported_methods"]
+__all__ = ["compile_class", "compile_function", "compile_method", "exported_methods", "methods_with_hooks"]
 
 
 def exported_methods(module: nn.Module) -> list[str]:
@@ -70,6 +70,48 @@ def compile_method(program: Program, module: nn.Module, name: str, self_type: st
             "add @script or @script_method annotation? If this is a nn.ModuleList, add it to __constants__"
         )
     return _Compiler(program, function, module, self_type).lines(name)
+
+
+def methods_with_hooks(program: Program, module: nn.Module, forward: list[str], self_type: str) -> dict[str, list[str]]:
+    """Return the lines of `forward` with calls of the forward hooks and pre-hooks, and of the methods that it calls.
+
+    Args:
+        program: the program that collects called functions.
+        module: the module with hooks. Each hook is a function with annotated types.
+        forward: the lines of `forward` without hooks.
+        self_type: the type of the module in the code.
+
+    Raises:
+        RuntimeError: a hook cannot be written as TorchScript.
+    """
+    if module._forward_hooks_with_kwargs or module._forward_pre_hooks_with_kwargs:
+        raise NotScriptable(f"hooks of {type(module).__name__} with keyword arguments cannot be written as TorchScript")
+    methods = {"_forward_without_hooks": [forward[0].replace("def forward(", "def _forward_without_hooks(", 1), *forward[1:]]}
+    definition = ast.parse(f"{forward[0].replace(self_type, 'S')}\n  pass").body[0]
+    assert isinstance(definition, ast.FunctionDef)
+    names = [argument.arg for argument in definition.args.args[1:]]
+    lines = [forward[0]]
+
+    def call(hook: Any, name: str, arguments: str) -> str:
+        methods[name] = _Compiler(program, inspect.unwrap(hook), module, self_type).lines(name)
+        head = ast.parse(f"{methods[name][0].replace(self_type, 'S')}\n  pass").body[0]
+        lines.append(f"  {name}_result = self.{name}({arguments})")
+        assert isinstance(head, ast.FunctionDef)
+        return "Tensor" if head.returns is None else ast.unparse(head.returns)
+
+    inputs = f"({''.join(f'{name}, ' for name in names)})"
+    for number, hook in enumerate(module._forward_pre_hooks.values()):
+        name = f"_pre_hook_{number}"
+        kind = call(hook, name, inputs)
+        if kind.startswith("Tuple["):
+            lines += [f"  {argument} = {name}_result[{place}]" for place, argument in enumerate(names)]
+        elif kind not in ("None", "NoneType"):
+            lines.append(f"  {names[0]} = {name}_result")
+    lines.append(f"  _result = self._forward_without_hooks({', '.join(names)})")
+    for number, hook in enumerate(module._forward_hooks.values()):
+        if call(hook, f"_hook_{number}", f"{inputs}, _result") not in ("None", "NoneType"):
+            lines.append(f"  _result = _hook_{number}_result")
+    return {**methods, "forward": [*lines, "  return _result"]}
 
 
 def _typed_sequence(lines: list[str], program: Program, module: nn.Module) -> list[str]:

@@ -15,7 +15,7 @@ from flambeau import Tensor, nn
 from flambeau.utils import pytree
 
 from ._archive import LoadedModule, LoadedObject
-from ._compiling import compile_class, compile_function, compile_method, exported_methods
+from ._compiling import compile_class, compile_function, compile_method, exported_methods, methods_with_hooks
 from ._expressions import annotations_of, constants_of
 from ._freeze import FrozenModule
 from ._graph_building import definitions
@@ -91,6 +91,8 @@ class Program:
             methods[name] = self._traced(module, name)
         else:
             methods[name] = compile_method(self, module, name, _CLASS)
+            if name == "forward" and (module._forward_hooks or module._forward_pre_hooks):
+                methods.update(methods_with_hooks(self, module, methods[name], _CLASS))
             for other in exported_methods(module):
                 self.method(module, other)
 

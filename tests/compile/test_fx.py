@@ -168,3 +168,15 @@ def test_einsum_is_recorded_with_its_operands_one_by_one():
 def test_what_takes_tensors_in_a_sequence_is_recorded_alone():
     traced = torch.fx.symbolic_trace(lambda a, b: torch.meshgrid([a, b], indexing="ij"))
     assert [node.op for node in traced.graph.nodes] == ["placeholder", "placeholder", "call_function", "output"]
+
+
+def test_a_printed_graph_has_no_return_type():
+    assert str(torch.fx.symbolic_trace(Typed()).graph).splitlines()[0] == "graph():"
+
+
+def test_immutable_collections_are_containers_of_trees():
+    collections = torch.fx.immutable_collections
+    for tree in (collections.immutable_list([3, 4]), collections.immutable_dict(a=3, b=4)):
+        leaves, spec = torch.utils._pytree.tree_flatten(tree)
+        restored = torch.utils._pytree.tree_unflatten(leaves, spec)
+        assert leaves == [3, 4] and restored == tree and type(restored) is type(tree)

@@ -559,9 +559,8 @@ class Graph:
 
     def __str__(self) -> str:
         placeholders: list[str] = []
-        returns = [""]
-        lines = [node.format_node(placeholders, returns) for node in self.nodes]
-        return "\n    ".join([f"graph({', '.join(placeholders)}){returns[0]}:", *(line for line in lines if line)])
+        lines = [node.format_node(placeholders) for node in self.nodes]
+        return "\n    ".join([f"graph({', '.join(placeholders)}):", *(line for line in lines if line)])
 
     def print_tabular(self) -> None:
         """Print the nodes in a table.

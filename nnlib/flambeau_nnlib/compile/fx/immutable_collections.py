@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from flambeau.utils import pytree
+
 __all__ = ["immutable_dict", "immutable_list"]
 
 _ADVICE = """\
@@ -63,3 +65,17 @@ class immutable_dict(dict[Any, Any]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return immutable_dict, (tuple(self.items()),)
+
+
+pytree.register_pytree_node(
+    immutable_list,
+    lambda items: (list(items), None),
+    lambda items, _: immutable_list(items),
+    flatten_with_keys_fn=lambda items: ([(pytree.SequenceKey(place), item) for place, item in enumerate(items)], None),
+)
+pytree.register_pytree_node(
+    immutable_dict,
+    lambda items: (list(items.values()), list(items)),
+    lambda values, keys: immutable_dict(zip(keys, values, strict=True)),
+    flatten_with_keys_fn=lambda items: ([(pytree.MappingKey(key), item) for key, item in items.items()], list(items)),
+)

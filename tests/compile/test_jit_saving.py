@@ -455,3 +455,11 @@ def test_a_saved_script_keeps_forward_hooks():
         scripted = torch.jit.script(network)
         for each in (network, scripted, saved(scripted)):
             assert each(torch.ones(1)).tolist() == [1100.0]
+
+
+def test_dictionaries_for_a_trace_may_have_another_order_and_more_keys():
+    x, y = torch.ones(1), 2 * torch.ones(1)
+    traced = torch.jit.trace(lambda values: values["x"] - values["y"], ({"x": x, "y": y},))
+    assert traced({"z": x, "y": y, "x": x}).item() == -1
+    with pytest.raises(RuntimeError, match="same containers"):
+        traced({"x": x})

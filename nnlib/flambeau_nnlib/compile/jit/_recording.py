@@ -242,7 +242,6 @@ class Recorded:
         for value in bound.arguments.values():
             input_type(value) if value != () and value != {} else None
         self.args, self.kwargs = bound.args, bound.kwargs
-        self.spec = pytree.tree_structure((self.args, self.kwargs))
         self.recording = record(nn.Module() if owner is None else owner, function, self.args, self.kwargs)
         nodes: list[Node] = list(self.recording.graph.nodes)
         if strict and any(isinstance(part, dict) for part in _containers(nodes[-1].args[0])):
@@ -267,11 +266,7 @@ class Recorded:
     def __call__(self, owner: nn.Module | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the operators with the parameters and buffers of `owner`."""
         bound = self.signature.bind(*args, **kwargs)
-        leaves, spec = pytree.tree_flatten((bound.args, bound.kwargs))
-        if spec != self.spec or not all(isinstance(leaf, Tensor) for leaf in leaves):
-            raise RuntimeError(
-                f"a traced function takes tensors in the same containers as its example inputs, {self.spec}, but got {spec}"
-            )
+        leaves = [*_leaves_like((self.args, self.kwargs), (bound.args, bound.kwargs))]
         values = []
         for kind, key in self._inputs:
             if kind == "state":
@@ -289,12 +284,33 @@ class Recorded:
         """Whether another trace of the function has other operators or constants."""
         mine, others = self.recording.constants, other.recording.constants
         calls = [
-            [(node.target, str(node.args), str(node.kwargs)) for node in each.recording.graph.nodes] for each in (self, other)
+            [
+                (getattr(node.target, "qualified_name", node.target), str(node.args), str(node.kwargs))
+                for node in each.recording.graph.nodes
+            ]
+            for each in (self, other)
         ]
         return (
             calls[0] != calls[1]
             or mine.keys() != others.keys()
             or not all(torch.allclose(mine[name], others[name], equal_nan=True) for name in mine)
+        )
+
+
+def _leaves_like(example: Any, value: Any) -> Iterator[Tensor]:
+    """Yield the tensors in the containers of an example. Dictionaries may have another order and more keys."""
+    if isinstance(example, Tensor) and isinstance(value, Tensor):
+        yield value
+    elif isinstance(example, dict) and isinstance(value, dict) and example.keys() <= value.keys():
+        for key, item in example.items():
+            yield from _leaves_like(item, value[key])
+    elif isinstance(example, (list, tuple)) and isinstance(value, (list, tuple)) and len(example) == len(value):
+        for mine, other in zip(example, value, strict=True):
+            yield from _leaves_like(mine, other)
+    else:
+        raise RuntimeError(
+            f"a traced function takes tensors in the same containers as its example inputs: expected a "
+            f"{type(example).__name__}, but got a {type(value).__name__}"
         )
 
 

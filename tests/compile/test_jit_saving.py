@@ -463,3 +463,11 @@ def test_dictionaries_for_a_trace_may_have_another_order_and_more_keys():
     assert traced({"z": x, "y": y, "x": x}).item() == -1
     with pytest.raises(RuntimeError, match="same containers"):
         traced({"x": x})
+
+
+def test_a_trace_calls_functions_without_operator():
+    x = torch.ones(2, requires_grad=True)
+    traced = torch.jit.trace(lambda x: (x * 2).detach_() + 1, x, check_trace=False)
+    assert traced(3 * x).tolist() == [7.0, 7.0] and not traced(x).requires_grad
+    with pytest.raises(RuntimeError, match="cannot be saved in a trace"):
+        saved(traced)

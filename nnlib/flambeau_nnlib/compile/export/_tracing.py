@@ -302,6 +302,9 @@ class Recording(TorchFunctionMode):
                 return result
         if not any(isinstance(leaf, Tensor) or is_symbolic(leaf) for leaf in pytree.tree_leaves((args, kwargs))):
             return self._create_tensor(name, func, args, kwargs)
+        return self._emit_function(name, func, args, kwargs)
+
+    def _emit_function(self, name: str, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         return self.emit(to_operator_call(name, func, args, kwargs))
 
     def _create_tensor(self, name: str, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:

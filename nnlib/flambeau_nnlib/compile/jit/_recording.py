@@ -22,6 +22,7 @@ from flambeau.library.dispatch_modes import disable_modes
 from flambeau.utils import pytree
 
 from ..export._export import restoring_state, run_program, tracking_modules
+from ..export._operators import to_operator_call
 from ..export._sizes import Known, SizeExpression, SizeGuards, is_symbolic
 from ..export._tracing import Recording, TensorSpec, with_concrete_numbers
 from ..fx.graph import Graph
@@ -119,6 +120,13 @@ class TraceRecording(Recording):
         if any(hasattr(leaf, "__array_interface__") for leaf in pytree.tree_leaves((args, kwargs))):
             return func(*args, **kwargs)  # recorded as a constant
         return super()._create_tensor(name, func, args, kwargs)
+
+    def _emit_function(self, name: str, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        try:
+            call = to_operator_call(name, func, args, kwargs)
+        except RuntimeError:  # no operator: the trace calls the function, and cannot be saved
+            return self.called(func, args, kwargs)
+        return self.emit(call)
 
     def release_tensors(self) -> None:
         """Release the tensors of the run, except constants. The graph keeps the sizes for the examples."""

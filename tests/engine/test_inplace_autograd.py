@@ -40,6 +40,18 @@ def test_leaves_refuse():
     assert x.tolist() == [1, 1, 1] and x._version == 0
 
 
+def test_view_made_before_its_base_requires_grad_refuses():
+    x = torch.ones(2, 3)
+    view = x[:]
+    x.requires_grad_()
+    for write in (lambda: view.add_(1), lambda: view.copy_(torch.zeros(2, 3)), view.zero_, lambda: view.mul_(torch.ones(3))):
+        with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad is being used"):
+            write()
+    with torch.no_grad():
+        view.add_(1)
+    assert x.tolist() == [[2, 2, 2], [2, 2, 2]]
+
+
 def test_saved_values_are_guarded():
     x = leaf(2)
     y = x.exp()

@@ -179,7 +179,7 @@ def check_writable(tensor: Tensor, used: str = "is being used", part: bool = Fal
         return
     if tensor._view is not None and (tensor._requires_grad or _root(tensor)._requires_grad):
         _check_view(tensor)
-        if tensor._requires_grad and _root(tensor)._node is None:
+        if _root(tensor)._node is None:
             raise RuntimeError(f"a view of a leaf Variable that requires grad {used} in an in-place operation.")
     if tensor._requires_grad and tensor._node is None:
         what = "a view of a leaf Variable" if part else "a leaf Variable"

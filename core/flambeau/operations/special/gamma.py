@@ -244,10 +244,9 @@ def _tails(xp: Any, a: Any, x: Any) -> tuple[Any, Any]:
     exponent = a * xp.log(near) - _log_factorial(xp, a)
     near_below, near_above = xp.exp(exponent) * (1 + series_sum), -xp.expm1(exponent) - xp.exp(exponent) * series_sum
     density, scale = _density(xp, a, x), 1 / (xp.abs(a - x) + xp.sqrt(a))
-    lower, upper = xp.minimum(a, x), xp.maximum(a, x)
-    below = density * quadrature(xp, lambda y: xp.exp(-a * y - lower * xp.expm1(-y)), scale)
-    above = density * quadrature(xp, lambda y: xp.exp(a * y - upper * xp.expm1(y)), scale)
-    below, above = xp.where(x < a, below, 1 - above), xp.where(x < a, 1 - below, above)
+    sign = xp.where(x < a, -xp.ones_like(x), xp.ones_like(x))  # integrate away from the peak: down for x < a, else up
+    tail = density * quadrature(xp, lambda y: xp.exp(a * (sign * y) - x * xp.expm1(sign * y)), scale)
+    below, above = xp.where(x < a, tail, 1 - tail), xp.where(x < a, 1 - tail, tail)
     return xp.where(x < 1, near_below, below), xp.where(x < 1, near_above, above)
 
 
@@ -310,10 +309,13 @@ def gamma_grad_forward(xp: Any, input: Any, sample: Any) -> Any:
     series = -near * xp.exp(near) / a * ((1 + series_sum) * (xp.log(near) - digamma_forward(xp, 1 + a)) + slope)
     score = xp.log(x) - digamma_forward(xp, a)
     scale = 1 / (xp.abs(a - x) + xp.sqrt(a))
-    lower, upper = xp.minimum(a, x), xp.maximum(a, x)
-    below = quadrature(xp, lambda y: xp.exp(-a * y - lower * xp.expm1(-y)) * (score - y), scale)
-    above = quadrature(xp, lambda y: xp.exp(a * y - upper * xp.expm1(y)) * (score + y), scale)
-    return xp.where(x < 1, series, x * xp.where(x < a, -below, above))
+    sign = xp.where(x < a, -xp.ones_like(x), xp.ones_like(x))  # integrate away from the peak: down for x < a, else up
+
+    def integrand(y: Any) -> Any:
+        change = sign * y  # of the logarithm of the sample
+        return xp.exp(a * change - x * xp.expm1(change)) * (score + change)
+
+    return xp.where(x < 1, series, x * sign * quadrature(xp, integrand, scale))
 
 
 op(
@@ -334,15 +336,15 @@ def _beta_grad(xp: Any, x: Any, a: Any, b: Any) -> Any:
     distance = a - (a + b) * x  # distance from the peak of the density of the log-odds
     scale = 1 / (xp.abs(distance) + xp.minimum(xp.sqrt((a + b) * x * (1 - x)), xp.minimum(a, b)))
 
-    def lower(y: Any) -> Any:
-        shift = -xp.log1p(x * xp.expm1(-y))  # change of log(1 - t) when the log-odds of t decrease by y
-        return xp.exp(-a * y + (a + b) * shift) * (score + shift - y)
+    down = distance > 0  # integrate away from the peak: over smaller log-odds, or over larger ones
+    start, rate = xp.where(down, x, 1 - x), xp.where(down, a, b)
+    descent = xp.where(down, xp.ones_like(x), xp.zeros_like(x))
 
-    def upper(y: Any) -> Any:
-        shift = -xp.log1p((1 - x) * xp.expm1(-y))  # change of log(t) when the log-odds of t increase by y
-        return xp.exp(-b * y + (a + b) * shift) * (score + shift)
+    def integrand(y: Any) -> Any:
+        shift = -xp.log1p(start * xp.expm1(-y))  # change of log(1 - t) down, or of log(t) up, when the log-odds change by y
+        return xp.exp((a + b) * shift - rate * y) * (score + shift - descent * y)
 
-    return x * xp.where(distance > 0, -quadrature(xp, lower, scale), quadrature(xp, upper, scale))
+    return x * xp.where(down, -xp.ones_like(x), xp.ones_like(x)) * quadrature(xp, integrand, scale)
 
 
 def _dirichlet_grad(xp: Any, g: Any, input: Any, sample: Any) -> Any:

@@ -55,7 +55,7 @@ def _full_declaration(record: Operation) -> str:
 
 
 def source(name: str) -> str:
-    """Return the Python source generated for an operation's public function.
+    """Return the Python source generated for an operation's method; without a method, for its public function.
 
     >>> print(source("exp").splitlines()[0])
     def exp(input=REQUIRED, *, out=None, **numpy_names):

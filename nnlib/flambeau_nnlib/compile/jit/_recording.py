@@ -248,7 +248,8 @@ class Recorded:
         self.signature = inspect.signature(function.forward if isinstance(function, nn.Module) else function)
         bound = self.signature.bind(*args, **kwargs)
         for value in bound.arguments.values():
-            input_type(value) if value != () and value != {} else None
+            if not isinstance(value, (tuple, dict)) or value:  # `*args` and `**kwargs` may be empty
+                input_type(value)  # raises an error for unsupported types
         self.args, self.kwargs = bound.args, bound.kwargs
         self.recording = record(nn.Module() if owner is None else owner, function, self.args, self.kwargs)
         nodes: list[Node] = list(self.recording.graph.nodes)

@@ -133,6 +133,16 @@ def test_dispatch_modes_see_operators():
         "aten.copy_.default",
         "aten.zero_.default",
     ]
+    with Log() as log:
+        x.cauchy_().log_normal_()
+        x.median()
+        x.new_full((2,), 3.0)
+    assert log.seen == [
+        "aten.cauchy_.default",
+        "aten.log_normal_.default",
+        "aten.median.default",
+        "aten.new_full.default",
+    ]
 
 
 def test_a_slice_knows_the_whole():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -10,6 +11,8 @@ import flambeau as torch
 
 from ..engine.calls.overriding import open_modes, watch_calls, without_innermost_mode
 from ..engine.devices.aliases import private_names
+from ..extension import Kind, names
+from ..extension.schemas import namespace_of
 from ..overrides import TorchFunctionMode
 from .ops import OpOverload, operator_of
 
@@ -44,10 +47,10 @@ class TorchDispatchMode(TorchFunctionMode):
     aten.exp.default
     """
 
-    sees_methods = frozenset({  # methods that are operators of ATen, but composites here
-        "bernoulli_", "copy_", "detach", "exponential_", "fill_", "new_empty", "new_full", "new_ones", "new_zeros", "normal_",
-        "random_", "uniform_", "zero_",
-    })  # fmt: skip
+    @functools.cached_property
+    def sees_methods(self) -> bool | frozenset[str]:  # type: ignore[override]  # computed when first needed
+        """The methods that are operators of ATen, but not questions about the tensor such as `is_complex`."""
+        return frozenset(name for name in names() - names(kind=Kind.QUERY) if namespace_of(name) == "aten")
 
     def __init__(self, _dispatch_key: Any = None) -> None:
         pass

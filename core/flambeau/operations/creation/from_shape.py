@@ -359,13 +359,14 @@ def _new_filled(name: str, factory: Callable[..., Tensor]) -> None:
 
     method.__name__ = method.__qualname__ = f"new_{name}"
     method.__doc__ = f"`torch.{name}(*size)` with this tensor's dtype and device."
-    setattr(Tensor, f"new_{name}", method)
+    setattr(Tensor, f"new_{name}", declare(kind=Kind.FACTORY)(method))
 
 
 for _name, _factory in (("zeros", zeros), ("ones", ones), ("empty", empty)):
     _new_filled(_name, _factory)
 
 
+@declare("new_full", kind=Kind.FACTORY)
 def _new_full(
     self: Tensor,
     size: Sequence[int],
@@ -390,6 +391,7 @@ def _new_full(
     )
 
 
+@declare("new_tensor", kind=Kind.FACTORY)
 def _new_tensor(
     self: Tensor, data: Any, *, dtype: Dtype | None = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
@@ -398,6 +400,7 @@ def _new_tensor(
     return tensor(data, dtype=key.dtype, device=key.device, requires_grad=requires_grad)
 
 
+@declare("new_empty_strided", kind=Kind.FACTORY)
 def _new_empty_strided(
     self: Tensor,
     size: Sequence[int],

@@ -1,4 +1,4 @@
-"""In-place operations on expanded tensors, several elements of which share memory."""
+"""In-place operations on expanded tensors, whose elements share memory."""
 
 from __future__ import annotations
 

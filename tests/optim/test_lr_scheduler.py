@@ -400,7 +400,7 @@ def test_watched_optimizers_are_freed():
     optimizer.register_step_post_hook(lambda *args: hooks.append(args))
     schedulers = [S.StepLR(optimizer, 1), S.ExponentialLR(optimizer, 0.5)]
     optimizer.step()
-    assert len(hooks) == 1  # the hook runs once per step, however many schedulers there are
+    assert len(hooks) == 1  # the hook runs once per step, with two schedulers as with one
     hooks.clear()
     reference = weakref.ref(optimizer)
     gc.disable()

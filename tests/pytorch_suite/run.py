@@ -90,7 +90,7 @@ def _results(suite: Path, file: str, side: str) -> dict[str, Record]:
     """Return the record of each test of a file on one side, running those that have none."""
     path = RESULTS / side / (file.replace("/", "__").removesuffix(".py") + ".jsonl")
     path.parent.mkdir(parents=True, exist_ok=True)
-    for _ in range(50):  # at most so many crashes
+    for _ in range(50):  # the maximum number of crashes
         records = _read(path)
         if records and records[-1]["outcome"] == "end":
             break

@@ -9,8 +9,8 @@ The rest of the core is internal and may change in any version.
   `merge_nodes` does so for one result, and `rename_node` renames its node.
 - `open_to_overrides` makes the functions of a namespace overridable by `__torch_function__`.
 - Facts about operations: `declare(kind=Kind.POINTWISE)` for a function of a layer, `facts_of(name)`, and `names(...)`, which
-  returns all functions with the given facts; also `Autocast`, `Facts`, `Kind`, `Linearity`, `Narrow`, `Order`, `operation_name`
-  and `is_inplace`.
+  returns all functions with the given facts; also `Autocast`, `Facts`, `Kind`, `Linearity`, `Narrow`, `Order`, `Overlap`,
+  `operation_name` and `is_inplace`.
 - Fused optimizer steps: `has_step`, `fused_step`, `step_count`; `evaluate`, to call after a step; `is_mutable`, whether writing
   to a tensor writes to its array.
 - Kernels: `Kernels`, a dictionary that registers them; `kernel_of`, the kernel of an operation for a tensor's dtype and device;
@@ -34,6 +34,7 @@ from ..engine.calls.facts import (
     Linearity,
     Narrow,
     Order,
+    Overlap,
     declare,
     declared,
     facts_of,
@@ -66,6 +67,7 @@ __all__ = [
     "Narrow",
     "Number",
     "Order",
+    "Overlap",
     "Parameter",
     "array_of",
     "as_float",

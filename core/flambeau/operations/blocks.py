@@ -9,7 +9,7 @@ from typing import Any
 
 from ..engine.calls.arguments import Dims, as_int, as_python
 from ..engine.calls.dispatch import require_dtype, whole_numbers
-from ..engine.calls.facts import Autocast, Kind, Linearity, Narrow, Order, declare, register
+from ..engine.calls.facts import Autocast, Kind, Linearity, Narrow, Order, Overlap, declare, register
 from ..engine.calls.node_names import with_grad_fn
 from ..engine.calls.op import composite, op
 from ..engine.calls.operands import filler
@@ -499,6 +499,7 @@ def _triangle(name: str) -> Any:
         kind=Kind.MOVEMENT,
         narrow=Narrow.COMPLEX32,
         order=Order.ROW_MAJOR,
+        overlap=Overlap.ALLOWED,
         public=False,
         method=False,
         input=lambda F, g, diagonal: getattr(F, name)(g, diagonal),

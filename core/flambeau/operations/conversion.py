@@ -314,14 +314,23 @@ def _copy(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
     return write_over(self, other, non_blocking=non_blocking)
 
 
-def write_over(self: Tensor, value: Tensor, name: str = "CopyBackwards", non_blocking: bool = False) -> Tensor:
-    """Overwrite all elements with `value`, broadcast and converted to the tensor's dtype; `name` names the autograd node."""
+def write_over(
+    self: Tensor, value: Tensor, grad_fn: str = "CopyBackwards", name: str = "copy", non_blocking: bool = False
+) -> Tensor:
+    """Overwrite all elements with `value`, broadcast and converted to the tensor's dtype.
+
+    Args:
+        self: the tensor to overwrite.
+        value: the new elements.
+        grad_fn: the name of the autograd node.
+        name: the name of the operation, without the underscore.
+        non_blocking: whether a copy to another device may return before it has finished.
+    """
     check_writable(self)
     value = to_key(value, self._key, non_blocking=non_blocking, writing=True)
     if value._array.shape != self._array.shape:
         value = value.expand(self.shape)
-    kind = "fill" if name.startswith("Fill") else "copy"
-    return assign(self, rename_node(_copied(snapshot(self), value), name), kind)
+    return assign(self, rename_node(_copied(snapshot(self), value), grad_fn), name)
 
 
 _copied = op(

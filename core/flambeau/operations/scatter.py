@@ -8,7 +8,7 @@ from typing import Any
 
 from ..engine.calls.arguments import Number
 from ..engine.calls.dispatch import require_dtype
-from ..engine.calls.facts import Autocast, Kind, Narrow
+from ..engine.calls.facts import Autocast, Kind, Narrow, Overlap
 from ..engine.calls.op import composite, op
 from ..engine.calls.operands import filler
 from ..engine.calls.record import Out
@@ -308,6 +308,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
 @composite(
     inplace=True,
     kind=Kind.SCATTER,
+    overlap=Overlap.DEPRECATED,
     grad_fn="IndexFillBackward0",
     schema=(
         "index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
@@ -333,7 +334,13 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     return input.index_put(_along(dim, index.reshape(-1)), value.to(input.dtype))
 
 
-@composite(inplace=True, kind=Kind.SCATTER, autocast={"cuda": Autocast.WIDEST}, grad_fn="IndexPutBackward0")
+@composite(
+    inplace=True,
+    kind=Kind.SCATTER,
+    overlap=Overlap.DEPRECATED,
+    autocast={"cuda": Autocast.WIDEST},
+    grad_fn="IndexPutBackward0",
+)
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """Return a copy of `input` with `values` at `input[indices]`; with `accumulate`, they are added."""
     from .indexing.subscripts import NeedsLevels, raw_index

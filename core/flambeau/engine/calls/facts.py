@@ -17,8 +17,8 @@ from enum import Enum, Flag, auto
 from typing import Any, TypeVar
 
 __all__ = [
-    "COMPILED", "FACTORY_OPTIONS", "OPTIONS", "Autocast", "Facts", "Kind", "Linearity", "Narrow", "Order", "check_options",
-    "declare", "declared", "facts_of", "is_inplace", "names", "operation_name", "register", "unaliased",
+    "COMPILED", "FACTORY_OPTIONS", "OPTIONS", "Autocast", "Facts", "Kind", "Linearity", "Narrow", "Order", "Overlap",
+    "check_options", "declare", "declared", "facts_of", "is_inplace", "names", "operation_name", "register", "unaliased",
 ]  # fmt: skip
 
 FACTORY_OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
@@ -129,6 +129,17 @@ class Order(Enum):
     """Channels-last if the first argument is; else row-major."""
 
 
+class Overlap(Enum):
+    """What the in-place form does with a tensor whose elements share memory, such as an expanded one."""
+
+    REFUSED = auto()
+    """Raise RuntimeError."""
+    DEPRECATED = auto()
+    """Warn, and write the elements that change."""
+    ALLOWED = auto()
+    """Write the elements that change."""
+
+
 _MOVING = frozenset({Kind.VIEW, Kind.MOVEMENT, Kind.INDEXING, Kind.CONVERSION})
 
 
@@ -150,6 +161,8 @@ class Facts:
     """Whether float16 / bfloat16 results are computed in float32 and rounded only once, at the end."""
     order: Order = Order.AS_INPUT
     """The memory layout of the result."""
+    overlap: Overlap = Overlap.REFUSED
+    """What the in-place form does with a tensor whose elements share memory."""
     random: bool = None  # type: ignore[assignment]  # `__post_init__` sets it
     """Whether the result depends on random numbers; True by default if `kind` is `RANDOM`."""
     dynamic_shape: bool = False

@@ -25,6 +25,7 @@ from ..tensors.tensor import Tensor, alias, attach
 from ..values import dtypes
 from . import overriding
 from .dispatch import result_dtype
+from .facts import Overlap, facts_of
 from .operands import constant
 from .outputs import overlap_error
 from .tables import OPS
@@ -235,17 +236,14 @@ def check_batch(key: DispatchKey, value_key: DispatchKey) -> None:
         raise RuntimeError(VMAP_WRITES_TO_ALL)
 
 
-# In-place operations that PyTorch allows on tensors whose elements share memory.
-_FILLS = frozenset({"fill", "fill_diagonal", "index_fill", "index_put", "masked_fill", "tril", "triu"})
-
-
 def _write(self: Tensor, array: Any, storage: Storage, name: str) -> None:
     backend = self._key.backend
     if is_mutable(backend):
         try:
             backend.write(self._array, array)
         except ValueError as error:  # the array is read-only: an expanded view
-            if name not in _FILLS or _root(self)._requires_grad:
+            facts = facts_of(name)
+            if facts is None or facts.overlap is Overlap.REFUSED or _root(self)._requires_grad:
                 raise overlap_error() from error
             write_changes(self, array, name)
         return
@@ -253,8 +251,9 @@ def _write(self: Tensor, array: Any, storage: Storage, name: str) -> None:
 
 
 def write_changes(self: Tensor, values: Any, name: str) -> None:
-    """Write the elements of `values` that differ from those of an expanded tensor; warn if the operation `name` is deprecated."""
-    if name in ("index_fill", "index_put", "masked_fill"):
+    """Write the elements of `values` that differ from those of an expanded tensor; warn if the operation's record requires it."""
+    facts = facts_of(name)
+    if facts is not None and facts.overlap is Overlap.DEPRECATED:
         example = "tensor[indices] = tensor" if name == "index_put" else "tensor[mask] = scalar"
         warn(
             f"Use of {name}_ on expanded tensors is deprecated. Please clone() the tensor before performing this operation. "

@@ -30,7 +30,7 @@ def as_operand(value: Any, other: Any) -> Any:
         except OverflowError:
             return UnconvertedOperand(value)
     number = value.item() if is_library_scalar(value) else value
-    # the type is unchanged if `value` is no library scalar, or a NumPy long double: its `item` returns a long double again
+    # the type is unchanged unless `value` is a library scalar; `item` of a NumPy long double returns a long double
     return UnconvertedOperand(value) if type(number) is type(value) else as_operand(number, other)
 
 

@@ -393,7 +393,7 @@ _OUTSIDE = ("flambeau.conformance", "flambeau.cli")  # treated as user code: the
 
 
 def called_function() -> str:
-    """Return the name of the flambeau function that user code has called, found on the stack; empty if there is none."""
+    """Return the name of the flambeau function that user code has called, found on the stack, or an empty string."""
     found, frame = "", sys._getframe(1)
     while frame is not None and _is_inside(str(frame.f_globals.get("__name__", ""))):
         code = frame.f_code

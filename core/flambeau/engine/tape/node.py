@@ -50,7 +50,7 @@ class Node:
     parent: Node | None = None  # in anomaly mode: the node whose backward recorded this one
 
     def apply(self, F: Any, g: Any, unpack: Callable[[Any, Node], Any], edges: Any = None) -> tuple[Any, ...]:
-        """Return the gradients for the edges, each of which may be None, given the gradient `g` of the output.
+        """Return the gradient, or None, for each edge, given the gradient `g` of the output.
 
         `edges` are the node's edges, with None in place of edges whose gradient is not requested; by default, all are requested.
         """

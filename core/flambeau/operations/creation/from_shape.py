@@ -10,7 +10,7 @@ from typing import Any
 from ...engine.calls import overriding
 from ...engine.calls.arguments import Number
 from ...engine.calls.dispatch import refuse_size
-from ...engine.calls.facts import FACTORY_OPTIONS, Kind, Linearity, declare, register
+from ...engine.calls.facts import FACTORY_OPTIONS, Kind, Linearity, Overlap, declare, register
 from ...engine.calls.inplace import is_plain
 from ...engine.calls.op import composite
 from ...engine.calls.operands import constant, filler
@@ -483,15 +483,16 @@ def _fill_(self: Tensor, value: Any) -> Tensor:
     if isinstance(value, Tensor):
         if value.ndim:
             raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
-        return write_over(self, value, "FillBackward3")
+        return write_over(self, value, "FillBackward3", "fill")
     if may_override((value,)):
         return offer_method("fill_", (self, value), {})  # type: ignore[no-any-return]  # an override may return anything
-    return write_over(self, filler(value, self._key, alone=self.numel() == 1), "FillBackward2")
+    return write_over(self, filler(value, self._key, alone=self.numel() == 1), "FillBackward2", "fill")
 
 
 @composite(
     method=False,
     kind=Kind.POINTWISE,
+    overlap=Overlap.ALLOWED,
     schema=("fill.Scalar(Tensor self, Scalar value) -> Tensor", "fill.Tensor(Tensor self, Tensor value) -> Tensor"),
 )
 def fill(input: Tensor, value: Any) -> Tensor:
@@ -504,7 +505,7 @@ def _zero_(self: Tensor) -> Tensor:
     """Set every element to 0."""
     kernel = self._key.backend.all_inplace_kernels.get("zero")
     if kernel is None or type(self) not in FAST or not is_plain(self):
-        return write_over(self, self.new_zeros(()), "ZeroBackward0")
+        return write_over(self, self.new_zeros(()), "ZeroBackward0", "fill")
     kernel(self._array)
     self._bump_version()
     return self

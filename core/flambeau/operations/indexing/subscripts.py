@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 from ...engine.calls import overriding
 from ...engine.calls.dispatch import common_shape, require_data
-from ...engine.calls.facts import Autocast, Kind, Narrow, Order
+from ...engine.calls.facts import Autocast, Kind, Narrow, Order, Overlap
 from ...engine.calls.op import composite, op
 from ...engine.calls.operands import filler
 from ...engine.calls.outputs import overlap_error
@@ -688,8 +688,9 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 
 _masked_fill = op(
     "masked_fill", lambda xp, input, mask, value: xp.where(mask, value, input),
-    kind=Kind.POINTWISE, narrow=Narrow.COMPLEX32, order=Order.ROW_MAJOR, keeps_dtype=("mask",), promote="match",
-    public=False, method=False, out=False, check=lambda input, mask, value: common_shape(mask.shape, input.shape),
+    kind=Kind.POINTWISE, narrow=Narrow.COMPLEX32, order=Order.ROW_MAJOR, overlap=Overlap.DEPRECATED,
+    keeps_dtype=("mask",), promote="match", public=False, method=False, out=False,
+    check=lambda input, mask, value: common_shape(mask.shape, input.shape),
     input=lambda F, g, mask: F.masked(g, ~mask),
     value=lambda F, g, mask: F.sum(F.masked(g, mask)),
     schema=(

@@ -16,15 +16,15 @@ ROOT = Path(__file__).parents[2]
 COMMANDS = {
     "flambeau": "Run a program in which `torch` is flambeau, or one of the commands below. `flambeau` is the same command.",
     "flambeau env": "Print versions, backends, devices and threads. Include the output in bug reports.",
+    "flambeau help": "List the commands, or print the options of one.",
     "flambeau backends": "List the installed backends, what each supports and lacks, and its last runs of the conformance kit.",
     "flambeau summary": "Print the layers of a model, with shapes, numbers of parameters, and memory.",
-    "flambeau inspect": "Print the tensors of a file in any format that `torch.load` reads, or the differences of two files.",
+    "flambeau inspect": "Print the tensors of a file that `torch.load`, ONNX or `torch.export` reads, or how two files differ.",
     "flambeau convert": "Convert a file of tensors to another format: PyTorch's, safetensors, or NumPy's.",
     "flambeau export": "Export a model to ONNX, to NumPy code, or as an exported program: see [exporting models](../export.md).",
     "flambeau conformance": "Check that all of flambeau works on a backend: see [plugins](../plugins.md).",
     "flambeau.distributed.run": "Start several processes of one program: see [beyond one process](../distributed.md).",
 }
-WITHOUT_HELP = {"flambeau env", "flambeau backends"}
 
 # Variables that flambeau defines, then variables of other programs that it reads.
 OWN = {
@@ -75,8 +75,7 @@ def commands() -> str:
     for command, about in COMMANDS.items():
         module, *rest = command.split()
         lines += [f"## python -m {command} {{ #{'-'.join([module, *rest])} }}\n", about + "\n"]
-        if command not in WITHOUT_HELP:
-            lines.append(f"```text\n{_help(module, rest)}\n```\n")
+        lines.append(f"```text\n{_help(module, rest)}\n```\n")
     return "\n".join(lines)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import flambeau as torch
-from flambeau.cli import checkpoints
+from flambeau.cli.commands import run_command
 from flambeau.serialization.contents import flatten_names, read_contents
 
 
@@ -45,7 +45,7 @@ NAMES = ["layer.weight", "layer.row", "layer.bias", "moments.0", "moments.1"]
 def run(*arguments):
     """Return the exit status and the output of a command."""
     with contextlib.redirect_stdout(io.StringIO()) as printed, contextlib.redirect_stderr(printed):
-        status = checkpoints.main([str(argument) for argument in arguments])
+        status = run_command(arguments[0], [str(argument) for argument in arguments[1:]])
     return status, printed.getvalue()
 
 
@@ -170,7 +170,7 @@ def test_differences(tmp_path):
         f"gone: only in {tmp_path / 'a.pt'}",
         "i: dtype float32 and int64",
         f"new: only in {tmp_path / 'b.pt'}",
-        "4 tensors differ, 1 are equal",
+        "4 tensors differ, 1 is equal",
     ]
 
 
@@ -179,7 +179,7 @@ def test_the_command_line(tmp_path):
     result = subprocess.run(
         [sys.executable, "-m", "flambeau", "inspect", str(tmp_path / "a.pt")], capture_output=True, text=True, timeout=60
     )
-    assert result.returncode == 0 and "1 tensors, 2 elements, 8 bytes" in result.stdout and not result.stderr
+    assert result.returncode == 0 and "1 tensor, 2 elements, 8 bytes in 1 storage" in result.stdout and not result.stderr
 
 
 SAFETENSORS = """

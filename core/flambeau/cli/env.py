@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import importlib.metadata
+import json
 import os
 import platform
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import flambeau as torch
 
@@ -14,11 +16,26 @@ from .. import backend as backends
 from .. import version
 from ..engine.devices import devices
 from ..engine.devices.devices import CPU_DEVICES
+from .text import counted
 
-__all__ = ["report"]
+__all__ = ["main", "report"]
 
 LIBRARIES = ("numpy", "array-api-compat", "pluggy", "cupy", "ml_dtypes")
 VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "CUDA_VISIBLE_DEVICES")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run `env` with its arguments.  Return the exit status."""
+    parser = argparse.ArgumentParser("python -m flambeau env", description="Print versions, backends, devices and threads.")
+    parser.add_argument("--json", action="store_true", help="print a JSON object; `plugin` is a list of lines")
+    options = parser.parse_args(arguments)
+    if not options.json:
+        print(report())
+        return 0
+    facts = list(_facts())
+    plugins = [value for name, value in facts if name == "plugin"]
+    print(json.dumps({**dict(facts), "plugin": plugins}, indent=2))
+    return 0
 
 
 def report() -> str:
@@ -35,7 +52,7 @@ def _facts() -> Iterator[tuple[str, str]]:
     yield "flambeau", f"{version.flambeau_version} in {os.path.dirname(os.path.dirname(os.path.abspath(__file__)))}"
     yield "PyTorch API", version.api_version
     yield "Python", f"{platform.python_version()} ({platform.python_implementation()}, {sys.executable})"
-    yield "platform", f"{platform.platform()}, {os.cpu_count()} CPUs"
+    yield "platform", f"{platform.platform()}, {counted(os.cpu_count() or 1, 'CPU')}"
     for library in LIBRARIES:
         yield library, _installed_version(library)
     yield "backends", ", ".join(sorted(backends.installed()))

@@ -17,26 +17,20 @@ from .. import version
 from ..compat.distributions import provide_distributions
 from ..compat.naming import name_as_torch
 from ..engine.devices.aliases import alias
+from .commands import COMMANDS, list_commands, run_command, suggest
 
 __all__ = ["install_as_torch", "main"]
 
-USAGE = """\
-usage: python -m flambeau prog.py [arg] ...       run a program, with flambeau as its torch and torchvision
-       python -m flambeau -m module [arg] ...     run a module or package
-       python -m flambeau -c code [arg] ...       run code given here
-       python -m flambeau - [arg] ...             run a program read from standard input
-       python -m flambeau env                     print versions, backends, devices and threads
-       python -m flambeau backends                print the installed backends with their features and gaps
-       python -m flambeau conformance NAME [FAMILY] ... [--quick] [--resume] [--help]
-                                                  test flambeau on a backend
-       python -m flambeau inspect FILE ... | --diff A B
-                                                  list the tensors of files, or how two files differ
-       python -m flambeau convert IN OUT          write a file of tensors in another format
-       python -m flambeau export FILE.py:MODEL --input SIZES ... OUT.onnx | OUT.pt2 | OUT/ --numpy
-                                                  write a model in another format
-       python -m flambeau summary FILE.py:MODEL --input SIZES ...
-                                                  print the layers of a model: shapes, parameters, memory
+_USAGE = """\
+usage: python -m flambeau prog.py [arg] ...     run a program, with flambeau as its torch and torchvision
+       python -m flambeau -m module [arg] ...   run a module or package
+       python -m flambeau -c code [arg] ...     run code given here
+       python -m flambeau - [arg] ...           run a program read from standard input
+       python -m flambeau COMMAND [arg] ...     run one of the commands below
        python -m flambeau --version | --help
+
+"""
+_VARIABLES = """
 
 FLAMBEAU_BACKEND=name[:index] selects the backend and the default device.
 FLAMBEAU_PLUGINS=name,... enables only these installed plugins; empty enables none.
@@ -102,18 +96,12 @@ def main() -> None:
     """Run the command line.  A program runs and exits as it does with `python`."""
     first, *rest = sys.argv[1:] or ["--help"]
     option = first[:2]
-    if first in _COMMANDS:
-        if rest:
-            _fail(f"{first} takes no arguments")
-        _COMMANDS[first]()
-    elif first == "conformance":
-        sys.exit(_conformance(rest))
-    elif first in ("inspect", "convert"):
-        sys.exit(_checkpoints(first, *rest))
-    elif first == "export":
-        sys.exit(_export(rest))
-    elif first == "summary":
-        sys.exit(_summary(rest))
+    if first in COMMANDS:
+        sys.exit(run_command(first, rest))
+    elif first in ("--help", "-h"):
+        print(_usage(), end="")
+    elif first == "--version":
+        print(f"flambeau {version.flambeau_version} (PyTorch API {version.api_version})")
     elif option in _PROGRAMS:
         arguments = ([first[2:]] if first[2:] else []) + rest
         if not arguments:
@@ -127,62 +115,13 @@ def main() -> None:
         _run(_run_path, [first, *rest])
 
 
+def _usage() -> str:
+    return f"{_USAGE}{list_commands()}{_VARIABLES}"
+
+
 def _fail(message: str) -> NoReturn:
-    sys.stderr.write(f"{message}\n{USAGE}")
+    sys.stderr.write(f"{message}\n{_usage()}")
     sys.exit(2)
-
-
-def _print_version() -> None:
-    print(f"flambeau {version.flambeau_version} (PyTorch API {version.api_version})")
-
-
-def _print_env() -> None:
-    from .env import report
-
-    print(report())
-
-
-def _print_backends() -> None:
-    from ..backend import SELECTED_NAME, installed
-    from .listing import listing
-
-    for line in listing():
-        print(line, flush=True)  # flushed because importing the next library takes long
-    if SELECTED_NAME not in installed():
-        sys.exit(f"FLAMBEAU_BACKEND selects {SELECTED_NAME!r}, which is not installed: pip install flambeau-{SELECTED_NAME}")
-
-
-def _conformance(arguments: list[str]) -> int:
-    from ..conformance import main as run_kit
-
-    return run_kit(arguments)
-
-
-def _checkpoints(*arguments: str) -> int:
-    from .checkpoints import main as run_checkpoints
-
-    return run_checkpoints(arguments)
-
-
-def _export(arguments: list[str]) -> int:
-    from .exporting import main as run_export
-
-    return run_export(arguments)
-
-
-def _summary(arguments: list[str]) -> int:
-    from .summary import main as run_summary
-
-    return run_summary(arguments)
-
-
-_COMMANDS: dict[str, Callable[[], None]] = {
-    "env": _print_env,
-    "backends": _print_backends,
-    "--version": _print_version,
-    "--help": lambda: print(USAGE, end=""),
-    "-h": lambda: print(USAGE, end=""),
-}
 
 
 # --- programs ---
@@ -235,7 +174,8 @@ def _run_path(namespace: dict[str, Any], args: list[str]) -> None:
             source = file.read()
     except OSError as error:
         reason = f"[Errno {error.errno}] {error.strerror}"
-        sys.stderr.write(f"{sys.executable}: can't open file {path!r}: {reason}\n")
+        hint = f"; {suggest(args[0])}" if suggest(args[0]) else ""
+        sys.stderr.write(f"{sys.executable}: can't open file {path!r}: {reason}{hint}\n")
         sys.exit(2)
     namespace.update(__file__=path, __cached__=None, __loader__=SourceFileLoader("__main__", path))
     exec(compile(source, path, "exec", dont_inherit=True), namespace)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
+import shutil
+import sys
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 
 from .. import backend as backends
@@ -15,9 +18,22 @@ from ..engine.devices.devices import CPU_DEVICES
 from ..engine.devices.host import COMPUTED_ON_HOST
 from ..engine.values import dtypes
 
-__all__ = ["facts", "listing"]
+__all__ = ["facts", "listing", "main"]
 
-_WIDTH, _INDENT = 130, " " * 13
+_INDENT = " " * 13
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run `backends` with its arguments.  Return the exit status: 1 if FLAMBEAU_BACKEND selects a missing backend, else 0."""
+    argparse.ArgumentParser(
+        "python -m flambeau backends", description="Print the installed backends with their features and gaps."
+    ).parse_args(arguments)
+    for line in listing():
+        print(line, flush=True)  # flushed because importing the next library takes long
+    if backends.SELECTED_NAME not in backends.installed():
+        print(f"FLAMBEAU_BACKEND selects {backends.SELECTED_NAME!r}, which is not installed", file=sys.stderr)
+        return 1
+    return 0
 
 
 def listing() -> Iterator[str]:
@@ -27,12 +43,13 @@ def listing() -> Iterator[str]:
     >>> next(line.split() for line in flambeau.cli.listing.listing() if " numpy " in line)
     ['*', 'numpy', 'flambeau_backends.numpy']
     """
+    width = max(60, shutil.get_terminal_size((130, 24)).columns)
     for name, source in sorted(backends.installed().items()):
         yield f"{'*' if name == backends.SELECTED_NAME else ' '} {name:<10} {source}"
         for title, text in facts(name):
             rest = _INDENT + " " * 13
             yield textwrap.fill(
-                f"{title:<12} {text}", _WIDTH, initial_indent=_INDENT, subsequent_indent=rest, break_on_hyphens=False
+                f"{title:<12} {text}", width, initial_indent=_INDENT, subsequent_indent=rest, break_on_hyphens=False
             )
     yield "Other backends are separate packages: pip install flambeau-NAME; docs/backends.md lists them."
 

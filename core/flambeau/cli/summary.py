@@ -11,6 +11,7 @@ from typing import Any
 import flambeau as torch
 
 from .models import INPUTS, example, find_model
+from .text import size_text
 
 __all__ = ["main", "summary"]
 
@@ -39,7 +40,7 @@ def main(arguments: Sequence[str]) -> int:
             model.eval()
         print(summary(model, *inputs, depth=options.depth))
     except (ImportError, OSError, RuntimeError, ValueError, AttributeError, TypeError, LookupError) as error:
-        print(f"summary: {error}", file=sys.stderr)
+        print("\n".join([f"summary: {error}", *getattr(error, "__notes__", ())]), file=sys.stderr)
         return 2
     return 0
 
@@ -48,7 +49,7 @@ def main(arguments: Sequence[str]) -> int:
 class _Layer:
     """A module of a model: its depth in the tree of modules, and the shapes and bytes of its outputs."""
 
-    name: str
+    path: str
     module: Any
     depth: int
     shapes: list[str] = field(default_factory=list)
@@ -67,6 +68,9 @@ def summary(model: Any, *inputs: Any, depth: int | None = None) -> str:
         *inputs: the arguments of the model.
         depth: the number of nested levels to show; None for all.
 
+    Raises:
+        Exception: the model raised it; a note names the layer that was running and the shapes of its inputs.
+
     >>> from flambeau.cli.summary import summary
     >>> print(summary(torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.ReLU()), torch.ones(2, 4)))
     layer          returns  parameters  memory
@@ -79,11 +83,18 @@ def summary(model: Any, *inputs: Any, depth: int | None = None) -> str:
     layers return  48 B
     """
     layers = list(_tree(model))
-    hooks = [layer.module.register_forward_hook(_record_output(layer)) for layer in layers]
+    running: list[tuple[_Layer, str]] = []
+    hooks = [layer.module.register_forward_hook(_record_output(layer, running)) for layer in layers]
+    hooks += [layer.module.register_forward_pre_hook(_record_input(layer, running)) for layer in layers]
     try:
         if inputs:
             with torch.no_grad():
                 model(*inputs)
+    except Exception as error:
+        if running:
+            layer, shapes = running[-1]
+            error.add_note(f"in {layer.path or 'the model'}: {layer.module}, called with {shapes}")
+        raise
     finally:
         for hook in hooks:
             hook.remove()
@@ -91,14 +102,22 @@ def summary(model: Any, *inputs: Any, depth: int | None = None) -> str:
     return "\n".join([*_table(shown, bool(inputs)), "", *_totals(model, layers, inputs)])
 
 
-def _tree(module: Any, name: str = "", depth: int = 0) -> Iterator[_Layer]:
-    yield _Layer(name, module, depth)
-    for child_name, child in module.named_children():
-        yield from _tree(child, child_name, depth + 1)
+def _tree(module: Any, path: str = "", depth: int = 0) -> Iterator[_Layer]:
+    yield _Layer(path, module, depth)
+    for name, child in module.named_children():
+        yield from _tree(child, f"{path}.{name}" if path else name, depth + 1)
 
 
-def _record_output(layer: _Layer) -> Any:
+def _record_input(layer: _Layer, running: list[tuple[_Layer, str]]) -> Any:
+    def hook(module: Any, arguments: Any) -> None:
+        running.append((layer, ", ".join(str(list(tensor.shape)) for tensor in _tensors(arguments))))
+
+    return hook
+
+
+def _record_output(layer: _Layer, running: list[tuple[_Layer, str]]) -> Any:
     def hook(module: Any, arguments: Any, result: Any) -> None:
+        running.pop()
         given = {tensor.untyped_storage().data_ptr() for tensor in _tensors(arguments)}
         tensors = _tensors(result)
         layer.shapes.append(", ".join(str(list(tensor.shape)) for tensor in tensors))
@@ -123,14 +142,16 @@ def _bytes(tensor: Any) -> int:
 
 
 def _table(layers: list[_Layer], ran: bool) -> list[str]:
-    names = [f"{'  ' * layer.depth}{layer.name}".rstrip() for layer in layers]
+    names = [f"{'  ' * layer.depth}{layer.path.rpartition('.')[2]}".rstrip() for layer in layers]
     rows = [("layer", "returns", "parameters", "memory")]
     for name, layer in zip(names, layers, strict=True):
         calls = len(layer.shapes)
-        returned = (layer.shapes[-1] + (f", {calls} calls" if calls > 1 else "")) if calls else "not called" if ran else ""
+        returned = layer.shapes[-1] if calls else "not called" if ran else ""
+        if calls > 1:
+            returned += f", {calls} calls"
         own = f"{sum(p.numel() for p in layer.module.parameters()):,}"
         kind = type(layer.module).__name__
-        rows.append((f"{name}  {kind}" if name else kind, returned, own, amount(layer.memory) if layer.memory else ""))
+        rows.append((f"{name}  {kind}" if name else kind, returned, own, size_text(layer.memory) if layer.memory else ""))
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
     widths[0] = max(widths[0], len("layers return"))
     return [
@@ -142,19 +163,9 @@ def _totals(model: Any, layers: list[_Layer], inputs: tuple[Any, ...]) -> Iterat
     parameters, buffers = list(model.parameters()), list(model.buffers())
     count, trained = (sum(p.numel() for p in chosen) for chosen in (parameters, [p for p in parameters if p.requires_grad]))
     share = "all of them trained" if count == trained else f"{trained:,} of them trained"
-    yield f"parameters     {count:,}, {share}: {amount(sum(map(_bytes, parameters)))}"
+    yield f"parameters     {count:,}, {share}: {size_text(sum(map(_bytes, parameters)))}"
     if buffers:
-        yield f"buffers        {sum(b.numel() for b in buffers):,}: {amount(sum(map(_bytes, buffers)))}"
+        yield f"buffers        {sum(b.numel() for b in buffers):,}: {size_text(sum(map(_bytes, buffers)))}"
     if inputs:
-        yield f"inputs         {amount(sum(map(_bytes, _tensors(inputs))))}"
-        yield f"layers return  {amount(sum(layer.memory for layer in layers))}"
-
-
-def amount(count: int) -> str:
-    """Format a number of bytes with a unit, such as "1.5 MB"."""
-    size = float(count)
-    for unit in ("B", "KB", "MB", "GB"):
-        if size < 1000 or unit == "GB":
-            break
-        size /= 1000
-    return f"{size:.0f} {unit}" if unit == "B" or size >= 100 else f"{size:.1f} {unit}"
+        yield f"inputs         {size_text(sum(map(_bytes, _tensors(inputs))))}"
+        yield f"layers return  {size_text(sum(layer.memory for layer in layers))}"

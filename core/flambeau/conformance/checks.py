@@ -246,7 +246,16 @@ class Checker:
     def _assert_close(self, actual: Any, expected: Any, dtype: str, atol: float, what: str) -> None:
         assert actual.shape == expected.shape, f"shape {actual.shape}, not {expected.shape}: {what}"
         rtol, least = TOLERANCES.get(dtype, (2e-5, 2e-6))
-        self.np.testing.assert_allclose(actual, expected, rtol, atol + least, err_msg=what)
+        with self.np.errstate(all="ignore"):
+            wrong = self.np.argwhere(~self.np.isclose(actual, expected, rtol, atol + least, equal_nan=True))
+            if not len(wrong):
+                return
+            worst = abs(self.np.subtract(actual, expected, dtype=_wide_dtype(actual.dtype)))[tuple(wrong.T)].max()
+        index = tuple(map(int, wrong[0]))
+        raise AssertionError(
+            f"wrong values: expected {expected[index]} at {list(index)}, found {actual[index]}; "
+            f"{len(wrong)} of {actual.size} elements differ, by at most {worst:.3g} ({what})"
+        )
 
     def _assert_same(self, sample: Sample, actual: Sequence[Any], expected: Sequence[Any], what: str) -> None:
         assert len(actual) == len(expected), what
@@ -256,8 +265,7 @@ class Checker:
 
     def _widened(self, array: Any) -> Any:
         """Convert an input to the precision in which references are computed."""
-        wide = {"f": "float64", "c": "complex128", "i": "int64", "u": "int64", "b": "bool"}
-        return array.astype(wide[array.dtype.kind])
+        return array.astype("bool" if array.dtype.kind == "b" else _wide_dtype(array.dtype))
 
     def _random_shapes(self, name: str) -> list[tuple[int, ...]]:
         # seeded by the name, so that failures are reproducible and compiled programs are reused
@@ -411,3 +419,8 @@ IN_DOUBLE = frozenset({"gradients", "second_gradients", "forward_mode"})  # fini
 
 def _has_double(sample: Sample) -> bool:
     return any(dtype in sample.dtypes for dtype in ("float64", "complex128")) and any(map(is_varied, sample.inputs))
+
+
+def _wide_dtype(dtype: Any) -> str:
+    """Return the widest dtype of the same kind; int64 for bool."""
+    return {"f": "float64", "c": "complex128"}.get(dtype.kind, "int64")

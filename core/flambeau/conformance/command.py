@@ -53,7 +53,7 @@ def main(arguments: Sequence[str]) -> int:
     journal.end()
     if is_complete(families):
         note(backend, report.total(), given.quick, sorted(journal.on_host))
-    return report.end()
+    return report.end(sorted(journal.on_host))
 
 
 def _report_earlier(families: Sequence[str], journal: Journal, report: Report) -> dict[str, int]:

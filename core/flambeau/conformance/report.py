@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TextIO
@@ -52,18 +53,25 @@ class Report:
         found.seconds = seconds
         self._print(_line(found))
 
-    def end(self) -> int:
-        """Print totals, reasons for skips and causes of failures; return the exit code: 1 for undeclared failures, else 0."""
+    def end(self, on_host: Sequence[str] = ()) -> int:
+        """Print totals, reasons for skips and causes of failures; return the exit code: 1 for undeclared failures, else 0.
+
+        Args:
+            on_host: the names of operations that the CPU computed for the backend.
+        """
         total = self.total()
         self._print(_line(total))
         for reason, count in sorted(total.skipped.items()):
             self._print(f"{count} skipped: {reason}")
         for line in self._declared.unused() if len(self.families) == len(FAMILIES) else ():
             self._print(f"declared exception without a matching failure: {line}")
+        if on_host:
+            fallbacks = f"computed on the CPU ({len(on_host)}): {', '.join(on_host)}"
+            self._print(textwrap.fill(fallbacks, 130, subsequent_indent="  ", break_on_hyphens=False))
         if total.failures:
-            self._print(f"\n{len(total.failures)} failures, by cause:")
+            self._print(f"\n{len(total.failures)} failure{'s' if len(total.failures) > 1 else ''}, by cause:")
         for cause, names in causes(total.failures):
-            self._print(f"{len(names):>5}  {cause}\n       {_first(names)}")
+            self._print(f"{len(names):>5}  {cause}\n       {_by_operation(names)}")
         if total.failures and not self._tracebacks:
             self._print(f"\nTo see where: python -m flambeau conformance {self._backend} FAMILY --traceback")
         return 1 if total.failures else 0
@@ -90,7 +98,7 @@ class Report:
         for title, entries in (("Failures", total.failures), ("Declared exceptions", total.expected)):
             if entries:
                 lines += ["", f"## {title}", ""]
-                lines += [f"- {len(names)}: `{cause}` ({_first(names)})" for cause, names in causes(entries)]
+                lines += [f"- {len(names)}: `{cause}` ({_by_operation(names)})" for cause, names in causes(entries)]
         if total.skipped:
             lines += ["", "## Skipped", ""] + [f"- {count}: {reason}" for reason, count in sorted(total.skipped.items())]
         Path(path).write_text("\n".join([*lines, ""]), encoding="utf-8")
@@ -100,18 +108,34 @@ class Report:
 
 
 def causes(failures: Iterable[str]) -> list[tuple[str, list[str]]]:
-    """Group failures `name: reason` by reason, ignoring numbers and operation names; the most frequent reason is first."""
+    """Group failures `name: reason` by reason; the most frequent one is first.
+
+    Reasons are equal if they differ only in numbers, shapes, dtypes, the operation's name and parts in parentheses.
+    """
     groups: dict[str, tuple[str, list[str]]] = {}
     for failure in failures:
         name, _, reason = failure.partition(": ")
         operation = name.split(" ")[0]
-        key = re.sub(r"[-+]?\d[\d.e+-]*|0x[0-9a-f]+", "#", reason.replace(operation, "_"))[:90]
-        groups.setdefault(key, (reason[:160], []))[1].append(name)
+        key = _VARIABLE_PARTS.sub("#", reason.replace(operation, "_"))[:90]
+        groups.setdefault(key, (reason[:500], []))[1].append(name)
     return sorted(groups.values(), key=lambda group: -len(group[1]))
 
 
-def _first(names: Sequence[str], count: int = 4) -> str:
-    return ", ".join(names[:count]) + (", ..." if len(names) > count else "")
+_VARIABLE_PARTS = re.compile(
+    r"\([^()]*\)|\[[^\[\]]*\]|\b(?:float|complex|u?int)\d+\b|\b(?:True|False|nan|inf)\b|[-+]?\d[\d.e+-]*|0x[0-9a-f]+"
+)
+
+
+def _by_operation(names: Iterable[str], count: int = 6) -> str:
+    """Return the operations of failed checks with the checks' names, as in "exp (values, shapes), neg (values)"."""
+    checks: dict[str, list[str]] = {}
+    for name in names:
+        operation, _, check = re.sub(r" \[[^\]]*\]", "", name).rpartition(" ")
+        found = checks.setdefault(operation or check, [])
+        if operation and check not in found:
+            found.append(check)
+    parts = [f"{operation} ({', '.join(found)})" if found else operation for operation, found in checks.items()]
+    return ", ".join(parts[:count]) + (f", and {len(parts) - count} more" if len(parts) > count else "")
 
 
 def _sum(families: Iterable[Family]) -> Family:

@@ -23,7 +23,7 @@ from .pickles import SafeUnpickler
 from .saving import MAGIC_NUMBER
 from .storages import SavedStorage, parse_storage_id
 
-__all__ = ["Contents", "Placeholder", "TensorEntry", "flatten_names", "read_contents"]
+__all__ = ["Contents", "Placeholder", "TensorEntry", "flatten_names", "read_contents", "read_contents_of"]
 
 
 @dataclass(frozen=True)
@@ -82,12 +82,15 @@ def read_contents(path: str | os.PathLike[str]) -> Contents:
     ('zip', ['layer.weight'], (2, 3), {'epoch': 3})
     """
     with open(path, "rb") as file:
-        if os.fspath(path).endswith(".safetensors"):
-            return _read_safetensors(file)
-        if is_archive(file):
-            archive = ArchiveReader(file)
-            return _read_npz(file) if all(path.endswith(".npy") for path in archive.paths) else _read_zip(archive)
-        return _read_tar(file) if is_tar(file) else _read_legacy(file)
+        return _read_safetensors(file) if os.fspath(path).endswith(".safetensors") else read_contents_of(file)
+
+
+def read_contents_of(file: IO[bytes]) -> Contents:
+    """List the contents of an open file in any format except safetensors; see `read_contents`."""
+    if is_archive(file):
+        archive = ArchiveReader(file)
+        return _read_npz(file) if all(path.endswith(".npy") for path in archive.paths) else _read_zip(archive)
+    return _read_tar(file) if is_tar(file) else _read_legacy(file)
 
 
 # --- the formats ---

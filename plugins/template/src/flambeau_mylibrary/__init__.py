@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Any
 
 import array_api_strict as mylibrary
@@ -22,10 +21,6 @@ class MyBackend(Backend):
     def to_host(self, array: Any) -> Any:
         return numpy.asarray(array)
 
-    @property
-    def kernels(self) -> Mapping[str, Callable[..., Any]]:
-        return {"relu": relu}
-
 
 _backend = MyBackend()
 
@@ -33,8 +28,3 @@ _backend = MyBackend()
 @hookimpl
 def flambeau_backend(name: str) -> Backend | None:
     return _backend if name == "mylibrary" else None
-
-
-def relu(input: Any) -> Any:
-    """An example of a kernel.  It takes the arguments of the operation's forward, without `xp`."""
-    return mylibrary.clip(input, min=0)

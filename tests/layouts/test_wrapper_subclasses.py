@@ -396,3 +396,73 @@ def test_calling_the_inherited_dispatch_computes_on_the_data():
     total = x + x
     assert type(total) is torch.Tensor and total.tolist() == [4, 4]
     assert seen == ["aten.add_.Tensor", "aten.add.Tensor"]
+
+
+CUBES = lambda x: (x * x * x).sum()  # noqa: E731
+ONE_TO_THREE = [1.0, 2.0, 3.0]
+FUNCTIONAL = torch.autograd.functional
+PRODUCTS = {  # each with its expected value for a tensor x
+    "jacobian": (lambda x, v: FUNCTIONAL.jacobian(lambda y: y * y, x), lambda x: np.diag(2 * x)),
+    "rows": (lambda x, v: FUNCTIONAL.jacobian(lambda y: y * y, x, vectorize=True), lambda x: np.diag(2 * x)),
+    "columns": (
+        lambda x, v: FUNCTIONAL.jacobian(lambda y: y * y, x, vectorize=True, strategy="forward-mode"),
+        lambda x: np.diag(2 * x),
+    ),
+    "hessian": (lambda x, v: FUNCTIONAL.hessian(CUBES, x, vectorize=True), lambda x: np.diag(6 * x)),
+    "jvp": (lambda x, v: FUNCTIONAL.jvp(lambda y: y * y, x, v)[1], lambda x: 2 * x),
+    "hvp": (lambda x, v: FUNCTIONAL.hvp(CUBES, x, v)[1], lambda x: 6 * x),
+    "vhp": (lambda x, v: FUNCTIONAL.vhp(CUBES, x, v)[1], lambda x: 6 * x),
+    "jacrev": (lambda x, v: torch.func.jacrev(lambda y: y * y)(x), lambda x: np.diag(2 * x)),
+    "vmap": (lambda x, v: torch.vmap(lambda y: y * y)(x), lambda x: x * x),
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_derivatives_with_respect_to_wrappers(name):
+    compute, expected = PRODUCTS[name]
+    x = Pair(torch.tensor(ONE_TO_THREE), torch.tensor(ONE_TO_THREE) * 2)
+    ones = Pair(torch.ones(3), torch.ones(3))
+    result, values = compute(x, ones), np.array(ONE_TO_THREE)
+    np.testing.assert_allclose(result.a.numpy(), expected(values), rtol=1e-6)
+    np.testing.assert_allclose(result.b.numpy(), expected(2 * values), rtol=1e-6)
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_a_batch_of_weights_for_wrappers(wrapped):
+    x = Pair(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0])).requires_grad_()
+    weights = Pair(torch.eye(2), torch.eye(2)) if wrapped else torch.eye(2)
+    (gradient,) = torch.autograd.grad(x * x, x, weights, is_grads_batched=True)
+    assert gradient.a.tolist() == [[2, 0], [0, 4]]
+    assert gradient.b.tolist() == [[6, 0], [0, 8]]
+
+
+def _dual(function):
+    with torch.autograd.forward_ad.dual_level():
+        x = Pair(torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0, 4.0]]))
+        tangent = Pair(torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 1.0]]))
+        return torch.autograd.forward_ad.unpack_dual(function(torch.autograd.forward_ad.make_dual(x, tangent))).tangent
+
+
+@pytest.mark.parametrize(
+    ("function", "first", "second"),
+    [
+        (lambda x: x * x, [[2, 0]], [[0, 8]]),
+        (lambda x: x @ x.t(), [[2]], [[8]]),
+        (lambda x: x.reshape(-1)[1:], [0], [1]),
+        (lambda x: x.clone().mul_(3), [[3, 0]], [[0, 3]]),
+    ],
+)
+def test_tangents_of_wrappers(function, first, second):
+    tangent = _dual(function)
+    assert tangent.a.tolist() == first
+    assert tangent.b.tolist() == second
+
+
+@pytest.mark.parametrize("name", ["zeros_like", "ones_like", "empty_like", "rand_like", "randn_like"])
+def test_functions_that_create_a_tensor_like_a_wrapper(name):
+    x = Pair(torch.ones(2), torch.ones(2))
+    Pair.seen.clear()
+    result = getattr(torch, name)(x, requires_grad=True)
+    assert isinstance(result, Pair)
+    assert result.requires_grad
+    assert Pair.seen == [getattr(aten, name).default]

@@ -7,6 +7,7 @@ from math import prod
 from typing import Any
 
 from ..engine.calls import overriding
+from ..engine.calls.tables import PUBLIC
 from ..engine.devices.devices import DispatchKey
 from ..engine.devices.state import state
 from ..engine.devices.warning import warn
@@ -177,13 +178,13 @@ def batched_grad(
     allow_unused: Any,
     materialize: bool,
 ) -> tuple[Any, ...]:
-    """Compute `grad` for a batch of weights in one vectorized call."""
+    """Compute `grad` for a batch of weights in one vectorized call, or one call per member for wrapper subclasses."""
     from ..transforms.batching.vmap import vmap  # imported here because few programs need it
 
     weights = (weights,) if isinstance(weights, Tensor) else tuple(weights)
     unused: list[int] = []
 
-    def pull(*batch: Any) -> tuple[Any, ...]:
+    def pull(*batch: Any, retain_graph: Any = retain_graph) -> tuple[Any, ...]:
         gradients = grad(
             outputs,
             inputs,
@@ -205,8 +206,18 @@ def batched_grad(
                 f"{weight.shape[1:]} and output[{index}] has a shape of {output.shape}. If you only want some "
                 "tensors in `grad_output` to be considered batched, consider using vmap."
             )
-    gradients = iter(vmap(pull)(*weights))
+    if _has_wrappers(outputs):
+        *others, last = zip(*(weight.unbind(0) for weight in weights), strict=True)
+        rows = [*(pull(*members, retain_graph=True) for members in others), pull(*last)]
+        gradients = iter([PUBLIC["stack"](members) for members in zip(*rows, strict=True)])
+    else:
+        gradients = iter(vmap(pull)(*weights))
     return tuple(None if index in unused else next(gradients) for index in range(len(inputs)))
+
+
+def _has_wrappers(outputs: Sequence[Any]) -> bool:
+    """Whether the graph of the outputs contains wrapper subclasses, which have no arrays to batch."""
+    return state.on_tensors and any(node.on_tensors for node in engine.reachable(map(engine.edge_of, outputs)))
 
 
 # --- arguments ----------------------------------------------------------------------------------------------------

@@ -208,6 +208,8 @@ def standard_basis(tensors: Sequence[Any]) -> tuple[Any, ...]:
     for tensor in tensors:
         block = torch.zeros(total, tensor.numel(), dtype=tensor.dtype, device=tensor.device)
         block[start : start + tensor.numel()] = torch.eye(tensor.numel(), dtype=tensor.dtype, device=tensor.device)
+        if tensor._key.wraps:
+            block = tensor.new_zeros(block.shape) + block  # a wrapper of the same class
         basis.append(block.reshape(total, *tensor.shape))
         start += tensor.numel()
     return tuple(basis)

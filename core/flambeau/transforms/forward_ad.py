@@ -16,7 +16,7 @@ from contextvars import ContextVar
 from threading import get_ident
 from typing import Any, NamedTuple
 
-from ..engine.calls.dispatch import arguments_to_save
+from ..engine.calls.dispatch import arguments_to_save, dispatch
 from ..engine.calls.record import Operation
 from ..engine.calls.tables import OPS
 from ..engine.calls.transform_hooks import ForwardHooks, hooks
@@ -378,7 +378,10 @@ def _record(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], ta
         as_leaf(tensor) if tangent is not None and not tensor._requires_grad else tensor
         for tensor, tangent in zip(arguments_to_save(op, keys, tensors), tangents, strict=True)
     ]
-    recorded = op.record(arrays, keys, inputs, params) if op.variadic else op.record(arrays, keys, *inputs, *params)
+    if results[0]._key.wraps:
+        recorded = dispatch(op, tuple(inputs), params)  # its node saves wrappers, which `op.record` does not
+    else:
+        recorded = op.record(arrays, keys, inputs, params) if op.variadic else op.record(arrays, keys, *inputs, *params)
     edge = (
         recorded._node if isinstance(recorded, Tensor) else next(output._node for output in recorded if output._node is not None)
     )
@@ -390,8 +393,10 @@ def _record(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], ta
 def _zero_cotangent(result: Tensor) -> Tensor:
     """Return a cotangent with the shape of a result, at which to differentiate the vjp.  The vjp is linear, so zeros suffice."""
     key = result._key
-    blank = wrap(key.backend.xp.zeros((), dtype=key.raw_dtype), key).expand(result.shape)
-    blank = blank.detach()
+    if key.wraps:
+        blank: Tensor = hooks.call_aten_operator("zeros_like", (result,), {})
+    else:
+        blank = wrap(key.backend.xp.zeros((), dtype=key.raw_dtype), key).expand(result.shape).detach()
     blank._requires_grad = key.dtype.category >= 2
     return blank
 

@@ -101,6 +101,10 @@ def call_override(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ..
     return overriding.call(op, tensors, params, out)
 
 
+def has_wrapper_with_tangent(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any) -> bool:
+    return state.dispatching and has_tangent(op, tensors, params, out) and has_dispatching_subclass(op, tensors, params, out)
+
+
 def has_dispatching_subclass(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any) -> bool:
     return state.dispatching and any(type(argument) in overriding.DISPATCHING for argument in tensors)
 
@@ -226,6 +230,7 @@ def compute(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], ou
 
 HANDLERS = [
     Handler(is_overridden, call_override),
+    Handler(has_wrapper_with_tangent, propagate_tangents),
     Handler(has_dispatching_subclass, call_below_autograd),
     Handler(has_library_scalar, convert_library_scalars),
     Handler(has_only_numbers, make_tensors_of_numbers),

@@ -183,6 +183,10 @@ def compute_on_wrappers(name: str, compute: Callable[..., Any], args: tuple[Any,
     If PyTorch implements the function as a single operator and autograd does not record the call, pass that operator to
     `__torch_dispatch__`.  Otherwise, run the function: its operations reach `__torch_dispatch__` one by one.
     """
+    if name.endswith("_like"):
+        requires_grad = kwargs.pop("requires_grad", False)
+        made = call_aten_operator(name, args, {key: value for key, value in kwargs.items() if value not in (None, False)})
+        return made.requires_grad_() if requires_grad else made
     if kwargs.get("out") is not None or (name in _SINGLE_OPERATORS and not _is_tracked(args)):
         return call_aten_operator(name, args, kwargs)
     if name in ("mm", "matmul") and len(args) == 2 and args[0].ndim == args[1].ndim == 2 and not _is_tracked(args):
@@ -191,7 +195,10 @@ def compute_on_wrappers(name: str, compute: Callable[..., Any], args: tuple[Any,
 
 
 def _is_tracked(args: tuple[Any, ...]) -> bool:
-    return grad_flag.get() and any(isinstance(value, Tensor) and value._requires_grad for value in args)
+    """Whether autograd records a call with these arguments, or propagates the tangent of one."""
+    if grad_flag.get() and any(isinstance(value, Tensor) and value._requires_grad for value in args):
+        return True
+    return state.forward_levels > 0 and hooks.forward.has_tangent(args)
 
 
 def _operator_method(name: str) -> Callable[..., Any]:
@@ -285,7 +292,7 @@ def _pack(node: Any, context: Any) -> None:
             tensor.__dict__["_output_of"] = index
         return context.pack(tensor)
 
-    for name in node.saves:
+    for name in node.saved_tensor_slots:
         value = getattr(node, name)
         several = isinstance(value, (tuple, list)) and not is_saved_tensor(value)
         setattr(node, name, type(value)(map(packed, value)) if several else packed(value))
@@ -350,14 +357,14 @@ def _replace_inner(target: Tensor, source: Tensor) -> None:
 
 def _inplace_method(name: str) -> Callable[..., Any]:
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        tracked = grad_flag.get() and any(isinstance(t, Tensor) and t._requires_grad for t in (self, *args))
-        if not tracked:
+        if not _is_tracked((self, *args)):
             call_aten_operator(name, (self, *args), kwargs)
             (self._storage or self._own_storage()).version += 1
             return self
         if self._requires_grad and self._node is None:
             raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
         result = getattr(_copy_with_history(self), name.rstrip("_"))(*args, **kwargs)
+        hooks.forward.overwrite(self, result)
         _replace_inner(self, result)
         self._node, self._requires_grad = result._node, result._requires_grad
         self._storage = Storage()

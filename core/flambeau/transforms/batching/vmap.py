@@ -56,6 +56,8 @@ def vmap(
     @functools.wraps(func)
     def batched(*args: Any, **kwargs: Any) -> Any:
         size, dims, leaves, spec = _process_batched_inputs(in_dims, args, func)
+        if any(isinstance(leaf, Tensor) and leaf._key.wraps for leaf in leaves):
+            return _member_by_member(func, size, dims, leaves, spec, out_dims, kwargs)
         if chunk_size is None or chunk_size >= size:
             return _flat_vmap(func, size, dims, leaves, spec, out_dims, randomness, kwargs)
         return _in_chunks(func, size, dims, leaves, spec, out_dims, randomness, kwargs, chunk_size)
@@ -78,6 +80,23 @@ def _flat_vmap(
     with going_on(level):
         output = func(*inside, **kwargs)
     return _unwrap_batched(output, out_dims, level, size, func)
+
+
+def _member_by_member(
+    func: Callable[..., Any], size: int, dims: list[Any], leaves: list[Any], spec: Spec, out_dims: Any, kwargs: Any
+) -> Any:
+    """Call `func` for each member of the batch, and stack the results: for wrapper subclasses, which have no arrays to batch."""
+    members = []
+    for index in range(size):
+        part = [leaf if dim is None else leaf.select(dim, index) for leaf, dim in zip(leaves, dims, strict=True)]
+        results, structure = flatten(func(*unflatten(part, spec), **kwargs))
+        members.append(results)
+    placed = broadcast_prefix(out_dims, structure) or [0] * len(members[0])
+    stacked = [
+        results[0] if dim is None else PUBLIC["stack"](results, dim)
+        for results, dim in zip(map(list, zip(*members, strict=True)), placed, strict=True)
+    ]
+    return unflatten(stacked, structure)
 
 
 def _in_chunks(

@@ -374,6 +374,7 @@ def _index_put_add_forward(xp: Any, input: Any, values: Any, /, index: Any) -> A
 _index_put_add = op(
     "index_put_add", _index_put_add_forward,
     kind=Kind.SCATTER, narrow=Narrow.COMPLEX32, promote="match", public=False, method=False, grad_fn="IndexPutBackward0",
+    freed=("index",),
     input=lambda F, g: g,
     values=lambda F, g, index: F.index(g, index),
 )  # fmt: skip
@@ -513,6 +514,8 @@ def _replace_view(input: Tensor, src: Tensor, part: Any, what: str) -> Tensor:
         )
     output = input.clone()
     part(output).copy_(src)
+    if output._node is not None:
+        output._node.saves = ()  # unlike an in-place write, PyTorch's functions can be differentiated a second time
     return output
 
 

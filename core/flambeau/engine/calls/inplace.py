@@ -98,7 +98,7 @@ def _save_original(edge: Any, before: Tensor, first: int) -> None:
         if not isinstance(node, Node) or node.seq < first:
             continue
         stack.extend(node.edges)
-        for name in node.saves:
+        for name in node.saved_tensor_slots:
             saved = getattr(node, name)
             if type(saved) is tuple and saved and saved[0] is before:
                 if original is None:

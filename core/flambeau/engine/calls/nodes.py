@@ -7,7 +7,7 @@ from typing import Any
 
 from ..devices.state import state
 from ..tape.node import RELEASED, Node, Output, remember_trace
-from ..tape.saved import SAVE_HOOKS, refuse_inference, saved_members
+from ..tape.saved import SAVE_HOOKS, check_saved, refuse_inference, saved_members
 from ..tape.transforming import note_depth
 from ..tensors.tensor import Tensor, alias
 from ..values import dtypes
@@ -44,6 +44,7 @@ def make_node_class(record: Operation) -> type[Node]:
     """Generate the node class of an operation: it has slots for saved values, and an `apply` without loops."""
     fields = [name for name in wanted_by_rules(record) if name != "needs"]
     tensors = [name for name in fields if name in record.tensor_names or name in (record.results) or name == "out"]
+    freed = tuple(name for name in fields if name in record.freed)
     many = {"out"} if record.results or record.returns_list else set()
     many |= {"tensors"} if record.variadic else set()
 
@@ -52,6 +53,8 @@ def make_node_class(record: Operation) -> type[Node]:
             return "tuple(edge is not None for edge in edges)"
         if name in many:
             return f"unpack_all(self.{name}, self, unpack)"
+        if name in freed:
+            return f"(self.{name} if self.{name} is not RELEASED else check_saved(RELEASED, self))"
         return f"unpack(self.{name}, self)" if name in tensors else f"self.{name}"
 
     def call(rule: str, function: Callable[..., Any]) -> str:
@@ -69,11 +72,12 @@ def make_node_class(record: Operation) -> type[Node]:
         ]
         body = f"return ({', '.join(parts)},)"
     text = f"def apply(self, F, g, unpack, edges=None):\n    edges = edges or self.edges\n    {body}\n"
-    if tensors:
-        text += f"def release(self):\n    {' = '.join(f'self.{name}' for name in tensors)} = RELEASED\n"
-    exec(compiled(text, record.node_name), {**scope, "unpack_all": unpack_all, "RELEASED": RELEASED}, scope)
-    members = {"__slots__": tuple(fields), "saves": tuple(tensors), "apply": scope["apply"], "__module__": "flambeau"}
-    if tensors:
+    released = (*tensors, *freed)
+    if released:
+        text += f"def release(self):\n    {' = '.join(f'self.{name}' for name in released)} = RELEASED\n"
+    exec(compiled(text, record.node_name), {**scope, **_CALLED}, scope)
+    members = {"__slots__": tuple(fields), "saves": released, "freed": freed, "apply": scope["apply"], "__module__": "flambeau"}
+    if released:
         members["release"] = scope["release"]
     if record.decompose is not None:
         members["decompose"] = record.decompose
@@ -108,6 +112,9 @@ def unpack_all(saved: Any, node: Node, unpack: Callable[[Any, Node], Any]) -> An
     if saved and saved[0] == "released":
         return unpack(saved, node)
     return [unpack(item, node) for item in saved]
+
+
+_CALLED = {"unpack_all": unpack_all, "check_saved": check_saved, "RELEASED": RELEASED}  # what a generated `apply` calls
 
 
 def observe_record(node: Node, result: Any) -> None:

@@ -36,6 +36,8 @@ class Operation:
     """One rule that computes the gradients of all tensor arguments, used instead of `rules` where they share work."""
     nondifferentiable: tuple[str, ...] = ()
     """The tensor arguments for which `vjp` returns no gradient."""
+    freed: tuple[str, ...] = ()
+    """Parameters such as indices, which a backward frees like saved tensors: a second backward through the call raises."""
 
     # --- what is published, and under which names ---
 

@@ -40,7 +40,8 @@ class Node:
     shape: tuple[int, ...]
     outputs: tuple[tuple[DispatchKey, tuple[int, ...]], ...] | None  # for several outputs: the dispatch key and shape of each
     hooks: Hooks | None
-    saves: tuple[str, ...] = ()  # the slots with saved tensors, freed by a backward that does not retain the graph
+    saves: tuple[str, ...] = ()  # the slots that are freed by a backward that does not retain the graph
+    freed: tuple[str, ...] = ()  # those of `saves` that contain parameters, such as indices; the others contain saved tensors
     takes_tensors = False  # whether `apply` always takes Tensors, as a user's Function does
     on_tensors = False  # whether the result is a wrapper subclass, whose gradients have no arrays
     decompose: ClassVar[Callable[[Node], None] | None] = None  # replaces the node by the nodes that PyTorch records
@@ -57,9 +58,13 @@ class Node:
         raise NotImplementedError
 
     def release(self) -> None:
-        """Free the saved tensors."""
+        """Free the saved values."""
         for name in self.saves:
             setattr(self, name, RELEASED)
+
+    @property
+    def saved_tensor_slots(self) -> tuple[str, ...]:
+        return tuple(name for name in self.saves if name not in self.freed)
 
     # --- the public interface ---
 

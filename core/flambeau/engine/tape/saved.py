@@ -56,7 +56,7 @@ def unpack_tensor(saved: Any, node: Node) -> Any:
 
 def saved_outputs(node: Node) -> Iterator[tuple[int, Tensor]]:
     """Yield `(output index, holder)` for each output of the node that the node itself has saved."""
-    for name in node.saves:
+    for name in node.saved_tensor_slots:
         value = getattr(node, name)
         value = getattr(value, "_saved", value)  # a user's Function keeps its saved tensors in `_saved`
         for saved in (value,) if is_saved_tensor(value) else value or ():
@@ -273,6 +273,8 @@ def saved_members(field: str, is_tensor: bool) -> dict[str, property]:
 
     def saved(self: Node) -> Any:
         value = getattr(self, field)
+        if value is RELEASED:
+            check_saved(value, self)
         if not is_tensor:
             return value
         if type(value) is list or value == () or (type(value) is tuple and type(value[0]) is tuple):

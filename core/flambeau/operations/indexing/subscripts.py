@@ -69,7 +69,7 @@ op(
 
 _indexed = op(
     "index", lambda xp, input, /, index: getitem(xp, input, index),
-    kind=Kind.INDEXING, public=False, method=False, out=False,
+    kind=Kind.INDEXING, public=False, method=False, out=False, freed=("index",),
     input=lambda F, g, input_shape, index: F.index_backward(g, input_shape, index),
 )  # fmt: skip
 
@@ -107,7 +107,7 @@ def sum_at(xp: Any, values: Any, positions: Any, size: int) -> Any:
 
 op(
     "index_backward", index_backward_forward,
-    kind=Kind.SCATTER, public=False, method=False, out=False,
+    kind=Kind.SCATTER, public=False, method=False, out=False, freed=("index",),
     input=lambda F, g, index: F.index(g, index),
 )  # fmt: skip
 
@@ -118,7 +118,7 @@ def _setitem_forward(xp: Any, input: Any, value: Any, /, index: Any) -> Any:
 
 _set = op(
     "setitem", _setitem_forward,
-    kind=Kind.SCATTER, narrow=Narrow.ALL, public=False, method=False, out=False, grad_fn="CopySlices",
+    kind=Kind.SCATTER, narrow=Narrow.ALL, public=False, method=False, out=False, grad_fn="CopySlices", freed=("index",),
     input=lambda F, g, value_shape, index: F.setitem(g, F.zeros_of(g, ()), index),
     value=lambda F, g, index: F.index(g, index),
 )  # fmt: skip

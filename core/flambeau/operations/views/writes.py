@@ -55,7 +55,7 @@ def put_view(key: Any, input: Any, value: Any, view: str, params: tuple[Any, ...
 view_scatter = op(
     "view_scatter", lambda xp, input, value, /, view, params: _put_view(xp, input, value, view, params),
     kind=Kind.VIEW, public=False,
-    method=False, out=False, grad_fn="CopySlices",
+    method=False, out=False, grad_fn="CopySlices", freed=("params",),
     doc="Return `input` with the elements that the view operation `view` selects replaced by `value`.",
     input=lambda F, g, value_shape, view, params: F.view_scatter(g, F.zeros_of(g, value_shape), view, params),
     value=lambda F, g, view, params: seen_of(F, g, view, params),

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..backend import AcceleratorBackend, contiguous_strides
 from ..engine.calls import overriding
-from ..engine.calls.dispatch import require_flags, require_tensors
+from ..engine.calls.dispatch import refuse_size, require_flags, require_tensors
 from ..engine.calls.facts import Kind, declare, register
 from ..engine.calls.inplace import assign, check_writable, is_plain, snapshot
 from ..engine.calls.node_names import merge_nodes
@@ -68,10 +68,14 @@ def _convert_to_key(input: Tensor, key: DispatchKey, non_blocking: bool) -> Tens
     source, array = input._key, input._array
     if source.dtype.is_complex and dtypes.BOOL < key.dtype.category <= dtypes.FLOATING:
         warn_once("Casting complex values to real discards the imaginary part")
-    if source.device is not key.device:
-        array = _copy_to_device(array, source, key, non_blocking)
-    elif source.dtype is not key.dtype:
-        array = key.backend.astype(array, key.raw_dtype)
+    try:
+        if source.device is not key.device:
+            array = _copy_to_device(array, source, key, non_blocking)
+        elif source.dtype is not key.dtype:
+            array = key.backend.astype(array, key.raw_dtype)
+    except Exception as error:
+        refuse_size(error)
+        raise
     if input._requires_grad and key.dtype.category >= dtypes.FLOATING:
         return OPS["to_key"].record(array, key, input, key, source)  # type: ignore[no-any-return]  # a generated function
     return wrap(array, key)

@@ -34,6 +34,7 @@ __all__ = [
     "dispatch",
     "dispatch_method",
     "explain",
+    "refuse_size",
     "refusing",
     "require_constant",
     "require_data",

@@ -25,7 +25,7 @@ from ..tensors.tensor import Tensor, new, wrap
 from ..values.dtypes import FLOATING
 from . import arguments, facts, overriding, resolve  # noqa: F401 (`resolve` registers how dispatch keys find their kernels)
 from .codegen import NAMESPACE, lazy_function
-from .dispatch import dispatch, dispatch_method, explain, tuple_of_tensors
+from .dispatch import dispatch, dispatch_method, explain, refuse_size, tuple_of_tensors
 from .inplace import in_place, kernel_caller
 from .node_names import with_grad_fn
 from .nodes import attach_outputs, observe_record, save, save_output
@@ -290,7 +290,7 @@ NAMESPACE.update(
     FAST=FAST, Tensor=Tensor, new=new, wrap=wrap, dispatch=dispatch, dispatch_method=dispatch_method,
     explain=explain, as_operand=as_operand, original=original,
     make_tuple=tuple.__new__,
-    recover=recover, several=several, view_of=view_of, grad_enabled=grad_flag.get, next_seq=next_seq, SAVE_HOOKS=SAVE_HOOKS,
+    recover=recover, refuse_size=refuse_size, several=several, view_of=view_of, grad_enabled=grad_flag.get, next_seq=next_seq, SAVE_HOOKS=SAVE_HOOKS,
     save=save, save_output=save_output, attach_outputs=attach_outputs, state=state, observe_record=observe_record,
     tuple_of_tensors=tuple_of_tensors, check_arguments=arguments.check, as_python=arguments.as_python, NUMBERS=arguments.NUMBERS,
     can_operate=can_operate, no_tensor=no_tensor, REQUIRED=REQUIRED, call_with_torch_names=call_with_torch_names,

@@ -189,10 +189,11 @@ def {name}({parameters}):
     if {is_direct}:
         try:
             return {call}
-        except Exception:
+        except Exception as error:
             if may_override({arguments}):
                 return {offer}
             {check}
+            refuse_size(error)
             raise
     {exceptions}
     {check_types}
@@ -204,8 +205,9 @@ def {name}({parameters}):
     {exceptions}
     try:
         {compute}
-    except Exception:
+    except Exception as error:
         {offer}
         {check}
+        refuse_size(error)
         raise
 """

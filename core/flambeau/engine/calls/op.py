@@ -289,8 +289,8 @@ def _remove_context(error: Exception, failure: BaseException) -> None:
 NAMESPACE.update(
     FAST=FAST, Tensor=Tensor, new=new, wrap=wrap, dispatch=dispatch, dispatch_method=dispatch_method,
     explain=explain, as_operand=as_operand, original=original,
-    make_tuple=tuple.__new__,
-    recover=recover, refuse_size=refuse_size, several=several, view_of=view_of, grad_enabled=grad_flag.get, next_seq=next_seq, SAVE_HOOKS=SAVE_HOOKS,
+    make_tuple=tuple.__new__, refuse_size=refuse_size,
+    recover=recover, several=several, view_of=view_of, grad_enabled=grad_flag.get, next_seq=next_seq, SAVE_HOOKS=SAVE_HOOKS,
     save=save, save_output=save_output, attach_outputs=attach_outputs, state=state, observe_record=observe_record,
     tuple_of_tensors=tuple_of_tensors, check_arguments=arguments.check, as_python=arguments.as_python, NUMBERS=arguments.NUMBERS,
     can_operate=can_operate, no_tensor=no_tensor, REQUIRED=REQUIRED, call_with_torch_names=call_with_torch_names,

@@ -509,6 +509,19 @@ def memory_order(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, ...
     return tuple(reversed(order))
 
 
+def has_channels_last_strides(shape: Sequence[int], strides: Sequence[int]) -> bool:
+    """Whether the strides are those of channels-last images or volumes, or of a slice of such a tensor."""
+    if len(shape) not in (4, 5) or not strides[1]:
+        return False
+    least = 0
+    for dim in (1, *range(len(shape) - 1, 1, -1), 0):
+        length, stride = shape[dim], strides[dim]
+        if not length or stride < least or (dim == 0 and least == strides[1]):
+            return False
+        least = stride * length
+    return True
+
+
 # --- the registry ------------------------------------------------------------------------------------------------
 
 _backends: dict[str, Backend] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import io
 import pickle
+import time
 import warnings
 
 import numpy as np
@@ -377,3 +378,20 @@ def test_indices_of_large_triangles_are_counted_line_by_line():
         2,
         sum(40_000 - min(max(i - 7, 0), 40_000) for i in range(50_000)),
     )
+
+
+BILLIONS = {
+    "nearest": lambda x: F.interpolate(x, 10**6), "bilinear": lambda x: F.interpolate(x, 10**6, mode="bilinear", antialias=True),
+    "bytes": lambda x: F.interpolate(x.byte(), 10**6, mode="bilinear"), "area": lambda x: F.interpolate(x, 10**6, mode="area"),
+    "adaptive_max_pool2d": lambda x: F.adaptive_max_pool2d(x, 10**6),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BILLIONS)
+def test_resizing_takes_time_independent_of_the_size(name):
+    image = torch.empty(1, 1, 7, 7, device="meta")
+    before = time.process_time()
+    assert BILLIONS[name](image).shape == (1, 1, 10**6, 10**6)
+    padded = F.pad(torch.empty(1, 1, 10**9, device="meta"), (10**8, 10**8), "reflect")
+    assert padded.shape == (1, 1, 12 * 10**8)
+    assert time.process_time() - before < 1

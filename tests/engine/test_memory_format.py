@@ -44,6 +44,30 @@ def test_channels_last_is_kept(name):
         torch.testing.assert_close(made, plain)
 
 
+ON_SLICES = {
+    name: ON_IMAGES[name] for name in (
+        "batch_norm", "group_norm", "constant pad", "reflect", "nearest", "cubic", "max_pool2d", "where its maxima are", "avg_pool2d",
+        "adaptive_avg_pool2d", "adaptive_max_pool2d", "conv2d", "max_unpool2d", "channel_shuffle",
+    )
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+@pytest.mark.parametrize("name", ON_SLICES)
+def test_channels_last_is_kept_for_slices(name, device):
+    last = image(2, 8, 6, 6).contiguous(memory_format=LAST)
+    part = last[:, ::2]
+    assert not part.is_contiguous() and not part.is_contiguous(memory_format=LAST)
+    if device == "meta":
+        if name in ("conv2d", "batch_norm"):
+            pytest.skip("the parameters are on the CPU")
+        part = part.to("meta")
+    made = ON_SLICES[name](part)
+    assert made.is_contiguous(memory_format=LAST) and not made.is_contiguous()
+    if device == "cpu":
+        torch.testing.assert_close(made, ON_SLICES[name](part.contiguous()))
+
+
 def test_empty_in_channels_last():
     made = torch.empty(2, 3, 4, 5, memory_format=LAST)
     assert made.stride() == (60, 1, 15, 3)

@@ -334,6 +334,16 @@ def test_embedding_scales_gradients_by_frequency():
     assert_close(weight.grad[:, 0], [1, 1, 0, 0, 1])
 
 
+def test_embedding_with_short_rows_keeps_tangents():
+    weight = torch.tensor([[3.0, 4.0], [0.3, 0.4]])
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(weight, torch.ones(2, 2))
+        output = F.embedding(torch.tensor([0, 1]), dual, max_norm=1.0)
+        primal, tangent = torch.autograd.forward_ad.unpack_dual(output)
+    torch.testing.assert_close(primal, torch.tensor([[0.6, 0.8], [0.3, 0.4]]))
+    assert tangent.tolist() == [[1.0, 1.0], [1.0, 1.0]]
+
+
 def test_embedding_shortens_long_rows_in_place():
     weight = torch.tensor([[3.0, 4.0], [0.3, 0.4], [6.0, 8.0]])
     F.embedding(torch.tensor([0, 1]), weight, max_norm=1.0)
@@ -436,6 +446,29 @@ def test_max_pool_of_minus_infinity_and_of_nan():
     result.sum().backward()
     assert math.isnan(result.item())
     assert_close(y.grad[0, 0], [0, 0, 0, 1])
+
+
+@pytest.mark.parametrize(("n", "size"), [(1, 4), (2, 4), (3, 4), (1, 5), (2, 5)])
+@pytest.mark.parametrize("pool", ["max_pool", "adaptive_max_pool"])
+def test_pooling_saves_the_indices_that_it_returns(pool, n, size):
+    x = torch.arange(float(size**n)).reshape(1, 1, *[size] * n).requires_grad_()
+    output, indices = getattr(F, f"{pool}{n}d")(x, 2, return_indices=True)
+    output.sum().backward(retain_graph=True)
+    expected = torch.zeros(size**n)
+    expected[indices.flatten()] = 1
+    assert x.grad.flatten().tolist() == expected.tolist()
+    indices.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        output.sum().backward()
+
+
+def test_pools_refuse_empty_channels():
+    for pool in (F.adaptive_max_pool2d, lambda x, size: F.fractional_max_pool2d(x, 2, size)):
+        with pytest.raises(RuntimeError, match="Expected input to have non-zero size for non-batch dimensions"):
+            pool(torch.ones(1, 0, 8, 8), 2)
+    assert F.adaptive_max_pool2d(torch.ones(0, 8, 8), 2).shape == (0, 2, 2)
+    with pytest.raises(RuntimeError, match="kernel_size must either be"):
+        F.fractional_max_pool2d(torch.ones(1, 2, 8, 8), (2,), 2)
 
 
 def test_unpooling_undoes_pooling():

@@ -83,3 +83,28 @@ def test_numbers_with_an_imaginary_part():
     for convert, name in ((float, "double"), (int, "int64_t")):
         with pytest.raises(RuntimeError, match=f"value cannot be converted to type {name} without overflow"):
             convert(torch.tensor(1.5j))
+
+
+NONE = torch.tensor([], dtype=torch.long)
+WITHOUT_WRITES = {
+    "scatter": lambda x, source: x.scatter(0, NONE, source),
+    "scatter_add": lambda x, source: x.scatter_add(0, NONE, source),
+    "scatter_reduce": lambda x, source: x.scatter_reduce(0, NONE, source, "amax"),
+    "index_reduce": lambda x, source: x.index_reduce(0, NONE, source, "mean"),
+    "masked_scatter": lambda x, source: x.masked_scatter(x > 9, source),
+    "embedding_bag": lambda x, source: F.embedding_bag(NONE, source.reshape(-1, 2), torch.tensor([0, 0]), mode="max"),
+}
+
+
+@pytest.mark.filterwarnings("ignore:index_reduce")
+@pytest.mark.parametrize("name", WITHOUT_WRITES)
+def test_sources_of_no_elements_get_gradients(name):
+    source = torch.zeros(6 if name == "embedding_bag" else 0, requires_grad=True)
+    WITHOUT_WRITES[name](torch.arange(3.0), source).sum().backward()
+    assert source.grad.tolist() == [0.0] * len(source)
+
+
+def test_largest_rows_of_width_zero():
+    table = torch.zeros(3, 0, requires_grad=True)
+    F.embedding_bag(torch.tensor([0, 2, 2]), table, torch.tensor([0, 1]), mode="max").sum().backward()
+    assert table.grad.shape == (3, 0)

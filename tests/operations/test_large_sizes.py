@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import flambeau.nn.functional as F
 import pytest
 
 import flambeau as torch
@@ -32,6 +33,12 @@ import flambeau as torch
         (lambda: torch.randperm(257, dtype=torch.uint8), "n is too large for result tensor type: 'unsigned char'"),
         (lambda: torch.randperm(2**11 + 2, dtype=torch.float16), "n is too large for result tensor type: 'c10::Half'"),
         (lambda: torch.empty(2).uniform_(-3e38, 3e38), "uniform_ expects to-from <= "),
+        (lambda: F.adaptive_avg_pool1d(torch.ones(1, 1, 2), 2**60), "can't allocate memory"),
+        (lambda: F.adaptive_max_pool2d(torch.ones(1, 1, 2, 2), 2**29), "can't allocate memory"),
+        (lambda: F.interpolate(torch.ones(1, 1, 2), 2**60), "can't allocate memory"),
+        (lambda: F.interpolate(torch.ones(1, 1, 2, 2), 2**29, mode="bilinear"), "can't allocate memory"),
+        (lambda: F.interpolate(torch.ones(1, 1, 2, 2, 2), 2**20, mode="area"), "can't allocate memory"),
+        (lambda: F.pad(torch.ones(1, 1, 2), (0, 2**60), "replicate"), "can't allocate memory"),
         (lambda: torch.empty(2).uniform_(0, 1e300), "to is out of bounds for float"),
     ],
 )

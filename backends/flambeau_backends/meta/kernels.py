@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,10 @@ from numpy.lib.stride_tricks import as_strided
 from flambeau.backend import memory_order
 from flambeau.engine.values.constants import preserve_format
 from flambeau.extension import Order, forward_of, names
+from flambeau.operations.resampling import Taps
 
 from ..numpy.kernels_fourier import transform_order
+from ..numpy.layout import has_channels_last
 from .arrays import MetaArray, described, in_order, like
 from .namespace import namespace
 
@@ -93,15 +95,16 @@ def _row_major_kernel(name: str) -> Kernel:
     return kernel
 
 
+def _image_order(image: MetaArray) -> Sequence[int]:
+    return (0, *range(2, image.ndim), 1) if has_channels_last(image.layout) else range(image.ndim)
+
+
 def _image_format_kernel(name: str) -> Kernel:
     """Return a kernel that runs the forward; results are channels-last if the first argument is, else row-major."""
 
     def kernel(image: MetaArray, *args: Any, **kwargs: Any) -> Any:
         results = forward_of(name)(namespace, image, *args, **kwargs)
-        channels_last = (
-            image.ndim > 3 and not image.layout.flags.c_contiguous and np.moveaxis(image.layout, 1, -1).flags.c_contiguous
-        )
-        order = (0, *range(2, image.ndim), 1) if channels_last else range(image.ndim)
+        order = _image_order(image)
         arranged = [in_order(r.shape, r.dtype, order) for r in (results if isinstance(results, (tuple, list)) else (results,))]
         return tuple(arranged) if isinstance(results, (tuple, list)) else arranged[0]
 
@@ -116,6 +119,33 @@ def _row_major_indices_kernel(name: str) -> Kernel:
         return values, _contiguous(indices)
 
     return kernel
+
+
+# --- resampling and adaptive pooling, without the positions and weights of each element ------------------------------
+
+
+def _window_means(input: MetaArray, dim: int, size: int) -> MetaArray:
+    return described((*input.shape[:dim], size, *input.shape[dim + 1 :]), input.dtype)
+
+
+def _adaptive_max_indices(input: MetaArray, sizes: Sequence[int]) -> MetaArray:
+    return described((*input.shape[: -len(sizes)], *sizes), np.int64)
+
+
+def _resample(input: MetaArray, dim: int, taps: Taps) -> MetaArray:
+    return _resized(input, (*input.shape[:dim], taps.size, *input.shape[dim + 1 :]))
+
+
+def _resample_backward(input: MetaArray, dim: int, taps: Taps) -> MetaArray:
+    return described((*input.shape[:dim], taps.length, *input.shape[dim + 1 :]), input.dtype)
+
+
+def _resample_bytes(input: MetaArray, sizes: Sequence[int], *params: Any) -> MetaArray:
+    return _resized(input, (*input.shape[: -len(sizes)], *sizes))
+
+
+def _resized(image: MetaArray, shape: Sequence[int]) -> MetaArray:
+    return in_order(shape, image.dtype, _image_order(image))
 
 
 # --- operations without a forward -----------------------------------------------------------------------------------
@@ -163,6 +193,11 @@ KERNELS: Mapping[str, Kernel] = {
     **{name: _row_major_kernel(name) for name in names(order=Order.ROW_MAJOR)},
     **{name: _image_format_kernel(name) for name in names(order=Order.IMAGE)},
     **{name: _row_major_indices_kernel(name) for name in ("sort", "topk")},
+    **dict.fromkeys(("resample", "resample_nearest"), _resample),
+    "resample_backward": _resample_backward,
+    "resample_bytes": _resample_bytes,
+    "window_means": _window_means,
+    "adaptive_max_indices": _adaptive_max_indices,
     "linalg_ldl_factor_ex": _ldl_factor,
     "linalg_ldl_solve": _ldl_solve,
     "fft_c2c": _fourier("fft_c2c", halved=False),

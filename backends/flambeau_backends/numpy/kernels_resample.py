@@ -14,10 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from flambeau.operations.resampling import (
-    METHODS,
     Taps,
-    in_fixed_point,
     resample_forward,
+    taps_of,
     unit_for_bytes,
     weighted_pixels_forward,
 )
@@ -95,7 +94,7 @@ def _transposed(taps: Taps, dtype: Any) -> Any:
 @kernel
 @keeps_channels_last
 def resample(input: Any, dim: int, taps: Taps) -> Any:
-    size = len(taps.indices)
+    size = taps.size
     if not input.size or not size:
         return np.empty((*input.shape[:dim], size, *input.shape[dim + 1 :]), input.dtype)
     if taps.weights is None:
@@ -192,7 +191,7 @@ def _pieces_for_bytes(
         unit = unit_for_bytes(float(weights.max()))
         weights = np.trunc(weights * unit + np.copysign(0.5, weights)) / unit
     else:
-        taps = in_fixed_point(METHODS[filter](length, size, scale, align_corners))
+        taps = taps_of(filter, length, size, scale, align_corners, fixed_point=True)
         indices, weights = np.array(taps.indices), np.array(taps.weights)
         unit = unit_for_bytes(float(weights.max()))
     heaviest = 255 * float(np.abs(weights).sum(1).max())

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from flambeau.backend import has_channels_last_strides
+
 __all__ = ["channels_last", "channels_second", "has_channels_last", "in_rows", "keeps_channels_last"]
 
 
@@ -22,9 +24,10 @@ def channels_second(array: Any) -> Any:
 
 
 def has_channels_last(array: Any) -> bool:
-    if array is None or array.flags.c_contiguous or array.ndim not in (4, 5):
+    """Whether the array is channels-last or a slice of a channels-last array, and not row-major."""
+    if array is None or array.ndim not in (4, 5) or array.flags.c_contiguous:
         return False
-    return bool(channels_last(array).flags.c_contiguous)
+    return has_channels_last_strides(array.shape, array.strides)
 
 
 def in_rows(result: Any) -> Any:

@@ -78,7 +78,7 @@ def place_largest(target: Any, index: Any, rows: Any) -> None:
         for turn, (active, places) in enumerate(runs.turns(chunk), 1):
             part, best, at = rows.take(places, 0), largest[:active], found[:active]
             better = part > best
-            if np.isnan(part.min()):
+            if np.isnan(part.min(initial=0)):
                 better |= (part != part) & (best == best)
             np.maximum(best, part, out=best)
             np.maximum(at, np.multiply(better, turn, dtype=np.int32), out=at)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from flambeau.backend import has_channels_last_strides
 from flambeau.engine.calls.op import OPS
 
 from . import kernels_cumulative, kernels_index, kernels_nn, kernels_resample, sums  # noqa: F401  (registers their kernels first)
@@ -34,22 +35,11 @@ for _name in ("cumprod", "cumsum", "logcumsumexp", "logsumexp", "masked_fill", "
     KERNELS[_name] = _returning_rows(KERNELS.get(_name) or partial(OPS[_name].forward, namespace))
 
 
-def _is_channels_last(array: Any) -> bool:
-    """Whether the strides are those of channels-last memory, or of a slice of such memory."""
-    if array.ndim not in (4, 5):
-        return False
-    least = 0
-    for dim in (1, *range(array.ndim - 1, 1, -1), 0):
-        length, stride = array.shape[dim], array.strides[dim]
-        if not length or stride < least or (dim == 0 and least == array.strides[1]):
-            return False
-        least = stride * max(length, 1)
-    return True
-
-
 def _row_major_unless_channels_last(result: Any, *args: Any) -> Any:
     """Make the result row-major, unless all arguments are channels-last."""
-    return result if all(_is_channels_last(arg) for arg in args if type(arg) is np.ndarray) else np.ascontiguousarray(result)
+    arrays = (arg for arg in args if type(arg) is np.ndarray)
+    keeps_order = all(has_channels_last_strides(array.shape, array.strides) for array in arrays)
+    return result if keeps_order else np.ascontiguousarray(result)
 
 
 _roll = KERNELS.get("roll") or partial(OPS["roll"].forward, namespace)

@@ -91,6 +91,7 @@ from ..operations.pooling import (
     max_of_windows,
     max_pool,
     per_dimension,
+    require_elements,
     window_sizes,
 )
 from ..operations.recurrent import (
@@ -164,6 +165,7 @@ __all__ = [
     "relu6",
     "relu6_",
     "relu_",
+    "require_elements",
     "resample",
     "rrelu",
     "rrelu_",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..backend import AcceleratorBackend, contiguous_strides
+from ..backend import AcceleratorBackend, contiguous_strides, has_channels_last_strides
 from ..engine.calls import overriding
 from ..engine.calls.dispatch import refuse_size, require_flags, require_tensors
 from ..engine.calls.facts import Kind, declare, register
@@ -265,8 +265,10 @@ def _in_channels_last(self: Tensor) -> bool:
 
 
 def format_of(tensor: Tensor) -> memory_format:
-    """Return `channels_last` or `channels_last_3d` if the tensor is only contiguous in that format, else `contiguous_format`."""
-    if tensor._array.ndim not in (4, 5) or tensor._key.backend.is_contiguous(tensor._array) or not _in_channels_last(tensor):
+    """Return `channels_last(_3d)` for tensors with such strides that are not row-major, else `contiguous_format`."""
+    if tensor._array.ndim not in (4, 5) or tensor._key.backend.is_contiguous(tensor._array):
+        return contiguous_format
+    if not has_channels_last_strides(tensor.shape, tensor.stride()):
         return contiguous_format
     return channels_last if tensor.ndim == 4 else channels_last_3d
 

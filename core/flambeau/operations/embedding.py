@@ -18,6 +18,7 @@ from .creation.from_data import tensor
 from .creation.from_shape import ones_like, zeros
 from .creation.ranges import arange
 from .indexing.standard import extremes
+from .indexing.subscripts import copy_depending_on
 from .joining import cat
 from .sorting import searchsorted
 
@@ -130,12 +131,13 @@ def embedding_renorm_(weight: Tensor, indices: Tensor, max_norm: float, norm_typ
         return weight
     with no_grad():
         rows = tensor(sorted(set(indices.reshape(-1).tolist())), dtype=dtypes.int64, device=weight.device)
-        chosen = weight[rows]
+        table = weight.detach()  # which has no tangent: PyTorch does not differentiate this operation
+        chosen = table[rows]
         max_norm = as_float("embedding_renorm_", "max_norm", max_norm)
         norm_type = as_float("embedding_renorm_", "norm_type", norm_type)
         lengths = chosen.norm(norm_type, 1, keepdim=True)
         too_long = lengths > max_norm
-        weight[rows] = chosen * (max_norm / (lengths + 1e-7)).masked_fill(~too_long, 1.0)
+        table[rows] = chosen * (max_norm / (lengths + 1e-7)).masked_fill(~too_long, 1.0)
     return weight
 
 
@@ -273,7 +275,7 @@ _places_of_largest = op(
 @one_by_one
 def _max_of_bags(weight: Tensor, indices: Tensor, bags: Tensor, count: int) -> Tensor:
     if not bags.shape[0]:
-        return weight.new_zeros(count, weight.shape[1])
+        return copy_depending_on(weight.new_zeros(count, weight.shape[1]), weight)
     with no_grad():
         places = _places_of_largest(_rows(weight, indices, False), bags, count)
         sizes = zeros(count + 1, dtype=dtypes.int64, device=weight.device).index_add(0, bags, ones_like(bags, dtype=dtypes.int64))

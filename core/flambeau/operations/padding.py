@@ -71,18 +71,18 @@ register("constant_pad_nd", {"kind": Kind.MOVEMENT})
 Pads = Sequence[tuple[int, int]]  # number of elements to add before and after each dimension
 
 
-def _source_positions(mode: str, length: int, before: int, after: int) -> list[int]:
+def _source_positions(xp: Any, mode: str, length: int, before: int, after: int) -> Any:
     """Return, for each position along a padded dimension, the position of the input element that is copied there."""
-    positions = range(-before, length + after)
+    positions = xp.arange(-before, length + after, dtype=xp.int64)
     if mode == "reflect":
-        return [length - 1 - abs(length - 1 - abs(i)) for i in positions]
-    return [i % length if mode == "circular" else min(max(i, 0), length - 1) for i in positions]
+        return length - 1 - xp.abs(length - 1 - xp.abs(positions))
+    return positions % length if mode == "circular" else xp.clip(positions, 0, length - 1)
 
 
 def _edge_pad_forward(xp: Any, input: Any, /, pad: Pads, mode: str) -> Any:
     for dim, (before, after) in enumerate(pad):
         if before or after:
-            input = xp.take(input, xp.asarray(_source_positions(mode, input.shape[dim], before, after), dtype=xp.int64), axis=dim)
+            input = xp.take(input, _source_positions(xp, mode, input.shape[dim], before, after), axis=dim)
     return input
 
 
@@ -91,7 +91,7 @@ def _edge_pad_backward_forward(xp: Any, input: Any, /, pad: Pads, mode: str) -> 
     for dim, (before, after) in enumerate(pad):
         if before or after:
             length = input.shape[dim] - before - after
-            sources = xp.asarray(_source_positions(mode, length, before, after), dtype=xp.int64)
+            sources = _source_positions(xp, mode, length, before, after)
             chosen = xp.astype(xp.expand_dims(xp.arange(length, dtype=xp.int64), axis=1) == sources, input.dtype)
             input = xp.moveaxis(xp.tensordot(chosen, input, axes=([1], [dim])), 0, dim)
     return input
@@ -99,7 +99,7 @@ def _edge_pad_backward_forward(xp: Any, input: Any, /, pad: Pads, mode: str) -> 
 
 _edge_pad = op(
     "edge_pad", _edge_pad_forward,
-    kind=Kind.MOVEMENT, narrow=Narrow.NONE, public=False, method=False, out=False,
+    kind=Kind.MOVEMENT, narrow=Narrow.NONE, order=Order.IMAGE, public=False, method=False, out=False,
     input=lambda F, g, pad, mode: F.edge_pad_backward(g, pad, mode),
 )  # fmt: skip
 op(

@@ -21,6 +21,7 @@ from ..engine.tensors.tensor import Tensor
 from .comparison import where
 from .conversion import in_format_of
 from .convolution import kernel_places, pad_space, spread_out, window
+from .creation.from_shape import require_memory
 from .views.views import with_tied_gradient
 
 __all__ = [
@@ -245,13 +246,21 @@ def max_pool(
     require_flags(f"max_pool{n}d", ceil_mode=ceil_mode)
     input, batched = _with_batch(f"max_pool{n}d", n, input)
     geometry = _geometry(f"max_pool{n}d", n, input, kernel_size, stride, padding, dilation, ceil_mode)
+    if return_indices:
+        with no_grad():
+            indices = _max_pool_indices(input.detach(), *geometry)
+        output = merge_nodes(_at_indices(n, input, indices), _grad_fn_of("MaxPool{}DWithIndicesBackward0", n), (input,))
+        return (output, indices) if batched else (output.squeeze(0), indices.squeeze(0))
     output = _max_pool[n](input, *geometry)
-    if not batched:
-        output = output.squeeze(0) if n == 1 else merge_nodes(output.squeeze(0), f"MaxPool{n}DWithIndicesBackward0", (input,))
-    if not return_indices:
+    if batched:
         return output
-    indices = _max_pool_indices(input, *geometry)
-    return output, indices if batched else indices.squeeze(0)
+    return output.squeeze(0) if n == 1 else merge_nodes(output.squeeze(0), f"MaxPool{n}DWithIndicesBackward0", (input,))
+
+
+def _at_indices(n: int, input: Tensor, indices: Tensor) -> Tensor:
+    """Return the elements at flattened positions in the last `n` dimensions, in the memory format of the indices."""
+    output = with_tied_gradient(input).flatten(-n).gather(-1, indices.flatten(-n)).reshape(indices.shape)
+    return in_format_of(output, indices)
 
 
 # --- means --------------------------------------------------------------------------------------------------------
@@ -273,13 +282,13 @@ def window_sizes(
         return divisor
     counts: Any = 1
     for dim, (n, k, s, p, o) in enumerate(zip(space, kernel, stride, padding, size, strict=True)):
+        if (o - 1) * s + k <= n + (2 * p if count_padding else 0) and (count_padding or not p):
+            counts = counts * k
+            continue
         starts = [i * s - p for i in range(o)]
         ends = [min(start + k, n + p) for start in starts]
         lengths = [e - a if count_padding else min(e, n) - max(a, 0) for a, e in zip(starts, ends, strict=True)]
-        if len(set(lengths)) == 1:
-            counts = counts * lengths[0]
-        else:
-            counts = counts * xp.reshape(xp.asarray(lengths, dtype=dtype), tuple(o if i == dim else 1 for i in range(len(size))))
+        counts = counts * xp.reshape(xp.asarray(lengths, dtype=dtype), tuple(o if i == dim else 1 for i in range(len(size))))
     return counts
 
 
@@ -338,7 +347,7 @@ def _avg_pool_record(n: int) -> Callable[..., Tensor]:
         f"avg_pool{n}d_windows",
         _avg_pool_forward,
         kind=Kind.POOLING,
-        order=Order.ROW_MAJOR,
+        order=Order.ROW_MAJOR if n == 1 else Order.IMAGE,
         promote="accumulate",
         dtypes="real numbers",
         public=False,
@@ -556,14 +565,20 @@ def _target(name: str, n: int, input: Tensor, output_size: Any) -> tuple[int, ..
         raise RuntimeError(
             f"{name}: elements of output_size must be greater than or equal to 0 but received {{{', '.join(map(str, sizes))}}}"
         )
-    for dim, length in enumerate(input.shape[-n:], input.ndim - n):
+    require_elements(name, input, first=1 if n == 3 else input.ndim - n)
+    require_dtype(name, input, "floating")
+    require_memory(input, (*input.shape[:-n], *sizes))
+    return sizes
+
+
+def require_elements(name: str, input: Tensor, first: int = 1) -> None:
+    """Raise RuntimeError if a dimension, from the dimension `first` on, is empty."""
+    for dim, length in enumerate(input.shape[first:], first):
         if not length:
             raise RuntimeError(
                 f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
                 f"{list(input.shape)} with dimension {dim} being empty"
             )
-    require_dtype(name, input, "floating")
-    return sizes
 
 
 def _equal_window_size(space: Sequence[int], sizes: Sequence[int]) -> list[int] | None:
@@ -652,7 +667,8 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
 def adaptive_max_pool(n: int, input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """Return the maxima of windows over the last `n` dimensions and, with `return_indices`, their flattened positions."""
     sizes = _target(f"adaptive_max_pool{n}d", n, input, output_size)
-    kernel = _equal_window_size(input.shape[-n:], sizes)
+    require_elements(f"adaptive_max_pool{n}d", input)
+    kernel = _equal_window_size(input.shape[-n:], sizes) if input.numel() else None
     result = max_pool(n, input, tuple(kernel), return_indices=return_indices) if kernel else _maxima(n, input, sizes)
     output = result[0] if isinstance(result, tuple) else result
     merge_nodes(output, "SqueezeBackward1" if n == 1 else f"AdaptiveMaxPool{n}DBackward0", (input,))
@@ -661,9 +677,8 @@ def adaptive_max_pool(n: int, input: Tensor, output_size: Any, return_indices: b
 
 def _maxima(n: int, input: Tensor, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
     with no_grad():
-        indices = _max_indices(input.detach(), tuple(sizes))
-    output = with_tied_gradient(input).flatten(-n).gather(-1, indices.flatten(-n)).reshape(indices.shape)
-    return in_format_of(output, input), in_format_of(indices, input)
+        indices = in_format_of(_max_indices(input.detach(), tuple(sizes)), input)
+    return _at_indices(n, input, indices), indices
 
 
 def _max_indices_forward(xp: Any, input: Any, /, sizes: Sequence[int]) -> Any:

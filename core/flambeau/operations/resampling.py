@@ -17,31 +17,53 @@ from ..engine.calls.op import op
 from ..engine.tensors.tensor import Tensor
 from ..engine.values import dtypes
 from ..engine.values.scalars import single
+from .creation.from_shape import require_memory
 
 __all__ = [
-    "METHODS", "Taps", "in_fixed_point", "resample", "resample_forward", "unit_for_bytes", "weighted_pixels",
+    "METHODS", "Taps", "resample", "resample_forward", "taps_of", "unit_for_bytes", "weighted_pixels",
     "weighted_pixels_forward",
 ]  # fmt: skip
 
 
+Elements = tuple[list[list[int]], list[list[float]] | None]  # indices of input elements, and their weights
+
+
 class Taps:
-    """The input elements that each output element is interpolated from, and their weights.
+    """The input elements that each output element is interpolated from, and their weights; computed when they are first needed.
 
     `weights` is None if every output element is a copy of one input element.
     """
 
-    def __init__(self, length: int, indices: list[list[int]], weights: list[list[float]] | None) -> None:
-        self.length = length
-        self.indices = indices
-        self.weights = weights
+    def __init__(
+        self, method: str, length: int, size: int, scale: float | None, align_corners: bool, fixed_point: bool = False
+    ) -> None:
+        self.method, self.length, self.size, self.scale = method, length, size, scale
+        self.align_corners, self.fixed_point = align_corners, fixed_point
+
+    @functools.cached_property
+    def _elements(self) -> Elements:
+        indices, weights = METHODS[self.method](self.length, self.size, self.scale, self.align_corners)
+        return indices, _in_fixed_point(self.length, indices, weights) if self.fixed_point and weights else weights
+
+    @property
+    def indices(self) -> list[list[int]]:
+        return self._elements[0]
+
+    @property
+    def weights(self) -> list[list[float]] | None:
+        return self._elements[1]
 
     def matrix(self) -> list[list[float]]:
         """Return the weights as a matrix `(output length, input length)`."""
-        rows = [[0.0] * self.length for _ in self.indices]
-        for position, (row, places) in enumerate(zip(rows, self.indices, strict=True)):
-            for tap, place in enumerate(places):
-                row[place] += 1.0 if self.weights is None else self.weights[position][tap]
-        return rows
+        return _matrix(self.length, self.indices, self.weights)
+
+
+def _matrix(length: int, indices: list[list[int]], weights: list[list[float]] | None) -> list[list[float]]:
+    rows = [[0.0] * length for _ in indices]
+    for position, (row, places) in enumerate(zip(rows, indices, strict=True)):
+        for tap, place in enumerate(places):
+            row[place] += 1.0 if weights is None else weights[position][tap]
+    return rows
 
 
 # --- operation records --------------------------------------------------------------------------------------------
@@ -90,7 +112,7 @@ def _resample_bytes_forward(
 ) -> Any:
     output = xp.astype(input, xp.float64)
     for dim, size, scale in zip(range(input.ndim - 1, 0, -1), reversed(sizes), reversed(scales), strict=False):
-        taps = in_fixed_point(METHODS[filter](input.shape[dim], size, scale, align_corners))
+        taps = taps_of(filter, input.shape[dim], size, scale, align_corners, fixed_point=True)
         output = xp.clip(xp.floor(resample_forward(xp, output, dim, taps) + 0.5), 0, 255)  # round to bytes after each dimension
     return xp.astype(output, xp.uint8)
 
@@ -152,18 +174,18 @@ weighted_pixels = op(
 )  # fmt: skip
 
 
-# --- methods ------------------------------------------------------------------------------------------------------
+# --- methods: functions that return the indices and weights of `Taps` -----------------------------------------------
 
 
-def _nearest(length: int, size: int, scale: float | None, align_corners: bool) -> Taps:
+def _nearest(length: int, size: int, scale: float | None, align_corners: bool) -> Elements:
     ratio = single(1.0 / scale) if scale else single(single(length) / size)
-    return Taps(length, [[min(int(single(i * ratio)), length - 1)] for i in range(size)], None)
+    return [[min(int(single(i * ratio)), length - 1)] for i in range(size)], None
 
 
-def _nearest_exact(length: int, size: int, scale: float | None, align_corners: bool) -> Taps:
+def _nearest_exact(length: int, size: int, scale: float | None, align_corners: bool) -> Elements:
     ratio = single(1.0 / scale) if scale else single(single(length) / size)
     places = [max(single(ratio * (i + 0.5) - 0.5), 0.0) for i in range(size)]
-    return Taps(length, [[min(int(single(place + 0.5)), length - 1)] for place in places], None)
+    return [[min(int(single(place + 0.5)), length - 1)] for place in places], None
 
 
 def _ratio(length: int, size: int, scale: float | None, align_corners: bool) -> float:
@@ -177,7 +199,7 @@ def _source(i: int, ratio: float, align_corners: bool) -> float:
     return i * ratio if align_corners else (i + 0.5) * ratio - 0.5
 
 
-def _linear(length: int, size: int, scale: float | None, align_corners: bool) -> Taps:
+def _linear(length: int, size: int, scale: float | None, align_corners: bool) -> Elements:
     ratio = _ratio(length, size, scale, align_corners)
     indices, weights = [], []
     for i in range(size):
@@ -186,7 +208,7 @@ def _linear(length: int, size: int, scale: float | None, align_corners: bool) ->
         share = min(place - left, 1.0)
         indices.append([left, min(left + 1, length - 1)])
         weights.append([1 - share, share])
-    return Taps(length, indices, weights)
+    return indices, weights
 
 
 def cubic_filter(x: float, a: float) -> float:
@@ -197,7 +219,7 @@ def cubic_filter(x: float, a: float) -> float:
     return (((x - 5) * x + 8) * x - 4) * a if x < 2 else 0.0
 
 
-def _cubic(length: int, size: int, scale: float | None, align_corners: bool) -> Taps:
+def _cubic(length: int, size: int, scale: float | None, align_corners: bool) -> Elements:
     ratio = _ratio(length, size, scale, align_corners)
     indices, weights = [], []
     for i in range(size):
@@ -205,7 +227,7 @@ def _cubic(length: int, size: int, scale: float | None, align_corners: bool) -> 
         left = math.floor(place)
         indices.append([min(max(left + k, 0), length - 1) for k in (-1, 0, 1, 2)])
         weights.append([cubic_filter(place - left - k, -0.75) for k in (-1, 0, 1, 2)])
-    return Taps(length, indices, weights)
+    return indices, weights
 
 
 def _triangle(x: float) -> float:
@@ -219,10 +241,10 @@ def _lanczos(x: float) -> float:
     return sinc(x) * sinc(x / 3) if -3 <= x < 3 else 0.0
 
 
-def _antialiased(filter: Callable[[float], float], reach: float) -> Callable[..., Taps]:
+def _antialiased(filter: Callable[[float], float], reach: float) -> Callable[..., Elements]:
     """Return a function for `METHODS` that widens `filter` when it reduces the size, so that every input element contributes."""
 
-    def taps(length: int, size: int, scale: float | None, align_corners: bool) -> Taps:
+    def elements(length: int, size: int, scale: float | None, align_corners: bool) -> Elements:
         ratio = _ratio(length, size, scale, align_corners)
         stretch = max(ratio, 1.0)
         rows = []
@@ -235,18 +257,19 @@ def _antialiased(filter: Callable[[float], float], reach: float) -> Callable[...
             rows.append((first, [weight / total for weight in weights]))
         longest = max((len(weights) for _, weights in rows), default=1)
         indices = [[min(first + k, length - 1) for k in range(longest)] for first, _ in rows]
-        return Taps(length, indices, [weights + [0.0] * (longest - len(weights)) for _, weights in rows])
+        return indices, [weights + [0.0] * (longest - len(weights)) for _, weights in rows]
 
-    return taps
+    return elements
 
 
-METHODS: dict[str, Callable[..., Taps]] = {
-    name: functools.lru_cache(256)(method) for name, method in {
-        "nearest": _nearest, "nearest-exact": _nearest_exact, "linear": _linear, "cubic": _cubic,
-        "linear antialias": _antialiased(_triangle, 1), "cubic antialias": _antialiased(lambda x: cubic_filter(x, -0.5), 2),
-        "lanczos antialias": _antialiased(_lanczos, 3),
-    }.items()
+METHODS: dict[str, Callable[..., Elements]] = {
+    "nearest": _nearest, "nearest-exact": _nearest_exact, "linear": _linear, "cubic": _cubic,
+    "linear antialias": _antialiased(_triangle, 1), "cubic antialias": _antialiased(lambda x: cubic_filter(x, -0.5), 2),
+    "lanczos antialias": _antialiased(_lanczos, 3),
 }  # fmt: skip
+
+
+taps_of = functools.lru_cache(256)(Taps)
 
 
 def unit_for_bytes(largest: float) -> int:
@@ -254,31 +277,30 @@ def unit_for_bytes(largest: float) -> int:
     return 1 << next((digits for digits in range(22) if int(largest * 2 ** (digits + 1) + 0.5) >= 2**15), 22)
 
 
-@functools.lru_cache(256)
-def in_fixed_point(taps: Taps) -> Taps:
+def _in_fixed_point(length: int, indices: list[list[int]], weights: list[list[float]]) -> list[list[float]]:
     """Round the weights to multiples of `1 / unit_for_bytes`, as PyTorch does for images of bytes."""
-    rows = taps.matrix()
+    rows = _matrix(length, indices, weights)
     unit = unit_for_bytes(max(map(max, rows), default=0.0))
-    weights = [
+    return [
         [
             math.copysign(int(abs(row[place]) * unit + 0.5) / unit, row[place]) * (place not in places[:tap])
             for tap, place in enumerate(places)
         ]
-        for row, places in zip(rows, taps.indices, strict=True)
+        for row, places in zip(rows, indices, strict=True)
     ]
-    return Taps(taps.length, taps.indices, weights)
 
 
 @declare(kind=Kind.RESAMPLING, order=Order.IMAGE)
 def resample(input: Tensor, sizes: Sequence[int], scales: Sequence[float | None], method: str, align_corners: bool) -> Tensor:
     """Resample the dimensions after the first two to `sizes` by one of `METHODS`."""
+    require_memory(input, (*input.shape[:2], *sizes))
     exact = method.startswith("nearest")
     if not exact and input.dtype is dtypes.uint8:
         return _resample_bytes(input, sizes, scales, align_corners, method)
     resized = input
     for offset, (size, scale) in enumerate(zip(reversed(sizes), reversed(scales), strict=True), 1):
         dim = input.ndim - offset
-        taps = METHODS[method](input.shape[dim], size, scale, align_corners)
+        taps = taps_of(method, input.shape[dim], size, scale, align_corners)
         resized = (_copy_nearest if exact else _resample)(resized, dim, taps)
     name = _NAMES[method.split()[0]][len(sizes)] + ("Aa" if method.endswith("antialias") else "")
     return merge_nodes(resized, f"Upsample{name}Backward0", (input,))

@@ -20,7 +20,15 @@ from .comparison import where
 from .creation.ranges import arange
 from .embedding import sum_rows, unchecked_embedding
 from .indexing.standard import getitem, overwrite
-from .indexing.subscripts import check_gather, check_index_dtype, lined_up, out_of_range, scatter_add, unchecked_scatter_add
+from .indexing.subscripts import (
+    check_gather,
+    check_index_dtype,
+    copy_depending_on,
+    lined_up,
+    out_of_range,
+    scatter_add,
+    unchecked_scatter_add,
+)
 from .joining import cat, repeated_positions
 from .views.views import diagonal, tied, wrap_dim
 
@@ -90,7 +98,7 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
     if not input.ndim:
         return scatter(input.reshape(1), 0, index.reshape(-1), src.reshape(-1), reduce=reduce).reshape(())
     if not index.numel():
-        return input.clone()
+        return copy_depending_on(input, src)
     index, src = lined_up(input, index, src)
     _check_scatter(input, dim, index, src)
     if reduce is None:
@@ -148,7 +156,7 @@ def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
         )
     check_index_dtype("scatter", index)
     if not index.numel():
-        return input.clone()
+        return copy_depending_on(input, src)
     index, src = lined_up(input, index, src)
     _check_scatter(input, dim, index, src)
     src = src[tuple(slice(0, n) for n in index.shape)]
@@ -181,8 +189,6 @@ def _limits(dtype: dtypes.dtype) -> tuple[Any, Any]:
 
 def _reduce_by_rows(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
     """Reduce by product, minimum or maximum: collect the values for each position in a row, and reduce the rows."""
-    if not index.numel():
-        return input.clone()
     shape, size = input.shape, input.numel()
     place = _places(index, dim, shape)
     order = place.argsort(stable=True)
@@ -499,7 +505,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     if source.numel() < count:
         raise RuntimeError(f"Number of elements of source < number of ones in mask: {source.numel()} < {count}")
     if not source.numel():
-        return input.clone()
+        return copy_depending_on(input, source)
     return source.reshape(-1).index_select(0, (number - 1).clamp_min(0)).reshape(mask.shape).where(mask, input)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import wraps
 from itertools import pairwise
+from math import prod
 from typing import Any
 
 from ...engine.calls import overriding
@@ -34,8 +35,10 @@ from .options import as_device, dtype_of_out, finish, key_for, plain_shape
 
 __all__ = [
     "empty", "empty_like", "empty_permuted", "empty_strided", "eye", "from_file", "full", "full_like", "ones", "ones_like",
-    "scalar_tensor", "zeros", "zeros_like",
+    "require_memory", "scalar_tensor", "zeros", "zeros_like",
 ]  # fmt: skip
+
+_LARGE = 2**24  # number of elements from which an allocation costs little, compared with computing the elements
 
 
 # --- from a shape -------------------------------------------------------------------------------------------------
@@ -81,6 +84,15 @@ def checked_shape(name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
     if shape and min(shape) < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
     return shape
+
+
+def require_memory(input: Tensor, shape: Sequence[int]) -> None:
+    """Raise PyTorch's error if a result of this shape, with the dtype and device of `input`, cannot be allocated.
+
+    For operations that compute positions or weights for each element before their result is allocated.
+    """
+    if prod(shape) > _LARGE:
+        PUBLIC["empty"](shape, dtype=input.dtype, device=input.device)
 
 
 def publish_factory(

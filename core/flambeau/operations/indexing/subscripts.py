@@ -26,7 +26,7 @@ from ...engine.tape.transforming import VMAP_WRITES_TO_ALL
 from ...engine.tensors.tensor import Tensor, attach, wrap
 from ...engine.values import dtypes
 from ...engine.values.scalars import converted
-from ..views.views import wrap_dim
+from ..views.views import tied, wrap_dim
 from .standard import getitem, put
 from .standard import nonzero as coordinates
 
@@ -668,6 +668,11 @@ def lined_up(input: Tensor, *others: Tensor) -> tuple[Tensor, ...]:
     return tuple(tensor.reshape(1) if input.ndim == 1 and not tensor.ndim else tensor for tensor in others)
 
 
+def copy_depending_on(input: Tensor, source: Tensor) -> Tensor:
+    """Return a copy of `input`, the result of writing no elements of `source` to it; both get gradients."""
+    return tied(input.clone(), source) if source._requires_grad else input.clone()
+
+
 @composite(inplace=True, out=Out.OWN_DTYPE | Out.DISJOINT_BUT_FIRST, kind=Kind.SCATTER, autocast={"cuda": Autocast.WIDEST})
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """Return `input` with `src[i][j]` added at `[index[i][j]][j]` for `dim=0`, and likewise for other dimensions."""
@@ -678,7 +683,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     if not input.ndim:
         return scatter_add(input.reshape(1), 0, index.reshape(-1), src.reshape(-1)).reshape(())
     if not index.numel():
-        return input.clone()
+        return copy_depending_on(input, src)
     index, src = lined_up(input, index, src)
     if src.ndim != index.ndim:
         raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")

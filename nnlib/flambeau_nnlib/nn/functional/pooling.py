@@ -226,11 +226,12 @@ def _fractional_max_pool(
     channels, *space = (input.size(dim) for dim in range(-n - 1, 0))
     if input.ndim > n + 2:
         raise RuntimeError(f"{full_name}(): Expected {n + 1}D or {n + 2}D tensor, but got: {list(input.shape)}")
-    kernels = ops.per_dimension(name, "kernel_size", kernel_size, n)
+    ops.require_elements(full_name, input)
+    kernels = _size_per_dimension(name, "kernel_size", kernel_size, n)
     if output_size is None:
         sizes = tuple(int(length * ratio) for length, ratio in zip(space, _tuple(output_ratio, n), strict=True))
     else:
-        sizes = ops.per_dimension(name, "output_size", output_size, n)
+        sizes = _size_per_dimension(name, "output_size", output_size, n)
     batched = input if input.dim() == n + 2 else input.unsqueeze(0)
     if samples is None:
         samples = torch.rand(batched.shape[0], channels, n, dtype=input.dtype, device=input.device)
@@ -248,6 +249,13 @@ def _fractional_max_pool(
     if batched is not input:
         maxima, indices = maxima.squeeze(0), indices.squeeze(0)
     return merge_nodes(maxima, f"FractionalMaxPool{n}DBackward0", (input,)), indices
+
+
+def _size_per_dimension(name: str, argument: str, value: Any, n: int) -> tuple[int, ...]:
+    """Return an argument as `n` ints.  Unlike other pools, fractional pools refuse a sequence with one int."""
+    if isinstance(value, Sequence) and len(value) != n:
+        raise RuntimeError(f"{name}: {argument} must either be a single int, or a tuple of {n} ints")
+    return ops.per_dimension(name, argument, value, n)  # type: ignore[no-any-return]  # `ops` is typed as a module of any names
 
 
 def _check_samples(samples: Tensor, batched: Tensor, n: int) -> None:

@@ -50,6 +50,7 @@ from . import (  # noqa: F401
 from .chunks import CHUNK, map_chunks
 from .error_state import without_warnings, without_warnings_in_place
 from .float8 import converted, is_complex32, is_float8, raw_dtypes
+from .half_products import HALF_PRODUCTS
 from .halves import cast, half_kernels
 from .memory import (
     as_dtype,
@@ -109,7 +110,7 @@ class NumpyBackend(RecordableBackend, MutableBackend):
 
     @cached_property
     def half_kernels(self) -> Mapping[str, Callable[..., Any]]:
-        return half_kernels(self.all_kernels)
+        return half_kernels(self.all_kernels, HALF_PRODUCTS)
 
     @cached_property
     def dtypes(self) -> Mapping[dtypes.dtype, Any]:

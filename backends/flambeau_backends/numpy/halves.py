@@ -98,10 +98,10 @@ _BOOL = np.dtype(bool)
 LOOPS: dict[str, Kernel] = {}
 
 
-def half_kernels(kernels: Mapping[str, Kernel]) -> Mapping[str, Kernel]:
-    """Return float16 and bfloat16 kernels, by name, for operations whose results are rounded once from float32."""
-    found = {name: _half_kernel(name, kernels[name]) for name in names(rounds_once=True) & kernels.keys()}
-    return found | {name: _with_fallback(loop, found[name]) for name, loop in LOOPS.items()}
+def half_kernels(kernels: Mapping[str, Kernel], products: Mapping[str, Kernel]) -> Mapping[str, Kernel]:
+    """Return float16 and bfloat16 kernels, by name: of operations whose results are rounded once from float32, and `products`."""
+    found = {name: _half_kernel(name, kernels[name]) for name in names(rounds_once=True) & kernels.keys()} | dict(products)
+    return found | {name: _with_fallback(loop, found.get(name) or _in_single(kernels[name])) for name, loop in LOOPS.items()}
 
 
 def _half_kernel(name: str, kernel: Kernel) -> Kernel:

@@ -23,6 +23,7 @@ LIBRARY = SOURCES.parent / "src" / "flambeau_fast" / "_kernels.abi3.so"
 OPTIONS = ["-O3", "-std=gnu11", "-fPIC", "-fvisibility=hidden", "-fopenmp-simd", "-fno-math-errno", "-fno-trapping-math"]
 OPTIONS += ["-ffp-contract=fast", "-Wall", "-Wextra", "-Wno-unused-parameter"]
 X86 = {
+    "avx512_bf16": ["-march=x86-64-v4", "-mprefer-vector-width=512", "-mavx512bf16"],
     "avx512": ["-march=x86-64-v4", "-mprefer-vector-width=512"],
     "avx2": ["-march=x86-64-v3"],
     "plain": ["-march=x86-64-v2"],  # the minimum that NumPy requires of x86 processors

@@ -11,6 +11,10 @@ Each element is summed over the depth in order, however the work is divided, so 
 #include "pool.h"
 #include "vector.h"
 
+#ifdef __AVX512BF16__
+#include <immintrin.h>
+#endif
+
 #if LANES == 16 || defined(__aarch64__)
 #define ROWS 14 /* 28 vectors of sums and 2 of B, in 32 registers */
 #else
@@ -33,6 +37,10 @@ struct Product {
     int64_t b_group_step; /* distance of groups if B is read in place and its columns are grouped like those of C; else 0 */
     int64_t group, group_step, run, run_step; /* groups of runs, such as images of rows, if columns of C are not evenly spaced */
     bool add;              /* add to `out` */
+    bool rows_of_a;        /* `panel_of_a` copies to shape (rows, depth), with rows of full vectors */
+    bool pairs;            /* elements of A and B are pairs of bfloat16 numbers, and their products are sums of two products */
+    void (*write)(const Product *, int64_t row, int64_t rows, int64_t column, int64_t columns, const float *block); /* instead of `out` */
+    const void *context;   /* for `panel_of_a`, `panels_of_b` and `write` */
     const float *row_bias, *column_bias;
 };
 
@@ -57,9 +65,18 @@ typedef struct {
     const float *row_bias, *column_bias;
 } Panels;
 
+/* Add the product of a number with a vector, or, for pairs of bfloat16 numbers, the sum of both products. */
+INLINE Vector add_product(Vector sums, const float *a, Vector b, const bool pairs) {
+#ifdef __AVX512BF16__
+    if (pairs) return (Vector)_mm512_dpbf16_ps((__m512)sums, (__m512bh)_mm512_set1_ps(*a), (__m512bh)b);
+#endif
+    return sums + *a * b;
+}
+
 /* Multiply two panels.  `const` arguments are known after inlining, so that unused sums are removed.  Element (i, k) of A is at
 `i * a_row + k * a_depth`. */
-INLINE void multiply_panels(const Panels *p, const int rows, const bool wide, const bool by_offsets, const int64_t a_row, const int64_t a_depth) {
+INLINE void multiply_panels(const Panels *p, const int rows, const bool wide, const bool by_offsets, const int64_t a_row, const int64_t a_depth,
+                            const bool pairs) {
     const int64_t depth = p->depth, b_step = p->b_step, out_row = p->out_row, *b_offsets = p->b_offsets;
     const float *a = p->a, *b = p->b, *row_bias = p->row_bias, *column_bias = p->column_bias;
     const bool add = p->add;
@@ -67,8 +84,8 @@ INLINE void multiply_panels(const Panels *p, const int rows, const bool wide, co
 #define ZERO(i) Vector left##i = {0}, right##i = {0};
 #define STEP(i)                                                                                                                    \
     if (rows > i) {                                                                                                                \
-        left##i += a[i * a_row] * b_left;                                                                                          \
-        if (wide) right##i += a[i * a_row] * b_right;                                                                              \
+        left##i = add_product(left##i, a + i * a_row, b_left, pairs);                                                              \
+        if (wide) right##i = add_product(right##i, a + i * a_row, b_right, pairs);                                                 \
     }
 #define FETCH(i)                                                                                                                   \
     if (rows > i) __builtin_prefetch(out + i * out_row, 1), __builtin_prefetch(out + i * out_row + WIDTH - 1, 1);
@@ -107,20 +124,32 @@ typedef void MicroKernel(const Panels *);
 
 #define PIECE 64 /* distance of the columns of a column-major A that is not copied */
 
+#ifdef __AVX512BF16__
+#define PAIRS_OF_ROWS(i)                                                                                                           \
+    static void multiply_pairs_##i(const Panels *p) { multiply_panels(p, i + 1, true, false, 1, i + 1, true); }                    \
+    static void multiply_pairs_narrow_##i(const Panels *p) { multiply_panels(p, i + 1, false, false, 1, i + 1, true); }            \
+    static void multiply_pairs_rows_##i(const Panels *p) { multiply_panels(p, i + 1, true, false, p->a_row, 1, true); }            \
+    static void multiply_pairs_rows_narrow_##i(const Panels *p) { multiply_panels(p, i + 1, false, false, p->a_row, 1, true); }
+#define PAIR_NAMES(i) multiply_pairs_##i, multiply_pairs_narrow_##i, multiply_pairs_rows_##i, multiply_pairs_rows_narrow_##i
+#else
+#define PAIRS_OF_ROWS(i)
+#define PAIR_NAMES(i) NULL, NULL, NULL, NULL
+#endif
 #define KERNELS_OF_ROWS(i)                                                                                                         \
-    static void multiply_wide_##i(const Panels *p) { multiply_panels(p, i + 1, true, false, 1, i + 1); }                           \
-    static void multiply_narrow_##i(const Panels *p) { multiply_panels(p, i + 1, false, false, 1, i + 1); }                        \
-    static void multiply_offsets_##i(const Panels *p) { multiply_panels(p, i + 1, true, true, 1, i + 1); }                         \
-    static void multiply_rows_##i(const Panels *p) { multiply_panels(p, i + 1, true, false, p->a_row, 1); }                         \
-    static void multiply_columns_##i(const Panels *p) { multiply_panels(p, i + 1, true, false, 1, PIECE); }                         \
-    static void multiply_rows_narrow_##i(const Panels *p) { multiply_panels(p, i + 1, false, false, p->a_row, 1); }                 \
-    static void multiply_columns_narrow_##i(const Panels *p) { multiply_panels(p, i + 1, false, false, 1, PIECE); }
+    static void multiply_wide_##i(const Panels *p) { multiply_panels(p, i + 1, true, false, 1, i + 1, false); }                    \
+    static void multiply_narrow_##i(const Panels *p) { multiply_panels(p, i + 1, false, false, 1, i + 1, false); }                 \
+    static void multiply_rows_##i(const Panels *p) { multiply_panels(p, i + 1, true, false, p->a_row, 1, false); }                  \
+    static void multiply_rows_narrow_##i(const Panels *p) { multiply_panels(p, i + 1, false, false, p->a_row, 1, false); }          \
+    static void multiply_offsets_##i(const Panels *p) { multiply_panels(p, i + 1, true, true, 1, i + 1, false); }                  \
+    static void multiply_columns_##i(const Panels *p) { multiply_panels(p, i + 1, true, false, 1, PIECE, false); }                  \
+    static void multiply_columns_narrow_##i(const Panels *p) { multiply_panels(p, i + 1, false, false, 1, PIECE, false); }          \
+    PAIRS_OF_ROWS(i)
 #define NAMES(i)                                                                                                                   \
-    {multiply_wide_##i, multiply_narrow_##i,      multiply_offsets_##i,       multiply_rows_##i, multiply_columns_##i,              \
-     multiply_rows_narrow_##i, multiply_columns_narrow_##i},
-enum { WIDE, NARROW, BY_OFFSETS, BY_ROWS, COLUMNS_OF_PIECE, ROWS_NARROW, COLUMNS_NARROW };
+    {multiply_wide_##i, multiply_narrow_##i, multiply_rows_##i, multiply_rows_narrow_##i, PAIR_NAMES(i),                            \
+     multiply_offsets_##i, multiply_columns_##i, multiply_columns_narrow_##i},
+enum { WIDE, NARROW, BY_ROWS, ROWS_NARROW, OF_PAIRS, BY_OFFSETS = OF_PAIRS + 4, COLUMNS_OF_PIECE, COLUMNS_NARROW };
 EACH_ROW(KERNELS_OF_ROWS)
-static MicroKernel *const micro_kernels[ROWS][7] = {EACH_ROW(NAMES)};
+static MicroKernel *const micro_kernels[ROWS][COLUMNS_NARROW + 1] = {EACH_ROW(NAMES)};
 #undef KERNELS_OF_ROWS
 #undef NAMES
 
@@ -182,11 +211,12 @@ INLINE int64_t place_of(const Product *p, int64_t column) {
 /* Write a panel of C, through a buffer if it is narrower than its vectors or covers several runs. */
 static void multiply_panel(const Product *p, int64_t row, int64_t rows, int64_t column, int64_t columns, int64_t depth,
                            const float *a, const float *b, int64_t b_step, bool first) {
-    Panels panels = {.depth = depth, .a = a, .a_row = p->a_row, .b = b, .b_step = b_step, .out = p->out + row * p->out_row,
+    const bool by_rows = p->rows_of_a || in_place(p);
+    Panels panels = {.depth = depth, .a = a, .a_row = p->rows_of_a ? pieces(depth, LANES) * LANES : p->a_row, .b = b, .b_step = b_step, .out = p->out + row * p->out_row,
                      .out_row = p->out_row, .add = p->add || !first, .row_bias = first && p->row_bias ? p->row_bias + row : NULL,
                      .column_bias = first && p->column_bias ? p->column_bias + column : NULL};
     const bool wide = columns > LANES;
-    MicroKernel *const micro_kernel = micro_kernels[rows - 1][in_place(p) ? (wide ? BY_ROWS : ROWS_NARROW) : wide ? WIDE : NARROW];
+    MicroKernel *const micro_kernel = micro_kernels[rows - 1][(by_rows ? BY_ROWS : WIDE) + (wide ? 0 : NARROW) + (p->pairs ? OF_PAIRS : 0)];
     const bool one_run = p->run == p->columns; /* as in all matrix products: avoids divisions */
     if (columns % LANES == 0 && p->out_column == 1 && (one_run || column % p->run + columns <= p->run)) {
         panels.out += one_run ? column : place_of(p, column);
@@ -247,8 +277,18 @@ typedef struct {
 static void compute_block(void *context, int64_t number) {
     const Blocks *blocks = context;
     const Product *p = blocks->product;
-    int64_t row = number / blocks->across * blocks->rows, column = number % blocks->across * blocks->columns;
-    multiply_block(p, row, smaller(blocks->rows, p->rows - row), column, smaller(blocks->columns, p->columns - column));
+    const int64_t row = number / blocks->across * blocks->rows, column = number % blocks->across * blocks->columns;
+    const int64_t rows = smaller(blocks->rows, p->rows - row), columns = smaller(blocks->columns, p->columns - column);
+    if (p->write == NULL) {
+        multiply_block(p, row, rows, column, columns);
+        return;
+    }
+    Product q = *p;
+    float *block = scratch(5, rows * columns * sizeof(float));
+    q.out = block - row * columns - column;
+    q.out_row = columns;
+    multiply_block(&q, row, rows, column, columns);
+    p->write(p, row, rows, column, columns, block);
 }
 
 /* Compute C in equal blocks, multiples of the panel size; use at least `least` blocks if there is enough work. */

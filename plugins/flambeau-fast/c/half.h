@@ -44,47 +44,85 @@ INLINE uint16_t half_of_float(float x) {
 }
 #endif
 
-static void half_to_single_loop(const Argument *a, int64_t first, int64_t last) {
-    float *out = FLOATS(0);
-    const uint16_t *from = HALVES(1);
-    int64_t i = first;
+/* --- bfloat16: the upper half of float32 --- */
+
+INLINE float float_of_bfloat16(uint16_t half) { return of_bits((int32_t)((uint32_t)half << 16)); }
+
+INLINE uint16_t bfloat16_of_float(float x) {
+    const uint32_t bits = (uint32_t)bits_of(x), rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
+    return (uint16_t)((bits & 0x7fffffffu) > 0x7f800000u ? (bits >> 16 & 0x8000u) | 0x7fc0u : rounded);
+}
+
+/* --- both --- */
+
+enum { FLOAT16, BFLOAT16, PAIRS }; /* how 16-bit words are read; PAIRS is for processors that multiply pairs of bfloat16 numbers */
+
+INLINE float widened(uint16_t half, const int dtype) { return dtype == FLOAT16 ? float_of_half(half) : float_of_bfloat16(half); }
+INLINE uint16_t narrowed(float x, const int dtype) { return dtype == FLOAT16 ? half_of_float(x) : bfloat16_of_float(x); }
+
+typedef uint16_t LooseWords __attribute__((vector_size(2 * LANES), aligned(2), may_alias));
+typedef uint32_t UnsignedBits __attribute__((vector_size(4 * LANES)));
+
+/* Convert LANES numbers to float32. */
+INLINE Vector load_halves(const uint16_t *from, const int dtype) {
 #if defined(__AVX512F__)
-    for (; i + 16 <= last; i += 16) _mm512_storeu_ps(out + i, _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(from + i))));
+    const __m256i words = _mm256_loadu_si256((const __m256i *)from);
+    return dtype == FLOAT16 ? (Vector)_mm512_cvtph_ps(words) : (Vector)_mm512_slli_epi32(_mm512_cvtepu16_epi32(words), 16);
 #elif defined(__F16C__)
-    for (; i + 8 <= last; i += 8) _mm256_storeu_ps(out + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(from + i))));
+    const __m128i words = _mm_loadu_si128((const __m128i *)from);
+    return dtype == FLOAT16 ? (Vector)_mm256_cvtph_ps(words) : (Vector)_mm256_slli_epi32(_mm256_cvtepu16_epi32(words), 16);
+#else
+    if (dtype == BFLOAT16) return (Vector)(__builtin_convertvector(*(const LooseWords *)from, UnsignedBits) << 16);
+    Vector result;
+    for (int lane = 0; lane < LANES; lane++) result[lane] = float_of_half(from[lane]);
+    return result;
 #endif
-    SIMD() for (int64_t j = i; j < last; j++) out[j] = float_of_half(from[j]);
+}
+
+INLINE void widen_all(float *to, const uint16_t *from, int64_t count, const int dtype) {
+    int64_t i = 0;
+    for (; i + LANES <= count; i += LANES) store(to + i, load_halves(from + i, dtype));
+    for (; i < count; i++) to[i] = widened(from[i], dtype);
+}
+
+INLINE void narrow_all(uint16_t *to, const float *from, int64_t count, const int dtype) {
+    int64_t i = 0;
+#if defined(__AVX512F__)
+    for (; dtype == FLOAT16 && i + 16 <= count; i += 16)
+        _mm256_storeu_si256((__m256i *)(to + i), _mm512_cvtps_ph(_mm512_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT));
+#elif defined(__F16C__)
+    for (; dtype == FLOAT16 && i + 8 <= count; i += 8)
+        _mm_storeu_si128((__m128i *)(to + i), _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT));
+#endif
+    SIMD() for (int64_t j = i; j < count; j++) to[j] = narrowed(from[j], dtype);
+}
+
+/* Convert `count` numbers to float32. */
+__attribute__((unused)) static void widen(float *to, const uint16_t *from, int64_t count, int dtype) {
+    if (dtype == FLOAT16) widen_all(to, from, count, FLOAT16);
+    else widen_all(to, from, count, BFLOAT16);
+}
+
+/* Round `count` numbers to 16 bits. */
+__attribute__((unused)) static void narrow(uint16_t *to, const float *from, int64_t count, int dtype) {
+    if (dtype == FLOAT16) narrow_all(to, from, count, FLOAT16);
+    else narrow_all(to, from, count, BFLOAT16);
+}
+
+static void half_to_single_loop(const Argument *a, int64_t first, int64_t last) {
+    widen_all(FLOATS(0) + first, HALVES(1) + first, last - first, FLOAT16);
 }
 
 static void single_to_half_loop(const Argument *a, int64_t first, int64_t last) {
-    uint16_t *out = HALVES(0);
-    const float *from = FLOATS(1);
-    int64_t i = first;
-#if defined(__AVX512F__)
-    for (; i + 16 <= last; i += 16)
-        _mm256_storeu_si256((__m256i *)(out + i), _mm512_cvtps_ph(_mm512_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT));
-#elif defined(__F16C__)
-    for (; i + 8 <= last; i += 8)
-        _mm_storeu_si128((__m128i *)(out + i), _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT));
-#endif
-    SIMD() for (int64_t j = i; j < last; j++) out[j] = half_of_float(from[j]);
+    narrow_all(HALVES(0) + first, FLOATS(1) + first, last - first, FLOAT16);
 }
 
-/* --- bfloat16: the upper half of float32 --- */
-
 static void bfloat16_to_single_loop(const Argument *a, int64_t first, int64_t last) {
-    uint32_t *out = a[0].data;
-    const uint16_t *from = HALVES(1);
-    SIMD() for (int64_t i = first; i < last; i++) out[i] = (uint32_t)from[i] << 16;
+    widen_all(FLOATS(0) + first, HALVES(1) + first, last - first, BFLOAT16);
 }
 
 static void single_to_bfloat16_loop(const Argument *a, int64_t first, int64_t last) {
-    uint16_t *out = HALVES(0);
-    const uint32_t *from = a[1].data;
-    SIMD() for (int64_t i = first; i < last; i++) {
-        const uint32_t rounded = (from[i] + 0x7fffu + (from[i] >> 16 & 1u)) >> 16;
-        out[i] = (uint16_t)((from[i] & 0x7fffffffu) > 0x7f800000u ? (from[i] >> 16 & 0x8000u) | 0x7fc0u : rounded);
-    }
+    narrow_all(HALVES(0) + first, FLOATS(1) + first, last - first, BFLOAT16);
 }
 
 #define HALF_KERNELS                                                                                                               \

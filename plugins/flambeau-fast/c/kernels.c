@@ -6,6 +6,7 @@
 #include "elementwise.h"
 #include "embedding.h"
 #include "half.h"
+#include "half_matrix.h"
 #include "indexing.h"
 #include "matrix.h"
 #include "pooling.h"
@@ -17,6 +18,6 @@
 const Kernel TABLE[] = {
     ELEMENTWISE_KERNELS, ROW_KERNELS,       CHANNEL_KERNELS,   POOLING_KERNELS,     RANDOM_KERNELS,   EMBEDDING_KERNELS,
     MATRIX_KERNELS,      ATTENTION_KERNELS, RECURRENT_KERNELS, CONVOLUTION_KERNELS, WINOGRAD_KERNELS, INDEXING_KERNELS,
-    HALF_KERNELS,
+    HALF_KERNELS,        HALF_MATRIX_KERNELS,
     {NULL, NULL, NULL, 0},
 };

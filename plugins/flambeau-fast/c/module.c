@@ -14,7 +14,7 @@ Only Python's stable ABI is used, so that one build works for all versions since
 #define LEAST_ELEMENTS 8192 /* minimum number of elements per task: some microseconds of work */
 
 #ifdef __x86_64__
-extern const Kernel kernels_avx512[], kernels_avx2[];
+extern const Kernel kernels_avx512_bf16[], kernels_avx512[], kernels_avx2[];
 #endif
 extern const Kernel kernels_plain[];
 
@@ -26,7 +26,10 @@ static const Kernel *choose(const char **name) {
     bool any = asked == NULL || *asked == 0, avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                   __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd");
-    any = any || !strcmp(asked, "avx512"); /* avx512 is the highest variant */
+    bool avx512_bf16 = avx512 && __builtin_cpu_supports("avx512bf16");
+    any = any || !strcmp(asked, "avx512_bf16"); /* the highest variant */
+    if (avx512_bf16 && any) return *name = "avx512_bf16", kernels_avx512_bf16;
+    any = any || !strcmp(asked, "avx512");
     if (avx512 && any) return *name = "avx512", kernels_avx512;
     if (avx2 && (any || !strcmp(asked, "avx2"))) return *name = "avx2", kernels_avx2;
 #else

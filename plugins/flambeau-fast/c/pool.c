@@ -15,7 +15,7 @@ only the forking thread, and starts new ones when needed. */
 #include <time.h>
 
 #define MOST_THREADS 256
-#define USES 5
+#define USES 8
 #define NANOSECONDS_OF_LOOKING 50000
 
 static int wanted = 1;  /* number of threads, including the caller */

@@ -4,6 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from flambeau_fast import choice, normal
+from flambeau_fast import halves as pack_halves
 from flambeau_fast.kernels import kernels as compiled
 from flambeau_fast.samples import calls
 
@@ -386,7 +387,7 @@ def test_conversions_of_half_precision(half):
 
 
 @pytest.mark.parametrize("half", HALVES)
-@pytest.mark.parametrize("name", halves_module.LOOPS)
+@pytest.mark.parametrize("name", pack_halves.LOOPS)
 def test_loops_over_halves(name, half):
     """Half precision loops return float32 results rounded to half precision, also where the last block is incomplete."""
     x, y = (array.astype(half) for array in normal_arrays((3, 5, 1021), (3, 5, 1021)))

@@ -176,3 +176,35 @@ def test_writes_to_the_diagonal_of_a_view(name, levels):
     assert torch.equal(
         func.vmap(func.grad(lambda x: function(x).sum()))(x.flatten(0, -3)), (expected != 0).float().flatten(0, -3)
     )
+
+
+@pytest.mark.parametrize(("in_dim", "out_dim"), [(0, 0), (1, 0), (0, 1)])
+def test_results_of_vmap_are_views(in_dim, out_dim):
+    x = torch.ones(3, 3, requires_grad=True)
+    y = x * 1
+    head = func.vmap(lambda row: row[:2], in_dims=in_dim, out_dims=out_dim)(y)
+    assert head._base is y
+    head.mul_(torch.tensor([2.0]))
+    expected = torch.tensor([[2.0, 2, 1]] * 3) if in_dim == 0 else torch.tensor([[2.0, 2, 1]] * 3).t()
+    assert torch.equal(y, expected)
+    y.sum().backward()
+    assert torch.equal(x.grad, expected)
+
+
+def test_writes_inside_vmap_change_the_argument():
+    x = torch.ones(2, 3, requires_grad=True)
+    y = x * 1
+    result = func.vmap(lambda row: row.mul_(2))(y)
+    assert result is y
+    func.vmap(lambda row: row[0].mul_(5))(y)
+    y.sum().backward()
+    assert x.grad.tolist() == y.tolist() == [[10, 2, 2]] * 2
+
+
+def test_jvp_of_a_view_made_by_vmap():
+    def function(x):
+        func.vmap(lambda row: row[:1])(x).mul_(3)
+        return x
+
+    output, tangent = func.jvp(lambda x: function(x * 2), (torch.ones(2, 2),), (torch.ones(2, 2),))
+    assert output.tolist() == tangent.tolist() == [[6, 2], [6, 2]]

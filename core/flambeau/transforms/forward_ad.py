@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 
 from ..engine.calls.dispatch import arguments_to_save, dispatch
 from ..engine.calls.record import Operation
-from ..engine.calls.tables import OPS
 from ..engine.calls.transform_hooks import ForwardHooks, hooks
 from ..engine.devices.state import state
 from ..engine.tape import engine
@@ -28,7 +27,7 @@ from ..engine.tape.node import Output
 from ..engine.tape.saved import SAVE_HOOKS, saved_outputs, unpack_tensor
 from ..engine.tape.tensor_class import RECORDED
 from ..engine.tensors.tensor import Tensor, wrap
-from ..operations.views.writes import seen_of
+from ..operations.views.writes import seen_of, written
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
 
@@ -413,8 +412,7 @@ def _replace(tensor: Tensor, level: Level, tangent: Tensor) -> None:
     """Replace the tangent of a tensor that was written to.
 
     For a view, the new tangent is written to the tangent of its base, from which the view's tangent is derived.  If only the
-    view
-    has a tangent, and its base has none, only the view's tangent is replaced.
+    view has a tangent, and its base has none, only the view's tangent is replaced.
     """
     parent, record, params, _ = tensor._view or (None, None, (), True)
     base_tangent = None if record is None else tangent_of(parent, level)
@@ -424,7 +422,7 @@ def _replace(tensor: Tensor, level: Level, tangent: Tensor) -> None:
     assert parent is not None
     tensor.__dict__.get("_tangents", {}).pop(level, None)
     base_tangent = _zeros(parent) if base_tangent is None else base_tangent
-    _replace(parent, level, OPS["view_scatter"].function(base_tangent, tangent, record.name, params))
+    _replace(parent, level, written(base_tangent, tangent, record.name, params))
 
 
 def _zeros(tensor: Tensor) -> Tensor:

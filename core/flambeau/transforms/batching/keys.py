@@ -20,6 +20,7 @@ from ...engine.calls.op import op
 from ...engine.calls.tables import OPS
 from ...engine.devices.devices import DispatchKey, Kernels, device
 from ...engine.devices.state import state
+from ...engine.tape.grad_mode import grad_flag
 from ...engine.tape.tensor_class import RECORDED
 from ...engine.tensors.tensor import Tensor, wrap
 from ...engine.values import dtypes
@@ -305,17 +306,27 @@ def drop_level(tensor: Any, level: Level, dim: int | None) -> Any:
 
 
 def _moved(tensor: Any, name: str, key: DispatchKey, level: Level, dim: int | None, position: int) -> Any:
+    """Move a tensor into or out of a level.
+
+    The result is a view, so that writes to it change `tensor`, unless `tensor` is a new tensor that leaves the level.  An
+    argument that leaves the level unchanged is returned itself.
+    """
     if state.forward_levels and forward_ad.innermost_level([tensor]) is not None:
         move = add_level if name == "add_level" else drop_level
         return forward_ad.along(lambda t: move(t, level, dim), tensor)
-    record = OPS[name]
-    array = record.forward(tensor._key.backend.xp, tensor._array, level, dim, position)
+    record, params = OPS[name], (level, dim, position)
+    if name == "drop_level" and tensor._view is not None and tensor._view[1] is OPS["add_level"] and tensor._view[2] == params:
+        return tensor._view[0]
+    array = record.forward(tensor._key.backend.xp, tensor._array, *params)
     if tensor._requires_grad and key.dtype.category >= dtypes.FLOATING:
-        moved = record.record(array, key, tensor, level, dim, position)
+        moved = record.record(array, key, tensor, *params)
     else:
         moved = wrap(array, key)
     if dim is not None:
         moved._storage = tensor._storage or tensor._own_storage()
+        if name == "add_level" or tensor._view is not None:
+            moved._view = (tensor, record, params, grad_flag.get())
+            moved._storage.add_view(moved)
     return moved
 
 

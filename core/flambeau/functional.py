@@ -27,8 +27,12 @@ from flambeau import (
     unravel_index,
 )
 
+from .engine.devices.aliases import private_names
+
 __all__ = [
     "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors", "cartesian_prod", "cdist",
     "chain_matmul", "einsum", "istft", "lu", "meshgrid", "norm", "pca_lowrank", "split", "stft", "svd_lowrank", "tensordot",
     "unique", "unique_consecutive", "unravel_index",
 ]  # fmt: skip
+
+__getattr__ = private_names(__name__)  # `torch.functional.F`

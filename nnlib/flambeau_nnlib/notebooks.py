@@ -1,22 +1,21 @@
-"""HTML representations of modules, state dicts, optimizers and datasets in Jupyter notebooks, without scripts.
+"""HTML representations of modules, state dicts and optimizers in Jupyter notebooks, without scripts.
 
-`register` adds them to IPython's display formatter. `repr` and `print` are unchanged, and tensors are shown by `repr`.
+By default notebooks show the `repr`, as with PyTorch.  A program that calls `register` sees these representations instead.
+`repr` and `print` are unchanged, and other objects are shown by their `repr`.
 """
 
 from __future__ import annotations
 
-import struct
 import sys
-import zlib
-from base64 import b64encode
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from html import escape
 from typing import Any
 
 import flambeau as torch
+from flambeau_nnlib.nn.parameter import is_lazy
 
-__all__ = ["register", "show_dataset", "show_module", "show_optimizer", "show_state_dict"]
+__all__ = ["register", "show_module", "show_optimizer", "show_state_dict"]
 
 _STYLE = "font-family:monospace;font-size:90%;line-height:1.5"
 _FAINT_STYLE = "opacity:.65"
@@ -32,17 +31,17 @@ def register(display_formatter: Any) -> None:
 
     For example::
 
-        register(get_ipython().display_formatter)
+        from flambeau_nnlib import notebooks
+        notebooks.register(get_ipython().display_formatter)
     """
     html = display_formatter.formatters["text/html"]
     for module, name, show in (
         ("nn.modules.module", "Module", show_module),
         ("optim.optimizer", "Optimizer", show_optimizer),
-        ("data.dataset", "Dataset", show_dataset),
     ):
         formatter = _for_instances(f"flambeau_nnlib.{module}", name, show)
         html.for_type_by_name(f"flambeau_nnlib.{module}", name, formatter)
-        html.for_type_by_name(f"torch.{'utils.' if module.startswith('data') else ''}{module}", name, formatter)
+        html.for_type_by_name(f"torch.{module}", name, formatter)
     html.for_type(OrderedDict, show_state_dict)
 
 
@@ -56,8 +55,10 @@ def _for_instances(module: str, name: str, show: Callable[[Any], str | None]) ->
 # --- modules and state dicts --------------------------------------------------------------------------------------
 
 
-def show_module(module: Any) -> str:
+def show_module(module: Any) -> str | None:
     """Return the tree of submodules as HTML, with shapes and numbers of parameters. Nested modules can be collapsed.
+
+    Return None, so that the `repr` is shown, if a module has a user-defined `__repr__` or uninitialized parameters.
 
     Args:
         module: an `nn.Module`.
@@ -66,6 +67,9 @@ def show_module(module: Any) -> str:
     >>> "15 parameters" in show_module(torch.nn.Linear(4, 3))
     True
     """
+    has_own_repr = any(not type(child).__repr__.__module__.startswith("flambeau_nnlib.") for child in module.modules())
+    if has_own_repr or any(is_lazy(tensor) for tensor in (*module.parameters(), *module.buffers())):
+        return None
     return f'<div style="{_STYLE}">{_tree("", module, 0)}</div>'
 
 
@@ -150,80 +154,3 @@ def show_optimizer(optimizer: Any) -> str:
         rows.append((str(number), f"{len(tensors)} tensors, {count:,} numbers", repr(group["lr"]), settings))
     title = f'<div style="{_STYLE}"><b>{escape(type(optimizer).__name__)}</b></div>'
     return title + _table(("group", "parameters", "lr", "settings"), rows)
-
-
-# --- data sets ----------------------------------------------------------------------------------------------------
-
-
-def show_dataset(dataset: Any) -> str:
-    """Return HTML with a dataset's length, repr and first sample: the shapes of its tensors, and images if they look like one.
-
-    The state of the random number generator is restored. Datasets without a length are not iterated.
-
-    Args:
-        dataset: a `torch.utils.data.Dataset`.
-
-    >>> from flambeau.utils.data import TensorDataset
-    >>> from flambeau_nnlib.notebooks import show_dataset
-    >>> "3 samples" in show_dataset(TensorDataset(torch.zeros(3, 2)))
-    True
-    """
-    lines = [f"<b>{escape(type(dataset).__name__)}</b>"]
-    try:
-        with torch.random.fork_rng(devices=()):
-            count = len(dataset)
-            lines[0] += f": {count:,} samples"
-            sample = dataset[0] if count else ()
-    except Exception:  # no length, or missing files: show only what is available
-        sample = ()
-    description = repr(dataset)
-    if not description.startswith("<"):
-        lines.append(f'<pre style="{_FAINT_STYLE};margin:0">{escape(description)}</pre>')
-    for part in sample if isinstance(sample, (tuple, list)) else [sample]:
-        lines.append(f"<div>{_sample(part)}</div>")
-    return f'<div style="{_STYLE}">{"".join(lines)}</div>'
-
-
-def _sample(part: Any) -> str:
-    if isinstance(part, torch.Tensor):
-        image = _as_image(part)
-        text = f"Tensor {_shape(part)} {str(part.dtype).removeprefix('torch.')}" if part.numel() > 6 else repr(part)
-        return f"{image} {escape(text)}"
-    if hasattr(part, "_repr_png_") and hasattr(part, "size"):  # a PIL image
-        return f"{_image(part._repr_png_(), part.size[0])} {escape(type(part).__name__)} {part.size}"
-    text = repr(part)
-    return escape(text if len(text) < 200 else text[:200] + " ...")
-
-
-def _as_image(tensor: Any) -> str:
-    """Render a tensor of one or three channels as an `<img>`, scaled to its value range. Return "" if it is not an image."""
-    shape = tensor.shape
-    if (
-        len(shape) not in (2, 3)
-        or (len(shape) == 3 and shape[0] not in (1, 3))
-        or not all(4 <= size <= 1024 for size in shape[-2:])
-    ):
-        return ""
-    pixels = tensor.detach().cpu().to(torch.float64)
-    pixels = pixels if len(shape) == 3 else pixels.unsqueeze(0)
-    low, high = pixels.min(), pixels.max()
-    pixels = ((pixels - low) / (high - low).clamp(min=1e-12) * 255).to(torch.uint8).permute(1, 2, 0)
-    return _image(_png(pixels), shape[-1])
-
-
-def _image(png: bytes, width: int) -> str:
-    scale = max(1, 64 // width)
-    source = f"data:image/png;base64,{b64encode(png).decode()}"
-    return f'<img src="{source}" width="{width * scale}" style="image-rendering:pixelated;vertical-align:middle">'
-
-
-def _png(pixels: Any) -> bytes:
-    """Encode uint8 pixels of shape (height, width, channels) as a PNG file."""
-    height, width, channels = pixels.shape
-    rows = b"".join(b"\0" + bytes(row.flatten().tolist()) for row in pixels)
-
-    def chunk(name: bytes, content: bytes) -> bytes:
-        return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
-
-    header = struct.pack(">IIBBBBB", width, height, 8, 2 if channels == 3 else 0, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")

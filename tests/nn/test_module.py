@@ -764,3 +764,25 @@ def test_subclasses_of_parameter_hold_plain_tensors_only():
     assert not isinstance(nn.Parameter(torch.ones(1)), Mine) and type(nn.Parameter(nn.Parameter(torch.ones(1)))) is nn.Parameter
     with pytest.raises(RuntimeError, match="instance of type Mine requires that detach"):
         nn.Parameter(mine)
+
+
+def test_modules_compiled_in_place():
+    layer, x = nn.Linear(2, 3), torch.ones(1, 2)
+    expected = layer(x)
+    calls = []
+    layer.compile(backend=lambda graph, inputs: calls.append("compiled") or graph.forward)
+    torch.testing.assert_close(layer(x), expected)
+    assert calls == ["compiled"] and type(layer) is nn.Linear
+    layer.register_forward_hook(lambda module, args, output: output + 1)
+    torch.testing.assert_close(layer(x), expected + 1)
+    layer._forward_hooks.clear()
+    torch.testing.assert_close(layer(x), expected)
+    for copied in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):
+        assert copied._compiled_call_impl is None
+        torch.testing.assert_close(copied(x), expected)
+
+
+def test_modules_are_not_copied_by_to():
+    for call in (lambda module: module.to("cpu", copy=True), lambda module: module.to("cpu", torch.float32, False, True)):
+        with pytest.raises(RuntimeError, match="does not accept copy argument"):
+            call(nn.Linear(1, 1))

@@ -215,6 +215,7 @@ NAMES: dict[str, tuple[str, str]] = {
     "nn.ModuleList._get_abs_string_index": ("", "pyro-ppl"),
     "nn._reduction.get_enum": ("", "copies of losses in segmentation-models, kornia"),
     "nn.attention.flex_attention._DEFAULT_SPARSE_BLOCK_SIZE": ("flambeau_nnlib.nn.attention.masks:BLOCK", "transformers"),
+    "functional.F": ("flambeau_nnlib.nn:functional", "PyTorch's tests, programs with `torch.functional.F`"),
     "nn.functional._Reduction": ("flambeau_nnlib.nn:_reduction", "copies of losses in segmentation-models, kornia"),
     "nn.functional._canonical_mask": (_ATTENTION, "open_clip, EVA, copies of `MultiheadAttention`"),
     "nn.functional._get_softmax_dim": (_ATTENTION, "copies of PyTorch's `softmax`"),

@@ -38,7 +38,7 @@ class LoaderIterator:
 
     def _start(self, loader: DataLoader[Any]) -> None:
         self._indices: Iterator[Any] = iter(self._index_sampler)
-        self._reported_length = loader._reported_length
+        self._reported_length = getattr(loader, "_reported_length", None)  # other classes than DataLoader have none
         self._yielded = 0
 
     def _load(self) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, MutableMapping
+from collections.abc import Callable, Iterable, MutableMapping
 from typing import Any
 
 __all__ = ["RemovableHandle"]
@@ -25,6 +25,11 @@ class RemovableHandle:
         self.id: int = _next_id()
         extra: Iterable[MutableMapping[int, Any]] = [extra_dict] if isinstance(extra_dict, MutableMapping) else extra_dict
         self._tables = [hooks, *extra]
+
+    @property
+    def hooks_dict_ref(self) -> Callable[[], MutableMapping[int, Any]]:
+        """A function that returns the table of hooks, in place of PyTorch's weak reference."""
+        return lambda: self._tables[0]
 
     def remove(self) -> None:
         for table in self._tables:

@@ -410,7 +410,8 @@ class _WithBackend:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         tensors, signature = _signature(args, kwargs)
         if signature not in self.compiled:
-            traced = torch.fx.symbolic_trace(self.model)
+            owner = getattr(self.model, "__self__", None)  # `forward` of a module is traced with the module as root
+            traced = torch.fx.symbolic_trace(owner if isinstance(owner, nn.Module) else self.model)
             self.compiled[signature] = self.backend(traced, tensors)
         result = self.compiled[signature](*args, **kwargs)
         return result

@@ -6,10 +6,11 @@ tensor([0., 1.])
 
 from __future__ import annotations
 
-from flambeau import bilinear, conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
+from flambeau import bilinear, conv1d, conv2d, conv3d, conv_tbc, conv_transpose1d, conv_transpose2d, conv_transpose3d
 from flambeau.extension import COMPILED, declared, is_inplace, open_to_overrides, private_names
 from flambeau.extension.functions import linear
 
+from .. import grad as grad
 from . import activation, attention, distance, loss, margin_loss, matrix, normalization, padding, pooling, vision, warping
 from . import dropout as dropping
 from . import embedding as embeddings
@@ -27,7 +28,17 @@ from .pooling import *  # noqa: F403
 from .vision import *  # noqa: F403
 from .warping import *  # noqa: F403
 
-__all__ = ["bilinear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "linear"]
+__all__ = [
+    "bilinear",
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "conv_tbc",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
+    "linear",
+]
 for _module in (
     activation,
     attention,

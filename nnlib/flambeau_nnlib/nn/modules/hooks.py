@@ -96,7 +96,8 @@ class Hookable:
     _backward_hooks: OrderedDict[int, Hook]
     _is_full_backward_hook: bool | None
 
-    _has_hooks: Any = True  # an instance without hooks has False in its `__dict__`
+    _has_hooks: Any = True  # an instance without hooks, which is not compiled, has False in its `__dict__`
+    _compiled_call_impl: Callable[..., Any] | None = None  # the compiled `forward`, set by `compile`
     _hook_kinds = (
         "_forward_pre_hooks",
         "_forward_pre_hooks_with_kwargs",
@@ -161,10 +162,11 @@ class Hookable:
         return add_hook(self._backward_hooks, hook)
 
     def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        forward = self._compiled_call_impl or self.forward
         if not (has_call_hooks(self) or has_call_hooks(GLOBAL)):
-            self.__dict__["_has_hooks"] = False  # no hooks are left: the next call skips this method
+            self.__dict__["_has_hooks"] = self._compiled_call_impl is not None  # if False, the next call skips this method
             Hookable._has_hooks = True
-            return self.forward(*args, **kwargs)
+            return forward(*args, **kwargs)
         result = None
         called: set[int] = set()
         try:
@@ -174,7 +176,7 @@ class Hookable:
             caller = BackwardHookCaller(self, full_hooks, pre_hooks) if full_hooks or pre_hooks else None
             if caller:
                 args = caller.inputs(args)
-            result = self.forward(*args, **kwargs)
+            result = forward(*args, **kwargs)
             for key, hook, always_call, with_kwargs in self._iter_forward_hooks():
                 if always_call:
                     called.add(key)

@@ -11,6 +11,7 @@ from .factor import ConstantLR, ExponentialLR, LinearLR, MultiStepLR, Polynomial
 from .function import LambdaLR, MultiplicativeLR
 from .one_cycle import OneCycleLR
 from .plateau import ReduceLROnPlateau
+from .scheduler import EPOCH_DEPRECATION_WARNING as EPOCH_DEPRECATION_WARNING
 from .scheduler import LRScheduler
 from .scheduler import _LRScheduler as _LRScheduler
 

@@ -22,6 +22,7 @@ EPOCH_DEPRECATION_WARNING = (
     "Please use `scheduler.step()` to step the scheduler. During the deprecation, if epoch is different from "
     "None, the closed form is used instead of the new chainable form, where available."
 )
+_MORE = "See more details at https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
 
 
 class LRScheduler:
@@ -113,7 +114,7 @@ class LRScheduler:
         if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
             warnings.warn(
                 "Seems like `optimizer.step()` has been overridden after learning rate scheduler "
-                "initialization. Please, make sure to call `optimizer.step()` before `lr_scheduler.step()`.",
+                f"initialization. Please, make sure to call `optimizer.step()` before `lr_scheduler.step()`. {_MORE}",
                 UserWarning,
                 stacklevel=3,
             )
@@ -121,7 +122,7 @@ class LRScheduler:
             warnings.warn(
                 "Detected call of `lr_scheduler.step()` before `optimizer.step()`. You should call them in "
                 "the opposite order: `optimizer.step()` before `lr_scheduler.step()`. Failure to do this "
-                "will result in skipping the first value of the learning rate schedule.",
+                f"will result in skipping the first value of the learning rate schedule. {_MORE}",
                 UserWarning,
                 stacklevel=3,
             )

@@ -766,3 +766,121 @@ def test_calls_without_saved_values_can_be_differentiated_again(name):
     first = x.grad.clone()
     y.backward()
     assert x.grad.tolist() == (2 * first).tolist()
+
+
+@pytest.mark.parametrize("requires_grad", [True, False])
+def test_views_of_normal_tensors_made_in_inference_mode(requires_grad):
+    base = torch.ones(2, 3, requires_grad=requires_grad).clone()
+    with torch.inference_mode():
+        view = base.view(-1)
+        part = base.split(1)[0]
+        base.add_(1)
+        later = base.view(-1)
+    assert not view.is_inference()
+    assert view.is_leaf
+    assert [tensor.requires_grad for tensor in (view, part, later, view * 2)] == [requires_grad] * 4
+    if requires_grad:
+        with pytest.raises(RuntimeError, match="A view was created in inference mode and is being modified inplace"):
+            view.add_(1)
+    else:
+        assert view.add_(1).tolist() == [3] * 6
+
+
+@pytest.mark.parametrize("mode", [torch.inference_mode, torch.no_grad])
+def test_views_that_a_write_to_their_base_leaves_without_history(mode):
+    base = torch.ones(2, requires_grad=True).clone()
+    with mode():
+        view = base.view(-1)
+    base.mul_(2)
+    assert view.requires_grad
+    assert "grad_fn=<Invalid>" in repr(view)
+    with pytest.raises(RuntimeError, match="its base or another view of its base has been modified inplace"):
+        view.grad_fn
+    with pytest.raises(RuntimeError, match="its base or another view of its base has been modified inplace"):
+        (view * 2).sum().backward()
+
+
+@pytest.mark.parametrize("function", [torch.special.gammainc, torch.special.gammaincc, torch.special.zeta])
+def test_derivatives_that_are_not_implemented(function):
+    x = torch.tensor([2.0], requires_grad=True)
+    with pytest.raises(NotImplementedError, match="the derivative for .* is not implemented"):
+        function(x, torch.ones(1)).backward()
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(torch.ones(1), torch.ones(1))
+        with pytest.raises(NotImplementedError, match="Trying to use forward AD with"):
+            function(dual, torch.ones(1))
+
+
+def test_out_with_a_tangent():
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(torch.ones(2), torch.ones(2))
+        with pytest.raises(NotImplementedError, match="out= function"):
+            torch.add(torch.ones(2), 1, out=dual)
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_a_dense_gradient_is_added_to_a_sparse_one(create_graph):
+    x = torch.ones(2, requires_grad=True)
+    x.grad = torch.sparse_coo_tensor([[1, 1]], [1.0, 1.0], (2,))
+    x.backward(torch.tensor([1.5, 1.5]), create_graph=create_graph)
+    assert x.grad.tolist() == [1.5, 3.5]
+
+
+SPLITS = {
+    "unsafe_split": lambda x: x.unsafe_split(1),
+    "unsafe_split_with_sizes": lambda x: x.unsafe_split_with_sizes((1, 1)),
+    "unsafe_chunk": lambda x: x.unsafe_chunk(2),
+}
+
+
+@pytest.mark.parametrize("name", SPLITS)
+def test_parts_that_autograd_does_not_treat_as_views(name):
+    x = torch.tensor([[1.0], [3.0]], requires_grad=True)
+    base = x * 1
+    first, second = SPLITS[name](base)
+    first.mul_(second)  # the saved values of both parts stay valid
+    first.sum().backward()
+    assert x.grad.tolist() == [[3], [1]]
+    assert not first._is_view()
+    assert base.tolist() == [[3], [3]]
+    assert base._version == second._version == 0
+
+
+def test_calling_a_node_with_a_wrong_number_of_gradients():
+    node = (torch.ones(1, requires_grad=True) ** 2).grad_fn
+    assert node(torch.ones(1)).tolist() == [2]
+    for gradients in ((), (torch.ones(1),) * 2):
+        with pytest.raises(TypeError, match=f"expected 1 arguments, got {len(gradients)} instead"):
+            node(*gradients)
+
+
+def test_a_callback_may_queue_another():
+    called = []
+
+    def first():
+        called.append("first")
+        torch.autograd.Variable._execution_engine.queue_callback(lambda: called.append("second"))
+
+    x = torch.ones(1, requires_grad=True)
+    y = x * 2
+    y.register_hook(lambda grad: torch.autograd.Variable._execution_engine.queue_callback(first))
+    y.sum().backward()
+    assert called == ["first", "second"]
+
+
+def test_data_keeps_its_layout():
+    x = torch.ones(2)
+    with pytest.raises(RuntimeError, match="incompatible tensor type"):
+        x.data = torch.sparse_coo_tensor([[0]], [1.0], (2,))
+    assert x.tolist() == [1, 1]
+
+
+def test_anomaly_mode_prints_warnings_that_are_errors(capsys):
+    x = torch.ones(1, requires_grad=True).clone()
+    y = x**2
+    x.add_(1)
+    with warnings.catch_warnings(), torch.autograd.set_detect_anomaly(True):
+        warnings.simplefilter("error")
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            y.backward()
+    assert "Error detected in PowBackward0" in capsys.readouterr().err

@@ -735,3 +735,24 @@ def test_class_methods_are_given_class_and_context():
     x = torch.tensor(2.0, requires_grad=True)
     (Power.apply(x) + Cube.apply(x, 1.0)).backward()
     assert x.grad == 4 + 12
+
+
+class ScaledCopy(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        result = x * 2
+        ctx.mark_dirty(result)
+        return result
+
+    @staticmethod
+    def backward(ctx, grad):
+        ctx.saved_variables
+        return grad * 2
+
+
+def test_warnings_about_the_context():
+    with pytest.warns(UserWarning, match="received a tensor that was not an input"):
+        y = ScaledCopy.apply(torch.ones(1, requires_grad=True))
+    with pytest.warns(DeprecationWarning, match="'saved_variables' is deprecated"):
+        y.backward()

@@ -99,7 +99,11 @@ class FunctionCtx:
         self.maybe_clear_saved_tensors()
         return tensors
 
-    saved_variables = saved_tensors
+    @property
+    def saved_variables(self) -> tuple[Any, ...]:
+        """The earlier name of `saved_tensors`."""
+        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
+        return self.saved_tensors
 
     @property
     def _raw_saved_tensors(self) -> tuple[SavedTensor, ...]:
@@ -440,6 +444,12 @@ def _attach(ctx: Function, node: FunctionNode | None, inputs: Sequence[Tensor], 
     from ..engine.tensors.tensor import Tensor
 
     dirty = ctx.dirty_tensors or ()
+    if not all(_is_among(tensor, inputs) for tensor in dirty):
+        warnings.warn(
+            "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be "
+            "passed to ctx.mark_dirty().",
+            stacklevel=4,
+        )
     for tensor in dirty:
         if _is_among(tensor, inputs) and not _is_among(tensor, outputs):
             raise RuntimeError(

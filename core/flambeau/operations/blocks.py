@@ -15,6 +15,8 @@ from ..engine.calls.op import composite, op
 from ..engine.calls.operands import filler
 from ..engine.calls.record import Out
 from ..engine.calls.tables import PUBLIC
+from ..engine.calls.transform_hooks import hooks
+from ..engine.devices.state import state
 from ..engine.devices.warning import warn_once
 from ..engine.tensors.tensor import Tensor, attach
 from ..engine.values import dtypes
@@ -198,8 +200,8 @@ def hsplit(input: Tensor, *args: Any, indices: Any = None, sections: Any = None)
 
 @composite(grad_fn="UnsafeSplitBackward0", kind=Kind.VIEW)
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> Any:
-    """Split `dim` as `chunk` does, but into views that may be written to in place."""
-    return _writable(input, input.chunk(chunks, dim), dim)
+    """Split `dim` as `chunk` does, but autograd does not treat the parts as views: see `unsafe_split`."""
+    return tuple(map(_untracked, input.chunk(chunks, dim)))
 
 
 @composite(
@@ -208,13 +210,26 @@ def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> Any:
     schema="unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]",
 )
 def unsafe_split(input: Tensor, split_size: Dims, dim: int = 0) -> Any:
-    """Split `dim` as `split` does, but into views that may be written to in place."""
-    return _writable(input, split(input, split_size, dim), dim)
+    """Split `dim` as `split` does, but autograd does not treat the parts as views.
+
+    A write to a part does not change the history of `input` and of the other parts, although it changes their memory.
+    """
+    return tuple(map(_untracked, split(input, split_size, dim)))
 
 
-def _writable(input: Tensor, parts: Sequence[Tensor], dim: int) -> tuple[Tensor, ...]:
-    """Return views of `input` with the sizes of `parts` along `dim`; unlike `parts`, they may be written to in place."""
-    return _narrow_parts(input, [0, *itertools.accumulate(part.shape[dim] for part in parts)], dim)
+@composite(grad_fn="UnsafeSplitWithSizesBackward0", kind=Kind.VIEW)
+def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> Any:
+    """Split `dim` as `split_with_sizes` does, but autograd does not treat the parts as views: see `unsafe_split`."""
+    return tuple(map(_untracked, split(input, list(split_sizes), dim)))
+
+
+def _untracked(part: Tensor) -> Tensor:
+    """Return a tensor with the memory and history of `part`, but with a separate version counter, that is not a view."""
+    result = part.data
+    result._node, result._requires_grad = part._node, part._requires_grad
+    if state.forward_levels:
+        hooks.forward.copy(part, result)
+    return result
 
 
 # --- grids --------------------------------------------------------------------------------------------------------

@@ -333,7 +333,12 @@ def push_forward(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...
         edge = _record(op, tensors, params, tangents, results)
         node = edge.node if type(edge) is Output else edge
         weights = [_zero_cotangent(output) for output in results]
-        pulled = node.apply(RECORDED, weights if several else weights[0], unpack_tensor)
+        try:
+            pulled = node.apply(RECORDED, weights if several else weights[0], unpack_tensor)
+        except NotImplementedError as error:
+            raise NotImplementedError(
+                f"Trying to use forward AD with {op.name} that does not support it because it has not been implemented yet."
+            ) from error
         roots = [
             (engine.edge_of(engine.fit(gradient, engine.key_of_edge(edge), engine.shape_of(edge), True)), tangent)
             for edge, gradient, tangent in zip(node.edges, pulled, _tangents_of_edges(op, tangents), strict=False)

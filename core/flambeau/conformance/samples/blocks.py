@@ -61,6 +61,8 @@ SAMPLES = [
     _split("hsplit", (1, 2), 4),
     Sample("unsafe_chunk", lambda torch, x: torch.unsafe_chunk(x, 2), [real(4, 2)], lambda np, x: np.split(x, 2)),
     Sample("unsafe_split", lambda torch, x: torch.unsafe_split(x, 3), [real(4, 2)], lambda np, x: [x[:3], x[3:]]),
+    Sample("unsafe_split_with_sizes", lambda torch, x: torch.unsafe_split_with_sizes(x, [1, 2], 1), [real(2, 3)],
+           lambda np, x: [x[:, :1], x[:, 1:]]),
     Sample("meshgrid", lambda torch, x, y: torch.meshgrid(x, y, indexing="ij"), [real(2), real(3)],
            lambda np, x, y: np.meshgrid(x, y, indexing="ij"), NUMBERS),
     Sample("meshgrid", lambda torch, x, y: torch.meshgrid(x, y, indexing="xy"), [real(2), real(3)],

@@ -58,8 +58,6 @@ SAMPLES = [
     view("split", lambda torch, x: torch.split(x, 2, 2), lambda np, x: [x[..., :2], x[..., 2:]]),
     view("split", lambda torch, x: torch.split(x, [1, 0, 3], -1), lambda np, x: [x[..., :1], x[..., 1:1], x[..., 1:]]),
     view("split_with_sizes", lambda torch, x: torch.split_with_sizes(x, [1, 2], 1), lambda np, x: [x[:, :1], x[:, 1:]]),
-    Sample("unsafe_split_with_sizes", lambda torch, x: torch.unsafe_split_with_sizes(x, [1, 2], 1), [real(2, 3)],
-           lambda np, x: [x[:, :1], x[:, 1:]]),
     view("chunk", lambda torch, x: torch.chunk(x, 3, 2), lambda np, x: [x[..., :2], x[..., 2:]]),
     view("unbind", lambda torch, x: torch.unbind(x, 1), lambda np, x: list(x.swapaxes(0, 1))),
     view("diagonal", lambda torch, x: torch.diagonal(x, 1, 0, 2), lambda np, x: x.diagonal(1, 0, 2), real(3, 2, 4)),

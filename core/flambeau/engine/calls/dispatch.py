@@ -511,8 +511,9 @@ def _mark_inference(result: Any) -> None:
             continue
         if tensor._view is None:
             InferenceStorage.of(tensor)
-        else:  # a view of a normal tensor
+        else:  # a view of a normal tensor: a leaf that requires grad if its base does
             tensor._view = (*tensor._view[:3], IN_INFERENCE_MODE)
+            tensor._requires_grad = tensor._view[0]._requires_grad
 
 
 def _note_depths(result: Any) -> None:

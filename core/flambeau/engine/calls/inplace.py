@@ -17,7 +17,7 @@ from ..devices.state import state
 from ..devices.warning import warn
 from ..tape.fast_path import FAST
 from ..tape.grad_mode import grad_flag
-from ..tape.node import Error, Node, Output, next_seq
+from ..tape.node import Node, Output, StaleView, next_seq
 from ..tape.saved import SAVE_HOOKS, check_inference, short_name
 from ..tape.transforming import VMAP_WRITES_TO_ALL, refuse_captured
 from ..tensors.storage import IN_CUSTOM_FUNCTION, IN_INFERENCE_MODE, Storage
@@ -409,6 +409,6 @@ def regenerate(view: Tensor) -> None:
         return
     if record is not None and recorded is True:
         _change_history(view, record.record(view._array, view._key, parent, *params)._node)
-    elif view._node is not None:
+    else:
         what = "and its base or another view of its base has been modified inplace"
-        _change_history(view, Error.before(view, _view_error_message(view, what, record, recorded)))
+        _change_history(view, StaleView.before(view, _view_error_message(view, what, record, recorded)))

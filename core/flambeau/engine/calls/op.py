@@ -37,7 +37,7 @@ from .sources import function_source, record_source, sequence_fast_path_source, 
 from .tables import FORMULAS, OPS, PUBLIC
 from .wrappers import add_out_argument, as_method
 
-__all__ = ["composite", "formula", "no_slope", "op", "sequence_fast_path", "source"]
+__all__ = ["composite", "formula", "no_slope", "not_implemented", "op", "sequence_fast_path", "source"]
 
 
 @overload
@@ -325,3 +325,12 @@ def formula(function: Callable[..., Any] | None = None, **declared: Any) -> Call
 def no_slope(F: Any, g: Any) -> Any:
     """Derivative rule of a piecewise constant function: zero, even for an infinite or NaN incoming gradient."""
     return F.tied(F.zeros_of(g, tuple(g.shape)), g)
+
+
+def not_implemented(what: str) -> Callable[..., Any]:
+    """Return a derivative rule that raises NotImplementedError, for an argument such as "igamma: input"."""
+
+    def rule(F: Any, g: Any) -> Any:
+        raise NotImplementedError(f"the derivative for '{what}' is not implemented.")
+
+    return rule

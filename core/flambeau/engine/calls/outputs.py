@@ -30,7 +30,7 @@ def check(name: str, rules: Out, out: Any, inputs: Iterable[Any]) -> None:
         _check_memory(rules, target, inputs)
     if Out.UNTRACKED in rules:
         check_untracked(name, rules, any(tensor._requires_grad for tensor in _tensors_in(inputs)))
-    if state.forward_levels and hooks.forward.has_tangent(list(_tensors_in(inputs))):
+    if state.forward_levels and hooks.forward.has_tangent([*_tensors_in(inputs), *_tensors_in([out])]):
         raise NotImplementedError(
             f"Trying to use forward AD with {name}_out that does not support it because it is an out= function"
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -78,11 +79,18 @@ class detect_anomaly:
 
 def warn_of(node: Node) -> None:
     """Warn that the backward of `node` failed, with the traceback of its forward call."""
-    text = f"Error detected in {node.name()}. {_forward_trace(node)}"
+    _warn(f"Error detected in {node.name()}. {_forward_trace(node)}")
     while node.parent is not None:
         node = node.parent
-        text += f"\n\nPrevious calculation was induced by {node.name()}. {_forward_trace(node)}"
-    warnings.warn(text, stacklevel=2)
+        _warn(f"\n\nPrevious calculation was induced by {node.name()}. {_forward_trace(node)}")
+
+
+def _warn(text: str) -> None:
+    """Issue a warning; print it if a filter turns warnings into errors, which would replace the error of the backward."""
+    try:
+        warnings.warn(text, stacklevel=3)
+    except UserWarning as warning:
+        print(f"Warning: {warning}", file=sys.stderr)
 
 
 def _forward_trace(node: Node) -> str:

@@ -314,8 +314,12 @@ class Task:
         """Call the queued callbacks, including those that a callback queues."""
         while self.callbacks:
             callbacks, self.callbacks = self.callbacks, ()
-            for callback in callbacks:
-                callback()
+            token = current_task.set(self)
+            try:
+                for callback in callbacks:
+                    callback()
+            finally:
+                current_task.reset(token)
 
     def finish_leaf(self, leaf: Tensor, gradient: Any) -> None:
         if leaf._has_hooks:
@@ -472,7 +476,14 @@ class Task:
 
 
 def _call_node(node: Node, *grad_outputs: Any) -> Any:
-    """Run the backward of one node alone, for `grad_fn(*grad_outputs)`."""
+    """Run the backward of one node alone, for `grad_fn(*grad_outputs)`.
+
+    Raises:
+        TypeError: the number of gradients differs from the number of outputs.
+    """
+    expected = 1 if node.outputs is None else len(node.outputs)
+    if len(grad_outputs) != expected:
+        raise TypeError(f"expected {expected} arguments, got {len(grad_outputs)} instead")
     wants_list = node.takes_tensors or node.outputs is not None
     gradients = tuple(node.apply(RECORDED, list(grad_outputs) if wants_list else grad_outputs[0], unpack_tensor))
     return gradients[0] if len(gradients) == 1 else gradients
@@ -513,7 +524,8 @@ def accumulate(leaf: Tensor, gradient: Any, create_graph: bool) -> None:
     if key.wraps or (hasattr(gradient, "_key") and gradient._key.wraps):
         leaf._grad = gradient if grad is None else grad + gradient
     elif create_graph:
-        leaf._grad = gradient.clone() if grad is None else grad + gradient
+        is_sparse = grad is not None and type(grad._array) is SparseArray  # add(sparse, dense) is not defined
+        leaf._grad = gradient.clone() if grad is None else gradient + grad if is_sparse else grad + gradient
     else:
         if hasattr(gradient, "_key"):  # a Tensor: the pass runs on Tensors, although without `create_graph`
             gradient = raw(gradient)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
     from .engine import Task
 
-__all__ = ["AccumulateGrad", "Error", "Hooks", "Node", "Output", "rename_node"]
+__all__ = ["AccumulateGrad", "Error", "Hooks", "Node", "Output", "StaleView", "rename_node"]
 
 next_seq = itertools.count().__next__
 
@@ -196,6 +196,12 @@ class Error(Node):
 
     def apply(self, F: Any, g: Any, unpack: Any, edges: Any = None) -> tuple[Any, ...]:
         raise RuntimeError(self.message)
+
+
+class StaleView(Error):
+    """The node of a view whose base was modified in a way that leaves its history undefined; `grad_fn` raises the error."""
+
+    __slots__ = ()
 
 
 RELEASED = ("released",)

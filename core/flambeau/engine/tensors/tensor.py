@@ -15,7 +15,7 @@ from ..devices.state import state
 from ..devices.warning import warn, warn_once
 from ..tape.fast_path import register_plain
 from ..tape.grad_mode import is_grad_enabled, is_inference_mode_enabled
-from ..tape.node import Node, Output, add_leaf_hook
+from ..tape.node import Node, Output, StaleView, add_leaf_hook
 from ..tape.tensor_class import tensor_class
 from ..tape.transforming import in_transform, inherit_depth, note_depth
 from ..values import dtypes
@@ -263,6 +263,8 @@ class Tensor(Members):
     @property
     def grad_fn(self) -> Node | None:
         """The node of the operation that computed the tensor; None for a leaf."""
+        if type(self._node) is StaleView:
+            raise RuntimeError(self._node.message)
         return self._node.node if type(self._node) is Output else self._node
 
     creator = grad_fn  # PyTorch 0.1 called `grad_fn` this
@@ -434,6 +436,10 @@ class Tensor(Members):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
         if self._requires_grad and value._key.dtype.category < dtypes.FLOATING:
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+        if self.layout is not value.layout or self.is_nested != value.is_nested:
+            raise RuntimeError(
+                "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type."
+            )
         value = value._key.materialize(value)
         self._array, self._key = value._array, value._key
         if self._view is not None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...engine.calls.facts import Kind
 from ...engine.calls.inplace import in_place
-from ...engine.calls.op import composite, op
+from ...engine.calls.op import composite, not_implemented, op
 from ...engine.calls.record import Out
 from ...engine.tensors.tensor import Tensor, attach
 from ...engine.values import dtypes
@@ -144,7 +144,7 @@ zeta = op(
     >>> torch.special.zeta(torch.tensor([2.0]), torch.tensor([1.0]))
     tensor([1.6449])
     """,
-    other=lambda F, g, input, other: g * -input * F.special_zeta(input + 1, other),
+    input=not_implemented("zeta"), other=lambda F, g, input, other: g * -input * F.special_zeta(input + 1, other),
 )  # fmt: skip
 
 
@@ -283,14 +283,14 @@ gammainc = op(
     >>> torch.igamma(torch.tensor([1.0]), torch.tensor([1.0]))
     tensor([0.6321])
     """,
-    other=_incomplete_slope,
+    input=not_implemented("igamma: input"), other=_incomplete_slope,
 )  # fmt: skip
 gammaincc = op(
     "igammac", lambda xp, input, other: igammac_forward(xp, input, other),
     kind=Kind.POINTWISE, promote="arithmetic", scalars=False,
     dtypes="floating", inplace=True,
     doc="Return the regularised upper incomplete gamma function: `1 - igamma`, accurate also where it is small.",
-    other=lambda F, g, input, other: _incomplete_slope(F, -g, input, other),
+    input=not_implemented("igammac: input"), other=lambda F, g, input, other: _incomplete_slope(F, -g, input, other),
 )  # fmt: skip
 
 # --- derivatives of samples by their parameters -------------------------------------------------------------------

@@ -636,7 +636,7 @@ def split(
     return _split(tensor, sizes, dim)  # type: ignore[no-any-return]  # has several results
 
 
-@composite(aliases=("unsafe_split_with_sizes",), kind=Kind.VIEW)
+@composite(kind=Kind.VIEW)
 def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Split `dim` into consecutive views of the sizes in a list."""
     return split(input, list(split_sizes), dim)

@@ -27,6 +27,23 @@ def test_segments_without_elements(reduce):
     assert torch.segment_reduce(torch.ones(0, 3), reduce, lengths=torch.ones(0, dtype=torch.long)).shape == (0, 3)
 
 
+@pytest.mark.parametrize(
+    ("reduce", "initial", "gradient"),
+    [
+        ("max", 0.0, [1.0, 1.0, 0.0, 0.0, 0.5, 0.5]),
+        ("min", 9.0, [1.0, 1.0, 0.0, 1.0, 0.0, 0.0]),
+        ("prod", 2.0, [2.0, 6.0, float("nan"), 50.0, 40.0, 40.0]),
+        ("sum", 1.0, [1.0] * 6),
+    ],
+)
+def test_gradients_next_to_nan(reduce, initial, gradient):
+    x = torch.tensor([1.0, float("nan"), 3.0, 4.0, 5.0, 5.0], requires_grad=True)
+    result = torch.segment_reduce(x, reduce, lengths=torch.tensor([1, 2, 3, 0]), initial=initial)
+    assert result[1].isnan() and result[3] == initial
+    result.sum().backward()
+    np.testing.assert_array_equal(x.grad.numpy(), np.array(gradient, np.float32))
+
+
 def test_segments_of_half_precision_are_summed_in_single():
     x = torch.full((4096,), 1.0).half()
     assert torch.segment_reduce(x, "sum", lengths=torch.tensor([4096])).item() == 4096

@@ -198,7 +198,7 @@ def _reduce_by_rows(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce:
     neutral = 1 if reduce == "prod" else _limits(input.dtype)[0 if reduce == "amax" else 1]
     rows = input.new_full((size, depth), neutral)
     rows = rows.index_put((ordered, rank), src.reshape(-1)[order])
-    rows = _concat_columns(input.reshape(-1, 1), rows)
+    rows = cat([input.reshape(-1, 1), rows], 1)
     return (rows.prod(1, dtype=input.dtype) if reduce == "prod" else getattr(rows, reduce)(1)).reshape(shape)
 
 
@@ -208,11 +208,6 @@ _rank_among_equals = op(
     kind=Kind.SORTING,
     public=False, method=False, out=False, doc="For sorted numbers, return how many equal numbers precede each.",
 )  # fmt: skip
-
-
-def _concat_columns(first: Tensor, rows: Tensor) -> Tensor:
-
-    return cat([first, rows], 1)
 
 
 def _places(index: Tensor, dim: int, shape: Any) -> Tensor:
@@ -582,13 +577,21 @@ _largest_rows = op(
 
 
 def _product_of_rows(input: Tensor, segments: Tensor, sizes: Tensor) -> Tensor:
-    """Return the product of the rows of each segment, computed from a table of rows padded with ones."""
-    longest = int(_extremes(sizes)[1]) if sizes._key.backend.has_data else 1
+    """Return the product of the rows of each segment, computed from a table of rows padded with ones.
+
+    Rows are multiplied in pairs: unlike `product / element`, the gradient is then exact for elements that are zero or NaN.
+    """
+    longest = max(int(_extremes(sizes)[1]), 1) if sizes._key.backend.has_data else 1
     begins = sizes.cumsum(0) - sizes
     places = begins.unsqueeze(1) + arange(longest, device=sizes.device)
     places = where(arange(longest, device=sizes.device) < sizes.unsqueeze(1), places, input.shape[0])
-    table: Tensor = unchecked_embedding(cat([input, input.new_ones(1, input.shape[1])]), places, -1, False)
-    return table.prod(1)
+    ones = input.new_ones(1, input.shape[1])
+    table: Tensor = unchecked_embedding(cat([input, ones]), places, -1, False)
+    while table.shape[1] > 1:
+        if table.shape[1] % 2:
+            table = cat([table, ones.expand(table.shape[0], 1, -1)], 1)
+        table = table[:, ::2] * table[:, 1::2]
+    return table.squeeze(1)
 
 
 @composite(method=False, grad_fn="SegmentReduceBackward0", kind=Kind.REDUCTION)
@@ -692,10 +695,10 @@ def _reduce_segments(rows: Tensor, segments: Tensor, sizes: Tensor, reduce: str,
     count = sizes.shape[0]
     if reduce == "max":
         largest: Tensor = _largest_rows(rows, segments, count)
-        return largest if initial is None else largest.clamp_min(initial)
+        return largest if initial is None else where(~(largest >= initial) & (largest == largest), initial, largest)
     if reduce == "min":
         smallest: Tensor = -_largest_rows(-rows, segments, count)
-        return smallest if initial is None else smallest.clamp_max(initial)
+        return smallest if initial is None else where(~(smallest <= initial) & (smallest == smallest), initial, smallest)
     if reduce == "prod":
         product = _product_of_rows(rows, segments, sizes)
         return product if initial is None else product * initial

@@ -583,6 +583,8 @@ class Tensor(Members):
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
         if self._key.materialized is not self._key:
             raise BufferError("Can't export tensors with the conjugate bit set")
+        if not isinstance(stream, int | None):
+            raise TypeError("stream must be ``int`` or ``none``")
         if self._key.device.type != "cuda":
             assert stream in (None, -1), f"stream should be None on {self._key.device.type}."
             stream = None

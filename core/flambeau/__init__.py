@@ -112,6 +112,8 @@ for _generated in (overriding.PUBLISHED, TENSOR_TYPES["cpu"], STORAGE_CLASSES):
     globals().update(_generated)
     __all__ += (name for name in _generated if not name.startswith("_"))
 Storage = globals()["FloatStorage"]
+globals().update(dtypes.SUB_BYTE)
+__all__ += dtypes.SUB_BYTE
 bool: dtype = dtypes.bool_
 float: dtype = dtypes.float_
 int: dtype = dtypes.int_

@@ -6,11 +6,11 @@ False
 
 from __future__ import annotations
 
-from typing import NoReturn
+from typing import Any, NoReturn
 
 __all__ = [
-    "current_allocated_memory", "device_count", "driver_allocated_memory", "empty_cache", "is_available", "manual_seed",
-    "recommended_max_memory", "seed", "synchronize",
+    "current_allocated_memory", "device_count", "driver_allocated_memory", "empty_cache", "get_rng_state", "is_available",
+    "manual_seed", "recommended_max_memory", "seed", "set_rng_state", "synchronize",
 ]  # fmt: skip
 
 
@@ -60,3 +60,13 @@ def driver_allocated_memory() -> int:
 def recommended_max_memory() -> int:
     """Raise RuntimeError: MPS devices are not supported."""
     _refuse("getRecommendedMaxMemory")
+
+
+def get_rng_state() -> Any:
+    """Raise RuntimeError: MPS devices are not supported."""
+    _refuse("getDefaultGenerator")
+
+
+def set_rng_state(new_state: Any) -> None:
+    """Raise RuntimeError: MPS devices are not supported."""
+    _refuse("getDefaultGenerator")

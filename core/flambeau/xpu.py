@@ -9,9 +9,11 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 __all__ = [
-    "current_device", "device_count", "empty_cache", "get_device_name", "get_rng_state_all", "init", "is_available",
+    "current_device", "device_count", "empty_cache", "get_device_capability", "get_device_name", "get_device_properties",
+    "get_rng_state", "get_rng_state_all", "init", "is_available",
     "is_bf16_supported", "is_initialized", "is_tf32_supported", "manual_seed", "manual_seed_all", "max_memory_allocated",
-    "max_memory_reserved", "memory_allocated", "memory_reserved", "seed", "seed_all", "set_device", "synchronize",
+    "max_memory_reserved", "mem_get_info", "memory_allocated", "memory_reserved", "memory_stats", "reset_peak_memory_stats",
+    "seed", "seed_all", "set_device", "set_rng_state", "set_rng_state_all", "synchronize",
 ]  # fmt: skip
 
 
@@ -67,6 +69,15 @@ def max_memory_reserved(device: Any = None) -> int:
     return 0
 
 
+def memory_stats(device: Any = None) -> dict[str, Any]:
+    """Return an empty dictionary: XPU devices are not supported."""
+    return {}
+
+
+def reset_peak_memory_stats(device: Any = None) -> None:
+    """Do nothing: XPU devices are not supported."""
+
+
 def manual_seed(seed: int) -> None:
     """Do nothing: XPU devices are not supported."""
 
@@ -86,6 +97,14 @@ def seed_all() -> None:
 def get_rng_state_all() -> list[Any]:
     """Return an empty list: XPU devices are not supported."""
     return []
+
+
+def set_rng_state(new_state: Any, device: Any = "xpu") -> None:
+    """Do nothing: XPU devices are not supported."""
+
+
+def set_rng_state_all(new_states: Any) -> None:
+    """Do nothing: XPU devices are not supported."""
 
 
 # --- functions that require a device ---
@@ -112,5 +131,25 @@ def get_device_name(device: Any = None) -> str:
 
 
 def synchronize(device: Any = None) -> None:
+    """Raise AssertionError: XPU devices are not supported."""
+    init()
+
+
+def get_device_properties(device: Any = None) -> Any:
+    """Raise AssertionError: XPU devices are not supported."""
+    init()
+
+
+def get_device_capability(device: Any = None) -> dict[str, Any]:
+    """Raise AssertionError: XPU devices are not supported."""
+    init()
+
+
+def get_rng_state(device: Any = "xpu") -> Any:
+    """Raise AssertionError: XPU devices are not supported."""
+    init()
+
+
+def mem_get_info(device: Any = None) -> tuple[int, int]:
     """Raise AssertionError: XPU devices are not supported."""
     init()

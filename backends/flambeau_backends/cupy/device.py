@@ -85,6 +85,14 @@ class Devices:
         with self.guard(self.current_device() if index is None else index):
             runtime.deviceSynchronize()
 
+    def start_profiler(self) -> None:
+        """Make a profiler that records this process, such as Nsight Systems, start recording."""
+        cupy.cuda.profiler.start()
+
+    def stop_profiler(self) -> None:
+        """Make a profiler that records this process stop recording."""
+        cupy.cuda.profiler.stop()
+
     def waits(self) -> None:
         """Warn or raise before the host waits for the device, according to `torch.cuda.set_sync_debug_mode`."""
         if self.sync_debug_mode == 1:

@@ -25,7 +25,8 @@ from .variable import Variable
 __all__ = [
     "Function", "NestedIOFunction", "Variable", "backward", "detect_anomaly", "enable_grad", "enforce_grad_layout_policy", "grad",
     "grad_mode", "gradcheck", "gradgradcheck", "graph", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled",
-    "is_multithreading_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled", "set_multithreading_enabled", "variable",
+    "is_multithreading_enabled", "kineto_available", "no_grad", "set_detect_anomaly", "set_grad_enabled",
+    "set_multithreading_enabled", "variable",
 ]  # fmt: skip
 
 
@@ -37,9 +38,18 @@ def variable(*args: Any, **kwargs: Any) -> None:
 variable.Variable = Variable  # type: ignore[attr-defined]  # the function shadows the submodule `variable`, which defines it
 
 
+def kineto_available() -> bool:
+    """Return False: PyTorch's tracing library Kineto is not used."""
+    return False
+
+
 def __getattr__(name: str) -> Any:
     if name in ("anomaly_mode", "functional", "grad_mode", "profiler", "profiler_util"):  # imported on first use
         from importlib import import_module
 
         return import_module(f"flambeau.autograd.{name}")
+    if name in ("_disable_profiler", "_profiler_enabled"):
+        from importlib import import_module
+
+        return getattr(import_module("flambeau.autograd.profiler"), name)
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

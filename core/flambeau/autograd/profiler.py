@@ -77,7 +77,7 @@ class _RecordingMode(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = getattr(func, "__name__", "")
-        if name in ("__get__", "__set__"):
+        if name in ("__get__", "__set__") or self.recorder not in _recording:
             return func(*args, **(kwargs or {}))
         library = getattr(func, "namespace", None)  # only operators of `torch.ops` have one
         if library in ("aten", "profiler"):  # the inner operations of aten are recorded, and profiler ranges record themselves
@@ -175,7 +175,8 @@ class profile:
         if not self.enabled:
             return
         self._remove_observer()
-        _recording.remove(self._recorder)
+        if self._recorder in _recording:
+            _recording.remove(self._recorder)
         self._mode.__exit__()
         if self._began_tracing:
             tracemalloc.stop()
@@ -272,6 +273,16 @@ class record_function:
                 return function(*args, **kwargs)
 
         return wrapped
+
+
+def _profiler_enabled() -> bool:
+    """Whether a profiler is recording."""
+    return bool(_recording)
+
+
+def _disable_profiler() -> None:
+    """End the recording of all active profilers, which keep the events up to now."""
+    _recording.clear()
 
 
 def _record_function_enter(name: str, args: str | None = None) -> record_function:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["is_available", "is_built"]
+__all__ = ["is_available", "is_built", "is_macos_or_newer"]
 
 
 def is_available() -> bool:
@@ -13,3 +13,8 @@ def is_available() -> bool:
 def is_built() -> bool:
     """Return False: MPS is not supported."""
     return False
+
+
+def is_macos_or_newer(major: int, minor: int) -> bool:
+    """Raise RuntimeError: MPS devices are not supported."""
+    raise RuntimeError("Cannot execute isOnMacOSorNewer() without MPS backend.")

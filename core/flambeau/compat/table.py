@@ -16,6 +16,7 @@ MODULES: dict[str, tuple[str, str]] = {
     "_functorch.vmap": ("flambeau.transforms.batching.vmap", "tensordict"),
     "_guards": ("flambeau.compat._guards", "tensordict, transformers, vllm"),
     "_higher_order_ops": ("flambeau_nnlib.compile.higher_order", "transformers"),
+    "_inductor": ("flambeau_nnlib.compat._inductor", "torchao, diffusers, llm.c"),
     "_jit_internal": ("flambeau_nnlib.compat._jit_internal", "torchaudio, torchvision, fairseq, torch-geometric"),
     "_ops": ("flambeau.library.ops", "tensordict, libraries that define operators on functions"),
     "_subclasses": ("flambeau.compat._subclasses", "transformers, accelerate, torchao"),
@@ -36,6 +37,11 @@ MODULES: dict[str, tuple[str, str]] = {
     "nn.utils._named_member_accessor": ("flambeau_nnlib.compat._named_member_accessor", "tensordict"),
     "nn.utils._per_sample_grad": ("flambeau_nnlib.nn.utils.per_sample_grad", "opacus"),
     "testing._internal": ("flambeau.compat.testing", "the tests of timm, torchvision, torchao"),
+    "utils.data._utils": ("flambeau_nnlib.compat.data_utils", "torchdata, speechbrain, monai"),
+    "utils.data._utils.collate": ("flambeau_nnlib.data.collate", "monai, pytorch-lightning, most loaders"),
+    "utils.data._utils.fetch": ("flambeau_nnlib.data.fetch", "lightning"),
+    "utils.data._utils.pin_memory": ("flambeau_nnlib.data.pin_memory", "torchdata, speechbrain"),
+    "utils.data._utils.worker": ("flambeau_nnlib.data.worker", "torchdata, tensordict"),
     "utils._contextlib": ("flambeau.compat.utils._contextlib", "transformers, diffusers"),
     "utils._device": ("flambeau.compat.utils._device", "accelerate, tensordict"),
     "utils._foreach_utils": ("flambeau.compat.utils._foreach_utils", "timm, torchtitan, torchao"),
@@ -52,17 +58,20 @@ MODULES: dict[str, tuple[str, str]] = {
 SECOND_NAMES: dict[str, str] = {
     "distributed._tensor": "flambeau_nnlib.distributed.tensor",
     "distributed.algorithms._checkpoint": "flambeau_nnlib.distributed.algorithms",
-    "utils.data._utils": "flambeau_nnlib.data",
+    "cuda.sparse": "flambeau.layouts.sparse.legacy_types",
+    "profiler.profiler": "flambeau.profiler",
     "utils.data.datapipes.iter.combinatorics": "flambeau_nnlib.data.datapipes.iter.pipes",
 }
 
 # {private name in a module of PyTorch: (its definition, libraries that use it)}; `aliases.PRIVATE` describes the format.
 _CHECKS, _FUNCTIONS, _PYTREE = "flambeau.compat._utils", "flambeau.compat.private_functions", "flambeau.compat.utils._pytree"
+_COPIES = "flambeau.compat.view_copies"
 _SYMBOLIC, _REBUILD = "flambeau.transforms.symbolic", "flambeau.protocols.pickling"
 _ATTENTION, _OPTIMIZER, _LAYERS = (
     "flambeau_nnlib.compat.attention", "flambeau_nnlib.compat.optimizer", "flambeau_nnlib.compat.modules"
 )  # fmt: skip
 _ITERATORS, _LOADER = "flambeau_nnlib.data.iterators", "flambeau_nnlib.compat.dataloader"
+_MESSAGES = "flambeau_nnlib.compat.data_utils.messages"
 _STATE, _INIT, _MODES = "flambeau_nnlib.nn.modules.state_dict", "flambeau_nnlib.nn.init", "flambeau.library.dispatch_modes"
 NAMES: dict[str, tuple[str, str]] = {
     "DeviceObjType": ("", "pytorch-forecasting, in annotations"),
@@ -112,6 +121,9 @@ NAMES: dict[str, tuple[str, str]] = {
     "_unique2": (_FUNCTIONS, "torch-geometric, MinkowskiEngine"),
     "_weight_norm": (_FUNCTIONS, "copies of weight normalization in parallel-wavegan, fairseq"),
     "qint8": ("", "tensordict's tables of dtypes, with the other quantized dtypes, which no tensor has"),
+    "_int_mm": (_FUNCTIONS, "torchao, bitsandbytes, optimum-quanto, keras"),
+    "expand_copy": (_COPIES, "keras, torchao and transformers, with the other functions `..._copy` of views"),
+    "set_vital": (_FUNCTIONS, "torchdata"),
     "torch": ("flambeau.compat._C", "programs that write `from torch import torch`"),
     "_C.Graph": ("", "fvcore"),
     "_C.PyTorchFileReader": ("", "diffusers, lightning, readers of checkpoints"),
@@ -137,10 +149,15 @@ NAMES: dict[str, tuple[str, str]] = {
     "_C._is_torch_function_mode_enabled": ("", "tensordict"),
     "_C._is_tracing": ("", "asteroid-filterbanks"),
     "_C._log_api_usage_once": ("", "torchmetrics, torchvision, torch-geometric"),
+    "_C._jit_set_profiling_executor": ("", "with other switches: timm, speechbrain, ultralytics"),
+    "_C._show_config": ("", "pypose"),
+    "_C.ScriptMethod": ("", "torchview"),
     "_C._nn._parse_to": ("", "transformers, lightning, dgl"),
     "_VF.lstm": ("", "copies of PyTorch's recurrent layers in allennlp, AWD-LSTM"),
     "_dynamo._trace_wrapped_higher_order_op.TransformGetItemToIndex": ("", "transformers"),
     "_dynamo.config.patch": ("", "kornia, transformers"),
+    "_dynamo.utils.counters": ("", "torchao"),
+    "_dynamo.utils.warn_once": ("", "torchao"),
     "_dynamo.eval_frame.is_dynamo_supported": ("", "lightning"),
     "_functorch.vmap._broadcast_to_and_flatten": ("flambeau.engine.values.trees:broadcast_prefix", "tensordict"),
     "_functorch.vmap._create_batched_inputs": ("", "tensordict, which replaces it"),
@@ -150,6 +167,8 @@ NAMES: dict[str, tuple[str, str]] = {
     "_functorch.vmap._unwrap_batched": ("", "tensordict, which replaces it"),
     "_functorch.vmap.tree_flatten": ("flambeau.engine.values.trees:flatten", "tensordict"),
     "_functorch.vmap.tree_unflatten": ("flambeau.engine.values.trees:unflatten", "tensordict"),
+    "_inductor.aoti_compile_and_package": ("", "torchao, diffusers"),
+    "_inductor.config.coordinate_descent_tuning": ("", "llm.c, torchao, gpt-fast"),
     "_guards.active_fake_mode": ("", "tensordict"),
     "_guards.detect_fake_mode": ("", "transformers, vllm"),
     "_higher_order_ops.associative_scan": ("", "transformers"),
@@ -187,8 +206,11 @@ NAMES: dict[str, tuple[str, str]] = {
     "_vmap_internals._vmap": ("", "programs that use functorch"),
     "Tensor._backward_hooks": ("", "hqq, bitsandbytes, pickles of parameters"),
     "Tensor._cdata": ("", "pyro-ppl"),
+    "autograd._disable_profiler": ("", "lightning"),
+    "autograd._profiler_enabled": ("", "lightning"),
     "autograd.forward_ad._current_level": ("", "tensordict"),
     "backends.__allow_nonbracketed_mutation": ("", "monai"),
+    "cuda._initialized": ("", "reformer-pytorch"),
     "cuda._is_in_bad_fork": ("flambeau.compat.cuda", "lightning, vllm"),
     "distributed.ReduceOp.RedOpType": ("", "deepspeed, fairscale"),
     "distributed._composable.fsdp.fully_shard": ("", "transformers, lightning"),
@@ -204,6 +226,8 @@ NAMES: dict[str, tuple[str, str]] = {
     "distributed.rpc.is_available": ("", "torch-geometric"),
     "distributed.tensor._utils.compute_local_shape_and_global_offset": ("", "transformers"),
     "distributions.transforms._clipped_sigmoid": ("", "pytorch-forecasting"),
+    "fx.experimental.symbolic_shapes.has_free_symbols": ("", "torchao, with similar functions: transformers"),
+    "fx.passes.infra.pass_base.PassResult": ("", "torchao, transformers"),
     "fx.experimental.proxy_tensor.get_proxy_mode": ("", "kornia, tensordict"),
     "hub._get_torch_home": ("", "timm, torchmetrics"),
     "jit._get_trace_graph": ("flambeau_nnlib.compile.jit._trace", "fvcore"),
@@ -232,6 +256,9 @@ NAMES: dict[str, tuple[str, str]] = {
     "nn.init._no_grad_uniform_": (f"{_INIT}:uniform_", "initializations outside of PyTorch"),
     "nn.init._no_grad_zero_": (f"{_INIT}:zeros_", "initializations outside of PyTorch"),
     "nn.modules.container._addindent": (_LAYERS, "copies of PyTorch's containers"),
+    "nn.modules.conv._ConvTransposeMixin": ("", "mmengine, mmcv"),
+    "nn.modules.pooling._AdaptiveAvgPoolNd": ("flambeau_nnlib.nn.modules.adaptive_pooling", "mmengine, mmcv"),
+    "nn.modules.pooling._AdaptiveMaxPoolNd": ("flambeau_nnlib.nn.modules.adaptive_pooling", "mmengine, mmcv"),
     "nn.modules.module._EXTRA_STATE_KEY_SUFFIX": (f"{_STATE}:EXTRA_STATE", "transformers, tensordict"),
     "nn.modules.module._IncompatibleKeys": (_STATE, "transformers, peft"),
     "nn.modules.module._addindent": (_LAYERS, "detectron2, mmcv"),
@@ -266,6 +293,7 @@ NAMES: dict[str, tuple[str, str]] = {
     "optim.optimizer._to_scalar": (_OPTIMIZER, "timm, pytorch-optimizer, schedulefree"),
     "optim.optimizer._use_grad_for_differentiable": (_OPTIMIZER, "timm, pytorch-optimizer, schedulefree"),
     "optim.optimizer._view_as_real": (_OPTIMIZER, "timm, pytorch-optimizer, schedulefree"),
+    "profiler.profiler._default_schedule_fn": ("", "lightning"),
     "overrides._get_current_function_mode": ("flambeau.compat.overrides", "tensordict, torchao"),
     "overrides.has_torch_function_unary": ("", "copies of PyTorch's functions in torchvision, speechbrain"),
     "overrides.has_torch_function_variadic": ("", "copies of PyTorch's functions in torchvision, speechbrain"),
@@ -303,19 +331,33 @@ NAMES: dict[str, tuple[str, str]] = {
     "utils._typing_utils.not_none": ("", "torchao, torchtitan"),
     "utils.cpp_extension.load": ("", "libraries that compile kernels where they can: it raises when it is called"),
     "utils.data._utils.collate.np_str_obj_array_pattern": ("", "monai"),
+    "utils.data._utils.pin_memory._pin_memory_loop": (_MESSAGES, "torchdata"),
+    "utils.data._utils.signal_handling._set_SIGCHLD_handler": ("", "torchdata"),
+    "utils.data._utils.signal_handling._set_worker_pids": ("", "torchdata"),
+    "utils.data._utils.worker.ManagerWatchdog": (_MESSAGES, "torchdata"),
+    "utils.data._utils.worker._IterableDatasetStopIteration": (_MESSAGES, "torchdata"),
+    "utils.data._utils.worker._ResumeIteration": (_MESSAGES, "torchdata"),
     "utils.data._utils.worker._generate_state": ("", "tensordict"),
     "utils.data.dataloader._BaseDataLoaderIter": (f"{_ITERATORS}:LoaderIterator", "lightning, torch-geometric"),
-    "utils.data.dataloader._DatasetKind": ("", "lightning, torch-geometric"),
+    "utils.data.dataloader._DatasetKind": ("flambeau_nnlib.data.fetch:DatasetKind", "lightning, torch-geometric"),
     "utils.data.dataloader._InfiniteConstantSampler": ("flambeau_nnlib.data.sampler:EndlessSampler", "ignite"),
     "utils.data.dataloader._MultiProcessingDataLoaderIter": (f"{_ITERATORS}:WorkerIterator", "lightning, accelerate"),
     "utils.data.dataloader._SingleProcessDataLoaderIter": (f"{_ITERATORS}:LocalIterator", "lightning"),
+    "utils.data.dataloader._sharding_worker_init_fn": (_MESSAGES, "torchdata"),
     "utils.data.dataloader._collate_fn_t": (_LOADER, "opacus, in annotations"),
     "utils.data.dataloader._worker_init_fn_t": (_LOADER, "opacus, in annotations"),
+    "utils.data.datapipes.datapipe._IterDataPipeSerializationWrapper": ("", "torchdata"),
     "utils.data.datapipes.datapipe": ("", "torch-geometric, torchtext, torchdata"),
     "utils.data.datapipes.iter.combinatorics.ShufflerIterDataPipe": ("", "accelerate"),
     "utils.hooks.unserializable_hook": ("", "fairscale"),
     "utils.set_module": ("", "torch-scatter, torchaudio"),
 }  # fmt: skip
+_VIEWS = (
+    "alias", "as_strided", "ccol_indices", "col_indices", "crow_indices", "detach", "diagonal", "indices", "permute",
+    "row_indices", "select", "slice", "split", "split_with_sizes", "squeeze", "t", "transpose", "unbind", "unfold", "unsqueeze",
+    "values", "view", "view_as_complex", "view_as_real",
+)  # fmt: skip
+NAMES |= {f"{_view}_copy": (_COPIES, "exporters, torchao") for _view in _VIEWS}
 
 # {earlier name of a module of flambeau: its present name}; pickles contain the earlier names.
 MOVED: dict[str, str] = {

@@ -29,7 +29,12 @@ __all__ = [
 ]  # fmt: skip
 __all__ += [*graphs.__all__, *memory.__all__, *monitoring.__all__, *random.__all__, *runtime.__all__, *streams.__all__]
 
-_MODULES = {"amp": "flambeau_nnlib.amp.cuda", "comm": "flambeau_nnlib.nn.parallel.comm", "nvtx": "flambeau.cuda.nvtx"}
+_MODULES = {
+    "amp": "flambeau_nnlib.amp.cuda",
+    "comm": "flambeau_nnlib.nn.parallel.comm",
+    "nvtx": "flambeau.cuda.nvtx",
+    "profiler": "flambeau.cuda.profiler",
+}
 
 
 class GreenContext:
@@ -48,6 +53,8 @@ def __getattr__(name: str) -> Any:
     """Import names that are defined outside the core, and create the legacy tensor types and storages, on first use."""
     from importlib import import_module
 
+    if name == "_initialized":  # not stored: the first use of a device changes it
+        return runtime.is_initialized()
     if name == "default_generators":
         return random.default_generators()
     if name in _MODULES:

@@ -93,6 +93,11 @@ def schedule(
     return action
 
 
+def _default_schedule_fn(_: int) -> ProfilerAction:
+    """Return the action of every step without a schedule: record."""
+    return ProfilerAction.RECORD
+
+
 def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None, use_gzip: bool = False) -> Callable[[Any], None]:
     """Return a function for `on_trace_ready` that writes each trace to a folder, for TensorBoard's profiler plugin.
 
@@ -158,7 +163,7 @@ class profile:
         self.activities = set(activities) if activities else supported_activities()
         for activity in self.activities - supported_activities():
             warnings.warn(f"{activity} cannot be profiled: only calls on the host are recorded", stacklevel=2)
-        self.schedule = schedule or (lambda step: ProfilerAction.RECORD)
+        self.schedule = schedule or _default_schedule_fn
         self.on_trace_ready, self.acc_events = on_trace_ready, acc_events
         self.record_shapes, self.profile_memory = record_shapes, profile_memory
         self.with_stack, self.with_flops = with_stack, with_flops

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+from typing import Any
 
 from .dataloader import DataLoader, default_collate, default_convert, get_worker_info
 from .datapipes.datapipe import DataChunk, IterDataPipe, MapDataPipe, functional_datapipe
@@ -17,6 +17,7 @@ from .dataset import (
     random_split,
 )
 from .distributed import DistributedSampler
+from .fetch import DatasetKind
 from .sampler import (
     BatchSampler,
     RandomSampler,
@@ -26,8 +27,8 @@ from .sampler import (
     WeightedRandomSampler,
 )
 
+_DatasetKind = DatasetKind
 DFIterDataPipe = IterDataPipe  # PyTorch's subclass for data frames; here they need no special treatment
-_utils = sys.modules[__name__]  # alias of PyTorch's module `_utils`, which contains `collate` and `worker`
 
 __all__ = [
     "BatchSampler",
@@ -54,3 +55,11 @@ __all__ = [
     "get_worker_info",
     "random_split",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "_utils":  # loaded on first use
+        import flambeau.utils.data._utils
+
+        return flambeau.utils.data._utils
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -15,7 +15,7 @@ from .collate import default_collate, default_convert
 from .datapipes.datapipe import IterDataPipe
 from .datapipes.iter import apply_shuffle_settings
 from .dataset import Dataset, IterableDataset
-from .fetch import IterableFetcher, MapFetcher
+from .fetch import DatasetKind
 from .iterators import LoaderIterator, LocalIterator, WorkerIterator
 from .sampler import BatchSampler, EndlessSampler, RandomSampler, Sampler, SequentialSampler
 from .worker import get_worker_info
@@ -26,19 +26,6 @@ T_co = TypeVar("T_co", covariant=True)
 __getattr__ = private_names(__name__)
 
 _READ_ONLY_ATTRIBUTES = {"batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"}
-
-
-class _DatasetKind:
-    """Constants for map-style and iterable datasets."""
-
-    Map, Iterable = 0, 1
-
-    @staticmethod
-    def create_fetcher(kind: int, dataset: Any, auto_collation: bool, collate_fn: Callable[[Any], Any], drop_last: bool) -> Any:
-        """Return an object with a method `fetch(indices)` that returns a batch."""
-        if kind == _DatasetKind.Map:
-            return MapFetcher(dataset, auto_collation, collate_fn)
-        return IterableFetcher(dataset, auto_collation, collate_fn, drop_last)
 
 
 class DataLoader(Generic[T_co]):
@@ -82,7 +69,7 @@ class DataLoader(Generic[T_co]):
 
     __initialized = False  # subclasses set PyTorch's attribute to False to change read-only attributes
     _iterator: WorkerIterator | None = None
-    _reported_length: int | None = None  # the last result of len(loader), if the dataset is iterable
+    _IterableDataset_len_called: int | None = None  # the last result of len(loader), if the dataset is iterable
 
     def __init__(
         self,
@@ -135,7 +122,7 @@ class DataLoader(Generic[T_co]):
         self.sampler = sampler
         self.batch_sampler = batch_sampler
         self.collate_fn = collate_fn or (default_collate if self._auto_collation else default_convert)
-        self._dataset_kind = _DatasetKind.Iterable if isinstance(dataset, IterableDataset) else _DatasetKind.Map
+        self._dataset_kind = DatasetKind.Iterable if isinstance(dataset, IterableDataset) else DatasetKind.Map
         self.__initialized = True
         self.check_worker_number_rationality()
 
@@ -189,7 +176,7 @@ class DataLoader(Generic[T_co]):
         if self._iterator is None:
             self._iterator = self._get_iterator()
         else:
-            self._iterator.restart(self)
+            self._iterator._reset(self)
         return self._iterator
 
     def _get_iterator(self) -> Any:
@@ -201,7 +188,7 @@ class DataLoader(Generic[T_co]):
     def __len__(self) -> int:
         if not isinstance(self.dataset, IterableDataset):
             return len(self._index_sampler)
-        length = self._reported_length = len(self.dataset)  # type: ignore[arg-type]
+        length = self._IterableDataset_len_called = len(self.dataset)  # type: ignore[arg-type]
         if self.batch_size is None:
             return length
         return length // self.batch_size if self.drop_last else -(-length // self.batch_size)

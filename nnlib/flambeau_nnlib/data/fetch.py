@@ -6,9 +6,9 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-from .dataset import IterableDataset, fetch_items
+from .dataset import fetch_items
 
-__all__ = ["Fetcher", "IterableFetcher", "MapFetcher", "make_fetcher"]
+__all__ = ["Fetcher", "IterableFetcher", "MapFetcher"]
 
 
 class MapFetcher:
@@ -33,7 +33,8 @@ class IterableFetcher:
     """
 
     def __init__(self, dataset: Any, batched: bool, collate_fn: Callable[[Any], Any], drop_last: bool) -> None:
-        self.samples = iter(dataset)
+        self.dataset = dataset
+        self.dataset_iter = iter(dataset)
         self.batched = batched
         self.collate_fn = collate_fn
         self.drop_last = drop_last
@@ -43,8 +44,8 @@ class IterableFetcher:
         if self.ended:
             raise StopIteration
         if not self.batched:
-            return self.collate_fn(next(self.samples))
-        batch = list(itertools.islice(self.samples, len(index)))
+            return self.collate_fn(next(self.dataset_iter))
+        batch = list(itertools.islice(self.dataset_iter, len(index)))
         self.ended = len(batch) < len(index)
         if not batch or (self.ended and self.drop_last):
             raise StopIteration
@@ -56,8 +57,16 @@ class IterableFetcher:
 Fetcher = MapFetcher | IterableFetcher
 
 
-def make_fetcher(dataset: Any, batched: bool, collate_fn: Callable[[Any], Any], drop_last: bool) -> Fetcher:
-    """Return the fetcher for a map-style or an iterable dataset."""
-    if isinstance(dataset, IterableDataset):
-        return IterableFetcher(dataset, batched, collate_fn, drop_last)
-    return MapFetcher(dataset, batched, collate_fn)
+class DatasetKind:
+    """Constants for map-style and iterable datasets."""
+
+    Map, Iterable = 0, 1
+
+    @staticmethod
+    def create_fetcher(
+        kind: int, dataset: Any, auto_collation: bool, collate_fn: Callable[[Any], Any], drop_last: bool
+    ) -> Fetcher:
+        """Return an object with a method `fetch(indices)` that returns a batch."""
+        if kind == DatasetKind.Map:
+            return MapFetcher(dataset, auto_collation, collate_fn)
+        return IterableFetcher(dataset, auto_collation, collate_fn, drop_last)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import collections
 import itertools
 import multiprocessing
+import sys
 import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import flambeau as torch
 
-from .collate import is_nested, map_structure
-from .fetch import make_fetcher
+from .fetch import DatasetKind
+from .pin_memory import pin_memory
 from .pool import WorkerPool
 from .sampler import random_seed
 from .worker import Exhausted, Failure, Job, Restart
@@ -24,34 +25,50 @@ __all__ = ["LoaderIterator", "LocalIterator", "WorkerIterator"]
 
 
 class LoaderIterator:
-    """Iterator over one epoch of a loader. Subclasses define `_load`, which returns the next batch."""
+    """Iterator over one epoch of a loader. Subclasses define `_next_data`, which returns the next batch.
+
+    Attributes and methods have PyTorch's names, because libraries define subclasses, and objects that replace loaders.
+    """
 
     # An iterator does not refer to its loader: loaders with persistent workers refer to the iterator, which would be a cycle.
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         self._dataset = loader.dataset
+        self._dataset_kind = loader._dataset_kind
+        self._auto_collation = loader._auto_collation
+        self._collate_fn = loader.collate_fn
+        self._drop_last = loader.drop_last
         self._num_workers = loader.num_workers
+        self._timeout = loader.timeout
+        self._persistent_workers = loader.persistent_workers
         self._index_sampler = loader._index_sampler
-        self._pin = loader.pin_memory and _can_pin(loader.pin_memory_device)
-        self._start(loader)
+        self._pin_memory_device: str | None = None
+        self._pin_memory = loader.pin_memory and _can_pin(loader.pin_memory_device)
+        self._shared_seed = None
+        self._world_size, self._rank = _distributed_settings()
+        LoaderIterator._reset(self, loader, first_iter=True)
         self._base_seed = random_seed(loader.generator)
 
-    def _start(self, loader: DataLoader[Any]) -> None:
-        self._indices: Iterator[Any] = iter(self._index_sampler)
-        self._reported_length = getattr(loader, "_reported_length", None)  # other classes than DataLoader have none
-        self._yielded = 0
+    def _reset(self, loader: DataLoader[Any], first_iter: bool = False) -> None:
+        """Start an epoch."""
+        self._sampler_iter: Iterator[Any] = iter(self._index_sampler)
+        self._IterableDataset_len_called = loader._IterableDataset_len_called
+        self._num_yielded = 0
 
-    def _load(self) -> Any:
+    def _next_index(self) -> Any:
+        return next(self._sampler_iter)
+
+    def _next_data(self) -> Any:
         raise NotImplementedError
 
     def __iter__(self) -> LoaderIterator:
         return self
 
     def __next__(self) -> Any:
-        batch = self._load()
-        self._yielded += 1
+        batch = self._next_data()
+        self._num_yielded += 1
         self._check_reported_length()
-        return pin_memory(batch) if self._pin else batch
+        return batch
 
     next = __next__
 
@@ -62,11 +79,12 @@ class LoaderIterator:
         raise NotImplementedError(f"{type(self).__name__} cannot be pickled")
 
     def _check_reported_length(self) -> None:
-        if self._reported_length is None or self._yielded <= self._reported_length:
+        reported = self._IterableDataset_len_called
+        if self._dataset_kind == DatasetKind.Map or reported is None or self._num_yielded <= reported:
             return
         message = (
-            f"Length of IterableDataset {self._dataset} was reported to be {self._reported_length}"
-            f"(when accessing len(dataloader)), but {self._yielded} samples have been fetched. "
+            f"Length of IterableDataset {self._dataset} was reported to be {reported}"
+            f"(when accessing len(dataloader)), but {self._num_yielded} samples have been fetched. "
         )
         if self._num_workers > 0:
             message += (
@@ -84,10 +102,13 @@ class LocalIterator(LoaderIterator):
         if loader.timeout != 0:
             raise AssertionError(f"timeout requires worker processes: got timeout={loader.timeout} with num_workers=0")
         super().__init__(loader)
-        self._fetch = make_fetcher(loader.dataset, loader._auto_collation, loader.collate_fn, loader.drop_last)
+        self._dataset_fetcher = DatasetKind.create_fetcher(
+            self._dataset_kind, self._dataset, self._auto_collation, self._collate_fn, self._drop_last
+        )
 
-    def _load(self) -> Any:
-        return self._fetch(next(self._indices))
+    def _next_data(self) -> Any:
+        batch = self._dataset_fetcher.fetch(self._next_index())
+        return pin_memory(batch) if self._pin_memory else batch
 
 
 class WorkerIterator(LoaderIterator):
@@ -98,11 +119,9 @@ class WorkerIterator(LoaderIterator):
             raise AssertionError(f"prefetch_factor must be positive with worker processes, got {loader.prefetch_factor}")
         super().__init__(loader)
         self._prefetch = loader.prefetch_factor * loader.num_workers
-        self._timeout = loader.timeout
         self._in_order = loader.in_order
-        self._persistent = loader.persistent_workers
         self._pool = WorkerPool(loader.multiprocessing_context or multiprocessing, self._jobs(loader))
-        self._begin(loader)
+        self._reset(loader, first_iter=True)
 
     def _jobs(self, loader: DataLoader[Any]) -> Iterator[Job]:
         for worker in range(loader.num_workers):
@@ -110,24 +129,23 @@ class WorkerIterator(LoaderIterator):
                 worker_id=worker,
                 num_workers=loader.num_workers,
                 base_seed=self._base_seed,
-                dataset=loader.dataset,
-                batched=loader._auto_collation,
-                collate_fn=loader.collate_fn,
-                drop_last=loader.drop_last,
+                dataset_kind=self._dataset_kind,
+                dataset=self._dataset,
+                batched=self._auto_collation,
+                collate_fn=self._collate_fn,
+                drop_last=self._drop_last,
                 init_fn=loader.worker_init_fn,
             )
 
-    def restart(self, loader: DataLoader[Any]) -> None:
-        """Start another epoch with the same workers."""
-        while self._pending:
-            self._receive()
-        for worker in range(self._num_workers):
-            self._pool.put(worker, Restart())
-        self._begin(loader)
-
-    def _begin(self, loader: DataLoader[Any]) -> None:
+    def _reset(self, loader: DataLoader[Any], first_iter: bool = False) -> None:
+        """Start an epoch with the same workers."""
+        if not first_iter:
+            while self._pending:
+                self._receive()
+            for worker in range(self._num_workers):
+                self._pool.put(worker, Restart())
         # In the first epoch, this is the second call of `iter` on the sampler, as in PyTorch: both calls may draw random numbers.
-        self._start(loader)
+        super()._reset(loader, first_iter)
         self._pending: collections.deque[int] = collections.deque()  # the worker of each unfinished task, oldest first
         self._active = set(range(self._num_workers))
         self._turns = itertools.cycle(range(self._num_workers))
@@ -138,7 +156,7 @@ class WorkerIterator(LoaderIterator):
         """Queue one more batch, unless the sampler or all workers are exhausted."""
         if not self._active:
             return
-        index = next(self._indices, _END)
+        index = next(self._sampler_iter, _END)
         if index is not _END:
             worker = self._choose_worker()
             self._pool.put(worker, (index,))
@@ -161,7 +179,7 @@ class WorkerIterator(LoaderIterator):
             # An exhausted worker sends no results for its remaining tasks, so they are no longer pending.
             self._active.discard(worker)
             self._pending = collections.deque(pending for pending in self._pending if pending != worker)
-            if not self._persistent:
+            if not self._persistent_workers:
                 self._pool.put(worker, None)
         return result
 
@@ -171,15 +189,15 @@ class WorkerIterator(LoaderIterator):
         self._active.clear()
         self._pool.close()
 
-    def _load(self) -> Any:
+    def _next_data(self) -> Any:
         while self._pending:
             result = self._receive()
             self._request()
             if isinstance(result, Failure):
                 result.reraise()
             if not isinstance(result, Exhausted):
-                return result
-        if not self._persistent:
+                return pin_memory(result) if self._pin_memory else result
+        if not self._persistent_workers:
             self._pool.close()
         raise StopIteration
 
@@ -203,10 +221,9 @@ def _can_pin(device: str) -> bool:
     return True
 
 
-def pin_memory(data: Any) -> Any:
-    """Copy the tensors in `data`, and other objects with a `pin_memory` method, to pinned memory."""
-    if hasattr(data, "pin_memory"):
-        return data.pin_memory()
-    if is_nested(data):
-        return map_structure(pin_memory, data, data, tuple)
-    return data
+def _distributed_settings() -> tuple[int, int]:
+    """Return the number of processes and the rank of this process; 1 and 0 without a process group."""
+    distributed = sys.modules.get("flambeau_nnlib.distributed")  # not imported: without it, there is no process group
+    if distributed is None or not distributed.is_initialized():
+        return 1, 0
+    return distributed.get_world_size(), distributed.get_rank()

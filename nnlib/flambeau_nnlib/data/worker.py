@@ -13,11 +13,14 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 import flambeau as torch
+from flambeau.extension import private_names
 
 from .channel import send
-from .fetch import Fetcher, IterableFetcher, make_fetcher
+from .fetch import DatasetKind, Fetcher, IterableFetcher
 
 __all__ = ["WorkerInfo", "get_worker_info"]
+
+__getattr__ = private_names(__name__)
 
 PARENT_CHECK_INTERVAL = 5.0  # seconds
 
@@ -61,6 +64,7 @@ class Job:
     worker_id: int
     num_workers: int
     base_seed: int
+    dataset_kind: int
     dataset: Any
     batched: bool
     collate_fn: Callable[[Any], Any]
@@ -68,7 +72,7 @@ class Job:
     init_fn: Callable[[int], None] | None
 
     def make_fetcher(self) -> Fetcher:
-        return make_fetcher(self.dataset, self.batched, self.collate_fn, self.drop_last)
+        return DatasetKind.create_fetcher(self.dataset_kind, self.dataset, self.batched, self.collate_fn, self.drop_last)
 
 
 class Restart:

@@ -22,13 +22,14 @@ from ...operations.linalg.checks import _LinAlgError
 from ...random import Generator
 from ...serialization.records import PyTorchFileReader, PyTorchFileWriter
 from . import _functorch, _nn
+from .jit_switches import *  # noqa: F403
 
 __all__ = [
     "DisableTorchFunctionSubclass", "Generator", "PyTorchFileReader", "PyTorchFileWriter", "Size",
     "TensorBase", "_LinAlgError", "_TensorBase", "_TensorMeta", "_are_functorch_transforms_active", "_current_graph_task_id",
     "_disabled_torch_function_impl", "_functorch", "_get_accelerator", "_get_default_device", "_get_privateuse1_backend_name",
     "_get_tracing_state", "_has_xpu", "_is_alias_of", "_is_torch_function_mode_enabled",
-    "_is_tracing", "_log_api_usage_once", "_nn", "device", "dtype", "finfo", "iinfo",
+    "_is_tracing", "_log_api_usage_once", "_nn", "_show_config", "device", "dtype", "finfo", "iinfo",
 ]  # fmt: skip
 
 TensorBase = _TensorBase = Tensor  # tensordict and fastai use these names
@@ -38,6 +39,11 @@ _has_xpu = False  # bitsandbytes uses this name
 
 def _log_api_usage_once(event: str) -> None:
     """Do nothing: flambeau records no usage statistics."""
+
+
+def _show_config() -> str:
+    """Return the versions, backends and devices in use, as `torch.__config__.show` does."""
+    return torch.__config__.show()
 
 
 def _get_accelerator(check: bool | None = None) -> Any:
@@ -89,6 +95,8 @@ def _get_tracing_state() -> tracing.TracingState | None:
 
 def __getattr__(name: str) -> Any:
     """Import the classes of `torch.jit` graphs on first use, because few programs need them."""
+    if name == "ScriptMethod":
+        return import_module("flambeau_nnlib.compat.script_method").ScriptMethod
     if name in ("Block", "Graph", "Node", "TensorType", "Type", "Value"):
         return getattr(import_module("flambeau_nnlib.compile.jit._graph"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -144,6 +144,14 @@ qint32: Final = dtype("qint32", 4, INTEGER, "QInt32")
 quint4x2: Final = dtype("quint4x2", 1, INTEGER, "QUInt4x2", is_signed=False)
 quint2x4: Final = dtype("quint2x4", 1, INTEGER, "QUInt2x4", is_signed=False)
 
+# Dtypes of fewer than 8 bits.  No operation computes in them: libraries such as torchao use them as names of formats.
+SUB_BYTE: Final = {
+    d.name: d
+    for bits in range(1, 8)
+    for d in (dtype(f"int{bits}", 1, INTEGER, f"Int{bits}"), dtype(f"uint{bits}", 1, INTEGER, f"UInt{bits}", is_signed=False))
+} | {"float4_e2m1fn_x2": dtype("float4_e2m1fn_x2", 1, FLOATING, "Float4_e2m1fn_x2")}
+globals().update(SUB_BYTE)  # pickles contain these names
+
 # The dtypes that operations compute in.
 ALL: Final = (
     bool_, uint8, int8, int16, int32, int64, uint16, uint32, uint64,

@@ -7,7 +7,7 @@ from typing import Any
 from flambeau.extension.capture import refuse
 from flambeau_nnlib.compile.compiler import allow_in_graph, assume_constant_result, disable, is_compiling, list_backends, reset
 
-from . import config, eval_frame, exc
+from . import config, eval_frame, exc, utils
 from .eval_frame import OptimizedModule
 from .explaining import explain
 
@@ -15,7 +15,7 @@ __all__ = [
     "OptimizedModule", "allow_in_graph", "assume_constant_result", "config", "disable", "disallow_in_graph", "eval_frame", "exc",
     "explain",
     "forbid_in_graph", "graph_break", "is_compiling", "list_backends", "mark_dynamic", "mark_static", "mark_static_address",
-    "maybe_mark_dynamic", "optimize", "reset",
+    "maybe_mark_dynamic", "nonstrict_trace", "optimize", "reset", "utils",
 ]  # fmt: skip
 
 
@@ -34,6 +34,7 @@ def disallow_in_graph(fn: Any) -> Any:
 
 
 forbid_in_graph = disallow_in_graph
+nonstrict_trace = disallow_in_graph  # all functions are traced by calling them
 
 
 def mark_dynamic(t: Any, index: Any, **bounds: Any) -> None:

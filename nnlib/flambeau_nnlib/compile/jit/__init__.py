@@ -24,6 +24,7 @@ from ._decorators import (
     is_scripting,
     isinstance,
     onednn_fusion_enabled,
+    optimized_execution,
     script_if_tracing,
     set_fusion_strategy,
     strict_fusion,
@@ -49,8 +50,8 @@ __all__ = [
     "Attribute", "CompilationUnit", "Error", "Final", "Future", "RecursiveScriptModule", "ScriptFunction", "ScriptModule",
     "ScriptWarning", "TopLevelTracedModule", "TracerWarning", "TracingCheckError", "annotate", "enable_onednn_fusion", "export",
     "export_opnames", "fork", "freeze", "ignore", "interface", "is_scripting", "is_tracing", "isinstance", "load",
-    "onednn_fusion_enabled", "optimize_for_inference", "save", "script", "script_if_tracing", "script_method",
-    "set_fusion_strategy", "strict_fusion", "trace", "trace_module", "unused", "wait",
+    "onednn_fusion_enabled", "optimize_for_inference", "optimized_execution", "save", "script", "script_if_tracing",
+    "script_method", "set_fusion_strategy", "strict_fusion", "trace", "trace_module", "unused", "wait",
 ]  # fmt: skip
 
 # Modules of this package cannot import these functions, because they are imported before the package is complete. They call

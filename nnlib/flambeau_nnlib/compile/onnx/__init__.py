@@ -7,12 +7,14 @@
 from __future__ import annotations
 
 from . import errors, symbolic_helper
+from ._enums import OperatorExportTypes, TrainingMode
 from ._errors import OnnxExporterError
 from ._exportable import ExportableModule, InputObserver
 from ._program import ONNXProgram, export, is_in_onnx_export
 from ._symbolic import register_custom_op_symbolic, unregister_custom_op_symbolic
 
 __all__ = [
-    "ExportableModule", "InputObserver", "ONNXProgram", "OnnxExporterError", "errors", "export", "is_in_onnx_export",
+    "ExportableModule", "InputObserver", "ONNXProgram", "OnnxExporterError", "OperatorExportTypes", "TrainingMode",
+    "errors", "export", "is_in_onnx_export",
     "register_custom_op_symbolic", "symbolic_helper", "unregister_custom_op_symbolic",
 ]  # fmt: skip

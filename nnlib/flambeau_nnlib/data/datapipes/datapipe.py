@@ -138,6 +138,29 @@ class MapDataPipe(_DataPipe, Dataset[T_co]):
     functions: ClassVar[dict[str, Callable[..., Any]]] = {}
 
 
+class _PipeWrapper:
+    """Base of the pipes that hold another pipe, which libraries put between a loader and a pipe to pickle it."""
+
+    def __init__(self, datapipe: Any) -> None:
+        self._datapipe = datapipe
+
+    def __len__(self) -> int:
+        try:
+            return len(self._datapipe)
+        except Exception as error:
+            raise TypeError(f"{type(self).__name__} instance doesn't have valid length") from error
+
+
+class _IterDataPipeSerializationWrapper(_PipeWrapper, IterDataPipe[Any]):
+    def __iter__(self) -> Iterator[Any]:
+        yield from self._datapipe
+
+
+class _MapDataPipeSerializationWrapper(_PipeWrapper, MapDataPipe[Any]):
+    def __getitem__(self, index: Any) -> Any:
+        return self._datapipe[index]
+
+
 class functional_datapipe:
     """A class decorator that registers a data pipe as a method of all data pipes.
 

@@ -354,6 +354,10 @@ class _ConvTransposeNd(_Convolution):
         return extra
 
 
+class _ConvTransposeMixin(_ConvTransposeNd):
+    """The former base of transposed convolutions, which mmcv checks with `isinstance`."""
+
+
 class ConvTranspose1d(_ConvTransposeNd):
     """Transposed convolution of sequences, the gradient of `Conv1d` with respect to its input.
 

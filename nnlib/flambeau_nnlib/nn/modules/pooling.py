@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flambeau import Tensor
+from flambeau.extension import private_names
 
 from .. import functional as F
 from .adaptive_pooling import (
@@ -40,6 +41,8 @@ __all__ = [
     "MaxUnpool2d",
     "MaxUnpool3d",
 ]
+
+__getattr__ = private_names(__name__)
 
 Size = int | Sequence[int]
 

@@ -13,10 +13,12 @@ from .pipes import (
     Shuffler,
     UnBatcher,
     Zipper,
+    apply_random_seed,
+    apply_sharding,
     apply_shuffle_settings,
 )
 
 __all__ = [
     "Batcher", "Collator", "Concater", "Filter", "IterableWrapper", "Mapper", "ShardingFilter", "Shuffler", "UnBatcher", "Zipper",
-    "apply_shuffle_settings",
+    "apply_random_seed", "apply_sharding", "apply_shuffle_settings",
 ]  # fmt: skip

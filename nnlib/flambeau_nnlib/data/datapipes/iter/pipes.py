@@ -12,6 +12,7 @@ from typing import Any
 import flambeau as torch
 
 from ...collate import default_collate
+from ...sampler import random_seed
 from ...worker import get_worker_info
 from ..datapipe import DataChunk, IterDataPipe, MapDataPipe, functional_datapipe
 
@@ -293,6 +294,22 @@ def apply_shuffle_settings(datapipe: Any, shuffle: bool) -> Any:
         return datapipe.shuffle()
     for pipe in shufflers:
         pipe.set_shuffle(shuffle)
+    return datapipe
+
+
+def apply_sharding(datapipe: Any, num_of_instances: int, instance_id: int, sharding_group: Any = None) -> Any:
+    """Give each sharding filter of a pipe the share `instance_id` of `num_of_instances`."""
+    for pipe in _walk_pipes(datapipe):
+        if hasattr(pipe, "is_shardable") and pipe.is_shardable():
+            pipe.apply_sharding(num_of_instances, instance_id)
+    return datapipe
+
+
+def apply_random_seed(datapipe: Any, rng: torch.Generator) -> Any:
+    """Set the seed of each shuffler of a pipe to a number that is drawn from a generator."""
+    for pipe in _walk_pipes(datapipe):
+        if hasattr(pipe, "set_seed"):
+            pipe.set_seed(random_seed(rng))
     return datapipe
 
 

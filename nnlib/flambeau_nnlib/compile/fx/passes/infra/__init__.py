@@ -1,0 +1,1 @@
+"""Passes: transformations of graphs, and their order."""

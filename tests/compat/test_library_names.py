@@ -1,0 +1,235 @@
+"""Names that Keras, fastai, mmengine, torchdata, torchao and other libraries need, with their behaviour."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+from flambeau.utils.data import IterableDataset, _utils
+from flambeau.utils.data.dataloader import _BaseDataLoaderIter, _DatasetKind, _MultiProcessingDataLoaderIter
+
+import flambeau as torch
+
+
+class _Loader:
+    """A stand-in for a loader, with the attributes that fastai sets."""
+
+    _IterableDataset_len_called, _auto_collation, drop_last, timeout = None, False, False, 0
+    _index_sampler, generator, prefetch_factor, in_order = range(10**6), None, 2, True
+    dataset_kind = _dataset_kind = _DatasetKind.Iterable
+    pin_memory, persistent_workers, pin_memory_device = False, False, ""
+    multiprocessing_context, worker_init_fn = None, None
+
+    def __init__(self, workers):
+        self.dataset, self.num_workers = self, workers
+
+    def collate_fn(self, sample):
+        return sample * 2
+
+    def __iter__(self):
+        return iter(range(3))
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_iterators_accept_stand_ins_for_loaders(workers):
+    kind = _MultiProcessingDataLoaderIter if workers else torch.utils.data.dataloader._SingleProcessDataLoaderIter
+    assert list(kind(_Loader(workers))) == [0, 2, 4]
+
+
+def test_iterators_can_be_subclassed():
+    class Reversed(_BaseDataLoaderIter):
+        def _next_data(self):
+            return self._dataset[-1 - self._next_index()]
+
+    iterator = Reversed(torch.utils.data.DataLoader([1, 2, 3], batch_size=None))
+    assert list(iterator) == [3, 2, 1]
+    iterator._reset(torch.utils.data.DataLoader([1, 2, 3], batch_size=None))
+    assert (next(iterator), iterator._num_yielded) == (3, 1)
+
+
+def test_fetchers_expose_their_datasets():
+    class Count(IterableDataset):
+        def __iter__(self):
+            return iter(range(5))
+
+    fetcher = _DatasetKind.create_fetcher(_DatasetKind.Iterable, Count(), True, list, False)
+    assert fetcher.fetch([0, 0]) == [0, 1]
+    fetcher.dataset_iter = iter("abc")
+    assert (fetcher.fetch([0, 0]), fetcher.fetch([0, 0]), fetcher.ended) == (["a", "b"], ["c"], True)
+
+
+@pytest.mark.skipif(not hasattr(os, "waitid"), reason="needs waitid")
+def test_a_dead_worker_raises_an_error():
+    handling = _utils.signal_handling
+    failing = subprocess.Popen([sys.executable, "-c", "raise SystemExit(3)"])
+    killed = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    os.waitid(os.P_PID, failing.pid, os.WEXITED | os.WNOWAIT)
+    try:
+        handling._set_worker_pids(1, (failing.pid,))
+        with pytest.raises(ValueError, match="only once"):
+            handling._set_worker_pids(1, ())
+        with pytest.raises(RuntimeError, match=rf"pid {failing.pid}\) exited unexpectedly with exit code 3"):
+            handling._error_if_any_worker_fails()
+        handling._error_if_any_worker_fails()  # reported once
+        handling._set_worker_pids(2, (killed.pid,))
+        handling._error_if_any_worker_fails()  # it is running
+        killed.send_signal(signal.SIGKILL)
+        os.waitid(os.P_PID, killed.pid, os.WEXITED | os.WNOWAIT)
+        with pytest.raises(RuntimeError, match="is killed by signal"):
+            handling._error_if_any_worker_fails()
+    finally:
+        for loader in (1, 2):
+            handling._remove_worker_pids(loader)
+        failing.wait()
+        killed.wait()
+    with pytest.raises(ValueError, match="Cannot find worker information"):
+        handling._remove_worker_pids(1)
+
+
+def test_seeds_and_shards_of_pipes():
+    from flambeau.utils.data.datapipes.datapipe import _IterDataPipeSerializationWrapper
+    from flambeau.utils.data.datapipes.iter import IterableWrapper
+    from flambeau.utils.data.graph_settings import apply_random_seed, apply_sharding
+
+    pipe = _IterDataPipeSerializationWrapper(IterableWrapper(range(6)).shuffle().sharding_filter())
+    apply_sharding(pipe, 3, 1)
+    drawn = [list(apply_random_seed(pipe, torch.Generator().manual_seed(7))) for _ in range(2)]
+    assert drawn[0] == drawn[1]
+    assert len(drawn[0]) == len(pipe) == 2
+
+
+def test_settings_of_the_compiler_are_kept():
+    config = torch._inductor.config
+    with config.patch({"triton.cudagraphs": True, "max_autotune": True}, dce=True):
+        assert config.triton.cudagraphs and config.max_autotune
+    assert not config.triton.cudagraphs and not config.max_autotune
+    with config.patch("a_new_setting", 3):
+        assert config.get_config_copy()["a_new_setting"] == 3
+    assert not hasattr(config, "a_new_setting")
+    config.coordinate_descent_tuning = True
+    assert config.get_config_copy()["coordinate_descent_tuning"] is True
+    config.coordinate_descent_tuning = False
+    assert {"cpp.threads", "freezing"} <= set(torch._inductor.list_options())
+    assert not {"patch", "MODES", "sys", "Any"} & set(torch._inductor.list_options())
+    assert torch._inductor.list_mode_options("max-autotune")["max_autotune"] is True
+    with torch._dynamo.utils.disable_cache_limit():
+        assert torch._dynamo.config.cache_size_limit == sys.maxsize
+    assert torch._dynamo.config.cache_size_limit == 8
+
+
+def test_packaged_programs(tmp_path):
+    net = torch.nn.Linear(2, 3)
+    program = torch.export.export(net, (torch.ones(1, 2),))
+    with pytest.raises(AssertionError, match=r"\.pt2"):
+        torch._inductor.aoti_compile_and_package(program, package_path=tmp_path / "model.zip")
+    path = torch._inductor.aoti_compile_and_package(program, package_path=tmp_path / "model.pt2")
+    x = torch.randn(1, 2)
+    assert torch.equal(torch._inductor.aoti_load_package(path)(x), net(x))
+
+
+def test_switches_of_the_jit_return_their_previous_values():
+    switches = torch._C
+    assert [switches._jit_set_profiling_executor(value) for value in (False, True)] == [True, False]
+    assert [switches._jit_set_num_profiled_runs(value) for value in (3, 1)] == [1, 3]
+    with torch.jit.optimized_execution(False):
+        assert not switches._get_graph_executor_optimize()
+    assert switches._get_graph_executor_optimize()
+    assert isinstance(torch.jit.script(torch.nn.ReLU()).forward, switches.ScriptMethod)
+    assert not isinstance(torch.nn.ReLU().forward, switches.ScriptMethod)
+
+
+def test_int_mm_is_exact():
+    a = torch.full((3, 2000), -128, dtype=torch.int8)
+    b = torch.full((2000, 2), 127, dtype=torch.int8)
+    assert torch._int_mm(a, b).tolist() == [[-128 * 127 * 2000] * 2] * 3
+    out = torch.empty(0, dtype=torch.int32)
+    assert torch._int_mm(a[:, :3], b[:3], out=out) is out
+    assert out.tolist() == [[-128 * 127 * 3] * 2] * 3
+    with pytest.raises(RuntimeError, match="to be int8"):
+        torch._int_mm(a.float(), b)
+    with pytest.raises(RuntimeError, match="needs to match"):
+        torch._int_mm(a, a)
+
+
+def test_copies_of_views():
+    x = torch.arange(6.0, requires_grad=True)
+    copied = torch.view_copy(x, (2, 3))
+    assert copied.is_contiguous() and not copied._is_view()
+    copied.sum().backward()
+    assert x.grad.tolist() == [1.0] * 6
+    x = x.detach()
+    assert torch.unfold_copy(x, 0, 2, 2).tolist() == [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]
+    assert torch.expand_copy(x[:1], (2, 3)).tolist() == [[0.0] * 3] * 2
+    assert torch.slice_copy(x, 0, 1, 5, 2).tolist() == [1.0, 3.0]
+    assert torch.permute_copy(x.view(2, 3), (1, 0)).stride() == (2, 1)
+    outs = [torch.empty(2), torch.empty(0)]
+    assert torch.split_copy(x, [2, 4], out=outs) is None
+    assert [out.tolist() for out in outs] == [[0.0, 1.0], [2.0, 3.0, 4.0, 5.0]]
+    assert [part.tolist() for part in torch.unbind_copy(x[:2])] == [0.0, 1.0]
+
+
+def test_dtypes_of_few_bits_are_names():
+    import pickle
+
+    assert [str(torch.uint1), str(torch.int7), torch.uint4.itemsize] == ["torch.uint1", "torch.int7", 1]
+    assert (torch.uint3.is_signed, torch.int3.is_signed, torch.int3.is_floating_point) == (False, True, False)
+    assert pickle.loads(pickle.dumps(torch.uint4)) is torch.uint4
+
+
+def test_passes_are_sorted_and_repeated():
+    from flambeau.fx.passes.infra.pass_manager import PassManager, pass_result_wrapper, this_before_that_pass_constraint
+
+    calls = []
+
+    def first(module):
+        calls.append("first")
+
+    def second(module):
+        calls.append("second")
+
+    passes = [pass_result_wrapper(second), pass_result_wrapper(first)]
+    manager = PassManager(passes, [this_before_that_pass_constraint(passes[1], passes[0])], steps=2)
+    with pytest.raises(RuntimeError, match="constraint violated"):
+        manager.validate_constraints()
+    module = torch.fx.symbolic_trace(torch.nn.ReLU())
+    assert manager(module) == (module, True)
+    assert calls == ["first", "second"] * 2
+    manager.add_constraint(this_before_that_pass_constraint(passes[0], passes[1]))
+    with pytest.raises(RuntimeError, match="Circular"):
+        manager(module)
+
+
+def test_sizes_have_no_symbols():
+    shapes = __import__("flambeau.fx.experimental.symbolic_shapes", fromlist=["_"])
+    assert (len(shapes.free_symbols(torch.ones(2).shape)), shapes.has_free_symbols(3)) == (0, False)
+    assert (shapes.guard_or_false(3 > 2), shapes.statically_known_true(3 < 2), shapes.is_symbolic(3)) == (True, False, False)
+
+
+def test_bases_of_layers():
+    from flambeau.nn.modules import pooling
+    from flambeau.nn.modules.conv import _ConvTransposeMixin, _ConvTransposeNd
+
+    assert issubclass(_ConvTransposeMixin, _ConvTransposeNd)
+    assert issubclass(torch.nn.AdaptiveAvgPool2d, pooling._AdaptiveAvgPoolNd)
+    assert issubclass(torch.nn.AdaptiveMaxPool1d, pooling._AdaptiveMaxPoolNd)
+
+
+def test_an_active_profiler_can_be_disabled():
+    with torch.profiler.profile() as seen:
+        torch.ones(2)
+        assert torch.autograd._profiler_enabled()
+        torch.autograd._disable_profiler()
+        torch.zeros(2)
+    assert [event.key for event in seen.key_averages()] == ["aten::ones"]
+    assert not torch.autograd._profiler_enabled()
+
+
+def test_absent_devices():
+    assert (torch.cuda._initialized, torch.xpu.memory_stats(), torch.xpu.reset_peak_memory_stats()) == (False, {}, None)
+    for query in (torch.xpu.get_device_properties, torch.xpu.get_device_capability, torch.xpu.get_rng_state):
+        with pytest.raises(AssertionError, match="XPU"):
+            query()
+    if not torch.cuda.is_available():
+        with pytest.raises((AssertionError, RuntimeError)), torch.cuda.profiler.profile():
+            pass

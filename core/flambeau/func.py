@@ -17,7 +17,7 @@ from .autograd.functional import standard_basis
 from .autograd.graph import disable_saved_tensors_hooks
 from .engine.tape import engine
 from .engine.tape.grad_mode import enable_grad, grad_flag
-from .engine.tape.transforming import as_argument, differentiating, transforming
+from .engine.tape.transforming import as_argument, differentiating, note_depth, transforming
 from .engine.tensors.tensor import Tensor
 from .engine.values.trees import flatten, tree_map, unflatten
 from .transforms import forward_ad
@@ -441,16 +441,27 @@ def _sliced(args: tuple[Any, ...], argnums: int | tuple[int, ...]) -> Any:
 
 
 def _replaced(args: tuple[Any, ...], new: Any, argnums: int | tuple[int, ...]) -> tuple[Any, ...]:
-    """Return the arguments, with those at `argnums` replaced by `new`."""
-    if isinstance(argnums, int):
-        return (*args[:argnums], new, *args[argnums + 1 :])
-    by_place = dict(zip(argnums, new, strict=True))
-    return tuple(by_place.get(position, arg) for position, arg in enumerate(args))
+    """Return the arguments, with those at `argnums` replaced by `new`, and aliases of the other tensors."""
+    by_place = {argnums: new} if isinstance(argnums, int) else dict(zip(argnums, new, strict=True))
+    return tuple(by_place[place] if place in by_place else tree_map(_writable, arg) for place, arg in enumerate(args))
+
+
+def _writable(value: Any) -> Any:
+    """Return an alias of an argument that has no gradient or tangent: the alias keeps the history of writes to the argument."""
+    if type(value) is not Tensor or value._requires_grad or forward_ad.innermost_level([value]) is not None:
+        return value
+    alias = value.detach()
+    alias.__dict__["_argument"] = True
+    note_depth(alias)
+    return alias
 
 
 def _split_aux(what: str, output: Any) -> tuple[Any, Any]:
     if not (isinstance(output, tuple) and len(output) == 2):
         raise RuntimeError(f"{what}: output of function f should be a tuple: (output, aux) if has_aux is True")
+    for value in flatten(output[1])[0]:
+        if not isinstance(value, Tensor):
+            raise RuntimeError(f"Expected tensors, got unsupported type {type(value)}")
     return output
 
 

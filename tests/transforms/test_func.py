@@ -654,3 +654,64 @@ def test_gradients_of_indexing(index):
 def test_random_numbers_like_tensors_that_are_not_batched(draw, randomness):
     rows = torch.func.vmap(lambda member: draw(), randomness=randomness)(torch.arange(3))
     assert rows.shape[0] == 3 and (randomness == "same") == bool((rows == rows[0]).all())
+
+
+def test_random_numbers_follow_the_memory_order_of_the_batch():
+    rows = torch.zeros(3, 2)
+    for fill in (lambda a: a.normal_(), lambda a: torch.rand_like(a), lambda a: torch.randint_like(a, 10)):
+        torch.manual_seed(0)
+        columns = vmap(fill, in_dims=1, randomness="different")(rows.clone())
+        torch.manual_seed(0)
+        whole = vmap(fill, randomness="different")(rows.clone())
+        assert torch.equal(columns, whole.t()) and columns.unique().numel() > 2
+
+
+def test_the_same_numbers_need_parameters_that_are_not_batched():
+    probabilities = torch.full((3, 4), 0.5)
+    for draw in (
+        torch.bernoulli,
+        torch.poisson,
+        lambda p: torch.normal(p, 1.0),
+        lambda p: torch.zeros(4).bernoulli_(p),
+        lambda p: torch.multinomial(p, 2),
+        lambda p: torch.binomial(p * 4, probabilities[0]),
+    ):
+        with pytest.raises(RuntimeError, match="same randomness with a batched tensor input"):
+            vmap(draw, randomness="same")(probabilities)
+    with pytest.raises(RuntimeError, match="different inplace randomness on an unbatched tensor"):
+        vmap(lambda p: torch.zeros(4).normal_(), randomness="different")(probabilities)
+    trials = vmap(lambda n: torch.binomial(n, probabilities[0]), randomness="different")(torch.full((3, 4), 100.0))
+    assert (trials > 20).all() and (trials < 80).all()
+
+
+def test_chunks_of_vmap():
+    from flambeau._functorch.apis import chunk_vmap
+
+    sizes = []
+
+    def function(a):
+        sizes.append(torch.func.debug_unwrap(a).shape[0])
+        return a * 2
+
+    assert torch.equal(chunk_vmap(function, chunks=3)(x), x * 2) and sizes == [1, 1, 1]
+    sizes.clear()
+    assert torch.equal(chunk_vmap(function, in_dims=1, out_dims=1, chunks=3)(x), x * 2) and sizes == [2, 2]
+
+
+@pytest.mark.parametrize("aux", [1, None, [y, "text"]])
+def test_auxiliary_outputs_are_tensors(aux):
+    for transform in (grad, grad_and_value, jacrev, jacfwd):
+        with pytest.raises(RuntimeError, match="Expected tensors, got unsupported type"):
+            transform(lambda a: (a.sum(), aux), has_aux=True)(y)
+
+
+def test_saved_tensor_hooks_outside_are_refused():
+    with torch.autograd.graph.saved_tensors_hooks(lambda a: a, lambda a: a), pytest.raises(RuntimeError, match="tensor hooks"):
+        grad(torch.sum)(y)
+
+
+def test_arguments_without_gradients_may_be_overwritten():
+    for jacobian in (jacrev, jacfwd):
+        target = torch.zeros(3)
+        assert torch.equal(jacobian(lambda a, b: b.copy_(a * 2))(y, target), 2 * torch.eye(3))
+        assert torch.equal(target, 2 * y) and not target.requires_grad

@@ -208,3 +208,19 @@ def test_jvp_of_a_view_made_by_vmap():
 
     output, tangent = func.jvp(lambda x: function(x * 2), (torch.ones(2, 2),), (torch.ones(2, 2),))
     assert output.tolist() == tangent.tolist() == [[6, 2], [6, 2]]
+
+
+@pytest.mark.parametrize("transform", [func.grad, func.vmap])
+def test_autograd_functional_is_refused_inside(transform):
+    with pytest.raises(RuntimeError, match=r"torch.autograd.functional.* APIs\) inside"):
+        transform(lambda x: torch.autograd.functional.jacobian(lambda y: y.sin().sum(), x).sum())(torch.ones(3))
+
+
+def test_retain_grad_is_refused_inside():
+    def function(x):
+        y = x.sin()
+        y.retain_grad()
+        return y.sum()
+
+    with pytest.raises(RuntimeError, match=r"attempting to call Tensor.retain_grad\(\)"):
+        func.grad(function)(torch.ones(3))

@@ -313,8 +313,7 @@ class _Call:
         if self.create_graph and tensor.requires_grad:
             return tensor.view_as(tensor)
         point = tensor.detach()
-        point.requires_grad = leaf
-        return point
+        return point.requires_grad_(leaf)
 
     def vector(self, v: Any, like: Sequence[Any], single: bool, missing: str) -> Any:
         """Return the vector `v` as a tuple of tensors, after checking their shapes against those of `like`."""

@@ -172,7 +172,9 @@ class save_on_cpu(saved_tensors_hooks):
 
 @contextmanager
 def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
-    """Make `saved_tensors_hooks` raise RuntimeError with `error_message` within the context."""
+    """Make `saved_tensors_hooks` raise RuntimeError with `error_message` within the context, and now if hooks are active."""
+    if any(hooks._thread == threading.get_ident() for hooks in SAVE_HOOKS):
+        raise RuntimeError(error_message)
     token = _refusal.set(error_message)
     try:
         yield

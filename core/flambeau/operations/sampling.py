@@ -91,7 +91,7 @@ def _like(name: str, fill: str) -> None:
         memory_format: Any = None,
         pin_memory: bool | None = False,
     ) -> Tensor:
-        target = lift_to_batch(empty_like(input, dtype=dtype, device=device, memory_format=memory_format))
+        target = _to_fill(input, dtype=dtype, device=device, memory_format=memory_format)
         result = getattr(target, fill)(generator=generator)
         return finish(result, requires_grad, pin_memory=pin_memory)
 
@@ -182,7 +182,7 @@ def randint_like(
     pin_memory: bool | None = False,
 ) -> Tensor:
     """Call `torch.randint` with the shape, dtype, device and memory order of `input`."""
-    result = empty_like(input, dtype=dtype, device=device, memory_format=memory_format)
+    result = _to_fill(input, dtype=dtype, device=device, memory_format=memory_format)
     if low is None and high is None:
         raise TypeError('randint_like() missing 1 required positional arguments: "high"')
     if high is None and isinstance(low, Tensor):
@@ -191,7 +191,7 @@ def randint_like(
         low = int(low)
     bounds = tuple(as_int("randint_like", "high", bound) for bound in ((0, low) if high is None else (low or 0, high)))
     _check_random_bounds(result.dtype, *bounds)
-    return finish(lift_to_batch(result).random_(*bounds, generator=generator), requires_grad, pin_memory=pin_memory)
+    return finish(result.random_(*bounds, generator=generator), requires_grad, pin_memory=pin_memory)
 
 
 @declare(
@@ -274,6 +274,7 @@ def normal(
     for parameter in (mean, std):
         if isinstance(parameter, Tensor):
             require_dtype("normal_kernel_cpu", parameter, "inexact")
+            _lift_parameter(parameter)
     if isinstance(std, Tensor):
         if std.is_complex():
             raise RuntimeError("normal expects standard deviation to be non-complex")
@@ -300,8 +301,21 @@ PUBLIC["normal"] = normal
 
 
 def lift_to_batch(input: Tensor) -> Tensor:
-    """Add the batch dimensions of all active `vmap` levels to a parameter, because its sample has them all."""
+    """Add the batch dimensions of all active `vmap` levels to a tensor that will be filled with random numbers."""
     return hooks.batches.lift(input, open_batches())
+
+
+def _to_fill(input: Tensor, *, dtype: Any, device: Any, memory_format: Any) -> Tensor:
+    """Return a new tensor like `input` to be filled with random numbers, batched at all active `vmap` levels."""
+    if not open_batches():
+        return empty_like(input, dtype=dtype, device=device, memory_format=memory_format)
+    # a copy is stored in the order of the whole batch, which is also the order of the random numbers
+    return lift_to_batch(input.detach().to(dtype=dtype, device=device, copy=True, memory_format=memory_format))
+
+
+def _lift_parameter(parameter: Tensor) -> Tensor:
+    """Add the batch dimensions of all active `vmap` levels to a parameter, because its sample has them all."""
+    return hooks.batches.lift_parameter(parameter) if open_batches() else parameter
 
 
 def _for_sampler(parameter: Tensor) -> Any:
@@ -311,7 +325,7 @@ def _for_sampler(parameter: Tensor) -> Any:
 
 
 def _drawn_like(input: Tensor, sampler: str, generator: Generator | None, *args: Any) -> Tensor:
-    input = lift_to_batch(input)
+    input = _lift_parameter(input)
     return _sampled(getattr(raw_generator(generator, input.device), sampler)(_for_sampler(input), *args), input._key)
 
 
@@ -334,10 +348,10 @@ def _record_sample(sample: Tensor, name: str, *parameters: Tensor) -> Tensor:
 )
 def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = None) -> Tensor:
     """Draw 0 or 1 for each element; the probability of 1 is the element, or `p` if given."""
-    if p is not None:
-        return lift_to_batch(input.clone()).bernoulli_(p, generator=generator)
+    if p is not None or open_batches():
+        sample = lift_to_batch(_lift_parameter(input).new_empty(input.shape))
+        return _record_sample(sample.bernoulli_(input if p is None else p, generator=generator), "BernoulliBackward0", input)
     _check_probability(input)
-    input = lift_to_batch(input)
     raw = raw_generator(generator, input.device)
     sample = raw.bernoulli(input._array.shape, input._key.raw_dtype, _for_sampler(input))
     return _record_sample(_sampled(sample, input._key), "BernoulliBackward0", input)
@@ -365,7 +379,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
         raise RuntimeError("cannot sample n_sample <= 0 samples")
     if not replacement and num_samples > input.shape[-1]:
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
-    input = lift_to_batch(input)
+    input = _lift_parameter(input)
     key = dispatch_key(dtypes.int64, input.device)
     raw = raw_generator(generator, input.device)
     return _sampled(raw.multinomial(_for_sampler(input), num_samples, replacement), key)
@@ -387,7 +401,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
 )
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
     """Draw numbers of successes in `count` trials, each with the probability `prob`."""
-    return _drawn_like(count, "binomial", generator, _for_sampler(prob))
+    return _drawn_like(count, "binomial", generator, _for_sampler(_lift_parameter(prob).expand(count.shape)))
 
 
 @composite(
@@ -448,6 +462,8 @@ def _fill(name: str, doc: str, sample: Any, accepts: str = "floating", overloads
             check_writable(self)
             if self.dtype.category not in DTYPES[accepts] or self.dtype in dtypes.FLOAT8:
                 raise _refusal(name.rstrip("_"), self.dtype)
+            if open_batches():
+                return self._overwrite(hooks.batches.filled(self, name, args, {**kwargs, "generator": generator}))
             raw = raw_generator(generator, self.device)
             order = memory_order(self)
             shape = tuple(self._array.shape[d] for d in order)

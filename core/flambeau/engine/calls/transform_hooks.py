@@ -41,6 +41,14 @@ class BatchHooks:
         """Wrap a backend's random generator so that one call draws numbers for all members of the batch."""
         return raw
 
+    def lift_parameter(self, parameter: Tensor) -> Tensor:
+        """Return the parameter of a distribution, batched at all active levels; refuse it if `vmap` does not support that."""
+        return parameter
+
+    def filled(self, tensor: Tensor, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
+        """Return the random numbers with which the method `name` fills a batched tensor."""
+        raise NotImplementedError
+
     def sampled(self, array: Any, key: Any) -> Tensor:
         """Wrap an array that a generator returned by `generator()` has drawn as a batched tensor."""
         raise NotImplementedError

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "VMAP_WRITES_TO_ALL", "as_argument", "differentiating", "in_transform", "inherit_depth", "note_depth", "open_batches",
-    "refuse_backward", "refuse_captured", "transforming",
+    "refuse_backward", "refuse_captured", "refuse_retain_grad", "transforming",
 ]  # fmt: skip
 
 VMAP_WRITES_TO_ALL = (
@@ -99,6 +99,16 @@ def refuse_captured(tensor: Tensor) -> None:
             "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call an in-place operation that "
             "would mutate a captured Tensor. This is not supported; please rewrite the function being transformed to "
             "explicitly accept the mutated Tensor(s) as inputs."
+        )
+
+
+def refuse_retain_grad() -> None:
+    """Raise RuntimeError for `retain_grad()` inside of a transform that differentiates."""
+    if _depth.get():
+        raise RuntimeError(
+            "You are attempting to call Tensor.retain_grad() inside of a function being transformed by a functorch transform. "
+            "This is unsupported, please attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or "
+            "call retain_grad() outside of a function being transformed instead."
         )
 
 

@@ -17,7 +17,7 @@ from ..tape.fast_path import register_plain
 from ..tape.grad_mode import is_grad_enabled, is_inference_mode_enabled
 from ..tape.node import Node, Output, StaleView, add_leaf_hook
 from ..tape.tensor_class import tensor_class
-from ..tape.transforming import in_transform, inherit_depth, note_depth
+from ..tape.transforming import in_transform, inherit_depth, note_depth, refuse_retain_grad
 from ..values import dtypes
 from ..values.handles import RemovableHandle
 from ..values.scalars import is_library_scalar
@@ -349,6 +349,7 @@ class Tensor(Members):
         """Let backward accumulate `grad` also for this tensor, which is not a leaf."""
         if not self._requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        refuse_retain_grad()
         if self._node is not None:
             node, index = (self._node.node, self._node.index) if type(self._node) is Output else (self._node, 0)
             node.own_hooks().retain[index] = weakref.ref(self)

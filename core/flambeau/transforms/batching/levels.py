@@ -12,7 +12,7 @@ from ...engine.tape.transforming import batches, transforming
 from ...engine.tape.transforming import open_batches as active
 from ...engine.values.dtypes import dtype
 
-__all__ = ["BatchDevice", "Level", "active", "going_on", "levels_of"]
+__all__ = ["BatchDevice", "Level", "active", "going_on", "levels_of", "no_levels"]
 
 
 class Level:
@@ -54,6 +54,16 @@ def going_on(level: Level) -> Iterator[None]:
     finally:
         batches.reset(token)
         level.close()
+
+
+@contextmanager
+def no_levels() -> Iterator[None]:
+    """Context outside of all levels, for calls on whole batches."""
+    token = batches.set(())
+    try:
+        yield
+    finally:
+        batches.reset(token)
 
 
 class BatchDevice(device):

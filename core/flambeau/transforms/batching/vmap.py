@@ -18,9 +18,9 @@ from . import indexing  # noqa: F401 (gives batched arrays their indexing)
 from .keys import add_level, align, drop_level, lift
 from .levels import Level, going_on, levels_of
 from .loops import loop
-from .random import BatchedGenerator, sampled
+from .random import BatchedGenerator, filled, lift_parameter, sampled
 
-__all__ = ["vmap"]
+__all__ = ["batch_size", "vmap"]
 
 __getattr__ = private_names(__name__)
 
@@ -63,6 +63,11 @@ def vmap(
         return _in_chunks(func, size, dims, leaves, spec, out_dims, randomness, kwargs, chunk_size)
 
     return batched
+
+
+def batch_size(in_dims: Any, args: tuple[Any, ...], func: Callable[..., Any]) -> int:
+    """Return the batch size of the arguments of `vmap(func, in_dims)`."""
+    return _process_batched_inputs(in_dims, args, func)[0]
 
 
 def _flat_vmap(
@@ -270,6 +275,12 @@ class VmapHooks(BatchHooks):
 
     def generator(self, raw: Any, place: device) -> Any:
         return BatchedGenerator(raw, place)
+
+    def lift_parameter(self, parameter: Tensor) -> Tensor:
+        return lift_parameter(parameter)
+
+    def filled(self, tensor: Tensor, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
+        return filled(tensor, name, args, kwargs)
 
     def sampled(self, array: Any, key: DispatchKey) -> Tensor:
         return sampled(array, key)

@@ -18,11 +18,12 @@ from typing import Any, TypeVar
 import flambeau as torch
 from flambeau import Tensor, func
 
-from ..nn.modules.module import Module
+from ...compile.fx.experimental.proxy_tensor import make_fx
+from ...nn.modules.module import Module
 
 __all__ = [
     "FunctionalModule", "FunctionalModuleWithBuffers", "combine_state_for_ensemble", "functionalize", "grad", "grad_and_value",
-    "hessian", "jacfwd", "jacrev", "jvp", "make_functional", "make_functional_with_buffers", "vjp", "vmap",
+    "hessian", "jacfwd", "jacrev", "jvp", "make_functional", "make_functional_with_buffers", "make_fx", "vjp", "vmap",
 ]  # fmt: skip
 
 __version__ = torch.__version__

@@ -1,0 +1,9 @@
+"""`functorch.experimental`: `vmap` in a given number of chunks, and transforms that are also in `torch.func`."""
+
+from __future__ import annotations
+
+from flambeau._functorch.apis import chunk_vmap
+
+from flambeau.func import functionalize, hessian, jacfwd, jvp, replace_all_batch_norm_modules_
+
+__all__ = ["chunk_vmap", "functionalize", "hessian", "jacfwd", "jvp", "replace_all_batch_norm_modules_"]

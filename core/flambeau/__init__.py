@@ -202,6 +202,10 @@ _LAZY_BY_MODULE = {
     "sparse.construction": """
         sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor""",
     "serialization.records": "PyTorchFileReader PyTorchFileWriter",
+    "operations.views.copies": """
+        alias_copy as_strided_copy ccol_indices_copy col_indices_copy crow_indices_copy detach_copy diagonal_copy expand_copy
+        indices_copy permute_copy row_indices_copy select_copy slice_copy split_copy split_with_sizes_copy squeeze_copy t_copy
+        transpose_copy unbind_copy unfold_copy unsqueeze_copy values_copy view_as_complex_copy view_as_real_copy view_copy""",
     "sparse.products": "dsmm hsmm hspmm saddmm smm spmm sspaddmm",
     "nn.recurrence": "gru gru_cell lstm lstm_cell rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell",
 }

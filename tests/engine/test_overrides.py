@@ -467,3 +467,43 @@ def test_unbind_hands_on_its_dimension():
 
     for call in (torch.unbind(Rows()), torch.unbind(Rows(), 0), torch.unbind(Rows(), dim=0)):
         assert call == ("unbind", (0,), {})
+
+
+class Refusing(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return NotImplemented
+
+
+class Reflected:
+    def __radd__(self, other):
+        return "radd"
+
+    def __rpow__(self, other):
+        return "rpow"
+
+    def __rmatmul__(self, other):
+        return "rmatmul"
+
+
+def test_python_tries_the_reflected_operator_if_all_overrides_refuse():
+    x = Refusing([1.0])
+    assert [x + Reflected(), x ** Reflected(), x @ Reflected()] == ["radd", "rpow", "rmatmul"]
+    with pytest.raises(TypeError, match="unsupported operand"):
+        x**2
+
+
+def test_grad_passes_tuples_to_overrides():
+    class Like:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return func.__name__, args
+
+    x = Like()
+    assert torch.autograd.grad(x, x) == ("grad", ((x,), (x,)))
+
+
+@pytest.mark.parametrize("name", ["gru", "kl_div", "smm", "view_copy", "split_copy"])
+def test_functions_that_are_imported_when_first_used_belong_to_torch(name):
+    assert getattr(torch, name).__module__ == torch.__name__
+    assert pickle.loads(pickle.dumps(getattr(torch, name))) == getattr(torch, name)

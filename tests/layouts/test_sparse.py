@@ -737,3 +737,14 @@ def test_a_composite_that_keeps_zero(layout):
     torch.testing.assert_close(result.to_dense(), matrix - matrix.tanh())
     result.to_dense().sum().backward()
     torch.testing.assert_close(sparse.grad.to_dense(), matrix.tanh().square())
+
+
+def test_copies_of_indices_and_values():
+    dense = torch.tensor([[0.0, 2.0], [3.0, 0.0]])
+    rows, columns, coo = dense.to_sparse_csr(), dense.to_sparse_csc(), dense.to_sparse().coalesce()
+    assert [torch.crow_indices_copy(rows).tolist(), torch.col_indices_copy(rows).tolist()] == [[0, 1, 2], [1, 0]]
+    assert [torch.ccol_indices_copy(columns).tolist(), torch.row_indices_copy(columns).tolist()] == [[0, 1, 2], [1, 0]]
+    assert torch.indices_copy(coo).tolist() == [[0, 1], [1, 0]]
+    values = torch.values_copy(coo)
+    values.zero_()
+    assert coo.values().tolist() == [2, 3]

@@ -131,6 +131,7 @@ def grad(
         return dict(zip(by_name, gradients, strict=True))  # type: ignore[return-value]  # a dict for a dict of inputs
     involved = overriding.relevant([outputs, inputs])
     if overriding.should_offer(involved, name="grad"):
+        outputs, inputs = ((value,) if overriding.is_tensor_like(value) else tuple(value) for value in (outputs, inputs))
         return overriding.handle_torch_function(  # type: ignore[no-any-return]  # an override may return anything
             grad,
             involved,

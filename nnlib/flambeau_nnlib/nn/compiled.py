@@ -125,4 +125,4 @@ def _check_dims(count: int, input: Tensor, grid: Tensor) -> None:
         )
 
 
-open_to_overrides(globals(), __all__, native=__all__)
+open_to_overrides(globals(), __all__, native=__all__, module="flambeau")

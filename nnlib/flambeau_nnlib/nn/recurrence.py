@@ -389,4 +389,4 @@ def rnn_relu_cell(
     return _cell("RNN_RELU", input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
 
 
-open_to_overrides(globals(), __all__, native=__all__)
+open_to_overrides(globals(), __all__, native=__all__, module="flambeau")

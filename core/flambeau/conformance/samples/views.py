@@ -14,6 +14,10 @@ def view(name: str, call: Any, formula: Any, *inputs: Input, **options: Any) -> 
     return Sample(name, call, inputs or [real(2, 3, 4)], formula, (*NUMBERS, "bool"), view=True, inplace=False, **options)
 
 
+def copy_of(name: str, call: Any, formula: Any, *inputs: Input, **options: Any) -> Sample:
+    return Sample(f"{name}_copy", call, inputs or [real(2, 3, 4)], formula, NUMBERS, inplace=False, **options)
+
+
 SAMPLES = [
     view("Tensor.view", lambda torch, x: torch.Tensor.view(x, 6, -1), lambda np, x: x.reshape(6, 4), layouts=False),
     view("Tensor.view", lambda torch, x: torch.Tensor.view(x, (2, 0)), lambda np, x: x.reshape(2, 0), real(0, 3)),
@@ -62,6 +66,26 @@ SAMPLES = [
     view("unbind", lambda torch, x: torch.unbind(x, 1), lambda np, x: list(x.swapaxes(0, 1))),
     view("diagonal", lambda torch, x: torch.diagonal(x, 1, 0, 2), lambda np, x: x.diagonal(1, 0, 2), real(3, 2, 4)),
     view("diagonal", lambda torch, x: torch.diagonal(x, -2), lambda np, x: x.diagonal(-2), real(3, 4)),
+    copy_of("alias", lambda torch, x: torch.alias_copy(x), lambda np, x: x),
+    copy_of("as_strided", lambda torch, x: torch.as_strided_copy(x, (2, 2), (1, 1)), lambda np, x: x[[[0, 1], [1, 2]]],
+            fixed([1.0, 2.0, 3.0]), layouts=False),
+    copy_of("detach", lambda torch, x: torch.detach_copy(x), lambda np, x: x, grad=False),
+    copy_of("diagonal", lambda torch, x: torch.diagonal_copy(x, 1, 0, 2), lambda np, x: x.diagonal(1, 0, 2)),
+    copy_of("expand", lambda torch, x: torch.expand_copy(x, (2, 2, 3)), lambda np, x: np.broadcast_to(x, (2, 2, 3)), real(2, 3)),
+    copy_of("permute", lambda torch, x: torch.permute_copy(x, (2, 0, 1)), lambda np, x: x.transpose(2, 0, 1)),
+    copy_of("select", lambda torch, x: torch.select_copy(x, 1, -1), lambda np, x: x[:, -1]),
+    copy_of("slice", lambda torch, x: torch.slice_copy(x, 2, 0, 4, 2), lambda np, x: x[:, :, 0:4:2]),
+    copy_of("split", lambda torch, x: torch.split_copy(x, 2, 2), lambda np, x: [x[..., :2], x[..., 2:]]),
+    copy_of("split_with_sizes", lambda torch, x: torch.split_with_sizes_copy(x, [1, 2], 1),
+            lambda np, x: [x[:, :1], x[:, 1:]]),
+    copy_of("squeeze", lambda torch, x: torch.squeeze_copy(x, 0), lambda np, x: x[0], real(1, 3)),
+    copy_of("t", lambda torch, x: torch.t_copy(x), lambda np, x: x.T, real(2, 3)),
+    copy_of("transpose", lambda torch, x: torch.transpose_copy(x, 0, 2), lambda np, x: x.transpose(2, 1, 0)),
+    copy_of("unbind", lambda torch, x: torch.unbind_copy(x, 1), lambda np, x: list(x.swapaxes(0, 1))),
+    copy_of("unfold", lambda torch, x: torch.unfold_copy(x, 0, 2, 1), lambda np, x: x[[[0, 1], [1, 2]]],
+            fixed([1.0, 2.0, 3.0])),
+    copy_of("unsqueeze", lambda torch, x: torch.unsqueeze_copy(x, 1), lambda np, x: x[:, None]),
+    copy_of("view", lambda torch, x: torch.view_copy(x, (6, 4)), lambda np, x: x.reshape(6, 4), layouts=False),
     Sample("Tensor.sum_to_size", lambda torch, x: torch.Tensor.sum_to_size(x, 1, 4), [real(2, 3, 4)],
            lambda np, x: x.sum((0, 1))[None]),
     method("resize_", lambda np, x: x.reshape(3, 2), (3, 2), grad=False,

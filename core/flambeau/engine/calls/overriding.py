@@ -469,7 +469,12 @@ def _offered_method(function: Callable[..., Any], operator: str = "") -> Callabl
         if disabled.get():
             return function(self, *args, **kwargs)
         public = method_for_operator(function, operator)
-        return handle_torch_function(public, relevant([self, *args, *kwargs.values()]), self, *args, **kwargs)
+        try:
+            return handle_torch_function(public, relevant([self, *args, *kwargs.values()]), self, *args, **kwargs)
+        except TypeError:
+            if operator:  # all refuse: Python tries the reflected operator
+                return NotImplemented
+            raise
 
     return method
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Container, Iterable, MutableMapping
 from importlib import import_module
 from itertools import count
@@ -302,14 +303,16 @@ def _native_operation(record: Operation, module: str) -> Any:
     return method
 
 
-def open_to_overrides(namespace: MutableMapping[str, Any], names: Iterable[str], native: Container[str] = ()) -> None:
+def open_to_overrides(
+    namespace: MutableMapping[str, Any], names: Iterable[str], native: Container[str] = (), module: str = ""
+) -> None:
     """Make the functions of a public namespace overridable.  Operations, which `op()` has defined, already are.
 
-    The `__module__` of the functions becomes the name of the namespace, where pickle finds them.  Functions in `native`, which
-    PyTorch implements in C++, do not bind as methods: after `conv = torch.conv2d` in a class body, `self.conv(input, weight)`
-    passes no `self`.
+    The `__module__` of the functions becomes `module`, or the name of the namespace, where pickle finds them.  Functions in
+    `native`, which PyTorch implements in C++, do not bind as methods: after `conv = torch.conv2d` in a class body,
+    `self.conv(input, weight)` passes no `self`.
     """
-    module = namespace.get("__name__", "flambeau")
+    module = module or namespace.get("__name__", "flambeau")
     if module.startswith("flambeau."):
         module = aliased_name(module, "flambeau")  # such as `flambeau.linalg`, the name that pickles store
     operations = {id(record.function): record for record in OPS.values()}
@@ -329,13 +332,15 @@ def open_to_overrides(namespace: MutableMapping[str, Any], names: Iterable[str],
         elif function.__name__ in PUBLISHED:
             continue
         function = getattr(function, "__func__", function)
-        function.__module__, function.__qualname__ = module, name
+        function.__module__, function.__qualname__ = sys.modules[module].__name__ if module in sys.modules else module, name
         if record is None and name in native and module == "flambeau":  # an alias keeps the alias as its name
             function.__name__ = name
 
 
 def name_methods() -> None:
-    """Rename methods of Tensor that were defined under private names: `__name__` becomes the name of the attribute."""
+    """Rename methods and properties of Tensor that were defined under other names: `__name__` becomes the attribute's name."""
     for name, attribute in vars(Tensor).items():
+        if isinstance(attribute, property) and name != "creator":  # another name of `grad_fn`
+            attribute.fget.__name__ = name
         if isinstance(attribute, FunctionType) and attribute.__name__.startswith("_") and not attribute.__name__.startswith("__"):
             attribute.__name__ = attribute.__qualname__ = name

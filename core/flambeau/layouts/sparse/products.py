@@ -374,4 +374,4 @@ def hsmm(mat1: Any, mat2: Tensor) -> Any:
 
 
 _TORCH_FUNCTIONS = ["dsmm", "hsmm", "hspmm", "saddmm", "smm", "spmm", "sspaddmm"]
-open_to_overrides(globals(), _TORCH_FUNCTIONS, native=_TORCH_FUNCTIONS)
+open_to_overrides(globals(), _TORCH_FUNCTIONS, native=_TORCH_FUNCTIONS, module="flambeau")

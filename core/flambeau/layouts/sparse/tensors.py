@@ -188,7 +188,8 @@ def _call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     name = func.__name__
     module = resolve(getattr(func, "__module__", None) or "")  # `flambeau...`, even if it was imported as `torch`
     is_ours = module.partition(".")[0] in ("flambeau", "flambeau_nnlib", "builtins", "")
-    if not is_ours or module.startswith("flambeau.autograd") or name.startswith("_foreach_"):
+    is_view_copy = name.endswith("_copy") and name not in ("index_copy", "narrow_copy")
+    if not is_ours or module.startswith("flambeau.autograd") or name.startswith("_foreach_") or is_view_copy:
         return redispatch_function(func, (), args, kwargs)  # a composite: its operations are handled one by one
     if name in ("__get__", "__set__", "__delete__"):
         name = _name_of_property(func) if name == "__get__" else name

@@ -24,9 +24,8 @@ SIZES = (4, 1 << 26)
 
 def run_rank() -> None:
     """Measure the minimum time of an `all_reduce` of each size in one process. Rank 0 prints the times as JSON."""
-    import flambeau.distributed as dist
-
     import flambeau as torch
+    import flambeau.distributed as dist
 
     torch.set_num_threads(1)
     dist.init_process_group(os.environ["ENGINE"])

@@ -18,10 +18,9 @@ def train(rank: int, world_size: int, address: str, secret: str, steps: int) -> 
     """Run one worker's part of the training."""
     import os
 
-    from flambeau.nn.parallel import DistributedDataParallel
-
     import flambeau as torch
     from flambeau import nn
+    from flambeau.nn.parallel import DistributedDataParallel
 
     os.environ["FLAMBEAU_JOB_SECRET"] = secret
     torch.distributed.init_process_group("gloo", init_method=address, rank=rank, world_size=world_size)

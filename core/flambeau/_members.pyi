@@ -5,12 +5,17 @@ from builtins import bool as _bool
 from builtins import float as _float
 from builtins import int as _int
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
+import numpy
+
+from . import return_types
 from .engine.tensors.tensor import Tensor
 from .engine.values.dtypes import dtype as _dtype
 from .random import Generator
 from .storage import TypedStorage, UntypedStorage
+
+NumpyArray = numpy.ndarray[Any, Any]
 
 class Members:
     @property
@@ -20,7 +25,8 @@ class Members:
     def __abs__(self) -> Tensor: ...
     def __add__(self, other: Any) -> Tensor: ...
     def __and__(self, other: Any) -> Tensor: ...
-    def __array_namespace__(self, *, api_version: str | None = ...) -> Any: ...
+    def __array_namespace__(self, *, api_version: str | None = ...) -> Any:
+        """Return the array API namespace for tensors.  ValueError for an unsupported version of the standard."""
     def __array_wrap__(self, array: Any, context: Any = ..., return_scalar: _bool = ...) -> Tensor: ...
     @property
     def __cuda_array_interface__(self) -> Any: ...
@@ -30,27 +36,42 @@ class Members:
     def __dlpack_device__(self) -> tuple[_int, _int]: ...
     def __eq__(self, other: Any) -> Tensor: ...  # type: ignore[override]
     def __floordiv__(self, other: Any) -> Tensor: ...
-    def __format__(self, spec: str) -> str: ...
+    def __format__(self, spec: str) -> str:
+        """Return `format(tensor, spec)`.  A 0-d tensor formats as its number; for others `spec` must be empty."""
     def __ge__(self, other: Any) -> Tensor: ...
     def __getitem__(self, index: Any) -> Tensor: ...
-    def __getstate__(self) -> Any: ...
+    def __getstate__(self) -> Any:
+        """Return the attributes that a user has set on a tensor, or (attributes, slots) if its subclass has slots with values."""
     def __gt__(self, other: Any) -> Tensor: ...
-    def __iadd__(self, other: Any) -> Tensor: ...
-    def __iand__(self, other: Any) -> Tensor: ...
-    def __idiv__(self, other: Any) -> Tensor: ...
-    def __ifloordiv__(self, other: Any) -> Tensor: ...
-    def __ilshift__(self, other: Any) -> Tensor: ...
-    def __imod__(self, other: Any) -> Tensor: ...
-    def __imul__(self, other: Any) -> Tensor: ...
+    def __iadd__(self, other: Any) -> Tensor:
+        """In-place form of `add`."""
+    def __iand__(self, other: Any) -> Tensor:
+        """In-place form of `bitwise_and`."""
+    def __idiv__(self, other: Any) -> Tensor:
+        """In-place form of `div`."""
+    def __ifloordiv__(self, other: Any) -> Tensor:
+        """In-place form of `floor_divide`."""
+    def __ilshift__(self, other: Any) -> Tensor:
+        """In-place form of `bitwise_left_shift`."""
+    def __imod__(self, other: Any) -> Tensor:
+        """In-place form of `remainder`."""
+    def __imul__(self, other: Any) -> Tensor:
+        """In-place form of `mul`."""
     @classmethod
     def __init_subclass__(cls, **kwargs: Any) -> None: ...
-    def __invert__(self) -> Tensor: ...
-    def __ior__(self, other: Any) -> Tensor: ...
+    def __invert__(self) -> Tensor:
+        """Return `~self`, which is `bitwise_not`.  Raises TypeError unless the dtype is integer or bool."""
+    def __ior__(self, other: Any) -> Tensor:
+        """In-place form of `bitwise_or`."""
     def __ipow__(self, other: Any) -> Tensor: ...
-    def __irshift__(self, other: Any) -> Tensor: ...
-    def __isub__(self, other: Any) -> Tensor: ...
-    def __itruediv__(self, other: Any) -> Tensor: ...
-    def __ixor__(self, other: Any) -> Tensor: ...
+    def __irshift__(self, other: Any) -> Tensor:
+        """In-place form of `bitwise_right_shift`."""
+    def __isub__(self, other: Any) -> Tensor:
+        """In-place form of `sub`."""
+    def __itruediv__(self, other: Any) -> Tensor:
+        """In-place form of `div`."""
+    def __ixor__(self, other: Any) -> Tensor:
+        """In-place form of `bitwise_xor`."""
     def __le__(self, other: Any) -> Tensor: ...
     def __lshift__(self, other: Any) -> Tensor: ...
     def __lt__(self, other: Any) -> Tensor: ...
@@ -60,9 +81,11 @@ class Members:
     def __ne__(self, other: Any) -> Tensor: ...  # type: ignore[override]
     def __neg__(self) -> Tensor: ...
     @staticmethod
-    def __new__(cls: Any, *args: Any, device: Any = ..., requires_grad: _bool = ..., **unknown: Any) -> Any: ...
+    def __new__(cls: Any, *args: Any, device: Any = ..., requires_grad: _bool = ..., **unknown: Any) -> Any:
+        """Create the tensor that the legacy constructor `Tensor(...)` returns, with the default dtype."""
     def __or__(self, other: Any) -> Tensor: ...
-    def __pos__(self) -> Tensor: ...
+    def __pos__(self) -> Tensor:
+        """Return the tensor itself.  Raises RuntimeError for a bool tensor."""
     def __pow__(self, exponent: Any) -> Tensor: ...
     def __radd__(self, other: Any) -> Tensor: ...
     def __rand__(self, other: Any) -> Tensor: ...
@@ -84,576 +107,1477 @@ class Members:
     def __setitem__(self, index: Any, value: Any) -> None: ...
     def __sub__(self, other: Any) -> Tensor: ...
     @staticmethod
-    def __torch_dispatch__(func: Any, types: Any, args: Any = ..., kwargs: Any = ...) -> Any: ...
+    def __torch_dispatch__(func: Any, types: Any, args: Any = ..., kwargs: Any = ...) -> Any:
+        """Implement `Tensor.__torch_dispatch__`, which overrides nothing: compute the operation on the subclasses' own data."""
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = ..., kwargs: Any = ...) -> Any: ...
     def __truediv__(self, other: Any) -> Tensor: ...
     def __xor__(self, other: Any) -> Tensor: ...
-    def _assign(self, result: Tensor, name: str = ...) -> Tensor: ...
-    def _coalesced_(self, coalesced: _bool) -> Tensor: ...
-    def _indices(self) -> Tensor: ...
+    def _assign(self, result: Tensor, name: str = ...) -> Tensor:
+        """Write `result` into the memory of `self`, and give `self` its history."""
+    def _coalesced_(self, coalesced: _bool) -> Tensor:
+        """Mark a COO tensor as coalesced or not, without checking its indices."""
+    def _indices(self) -> Tensor:
+        """Return the indices of a COO tensor, coalesced or not."""
     @staticmethod
-    def _make_wrapper_subclass(cls: Any, size: Sequence[_int], strides: Sequence[_int] | None = ..., storage_offset: _int | None = ..., memory_format: Any = ..., dtype: Any = ..., layout: Any = ..., device: Any = ..., pin_memory: _bool = ..., requires_grad: _bool = ..., dispatch_sizes_strides_policy: Any = ..., dispatch_device: _bool = ..., dispatch_layout: _bool = ..., **_: Any) -> Any: ...
-    def _overwrite(self, value: Tensor) -> Tensor: ...
-    def _typed_storage(self) -> TypedStorage: ...
-    def _values(self) -> Tensor: ...
-    def abs(self, *, out: Any = ...) -> Tensor: ...
-    def abs_(self) -> Tensor: ...
-    def absolute(self, *, out: Any = ...) -> Tensor: ...
-    def absolute_(self) -> Tensor: ...
-    def acos(self, *, out: Any = ...) -> Tensor: ...
-    def acos_(self) -> Tensor: ...
-    def acosh(self, *, out: Any = ...) -> Tensor: ...
-    def acosh_(self) -> Tensor: ...
-    def add(self, other: Any, alpha: Any = ..., *, out: Any = ...) -> Tensor: ...
-    def add_(self, other: Any, alpha: Any = ...) -> Tensor: ...
-    def addbmm(self, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Any = ..., alpha: Any = ..., out: Any = ...) -> Tensor: ...
-    def addbmm_(self, batch1: Any, batch2: Any, *legacy: Any, beta: Any = ..., alpha: Any = ...) -> Tensor: ...
-    def addcdiv(self, tensor1: Any, tensor2: Any = ..., *args: Any, value: Any = ..., out: Any = ...) -> Tensor: ...
-    def addcdiv_(self, tensor1: Any, tensor2: Any = ..., *args: Any, value: Any = ...) -> Tensor: ...
-    def addcmul(self, tensor1: Any, tensor2: Any = ..., *args: Any, value: Any = ..., out: Any = ...) -> Tensor: ...
-    def addcmul_(self, tensor1: Any, tensor2: Any = ..., *args: Any, value: Any = ...) -> Tensor: ...
-    def addmm(self, mat1: Tensor, mat2: Tensor, *legacy: Any, beta: Any = ..., alpha: Any = ..., out: Any = ...) -> Tensor: ...
-    def addmm_(self, mat1: Tensor, mat2: Tensor, *legacy: Any, beta: Any = ..., alpha: Any = ...) -> Tensor: ...
-    def addmv(self, mat: Tensor, vec: Tensor, *legacy: Any, beta: Any = ..., alpha: Any = ..., out: Any = ...) -> Tensor: ...
-    def addmv_(self, mat: Tensor, vec: Tensor, *legacy: Any, beta: Any = ..., alpha: Any = ...) -> Tensor: ...
-    def addr(self, vec1: Tensor, vec2: Tensor, *legacy: Any, beta: Any = ..., alpha: Any = ..., out: Any = ...) -> Tensor: ...
-    def addr_(self, vec1: Tensor, vec2: Tensor, *legacy: Any, beta: Any = ..., alpha: Any = ...) -> Tensor: ...
-    def adjoint(self) -> Tensor: ...
-    def all(self, dim: Any = ..., keepdim: Any = ..., *, out: Any = ...) -> Tensor: ...
-    def allclose(self, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> _bool: ...
-    def amax(self, dim: Any = ..., keepdim: _bool = ..., *, out: Any = ...) -> Tensor: ...
-    def amin(self, dim: Any = ..., keepdim: _bool = ..., *, out: Any = ...) -> Tensor: ...
-    def aminmax(self, *, dim: _int | None = ..., keepdim: _bool = ..., out: Any = ...) -> Any: ...
-    def angle(self, *, out: Any = ...) -> Tensor: ...
-    def any(self, dim: Any = ..., keepdim: Any = ..., *, out: Any = ...) -> Tensor: ...
-    def apply_(self, *args: Any) -> Tensor: ...
-    def arccos(self, *, out: Any = ...) -> Tensor: ...
-    def arccos_(self) -> Tensor: ...
-    def arccosh(self, *, out: Any = ...) -> Tensor: ...
-    def arccosh_(self) -> Tensor: ...
-    def arcsin(self, *, out: Any = ...) -> Tensor: ...
-    def arcsin_(self) -> Tensor: ...
-    def arcsinh(self, *, out: Any = ...) -> Tensor: ...
-    def arcsinh_(self) -> Tensor: ...
-    def arctan(self, *, out: Any = ...) -> Tensor: ...
-    def arctan2(self, other: Any, *, out: Any = ...) -> Tensor: ...
-    def arctan2_(self, other: Any) -> Tensor: ...
-    def arctan_(self) -> Tensor: ...
-    def arctanh(self, *, out: Any = ...) -> Tensor: ...
-    def arctanh_(self) -> Tensor: ...
-    def argmax(self, dim: _int | None = ..., keepdim: _bool = ..., *, out: Any = ...) -> Tensor: ...
-    def argmin(self, dim: _int | None = ..., keepdim: _bool = ..., *, out: Any = ...) -> Tensor: ...
-    def argsort(self, dim: _int = ..., descending: _bool = ..., stable: _bool = ..., *, out: Any = ...) -> Tensor: ...
-    def argwhere(self) -> Tensor: ...
-    def as_strided(self, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor: ...
-    def as_strided_(self, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor: ...
-    def as_strided_scatter(self, src: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor: ...
-    def as_subclass(self, cls: Any) -> Any: ...
-    def asin(self, *, out: Any = ...) -> Tensor: ...
-    def asin_(self) -> Tensor: ...
-    def asinh(self, *, out: Any = ...) -> Tensor: ...
-    def asinh_(self) -> Tensor: ...
-    def atan(self, *, out: Any = ...) -> Tensor: ...
-    def atan2(self, other: Any, *, out: Any = ...) -> Tensor: ...
-    def atan2_(self, other: Any) -> Tensor: ...
-    def atan_(self) -> Tensor: ...
-    def atanh(self, *, out: Any = ...) -> Tensor: ...
-    def atanh_(self) -> Tensor: ...
-    def backward(self, gradient: Tensor | None = ..., retain_graph: _bool | None = ..., create_graph: _bool = ..., inputs: Any = ..., retain_variables: _bool | None = ...) -> None: ...
-    def baddbmm(self, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Any = ..., alpha: Any = ..., out: Any = ...) -> Tensor: ...
-    def baddbmm_(self, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Any = ..., alpha: Any = ...) -> Tensor: ...
-    def bernoulli(self, p: Any = ..., *, generator: Generator | None = ..., out: Any = ...) -> Tensor: ...
-    def bernoulli_(self, p: Any = ..., *, generator: Generator | None = ...) -> Tensor: ...
-    def bfloat16(self, memory_format: Any = ...) -> Tensor: ...
-    def bincount(self, weights: Tensor | None = ..., minlength: _int = ...) -> Tensor: ...
-    def bitwise_and(self, other: Any, *, out: Any = ...) -> Tensor: ...
-    def bitwise_and_(self, other: Any) -> Tensor: ...
-    def bitwise_left_shift(self, other: Any, *, out: Any = ...) -> Tensor: ...
-    def bitwise_left_shift_(self, other: Any) -> Tensor: ...
-    def bitwise_not(self, *, out: Any = ...) -> Tensor: ...
-    def bitwise_not_(self) -> Tensor: ...
-    def bitwise_or(self, other: Any, *, out: Any = ...) -> Tensor: ...
-    def bitwise_or_(self, other: Any) -> Tensor: ...
-    def bitwise_right_shift(self, other: Any, *, out: Any = ...) -> Tensor: ...
-    def bitwise_right_shift_(self, other: Any) -> Tensor: ...
-    def bitwise_xor(self, other: Any, *, out: Any = ...) -> Tensor: ...
-    def bitwise_xor_(self, other: Any) -> Tensor: ...
-    def bmm(self, mat2: Tensor, *, out: Any = ...) -> Tensor: ...
-    def bool(self, memory_format: Any = ...) -> Tensor: ...
+    def _make_wrapper_subclass(cls: Any, size: Sequence[_int], strides: Sequence[_int] | None = ..., storage_offset: _int | None = ..., memory_format: Any = ..., dtype: Any = ..., layout: Any = ..., device: Any = ..., pin_memory: _bool = ..., requires_grad: _bool = ..., dispatch_sizes_strides_policy: Any = ..., dispatch_device: _bool = ..., dispatch_layout: _bool = ..., **_: Any) -> Any:
+        """Create a wrapper of class `cls` with this shape, dtype and device, without elements; `cls.__new__` calls it.
+
+        Raises:
+            TypeError: the class has no `__torch_dispatch__`.
+        """
+    def _overwrite(self, value: Tensor) -> Tensor:
+        """Overwrite the elements with `value`, which must not depend on them; the old values get no gradient."""
+    def _typed_storage(self) -> TypedStorage:
+        """Return the tensor's storage, typed with its dtype."""
+    def _values(self) -> Tensor:
+        """Return the values of a COO tensor, coalesced or not, without history."""
+    def abs(self, *, out: Any = ...) -> Tensor:
+        """Return the absolute value, which is the modulus of a complex number."""
+    def abs_(self) -> Tensor:
+        """In-place form of `abs`."""
+    def absolute(self, *, out: Any = ...) -> Tensor:
+        """Return the absolute value, which is the modulus of a complex number."""
+    def absolute_(self) -> Tensor:
+        """In-place form of `abs`."""
+    def acos(self, *, out: Any = ...) -> Tensor:
+        """Return the inverse cosine, in radians."""
+    def acos_(self) -> Tensor:
+        """In-place form of `acos`."""
+    def acosh(self, *, out: Any = ...) -> Tensor:
+        """Return the inverse hyperbolic cosine."""
+    def acosh_(self) -> Tensor:
+        """In-place form of `acosh`."""
+    def add(self, other: Any, alpha: Any = ..., *, out: Any = ...) -> Tensor:
+        """`input + alpha * other`, element by element, broadcast.
+
+        >>> torch.add(torch.ones(2), torch.ones(2), alpha=10)
+        tensor([11., 11.])
+        """
+    def add_(self, other: Any, alpha: Any = ...) -> Tensor:
+        """In-place form of `add`."""
+    def addbmm(self, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Any = ..., alpha: Any = ..., out: Any = ...) -> Tensor:
+        """Return `beta * input + alpha * (batch1 @ batch2).sum(0)`."""
+    def addbmm_(self, batch1: Any, batch2: Any, *legacy: Any, beta: Any = ..., alpha: Any = ...) -> Tensor:
+        """In-place form of `addbmm`; `self` is resized if its shape is not that of the result."""
+    def addcdiv(self, tensor1: Any, tensor2: Any = ..., *args: Any, value: Any = ..., out: Any = ...) -> Tensor:
+        """`input + value * tensor1 / tensor2`."""
+    def addcdiv_(self, tensor1: Any, tensor2: Any = ..., *args: Any, value: Any = ...) -> Tensor:
+        """In-place form of `addcdiv`."""
+    def addcmul(self, tensor1: Any, tensor2: Any = ..., *args: Any, value: Any = ..., out: Any = ...) -> Tensor:
+        """`input + value * tensor1 * tensor2`.
+
+        >>> torch.addcmul(torch.ones(2), torch.ones(2), torch.ones(2), value=0.5)
+        tensor([1.5000, 1.5000])
+        """
+    def addcmul_(self, tensor1: Any, tensor2: Any = ..., *args: Any, value: Any = ...) -> Tensor:
+        """In-place form of `addcmul`."""
+    def addmm(self, mat1: Tensor, mat2: Tensor, *legacy: Any, beta: Any = ..., alpha: Any = ..., out: Any = ...) -> Tensor:
+        """Return `beta * input + alpha * mat1 @ mat2`."""
+    def addmm_(self, mat1: Tensor, mat2: Tensor, *legacy: Any, beta: Any = ..., alpha: Any = ...) -> Tensor:
+        """In-place form of `addmm`."""
+    def addmv(self, mat: Tensor, vec: Tensor, *legacy: Any, beta: Any = ..., alpha: Any = ..., out: Any = ...) -> Tensor:
+        """Return `beta * input + alpha * mat @ vec`."""
+    def addmv_(self, mat: Tensor, vec: Tensor, *legacy: Any, beta: Any = ..., alpha: Any = ...) -> Tensor:
+        """In-place form of `addmv`."""
+    def addr(self, vec1: Tensor, vec2: Tensor, *legacy: Any, beta: Any = ..., alpha: Any = ..., out: Any = ...) -> Tensor:
+        """Return `beta * input + alpha * outer(vec1, vec2)`."""
+    def addr_(self, vec1: Tensor, vec2: Tensor, *legacy: Any, beta: Any = ..., alpha: Any = ...) -> Tensor:
+        """In-place form of `addr`."""
+    def adjoint(self) -> Tensor:
+        """Return the conjugate transpose of matrices."""
+    def all(self, dim: Any = ..., keepdim: Any = ..., *, out: Any = ...) -> Tensor:
+        """Whether every element is nonzero, in the whole tensor or in each slice over `dim`."""
+    def allclose(self, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> _bool:
+        """Whether all elements are close, as in `isclose`."""
+    def amax(self, dim: Any = ..., keepdim: _bool = ..., *, out: Any = ...) -> Tensor:
+        """Return the largest of all elements, or over the dimensions `dim`; equal elements share the gradient."""
+    def amin(self, dim: Any = ..., keepdim: _bool = ..., *, out: Any = ...) -> Tensor:
+        """Return the smallest of all elements, or over the dimensions `dim`; equal elements share the gradient."""
+    def aminmax(self, *, dim: _int | None = ..., keepdim: _bool = ..., out: Any = ...) -> return_types.aminmax:
+        """Return the smallest and the largest of all elements, or of each slice over `dim`."""
+    def angle(self, *, out: Any = ...) -> Tensor:
+        """Return the argument of each number in radians; for a real number it is 0, or pi if negative.
+
+        >>> torch.angle(torch.tensor([1j, -1.0, 1 + 1j]))
+        tensor([1.5708, 3.1416, 0.7854])
+        """
+    def any(self, dim: Any = ..., keepdim: Any = ..., *, out: Any = ...) -> Tensor:
+        """Whether an element is nonzero, in the whole tensor or in each slice over `dim`."""
+    def apply_(self, *args: Any) -> Tensor:
+        """Replace each element by `f(x)`, for a Python function `f` of the elements."""
+    def arccos(self, *, out: Any = ...) -> Tensor:
+        """Return the inverse cosine, in radians."""
+    def arccos_(self) -> Tensor:
+        """In-place form of `acos`."""
+    def arccosh(self, *, out: Any = ...) -> Tensor:
+        """Return the inverse hyperbolic cosine."""
+    def arccosh_(self) -> Tensor:
+        """In-place form of `acosh`."""
+    def arcsin(self, *, out: Any = ...) -> Tensor:
+        """Return the inverse sine, in radians."""
+    def arcsin_(self) -> Tensor:
+        """In-place form of `asin`."""
+    def arcsinh(self, *, out: Any = ...) -> Tensor:
+        """Return the inverse hyperbolic sine."""
+    def arcsinh_(self) -> Tensor:
+        """In-place form of `asinh`."""
+    def arctan(self, *, out: Any = ...) -> Tensor:
+        """Return the inverse tangent, in radians."""
+    def arctan2(self, other: Any, *, out: Any = ...) -> Tensor:
+        """Return the angle, in radians, of the point `(x, y) = (other, input)`, in the correct quadrant.
+
+        >>> torch.atan2(torch.tensor([1.0, -1.0]), torch.tensor([1.0, -1.0]))
+        tensor([ 0.7854, -2.3562])
+        """
+    def arctan2_(self, other: Any) -> Tensor:
+        """In-place form of `atan2`."""
+    def arctan_(self) -> Tensor:
+        """In-place form of `atan`."""
+    def arctanh(self, *, out: Any = ...) -> Tensor:
+        """Return the inverse hyperbolic tangent."""
+    def arctanh_(self) -> Tensor:
+        """In-place form of `atanh`."""
+    def argmax(self, dim: _int | None = ..., keepdim: _bool = ..., *, out: Any = ...) -> Tensor:
+        """Return the index of the maximum in the flattened tensor, or of each slice over `dim`."""
+    def argmin(self, dim: _int | None = ..., keepdim: _bool = ..., *, out: Any = ...) -> Tensor:
+        """Return the index of the minimum in the flattened tensor, or of each slice over `dim`."""
+    def argsort(self, dim: _int = ..., descending: _bool = ..., stable: _bool = ..., *, out: Any = ...) -> Tensor:
+        """Return the indices that sort the elements along `dim`."""
+    def argwhere(self) -> Tensor:
+        """Return the indices of the nonzero elements, one per row."""
+    def as_strided(self, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor:
+        """Return a view of the tensor's storage with any size, strides and offset (in elements).
+
+        Raises:
+            RuntimeError: sizes and strides differ in number, or the view exceeds the storage.
+        """
+    def as_strided_(self, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor:
+        """In-place form of `as_strided`: the tensor itself becomes the view."""
+    def as_strided_scatter(self, src: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor:
+        """Return a copy of `input` with `src` in place of `input.as_strided(size, stride, storage_offset)`."""
+    def as_subclass(self, cls: Any) -> Any:
+        """Return the tensor as an instance of `cls`, with the same memory and history.
+
+        >>> class Labelled(torch.Tensor): pass
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> x.as_subclass(Labelled).sum().backward()
+        >>> x.grad
+        tensor([1., 1.])
+        """
+    def asin(self, *, out: Any = ...) -> Tensor:
+        """Return the inverse sine, in radians."""
+    def asin_(self) -> Tensor:
+        """In-place form of `asin`."""
+    def asinh(self, *, out: Any = ...) -> Tensor:
+        """Return the inverse hyperbolic sine."""
+    def asinh_(self) -> Tensor:
+        """In-place form of `asinh`."""
+    def atan(self, *, out: Any = ...) -> Tensor:
+        """Return the inverse tangent, in radians."""
+    def atan2(self, other: Any, *, out: Any = ...) -> Tensor:
+        """Return the angle, in radians, of the point `(x, y) = (other, input)`, in the correct quadrant.
+
+        >>> torch.atan2(torch.tensor([1.0, -1.0]), torch.tensor([1.0, -1.0]))
+        tensor([ 0.7854, -2.3562])
+        """
+    def atan2_(self, other: Any) -> Tensor:
+        """In-place form of `atan2`."""
+    def atan_(self) -> Tensor:
+        """In-place form of `atan`."""
+    def atanh(self, *, out: Any = ...) -> Tensor:
+        """Return the inverse hyperbolic tangent."""
+    def atanh_(self) -> Tensor:
+        """In-place form of `atanh`."""
+    def backward(self, gradient: Tensor | None = ..., retain_graph: _bool | None = ..., create_graph: _bool = ..., inputs: Any = ..., retain_variables: _bool | None = ...) -> None:
+        """Accumulate the gradients of this tensor into the leaves.  See `torch.autograd.backward`."""
+    def baddbmm(self, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Any = ..., alpha: Any = ..., out: Any = ...) -> Tensor:
+        """Return `beta * input + alpha * batch1 @ batch2`, batch by batch."""
+    def baddbmm_(self, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Any = ..., alpha: Any = ...) -> Tensor:
+        """In-place form of `baddbmm`."""
+    def bernoulli(self, p: Any = ..., *, generator: Generator | None = ..., out: Any = ...) -> Tensor:
+        """Draw 0 or 1 for each element; the probability of 1 is the element, or `p` if given."""
+    def bernoulli_(self, p: Any = ..., *, generator: Generator | None = ...) -> Tensor:
+        """Fill with 1 with probability `p` (a number or a tensor), else 0."""
+    def bfloat16(self, memory_format: Any = ...) -> Tensor:
+        """`self.to(torch.bfloat16)`."""
+    def bincount(self, weights: Tensor | None = ..., minlength: _int = ...) -> Tensor:
+        """Count how often each non-negative integer occurs, or sum the weights of its occurrences."""
+    def bitwise_and(self, other: Any, *, out: Any = ...) -> Tensor:
+        """Return the bits that are set in both operands."""
+    def bitwise_and_(self, other: Any) -> Tensor:
+        """In-place form of `bitwise_and`."""
+    def bitwise_left_shift(self, other: Any, *, out: Any = ...) -> Tensor:
+        """`input << other`."""
+    def bitwise_left_shift_(self, other: Any) -> Tensor:
+        """In-place form of `bitwise_left_shift`."""
+    def bitwise_not(self, *, out: Any = ...) -> Tensor:
+        """Invert every bit; for bool, the logical not."""
+    def bitwise_not_(self) -> Tensor:
+        """In-place form of `bitwise_not`."""
+    def bitwise_or(self, other: Any, *, out: Any = ...) -> Tensor:
+        """Return the bits that are set in either operand."""
+    def bitwise_or_(self, other: Any) -> Tensor:
+        """In-place form of `bitwise_or`."""
+    def bitwise_right_shift(self, other: Any, *, out: Any = ...) -> Tensor:
+        """`input >> other`."""
+    def bitwise_right_shift_(self, other: Any) -> Tensor:
+        """In-place form of `bitwise_right_shift`."""
+    def bitwise_xor(self, other: Any, *, out: Any = ...) -> Tensor:
+        """Return the bits that are set in exactly one operand."""
+    def bitwise_xor_(self, other: Any) -> Tensor:
+        """In-place form of `bitwise_xor`."""
+    def bmm(self, mat2: Tensor, *, out: Any = ...) -> Tensor:
+        """Multiply two batches of matrices, `(b, n, m) @ (b, m, p) -> (b, n, p)`."""
+    def bool(self, memory_format: Any = ...) -> Tensor:
+        """`self.to(torch.bool)`."""
     def broadcast_to(self, size: Any, *rest: Any) -> Tensor: ...
-    def btrifact(self, info: Any = ..., pivot: _bool = ...) -> tuple[Tensor, Tensor]: ...
-    def btrisolve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor: ...
-    def byte(self, memory_format: Any = ...) -> Tensor: ...
-    def cauchy_(self, median: _float = ..., sigma: _float = ..., *, generator: Generator | None = ...) -> Tensor: ...
-    def ccol_indices(self) -> Tensor: ...
-    def cdouble(self, memory_format: Any = ...) -> Tensor: ...
-    def ceil(self, *, out: Any = ...) -> Tensor: ...
-    def ceil_(self) -> Tensor: ...
-    def cfloat(self, memory_format: Any = ...) -> Tensor: ...
-    def chalf(self, memory_format: Any = ...) -> Tensor: ...
-    def char(self, memory_format: Any = ...) -> Tensor: ...
-    def cholesky(self, upper: _bool = ..., *, out: Any = ...) -> Tensor: ...
-    def cholesky_inverse(self, upper: _bool = ..., *, out: Any = ...) -> Tensor: ...
-    def cholesky_solve(self, input2: Tensor, upper: _bool = ..., *, out: Any = ...) -> Tensor: ...
-    def chunk(self, chunks: _int, dim: _int = ...) -> tuple[Tensor, ...]: ...
-    def clamp(self, min: Any = ..., max: Any = ..., *, out: Any = ...) -> Tensor: ...
-    def clamp_(self, min: Any = ..., max: Any = ...) -> Tensor: ...
-    def clamp_max(self, max: Any, *, out: Any = ...) -> Tensor: ...
-    def clamp_max_(self, max: Any) -> Tensor: ...
-    def clamp_min(self, min: Any, *, out: Any = ...) -> Tensor: ...
-    def clamp_min_(self, min: Any) -> Tensor: ...
-    def clip(self, min: Any = ..., max: Any = ..., *, out: Any = ...) -> Tensor: ...
-    def clip_(self, min: Any = ..., max: Any = ...) -> Tensor: ...
-    def clone(self, *, memory_format: Any = ...) -> Tensor: ...
-    def coalesce(self) -> Tensor: ...
-    def col_indices(self) -> Tensor: ...
-    def conj(self) -> Tensor: ...
-    def conj_physical(self, *, out: Any = ...) -> Tensor: ...
-    def conj_physical_(self) -> Tensor: ...
-    def contiguous(self, *, memory_format: Any = ...) -> Tensor: ...
-    def copy_(self, other: Any, non_blocking: _bool = ...) -> Tensor: ...
-    def copysign(self, other: Any, *, out: Any = ...) -> Tensor: ...
-    def copysign_(self, other: Any) -> Tensor: ...
-    def corrcoef(self) -> Tensor: ...
-    def cos(self, *, out: Any = ...) -> Tensor: ...
-    def cos_(self) -> Tensor: ...
-    def cosh(self, *, out: Any = ...) -> Tensor: ...
-    def cosh_(self) -> Tensor: ...
-    def count_nonzero(self, dim: Any = ...) -> Tensor: ...
-    def cov(self, *, correction: _int = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ...) -> Tensor: ...
-    def cpu(self, *, memory_format: Any = ...) -> Tensor: ...
-    def cross(self, other: Tensor, dim: _int | None = ..., *, out: Any = ...) -> Tensor: ...
-    def crow_indices(self) -> Tensor: ...
-    def cuda(self, device: Any = ..., non_blocking: _bool = ..., memory_format: Any = ..., **legacy: Any) -> Tensor: ...
-    def cummax(self, dim: _int, *, out: Any = ...) -> Any: ...
-    def cummin(self, dim: _int, *, out: Any = ...) -> Any: ...
-    def cumprod(self, dim: _int, *, dtype: _dtype | None = ..., out: Any = ...) -> Tensor: ...
-    def cumprod_(self, dim: _int, *, dtype: _dtype | None = ...) -> Tensor: ...
-    def cumsum(self, dim: _int, *, dtype: _dtype | None = ..., out: Any = ...) -> Tensor: ...
-    def cumsum_(self, dim: _int, *, dtype: _dtype | None = ...) -> Tensor: ...
-    def deg2rad(self, *, out: Any = ...) -> Tensor: ...
-    def deg2rad_(self) -> Tensor: ...
-    def dense_dim(self) -> _int: ...
-    def det(self) -> Tensor: ...
-    def diag(self, diagonal: _int = ..., *, out: Any = ...) -> Tensor: ...
-    def diag_embed(self, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor: ...
-    def diagflat(self, offset: _int = ...) -> Tensor: ...
-    def diagonal(self, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor: ...
-    def diagonal_scatter(self, src: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor: ...
-    def diff(self, n: _int = ..., dim: _int = ..., prepend: Tensor | None = ..., append: Tensor | None = ..., *, out: Any = ...) -> Tensor: ...
-    def digamma(self, *, out: Any = ...) -> Tensor: ...
-    def digamma_(self) -> Tensor: ...
-    def dim_order(self, *, ambiguity_check: Any = ...) -> tuple[_int, ...]: ...
-    def dist(self, other: Tensor, p: _float = ...) -> Tensor: ...
-    def div(self, other: Any, *, rounding_mode: str | None = ..., out: Any = ...) -> Tensor: ...
-    def div_(self, other: Any, *, rounding_mode: str | None = ...) -> Tensor: ...
-    def divide(self, other: Any, *, rounding_mode: str | None = ..., out: Any = ...) -> Tensor: ...
-    def divide_(self, other: Any, *, rounding_mode: str | None = ...) -> Tensor: ...
-    def dot(self, tensor: Tensor, *, out: Any = ...) -> Tensor: ...
-    def double(self, memory_format: Any = ...) -> Tensor: ...
-    def dsplit(self, *args: Any, indices: Any = ..., sections: Any = ...) -> Any: ...
-    def eig(self, *args: Any, **kwargs: Any) -> Sequence[Tensor]: ...
-    def eq(self, other: Any, *, out: Any = ...) -> Tensor: ...
-    def eq_(self, other: Any) -> Tensor: ...
-    def equal(self, other: Tensor) -> _bool: ...
-    def erf(self, *, out: Any = ...) -> Tensor: ...
-    def erf_(self) -> Tensor: ...
-    def erfc(self, *, out: Any = ...) -> Tensor: ...
-    def erfc_(self) -> Tensor: ...
-    def erfinv(self, *, out: Any = ...) -> Tensor: ...
-    def erfinv_(self) -> Tensor: ...
-    def exp(self, *, out: Any = ...) -> Tensor: ...
-    def exp2(self, *, out: Any = ...) -> Tensor: ...
-    def exp2_(self) -> Tensor: ...
-    def exp_(self) -> Tensor: ...
-    def expand(self, size: Any, *rest: Any, implicit: _bool = ...) -> Tensor: ...
-    def expand_as(self, other: Tensor) -> Tensor: ...
-    def expm1(self, *, out: Any = ...) -> Tensor: ...
-    def expm1_(self) -> Tensor: ...
-    def exponential_(self, lambd: _float = ..., *, generator: Generator | None = ...) -> Tensor: ...
-    def fill_(self, value: Any) -> Tensor: ...
-    def fill_diagonal_(self, fill_value: Any, wrap: _bool = ...) -> Tensor: ...
-    def fix(self, *, out: Any = ...) -> Tensor: ...
-    def fix_(self) -> Tensor: ...
-    def flatten(self, start_dim: _int = ..., end_dim: _int = ...) -> Tensor: ...
+    def btrifact(self, info: Any = ..., pivot: _bool = ...) -> tuple[Tensor, Tensor]:
+        """Return the LU factorization of a batch of matrices as `(LU, pivots)`; a legacy name of `linalg.lu_factor`."""
+    def btrisolve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+        """Solve `A x = b` for a batch of vectors, given the result of `btrifact(A)`; a legacy name of `linalg.lu_solve`."""
+    def byte(self, memory_format: Any = ...) -> Tensor:
+        """`self.to(torch.uint8)`."""
+    def cauchy_(self, median: _float = ..., sigma: _float = ..., *, generator: Generator | None = ...) -> Tensor:
+        """Fill with Cauchy random numbers."""
+    def ccol_indices(self) -> Tensor:
+        """Return the position in the values at which each column of a CSC or BSC tensor begins, followed by `nnz`."""
+    def cdouble(self, memory_format: Any = ...) -> Tensor:
+        """`self.to(torch.complex128)`."""
+    def ceil(self, *, out: Any = ...) -> Tensor:
+        """Return the smallest integer not below `x`."""
+    def ceil_(self) -> Tensor:
+        """In-place form of `ceil`."""
+    def cfloat(self, memory_format: Any = ...) -> Tensor:
+        """`self.to(torch.complex64)`."""
+    def chalf(self, memory_format: Any = ...) -> Tensor:
+        """`self.to(torch.complex32)`."""
+    def char(self, memory_format: Any = ...) -> Tensor:
+        """`self.to(torch.int8)`."""
+    def cholesky(self, upper: _bool = ..., *, out: Any = ...) -> Tensor:
+        """Return the Cholesky factor of positive-definite matrices; see `torch.linalg.cholesky`."""
+    def cholesky_inverse(self, upper: _bool = ..., *, out: Any = ...) -> Tensor:
+        """Return the inverse of a matrix, given its Cholesky factor."""
+    def cholesky_solve(self, input2: Tensor, upper: _bool = ..., *, out: Any = ...) -> Tensor:
+        """Solve `A X = input`, where `input2` is the Cholesky factor of `A`."""
+    def chunk(self, chunks: _int, dim: _int = ...) -> tuple[Tensor, ...]:
+        """Split `dim` into at most `chunks` consecutive views, of equal size except the last."""
+    def clamp(self, min: Any = ..., max: Any = ..., *, out: Any = ...) -> Tensor:
+        """Limit every element to `[min, max]`; either bound may be a number, a tensor or None.
+
+        >>> torch.tensor([-1.0, 0.5, 2.0]).clamp(0, 1)
+        tensor([0.0000, 0.5000, 1.0000])
+        """
+    def clamp_(self, min: Any = ..., max: Any = ...) -> Tensor:
+        """In-place form of `clamp`."""
+    def clamp_max(self, max: Any, *, out: Any = ...) -> Tensor:
+        """Lower every element to at most `max`."""
+    def clamp_max_(self, max: Any) -> Tensor:
+        """In-place form of `clamp_max`."""
+    def clamp_min(self, min: Any, *, out: Any = ...) -> Tensor:
+        """Raise every element to at least `min`."""
+    def clamp_min_(self, min: Any) -> Tensor:
+        """In-place form of `clamp_min`."""
+    def clip(self, min: Any = ..., max: Any = ..., *, out: Any = ...) -> Tensor:
+        """Limit every element to `[min, max]`; either bound may be a number, a tensor or None.
+
+        >>> torch.tensor([-1.0, 0.5, 2.0]).clamp(0, 1)
+        tensor([0.0000, 0.5000, 1.0000])
+        """
+    def clip_(self, min: Any = ..., max: Any = ...) -> Tensor:
+        """In-place form of `clamp`."""
+    def clone(self, *, memory_format: Any = ...) -> Tensor:
+        """Return a copy; gradients flow through it."""
+    def coalesce(self) -> Tensor:
+        """Return a COO tensor with sorted indices, and duplicate entries added; the tensor itself if it is coalesced already."""
+    def col_indices(self) -> Tensor:
+        """Return the column of each value (or block) of a CSR or BSR tensor."""
+    def conj(self) -> Tensor:
+        """Return the complex conjugate as a lazy view that shares memory with the tensor, or a real tensor itself.
+
+        The elements are conjugated when they are used; see `resolve_conj`.
+
+        >>> x = torch.tensor([1 + 2j])
+        >>> x.conj().mul_(1j), x, x.conj().is_conj()
+        (tensor([2.+1.j]), tensor([2.-1.j]), True)
+        """
+    def conj_physical(self, *, out: Any = ...) -> Tensor:
+        """Return a conjugated copy if `input` is complex; otherwise return `input` itself."""
+    def conj_physical_(self) -> Tensor:
+        """In-place form of `conj_physical`."""
+    def contiguous(self, *, memory_format: Any = ...) -> Tensor:
+        """Return the tensor itself if it is contiguous, else a contiguous copy."""
+    def copy_(self, other: Any, non_blocking: _bool = ...) -> Tensor:
+        """Overwrite the elements with those of `other`, broadcast and converted; gradients flow to `other` only."""
+    def copysign(self, other: Any, *, out: Any = ...) -> Tensor:
+        """Return the absolute value of `input` with the sign of `other`, where -0.0 counts as negative."""
+    def copysign_(self, other: Any) -> Tensor:
+        """In-place form of `copysign`."""
+    def corrcoef(self) -> Tensor:
+        """Return the correlation matrix of variables (rows) from observations (columns)."""
+    def cos(self, *, out: Any = ...) -> Tensor:
+        """Return the cosine of an angle in radians."""
+    def cos_(self) -> Tensor:
+        """In-place form of `cos`."""
+    def cosh(self, *, out: Any = ...) -> Tensor:
+        """Return the hyperbolic cosine."""
+    def cosh_(self) -> Tensor:
+        """In-place form of `cosh`."""
+    def count_nonzero(self, dim: Any = ...) -> Tensor:
+        """Return the number of nonzero elements."""
+    def cov(self, *, correction: _int = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ...) -> Tensor:
+        """Return the covariance matrix of variables (rows) from observations (columns).
+
+        `fweights` and `aweights` are the frequencies and the weights of the observations.
+        """
+    def cpu(self, *, memory_format: Any = ...) -> Tensor:
+        """Return the tensor in CPU memory."""
+    def cross(self, other: Tensor, dim: _int | None = ..., *, out: Any = ...) -> Tensor:
+        """Return the cross products of the vectors along `dim`, by default the first dimension of `input` that has size 3.
+
+        Raises:
+            RuntimeError: `input` has no dimension of size 3, or the sizes along `dim` are not 3.
+
+        >>> torch.cross(torch.tensor([1.0, 0, 0]), torch.tensor([0.0, 1, 0]), dim=0)
+        tensor([0., 0., 1.])
+        """
+    def crow_indices(self) -> Tensor:
+        """Return the position in the values at which each row of a CSR or BSR tensor begins, followed by `nnz`."""
+    def cuda(self, device: Any = ..., non_blocking: _bool = ..., memory_format: Any = ..., **legacy: Any) -> Tensor:
+        """Return the tensor on `device`, by default the current CUDA device.  The legacy `cuda(async=True)` is accepted."""
+    def cummax(self, dim: _int, *, out: Any = ...) -> return_types.cummax:
+        """Return the cumulative maximum along `dim`, and its last index."""
+    def cummin(self, dim: _int, *, out: Any = ...) -> return_types.cummin:
+        """Return the cumulative minimum along `dim`, and its last index."""
+    def cumprod(self, dim: _int, *, dtype: _dtype | None = ..., out: Any = ...) -> Tensor:
+        """Return the cumulative product along `dim`."""
+    def cumprod_(self, dim: _int, *, dtype: _dtype | None = ...) -> Tensor:
+        """In-place form of `cumprod`."""
+    def cumsum(self, dim: _int, *, dtype: _dtype | None = ..., out: Any = ...) -> Tensor:
+        """Return the cumulative sum along `dim`."""
+    def cumsum_(self, dim: _int, *, dtype: _dtype | None = ...) -> Tensor:
+        """In-place form of `cumsum`."""
+    def deg2rad(self, *, out: Any = ...) -> Tensor:
+        """Convert degrees to radians."""
+    def deg2rad_(self) -> Tensor:
+        """In-place form of `deg2rad`."""
+    def dense_dim(self) -> _int:
+        """Return the number of dense dimensions; for a strided tensor, all of its dimensions."""
+    def det(self) -> Tensor:
+        """Return the determinants of square matrices; see `torch.linalg.det`."""
+    def diag(self, diagonal: _int = ..., *, out: Any = ...) -> Tensor:
+        """Return the matrix whose diagonal is the given vector, or the diagonal of the given matrix."""
+    def diag_embed(self, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
+        """Return matrices, in dimensions `dim1` and `dim2`, whose diagonal is the last dimension of `input`."""
+    def diagflat(self, offset: _int = ...) -> Tensor:
+        """Return a matrix whose diagonal holds all elements of `input`."""
+    def diagonal(self, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
+        """Return a view of the diagonal of dimensions `dim1` and `dim2`; it is the last dimension of the view."""
+    def diagonal_scatter(self, src: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
+        """Return a copy of `input` with `src` in place of its diagonal."""
+    def diff(self, n: _int = ..., dim: _int = ..., prepend: Tensor | None = ..., append: Tensor | None = ..., *, out: Any = ...) -> Tensor:
+        """Return the `n`-th differences of neighbouring elements along `dim`."""
+    def digamma(self, *, out: Any = ...) -> Tensor:
+        """Return the derivative of `lgamma`.
+
+        >>> torch.digamma(torch.tensor([1.0, 0.5]))
+        tensor([-0.5772, -1.9635])
+        """
+    def digamma_(self) -> Tensor:
+        """In-place form of `digamma`."""
+    def dim_order(self, *, ambiguity_check: Any = ...) -> tuple[_int, ...]:
+        """Return the dimensions in order of decreasing stride.
+
+        Sizes of 1 and equal strides make the order ambiguous.  With `ambiguity_check=True`, an ambiguous order raises RuntimeError.
+        With a list of memory formats it does as well, unless the strides differ and the tensor is contiguous in exactly one of the
+        formats.
+
+        >>> torch.ones(2, 3, 4).transpose(0, 2).dim_order()
+        (2, 1, 0)
+        """
+    def dist(self, other: Tensor, p: _float = ...) -> Tensor:
+        """Return the p-norm of `input - other`."""
+    def div(self, other: Any, *, rounding_mode: str | None = ..., out: Any = ...) -> Tensor:
+        """Return `input / other`: unrounded by default, rounded towards zero with `"trunc"`, down with `"floor"`.
+
+        >>> torch.div(torch.tensor([-7, 7]), 2, rounding_mode="trunc")
+        tensor([-3,  3])
+        """
+    def div_(self, other: Any, *, rounding_mode: str | None = ...) -> Tensor:
+        """In-place form of `div`."""
+    def divide(self, other: Any, *, rounding_mode: str | None = ..., out: Any = ...) -> Tensor:
+        """Return `input / other`: unrounded by default, rounded towards zero with `"trunc"`, down with `"floor"`.
+
+        >>> torch.div(torch.tensor([-7, 7]), 2, rounding_mode="trunc")
+        tensor([-3,  3])
+        """
+    def divide_(self, other: Any, *, rounding_mode: str | None = ...) -> Tensor:
+        """In-place form of `div`."""
+    def dot(self, tensor: Tensor, *, out: Any = ...) -> Tensor:
+        """Return the inner product of two vectors of the same length, without conjugation."""
+    def double(self, memory_format: Any = ...) -> Tensor:
+        """`self.to(torch.float64)`."""
+    def dsplit(self, *args: Any, indices: Any = ..., sections: Any = ...) -> tuple[Tensor, ...]:
+        """`tensor_split` along dimension 2."""
+    def eig(self, *args: Any, **kwargs: Any) -> Sequence[Tensor]:
+        """Raise a RuntimeError that names the replacement of the removed function `eig`."""
+    def eq(self, other: Any, *, out: Any = ...) -> Tensor:
+        """`input == other`, element by element."""
+    def eq_(self, other: Any) -> Tensor:
+        """In-place form of `eq`."""
+    def equal(self, other: Tensor) -> _bool:
+        """Whether two tensors have the same shape and elements."""
+    def erf(self, *, out: Any = ...) -> Tensor:
+        """Return the error function, `2 / sqrt(pi)` times the integral of `exp(-t**2)` from 0 to `x`.
+
+        >>> torch.erf(torch.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.8427])
+        """
+    def erf_(self) -> Tensor:
+        """In-place form of `erf`."""
+    def erfc(self, *, out: Any = ...) -> Tensor:
+        """Return `1 - erf(x)`, accurate also where it is small."""
+    def erfc_(self) -> Tensor:
+        """In-place form of `erfc`."""
+    def erfinv(self, *, out: Any = ...) -> Tensor:
+        """Return the inverse of `erf` on [-1, 1], NaN elsewhere.
+
+        >>> torch.erfinv(torch.tensor([0.0, 0.5, -1.0]))
+        tensor([0.0000, 0.4769,   -inf])
+        """
+    def erfinv_(self) -> Tensor:
+        """In-place form of `erfinv`."""
+    def exp(self, *, out: Any = ...) -> Tensor:
+        """Return `e ** x`."""
+    def exp2(self, *, out: Any = ...) -> Tensor:
+        """Return `2 ** x`."""
+    def exp2_(self) -> Tensor:
+        """In-place form of `exp2`."""
+    def exp_(self) -> Tensor:
+        """In-place form of `exp`."""
+    def expand(self, size: Any, *rest: Any, implicit: _bool = ...) -> Tensor:
+        """Return a view with dimensions of size 1 expanded and new dimensions added at the front; -1 keeps a size.
+
+        >>> torch.tensor([[1], [2]]).expand(-1, 2)
+        tensor([[1, 1],
+                [2, 2]])
+        """
+    def expand_as(self, other: Tensor) -> Tensor:
+        """Return `input.expand(other.size())`."""
+    def expm1(self, *, out: Any = ...) -> Tensor:
+        """Return `exp(x) - 1`, accurate near 0."""
+    def expm1_(self) -> Tensor:
+        """In-place form of `expm1`."""
+    def exponential_(self, lambd: _float = ..., *, generator: Generator | None = ...) -> Tensor:
+        """Fill with exponential random numbers with rate `lambd`."""
+    def fill_(self, value: Any) -> Tensor:
+        """Set every element to `value`, a number or a 0-d tensor."""
+    def fill_diagonal_(self, fill_value: Any, wrap: _bool = ...) -> Tensor:
+        """Set the main diagonal to `fill_value`, in place.
+
+        With `wrap`, the diagonal of a tall matrix restarts every `width + 1` rows.
+        """
+    def fix(self, *, out: Any = ...) -> Tensor:
+        """Return the integer part, rounded towards 0."""
+    def fix_(self) -> Tensor:
+        """In-place form of `trunc`."""
+    def flatten(self, start_dim: _int = ..., end_dim: _int = ...) -> Tensor:
+        """Merge dimensions `start_dim` to `end_dim` into one; the result is a view if possible.
+
+        >>> torch.zeros(2, 3, 4).flatten(1).shape
+        torch.Size([2, 12])
+        """
     def flip(self, dims: Any, *rest: Any) -> Tensor: ...
-    def fliplr(self) -> Tensor: ...
-    def flipud(self) -> Tensor: ...
-    def float(self, memory_format: Any = ...) -> Tensor: ...
-    def float_power(self, exponent: Any, *, out: Any = ...) -> Tensor: ...
-    def float_power_(self, exponent: Any) -> Tensor: ...
-    def floor(self, *, out: Any = ...) -> Tensor: ...
-    def floor_(self) -> Tensor: ...
-    def floor_divide(self, other: Any, *, out: Any = ...) -> Tensor: ...
-    def floor_divide_(self, other: Any) -> Tensor: ...
-    def fmax(self, other: Any, *, out: Any = ...) -> Tensor: ...
-    def fmin(self, other: Any, *, out: Any = ...) -> Tensor: ...
-    def fmod(self, other: Any, *, out: Any = ...) -> Tensor: ...
-    def fmod_(self, other: Any) -> Tensor: ...
-    def frac(self, *, out: Any = ...) -> Tensor: ...
-    def frac_(self) -> Tensor: ...
-    def frexp(self, *, out: Any = ...) -> Any: ...
-    def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = ..., out: Any = ...) -> Tensor: ...
-    def gcd(self, other: Any, *, out: Any = ...) -> Tensor: ...
-    def gcd_(self, other: Any) -> Tensor: ...
-    def ge(self, other: Any, *, out: Any = ...) -> Tensor: ...
-    def ge_(self, other: Any) -> Tensor: ...
-    def gels(self, A: Tensor, *, out: Any = ...) -> tuple[Tensor, Tensor]: ...
-    def geometric_(self, p: _float, *, generator: Generator | None = ...) -> Tensor: ...
-    def geqrf(self, *, out: Any = ...) -> Any: ...
-    def ger(self, vec2: Tensor, *, out: Any = ...) -> Tensor: ...
-    def greater(self, other: Any, *, out: Any = ...) -> Tensor: ...
-    def greater_(self, other: Any) -> Tensor: ...
-    def greater_equal(self, other: Any, *, out: Any = ...) -> Tensor: ...
-    def greater_equal_(self, other: Any) -> Tensor: ...
-    def gt(self, other: Any, *, out: Any = ...) -> Tensor: ...
-    def gt_(self, other: Any) -> Tensor: ...
-    def half(self, memory_format: Any = ...) -> Tensor: ...
-    def hardshrink(self, lambd: _float = ..., *, out: Any = ...) -> Tensor: ...
-    def hash_tensor(self, dim: Any = ..., *, keepdim: _bool = ..., mode: _int = ..., out: Any = ...) -> Tensor: ...
-    def heaviside(self, values: Tensor, *, out: Any = ...) -> Tensor: ...
-    def heaviside_(self, values: Tensor) -> Tensor: ...
-    def histc(self, bins: _int = ..., min: _float = ..., max: _float = ..., *, out: Any = ...) -> Tensor: ...
-    def histogram(self, bins: _int | Tensor = ..., *, range: Any = ..., weight: Tensor | None = ..., density: _bool = ..., out: Any = ...) -> Any: ...
-    def hsplit(self, *args: Any, indices: Any = ..., sections: Any = ...) -> Any: ...
-    def hypot(self, other: Any, *, out: Any = ...) -> Tensor: ...
-    def hypot_(self, other: Any) -> Tensor: ...
-    def i0(self, *, out: Any = ...) -> Tensor: ...
-    def i0_(self) -> Tensor: ...
-    def igamma(self, other: Any, *, out: Any = ...) -> Tensor: ...
-    def igamma_(self, other: Any) -> Tensor: ...
-    def igammac(self, other: Any, *, out: Any = ...) -> Tensor: ...
-    def igammac_(self, other: Any) -> Tensor: ...
+    def fliplr(self) -> Tensor:
+        """Reverse the order of the columns (dimension 1)."""
+    def flipud(self) -> Tensor:
+        """Reverse the order of the rows (dimension 0)."""
+    def float(self, memory_format: Any = ...) -> Tensor:
+        """`self.to(torch.float32)`."""
+    def float_power(self, exponent: Any, *, out: Any = ...) -> Tensor:
+        """`input` to the power of `exponent`, in float64 or complex128."""
+    def float_power_(self, exponent: Any) -> Tensor:
+        """In-place form of `float_power`.  Raises RuntimeError unless the dtype is float64 or complex128."""
+    def floor(self, *, out: Any = ...) -> Tensor:
+        """Return the largest integer not above `x`."""
+    def floor_(self) -> Tensor:
+        """In-place form of `floor`."""
+    def floor_divide(self, other: Any, *, out: Any = ...) -> Tensor:
+        """Return `input / other`, rounded towards minus infinity."""
+    def floor_divide_(self, other: Any) -> Tensor:
+        """In-place form of `floor_divide`."""
+    def fmax(self, other: Any, *, out: Any = ...) -> Tensor:
+        """Return the larger of `input` and `other`, element by element; where one is NaN, the other one."""
+    def fmin(self, other: Any, *, out: Any = ...) -> Tensor:
+        """Return the smaller of `input` and `other`, element by element; where one is NaN, the other one."""
+    def fmod(self, other: Any, *, out: Any = ...) -> Tensor:
+        """Return the remainder of division rounded towards zero: it has the sign of `input`."""
+    def fmod_(self, other: Any) -> Tensor:
+        """In-place form of `fmod`."""
+    def frac(self, *, out: Any = ...) -> Tensor:
+        """Return the fractional part, with the sign of `x`."""
+    def frac_(self) -> Tensor:
+        """In-place form of `frac`."""
+    def frexp(self, *, out: Any = ...) -> return_types.frexp:
+        """Return a mantissa with magnitude in [0.5, 1) and an int32 exponent, such that `mantissa * 2**exponent == input`.
+
+        >>> mantissa, exponent = torch.frexp(torch.tensor([6.0]))
+        >>> mantissa, exponent
+        (tensor([0.7500]), tensor([3], dtype=torch.int32))
+        """
+    def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = ..., out: Any = ...) -> Tensor:
+        """Gather elements along `dim`: `out[i][j] = input[index[i][j]][j]` for `dim=0`.  `sparse_grad` makes `input`'s gradient
+        sparse.
+
+        Raises:
+            RuntimeError: an index is out of bounds, or `index` is larger than `input` in a dimension other than `dim`.
+
+        >>> torch.gather(torch.tensor([[1, 2], [3, 4]]), 1, torch.tensor([[0], [1]]))
+        tensor([[1],
+                [4]])
+        """
+    def gcd(self, other: Any, *, out: Any = ...) -> Tensor:
+        """Return the greatest common divisor of integers; it is 0 for 0 and 0."""
+    def gcd_(self, other: Any) -> Tensor:
+        """In-place form of `gcd`."""
+    def ge(self, other: Any, *, out: Any = ...) -> Tensor:
+        """`input >= other`."""
+    def ge_(self, other: Any) -> Tensor:
+        """In-place form of `ge`."""
+    def gels(self, A: Tensor, *, out: Any = ...) -> tuple[Tensor, Tensor]:
+        """Return the least-squares solution of `A X = input` for `A` of full rank, and the QR factorization of `A`.
+
+        This is a legacy function, replaced by `linalg.lstsq`.  For `A` of shape `(m, n)`, the solution has `max(m, n)` rows, as in
+        LAPACK.  The squares of the rows after the first `n` add up to the squared norms of the residuals.
+        """
+    def geometric_(self, p: _float, *, generator: Generator | None = ...) -> Tensor:
+        """Fill with geometric random numbers: trials up to the first success with probability `p`."""
+    def geqrf(self, *, out: Any = ...) -> Any:
+        """Compute a QR factorization in LAPACK's format: R, with the Householder vectors below its diagonal, and the factors tau.
+
+        `torch.linalg.householder_product` computes Q from them.
+        """
+    def ger(self, vec2: Tensor, *, out: Any = ...) -> Tensor:
+        """Return the outer product of two vectors, `(n,), (m,) -> (n, m)`."""
+    def greater(self, other: Any, *, out: Any = ...) -> Tensor:
+        """`input > other`."""
+    def greater_(self, other: Any) -> Tensor:
+        """In-place form of `gt`."""
+    def greater_equal(self, other: Any, *, out: Any = ...) -> Tensor:
+        """`input >= other`."""
+    def greater_equal_(self, other: Any) -> Tensor:
+        """In-place form of `ge`."""
+    def gt(self, other: Any, *, out: Any = ...) -> Tensor:
+        """`input > other`."""
+    def gt_(self, other: Any) -> Tensor:
+        """In-place form of `gt`."""
+    def half(self, memory_format: Any = ...) -> Tensor:
+        """`self.to(torch.float16)`."""
+    def hardshrink(self, lambd: _float = ..., *, out: Any = ...) -> Tensor:
+        """Keep the elements farther than `lambd` from 0, and set the others to 0; see `nn.Hardshrink`.
+
+        Args:
+            input: a tensor of any shape.
+            lambd: the bound; an element at that distance from 0 becomes 0.
+            out: a tensor that the result is written to.
+
+        Example:
+            >>> F.hardshrink(torch.tensor([-1.0, 0.3, 2.0]))
+            tensor([-1.,  0.,  2.])
+        """
+    def hash_tensor(self, dim: Any = ..., *, keepdim: _bool = ..., mode: _int = ..., out: Any = ...) -> Tensor:
+        """Return a uint64 hash of all elements, or over `dim`: the exclusive or of their bits as 64-bit numbers.
+
+        >>> torch.hash_tensor(torch.tensor([[1, 2], [3, 4]]), 1)
+        tensor([3, 7], dtype=torch.uint64)
+        """
+    def heaviside(self, values: Tensor, *, out: Any = ...) -> Tensor:
+        """Return 0 for negative elements, 1 for positive ones, and `values` where the element is 0.
+
+        >>> torch.heaviside(torch.tensor([-1.5, 0.0, 2.0]), torch.tensor([0.5]))
+        tensor([0.0000, 0.5000, 1.0000])
+        """
+    def heaviside_(self, values: Tensor) -> Tensor:
+        """In-place form of `heaviside`."""
+    def histc(self, bins: _int = ..., min: _float = ..., max: _float = ..., *, out: Any = ...) -> Tensor:
+        """Count the elements in each of `bins` equal parts of `[min, max]`, or of the data's range if both are 0."""
+    def histogram(self, bins: _int | Tensor = ..., *, range: Any = ..., weight: Tensor | None = ..., density: _bool = ..., out: Any = ...) -> return_types.histogram:
+        """Return the counts (or sums of weights, or densities) in bins, and the edges of the bins.
+
+        `bins` is the number of bins, or their edges.
+        """
+    def hsplit(self, *args: Any, indices: Any = ..., sections: Any = ...) -> tuple[Tensor, ...]:
+        """Split along dimension 1, or dimension 0 of a vector; see `tensor_split`."""
+    def hypot(self, other: Any, *, out: Any = ...) -> Tensor:
+        """Return `sqrt(input**2 + other**2)` without overflow of the squares."""
+    def hypot_(self, other: Any) -> Tensor:
+        """In-place form of `hypot`."""
+    def i0(self, *, out: Any = ...) -> Tensor:
+        """Return the modified Bessel function of the first kind, of order 0.
+
+        >>> torch.i0(torch.tensor([0.0, 1.0]))
+        tensor([1.0000, 1.2661])
+        """
+    def i0_(self) -> Tensor:
+        """In-place form of `i0`."""
+    def igamma(self, other: Any, *, out: Any = ...) -> Tensor:
+        """Return the probability that a gamma variable of shape `input` is below `other` (regularised lower incomplete gamma).
+
+        >>> torch.igamma(torch.tensor([1.0]), torch.tensor([1.0]))
+        tensor([0.6321])
+        """
+    def igamma_(self, other: Any) -> Tensor:
+        """In-place form of `igamma`."""
+    def igammac(self, other: Any, *, out: Any = ...) -> Tensor:
+        """Return the regularised upper incomplete gamma function: `1 - igamma`, accurate also where it is small."""
+    def igammac_(self, other: Any) -> Tensor:
+        """In-place form of `igammac`."""
     @property
     def imag(self) -> Tensor: ...
     @imag.setter
     def imag(self, value: Any) -> None: ...
-    def index(self, positions: Any, dims: Any) -> Tensor: ...
-    def index_add(self, dim: _int, index: Tensor, source: Tensor, *, alpha: Any = ..., out: Any = ...) -> Tensor: ...
-    def index_add_(self, dim: _int, index: Tensor, source: Tensor, *, alpha: Any = ...) -> Tensor: ...
-    def index_copy(self, dim: _int, index: Tensor, source: Tensor, *, out: Any = ...) -> Tensor: ...
-    def index_copy_(self, dim: _int, index: Tensor, source: Tensor) -> Tensor: ...
-    def index_fill(self, dim: _int, index: Tensor, value: Any) -> Tensor: ...
-    def index_fill_(self, dim: _int, index: Tensor, value: Any) -> Tensor: ...
-    def index_put(self, indices: Any, values: Tensor, accumulate: _bool = ...) -> Tensor: ...
-    def index_put_(self, indices: Any, values: Tensor, accumulate: _bool = ...) -> Tensor: ...
-    def index_reduce(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = ..., out: Any = ...) -> Tensor: ...
-    def index_reduce_(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = ...) -> Tensor: ...
-    def index_select(self, dim: _int, index: Tensor, *, out: Any = ...) -> Tensor: ...
-    def indices(self) -> Tensor: ...
-    def inner(self, other: Tensor, *, out: Any = ...) -> Tensor: ...
-    def int(self, memory_format: Any = ...) -> Tensor: ...
-    def inverse(self, *, out: Any = ...) -> Tensor: ...
-    def is_coalesced(self) -> _bool: ...
-    def is_conj(self) -> _bool: ...
-    def is_contiguous(self, *, memory_format: Any = ...) -> _bool: ...
-    def is_distributed(self) -> _bool: ...
+    def index(self, positions: Any, dims: Any) -> Tensor:
+        """Index the dimensions `positions` by the items of `dims`: integers, slices, tensors, lists or None.
+
+        A tuple of dimensions in `positions` is indexed as if they were flattened into one.
+
+        Raises:
+            IndexError: a dimension or an index is out of bounds.
+            TypeError: a position is not an integer, or `dims` and `positions` have different lengths.
+
+        >>> x = torch.arange(6).reshape(2, 3)
+        >>> x.index(1, 2), x.index((0, 1), (1, torch.tensor([0, 2]))), x.index(((0, 1),), (4,))
+        (tensor([2, 5]), tensor([3, 5]), tensor(4))
+        """
+    def index_add(self, dim: _int, index: Tensor, source: Tensor, *, alpha: Any = ..., out: Any = ...) -> Tensor:
+        """Return `input` with the slices of `source`, times `alpha`, added at the positions `index` of `dim`."""
+    def index_add_(self, dim: _int, index: Tensor, source: Tensor, *, alpha: Any = ...) -> Tensor:
+        """In-place form of `index_add`."""
+    def index_copy(self, dim: _int, index: Tensor, source: Tensor, *, out: Any = ...) -> Tensor:
+        """Return a copy of `input` with its slices at the positions `index` of `dim` replaced by those of `source`."""
+    def index_copy_(self, dim: _int, index: Tensor, source: Tensor) -> Tensor:
+        """In-place form of `index_copy`."""
+    def index_fill(self, dim: _int, index: Tensor, value: Any) -> Tensor:
+        """Return a copy of `input` with its slices at the positions `index` of `dim` filled with `value`."""
+    def index_fill_(self, dim: _int, index: Tensor, value: Any) -> Tensor:
+        """In-place form of `index_fill`."""
+    def index_put(self, indices: Any, values: Tensor, accumulate: _bool = ...) -> Tensor:
+        """Return a copy of `input` with `values` at `input[indices]`; with `accumulate`, they are added."""
+    def index_put_(self, indices: Any, values: Tensor, accumulate: _bool = ...) -> Tensor:
+        """In-place form of `index_put`."""
+    def index_reduce(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = ..., out: Any = ...) -> Tensor:
+        """Combine the slices `index` of `input` along `dim` with the slices of `source`, by "prod", "mean", "amax" or "amin"."""
+    def index_reduce_(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = ...) -> Tensor:
+        """In-place form of `index_reduce`."""
+    def index_select(self, dim: _int, index: Tensor, *, out: Any = ...) -> Tensor:
+        """Return a copy of the slices of `dim` at the positions in `index`, a vector."""
+    def indices(self) -> Tensor:
+        """Return the indices of a coalesced COO tensor, of shape `(sparse dimensions, nnz)`."""
+    def inner(self, other: Tensor, *, out: Any = ...) -> Tensor:
+        """Return the sums of products over the last dimensions of both; if either is a 0-d tensor, return `input * other`."""
+    def int(self, memory_format: Any = ...) -> Tensor:
+        """`self.to(torch.int32)`."""
+    def inverse(self, *, out: Any = ...) -> Tensor:
+        """Return the inverses of square matrices; see `torch.linalg.inv`."""
+    def is_coalesced(self) -> _bool:
+        """Whether the indices of a COO tensor are sorted and unique."""
+    def is_conj(self) -> _bool:
+        """Whether the tensor is a lazily conjugated view of its memory."""
+    def is_contiguous(self, *, memory_format: Any = ...) -> _bool:
+        """Whether the elements are stored in row-major order, or in the order of `memory_format`."""
+    def is_distributed(self) -> _bool:
+        """Return False, as PyTorch always does; this is a legacy method."""
     is_maia: Any
     is_mkldnn: Any
     is_mps: Any
     is_mtia: Any
-    def is_neg(self) -> _bool: ...
+    def is_neg(self) -> _bool:
+        """Whether the tensor is a lazily negated view of its memory."""
     is_nested: Any
-    def is_nonzero(self) -> _bool: ...
-    def is_pinned(self, device: Any = ...) -> _bool: ...
+    def is_nonzero(self) -> _bool:
+        """Whether the only element is not 0.  Raises RuntimeError unless the tensor has exactly one element."""
+    def is_pinned(self, device: Any = ...) -> _bool:
+        """Whether the tensor is in page-locked host memory."""
     is_quantized: Any
-    def is_same_size(self, other: Tensor) -> _bool: ...
-    def is_set_to(self, tensor: Tensor) -> _bool: ...
-    def is_shared(self) -> _bool: ...
+    def is_same_size(self, other: Tensor) -> _bool:
+        """Whether both tensors have the same shape."""
+    def is_set_to(self, tensor: Tensor) -> _bool:
+        """Whether both tensors have the same address, shape and strides."""
+    def is_shared(self) -> _bool:
+        """Whether the tensor is in memory that other processes can access."""
     is_sparse_csr: Any
     is_vulkan: Any
     is_xla: Any
     is_xpu: Any
-    def isclose(self, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> Tensor: ...
-    def isfinite(self) -> Tensor: ...
-    def isinf(self) -> Tensor: ...
-    def isnan(self) -> Tensor: ...
-    def isneginf(self, *, out: Any = ...) -> Tensor: ...
-    def isposinf(self, *, out: Any = ...) -> Tensor: ...
-    def isreal(self) -> Tensor: ...
-    def istft(self, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., normalized: _bool = ..., onesided: _bool | None = ..., length: _int | None = ..., return_complex: _bool = ...) -> Tensor: ...
-    def kron(self, other: Tensor, *, out: Any = ...) -> Tensor: ...
-    def kthvalue(self, k: _int, dim: _int = ..., keepdim: _bool = ..., *, out: Any = ...) -> Any: ...
+    def isclose(self, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> Tensor:
+        """True where `|input - other| <= atol + rtol * |other|`, element by element."""
+    def isfinite(self) -> Tensor:
+        """True where the element is finite."""
+    def isinf(self) -> Tensor:
+        """True where the element is infinite."""
+    def isnan(self) -> Tensor:
+        """True where the element is NaN."""
+    def isneginf(self, *, out: Any = ...) -> Tensor:
+        """True where the element is minus infinity."""
+    def isposinf(self, *, out: Any = ...) -> Tensor:
+        """True where the element is plus infinity."""
+    def isreal(self) -> Tensor:
+        """True where the imaginary part is 0, which is everywhere for a real tensor."""
+    def istft(self, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., normalized: _bool = ..., onesided: _bool | None = ..., length: _int | None = ..., return_complex: _bool = ...) -> Tensor:
+        """Reconstruct a signal from its short-time spectra, the inverse of `stft`, by overlap-add (Griffin and Lim, 1984).
+
+        Raises:
+            RuntimeError: the sum of the squared windows is 0 at some position.
+
+        >>> x = torch.arange(8.0)
+        >>> torch.istft(torch.stft(x, 4, return_complex=True), 4).allclose(x, atol=1e-5)
+        True
+        """
+    def kron(self, other: Tensor, *, out: Any = ...) -> Tensor:
+        """Return the Kronecker product: blocks `input[i, j] * other`.
+
+        >>> torch.kron(torch.tensor([1, 10]), torch.tensor([1, 2]))
+        tensor([ 1,  2, 10, 20])
+        """
+    def kthvalue(self, k: _int, dim: _int = ..., keepdim: _bool = ..., *, out: Any = ...) -> return_types.kthvalue:
+        """Return the `k`-th smallest element (counted from 1) along `dim`, and its index."""
     layout: Any
-    def lcm(self, other: Any, *, out: Any = ...) -> Tensor: ...
-    def lcm_(self, other: Any) -> Tensor: ...
-    def ldexp(self, other: Tensor, *, out: Any = ...) -> Tensor: ...
-    def ldexp_(self, other: Tensor) -> Tensor: ...
-    def le(self, other: Any, *, out: Any = ...) -> Tensor: ...
-    def le_(self, other: Any) -> Tensor: ...
-    def lerp(self, end: Tensor, weight: Any, *, out: Any = ...) -> Tensor: ...
-    def lerp_(self, end: Tensor, weight: Any) -> Tensor: ...
-    def less(self, other: Any, *, out: Any = ...) -> Tensor: ...
-    def less_(self, other: Any) -> Tensor: ...
-    def less_equal(self, other: Any, *, out: Any = ...) -> Tensor: ...
-    def less_equal_(self, other: Any) -> Tensor: ...
-    def lgamma(self, *, out: Any = ...) -> Tensor: ...
-    def lgamma_(self) -> Tensor: ...
-    def log(self, *, out: Any = ...) -> Tensor: ...
-    def log10(self, *, out: Any = ...) -> Tensor: ...
-    def log10_(self) -> Tensor: ...
-    def log1p(self, *, out: Any = ...) -> Tensor: ...
-    def log1p_(self) -> Tensor: ...
-    def log2(self, *, out: Any = ...) -> Tensor: ...
-    def log2_(self) -> Tensor: ...
-    def log_(self) -> Tensor: ...
-    def log_normal_(self, mean: _float = ..., std: _float = ..., *, generator: Generator | None = ...) -> Tensor: ...
-    def log_softmax(self, dim: _int, dtype: _dtype | None = ..., *, out: Any = ...) -> Tensor: ...
-    def logaddexp(self, other: Any, *, out: Any = ...) -> Tensor: ...
-    def logaddexp2(self, other: Any, *, out: Any = ...) -> Tensor: ...
-    def logcumsumexp(self, dim: _int, *, out: Any = ...) -> Tensor: ...
-    def logdet(self) -> Tensor: ...
-    def logical_and(self, other: Any, *, out: Any = ...) -> Tensor: ...
-    def logical_and_(self, other: Any) -> Tensor: ...
-    def logical_not(self, *, out: Any = ...) -> Tensor: ...
-    def logical_not_(self) -> Tensor: ...
-    def logical_or(self, other: Any, *, out: Any = ...) -> Tensor: ...
-    def logical_or_(self, other: Any) -> Tensor: ...
-    def logical_xor(self, other: Any, *, out: Any = ...) -> Tensor: ...
-    def logical_xor_(self, other: Any) -> Tensor: ...
-    def logit(self, eps: Any = ..., *, out: Any = ...) -> Tensor: ...
-    def logit_(self, eps: Any = ...) -> Tensor: ...
-    def logsumexp(self, dim: Any, keepdim: _bool = ..., *, out: Any = ...) -> Tensor: ...
-    def long(self, memory_format: Any = ...) -> Tensor: ...
-    def lstsq(self, *args: Any, **kwargs: Any) -> Sequence[Tensor]: ...
-    def lt(self, other: Any, *, out: Any = ...) -> Tensor: ...
-    def lt_(self, other: Any) -> Tensor: ...
-    def lu(self, pivot: _bool = ..., get_infos: Any = ..., out: Any = ...) -> Any: ...
-    def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor, *, out: Any = ...) -> Tensor: ...
+    def lcm(self, other: Any, *, out: Any = ...) -> Tensor:
+        """Return the least common multiple of integers; it is 0 if either is 0."""
+    def lcm_(self, other: Any) -> Tensor:
+        """In-place form of `lcm`."""
+    def ldexp(self, other: Tensor, *, out: Any = ...) -> Tensor:
+        """Return `input * 2**other`."""
+    def ldexp_(self, other: Tensor) -> Tensor:
+        """In-place form of `ldexp`."""
+    def le(self, other: Any, *, out: Any = ...) -> Tensor:
+        """`input <= other`."""
+    def le_(self, other: Any) -> Tensor:
+        """In-place form of `le`."""
+    def lerp(self, end: Tensor, weight: Any, *, out: Any = ...) -> Tensor:
+        """Linear interpolation: `input + weight * (end - input)`, exact at both ends."""
+    def lerp_(self, end: Tensor, weight: Any) -> Tensor:
+        """In-place form of `lerp`."""
+    def less(self, other: Any, *, out: Any = ...) -> Tensor:
+        """`input < other`."""
+    def less_(self, other: Any) -> Tensor:
+        """In-place form of `lt`."""
+    def less_equal(self, other: Any, *, out: Any = ...) -> Tensor:
+        """`input <= other`."""
+    def less_equal_(self, other: Any) -> Tensor:
+        """In-place form of `le`."""
+    def lgamma(self, *, out: Any = ...) -> Tensor:
+        """Return the logarithm of the absolute value of the gamma function.
+
+        >>> torch.lgamma(torch.tensor([0.5, 1.0, 5.0]))
+        tensor([0.5724, 0.0000, 3.1781])
+        """
+    def lgamma_(self) -> Tensor:
+        """In-place form of `lgamma`."""
+    def log(self, *, out: Any = ...) -> Tensor:
+        """Return the natural logarithm."""
+    def log10(self, *, out: Any = ...) -> Tensor:
+        """Return the logarithm to base 10."""
+    def log10_(self) -> Tensor:
+        """In-place form of `log10`."""
+    def log1p(self, *, out: Any = ...) -> Tensor:
+        """Return `log(1 + x)`, accurate near 0."""
+    def log1p_(self) -> Tensor:
+        """In-place form of `log1p`."""
+    def log2(self, *, out: Any = ...) -> Tensor:
+        """Return the logarithm to base 2."""
+    def log2_(self) -> Tensor:
+        """In-place form of `log2`."""
+    def log_(self) -> Tensor:
+        """In-place form of `log`."""
+    def log_normal_(self, mean: _float = ..., std: _float = ..., *, generator: Generator | None = ...) -> Tensor:
+        """Fill with log-normal random numbers."""
+    def log_softmax(self, dim: _int, dtype: _dtype | None = ..., *, out: Any = ...) -> Tensor:
+        """Return the logarithm of the softmax along `dim`, computed without overflow."""
+    def logaddexp(self, other: Any, *, out: Any = ...) -> Tensor:
+        """Return `log(exp(input) + exp(other))` without overflow of the exponentials.
+
+        >>> torch.logaddexp(torch.tensor([0.0, 1000.0]), torch.tensor([0.0, 0.0]))
+        tensor([6.9315e-01, 1.0000e+03])
+        """
+    def logaddexp2(self, other: Any, *, out: Any = ...) -> Tensor:
+        """Return `log2(2**input + 2**other)` without overflow of the powers."""
+    def logcumsumexp(self, dim: _int, *, out: Any = ...) -> Tensor:
+        """Return the cumulative `log(sum(exp(input)))` along `dim`."""
+    def logdet(self) -> Tensor:
+        """Return the logarithms of determinants: NaN for a negative determinant, `-inf` for 0."""
+    def logical_and(self, other: Any, *, out: Any = ...) -> Tensor:
+        """Logical and; nonzero is true."""
+    def logical_and_(self, other: Any) -> Tensor:
+        """In-place form of `logical_and`."""
+    def logical_not(self, *, out: Any = ...) -> Tensor:
+        """Return True where the element is 0."""
+    def logical_not_(self) -> Tensor:
+        """In-place form of `logical_not`."""
+    def logical_or(self, other: Any, *, out: Any = ...) -> Tensor:
+        """Logical or; nonzero is true."""
+    def logical_or_(self, other: Any) -> Tensor:
+        """In-place form of `logical_or`."""
+    def logical_xor(self, other: Any, *, out: Any = ...) -> Tensor:
+        """Logical xor; nonzero is true."""
+    def logical_xor_(self, other: Any) -> Tensor:
+        """In-place form of `logical_xor`."""
+    def logit(self, eps: Any = ..., *, out: Any = ...) -> Tensor:
+        """Return `log(x / (1 - x))`, the inverse of sigmoid; with `eps`, `x` is clamped to `[eps, 1 - eps]`.
+
+        >>> torch.logit(torch.tensor([0.5, 0.9]))
+        tensor([0.0000, 2.1972])
+        """
+    def logit_(self, eps: Any = ...) -> Tensor:
+        """In-place form of `logit`."""
+    def logsumexp(self, dim: Any, keepdim: _bool = ..., *, out: Any = ...) -> Tensor:
+        """Return `log(sum(exp(input)))` over `dim` without overflow."""
+    def long(self, memory_format: Any = ...) -> Tensor:
+        """`self.to(torch.int64)`."""
+    def lstsq(self, *args: Any, **kwargs: Any) -> Sequence[Tensor]:
+        """Raise a RuntimeError that names the replacement of the removed function `lstsq`."""
+    def lt(self, other: Any, *, out: Any = ...) -> Tensor:
+        """`input < other`."""
+    def lt_(self, other: Any) -> Tensor:
+        """In-place form of `lt`."""
+    def lu(self, pivot: _bool = ..., get_infos: Any = ..., out: Any = ...) -> Any:
+        """Return `(LU, pivots)` of `torch.linalg.lu_factor`; with `get_infos`, a named tuple that also contains `info`."""
+    def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor, *, out: Any = ...) -> Tensor:
+        """Solve `A X = input`, given the LU factorization of `A`."""
     @property
     def mH(self) -> Tensor: ...
     @property
     def mT(self) -> Tensor: ...
-    def map2_(self, *args: Any) -> Tensor: ...
-    def map_(self, *args: Any) -> Tensor: ...
-    def masked_fill(self, mask: Tensor, value: Any) -> Tensor: ...
-    def masked_fill_(self, mask: Tensor, value: Any) -> Tensor: ...
-    def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor: ...
-    def masked_scatter_(self, mask: Tensor, source: Tensor) -> Tensor: ...
-    def masked_select(self, mask: Tensor, *, out: Any = ...) -> Tensor: ...
-    def matmul(self, other: Tensor, *, out: Any = ...) -> Tensor: ...
-    def matrix_exp(self) -> Tensor: ...
-    def matrix_power(self, n: _int, *, out: Any = ...) -> Tensor: ...
-    def max(self, *args: Any, dim: Any = ..., keepdim: _bool = ..., other: Any = ..., out: Any = ...) -> Any: ...
-    def maximum(self, other: Any, *, out: Any = ...) -> Tensor: ...
-    def mean(self, dim: Any = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Any = ...) -> Tensor: ...
-    def median(self, dim: _int | None = ..., keepdim: _bool = ..., *, out: Any = ...) -> Any: ...
-    def min(self, *args: Any, dim: Any = ..., keepdim: _bool = ..., other: Any = ..., out: Any = ...) -> Any: ...
-    def minimum(self, other: Any, *, out: Any = ...) -> Tensor: ...
-    def mm(self, mat2: Tensor, *, out: Any = ...) -> Tensor: ...
-    def mode(self, dim: _int = ..., keepdim: _bool = ..., *, out: Any = ...) -> Any: ...
-    def module_load(self, other: Tensor, assign: _bool = ...) -> Tensor: ...
-    def moveaxis(self, source: Any, destination: Any) -> Tensor: ...
-    def movedim(self, source: Any, destination: Any) -> Tensor: ...
-    def msort(self, *, out: Any = ...) -> Tensor: ...
-    def mul(self, other: Any, *, out: Any = ...) -> Tensor: ...
-    def mul_(self, other: Any) -> Tensor: ...
-    def multinomial(self, num_samples: _int, replacement: _bool = ..., *, generator: Generator | None = ..., out: Any = ...) -> Tensor: ...
-    def multiply(self, other: Any, *, out: Any = ...) -> Tensor: ...
-    def multiply_(self, other: Any) -> Tensor: ...
-    def mv(self, vec: Tensor, *, out: Any = ...) -> Tensor: ...
-    def mvlgamma(self, p: _int, *, out: Any = ...) -> Tensor: ...
-    def mvlgamma_(self, p: _int) -> Tensor: ...
-    def nan_to_num(self, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ..., *, out: Any = ...) -> Tensor: ...
-    def nan_to_num_(self, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ...) -> Tensor: ...
-    def nanmean(self, dim: Any = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Any = ...) -> Tensor: ...
-    def nanmedian(self, dim: _int | None = ..., keepdim: _bool = ..., *, out: Any = ...) -> Any: ...
-    def nanquantile(self, q: Any, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ..., out: Any = ...) -> Tensor: ...
-    def nansum(self, dim: Any = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Any = ...) -> Tensor: ...
-    def narrow(self, dim: _int, start: _int | Tensor, length: _int) -> Tensor: ...
-    def narrow_copy(self, dim: _int, start: _int, length: _int, *, out: Any = ...) -> Tensor: ...
-    def ne(self, other: Any, *, out: Any = ...) -> Tensor: ...
-    def ne_(self, other: Any) -> Tensor: ...
-    def neg(self, *, out: Any = ...) -> Tensor: ...
-    def neg_(self) -> Tensor: ...
-    def negative(self, *, out: Any = ...) -> Tensor: ...
-    def negative_(self) -> Tensor: ...
-    def new(self, *args: Any, **options: Any) -> Tensor: ...
-    def new_empty(self, size: Any, *rest: Any, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor: ...
-    def new_empty_strided(self, size: Sequence[_int], stride: Sequence[_int], *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor: ...
-    def new_full(self, size: Sequence[_int], fill_value: Any, *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor: ...
-    def new_ones(self, size: Any, *rest: Any, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor: ...
-    def new_tensor(self, data: Any, *, dtype: _dtype | None = ..., device: Any = ..., requires_grad: _bool = ...) -> Tensor: ...
-    def new_zeros(self, size: Any, *rest: Any, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor: ...
-    def nextafter(self, other: Any, *, out: Any = ...) -> Tensor: ...
-    def nextafter_(self, other: Any) -> Tensor: ...
-    def nonzero(self, *, as_tuple: _bool = ..., out: Any = ...) -> Any: ...
-    def nonzero_static(self, *, size: _int, fill_value: _int = ..., out: Any = ...) -> Tensor: ...
-    def norm(self, p: Any = ..., dim: Any = ..., keepdim: _bool = ..., dtype: _dtype | None = ..., *, out: Any = ...) -> Tensor: ...
-    def normal_(self, mean: _float = ..., std: _float = ..., *, generator: Generator | None = ...) -> Tensor: ...
-    def not_equal(self, other: Any, *, out: Any = ...) -> Tensor: ...
-    def not_equal_(self, other: Any) -> Tensor: ...
-    def orgqr(self, input2: Tensor, *, out: Any = ...) -> Tensor: ...
-    def ormqr(self, input2: Tensor, input3: Tensor, left: _bool = ..., transpose: _bool = ..., *, out: Any = ...) -> Tensor: ...
-    def outer(self, vec2: Tensor, *, out: Any = ...) -> Tensor: ...
+    def map2_(self, *args: Any) -> Tensor:
+        """Replace each element by `f(x, y, z)`, for a Python function `f` of the elements  of `self` and the other tensors."""
+    def map_(self, *args: Any) -> Tensor:
+        """Replace each element by `f(x, y)`, for a Python function `f` of the elements  of `self` and the other tensors."""
+    def masked_fill(self, mask: Tensor, value: Any) -> Tensor:
+        """Return a copy of `input` with `value` (a number or 0-d tensor) where `mask` is True."""
+    def masked_fill_(self, mask: Tensor, value: Any) -> Tensor:
+        """In-place form of `masked_fill`."""
+    def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor:
+        """Return `input` with its elements where `mask` is True replaced by those of `source`, in order."""
+    def masked_scatter_(self, mask: Tensor, source: Tensor) -> Tensor:
+        """In-place form of `masked_scatter`."""
+    def masked_select(self, mask: Tensor, *, out: Any = ...) -> Tensor:
+        """Return a vector of the elements where `mask` is True."""
+    def matmul(self, other: Tensor, *, out: Any = ...) -> Tensor:
+        """Return the product of vectors, matrices or batches of matrices, depending on the numbers of dimensions.
+
+        Raises:
+            RuntimeError: the inner sizes differ, or an argument is a 0-d tensor.
+
+        >>> torch.matmul(torch.ones(3, 4, 5), torch.ones(5, 2)).shape
+        torch.Size([3, 4, 2])
+        """
+    def matrix_exp(self) -> Tensor:
+        """Compute the exponential of square matrices; see `torch.linalg.matrix_exp`."""
+    def matrix_power(self, n: _int, *, out: Any = ...) -> Tensor:
+        """Return the `n`-th power of square matrices; see `torch.linalg.matrix_power`."""
+    @overload
+    def max(self, *, out: Any = ...) -> Tensor:
+        """Return the maximum of all elements, of each slice over `dim` with its index, or of two tensors element by element."""
+    @overload
+    def max(self, dim: _int, keepdim: _bool = ..., *, out: Any = ...) -> return_types.max: ...
+    @overload
+    def max(self, other: Tensor, *, out: Any = ...) -> Tensor: ...
+    def maximum(self, other: Any, *, out: Any = ...) -> Tensor:
+        """Return the larger of `input` and `other`, element by element; NaN where either is NaN."""
+    def mean(self, dim: Any = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Any = ...) -> Tensor:
+        """Return the mean of all elements, or over the dimensions `dim`.
+
+        Raises:
+            RuntimeError: the dtype is neither floating point nor complex.
+        """
+    @overload
+    def median(self, *, out: Any = ...) -> Tensor:
+        """Return the median of all elements, or of each slice over `dim` with its index.
+
+        For an even number of elements, it is the lower of the two middle ones.  NaN is larger than any number.
+        """
+    @overload
+    def median(self, dim: _int, keepdim: _bool = ..., *, out: Any = ...) -> return_types.median: ...
+    @overload
+    def min(self, *, out: Any = ...) -> Tensor:
+        """Return the minimum of all elements, of each slice over `dim` with its index, or of two tensors element by element."""
+    @overload
+    def min(self, dim: _int, keepdim: _bool = ..., *, out: Any = ...) -> return_types.min: ...
+    @overload
+    def min(self, other: Tensor, *, out: Any = ...) -> Tensor: ...
+    def minimum(self, other: Any, *, out: Any = ...) -> Tensor:
+        """Return the smaller of `input` and `other`, element by element; NaN where either is NaN."""
+    def mm(self, mat2: Tensor, *, out: Any = ...) -> Tensor:
+        """Multiply two matrices, `(n, m) @ (m, p) -> (n, p)`."""
+    def mode(self, dim: _int = ..., keepdim: _bool = ..., *, out: Any = ...) -> return_types.mode:
+        """Return the most frequent element along `dim` (of several, the smallest) and its last index.  NaN equals no other NaN."""
+    def module_load(self, other: Tensor, assign: _bool = ...) -> Tensor:
+        """Return the tensor that `Module.load_state_dict` stores: `other` if `assign`, else this tensor with its values."""
+    def moveaxis(self, source: Any, destination: Any) -> Tensor:
+        """Return a view with dimensions `source` moved to `destination`; the others keep their order."""
+    def movedim(self, source: Any, destination: Any) -> Tensor:
+        """Return a view with dimensions `source` moved to `destination`; the others keep their order."""
+    def msort(self, *, out: Any = ...) -> Tensor:
+        """Sort the elements along the first dimension."""
+    def mul(self, other: Any, *, out: Any = ...) -> Tensor:
+        """Return the product `input * other`, element by element, broadcast.
+
+        >>> torch.mul(torch.tensor([1, 2]), 2.5)
+        tensor([2.5000, 5.0000])
+        """
+    def mul_(self, other: Any) -> Tensor:
+        """In-place form of `mul`."""
+    def multinomial(self, num_samples: _int, replacement: _bool = ..., *, generator: Generator | None = ..., out: Any = ...) -> Tensor:
+        """Draw indices with probabilities proportional to each row of `input`, by default without replacement.
+
+        Raises:
+            RuntimeError: a weight is negative, infinite or NaN, or too few weights are nonzero.
+        """
+    def multiply(self, other: Any, *, out: Any = ...) -> Tensor:
+        """Return the product `input * other`, element by element, broadcast.
+
+        >>> torch.mul(torch.tensor([1, 2]), 2.5)
+        tensor([2.5000, 5.0000])
+        """
+    def multiply_(self, other: Any) -> Tensor:
+        """In-place form of `mul`."""
+    def mv(self, vec: Tensor, *, out: Any = ...) -> Tensor:
+        """Multiply a matrix and a vector, `(n, m) @ (m,) -> (n,)`."""
+    def mvlgamma(self, p: _int, *, out: Any = ...) -> Tensor:
+        """Return the logarithm of the multivariate gamma function of dimension `p`."""
+    def mvlgamma_(self, p: _int) -> Tensor:
+        """In-place form of `mvlgamma`."""
+    def nan_to_num(self, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ..., *, out: Any = ...) -> Tensor:
+        """Replace NaN, inf and -inf by the given numbers: by default, by 0, the largest and the smallest number of the dtype."""
+    def nan_to_num_(self, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ...) -> Tensor:
+        """In-place form of `nan_to_num`."""
+    def nanmean(self, dim: Any = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Any = ...) -> Tensor:
+        """Return the mean of the elements that are not NaN."""
+    @overload
+    def nanmedian(self, *, out: Any = ...) -> Tensor:
+        """Return the median of the elements that are not NaN."""
+    @overload
+    def nanmedian(self, dim: _int, keepdim: _bool = ..., *, out: Any = ...) -> return_types.nanmedian: ...
+    def nanquantile(self, q: Any, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ..., out: Any = ...) -> Tensor:
+        """Return the `q`-quantiles of the elements that are not NaN."""
+    def nansum(self, dim: Any = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Any = ...) -> Tensor:
+        """Return the sum of the elements that are not NaN."""
+    def narrow(self, dim: _int, start: _int | Tensor, length: _int) -> Tensor:
+        """Return a view of `length` slices of dimension `dim`, starting at `start`."""
+    def narrow_copy(self, dim: _int, start: _int, length: _int, *, out: Any = ...) -> Tensor:
+        """Return a copy of `length` slices of dimension `dim`, starting at `start`; see `narrow`."""
+    def ne(self, other: Any, *, out: Any = ...) -> Tensor:
+        """`input != other`."""
+    def ne_(self, other: Any) -> Tensor:
+        """In-place form of `ne`."""
+    def neg(self, *, out: Any = ...) -> Tensor:
+        """Return `-x` for each element."""
+    def neg_(self) -> Tensor:
+        """In-place form of `neg`."""
+    def negative(self, *, out: Any = ...) -> Tensor:
+        """Return `-x` for each element."""
+    def negative_(self) -> Tensor:
+        """In-place form of `neg`."""
+    def new(self, *args: Any, **options: Any) -> Tensor:
+        """Create a tensor with the dtype and device of this one, from sizes or data, like the legacy constructors."""
+    def new_empty(self, size: Any, *rest: Any, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
+        """`torch.empty(*size)` with this tensor's dtype and device."""
+    def new_empty_strided(self, size: Sequence[_int], stride: Sequence[_int], *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
+        """`torch.empty_strided(size, stride)` with this tensor's dtype and device."""
+    def new_full(self, size: Sequence[_int], fill_value: Any, *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
+        """`torch.full(size, fill_value)` with this tensor's dtype and device."""
+    def new_ones(self, size: Any, *rest: Any, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
+        """`torch.ones(*size)` with this tensor's dtype and device."""
+    def new_tensor(self, data: Any, *, dtype: _dtype | None = ..., device: Any = ..., requires_grad: _bool = ...) -> Tensor:
+        """`torch.tensor(data)` with this tensor's dtype and device."""
+    def new_zeros(self, size: Any, *rest: Any, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
+        """`torch.zeros(*size)` with this tensor's dtype and device."""
+    def nextafter(self, other: Any, *, out: Any = ...) -> Tensor:
+        """Return the next representable number from `input` towards `other`."""
+    def nextafter_(self, other: Any) -> Tensor:
+        """In-place form of `nextafter`."""
+    def nonzero(self, *, as_tuple: _bool = ..., out: Any = ...) -> Any:
+        """Return the indices of the nonzero elements, one per row; with `as_tuple`, one index tensor per dimension."""
+    def nonzero_static(self, *, size: _int, fill_value: _int = ..., out: Any = ...) -> Tensor:
+        """Return the first `size` rows of `nonzero`, padded with `fill_value`."""
+    def norm(self, p: Any = ..., dim: Any = ..., keepdim: _bool = ..., dtype: _dtype | None = ..., *, out: Any = ...) -> Tensor:
+        """Return the vector norm over `dim`, or of all elements; "fro" is the 2-norm, "nuc" the sum of singular values."""
+    def normal_(self, mean: _float = ..., std: _float = ..., *, generator: Generator | None = ...) -> Tensor:
+        """Fill with normal random numbers with `mean` and `std`."""
+    def not_equal(self, other: Any, *, out: Any = ...) -> Tensor:
+        """`input != other`."""
+    def not_equal_(self, other: Any) -> Tensor:
+        """In-place form of `ne`."""
+    def orgqr(self, input2: Tensor, *, out: Any = ...) -> Tensor:
+        """Return the first columns of a product of Householder reflections; see `torch.linalg.householder_product`."""
+    def ormqr(self, input2: Tensor, input3: Tensor, left: _bool = ..., transpose: _bool = ..., *, out: Any = ...) -> Tensor:
+        """Multiply `input3` by the matrix Q that `torch.geqrf` returns as `input` and `input2`.
+
+        The result is `Q input3` if `left`, else `input3 Q`; with `transpose`, Q is replaced by `Q^H`.
+        """
+    def outer(self, vec2: Tensor, *, out: Any = ...) -> Tensor:
+        """Return the outer product of two vectors, `(n,), (m,) -> (n, m)`."""
     def permute(self, dims: Any, *rest: Any) -> Tensor: ...
-    def pin_memory(self, device: Any = ...) -> Tensor: ...
-    def pinverse(self, rcond: _float = ...) -> Tensor: ...
-    def poisson(self, generator: Generator | None = ...) -> Tensor: ...
-    def polygamma(self, n: _int) -> Tensor: ...
-    def polygamma_(self, n: _int) -> Tensor: ...
-    def positive(self) -> Tensor: ...
-    def pow(self, exponent: Any, *, out: Any = ...) -> Tensor: ...
-    def pow_(self, exponent: Any) -> Tensor: ...
-    def prelu(self, weight: Tensor) -> Tensor: ...
-    def prod(self, dim: _int | None = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Any = ...) -> Tensor: ...
-    def put(self, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Tensor: ...
-    def put_(self, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Tensor: ...
-    def qr(self, some: _bool = ..., *, out: Any = ...) -> Any: ...
-    def quantile(self, q: Any, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ..., out: Any = ...) -> Tensor: ...
-    def rad2deg(self, *, out: Any = ...) -> Tensor: ...
-    def rad2deg_(self) -> Tensor: ...
-    def random_(self, *bounds: Any, to: Any = ..., generator: Generator | None = ..., **named: Any) -> Tensor: ...
-    def ravel(self) -> Tensor: ...
+    def pin_memory(self, device: Any = ...) -> Tensor:
+        """Copy the tensor to page-locked host memory, which a device can read directly. A pinned tensor is returned itself.
+
+        Raises:
+            RuntimeError: the tensor is not on the CPU, or no accelerator is available.
+        """
+    def pinverse(self, rcond: _float = ...) -> Tensor:
+        """Return the pseudo-inverse: `torch.linalg.pinv` with `rcond` 1e-15."""
+    def poisson(self, generator: Generator | None = ...) -> Tensor:
+        """Draw numbers from the Poisson distributions with the rates `input`."""
+    def polygamma(self, n: _int) -> Tensor:
+        """Return the `n`-th derivative of digamma."""
+    def polygamma_(self, n: _int) -> Tensor:
+        """In-place form of `polygamma`."""
+    def positive(self) -> Tensor:
+        """Return the tensor itself.  Raises RuntimeError for a bool tensor."""
+    def pow(self, exponent: Any, *, out: Any = ...) -> Tensor:
+        """`input` to the power of `exponent`; either may be a Python number.
+
+        Raises:
+            RuntimeError: an integer tensor to a negative integer power.
+
+        >>> torch.tensor([1.0, 2.0]) ** 2
+        tensor([1., 4.])
+        """
+    def pow_(self, exponent: Any) -> Tensor:
+        """In-place form of `pow`."""
+    def prelu(self, weight: Tensor) -> Tensor:
+        """`x` where it is positive, `weight * x` elsewhere: a leaky ReLU whose slope is learned; see `nn.PReLU`.
+
+        He et al., *Delving deep into rectifiers*, 2015.
+
+        Args:
+            input: a tensor of any shape; dimension 1, if any, is the channel dimension.
+            weight: the slopes: one element for all channels, or one for each channel.
+
+        Raises:
+            RuntimeError: the dtypes differ, or `weight` has neither 1 element nor one for each channel.
+
+        Example:
+            >>> F.prelu(torch.tensor([[-1.0, -1.0, 2.0]]), torch.tensor([0.1, 0.2, 0.3]))
+            tensor([[-0.1000, -0.2000,  2.0000]])
+        """
+    def prod(self, dim: _int | None = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Any = ...) -> Tensor:
+        """Return the product of all elements, or over one dimension; integers are multiplied in int64."""
+    def put(self, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Tensor:
+        """Return a copy of `input` with `source` at the positions `index` of the flattened tensor."""
+    def put_(self, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Tensor:
+        """Write `source` at the positions `index` of the flattened tensor, in place."""
+    def qr(self, some: _bool = ..., *, out: Any = ...) -> return_types.qr:
+        """Return the QR factorization, reduced if `some`, else complete; see `torch.linalg.qr`."""
+    def quantile(self, q: Any, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ..., out: Any = ...) -> Tensor:
+        """Return the `q`-quantiles of all elements, or over `dim`.
+
+        For a vector `q`, the result has an additional first dimension, with one quantile for each element of `q`.
+        """
+    def rad2deg(self, *, out: Any = ...) -> Tensor:
+        """Convert radians to degrees."""
+    def rad2deg_(self) -> Tensor:
+        """In-place form of `rad2deg`."""
+    def random_(self, *bounds: Any, to: Any = ..., generator: Generator | None = ..., **named: Any) -> Tensor:
+        """Fill with random integers from `[from, to)`, `[0, to)`, or the range of the dtype."""
+    def ravel(self) -> Tensor:
+        """Return all elements as a contiguous vector."""
     @property
     def real(self) -> Tensor: ...
     @real.setter
     def real(self, value: Any) -> None: ...
-    def reciprocal(self, *, out: Any = ...) -> Tensor: ...
-    def reciprocal_(self) -> Tensor: ...
-    def record_stream(self, s: Any) -> None: ...
-    def reinforce(self, reward: Any) -> None: ...
-    def relu(self) -> Tensor: ...
-    def relu_(self) -> Tensor: ...
-    def remainder(self, other: Any, *, out: Any = ...) -> Tensor: ...
-    def remainder_(self, other: Any) -> Tensor: ...
-    def renorm(self, p: _float, dim: _int, maxnorm: _float, *, out: Any = ...) -> Tensor: ...
-    def renorm_(self, p: _float, dim: _int, maxnorm: _float) -> Tensor: ...
-    def repeat(self, repeats: Any, *rest: Any) -> Tensor: ...
-    def repeat_interleave(self, repeats: Any = ..., dim: _int | None = ..., *, output_size: _int | None = ...) -> Tensor: ...
+    def reciprocal(self, *, out: Any = ...) -> Tensor:
+        """Return `1 / x`."""
+    def reciprocal_(self) -> Tensor:
+        """In-place form of `reciprocal`."""
+    def record_stream(self, s: Any) -> None:
+        """Prevent reuse of the memory until the work queued on the stream `s` is done."""
+    def reinforce(self, reward: Any) -> None:
+        """Raise RuntimeError: PyTorch removed this method.  The message names the replacement, `torch.distributions`."""
+    def relu(self) -> Tensor:
+        """Return the element where it is positive, else 0: the rectified linear unit.
+
+        Args:
+            input: a tensor of any shape.
+
+        Example:
+            >>> torch.relu(torch.tensor([-1.0, 2.0]))
+            tensor([0., 2.])
+        """
+    def relu_(self) -> Tensor:
+        """In-place form of `relu`."""
+    def remainder(self, other: Any, *, out: Any = ...) -> Tensor:
+        """Return the remainder of floor division: it has the sign of `other`."""
+    def remainder_(self, other: Any) -> Tensor:
+        """In-place form of `remainder`."""
+    def renorm(self, p: _float, dim: _int, maxnorm: _float, *, out: Any = ...) -> Tensor:
+        """Scale down the slices `input.select(dim, i)` whose p-norm exceeds `maxnorm`, to the norm `maxnorm`."""
+    def renorm_(self, p: _float, dim: _int, maxnorm: _float) -> Tensor:
+        """In-place form of `renorm`."""
+    def repeat(self, repeats: Any, *rest: Any) -> Tensor:
+        """Repeat the tensor `repeats[i]` times along each dimension; additional repeats add dimensions at the front."""
+    def repeat_interleave(self, repeats: Any = ..., dim: _int | None = ..., *, output_size: _int | None = ...) -> Tensor:
+        """Repeat each slice of `dim`, or each element if `dim` is None; `repeats` is one number, or one for each slice or element."""
     def reshape(self, shape: Any, *rest: Any) -> Tensor: ...
-    def reshape_as(self, other: Tensor) -> Tensor: ...
-    def resize(self, *sizes: Any) -> Tensor: ...
-    def resize_(self, size: Any, *rest: Any, memory_format: Any = ...) -> Tensor: ...
-    def resize_as(self, tensor: Tensor) -> Tensor: ...
-    def resize_as_(self, the_template: Tensor, *, memory_format: Any = ...) -> Tensor: ...
-    def resize_as_sparse_(self, other: Tensor) -> Tensor: ...
-    def resolve_conj(self) -> Tensor: ...
-    def resolve_neg(self) -> Tensor: ...
-    def roll(self, shifts: Any, dims: Any = ...) -> Tensor: ...
-    def rot90(self, k: _int = ..., dims: Sequence[_int] = ...) -> Tensor: ...
-    def round(self, *, decimals: _int = ..., out: Any = ...) -> Tensor: ...
-    def round_(self, *, decimals: _int = ...) -> Tensor: ...
-    def row_indices(self) -> Tensor: ...
-    def rsqrt(self, *, out: Any = ...) -> Tensor: ...
-    def rsqrt_(self) -> Tensor: ...
-    def scatter(self, dim: _int, index: Tensor, src: Any = ..., *, value: Any = ..., reduce: str | None = ..., out: Any = ...) -> Tensor: ...
-    def scatter_(self, dim: _int, index: Tensor, src: Any = ..., *, value: Any = ..., reduce: str | None = ...) -> Tensor: ...
-    def scatter_add(self, dim: _int, index: Tensor, src: Tensor, *, out: Any = ...) -> Tensor: ...
-    def scatter_add_(self, dim: _int, index: Tensor, src: Tensor) -> Tensor: ...
-    def scatter_reduce(self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = ..., out: Any = ...) -> Tensor: ...
-    def scatter_reduce_(self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = ...) -> Tensor: ...
-    def select(self, dim: _int, index: _int) -> Tensor: ...
-    def select_scatter(self, src: Tensor, dim: _int, index: _int) -> Tensor: ...
-    def set_(self, source: Any = ..., storage_offset: _int | None = ..., size: Any = ..., stride: Any = ...) -> Tensor: ...
-    def sgn(self, *, out: Any = ...) -> Tensor: ...
-    def sgn_(self) -> Tensor: ...
-    def share_memory_(self) -> Tensor: ...
-    def short(self, memory_format: Any = ...) -> Tensor: ...
-    def sigmoid(self, *, out: Any = ...) -> Tensor: ...
-    def sigmoid_(self) -> Tensor: ...
-    def sign(self, *, out: Any = ...) -> Tensor: ...
-    def sign_(self) -> Tensor: ...
-    def signbit(self, *, out: Any = ...) -> Tensor: ...
-    def sin(self, *, out: Any = ...) -> Tensor: ...
-    def sin_(self) -> Tensor: ...
-    def sinc(self, *, out: Any = ...) -> Tensor: ...
-    def sinc_(self) -> Tensor: ...
-    def sinh(self, *, out: Any = ...) -> Tensor: ...
-    def sinh_(self) -> Tensor: ...
-    def slice_inverse(self, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ...) -> Tensor: ...
-    def slice_scatter(self, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Any = ...) -> Tensor: ...
-    def slogdet(self, *, out: Any = ...) -> Any: ...
-    def smm(self, mat: Tensor) -> Tensor: ...
-    def softmax(self, dim: _int, dtype: _dtype | None = ..., *, out: Any = ...) -> Tensor: ...
-    def solve(self, *args: Any, **kwargs: Any) -> Sequence[Tensor]: ...
-    def sort(self, dim: _int = ..., descending: _bool = ..., stable: _bool | None = ..., *, out: Any = ...) -> Any: ...
-    def sparse_dim(self) -> _int: ...
-    def sparse_mask(self, mask: Tensor) -> Tensor: ...
-    def sparse_resize_(self, size: Sequence[_int], sparse_dim: _int, dense_dim: _int) -> Tensor: ...
-    def sparse_resize_and_clear_(self, size: Sequence[_int], sparse_dim: _int, dense_dim: _int) -> Tensor: ...
-    def split(self, split_size_or_sections: Any = ..., dim: _int = ..., *, split_size: Any = ...) -> tuple[Tensor, ...]: ...
-    def split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = ...) -> tuple[Tensor, ...]: ...
-    def sqrt(self, *, out: Any = ...) -> Tensor: ...
-    def sqrt_(self) -> Tensor: ...
-    def square(self, *, out: Any = ...) -> Tensor: ...
-    def square_(self) -> Tensor: ...
-    def squeeze(self, dim: Any = ..., *, axis: Any = ...) -> Tensor: ...
-    def squeeze_(self, dim: Any = ..., *, axis: Any = ...) -> Tensor: ...
-    def sspaddmm(self, mat1: Tensor, mat2: Tensor, *, beta: Any = ..., alpha: Any = ...) -> Tensor: ...
-    def std(self, dim: Any = ..., unbiased: _bool = ..., keepdim: _bool = ..., *, correction: Any = ..., out: Any = ...) -> Tensor: ...
-    def stft(self, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: Any = ..., pad_mode: str = ..., normalized: _bool = ..., onesided: _bool | None = ..., return_complex: _bool | None = ..., align_to_window: _bool | None = ...) -> Tensor: ...
-    def storage(self) -> TypedStorage: ...
-    def storage_type(self) -> Any: ...
-    def sub(self, other: Any, alpha: Any = ..., *, out: Any = ...) -> Tensor: ...
-    def sub_(self, other: Any, alpha: Any = ...) -> Tensor: ...
-    def subtract(self, other: Any, alpha: Any = ..., *, out: Any = ...) -> Tensor: ...
-    def subtract_(self, other: Any, alpha: Any = ...) -> Tensor: ...
-    def sum(self, dim: Any = ..., keepdim: Any = ..., *, dtype: Any = ..., out: Any = ...) -> Tensor: ...
-    def sum_to_size(self, size: Any, *rest: Any) -> Tensor: ...
-    def svd(self, some: _bool = ..., compute_uv: _bool = ..., *, out: Any = ...) -> Any: ...
-    def swapaxes(self, axis0: _int, axis1: _int) -> Tensor: ...
-    def swapaxes_(self, axis0: _int, axis1: _int) -> Tensor: ...
-    def swapdims(self, dim0: _int, dim1: _int) -> Tensor: ...
-    def swapdims_(self, dim0: _int, dim1: _int) -> Tensor: ...
-    def symeig(self, eigenvectors: _bool = ..., upper: _bool = ..., *, out: Any = ...) -> tuple[Tensor, Tensor]: ...
-    def t(self) -> Tensor: ...
-    def t_(self) -> Tensor: ...
-    def take(self, index: Tensor, *, out: Any = ...) -> Tensor: ...
-    def take_along_dim(self, indices: Tensor, dim: _int | None = ..., *, out: Any = ...) -> Tensor: ...
-    def tan(self, *, out: Any = ...) -> Tensor: ...
-    def tan_(self) -> Tensor: ...
-    def tanh(self, *, out: Any = ...) -> Tensor: ...
-    def tanh_(self) -> Tensor: ...
-    def tensor_split(self, indices_or_sections: Any = ..., dim: _int = ..., *, indices: Any = ..., sections: Any = ..., tensor_indices_or_sections: Tensor | None = ...) -> Any: ...
+    def reshape_as(self, other: Tensor) -> Tensor:
+        """Return `input.reshape(other.size())`."""
+    def resize(self, *sizes: Any) -> Tensor:
+        """Return a view of another shape.  Deprecated in favour of `view`."""
+    def resize_(self, size: Any, *rest: Any, memory_format: Any = ...) -> Tensor:
+        """Change the shape in place: memory that is too small is enlarged; new elements are uninitialized.
+
+        Without `memory_format`, a tensor that already has this shape keeps its strides; any other tensor becomes row-major.
+
+        Raises:
+            RuntimeError: a size is negative, the tensor requires grad, or the memory format does not suit the shape.
+        """
+    def resize_as(self, tensor: Tensor) -> Tensor:
+        """Return a view of the shape of `tensor`.  Deprecated in favour of `view_as`."""
+    def resize_as_(self, the_template: Tensor, *, memory_format: Any = ...) -> Tensor:
+        """Change the shape in place to that of `the_template`; see `resize_`.
+
+        The memory format `torch.preserve_format` is that of `the_template`.
+        """
+    def resize_as_sparse_(self, other: Tensor) -> Tensor:
+        """Change the shape of a COO tensor to that of `other`, in-place."""
+    def resolve_conj(self) -> Tensor:
+        """Return a copy with the conjugation applied if `input` is a lazily conjugated view; otherwise return `input` itself."""
+    def resolve_neg(self) -> Tensor:
+        """Return a copy with the negation applied if `input` is a lazily negated view; otherwise return `input` itself."""
+    def roll(self, shifts: Any, dims: Any = ...) -> Tensor:
+        """Shift the elements by `shifts` along `dims`, wrapping around; without `dims`, the tensor is flattened for the shift."""
+    def rot90(self, k: _int = ..., dims: Sequence[_int] = ...) -> Tensor:
+        """Rotate by `k` quarter turns from the first towards the second of `dims`."""
+    def round(self, *, decimals: _int = ..., out: Any = ...) -> Tensor:
+        """Round to the nearest integer, or to `decimals` decimals; ties go to the even number.
+
+        >>> torch.tensor([0.5, 1.5, 2.345]).round(), torch.tensor([2.345]).round(decimals=1)
+        (tensor([0., 2., 2.]), tensor([2.3000]))
+        """
+    def round_(self, *, decimals: _int = ...) -> Tensor:
+        """In-place form of `round`."""
+    def row_indices(self) -> Tensor:
+        """Return the row of each value (or block) of a CSC or BSC tensor."""
+    def rsqrt(self, *, out: Any = ...) -> Tensor:
+        """Return `1 / sqrt(x)`."""
+    def rsqrt_(self) -> Tensor:
+        """In-place form of `rsqrt`."""
+    def scatter(self, dim: _int, index: Tensor, src: Any = ..., *, value: Any = ..., reduce: str | None = ..., out: Any = ...) -> Tensor:
+        """Return `input` with `src[i][j]` (or a number) at `[index[i][j]][j]` for `dim=0`, and likewise for other dimensions.
+
+        `reduce` ("add" or "multiply") combines each written value with the element of `input` instead of replacing the element.
+
+        >>> torch.zeros(2, 3).scatter(1, torch.tensor([[0], [2]]), 1.0)
+        tensor([[1., 0., 0.],
+                [0., 0., 1.]])
+        """
+    def scatter_(self, dim: _int, index: Tensor, src: Any = ..., *, value: Any = ..., reduce: str | None = ...) -> Tensor:
+        """In-place form of `scatter`."""
+    def scatter_add(self, dim: _int, index: Tensor, src: Tensor, *, out: Any = ...) -> Tensor:
+        """Return `input` with `src[i][j]` added at `[index[i][j]][j]` for `dim=0`, and likewise for other dimensions."""
+    def scatter_add_(self, dim: _int, index: Tensor, src: Tensor) -> Tensor:
+        """In-place form of `scatter_add`."""
+    def scatter_reduce(self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = ..., out: Any = ...) -> Tensor:
+        """Scatter `src`, and combine all elements for one position by "sum", "prod", "mean", "amax" or "amin".
+
+        Without `include_self`, the elements of `input` at the written positions are left out.
+        """
+    def scatter_reduce_(self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = ...) -> Tensor:
+        """In-place form of `scatter_reduce`."""
+    def select(self, dim: _int, index: _int) -> Tensor:
+        """Return a view of the slice at `index` of dimension `dim`, without that dimension."""
+    def select_scatter(self, src: Tensor, dim: _int, index: _int) -> Tensor:
+        """Return a copy of `input` with `src` in place of `input.select(dim, index)`."""
+    def set_(self, source: Any = ..., storage_offset: _int | None = ..., size: Any = ..., stride: Any = ...) -> Tensor:
+        """Make this tensor a view of the memory of a storage or of another tensor; memory that is too small is enlarged.
+
+        Raises:
+            TypeError: `source` is neither a storage nor a tensor, or an offset or stride is given without a size.
+            RuntimeError: `source` has another dtype or device, or its memory is too small and cannot be enlarged.
+        """
+    def sgn(self, *, out: Any = ...) -> Tensor:
+        """Return `x / |x|`, or 0 for 0; for real numbers, the sign."""
+    def sgn_(self) -> Tensor:
+        """In-place form of `sgn`."""
+    def share_memory_(self) -> Tensor:
+        """Move the tensor, and all tensors that share its memory, to memory shared between processes."""
+    def short(self, memory_format: Any = ...) -> Tensor:
+        """`self.to(torch.int16)`."""
+    def sigmoid(self, *, out: Any = ...) -> Tensor:
+        """`1 / (1 + exp(-x))`."""
+    def sigmoid_(self) -> Tensor:
+        """In-place form of `sigmoid`."""
+    def sign(self, *, out: Any = ...) -> Tensor:
+        """Return -1, 0 or 1 for negative, zero and positive elements."""
+    def sign_(self) -> Tensor:
+        """In-place form of `sign`."""
+    def signbit(self, *, out: Any = ...) -> Tensor:
+        """True where the sign bit is set."""
+    def sin(self, *, out: Any = ...) -> Tensor:
+        """Return the sine of an angle in radians."""
+    def sin_(self) -> Tensor:
+        """In-place form of `sin`."""
+    def sinc(self, *, out: Any = ...) -> Tensor:
+        """Return `sin(pi x) / (pi x)`, which is 1 at 0."""
+    def sinc_(self) -> Tensor:
+        """In-place form of `sinc`."""
+    def sinh(self, *, out: Any = ...) -> Tensor:
+        """Return the hyperbolic sine."""
+    def sinh_(self) -> Tensor:
+        """In-place form of `sinh`."""
+    def slice_inverse(self, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ...) -> Tensor:
+        """Return the tensor that `self` is a slice of, as a view of the same storage with the layout of `src`."""
+    def slice_scatter(self, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Any = ...) -> Tensor:
+        """Return a copy of `input` with `src` in place of `input[start:end:step]` along `dim`."""
+    def slogdet(self, *, out: Any = ...) -> return_types.slogdet:
+        """Return the signs of determinants and the logarithms of their absolute values; see `torch.linalg.slogdet`."""
+    def smm(self, mat: Tensor) -> Tensor:
+        """Return the product of a sparse and a dense matrix as a sparse matrix: see `torch.smm`."""
+    def softmax(self, dim: _int, dtype: _dtype | None = ..., *, out: Any = ...) -> Tensor:
+        """Return `exp(input)`, divided by its sum along `dim`.
+
+        >>> torch.softmax(torch.tensor([0.0, 0.0]), 0)
+        tensor([0.5000, 0.5000])
+        """
+    def solve(self, *args: Any, **kwargs: Any) -> Sequence[Tensor]:
+        """Raise a RuntimeError that names the replacement of the removed function `solve`."""
+    def sort(self, dim: _int = ..., descending: _bool = ..., stable: _bool | None = ..., *, out: Any = ...) -> return_types.sort:
+        """Sort the elements along `dim`; return them and their original indices.
+
+        >>> torch.tensor([3, 1, 2]).sort().indices
+        tensor([1, 2, 0])
+        """
+    def sparse_dim(self) -> _int:
+        """Return the number of sparse dimensions; 0 for a dense tensor."""
+    def sparse_mask(self, mask: Tensor) -> Tensor:
+        """Return a sparse tensor with the layout and indices of `mask`, and the values of this tensor at these indices.
+
+        >>> torch.ones(2, 2).sparse_mask(torch.eye(2).to_sparse()).to_dense()
+        tensor([[1., 0.],
+                [0., 1.]])
+        """
+    def sparse_resize_(self, size: Sequence[_int], sparse_dim: _int, dense_dim: _int) -> Tensor:
+        """Change the shape of a COO tensor in-place; all of its indices must be inside of the new shape."""
+    def sparse_resize_and_clear_(self, size: Sequence[_int], sparse_dim: _int, dense_dim: _int) -> Tensor:
+        """Change the shape of a COO tensor, and remove all elements, in-place."""
+    def split(self, split_size_or_sections: Any = ..., dim: _int = ..., *, split_size: Any = ...) -> tuple[Tensor, ...]:
+        """Split `dim` into consecutive views: of one size (the last may be smaller), or of the sizes in a list."""
+    def split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = ...) -> tuple[Tensor, ...]:
+        """Split `dim` into consecutive views of the sizes in a list."""
+    def sqrt(self, *, out: Any = ...) -> Tensor:
+        """Return the square root."""
+    def sqrt_(self) -> Tensor:
+        """In-place form of `sqrt`."""
+    def square(self, *, out: Any = ...) -> Tensor:
+        """Return the square."""
+    def square_(self) -> Tensor:
+        """In-place form of `square`."""
+    def squeeze(self, dim: Any = ..., *, axis: Any = ...) -> Tensor:
+        """Return a view without the dimensions of size 1, or only without those in `dim` (an int or a tuple)."""
+    def squeeze_(self, dim: Any = ..., *, axis: Any = ...) -> Tensor:
+        """In-place form of `squeeze`: the tensor itself becomes the view."""
+    def sspaddmm(self, mat1: Tensor, mat2: Tensor, *, beta: Any = ..., alpha: Any = ...) -> Tensor:
+        """Return `beta * self + alpha * mat1 @ mat2` as a sparse matrix: see `torch.sspaddmm`."""
+    def std(self, dim: Any = ..., unbiased: _bool = ..., keepdim: _bool = ..., *, correction: Any = ..., out: Any = ...) -> Tensor:
+        """Return the standard deviation of all elements, or over `dim`; the divisor of the variance is `n - correction`."""
+    def stft(self, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: Any = ..., pad_mode: str = ..., normalized: _bool = ..., onesided: _bool | None = ..., return_complex: _bool | None = ..., align_to_window: _bool | None = ...) -> Tensor:
+        """Compute the short-time Fourier transform: the spectra of windowed frames of a signal, `hop_length` apart.
+
+        Args:
+            input: `(*, length)`, at most one batch dimension.
+            center: whether to pad the signal so that frame `t` is centred at `t * hop_length`.
+            normalized: whether to divide by `sqrt(n_fft)`.
+            onesided: whether to return only the non-negative frequencies; the default for real signals.
+            return_complex: whether to return a complex tensor `(*, frequencies, frames)`, or real and imaginary parts in a last
+                dimension.
+
+        >>> torch.stft(torch.ones(16), n_fft=4, return_complex=True).shape
+        torch.Size([3, 17])
+        """
+    def storage(self) -> TypedStorage:
+        """Return the tensor's storage, typed with its dtype."""
+    def storage_type(self) -> Any:
+        """Return the class of the tensor's typed storage."""
+    def sub(self, other: Any, alpha: Any = ..., *, out: Any = ...) -> Tensor:
+        """`input - alpha * other`, element by element, broadcast."""
+    def sub_(self, other: Any, alpha: Any = ...) -> Tensor:
+        """In-place form of `sub`."""
+    def subtract(self, other: Any, alpha: Any = ..., *, out: Any = ...) -> Tensor:
+        """`input - alpha * other`, element by element, broadcast."""
+    def subtract_(self, other: Any, alpha: Any = ...) -> Tensor:
+        """In-place form of `sub`."""
+    def sum(self, dim: Any = ..., keepdim: Any = ..., *, dtype: Any = ..., out: Any = ...) -> Tensor:
+        """Return the sum of all elements, or over the dimensions `dim`; integers are summed in int64.
+
+        >>> torch.tensor([[1, 2], [3, 4]]).sum(0, keepdim=True)
+        tensor([[4, 6]])
+        """
+    def sum_to_size(self, size: Any, *rest: Any) -> Tensor:
+        """Sum over dimensions so that the result has the shape `size`, which must be broadcastable to the tensor's shape."""
+    def svd(self, some: _bool = ..., compute_uv: _bool = ..., *, out: Any = ...) -> return_types.svd:
+        """Return `(U, S, V)`, the factors of `input = U diag(S) V^H`; without `compute_uv`, U and V are zeros."""
+    def swapaxes(self, axis0: _int, axis1: _int) -> Tensor:
+        """Return a view with two dimensions swapped; another name of `transpose`."""
+    def swapaxes_(self, axis0: _int, axis1: _int) -> Tensor:
+        """In-place form of `swapaxes`: the tensor itself becomes the view."""
+    def swapdims(self, dim0: _int, dim1: _int) -> Tensor:
+        """Return a view with two dimensions swapped."""
+    def swapdims_(self, dim0: _int, dim1: _int) -> Tensor:
+        """In-place form of `swapdims`: the tensor itself becomes the view."""
+    def symeig(self, eigenvectors: _bool = ..., upper: _bool = ..., *, out: Any = ...) -> tuple[Tensor, Tensor]:
+        """Return the eigenvalues of symmetric matrices, ascending, and eigenvectors (or zeros); a legacy name of `linalg.eigh`."""
+    def t(self) -> Tensor:
+        """Return a view of the transpose of a matrix; vectors and 0-d tensors are unchanged."""
+    def t_(self) -> Tensor:
+        """In-place form of `t`: the tensor itself becomes the view."""
+    def take(self, index: Tensor, *, out: Any = ...) -> Tensor:
+        """Return the elements at the positions `index` of the flattened tensor."""
+    def take_along_dim(self, indices: Tensor, dim: _int | None = ..., *, out: Any = ...) -> Tensor:
+        """Return the elements at `indices` along `dim`; the other dimensions broadcast.  If `dim` is None, the input is flattened."""
+    def tan(self, *, out: Any = ...) -> Tensor:
+        """Return the tangent of an angle in radians."""
+    def tan_(self) -> Tensor:
+        """In-place form of `tan`."""
+    def tanh(self, *, out: Any = ...) -> Tensor:
+        """Return the hyperbolic tangent."""
+    def tanh_(self) -> Tensor:
+        """In-place form of `tanh`."""
+    def tensor_split(self, indices_or_sections: Any = ..., dim: _int = ..., *, indices: Any = ..., sections: Any = ..., tensor_indices_or_sections: Tensor | None = ...) -> tuple[Tensor, ...]:
+        """Split `dim` into views: into N parts of nearly equal size, or at the given indices."""
     def tile(self, dims: Any, *rest: Any) -> Tensor: ...
-    def to(self, *args: Any, dtype: Any = ..., device: Any = ..., other: Any = ..., non_blocking: _bool = ..., copy: _bool = ..., memory_format: Any = ...) -> Tensor: ...
-    def to_dense(self, dtype: Any = ..., *, masked_grad: _bool | None = ...) -> Tensor: ...
-    def to_sparse(self, sparse_dim: _int | None = ..., *, layout: Any = ..., blocksize: Any = ..., dense_dim: _int | None = ...) -> Tensor: ...
-    def to_sparse_bsc(self, blocksize: Sequence[_int], dense_dim: _int | None = ...) -> Tensor: ...
-    def to_sparse_bsr(self, blocksize: Sequence[_int], dense_dim: _int | None = ...) -> Tensor: ...
-    def to_sparse_coo(self) -> Tensor: ...
-    def to_sparse_csc(self, dense_dim: _int | None = ...) -> Tensor: ...
-    def to_sparse_csr(self, dense_dim: _int | None = ...) -> Tensor: ...
-    def topk(self, k: _int, dim: _int = ..., largest: _bool = ..., sorted: _bool = ..., *, out: Any = ...) -> Any: ...
-    def trace(self) -> Tensor: ...
-    def transpose(self, dim0: _int, dim1: _int) -> Tensor: ...
-    def transpose_(self, dim0: _int, dim1: _int) -> Tensor: ...
-    def triangular_solve(self, A: Tensor, upper: _bool = ..., transpose: _bool = ..., unitriangular: _bool = ..., *, out: Any = ...) -> Any: ...
-    def tril(self, diagonal: _int = ..., *, out: Any = ...) -> Tensor: ...
-    def tril_(self, diagonal: _int = ...) -> Tensor: ...
-    def triu(self, diagonal: _int = ..., *, out: Any = ...) -> Tensor: ...
-    def triu_(self, diagonal: _int = ...) -> Tensor: ...
-    def true_divide(self, other: Any, *, out: Any = ...) -> Tensor: ...
-    def true_divide_(self, other: Any) -> Tensor: ...
-    def trunc(self, *, out: Any = ...) -> Tensor: ...
-    def trunc_(self) -> Tensor: ...
-    def type(self, dtype: Any = ..., non_blocking: _bool = ..., **kwargs: Any) -> Any: ...
-    def type_as(self, other: Tensor) -> Tensor: ...
-    def unbind(self, dim: _int = ...) -> tuple[Tensor, ...]: ...
-    def unflatten(self, dim: _int, sizes: Sequence[_int]) -> Tensor: ...
-    def unfold(self, dimension: _int, size: _int, step: _int) -> Tensor: ...
-    def uniform_(self, low: _float = ..., high: _float = ..., *, to: Any = ..., generator: Generator | None = ..., **named: Any) -> Tensor: ...
-    def unique(self, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any: ...
-    def unique_consecutive(self, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any: ...
-    def unsafe_chunk(self, chunks: _int, dim: _int = ...) -> Any: ...
-    def unsafe_split(self, split_size: Any, dim: _int = ...) -> Any: ...
-    def unsafe_split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = ...) -> Any: ...
-    def unsqueeze(self, dim: _int | None = ..., *, axis: _int | None = ...) -> Tensor: ...
-    def unsqueeze_(self, dim: _int | None = ..., *, axis: _int | None = ...) -> Tensor: ...
-    def untyped_storage(self) -> UntypedStorage: ...
-    def values(self) -> Tensor: ...
-    def var(self, dim: Any = ..., unbiased: _bool = ..., keepdim: _bool = ..., *, correction: Any = ..., out: Any = ...) -> Tensor: ...
-    def vdot(self, other: Tensor, *, out: Any = ...) -> Tensor: ...
-    def view(self, size: Any = ..., *rest: Any, dtype: Any = ...) -> Tensor: ...
-    def view_as(self, other: Tensor) -> Tensor: ...
+    def to(self, *args: Any, dtype: Any = ..., device: Any = ..., other: Any = ..., non_blocking: _bool = ..., copy: _bool = ..., memory_format: Any = ...) -> Tensor:
+        """Convert to a dtype and device, or to those of another tensor; return `self` if nothing changes.
+
+        >>> torch.ones(1).to(torch.int64), torch.ones(1).to("cpu", torch.float64)
+        (tensor([1]), tensor([1.], dtype=torch.float64))
+        """
+    def to_dense(self, dtype: Any = ..., *, masked_grad: _bool | None = ...) -> Tensor:
+        """Return this tensor, which is dense already; converted to `dtype` if that is given."""
+    def to_sparse(self, sparse_dim: _int | None = ..., *, layout: Any = ..., blocksize: Any = ..., dense_dim: _int | None = ...) -> Tensor:
+        """Convert the tensor to a sparse layout, by default COO.
+
+        Args:
+            sparse_dim: the number of sparse dimensions (default: all); the other dimensions are dense.
+            layout: the layout of the result.
+            blocksize: height and width of the blocks of BSR and BSC.
+            dense_dim: the number of trailing dense dimensions of a compressed result.
+
+        >>> torch.tensor([[0, 2.0], [0, 0]]).to_sparse()
+        tensor(indices=tensor([[0],
+                               [1]]),
+               values=tensor([2.]),
+               size=(2, 2), nnz=1, layout=torch.sparse_coo)
+        """
+    def to_sparse_bsc(self, blocksize: Sequence[_int], dense_dim: _int | None = ...) -> Tensor:
+        """Convert the tensor to BSC: like CSC, with blocks of `blocksize = (height, width)` instead of elements."""
+    def to_sparse_bsr(self, blocksize: Sequence[_int], dense_dim: _int | None = ...) -> Tensor:
+        """Convert the tensor to BSR: like CSR, with blocks of `blocksize = (height, width)` instead of elements."""
+    def to_sparse_coo(self) -> Tensor:
+        """Convert the tensor to COO: an index for each value."""
+    def to_sparse_csc(self, dense_dim: _int | None = ...) -> Tensor:
+        """Convert the tensor to CSC: the start of each column, and a row for each value."""
+    def to_sparse_csr(self, dense_dim: _int | None = ...) -> Tensor:
+        """Convert the tensor to CSR: the start of each row, and a column for each value."""
+    def topk(self, k: _int, dim: _int = ..., largest: _bool = ..., sorted: _bool = ..., *, out: Any = ...) -> return_types.topk:
+        """Return the `k` largest (or smallest) elements along `dim`, in order, and their indices.
+
+        Raises:
+            RuntimeError: `k` is negative or larger than the dimension.
+        """
+    def trace(self) -> Tensor:
+        """Return the sum of the diagonal of a matrix."""
+    def transpose(self, dim0: _int, dim1: _int) -> Tensor:
+        """Return a view with two dimensions swapped."""
+    def transpose_(self, dim0: _int, dim1: _int) -> Tensor:
+        """In-place form of `transpose`: the tensor itself becomes the view."""
+    def triangular_solve(self, A: Tensor, upper: _bool = ..., transpose: _bool = ..., unitriangular: _bool = ..., *, out: Any = ...) -> return_types.triangular_solve:
+        """Return the solution of `A X = input` (`A^T X = input` if `transpose`) for triangular `A`, and a copy of `A`."""
+    def tril(self, diagonal: _int = ..., *, out: Any = ...) -> Tensor:
+        """Return the lower triangle of matrices, the rest 0; `diagonal` shifts the edge."""
+    def tril_(self, diagonal: _int = ...) -> Tensor:
+        """In-place form of `tril`."""
+    def triu(self, diagonal: _int = ..., *, out: Any = ...) -> Tensor:
+        """Return the upper triangle of matrices, the rest 0; `diagonal` shifts the edge."""
+    def triu_(self, diagonal: _int = ...) -> Tensor:
+        """In-place form of `triu`."""
+    def true_divide(self, other: Any, *, out: Any = ...) -> Tensor:
+        """Return the unrounded quotient `input / other`."""
+    def true_divide_(self, other: Any) -> Tensor:
+        """In-place form of `true_divide`."""
+    def trunc(self, *, out: Any = ...) -> Tensor:
+        """Return the integer part, rounded towards 0."""
+    def trunc_(self) -> Tensor:
+        """In-place form of `trunc`."""
+    def type(self, dtype: Any = ..., non_blocking: _bool = ..., **kwargs: Any) -> Any:
+        """Return the name of the tensor's type; or, given a type (class, name or dtype), the tensor converted to it.
+
+        >>> torch.ones(1).type(), torch.ones(1).type(torch.LongTensor)
+        ('torch.FloatTensor', tensor([1]))
+        """
+    def type_as(self, other: Tensor) -> Tensor:
+        """Convert to the dtype and device of `other`: `self.type(other.type())`."""
+    def unbind(self, dim: _int = ...) -> tuple[Tensor, ...]:
+        """Return views of all slices along `dim`, without that dimension."""
+    def unflatten(self, dim: _int, sizes: Sequence[_int]) -> Tensor:
+        """Split dimension `dim` into `sizes`; one size may be -1."""
+    def unfold(self, dimension: _int, size: _int, step: _int) -> Tensor:
+        """Return a view of all windows of length `size` along `dimension`, `step` apart.
+
+        The windows' elements are in a new last dimension.
+        """
+    def uniform_(self, low: _float = ..., high: _float = ..., *, to: Any = ..., generator: Generator | None = ..., **named: Any) -> Tensor:
+        """Fill with uniform random numbers from `[from, to)`."""
+    def unique(self, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any:
+        """Return the sorted unique elements (or slices of `dim`) and, if requested, each element's index among them and the counts.
+
+        >>> torch.tensor([3, 1, 3]).unique(return_counts=True)
+        (tensor([1, 3]), tensor([1, 2]))
+        """
+    def unique_consecutive(self, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any:
+        """Return the elements (or slices of `dim`) without consecutive repetitions."""
+    def unsafe_chunk(self, chunks: _int, dim: _int = ...) -> Any:
+        """Split `dim` as `chunk` does, but autograd does not treat the parts as views: see `unsafe_split`."""
+    def unsafe_split(self, split_size: Any, dim: _int = ...) -> tuple[Tensor, ...]:
+        """Split `dim` as `split` does, but autograd does not treat the parts as views.
+
+        A write to a part does not change the history of `input` and of the other parts, although it changes their memory.
+        """
+    def unsafe_split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = ...) -> Any:
+        """Split `dim` as `split_with_sizes` does, but autograd does not treat the parts as views: see `unsafe_split`."""
+    def unsqueeze(self, dim: _int | None = ..., *, axis: _int | None = ...) -> Tensor:
+        """Return a view with a new dimension of size 1 at `dim`."""
+    def unsqueeze_(self, dim: _int | None = ..., *, axis: _int | None = ...) -> Tensor:
+        """In-place form of `unsqueeze`: the tensor itself becomes the view."""
+    def untyped_storage(self) -> UntypedStorage:
+        """Return the tensor's storage as bytes."""
+    def values(self) -> Tensor:
+        """Return the specified elements of a sparse tensor; a COO tensor must be coalesced."""
+    def var(self, dim: Any = ..., unbiased: _bool = ..., keepdim: _bool = ..., *, correction: Any = ..., out: Any = ...) -> Tensor:
+        """Return the variance of all elements, or over `dim`; the divisor is `n - correction`, by default `n - 1`."""
+    def vdot(self, other: Tensor, *, out: Any = ...) -> Tensor:
+        """Return the inner product of two vectors, with the first conjugated."""
+    def view(self, size: Any = ..., *rest: Any, dtype: Any = ...) -> Tensor:
+        """Return a view with another shape or, given a dtype, a view of the bits as that dtype.
+
+        Raises:
+            RuntimeError: the number of elements differs, or the strides do not allow a view of this shape.
+        """
+    def view_as(self, other: Tensor) -> Tensor:
+        """Return `input.view(other.size())`."""
     @property
     def volatile(self) -> _bool: ...
     @volatile.setter
     def volatile(self, value: Any) -> None: ...
-    def vsplit(self, *args: Any, indices: Any = ..., sections: Any = ...) -> Any: ...
+    def vsplit(self, *args: Any, indices: Any = ..., sections: Any = ...) -> tuple[Tensor, ...]:
+        """`tensor_split` along dimension 0."""
     def where(self, condition: Tensor, other: Any) -> Tensor: ...
-    def xlogy(self, other: Any, *, out: Any = ...) -> Tensor: ...
-    def xlogy_(self, other: Any) -> Tensor: ...
-    def zero_(self) -> Tensor: ...
+    def xlogy(self, other: Any, *, out: Any = ...) -> Tensor:
+        """Return `input * log(other)`; it is 0 where `input` is 0, unless `other` is NaN.
+
+        >>> torch.xlogy(torch.tensor([0.0, 1.0]), torch.tensor([0.0, 1.0]))
+        tensor([0., 0.])
+        """
+    def xlogy_(self, other: Any) -> Tensor:
+        """In-place form of `xlogy`."""
+    def zero_(self) -> Tensor:
+        """Set every element to 0."""

@@ -92,7 +92,7 @@ class _Memory(StorageBase):
 
     def tolist(self) -> list[Any]:
         """Return the elements as a list."""
-        return self._elements().tolist()  # type: ignore[no-any-return]  # a list, as the storage is flat
+        return self._elements().tolist()
 
     def __iter__(self) -> Any:
         return iter(self.tolist())
@@ -462,7 +462,7 @@ class UntypedStorage(_Memory):
 
     def tobytes(self) -> bytes:
         """Return a copy of the bytes."""
-        return self._bytes.cpu().numpy().tobytes()  # type: ignore[no-any-return]  # of the array library
+        return self._bytes.cpu().numpy().tobytes()
 
     def as_tensor(self, dtype: Any) -> Tensor:
         """Return the memory as a 1-D tensor of a dtype, without trailing bytes that do not fill an element."""

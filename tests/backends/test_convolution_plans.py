@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import flambeau.nn.functional as F
 import pytest
 
 import flambeau as torch
+import flambeau.nn.functional as F
 from flambeau_backends.numpy import kernels_conv, winograd
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from flambeau.nn import functional as F
 
 import flambeau as torch
+from flambeau.nn import functional as F
 
 SHAPES = [(70000,), (300, 400), (3, 200, 300), (400, 5, 60)]
 

@@ -10,11 +10,11 @@ import warnings
 
 import numpy as np
 import pytest
-from flambeau.nn import functional as F
 
 import flambeau as torch
 from flambeau.conformance.checks import Checker, results_of
 from flambeau.conformance.samples import families
+from flambeau.nn import functional as F
 
 checker = Checker("cpu")
 ITEM = "Tensor.item\\(\\) cannot be called on meta tensors"

@@ -8,13 +8,13 @@ import subprocess
 import sys
 import tracemalloc
 
-import flambeau.nn.functional as F
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import flambeau as torch
+import flambeau.nn.functional as F
 from flambeau.engine.calls.op import OPS
 from flambeau.operations.recurrent import elman_layer, gru_layer, lstm_layer
 from flambeau_backends.numpy import kernels, kernels_pool, pool_indices, winograd

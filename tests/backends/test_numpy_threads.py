@@ -8,11 +8,11 @@ import sys
 import threading
 import weakref
 
-import flambeau.nn.functional as F
 import numpy as np
 import pytest
 
 import flambeau as torch
+import flambeau.nn.functional as F
 from flambeau.engine.calls.op import OPS
 from flambeau_backends.numpy import kernels, threads
 from flambeau_backends.numpy.chunks import map_chunks

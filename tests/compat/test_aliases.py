@@ -377,9 +377,8 @@ def test_devices_of_other_makers_are_not_there():
 
 
 def test_what_there_is_and_what_not():
-    from flambeau.nn import common_types
-
     import flambeau as torch
+    from flambeau.nn import common_types
 
     assert not torch.compiler.is_compiling() and not torch.xpu.is_available() and not torch.mps.device_count()
     assert torch.compiler.disable(len)("ab") == torch.compiler.disable(recursive=False)(len)("ab") == 2

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from flambeau.export import Dim, export
 
 import flambeau as torch
 from flambeau import nn
 from flambeau.conformance.samples import families
+from flambeau.export import Dim, export
 from flambeau.utils import _pytree as pytree
 
 

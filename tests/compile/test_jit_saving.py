@@ -11,10 +11,10 @@ from collections import OrderedDict
 from typing import Dict, List, Optional, Tuple  # noqa: UP035  # as scripted code writes them
 
 import pytest
-from flambeau.nn import functional as F
 
 import flambeau as torch
 from flambeau import Tensor, nn
+from flambeau.nn import functional as F
 
 
 def saved(module):

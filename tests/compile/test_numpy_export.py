@@ -9,12 +9,12 @@ import sys
 import numpy as np
 import pytest
 from export_models import LeNet, models
-from flambeau.export import Dim, export
 from flambeau.export.numpy_files import save_numpy
-from flambeau.nn import functional as F
 
 import flambeau as torch
 from flambeau import nn
+from flambeau.export import Dim, export
+from flambeau.nn import functional as F
 from flambeau.utils import _pytree as pytree
 
 

@@ -7,11 +7,11 @@ import os
 import numpy as np
 import pytest
 from export_models import LeNet, models
-from flambeau.export import Dim
-from flambeau.nn import functional as F
 
 import flambeau as torch
 from flambeau import nn
+from flambeau.export import Dim
+from flambeau.nn import functional as F
 from flambeau.utils import _pytree as pytree
 
 onnx = pytest.importorskip("onnx")

@@ -10,6 +10,11 @@ import types
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_datasets import FORK, Count, SizedCount, Squares, drawn_seed, numbers
+
+import flambeau as torch
 from flambeau.utils.data import (
     BatchSampler,
     ChainDataset,
@@ -30,11 +35,6 @@ from flambeau.utils.data import (
     default_convert,
     random_split,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from small_datasets import FORK, Count, SizedCount, Squares, drawn_seed, numbers
-
-import flambeau as torch
 
 pytestmark = pytest.mark.slow
 

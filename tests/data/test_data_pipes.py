@@ -5,11 +5,11 @@ from __future__ import annotations
 import pickle
 
 import pytest
-from flambeau.utils.data import DataLoader, IterDataPipe, MapDataPipe, functional_datapipe
 from flambeau.utils.data.datapipes.iter import IterableWrapper, Shuffler
 from flambeau.utils.data.datapipes.map import SequenceWrapper
 
 import flambeau as torch
+from flambeau.utils.data import DataLoader, IterDataPipe, MapDataPipe, functional_datapipe
 
 
 def double(x):

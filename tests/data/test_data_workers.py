@@ -14,15 +14,15 @@ import time
 
 import numpy as np
 import pytest
+from small_datasets import FORK, Count, Squares, drawn_seed, numbers
+
+import flambeau as torch
 from flambeau.utils.data import (
     DataLoader,
     Dataset,
     Sampler,
     get_worker_info,
 )
-from small_datasets import FORK, Count, Squares, drawn_seed, numbers
-
-import flambeau as torch
 
 pytestmark = pytest.mark.slow
 

@@ -12,10 +12,10 @@ import sys
 import textwrap
 import time
 
-import flambeau.multiprocessing as mp
 import pytest
 
 import flambeau as torch
+import flambeau.multiprocessing as mp
 
 pytestmark = pytest.mark.slow
 

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
-import flambeau.distributed as dist
 import test_distributed
 
 import flambeau as torch
+import flambeau.distributed as dist
 
 
 def _work(rank: int, size: int, url: str, programs: tuple[Callable[..., Any], ...], arguments: tuple[Any, ...]) -> None:

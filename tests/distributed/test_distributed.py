@@ -6,11 +6,11 @@ import os
 from datetime import timedelta
 from pathlib import Path
 
-import flambeau.distributed as dist
-import flambeau.multiprocessing as mp
 import pytest
 
 import flambeau as torch
+import flambeau.distributed as dist
+import flambeau.multiprocessing as mp
 from flambeau import nn
 
 pytestmark = pytest.mark.slow

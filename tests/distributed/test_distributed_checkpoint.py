@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 from distributed_jobs import assert_job_ends, whole
-from flambeau.distributed import checkpoint
 from flambeau.distributed.checkpoint.default_planner import DefaultLoadPlanner
 from flambeau.distributed.checkpoint.filesystem import FileSystemWriter
 from flambeau.distributed.checkpoint.format_utils import dcp_to_torch_save, torch_save_to_dcp
@@ -34,6 +33,7 @@ from flambeau.distributed.tensor import Replicate, Shard, distribute_tensor
 
 import flambeau as torch
 from flambeau import nn
+from flambeau.distributed import checkpoint
 
 
 def network(seed=0):

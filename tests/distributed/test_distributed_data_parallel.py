@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import flambeau.distributed as dist
 import pytest
 import test_distributed
 from flambeau.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook
 from flambeau.distributed.algorithms.join import Join
-from flambeau.nn.parallel import DistributedDataParallel
 from test_distributed_engines import in_processes, join
 
 import flambeau as torch
+import flambeau.distributed as dist
 from flambeau import nn
+from flambeau.nn.parallel import DistributedDataParallel
 
 pytestmark = pytest.mark.slow
 

@@ -17,11 +17,11 @@ from multiprocessing.connection import Client
 from pathlib import Path
 from typing import Any
 
-import flambeau.distributed as dist
 import pytest
 import test_distributed
 
 import flambeau as torch
+import flambeau.distributed as dist
 
 pytestmark = pytest.mark.slow
 

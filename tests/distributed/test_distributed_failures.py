@@ -20,12 +20,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import flambeau.distributed as dist
 import pytest
 import test_distributed
 from test_distributed_engines import in_processes, join
 
 import flambeau as torch
+import flambeau.distributed as dist
 
 pytestmark = pytest.mark.slow
 

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from flambeau.distributed import run as launcher
 from flambeau.distributed.elastic.multiprocessing import ChildFailedError, Std
 from flambeau.distributed.launcher import LaunchConfig, elastic_launch
 from test_distributed import free_port
+
+from flambeau.distributed import run as launcher
 
 pytestmark = pytest.mark.slow
 

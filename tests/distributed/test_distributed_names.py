@@ -5,11 +5,8 @@ from __future__ import annotations
 import importlib
 from collections import OrderedDict
 
-import flambeau.distributed as dist
 import pytest
 from distributed_jobs import assert_job_ends, assert_same_weights
-from flambeau.distributed import _functional_collectives as functional
-from flambeau.distributed import nn as collectives
 from flambeau.distributed.algorithms._checkpoint.checkpoint_wrapper import (
     CheckpointImpl,
     CheckpointWrapper,
@@ -25,10 +22,13 @@ from flambeau.distributed.device_mesh import init_device_mesh
 from flambeau.distributed.optim import DistributedOptimizer, PostLocalSGDOptimizer, as_functional_optim
 from flambeau.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor
 from flambeau.distributed.tensor.experimental import implicit_replication, local_map, register_sharding
-from flambeau.nn.parallel import DistributedDataParallel
 
 import flambeau as torch
+import flambeau.distributed as dist
 from flambeau import nn
+from flambeau.distributed import _functional_collectives as functional
+from flambeau.distributed import nn as collectives
+from flambeau.nn.parallel import DistributedDataParallel
 
 
 def one_weight(value=0.0):

@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from flambeau.distributed import ReduceOp
 
 import flambeau as torch
+from flambeau.distributed import ReduceOp
 from flambeau_nnlib.distributed.nccl import NcclJob
 
 SIZE = 3

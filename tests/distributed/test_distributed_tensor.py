@@ -7,11 +7,9 @@ import io
 from contextlib import nullcontext
 from itertools import product
 
-import flambeau.nn.functional as F
 import numpy as np
 import pytest
 from distributed_jobs import assert_job_ends, assert_same_weights, whole
-from flambeau.distributed import tensor as placed
 from flambeau.distributed.device_mesh import DeviceMesh, init_device_mesh
 from flambeau.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_module, distribute_tensor
 from flambeau.distributed.tensor._redistribute import steps
@@ -28,7 +26,9 @@ from flambeau.distributed.tensor.parallel import (
 from flambeau.distributed.tensor.placement_types import _StridedShard
 
 import flambeau as torch
+import flambeau.nn.functional as F
 from flambeau import nn
+from flambeau.distributed import tensor as placed
 from flambeau.engine.calls.op import op
 from flambeau.extension import Kind, Linearity
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from contextlib import nullcontext
 
-import flambeau.distributed as dist
 import pytest
 from distributed_jobs import assert_job_ends, assert_same_weights, whole
 from flambeau.distributed.device_mesh import init_device_mesh
@@ -31,10 +30,11 @@ from flambeau.distributed.optim import ZeroRedundancyOptimizer
 from flambeau.distributed.tensor import DTensor, Replicate, Shard
 from flambeau.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
 from flambeau.distributed.tensor.placement_types import _StridedShard
-from flambeau.nn.parallel import DistributedDataParallel
 
 import flambeau as torch
+import flambeau.distributed as dist
 from flambeau import nn
+from flambeau.nn.parallel import DistributedDataParallel
 from flambeau_nnlib.distributed import collectives
 
 

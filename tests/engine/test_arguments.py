@@ -6,9 +6,9 @@ import warnings
 
 import numpy as np
 import pytest
-from flambeau.nn import functional as F
 
 import flambeau as torch
+from flambeau.nn import functional as F
 
 X = torch.tensor([1.0, 2.0, 3.0])
 OF_TENSORS_ALONE = (

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import flambeau.nn.functional as F
 import pytest
 
 import flambeau as torch
+import flambeau.nn.functional as F
 from flambeau.engine.calls.op import composite, op
 from flambeau.engine.calls.tables import OPS, PUBLIC
 from flambeau.engine.calls.wrappers import with_out

@@ -3,11 +3,11 @@
 import math
 from collections.abc import Callable
 
-import flambeau.nn.functional as F
 import numpy as np
 import pytest
 
 import flambeau as torch
+import flambeau.nn.functional as F
 
 LARGEST = {torch.float16: 65504.0, torch.bfloat16: 2.0**128 - 2.0**120, torch.float32: 2.0**128 - 2.0**104}
 

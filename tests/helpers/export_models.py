@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from flambeau.nn import functional as F
-
 import flambeau as torch
 from flambeau import nn
+from flambeau.nn import functional as F
 
 
 class LeNet(nn.Module):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from flambeau.utils.data import Dataset, IterableDataset, get_worker_info
-
 import flambeau as torch
+from flambeau.utils.data import Dataset, IterableDataset, get_worker_info
 
 FORK = {"multiprocessing_context": "fork"}
 

@@ -7,9 +7,7 @@ import math
 import pickle
 import threading
 
-import flambeau.nn.functional as F
 import pytest
-from flambeau.amp import GradScaler, autocast, custom_bwd, custom_fwd, is_autocast_available
 from flambeau.amp.autocast_mode import (
     clear_autocast_cache,
     get_autocast_dtype,
@@ -20,6 +18,8 @@ from flambeau.amp.autocast_mode import (
 )
 
 import flambeau as torch
+import flambeau.nn.functional as F
+from flambeau.amp import GradScaler, autocast, custom_bwd, custom_fwd, is_autocast_available
 from flambeau.extension import Autocast, facts_of, operation_name
 
 HALVES = [torch.float16, torch.bfloat16]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from flambeau.nn import attention
 from flambeau.nn.attention import bias
 
 import flambeau as torch
+from flambeau.nn import attention
 
 
 def expected(q, k, mask):

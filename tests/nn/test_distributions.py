@@ -9,10 +9,10 @@ import warnings
 
 import numpy as np
 import pytest
-from flambeau.distributions import constraints
 from flambeau.distributions.utils import tril_matrix_to_vec, vec_to_tril_matrix
 
 import flambeau as torch
+from flambeau.distributions import constraints
 
 D = torch.distributions
 

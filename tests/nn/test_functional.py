@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import warnings
 
-import flambeau.nn.functional as F
 import numpy as np
 import pytest
 
 import flambeau as torch
+import flambeau.nn.functional as F
 
 
 def normal(*shape, seed=0, dtype=np.float64):

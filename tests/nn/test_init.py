@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
-from flambeau.nn import init
 
 import flambeau as torch
+from flambeau.nn import init
 
 
 def filled(name, shape, *args, **kwargs):

@@ -6,11 +6,11 @@ import warnings
 
 import numpy as np
 import pytest
-from flambeau.nn import utils
-from flambeau.nn.utils import parametrizations, parametrize, prune
 
 import flambeau as torch
 from flambeau import nn
+from flambeau.nn import utils
+from flambeau.nn.utils import parametrizations, parametrize, prune
 
 rng = np.random.default_rng(0)
 

@@ -4,10 +4,10 @@ import itertools
 
 import numpy as np
 import pytest
-from flambeau.nn.utils import rnn as rnn_utils
 
 import flambeau as torch
 from flambeau import nn
+from flambeau.nn.utils import rnn as rnn_utils
 
 rng = np.random.default_rng(0)
 CLOSE = {"rtol": 1e-4, "atol": 1e-5}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-import flambeau.nn.functional as F
 import numpy as np
 import pytest
 
 import flambeau as torch
+import flambeau.nn.functional as F
 
 MANY = (331, 400)  # more elements than kernels compute in one block
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import flambeau.nn.functional as F
 import numpy as np
 import pytest
 
 import flambeau as torch
+import flambeau.nn.functional as F
 
 DIGITS = {torch.float16: (10, 5), torch.bfloat16: (7, 8)}  # (fraction bits, exponent bits)
 MANY = 70001  # more elements than the conversion processes in one block

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-import flambeau.nn.functional as F
 import pytest
 
 import flambeau as torch
+import flambeau.nn.functional as F
 
 
 def counts(tensor):

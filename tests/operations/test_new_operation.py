@@ -9,13 +9,13 @@ import io
 import subprocess
 import sys
 
-import flambeau.distributed as dist
 import numpy as np
 import pytest
 from flambeau.distributed.device_mesh import init_device_mesh
 from flambeau.distributed.tensor import Shard, distribute_tensor
 
 import flambeau as torch
+import flambeau.distributed as dist
 from flambeau import nn
 from flambeau.engine.calls import facts
 from flambeau.engine.calls.op import op

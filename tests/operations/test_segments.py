@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import flambeau.nn.functional as F
 import numpy as np
 import pytest
 
 import flambeau as torch
+import flambeau.nn.functional as F
 
 
 def ends(*values):

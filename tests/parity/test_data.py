@@ -5,11 +5,11 @@ from __future__ import annotations
 import collections
 import random
 
-import flambeau.utils.data as ours
 import numpy as np
 import pytest
 
 import flambeau
+import flambeau.utils.data as ours
 
 torch = pytest.importorskip("torch")
 theirs = torch.utils.data

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch as pytorch
 import torch.distributed.checkpoint as theirs
-from flambeau.distributed import checkpoint as ours
 
 import flambeau
+from flambeau.distributed import checkpoint as ours
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -6,10 +6,10 @@ from typing import List  # noqa: UP035  # as scripted code writes it
 
 import pytest
 import torch as pytorch
-from flambeau.nn import functional as F
 
 import flambeau as torch
 from flambeau import nn
+from flambeau.nn import functional as F
 
 
 def theirs(value):

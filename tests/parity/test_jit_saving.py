@@ -7,10 +7,10 @@ from typing import Dict, List, NamedTuple, Optional, Tuple  # noqa: UP035  # as 
 
 import pytest
 import torch as pytorch
-from flambeau.nn import functional as F
 
 import flambeau as torch
 from flambeau import Tensor, nn
+from flambeau.nn import functional as F
 from flambeau_vision import models
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from pathlib import Path
 
-import flambeau.nn.functional
 import pytest
 
 import flambeau.extension.schemas
+import flambeau.nn.functional
 from flambeau.extension.schemas import namespace_of, schemas
 
 torch = pytest.importorskip("torch")

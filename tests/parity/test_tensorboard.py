@@ -11,8 +11,9 @@ import flambeau
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("tensorboard")
-from flambeau.utils.tensorboard import SummaryWriter as Ours  # noqa: E402
 from torch.utils.tensorboard import SummaryWriter as Theirs  # noqa: E402
+
+from flambeau.utils.tensorboard import SummaryWriter as Ours  # noqa: E402
 
 VALUES = np.random.default_rng(0).standard_normal(500)
 LABELS = np.random.default_rng(1).integers(0, 2, 100)

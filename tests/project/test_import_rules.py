@@ -171,7 +171,7 @@ def test_files_that_documents_name_exist() -> None:
         f"{document.name}: {named}"
         for document in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
         for named in re.findall(r"`((?:[\w-]+/)*[\w-]+\.py)`", document.read_text(encoding="utf-8"))
-        if not any(path.endswith("/" + named) for path in files)
+        if not any(path.endswith("/" + named) for path in files) and "mylibrary" not in named  # a reader creates those
     ]
     assert not missing
 

@@ -27,13 +27,29 @@ def test_stub_files_are_up_to_date() -> None:
 def test_stub_files_show_what_generated_functions_take() -> None:
     members, functions = stubs.members(), stubs.functions()
     assert "    def __add__(self, other: Any) -> Tensor: ..." in members
-    assert "    def exp_(self) -> Tensor: ..." in members
-    assert "def exp(input: Any, *, out: Any = ...) -> Tensor: ..." in functions
-    assert "def msort(input: Tensor, *, out: Any = ...) -> Tensor: ..." in functions
+    assert '    def exp_(self) -> Tensor:\n        """In-place form of `exp`."""\n' in members
+    assert 'def exp(input: Any, *, out: Any = ...) -> Tensor:\n    """Return `e ** x`."""\n' in functions
+    assert "def msort(input: Tensor, *, out: Any = ...) -> Tensor:" in functions
+    assert "def topk(input: Tensor, k: _int" in functions and "-> return_types.topk:" in functions
+    assert "    def max(self, dim: _int, keepdim: _bool = ..., *, out: Any = ...) -> return_types.max: ..." in members
+
+
+def test_result_classes_are_those_of_return_types() -> None:
+    for name, fields in re.findall(r"^class (\w+)\(NamedTuple\):\n((?:    .*\n)+)", stubs.result_classes(), re.MULTILINE):
+        assert getattr(flambeau.return_types, name)._fields == tuple(re.findall(r"(\w+): Tensor", fields))
+
+
+def test_modules_for_editors_name_what_is_imported() -> None:
+    for path, text in stubs.modules().items():
+        name = "flambeau." + path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        assert f"from {importlib.import_module(name).__name__} import *" in text
+
+
+def test_declarations_compile() -> None:
+    members, functions = stubs.members(), stubs.functions()
     for text in (members, functions):
-        exec(
-            re.sub(r"^from \.", "from flambeau.", "\n".join(re.findall(r"^from .*", text, re.MULTILINE)), flags=re.MULTILINE), {}
-        )
+        imports = "\n".join(re.findall(r"^from .*", text, re.MULTILINE))
+        exec(re.sub(r"^from \.", "from flambeau.", imports, flags=re.MULTILINE).replace("flambeau. ", "flambeau "), {})
         compile(text, "stub", "exec")
 
 

@@ -4,10 +4,10 @@ import copy
 import functools
 import pickle
 
-import flambeau.nn.functional as F
 import pytest
 
 import flambeau as torch
+import flambeau.nn.functional as F
 from flambeau import nn
 
 

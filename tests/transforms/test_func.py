@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 import itertools
 
-import flambeau.nn.functional as F
 import pytest
 
 import flambeau as torch
+import flambeau.nn.functional as F
 from flambeau.func import (
     functional_call,
     functionalize,

@@ -8,8 +8,10 @@ import gc
 import weakref
 
 import pytest
-from flambeau.amp import autocast
 from flambeau.amp.autocast_mode import is_autocast_enabled
+
+import flambeau as torch
+from flambeau.amp import autocast
 from flambeau.utils.checkpoint import (
     CheckpointError,
     CheckpointFunction,
@@ -28,8 +30,6 @@ from flambeau.utils.checkpoint import (
     set_checkpoint_early_stop,
     set_device_states,
 )
-
-import flambeau as torch
 
 pytestmark = pytest.mark.slow
 

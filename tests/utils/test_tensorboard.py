@@ -16,9 +16,10 @@ import flambeau as torch
 from flambeau import nn
 
 pytest.importorskip("tensorboard")
-from flambeau.utils.tensorboard import FileWriter, RecordWriter, SummaryWriter
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.util import tensor_util
+
+from flambeau.utils.tensorboard import FileWriter, RecordWriter, SummaryWriter
 
 
 def read(folder) -> EventAccumulator:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-import flambeau.nn.functional as nnF
 import numpy as np
 import pytest
 
 import flambeau as torch
+import flambeau.nn.functional as nnF
 from flambeau_vision import ops
 
 

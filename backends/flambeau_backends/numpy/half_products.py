@@ -22,7 +22,7 @@ _SINGLE = np.dtype(np.float32)
 
 
 def _block_size(other: Any) -> int:
-    """Return the number of elements per block: half of the cache, or more for a large other operand, which BLAS copies each time."""
+    """Return the number of elements per block: half of the cache, or more for a large operand, which BLAS copies."""
     return max(cache_size() // 8, 2 * other.size)
 
 

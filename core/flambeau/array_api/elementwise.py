@@ -96,7 +96,7 @@ def tanh(x: Tensor, /) -> Tensor:
     if x.dtype.category < COMPLEX:
         return result
     limit = torch.complex(torch.sign(x.real), torch.copysign(torch.zeros_like(x.imag), x.imag))
-    return torch.where(torch.isinf(x.real), limit, result)  # type: ignore[no-any-return]
+    return torch.where(torch.isinf(x.real), limit, result)
 
 
 def floor_divide(x1: Tensor | float, x2: Tensor | float, /) -> Tensor:
@@ -105,7 +105,7 @@ def floor_divide(x1: Tensor | float, x2: Tensor | float, /) -> Tensor:
     quotient = torch.floor_divide(x1, x2)
     if quotient.dtype.category < FLOATING:
         return quotient
-    return torch.where(torch.isinf(x1) | torch.isinf(x2), torch.trunc(torch.divide(x1, x2)), quotient)  # type: ignore[no-any-return]
+    return torch.where(torch.isinf(x1) | torch.isinf(x2), torch.trunc(torch.divide(x1, x2)), quotient)
 
 
 def round(x: Tensor, /) -> Tensor:
@@ -120,7 +120,7 @@ def sign(x: Tensor, /) -> Tensor:
     result = torch.sgn(x)
     if x.dtype.category < FLOATING:
         return result
-    return torch.where(torch.isnan(x), complex(nan, nan) if x.dtype.category == COMPLEX else nan, result)  # type: ignore[no-any-return]
+    return torch.where(torch.isnan(x), complex(nan, nan) if x.dtype.category == COMPLEX else nan, result)
 
 
 def real(x: Tensor, /) -> Tensor:

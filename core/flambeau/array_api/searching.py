@@ -40,7 +40,7 @@ def argmin(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> 
 
 def sort(x: Tensor, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
     """Sort the elements along an axis."""
-    return torch.sort(x, dim=axis, descending=descending, stable=stable).values  # type: ignore[no-any-return]
+    return torch.sort(x, dim=axis, descending=descending, stable=stable).values
 
 
 def argsort(x: Tensor, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:

@@ -89,7 +89,7 @@ def grad(
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
-) -> tuple[Any, ...]:
+) -> tuple[Tensor, ...]:
     """Return the gradients of the (weighted) sum of `outputs` with respect to `inputs`; `grad` fields are unchanged.
 
     Args:

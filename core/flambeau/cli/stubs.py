@@ -3,8 +3,9 @@
     python -m flambeau.cli.stubs            write the files
     python -m flambeau.cli.stubs --check    exit with status 1 if they are out of date
 
-`_members.pyi` declares the attributes that modules attach to `Tensor`.  `_functions.pyi` declares the functions of `torch`.
-`_functions.py` imports each function from the module that defines it, so that "go to definition" works in editors.
+`_members.pyi` declares the attributes that modules attach to `Tensor`.  `_functions.pyi` declares the functions of `torch`, and
+`return_types.pyi` the named tuples that some of them return.  `_functions.py` imports each function from the module that
+defines it, so that "go to definition" works in editors.
 """
 
 from __future__ import annotations
@@ -19,12 +20,17 @@ from inspect import Parameter
 from pathlib import Path
 from typing import Any
 
+from .. import return_types
+from ..engine.calls.named_results import CLASSES
+from ..engine.calls.schema import Argument, FunctionSchema
 from ..engine.calls.tables import OPS, PUBLIC
+from ..engine.devices.aliases import resolve
 from ..engine.tensors import tensor as _tensor
+from ..extension.schemas import schemas
 from ..layouts.subclasses.tensor_types import TENSOR_TYPES
 from ..storage import STORAGE_CLASSES
 
-__all__ = ["functions", "main", "members", "sources"]
+__all__ = ["functions", "main", "members", "result_classes", "sources"]
 
 # Tensor has methods called bool, float and int, which hide the types of the same names in the class body.
 _HEADER = '''"""Written by `python -m flambeau.cli.stubs`."""
@@ -34,8 +40,9 @@ from builtins import bool as _bool
 from builtins import float as _float
 from builtins import int as _int
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
+from . import return_types
 from .engine.tensors.tensor import Tensor
 from .engine.values.dtypes import dtype as _dtype
 from .random import Generator
@@ -87,26 +94,95 @@ def _parameters(function: Callable[..., Any], in_place: bool) -> list[Parameter]
 
 def _returns(function: Callable[..., Any]) -> str:
     returns = inspect.signature(function).return_annotation
-    if returns is not inspect.Signature.empty:
-        return _annotation(returns)
+    written = "Any" if returns is inspect.Signature.empty else _annotation(returns)
     record = OPS.get(function.__name__)  # a function generated from the record of an operation
-    if record is None or not record.results:
+    if returns is inspect.Signature.empty and (record is None or not record.results):
         return "Tensor" if record is None or not record.returns_list else "tuple[Tensor, ...]"
-    return "Any"  # the result is a named tuple, whose class is created at run time
+    if written == "Any" and function.__name__ in PUBLIC and hasattr(return_types, function.__name__):
+        return f"return_types.{function.__name__}"
+    return written
+
+
+# Types of arguments in schemas, and their types in Python.
+_SCHEMA_TYPES = {
+    "Tensor": "Tensor", "int": "_int", "SymInt": "_int", "bool": "_bool", "float": "_float", "str": "str", "ScalarType": "_dtype",
+    "Scalar": "_int | _float | _complex",
+}  # fmt: skip
+
+
+def _argument_type(kind: str) -> str:
+    """Return the Python type of an argument, given its type in a schema such as "int[1]?"."""
+    optional = kind.endswith("?")
+    base, bracket, size = kind.removesuffix("?").partition("[")
+    known = _SCHEMA_TYPES.get(base.partition("(")[0], "Any")
+    if bracket and known != "Any":
+        known = f"{known} | Sequence[{known}]" if size[:1].isdigit() else f"Sequence[{known}]"
+    return f"{known} | None" if optional and known != "Any" else known
+
+
+def _result_type(schema: FunctionSchema, name: str) -> str:
+    results = schema.returns
+    if len(results) > 1:
+        return f"return_types.{name}" if results[0].name else f"tuple[{', '.join(['Tensor'] * len(results))}]"
+    kind = results[0].type.partition("(")[0] if results else "None"
+    return "tuple[Tensor, ...]" if results and results[0].type.endswith("[]") else kind if kind == "Tensor" else "Any"
+
+
+def _overloads(name: str, method: bool) -> dict[str, str]:
+    """Return {parameters: type of the result} for each overload of a function, if their results differ in type."""
+    declared = schemas(name)
+    results = [_result_type(schema, name) for schema in declared]
+    if len(set(results)) == 1:
+        return {"": results[0]}
+    found = {}
+    for schema, result in zip(declared, results, strict=True):
+        arguments = schema.arguments[1:] if method else schema.arguments
+        parts = [f"{'self' if method else _argument(schema.arguments[0])}"] if schema.arguments else []
+        keyword_only = False
+        for argument in arguments if method else arguments[1:]:
+            if argument.kwarg_only and not keyword_only:
+                parts.append("*")
+                keyword_only = True
+            parts.append(_argument(argument))
+        out = ["out: Any = ..."] if keyword_only else ["*", "out: Any = ..."]
+        found[", ".join(parts + out)] = result
+    return found
+
+
+def _argument(argument: Argument) -> str:
+    name = "input" if argument.name == "self" else argument.name
+    return f"{name}: {_argument_type(argument.type)}{' = ...' if argument.has_default_value() else ''}"
 
 
 def _is_in_place(name: str) -> bool:
     return re.fullmatch(r"__i(?!nvert)\w+__|\w*[^_]_", name) is not None
 
 
-def _declaration(name: str, function: Callable[..., Any], method: bool) -> str:
-    """Return the declaration of a function or method in a stub file."""
+def _declaration(name: str, function: Callable[..., Any], method: bool, indent: str = "") -> str:
+    """Return the declaration of a function or method in a stub file, with its documentation."""
     in_place = method and _is_in_place(name)
     parameters = _parameter_list(_parameters(function, in_place)[method:])
     returns = _RETURN_TYPES.get(name) or ("Tensor" if in_place or name.startswith("__r") else _returns(function))
     parts = ["self", *parameters] if method else parameters
+    overloads = {", ".join(parts): returns}
+    if returns in ("Any", f"return_types.{name}") and PUBLIC.get(name) is not None and function.__name__ == name:
+        known = _overloads(name, method)
+        overloads = known if "" not in known else {", ".join(parts): known[""] if known[""] != "Any" else returns}
     ignore = f"  # type: ignore[{_TYPE_IGNORES[name]}]" if name in _TYPE_IGNORES else ""
-    return f"def {name}({', '.join(parts)}) -> {returns}: ...{ignore}"
+    mark = f"{indent}@overload\n" if len(overloads) > 1 else ""
+    text = inspect.getdoc(function) or ""
+    lines = []
+    for parameter_text, result in overloads.items():
+        body = f"{ignore}\n{_docstring(text, indent)}" if text else f" ...{ignore}"
+        lines.append(f"{mark}{indent}def {name}({parameter_text}) -> {result}:{body}")
+        text = ""  # editors show the documentation of the first overload
+    return "\n".join(lines)
+
+
+def _docstring(text: str, indent: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"""', '""\'')
+    closing = f"\n{indent}    " if "\n" in text or text.endswith('"') else ""
+    return textwrap.indent(f'"""{escaped}', f"{indent}    ").rstrip() + f'{closing}"""'
 
 
 def _attached_members() -> dict[str, Any]:
@@ -122,7 +198,9 @@ def _attached_members() -> dict[str, Any]:
 
 def members() -> str:
     """Return the text of `_members.pyi`."""
-    lines = [_HEADER + "from .storage import TypedStorage, UntypedStorage\n", "class Members:"]
+    header = _HEADER.replace("from . import", "import numpy\n\nfrom . import", 1)
+    lines = [header + "from .storage import TypedStorage, UntypedStorage\n", "NumpyArray = numpy.ndarray[Any, Any]\n"]
+    lines.append("class Members:")
     for name, value in _attached_members().items():
         if isinstance(value, property) and value.fget:
             lines += ["    @property", f"    def {name}(self) -> {_returns(value.fget)}: ..."]
@@ -131,11 +209,12 @@ def members() -> str:
         elif not callable(value) and not isinstance(value, classmethod):
             lines.append(f"    {name}: Any")
         elif isinstance(value, classmethod):
-            lines += ["    @classmethod", "    " + _declaration(name, value.__func__, method=True).replace("(self", "(cls", 1)]
+            declaration = _declaration(name, value.__func__, method=True, indent="    ")
+            lines += ["    @classmethod", declaration.replace("(self", "(cls", 1)]
         elif isinstance(value, staticmethod):
-            lines += ["    @staticmethod", "    " + _declaration(name, value.__func__, method=False)]
+            lines += ["    @staticmethod", _declaration(name, value.__func__, method=False, indent="    ")]
         elif not keyword.iskeyword(name):
-            lines.append("    " + _declaration(name, value, method=True))
+            lines.append(_declaration(name, value, method=True, indent="    "))
     return "\n".join(lines) + "\n"
 
 
@@ -143,11 +222,60 @@ def functions() -> str:
     """Return the text of `_functions.pyi`."""
     functions = sorted(name for name in PUBLIC if not keyword.iskeyword(name))
     tensors, storages = sorted(TENSOR_TYPES["cpu"]), sorted(STORAGE_CLASSES)
-    lines = [_HEADER + "from .storage import TypedStorage\n"]
+    header = _HEADER.replace(
+        "from builtins import float", "from builtins import complex as _complex\nfrom builtins import float", 1
+    )
+    lines = [header + "from .storage import TypedStorage\n"]
     lines += ["__all__ = [  # noqa: RUF022", _names([*functions, *tensors, *storages]), "]  # fmt: skip\n"]
     lines += [_declaration(name, PUBLIC[name], method=False) for name in functions]
     lines += [f"class {name}(Tensor): ..." for name in tensors]
     lines += [f"class {name}(TypedStorage): ..." for name in storages]
+    return "\n".join(lines) + "\n"
+
+
+# Modules of other packages that programs import by their PyTorch names.  Editors find them by these files.
+_MODULES = (
+    "amp", "cuda.amp", "distributed", "distributions", "export", "fft", "fx", "hub", "jit", "linalg", "multiprocessing", "nn",
+    "nn.functional", "nn.init", "nn.modules", "nn.parallel", "nn.parameter", "nn.utils", "nn.utils.rnn", "onnx", "optim",
+    "optim.lr_scheduler", "optim.swa_utils", "sparse", "special", "utils.checkpoint", "utils.data", "utils.tensorboard",
+)  # fmt: skip
+
+
+_MODULE = '''"""`torch.{name}` for editors.  `import flambeau.{name}` imports `{target}`.
+
+Written by `python -m flambeau.cli.stubs`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from {target} import *  # noqa: F403
+'''
+
+
+def modules() -> dict[str, str]:
+    """Return {path: text} of a file for each module of `torch` that is defined in another package or folder.
+
+    The files have the suffix .py, because editors warn of stubs without a source.  Nothing imports them.
+    """
+    texts = {}
+    for name in _MODULES:
+        target, path = resolve(f"flambeau.{name}"), name.replace(".", "/")
+        is_package = any(other.startswith(f"{name}.") for other in _MODULES)
+        texts[f"{path}/__init__.py" if is_package else f"{path}.py"] = _MODULE.format(name=name, target=target)
+    return texts
+
+
+def result_classes() -> str:
+    """Return the text of `return_types.pyi`."""
+    names = {record.name.removesuffix("_dim") for record in OPS.values() if record.results} | {*CLASSES}
+    lines = ['"""Written by `python -m flambeau.cli.stubs`."""\n', "from typing import NamedTuple\n"]
+    lines.append("from .engine.tensors.tensor import Tensor\n")
+    for name in sorted(names):
+        fields = getattr(return_types, name)._fields
+        lines += [f"class {name}(NamedTuple):", *(f"    {field}: Tensor" for field in fields)]
     return "\n".join(lines) + "\n"
 
 
@@ -202,8 +330,10 @@ def _names(names: list[str]) -> str:
 def main(arguments: list[str]) -> int:
     """Write the files, or with `--check` compare them.  Return the exit status."""
     folder, stale = Path(__file__).parents[1], []
-    for name, text in (("_members.pyi", members()), ("_functions.pyi", functions()), ("_functions.py", sources())):
+    texts = {"_members.pyi": members(), "_functions.pyi": functions(), "return_types.pyi": result_classes()}
+    for name, text in (*texts.items(), *modules().items(), ("_functions.py", sources())):
         path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists() and path.read_text(encoding="utf-8") == text:
             continue
         stale.append(name)

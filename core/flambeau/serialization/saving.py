@@ -147,5 +147,5 @@ def _storage_bytes(storage: UntypedStorage) -> Any:
     """Return the bytes of a storage: a view of its memory if possible, else a copy."""
     memory = storage._bytes
     if memory.device.type == "cpu" and memory._key.backend.mutable:
-        return memoryview(memory.numpy())
+        return memoryview(memory.numpy())  # type: ignore[arg-type]  # NumPy declares the buffer protocol only for Python 3.12
     return storage.tobytes()

@@ -47,7 +47,7 @@ def _reduce_tensor(tensor: torch.Tensor) -> tuple[Any, ...]:
     check_leaf(tensor)
     raw = tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
     return _rebuild_tensor, (
-        pickle.PickleBuffer(raw),
+        pickle.PickleBuffer(raw),  # type: ignore[arg-type]  # NumPy declares the buffer protocol only for Python 3.12
         tensor.dtype,
         tuple(tensor.shape),
         str(tensor.device),

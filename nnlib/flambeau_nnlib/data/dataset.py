@@ -316,7 +316,7 @@ def random_split(
     if sum(lengths) != total:
         raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
 
-    order = torch.randperm(total, generator=generator, device=generator_device(generator)).tolist()
+    order: Any = torch.randperm(total, generator=generator, device=generator_device(generator)).tolist()
     ends = itertools.accumulate(lengths)
     return [Subset(dataset, order[end - length : end]) for end, length in zip(ends, lengths, strict=True)]
 

@@ -197,7 +197,9 @@ def _call(name: str, tensor: Tensor, more: str = "") -> bytes:
 
 def as_bytes(tensor: Tensor) -> Any:
     """Return the memory of a flat tensor as bytes, without a copy."""
-    return memoryview(tensor.view(torch.uint8).numpy()) if tensor.numel() else b""
+    if not tensor.numel():
+        return b""
+    return memoryview(tensor.view(torch.uint8).numpy())  # type: ignore[arg-type]  # NumPy declares the buffer protocol only for Python 3.12
 
 
 def _check_length(data: Any, tensor: Tensor) -> None:

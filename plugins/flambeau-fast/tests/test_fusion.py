@@ -6,9 +6,9 @@ import subprocess
 import sys
 
 import pytest
-from flambeau.nn import functional as F
 
 import flambeau as torch
+from flambeau.nn import functional as F
 
 UNARY = [torch.relu, torch.tanh, torch.sigmoid, torch.exp, torch.neg, torch.abs, torch.square, F.silu, F.gelu]
 BINARY = [torch.add, torch.sub, torch.mul, torch.div]

@@ -3,11 +3,11 @@
 import warnings
 
 import pytest
-from flambeau.nn import functional as F
 from flambeau_jax.program import CompiledProgram
 
 import flambeau as torch
 from flambeau import nn
+from flambeau.nn import functional as F
 
 
 def network(kind):

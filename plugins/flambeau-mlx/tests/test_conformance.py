@@ -25,9 +25,8 @@ def test_selected_by_the_environment(monkeypatch):
 
 
 def test_convolution_and_indices_are_those_of_the_cpu():
-    from flambeau.nn.functional import conv2d
-
     import flambeau
+    from flambeau.nn.functional import conv2d
 
     flambeau.manual_seed(0)
     x, w, rows = flambeau.randn(2, 4, 9, 9), flambeau.randn(6, 2, 3, 3), flambeau.tensor([0, -1, 0])

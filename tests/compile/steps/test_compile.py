@@ -9,10 +9,10 @@ import time
 import warnings
 
 import pytest
-from flambeau.nn import functional as F
 
 import flambeau as torch
 from flambeau import nn
+from flambeau.nn import functional as F
 
 CALLS = 6  # enough calls to run eagerly, capture, verify and replay
 

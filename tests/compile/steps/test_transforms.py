@@ -6,12 +6,12 @@ import copy
 import warnings
 
 import pytest
-from flambeau.nn import functional as F
-from flambeau.utils.checkpoint import checkpoint
 
 import flambeau as torch
 from flambeau import nn
 from flambeau.func import functional_call, grad, hessian, jacfwd, jacrev, jvp, vjp, vmap
+from flambeau.nn import functional as F
+from flambeau.utils.checkpoint import checkpoint
 
 CALLS = 6  # enough calls to run eagerly, capture, verify and replay
 NET = nn.Sequential(nn.Linear(4, 5), nn.Tanh(), nn.Linear(5, 2))

@@ -8,9 +8,8 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
-from flambeau.utils.data import DataLoader, Dataset
-
 import flambeau as torch
+from flambeau.utils.data import DataLoader, Dataset
 
 from .._extras import progress_bar
 from ..io.video import read_audio, read_video, read_video_timestamps

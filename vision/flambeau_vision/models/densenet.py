@@ -6,11 +6,10 @@ import re
 from collections import OrderedDict
 from typing import Any
 
-import flambeau.nn.functional as F
-from flambeau.utils.checkpoint import checkpoint
-
 import flambeau as torch
+import flambeau.nn.functional as F
 from flambeau import nn
+from flambeau.utils.checkpoint import checkpoint
 
 from ._api import WeightsEnum, register_model
 from ._meta import imagenet

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import flambeau.nn.functional as F
-
 import flambeau as torch
+import flambeau.nn.functional as F
 from flambeau import nn
 
 __all__ = ["DeformConv2d", "deform_conv2d"]

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 
-import flambeau.nn.functional as F
-
 import flambeau as torch
+import flambeau.nn.functional as F
 from flambeau import nn
 
 from .misc import Conv2dNormActivation

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import flambeau.nn.functional as F
-
 import flambeau as torch
+import flambeau.nn.functional as F
 
 __all__ = [
     "adjust_brightness",

@@ -6,7 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar, overload
 
 from .fast_path import leave_fast_path, return_to_fast_path
 
@@ -78,6 +78,12 @@ class _GradMode(Mode):
     def __init__(self) -> None:
         self._previous: list[bool] = []
 
+    @overload
+    def __new__(cls) -> Self: ...
+
+    @overload
+    def __new__(cls, function: _F) -> _F: ...  # type: ignore[misc]  # used as a decorator, the class returns a function
+
     def __new__(cls, function: Any = None) -> Any:
         self = super().__new__(cls)
         if callable(function):  # a decorator without parentheses: @no_grad
@@ -147,6 +153,12 @@ class inference_mode(Mode):
     >>> x.is_inference()
     True
     """
+
+    @overload
+    def __new__(cls, mode: bool = True) -> Self: ...
+
+    @overload
+    def __new__(cls, mode: _F) -> _F: ...  # type: ignore[misc]  # used as a decorator, the class returns a function
 
     def __new__(cls, mode: Any = True) -> Any:
         self = super().__new__(cls)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from ..devices.devices import DispatchKey, device
 from ..devices.state import state
@@ -25,7 +25,7 @@ from ..values.sizes import Size
 from .storage import InferenceStorage, Storage, memory_root
 
 if TYPE_CHECKING:
-    from ..._members import Members
+    from ..._members import Members, NumpyArray
     from ..values.dtypes import dtype
 else:
     Members = object
@@ -84,6 +84,12 @@ class Tensor(Members):
         """The size of each dimension."""
         return tuple.__new__(Size, self._array.shape)
 
+    @overload
+    def size(self, dim: None = None) -> Size: ...
+
+    @overload
+    def size(self, dim: int) -> int: ...
+
     def size(self, dim: int | None = None) -> Any:
         """Return the shape, or the size of dimension `dim`."""
         if dim is None:
@@ -118,6 +124,12 @@ class Tensor(Members):
         if not self._array.ndim:
             raise TypeError("len() of a 0-d tensor")
         return self._array.shape[0]  # type: ignore[no-any-return]  # arrays are untyped
+
+    @overload
+    def stride(self, dim: None = None) -> tuple[int, ...]: ...
+
+    @overload
+    def stride(self, dim: int) -> int: ...
 
     def stride(self, dim: int | None = None) -> Any:
         """Return the stride of dimension `dim` in elements; by default, a tuple of the strides of all dimensions."""
@@ -475,15 +487,15 @@ class Tensor(Members):
 
     __nonzero__ = __bool__
 
-    def item(self) -> Any:
+    def item(self) -> int | float | bool:
         """Return the only element as a Python scalar.  RuntimeError unless the tensor has exactly one element."""
         if self.numel() != 1:
             raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
-        return self._key.backend.item(self._array)
+        return self._key.backend.item(self._array)  # type: ignore[no-any-return]  # backends are not typed
 
-    def tolist(self) -> Any:
+    def tolist(self) -> list[Any]:
         """Return the elements as nested lists of Python scalars; a scalar for a 0-d tensor."""
-        return self._key.backend.tolist(self._array)
+        return self._key.backend.tolist(self._array)  # type: ignore[no-any-return]  # backends are not typed
 
     def _single_element(self) -> Any:
         if self.numel() != 1:
@@ -547,7 +559,7 @@ class Tensor(Members):
             state = (*state, None)
         self.requires_grad, _, _ = state
 
-    def numpy(self, *, force: bool = False) -> Any:
+    def numpy(self, *, force: bool = False) -> NumpyArray:
         """Return the tensor as a NumPy array that shares its memory.  `force` detaches it, and copies it to the CPU if necessary.
 
         Raises:
@@ -569,7 +581,7 @@ class Tensor(Members):
             raise RuntimeError(getattr(self._key, "no_numpy", "Cannot access data pointer of Tensor that doesn't have storage"))
         if self._storage is None:
             self._own_storage()
-        return self._key.backend.to_host(self._array)
+        return self._key.backend.to_host(self._array)  # type: ignore[no-any-return]  # backends are not typed
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         array = self.numpy()

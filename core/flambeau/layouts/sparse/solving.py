@@ -92,7 +92,7 @@ def triangular_solve(b: Tensor, A: Any, upper: bool = True, transpose: bool = Fa
     if not isinstance(A, SparseTensor) or isinstance(b, SparseTensor):
         raise RuntimeError("triangular_solve: expected a dense b and a sparse A")
     matrix = to_dense(A) if A._nnz() else torch.full(A.shape, torch.nan, dtype=A.dtype, device=A.device)  # as in PyTorch
-    result = torch.triangular_solve(b, matrix, upper, transpose, unitriangular)
+    result: Any = torch.triangular_solve(b, matrix, upper, transpose, unitriangular)
     return type(result)((result[0], A.new_zeros((0,)) if A._array.layout == "sparse_coo" else b.new_zeros(0)))
 
 

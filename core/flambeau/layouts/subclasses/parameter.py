@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from ...engine.calls.overriding import _disabled_torch_function_impl
 from ...engine.tensors.tensor import Tensor
@@ -34,16 +34,16 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
     __slots__ = ()
     __torch_function__ = _disabled_torch_function_impl  # type: ignore[assignment]  # operations on a parameter return plain tensors
 
-    def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Any:
+    def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Self:
         if data is None:
             data = empty(0)
         if requires_grad and data._key.dtype.category < FLOATING:
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         if type(data) not in (Tensor, Parameter):
-            return _marked(data, requires_grad)
+            return _marked(data, requires_grad)  # type: ignore[return-value]  # a subclass of Tensor, marked as a parameter
         parameter = data.detach()._as(cls)
         parameter.requires_grad = requires_grad
-        return parameter
+        return parameter  # type: ignore[no-any-return]  # `_as` returns an instance of `cls`
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if id(self) in memo:
@@ -82,13 +82,13 @@ class Buffer(Tensor, metaclass=_BufferMeta):
     __slots__ = ()
     __torch_function__ = _disabled_torch_function_impl  # type: ignore[assignment]  # operations on a buffer return plain tensors
 
-    def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
+    def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Self:
         if data is None:
             data = empty(0)
         buffer = data.detach().requires_grad_(data.requires_grad)
         buffer.__dict__["_is_buffer"] = True
         buffer.__dict__["persistent"] = persistent
-        return buffer
+        return buffer  # type: ignore[return-value]  # a tensor, marked as a buffer
 
 
 Parameter.__module__ = "flambeau.nn.parameter"

@@ -295,7 +295,7 @@ def _getitem_method(self: Tensor, index: Any) -> Tensor:
     if type(self) not in FAST and overriding.should_offer((self,), name="__getitem__"):
         return overriding.handle_torch_function(Tensor.__getitem__, (self,), self, index)  # type: ignore[no-any-return]  # an override may return anything
     if not self._array.ndim and type(index) is int and index == 0:
-        return self.item()  # type: ignore[no-any-return]  # a number, as for `loss.data[0]` in PyTorch 0.2
+        return self.item()  # type: ignore[return-value]  # a number, as for `loss.data[0]` in PyTorch 0.2
     raw: tuple[Any, ...]
     if type(index) is int:
         raw, advanced, operation = (

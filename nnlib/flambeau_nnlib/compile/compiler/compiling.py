@@ -11,7 +11,7 @@ import functools
 import inspect
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import flambeau as torch
 from flambeau import Tensor
@@ -300,6 +300,43 @@ class OptimizedModule(nn.Module):
         super().__setstate__(state)
         wrap = state.get("_dynamo_ctx") or (lambda call: CompiledFunction(call, type(self._orig_mod).__name__))
         self.__dict__["_compiled_call"] = wrap(self._orig_mod.__call__)
+
+
+_Model = TypeVar("_Model", bound=Callable[..., Any])
+
+
+@overload
+def compile(
+    model: _Model,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: str | Callable[..., Any] | None = None,
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    name: str | None = None,
+    disable: bool = False,
+    recompile_limit: int | None = None,
+    isolate_recompiles: bool = False,
+    shapes_spec: Any = None,
+) -> _Model: ...
+
+
+@overload
+def compile(
+    model: None = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: str | Callable[..., Any] | None = None,
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    name: str | None = None,
+    disable: bool = False,
+    recompile_limit: int | None = None,
+    isolate_recompiles: bool = False,
+    shapes_spec: Any = None,
+) -> Callable[[_Model], _Model]: ...
 
 
 def compile(

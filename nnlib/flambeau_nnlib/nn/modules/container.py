@@ -10,6 +10,7 @@ from itertools import chain
 from typing import Any, Self, overload
 
 import flambeau as torch
+from flambeau import Tensor
 from flambeau.extension import private_names
 
 from ..parameter import Parameter
@@ -138,10 +139,10 @@ class Sequential(_ModuleSequence):
         for name, module in args[0].items() if is_named else enumerate(args):
             self.add_module(str(name), module)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Any) -> Tensor:
         for module in self._modules.values():
             input = module(input)
-        return input
+        return input  # type: ignore[no-any-return]  # the last module determines the type
 
     def _slice(self, index: slice) -> Self:
         return type(self)(OrderedDict(list(self._modules.items())[index]))

@@ -522,7 +522,7 @@ class _LazyConvolution(LazyModuleMixin, _Convolution):
             return
         if self.in_channels % self.groups != 0:
             raise ValueError("in_channels must be divisible by groups")
-        self.weight.materialize(self._weight_shape())
+        self.weight.materialize(self._weight_shape())  # type: ignore[attr-defined]  # the parameter is uninitialized
         if self.bias is not None:
             self.bias.materialize((self.out_channels,))
         self.reset_parameters()

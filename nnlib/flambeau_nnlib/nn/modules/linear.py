@@ -142,7 +142,8 @@ class LazyLinear(LazyModuleMixin, Linear):
                     f"self.weight: {self.weight.shape[-1]}"
                 )
             return
-        self.weight.materialize((self.out_features, self.in_features))
+        shape = (self.out_features, self.in_features)
+        self.weight.materialize(shape)  # type: ignore[attr-defined]  # the parameter is uninitialized
         if self.bias is not None:
             self.bias.materialize((self.out_features,))
         self.reset_parameters()

@@ -7,7 +7,7 @@ import warnings
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, Self, TypeVar, overload
 
 import flambeau as torch
 from flambeau.__future__ import get_overwrite_module_params_on_conversion, get_swap_module_params_on_conversion
@@ -46,6 +46,31 @@ __getattr__ = private_names(__name__)
 
 MEMBER_KINDS = ("_parameters", "_buffers", "_modules")
 NOTHING = object()  # default of arguments for which None is a valid value
+
+
+P = ParamSpec("P")
+R_co = TypeVar("R_co", covariant=True)
+
+
+MYPY = False  # mypy assumes True.  mypy 2.4 recurses without end if `__call__` is a descriptor.
+
+
+class _HasForward(Protocol[P, R_co]):
+    def forward(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+
+
+class _CallsForward:
+    """The type of `Module.__call__` for editors: a call has the parameters and the result of the module's `forward`."""
+
+    @overload
+    def __get__(self, module: _HasForward[P, R_co], owner: Any = None) -> Callable[P, R_co]: ...
+
+    @overload
+    def __get__(self, module: None, owner: Any = None) -> Callable[..., Any]: ...
+
+    def __get__(self, module: Any, owner: Any = None) -> Any: ...
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
 
 class Members(dict[str, Any]):
@@ -178,13 +203,16 @@ class Module(Stateful, Hookable):
         if kwargs or self._has_hooks or input is NOTHING:
             args = args if input is NOTHING else (input, *args)
             return self._call_with_hooks(args, kwargs) if self._has_hooks else self.forward(*args, **kwargs)
-        return (
-            self.forward(input, *args) if args else self.forward(input)
-        )  # without packing arguments, a call takes a third of the time
+        # without packing arguments, a call takes a third of the time
+        return self.forward(input, *args) if args else self.forward(input)
 
     def forward(self, *input: Any) -> Any:
         """Compute the output of the module; every subclass defines it."""
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+
+    if TYPE_CHECKING and not MYPY:
+        __call__: _CallsForward
+        forward: Callable[..., Any]
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Compile this module's `forward` in place, with the options of `torch.compile`.  Hooks run as before.

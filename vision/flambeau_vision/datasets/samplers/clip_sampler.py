@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sized
 
-from flambeau.utils.data import Sampler
-
 import flambeau as torch
+from flambeau.utils.data import Sampler
 
 from ..video_utils import VideoClips
 

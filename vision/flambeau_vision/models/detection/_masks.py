@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import flambeau.nn.functional as F
-
 import flambeau as torch
+import flambeau.nn.functional as F
 
 from ...ops.roi import roi_align
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import flambeau.nn.functional as F
-
 import flambeau as torch
+import flambeau.nn.functional as F
 from flambeau import nn
 
 from ...ops import boxes as box_ops

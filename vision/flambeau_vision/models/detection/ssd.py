@@ -6,9 +6,8 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
-import flambeau.nn.functional as F
-
 import flambeau as torch
+import flambeau.nn.functional as F
 from flambeau import nn
 
 from ...ops import boxes as box_ops

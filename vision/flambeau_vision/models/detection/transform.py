@@ -7,9 +7,8 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-import flambeau.nn.functional as F
-
 import flambeau as torch
+import flambeau.nn.functional as F
 from flambeau import nn
 
 from ._keypoints import resize_keypoints

@@ -8,9 +8,8 @@ from functools import partial
 from math import prod
 from typing import Any
 
-import flambeau.nn.functional as F
-
 import flambeau as torch
+import flambeau.nn.functional as F
 from flambeau import nn
 
 from ...ops.dropping import StochasticDepth

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import flambeau.nn.functional as F
-
 import flambeau as torch
+import flambeau.nn.functional as F
 
 from ._samples import Transform, find_labels, get_leaves, map_sample
 from ._typed import keep_type

@@ -58,7 +58,7 @@ def save_numpy(program: ExportedProgram, folder: str | os.PathLike[str], name: s
         numpy_dtype(tensor.dtype)
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    arrays = {key: value.detach().cpu().numpy() for key, value in weights.items()}
+    arrays: dict[str, Any] = {key: value.detach().cpu().numpy() for key, value in weights.items()}
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         paths = [Path(scratch) / f"{name}.py", Path(scratch) / f"{name}.npz"]
         paths[0].write_text(source, encoding="utf-8")

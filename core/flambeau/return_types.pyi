@@ -1,0 +1,78 @@
+"""Written by `python -m flambeau.cli.stubs`."""
+
+from typing import NamedTuple
+
+from .engine.tensors.tensor import Tensor
+
+class _lu_with_info(NamedTuple):
+    LU: Tensor
+    pivots: Tensor
+    info: Tensor
+class aminmax(NamedTuple):
+    min: Tensor
+    max: Tensor
+class cummax(NamedTuple):
+    values: Tensor
+    indices: Tensor
+class cummin(NamedTuple):
+    values: Tensor
+    indices: Tensor
+class frexp(NamedTuple):
+    mantissa: Tensor
+    exponent: Tensor
+class fused_dropout(NamedTuple):
+    result: Tensor
+    noise: Tensor
+class histogram(NamedTuple):
+    hist: Tensor
+    bin_edges: Tensor
+class histogramdd(NamedTuple):
+    hist: Tensor
+    bin_edges: Tensor
+class kthvalue(NamedTuple):
+    values: Tensor
+    indices: Tensor
+class lstm_layer(NamedTuple):
+    output: Tensor
+    cells: Tensor
+class lu_unpack(NamedTuple):
+    P: Tensor
+    L: Tensor
+    U: Tensor
+class max(NamedTuple):
+    values: Tensor
+    indices: Tensor
+class median(NamedTuple):
+    values: Tensor
+    indices: Tensor
+class min(NamedTuple):
+    values: Tensor
+    indices: Tensor
+class mode(NamedTuple):
+    values: Tensor
+    indices: Tensor
+class moments(NamedTuple):
+    mean: Tensor
+    variance: Tensor
+class nanmedian(NamedTuple):
+    values: Tensor
+    indices: Tensor
+class qr(NamedTuple):
+    Q: Tensor
+    R: Tensor
+class slogdet(NamedTuple):
+    sign: Tensor
+    logabsdet: Tensor
+class sort(NamedTuple):
+    values: Tensor
+    indices: Tensor
+class svd(NamedTuple):
+    U: Tensor
+    S: Tensor
+    V: Tensor
+class topk(NamedTuple):
+    values: Tensor
+    indices: Tensor
+class triangular_solve(NamedTuple):
+    solution: Tensor
+    cloned_coefficient: Tensor

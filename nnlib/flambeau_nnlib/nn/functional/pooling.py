@@ -255,7 +255,7 @@ def _size_per_dimension(name: str, argument: str, value: Any, n: int) -> tuple[i
     """Return an argument as `n` ints.  Unlike other pools, fractional pools refuse a sequence with one int."""
     if isinstance(value, Sequence) and len(value) != n:
         raise RuntimeError(f"{name}: {argument} must either be a single int, or a tuple of {n} ints")
-    return ops.per_dimension(name, argument, value, n)  # type: ignore[no-any-return]  # `ops` is typed as a module of any names
+    return ops.per_dimension(name, argument, value, n)
 
 
 def _check_samples(samples: Tensor, batched: Tensor, n: int) -> None:

@@ -6,10 +6,10 @@ import subprocess
 import sys
 
 import pytest
-from flambeau.utils.data import IterableDataset, _utils
 from flambeau.utils.data.dataloader import _BaseDataLoaderIter, _DatasetKind, _MultiProcessingDataLoaderIter
 
 import flambeau as torch
+from flambeau.utils.data import IterableDataset, _utils
 
 
 class _Loader:
@@ -207,8 +207,9 @@ def test_sizes_have_no_symbols():
 
 
 def test_bases_of_layers():
-    from flambeau.nn.modules import pooling
     from flambeau.nn.modules.conv import _ConvTransposeMixin, _ConvTransposeNd
+
+    from flambeau.nn.modules import pooling
 
     assert issubclass(_ConvTransposeMixin, _ConvTransposeNd)
     assert issubclass(torch.nn.AdaptiveAvgPool2d, pooling._AdaptiveAvgPoolNd)

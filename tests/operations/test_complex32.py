@@ -90,3 +90,14 @@ def test_gradients():
     (x * x).to(torch.complex64).abs().sum().backward()
     assert x.grad.dtype is c
     np.testing.assert_allclose(x.grad.tolist(), 2 * np.array(NUMBERS), rtol=1e-3)
+
+
+def test_random_numbers_have_imaginary_parts():
+    for draw in (torch.randn, torch.rand):
+        for size in (4, 40):
+            torch.manual_seed(0)
+            numbers = draw(size, dtype=c)
+            torch.manual_seed(0)
+            parts = draw(size, 2, dtype=torch.float16)
+            scale = 2**-0.5 if draw is torch.randn else 1
+            torch.testing.assert_close(torch.view_as_real(numbers), (parts.float() * scale).half(), rtol=2e-3, atol=2e-3)

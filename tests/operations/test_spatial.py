@@ -207,3 +207,21 @@ def test_distances_of_many_points(shapes: tuple[tuple[int, ...], tuple[int, ...]
     expected = np.sqrt(((first[..., :, None, :] - second[..., None, :, :] + 0.0) ** 2).sum(-1))
     output = torch.cdist(torch.tensor(first), torch.tensor(second))
     np.testing.assert_allclose(output.numpy(), expected, 1e-7, 1e-7)
+
+
+@pytest.mark.parametrize("distances", [torch.cdist, lambda x, y, p: torch.pdist(torch.cat([x, y]), p)])
+def test_each_largest_difference_gets_the_whole_gradient(distances):
+    x, y = torch.tensor([[1.0, -1.0]], requires_grad=True), torch.zeros(1, 2, requires_grad=True)
+    gradients = torch.autograd.grad(distances(x, y, float("inf")).sum(), (x, y))
+    assert [gradient.tolist() for gradient in gradients] == [[[1, -1]], [[-1, 1]]]
+
+
+@pytest.mark.parametrize("reduce", ["amax", "amin"])
+def test_excluded_elements_count_among_equal_extremes(reduce):
+    x, y = torch.tensor([3.0, 1.0, 3.0], requires_grad=True), torch.tensor([3.0, 3.0, 1.0, 1.0], requires_grad=True)
+    places = torch.tensor([0, 0, 1, 2])
+    result = x.scatter_reduce(0, places, y, reduce, include_self=False)
+    assert result.tolist() == [3, 1, 1]
+    first, second = torch.autograd.grad(result.sum(), (x, y))
+    assert first.tolist() == [0, 0, 0]
+    torch.testing.assert_close(second, torch.tensor([1 / 3, 1 / 3, 1 / 2, 1]))

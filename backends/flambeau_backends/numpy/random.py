@@ -122,7 +122,7 @@ class Generator:
         if dtype is _SINGLE and low == 0.0 and high == 1.0 and (count := math.prod(shape)) <= MANY:
             return self._words.uniform(count).reshape(shape)
         dtype = np.dtype(dtype)
-        if dtype.kind == "c":
+        if dtype.kind in _COMPLEX_KINDS:
             return _as_complex(self.uniform((*shape, 2), _real(dtype), low, high), dtype)
         if not low <= high:
             raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
@@ -282,7 +282,7 @@ class Generator:
             return self._normal_around(shape, dtype, mean, std)
         if not std >= 0:
             raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
-        if dtype.kind == "c":
+        if dtype.kind in _COMPLEX_KINDS:
             parts = self.normal((*shape, 2), _real(dtype), mean, std / math.sqrt(2), contiguous=contiguous)
             return _as_complex(parts, dtype)
         if contiguous and math.prod(shape) >= 16:
@@ -696,6 +696,9 @@ def _function(name: str, dtype: np.dtype) -> Callable[[np.ndarray], np.ndarray]:
 
 def _is_float(dtype: np.dtype) -> bool:
     return dtype.kind in "fV"  # kind V: bfloat16 of ml_dtypes
+
+
+_COMPLEX_KINDS = ("c", "W")  # "W" is the kind of complex32
 
 
 def _real(dtype: np.dtype) -> np.dtype:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ..engine.calls.dispatch import common_shape, require_tensors
@@ -109,7 +110,8 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     first, second = _pairs(input.shape[0], input.device)
     if p == 2 and input.dtype not in dtypes.HALF:
         return _pair_distances(input, first, second)
-    return unchecked_vector_norm(input[first] - input[second], p, 1, False)
+    difference = input[first] - input[second]
+    return _largest(difference) if p == math.inf and input.numel() else unchecked_vector_norm(difference, p, 1, False)
 
 
 def _pairs(count: int, device: Any) -> tuple[Tensor, Tensor]:
@@ -149,6 +151,18 @@ def _euclidean_grad(F: Any, g: Any, x1: Any, x2: Any, out: Any) -> Any:
 _euclidean = op(
     "euclidean_dist", _euclidean_forward,
     kind=Kind.PRODUCT, promote="match", public=False, method=False, out=False, vjp=_euclidean_grad,
+)  # fmt: skip
+def _largest_grad(F: Any, g: Any, input: Any, out: Any) -> Any:
+    """Return the gradient of the largest magnitude.  As in PyTorch, each of several largest elements gets all of it."""
+    keepdim_shape = (*g.shape, 1)
+    return F.masked(F.reshape(g, keepdim_shape) * F.sign(input), F.abs(input) == F.reshape(out, keepdim_shape))
+
+
+_largest = op(
+    "largest_magnitude", lambda xp, input: xp.max(xp.abs(input), axis=-1),
+    kind=Kind.REDUCTION, public=False, method=False, out=False,
+    input=_largest_grad,
+    doc="Return the largest magnitude of each row.",
 )  # fmt: skip
 _COMPUTE_MODES = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
 _MAX_DIRECT_POINTS = 25  # for more points, `cdist` uses a matrix product, which is faster but less exact
@@ -191,4 +205,5 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = "use_mm_fo
         return (x1.sum(-1, True) + x2.sum(-1, True).mT) * 0
     if p == 2 and compute_mode != _COMPUTE_MODES[2] and (max(n, m) > _MAX_DIRECT_POINTS or compute_mode == _COMPUTE_MODES[1]):
         return _euclidean(x1, x2)
-    return unchecked_vector_norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), float(p), x1.ndim, False)
+    difference = x1.unsqueeze(-2) - x2.unsqueeze(-3)
+    return _largest(difference) if p == math.inf else unchecked_vector_norm(difference, float(p), x1.ndim, False)

@@ -162,6 +162,7 @@ def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
     src = src[tuple(slice(0, n) for n in index.shape)]
     ones = src.new_ones(src.shape, dtype=dtypes.int64)
     hits = scatter_add(input.new_zeros(input.shape, dtype=dtypes.int64), dim, index, ones)
+    original = input
     if not include_self:
         neutral = {"sum": 0, "mean": 0, "prod": 1}.get(reduce)
         if neutral is None:
@@ -175,7 +176,7 @@ def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
         total = scatter_add(input, dim, index, src)
         mean = total / count if input.dtype.category >= dtypes.FLOATING else total.div(count, rounding_mode="floor")
         return mean.to(input.dtype)
-    return _reduce_by_rows(input, dim, index, src, reduce)
+    return _reduce_by_rows(input, dim, index, src, reduce, original)
 
 
 def _limits(dtype: dtypes.dtype) -> tuple[Any, Any]:
@@ -187,8 +188,11 @@ def _limits(dtype: dtypes.dtype) -> tuple[Any, Any]:
     return limits.min, limits.max
 
 
-def _reduce_by_rows(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
-    """Reduce by product, minimum or maximum: collect the values for each position in a row, and reduce the rows."""
+def _reduce_by_rows(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, original: Tensor) -> Tensor:
+    """Reduce by product, minimum or maximum: collect the values for each position in a row, and reduce the rows.
+
+    If `input` has been masked, elements of `original` that equal the extreme still get a share of its gradient, as in PyTorch.
+    """
     shape, size = input.shape, input.numel()
     place = _places(index, dim, shape)
     order = place.argsort(stable=True)
@@ -198,6 +202,9 @@ def _reduce_by_rows(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce:
     neutral = 1 if reduce == "prod" else _limits(input.dtype)[0 if reduce == "amax" else 1]
     rows = input.new_full((size, depth), neutral)
     rows = rows.index_put((ordered, rank), src.reshape(-1)[order])
+    if input is not original and reduce != "prod" and src.requires_grad:
+        extreme = getattr(rows.detach(), reduce)(1).reshape(shape)
+        input = where(original == extreme, original.detach(), input)
     rows = cat([input.reshape(-1, 1), rows], 1)
     return (rows.prod(1, dtype=input.dtype) if reduce == "prod" else getattr(rows, reduce)(1)).reshape(shape)
 

@@ -182,13 +182,14 @@ if _TYPE_CHECKING:
     from .operations.fft import namespace as fft
     from .operations.linalg import namespace as linalg
     from .operations.special import namespace as special
+    from .profiler.watching import watch
     from .serialization import load, save
     from .utils.dlpack import to_dlpack
 
     __all__ += _functions.__all__
     __all__ += ["AcceleratorError", "Event", "OutOfMemoryError", "Stream", "get_device_module", "install_as_torch", "load"]
     __all__ += ["amp", "compile", "cond", "distributions", "export", "fx", "hub", "jit", "legacy", "multiprocessing", "nn"]
-    __all__ += ["onnx", "optim", "save", "to_dlpack", "vmap", "while_loop"]
+    __all__ += ["onnx", "optim", "save", "to_dlpack", "vmap", "watch", "while_loop"]
 
 # Names resolved on first use, because the module that defines them is not imported with the core.
 _LAZY_BY_MODULE = {
@@ -225,6 +226,7 @@ _LAZY = {
     "TensorType": "jit._graph",
     "to_dlpack": "utils.dlpack",
     "install_as_torch": "cli.launcher",
+    "watch": "profiler.watching",
     "ops": "_ops",
     "Future": "futures",
     "AcceleratorError": "cuda.generic",

@@ -425,6 +425,8 @@ def _run(ctx: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     results = _attach(ctx, node, tensors, output if isinstance(output, tuple) else (output,))
     if node is not None:
         _save(ctx, node, results)
+        for observer in state.node_observers:
+            observer(node)
     return tuple(results) if isinstance(output, tuple) else results[0]
 
 

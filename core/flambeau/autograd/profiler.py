@@ -39,6 +39,11 @@ class _Recorder:
         self.events: list[FunctionEvent] = []
         self.open = threading.local()
 
+    @property
+    def active(self) -> bool:
+        """Whether its profile has begun and not ended."""
+        return self in _recording
+
     def begin(self, name: str, arguments: Any = (), annotation: bool = False) -> FunctionEvent:
         """Add the event of a call that begins, as a child of the thread's open call."""
         event = FunctionEvent(len(self.events), name, threading.get_native_id(), 0.0, 0.0, is_user_annotation=annotation)
@@ -57,6 +62,14 @@ class _Recorder:
         event.time_range.start = time.perf_counter_ns() / 1000
         return event
 
+    def begin_call(self, name: str, function: Any, args: Any, kwargs: Any) -> FunctionEvent:
+        """Add the event of a function that is called; `RecordingMode` calls this."""
+        return self.begin(f"{getattr(function, 'namespace', None) or 'aten'}::{name}", args)
+
+    def end_call(self, event: FunctionEvent, result: Any) -> None:
+        """End the event of a function that has returned; `RecordingMode` calls this."""
+        self.end(event)
+
     def end(self, event: FunctionEvent) -> None:
         """Set the end time of an event, and close the calls inside it that are still open."""
         event.time_range.end = time.perf_counter_ns() / 1000
@@ -67,29 +80,34 @@ class _Recorder:
             pass
 
 
-class _RecordingMode(TorchFunctionMode):
-    """Mode that records calls of functions, and the calls made inside them."""
+class RecordingMode(TorchFunctionMode):
+    """Mode that reports calls of functions, and the calls made inside them, to a recorder.
+
+    While the recorder is `active`, its `begin_call(name, function, args, kwargs)` is called before a call.  Its result is passed,
+    with the result of the call (None after an exception), to the recorder's `end_call`.
+    """
 
     sees_methods = False
 
-    def __init__(self, recorder: _Recorder) -> None:
+    def __init__(self, recorder: Any) -> None:
         self.recorder = recorder
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = getattr(func, "__name__", "")
-        if name in ("__get__", "__set__") or self.recorder not in _recording:
+        if name in ("__get__", "__set__") or not self.recorder.active:
             return func(*args, **(kwargs or {}))
         library = getattr(func, "namespace", None)  # only operators of `torch.ops` have one
         if library in ("aten", "profiler"):  # the inner operations of aten are recorded, and profiler ranges record themselves
             with self:
                 return redispatch_function(func, types, args, kwargs)
         operation = name.strip("_") if name.startswith("__") else name
-        event = self.recorder.begin(f"{library or 'aten'}::{operation.removesuffix('.default')}", args)
+        call, result = self.recorder.begin_call(operation.removesuffix(".default"), func, args, kwargs), None
         try:
             with self:
-                return redispatch_function(func, types, args, kwargs)
+                result = redispatch_function(func, types, args, kwargs)
+            return result
         finally:
-            self.recorder.end(event)
+            self.recorder.end_call(call, result)
 
 
 class _BackwardHooks:
@@ -165,7 +183,7 @@ class profile:
         self._began_tracing = self.profile_memory and not tracemalloc.is_tracing()
         if self._began_tracing:
             tracemalloc.start(1)
-        self._mode = _RecordingMode(self._recorder)
+        self._mode = RecordingMode(self._recorder)
         self._mode.__enter__()
         _recording.append(self._recorder)
         self._remove_observer = observe_nodes(_BackwardHooks(self._recorder))

@@ -37,6 +37,7 @@ COMMANDS = {
     "convert": Command("IN OUT", "write a file of tensors in another format", ".converting"),
     "export": Command("FILE.py:MODEL --input SIZES OUT", "write a model as .onnx, .pt2 or NumPy program", ".exporting"),
     "summary": Command("FILE.py:MODEL --input SIZES", "print the layers of a model: shapes, parameters, memory", ".summary"),
+    "watch": Command("FILE.py [--step N] [-o OUT.html]", "write a training step of a program as a page to look at", ".watching"),
     "help": Command("[COMMAND]", "list the commands, or print the options of one", ".commands"),
 }
 

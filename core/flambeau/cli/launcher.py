@@ -19,7 +19,7 @@ from ..compat.naming import name_as_torch
 from ..engine.devices.aliases import alias
 from .commands import COMMANDS, list_commands, run_command, suggest
 
-__all__ = ["install_as_torch", "main"]
+__all__ = ["install_as_torch", "main", "run_file"]
 
 _USAGE = """\
 usage: python -m flambeau prog.py [arg] ...     run a program, with flambeau as its torch and torchvision
@@ -125,6 +125,11 @@ def _fail(message: str) -> NoReturn:
 
 
 # --- programs ---
+
+
+def run_file(path: str, arguments: list[str]) -> None:
+    """Run a program as `python -m flambeau PATH ARGUMENT ...` does."""
+    _run(_run_path, [path, *arguments])
 
 
 def _run(program: Callable[[dict[str, Any], list[str]], None], args: list[str]) -> None:

@@ -13,7 +13,8 @@ programs.  The passes over the calls and the generated source may change freely.
 From a call to its program:
 
 - `recorder`: the list of calls, and arrays and numbers with references to the calls that computed them.
-- `recording_backend`: the interceptor, and the backend that dispatch keys have while recording.
+- `interceptor`: interceptors that also reach the kernels of conjugate views and of `vmap`.
+- `recording_backend`: the interceptor that records, and the backend that dispatch keys have while recording.
 - `recording`: the context in which kernels are recorded.
 - `sources`, `results`, `effects`: the inputs of a step, its results, and its changes to existing tensors.
 - `guards`: the conditions for a replay, such as the shapes of tensors.

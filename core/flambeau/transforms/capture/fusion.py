@@ -13,7 +13,7 @@ from ...engine.devices.hookspecs import Fusion, FusionChain, FusionInput, Fusion
 from .elementwise import Elementwise, Step, elementwise
 from .recorder import Call, Recorder, Reference, references_in
 
-__all__ = ["fused"]
+__all__ = ["fused", "fusible"]
 
 _MAX_CALLS = 48  # maximum number of calls in one loop
 _MAX_STEPS = 256
@@ -24,19 +24,28 @@ def fused(recorder: Recorder, calls: Sequence[Call], outputs: Sequence[Reference
     """Replace each chain of element-wise calls by one call.  Without `fusion`, return the calls unchanged."""
     if fusion is None:
         return list(calls)
+    replaced: dict[int, Call | None] = {}
+    for chain in _chains(recorder, calls, outputs, fusion):
+        call = _fused_call(recorder, chain, calls, outputs, fusion)
+        replaced.update({member.place: None for member in chain.members[:-1]} | {chain.members[-1].place: call})
+    kept = [replaced.get(place, call) for place, call in enumerate(calls)]
+    return [call for call in kept if call is not None]
+
+
+def fusible(recorder: Recorder, calls: Sequence[Call], outputs: Sequence[Reference], fusion: Fusion) -> list[list[Call]]:
+    """Return the chains that `fused` would replace, as lists of calls."""
+    return [[member.call for member in chain.members] for chain in _chains(recorder, calls, outputs, fusion)]
+
+
+def _chains(recorder: Recorder, calls: Sequence[Call], outputs: Sequence[Reference], fusion: Fusion) -> list[_Chain]:
+    """Return the chains of more than one call."""
     last_use = {
         reference: place for place, call in enumerate(calls) for reference in references_in((call.args, call.kwargs))
     } | dict.fromkeys(outputs, len(calls))
     chains = _Chains(recorder, fusion, last_use)
     for place, call in enumerate(calls):
         chains.add(place, call)
-    replaced: dict[int, Call | None] = {}
-    for chain in chains.all:
-        if len(chain.members) > 1:
-            call = _fused_call(recorder, chain, calls, outputs, fusion)
-            replaced.update({member.place: None for member in chain.members[:-1]} | {chain.members[-1].place: call})
-    kept = [replaced.get(place, call) for place, call in enumerate(calls)]
-    return [call for call in kept if call is not None]
+    return [chain for chain in chains.all if len(chain.members) > 1]
 
 
 # --- finding chains -----------------------------------------------------------------------------------------------------------

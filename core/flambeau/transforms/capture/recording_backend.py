@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from types import ModuleType
 from typing import Any, Final
 
@@ -11,9 +10,9 @@ from ...backend import Backend, RecordableBackend
 from ...engine.calls.facts import names
 from ...engine.calls.tables import OPS
 from ...engine.devices.devices import DispatchKey
-from ...engine.devices.interceptor import Interceptor, real_backend
-from ..batching.keys import BatchedKey, other_kernels
-from ..conjugate_views import lazy_keys
+from ...engine.devices.interceptor import real_backend
+from ..batching.keys import BatchedKey
+from .interceptor import TransformInterceptor
 from .recorder import COMPUTE, RecordedArray, RecordedInteger, RecordedNumber, Recorder
 
 __all__ = ["RecordingInterceptor"]
@@ -179,12 +178,12 @@ class RecordedConstants(dict[Any, Any]):
             super().__setitem__(key, value)
 
 
-class RecordingInterceptor(Interceptor):
+class RecordingInterceptor(TransformInterceptor):
     """Record the kernel calls of backends, also for conjugate views and inside `vmap`."""
 
     def __init__(self, backends: Sequence[Backend], recorder: Recorder) -> None:
         super().__init__(backends)
-        self.recorder, self._batched = recorder, other_kernels()
+        self.recorder = recorder
 
     def stand_in(self, backend: Backend) -> RecordingBackend:
         return RecordingBackend(backend, self.recorder)
@@ -211,24 +210,3 @@ class RecordingInterceptor(Interceptor):
         if type(key) is not DispatchKey or name in _SHAPE_FROM_VALUES:
             self.recorder.spoil(f"{name} of {key!r} is not recorded")
         return super().resolve(name, key)
-
-    def __enter__(self) -> RecordingInterceptor:
-        with ExitStack() as undo:
-            undo.callback(self._renew_lazy_keys)
-            super().__enter__()
-            undo.callback(super().__exit__, None, None, None)
-            self._batched.__enter__()
-            undo.callback(self._batched.__exit__, None, None, None)
-            self._renew_lazy_keys()
-            undo.pop_all()
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        super().__exit__(*exception)
-        self._batched.__exit__(None, None, None)
-        self._renew_lazy_keys()
-
-    def _renew_lazy_keys(self) -> None:
-        for key in lazy_keys():
-            if self.intercepts(key.plain):
-                key.renew()

@@ -770,3 +770,31 @@ def test_an_empty_batch_leaves_running_statistics_alone():
 def test_cross_entropy_says_what_is_wrong_with_targets(target, error, message):
     with pytest.raises(error, match=message):
         F.cross_entropy(torch.zeros(2, 3), target)
+
+
+def test_smoothing_of_probabilities_is_checked():
+    with pytest.raises(RuntimeError, match="label_smoothing must be between 0.0 and 1.0"):
+        F.cross_entropy(torch.zeros(2, 3), torch.full((2, 3), 1 / 3), label_smoothing=1.2)
+
+
+def test_threshold_of_an_expanded_tensor():
+    x = torch.tensor([[1.0, -1.0]]).expand(3, 2)
+    assert F.threshold_(x, 0.0, 5.0).tolist() == [[1.0, 5.0]] * 3
+
+
+def test_affine_grids_of_one_pixel_warn():
+    with pytest.warns(UserWarning, match="unit-size grids"):
+        F.affine_grid(torch.zeros(1, 2, 3), (1, 1, 2, 1), align_corners=True)
+
+
+def test_margin_loss_of_one_sample_keeps_the_shape_of_its_target():
+    for target in (torch.tensor(1), torch.tensor([1])):
+        assert F.multi_margin_loss(torch.zeros(3), target, reduction="none").shape == target.shape
+
+
+def test_statistics_of_batch_norm_have_no_tangents():
+    forward_ad = torch.autograd.forward_ad
+    with forward_ad.dual_level():
+        x, mean = (forward_ad.make_dual(tensor, torch.ones_like(tensor)) for tensor in (torch.zeros(2, 3), torch.zeros(3)))
+        with pytest.raises(RuntimeError, match="not differentiable wrt running_mean and running_var"):
+            F.batch_norm(x, mean, torch.ones(3))

@@ -135,6 +135,21 @@ def test_spectral_norm(spectral_norm):
     np.testing.assert_allclose(array(twin(x)), array(layer(x)), rtol=1e-5, atol=1e-6)
 
 
+def test_spectral_norm_loads_its_first_format():
+    layer, x = utils.spectral_norm(nn.Linear(5, 4), n_power_iterations=5), torch.tensor(floats(2, 5))
+    layer(x)
+    state = layer.eval().state_dict()
+    first = {"bias": state["bias"], "weight_orig": state["weight_orig"], "weight_u": state["weight_u"], "weight": layer.weight}
+    other = utils.spectral_norm(nn.Linear(5, 4)).eval()
+    other.load_state_dict(first)
+    torch.testing.assert_close(other(x), layer(x))
+    torch.testing.assert_close(other.weight_v.dot(state["weight_v"]).abs(), other.weight_v.norm(), atol=1e-3, rtol=1e-3)
+    other.load_state_dict(dict(state))  # without metadata
+    torch.testing.assert_close(other.weight_v, state["weight_v"])
+    with pytest.raises(RuntimeError, match='Missing key.*"weight_u"'):
+        other.load_state_dict({"bias": state["bias"], "weight_orig": state["weight_orig"], "weight": layer.weight})
+
+
 def test_old_spectral_norm_can_be_removed():
     layer = utils.spectral_norm(nn.ConvTranspose2d(2, 3, 2))
     assert layer.weight_u.shape == (3,) and layer.weight_v.shape == (8,)

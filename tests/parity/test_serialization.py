@@ -229,6 +229,21 @@ def test_refusals_read_the_same(obj):
     assert sorted(names[0]) == names[1]
 
 
+@BOTH_WAYS
+@pytest.mark.filterwarnings("ignore:.*weight_norm. is deprecated:FutureWarning")
+def test_modules_with_hooks(writer, reader):
+    layers = writer.nn.utils.spectral_norm(writer.nn.Linear(3, 4)), writer.nn.utils.weight_norm(writer.nn.Linear(4, 2))
+    net = writer.nn.Sequential(*layers).eval()
+    expected = net(writer.ones(1, 3)).flatten().tolist()
+    loaded = through(net, writer, reader, {"weights_only": False})
+    assert loaded(reader.ones(1, 3)).flatten().tolist() == pytest.approx(expected)
+    assert loaded.state_dict()._metadata["0"]["spectral_norm"] == {"weight.version": 1}
+    loaded.load_state_dict(loaded.state_dict())
+
+    lazy = through(writer.nn.LazyLinear(3), writer, reader, {"weights_only": False})
+    assert lazy(reader.ones(2, 5)).shape == (2, 3) and type(lazy) is reader.nn.Linear
+
+
 def test_whole_modules_cross_over():
     file = io.BytesIO()
     flambeau.save(flambeau.nn.Linear(2, 1), file)

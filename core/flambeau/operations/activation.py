@@ -9,7 +9,7 @@ from typing import Any
 
 from ..engine.calls.arguments import as_float, as_number
 from ..engine.calls.dispatch import refusing, require_dtype, require_flags
-from ..engine.calls.facts import Autocast, Kind, declare
+from ..engine.calls.facts import Autocast, Kind, Overlap, declare
 from ..engine.calls.inplace import in_place
 from ..engine.calls.node_names import merge_nodes, with_grad_fn
 from ..engine.calls.op import composite, formula, op
@@ -432,7 +432,7 @@ _threshold = _activation(
 )  # fmt: skip
 
 
-@composite(method=False, out=Out.UNCHECKED, kind=Kind.POINTWISE)
+@composite(method=False, out=Out.UNCHECKED, kind=Kind.POINTWISE, overlap=Overlap.ALLOWED)
 def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
     """Keep the elements above `threshold`, and replace the others by `value`.
 

@@ -513,6 +513,7 @@ def _cross_entropy_of_probabilities(
     input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, label_smoothing: float
 ) -> Tensor:
     check_reduction(reduction)
+    _check_smoothing(label_smoothing)
     dim = min(input.ndim - 1, 1)
     if label_smoothing:
         target = target * (1 - label_smoothing) + label_smoothing / input.shape[dim]
@@ -528,12 +529,16 @@ def _cross_entropy_of_probabilities(
     return rename_node(loss / count, "DivBackward1")
 
 
+def _check_smoothing(label_smoothing: float) -> None:
+    if not 0 <= label_smoothing <= 1:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+
+
 def _smoothed_cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str, label_smoothing: float
 ) -> Tensor:
     """Compute the cross entropy with label smoothing (Szegedy et al. 2016, "Rethinking the Inception architecture")."""
-    if not 0 <= label_smoothing <= 1:
-        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    _check_smoothing(label_smoothing)
     dim = min(input.ndim - 1, 1)
     log_probs = log_softmax(input, dim)
     sharp = nll_loss(log_probs, target, weight, ignore_index, reduction)

@@ -17,7 +17,9 @@ from ..engine.calls.node_names import merge_nodes
 from ..engine.calls.op import formula, op
 from ..engine.calls.overriding import should_offer
 from ..engine.calls.tables import PUBLIC
+from ..engine.calls.transform_hooks import hooks
 from ..engine.devices.devices import DispatchKey
+from ..engine.devices.state import state
 from ..engine.tape.fast_path import FAST
 from ..engine.tape.grad_mode import grad_flag
 from ..engine.tape.node import rename_node
@@ -248,6 +250,10 @@ def batch_norm(
     if not training:
         if running_mean is None or running_var is None:
             raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
+        if state.forward_levels and all(map(hooks.forward.has_tangent, ((running_mean, running_var), arguments))):
+            raise RuntimeError(
+                "batch_norm is not differentiable wrt running_mean and running_var, they cannot have forward grad defined"
+            )
         mean, variance = _along_channels(running_mean, ndim, recorded), _along_channels(running_var, ndim, recorded)
         return _with_original_parameters(_fixed_norm(input, weight, bias, mean, variance, (), eps, None), *arguments)
     _check_both(running_mean, running_var)

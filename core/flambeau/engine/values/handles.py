@@ -21,6 +21,8 @@ class RemovableHandle:
     {}
     """
 
+    __module__ = "flambeau.utils.hooks"  # as in PyTorch, for files
+
     def __init__(self, hooks: MutableMapping[int, Any], *, extra_dict: Any = ()) -> None:
         self.id: int = _next_id()
         extra: Iterable[MutableMapping[int, Any]] = [extra_dict] if isinstance(extra_dict, MutableMapping) else extra_dict
@@ -34,6 +36,15 @@ class RemovableHandle:
     def remove(self) -> None:
         for table in self._tables:
             table.pop(self.id, None)
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self._tables[0], self.id, tuple(self._tables[1:])  # PyTorch's state
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        global _next_id
+        hooks, self.id, extra = (*state, ())[:3]
+        self._tables = [{} if hooks is None else hooks, *(extra or ())]
+        _next_id = itertools.count(max(_next_id(), self.id + 1)).__next__
 
     def __enter__(self) -> RemovableHandle:
         return self

@@ -22,6 +22,7 @@ import flambeau as torch
 from flambeau import nn
 
 from ...nn.modules.module import MEMBER_KINDS
+from ...nn.parameter import is_lazy
 from ._async import Future
 from ._decorators import enters_script
 from ._recording import Recorded, current_recording
@@ -369,12 +370,25 @@ def script(
     if isinstance(obj, (ScriptFunction, ScriptModule)) or inspect.isclass(obj):
         return obj
     if isinstance(obj, nn.Module):
+        _require_initialized(obj)
         return scripted(obj)
     if isinstance(obj, (list, dict, tuple)):
         return obj
     if not callable(obj):
         raise RuntimeError(f"torch.jit.script: expected a function, a module or a class, got {type(obj).__name__}")
     return ScriptFunction(obj)
+
+
+def _require_initialized(root: nn.Module) -> None:
+    """Raise RuntimeError if a parameter or buffer of a lazy module is uninitialized."""
+    for module in root.modules():
+        named = (*module.named_parameters(recurse=False), *module.named_buffers(recurse=False))
+        names = [name for name, tensor in named if is_lazy(tensor)]
+        if names:
+            raise RuntimeError(
+                f"'{torch.typename(module)}' has uninitialized parameters {', '.join(names)}. "
+                "Did you forget to run a forward pass?"
+            )
 
 
 def script_method(fn: Callable[..., Any]) -> Callable[..., Any]:

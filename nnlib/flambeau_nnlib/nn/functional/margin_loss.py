@@ -385,7 +385,7 @@ def multi_margin_loss(
     if weight is not None:
         excess = excess * weight[classes].unsqueeze(1)
     losses = excess.scatter(1, target_index, 0.0).sum(1) / scores.shape[1]
-    return reduced(losses if input.dim() == 2 or reduction != "none" else losses.reshape(()), reduction)
+    return reduced(losses.reshape(target.shape) if reduction == "none" else losses, reduction)
 
 
 @declare(

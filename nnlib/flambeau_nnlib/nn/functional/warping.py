@@ -13,6 +13,10 @@ from flambeau.extension.functions import tied, weighted_pixels, with_tied_gradie
 
 __all__ = ["affine_grid", "grid_sample"]
 
+_UNIT_SIZE = (
+    "Since version 1.3.0, affine_grid behavior has changed for unit-size grids when align_corners=True. This is not an intended "
+    "use case of affine_grid. See the documentation of affine_grid for details."
+)
 _CHANGED = (
     "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify "
     "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details."
@@ -63,6 +67,8 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
         )
     if min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {tuple(size)}")
+    if align_corners and 1 in size[2:]:
+        warn(_UNIT_SIZE)
     return affine_points(theta, size, bool(align_corners))
 
 

@@ -507,7 +507,7 @@ def describe(items: Iterable[tuple[Any, Any]], type_of: Any) -> str:
         if isinstance(value, torch.Tensor):
             label = "Parameter" if isinstance(value, Parameter) else "Tensor"
             size = "x".join(str(length) for length in value.shape)
-            device = "" if value.device.type == "cpu" else f" ({value.device})"
+            device = "" if value.device.type in ("cpu", "meta") else f" ({value.device})"
             lines.append(f"  ({key}): {label} containing: [{type_of(value)} of size {size}{device}]")
         else:
             lines.append(f"  ({key}): Object of type: {type(value).__name__}")

@@ -32,8 +32,8 @@ class LazyModuleMixin(Base):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._load_hook = self._register_load_state_dict_pre_hook(lazy_load, with_module=True)
-        self._initialize_hook = self.register_forward_pre_hook(infer_parameters, with_kwargs=True)
+        self._load_hook = self._register_load_state_dict_pre_hook(self._lazy_load_hook)
+        self._initialize_hook = self.register_forward_pre_hook(self._infer_parameters, with_kwargs=True)
 
     def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
         """Allocate and initialize the parameters for the arguments of the first forward; subclasses override it."""
@@ -56,23 +56,23 @@ class LazyModuleMixin(Base):
             "Run a dummy forward pass to correctly initialize the modules"
         )
 
+    # The names of both hooks are PyTorch's: files of lazy modules refer to them.
 
-def lazy_load(module: LazyModuleMixin, state_dict: dict[str, Any], prefix: str, *_: Any) -> None:
-    """A hook that runs before `load_state_dict`: allocate uninitialized tensors with the shapes in the state dict."""
-    for name, tensor in module._own_tensors():
-        source = state_dict.get(prefix + name)
-        if is_lazy(tensor) and source is not None and not is_lazy(source):
-            with torch.no_grad():
-                tensor.materialize(source.shape)
+    def _lazy_load_hook(self, state_dict: dict[str, Any], prefix: str, *_: Any) -> None:
+        """A hook that runs before `load_state_dict`: allocate uninitialized tensors with the shapes in the state dict."""
+        for name, tensor in self._own_tensors():
+            source = state_dict.get(prefix + name)
+            if is_lazy(tensor) and source is not None and not is_lazy(source):
+                with torch.no_grad():
+                    tensor.materialize(source.shape)
 
-
-def infer_parameters(module: LazyModuleMixin, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """A hook that runs before the first forward: initialize the parameters, and change the module to its non-lazy class."""
-    module.initialize_parameters(*args, **kwargs)
-    if module.has_uninitialized_params():
-        raise RuntimeError(f"module {module._get_name()} has not been fully initialized")
-    module._initialize_hook.remove()
-    module._load_hook.remove()
-    del module._initialize_hook, module._load_hook
-    if module.cls_to_become is not None:
-        module.__class__ = module.cls_to_become
+    def _infer_parameters(self, module: LazyModuleMixin, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> None:
+        """A hook that runs before the first forward: initialize the parameters, and change the module to its non-lazy class."""
+        module.initialize_parameters(*args, **(kwargs or {}))
+        if module.has_uninitialized_params():
+            raise RuntimeError(f"module {module._get_name()} has not been fully initialized")
+        module._initialize_hook.remove()
+        module._load_hook.remove()
+        del module._initialize_hook, module._load_hook
+        if module.cls_to_become is not None:
+            module.__class__ = module.cls_to_become

@@ -29,6 +29,7 @@ from .hooks import (
 )
 from .state_dict import Stateful
 from .state_dict import _IncompatibleKeys as _IncompatibleKeys
+from .state_dict import _WrappedHook as _WrappedHook
 
 __all__ = [
     "Module",
@@ -571,7 +572,11 @@ class Module(Stateful, Hookable):
                 if grad is not None and new_grad is not None:
                     torch.utils.swap_tensors(grad, new_grad)
                     param.grad = grad
-            elif get_overwrite_module_params_on_conversion() or param.is_meta != new_data.is_meta:
+            elif (
+                get_overwrite_module_params_on_conversion()
+                or param.is_meta != new_data.is_meta
+                or param.layout is not new_data.layout
+            ):
                 self._parameters[name] = _parameter_like(param, new_data, new_grad)
             else:
                 param.data = new_data

@@ -120,25 +120,7 @@ class Stateful:
         keys = _IncompatibleKeys([], [])
         errors: list[str] = []
 
-        def load(module: Stateful, state: dict[str, Any], prefix: str) -> None:
-            local_metadata = {} if metadata is None else metadata.get(prefix[:-1], {})
-            if assign:
-                local_metadata["assign_to_params_buffers"] = True
-            module._load_from_state_dict(state, prefix, local_metadata, True, *keys, errors)
-            for name, child in module._modules.items():
-                if child is not None:
-                    child_prefix = f"{prefix}{name}."
-                    child_state = {key: value for key, value in state.items() if key.startswith(child_prefix)}
-                    load(child, child_state, child_prefix)
-            for hook in module._load_state_dict_post_hooks.values():
-                if hook(module, keys) is not None:
-                    raise AssertionError(
-                        "Hooks registered with ``register_load_state_dict_post_hook`` are not "
-                        "expected to return new values, if incompatible_keys need to be modified, "
-                        "it should be done inplace."
-                    )
-
-        load(self, loaded, "")
+        self._load_with_children(loaded, "", metadata, assign, keys, errors)
         if strict:
             if keys.unexpected_keys:
                 errors.insert(0, f"Unexpected key(s) in state_dict: {quoted(keys.unexpected_keys)}. ")
@@ -148,6 +130,27 @@ class Stateful:
             details = "\n\t".join(errors)
             raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{details}")
         return keys
+
+    def _load_with_children(
+        self, state: Mapping[str, Any], prefix: str, metadata: Any, assign: bool, keys: _IncompatibleKeys, errors: list[str]
+    ) -> None:
+        """Load the tensors of this module and its submodules, whose names begin with `prefix`; then call the hooks."""
+        local_metadata = {} if metadata is None else metadata.get(prefix[:-1], {})
+        if assign:
+            local_metadata["assign_to_params_buffers"] = True
+        self._load_from_state_dict(state, prefix, local_metadata, True, *keys, errors)
+        for name, child in self._modules.items():
+            if child is not None:
+                child_prefix = f"{prefix}{name}."
+                child_state = {key: value for key, value in state.items() if key.startswith(child_prefix)}
+                child._load_with_children(child_state, child_prefix, metadata, assign, keys, errors)
+        for hook in self._load_state_dict_post_hooks.values():
+            if hook(self, keys) is not None:
+                raise AssertionError(
+                    "Hooks registered with ``register_load_state_dict_post_hook`` are not "
+                    "expected to return new values, if incompatible_keys need to be modified, "
+                    "it should be done inplace."
+                )
 
     def _load_from_state_dict(
         self,
@@ -275,27 +278,35 @@ class Stateful:
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
     def _register_load_state_dict_pre_hook(self, hook: Hook, with_module: bool = False) -> RemovableHandle:
-        return add_hook(self._load_state_dict_pre_hooks, _WithModule(hook, self) if with_module else hook)
+        return add_hook(self._load_state_dict_pre_hooks, _WrappedHook(hook, self if with_module else None))
 
     def register_load_state_dict_post_hook(self, hook: Hook) -> RemovableHandle:
         """Call `hook(module, incompatible_keys)` after this module is loaded; the hook may change both lists of keys."""
         return add_hook(self._load_state_dict_post_hooks, hook)
 
 
-class _WithModule:
-    """Wraps a hook to pass its module as first argument. The module is stored as a weak reference, but copied with the hook."""
+class _WrappedHook:
+    """A hook, called with its module as first argument if that is given; its state in files is PyTorch's.
 
-    def __init__(self, hook: Hook, module: Any) -> None:
-        self.hook, self.module = hook, weakref.ref(module)
+    The module is stored as a weak reference, but copied with the hook.
+    """
+
+    __module__ = "flambeau_nnlib.nn.modules.module"  # as in PyTorch, for files
+
+    def __init__(self, hook: Hook, module: Any = None) -> None:
+        self.hook, self.with_module = hook, module is not None
+        if self.with_module:
+            self.module = weakref.ref(module)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.hook(self.module(), *args, **kwargs)
+        return self.hook(self.module(), *args, **kwargs) if self.with_module else self.hook(*args, **kwargs)
 
-    def __getstate__(self) -> tuple[Hook, Any]:
-        return self.hook, self.module()
+    def __getstate__(self) -> dict[str, Any]:
+        state = {"hook": self.hook, "with_module": self.with_module}
+        return {**state, "module": self.module()} if self.with_module else state
 
-    def __setstate__(self, state: tuple[Hook, Any]) -> None:
-        self.__init__(*state)  # type: ignore[misc]  # the state has the constructor's arguments
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(state["hook"], state.get("module"))  # type: ignore[misc]  # the state has the constructor's arguments
 
 
 def with_metadata(state: Mapping[str, Any], metadata: Any) -> OrderedDict[str, Any]:

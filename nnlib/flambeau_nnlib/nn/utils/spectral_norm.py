@@ -13,7 +13,13 @@ from ..modules.module import Module
 from ..parameter import Parameter, is_lazy
 from .weight_norm import find_hook
 
-__all__ = ["SpectralNorm", "remove_spectral_norm", "spectral_norm"]
+__all__ = [
+    "SpectralNorm",
+    "SpectralNormLoadStateDictPreHook",
+    "SpectralNormStateDictHook",
+    "remove_spectral_norm",
+    "spectral_norm",
+]
 
 AnyModule = TypeVar("AnyModule", bound=Module)
 
@@ -81,12 +87,9 @@ class SpectralNorm:
         module.register_buffer(f"{name}_u", u)
         module.register_buffer(f"{name}_v", v)
         module.register_forward_pre_hook(hook)
-        module._register_state_dict_hook(hook.note_version)
+        module._register_state_dict_hook(SpectralNormStateDictHook(hook))
+        module._register_load_state_dict_pre_hook(SpectralNormLoadStateDictPreHook(hook))
         return hook
-
-    def note_version(self, module: Module, state_dict: Any, prefix: str, local_metadata: dict[str, Any]) -> None:
-        """State dict hook: store the format's version, which marks checkpoints that contain `name_v`."""
-        local_metadata.setdefault("spectral_norm", {})[f"{self.name}.version"] = self._version
 
     def remove(self, module: Module) -> None:
         """Replace the hook and its buffers by a plain parameter, the normalized weight."""
@@ -98,6 +101,53 @@ class SpectralNorm:
 
     def __call__(self, module: Module, inputs: Any) -> None:
         setattr(module, self.name, self.compute_weight(module, do_power_iteration=module.training))
+
+
+class SpectralNormStateDictHook:
+    """State dict hook: store the format's version, which marks checkpoints that contain `name_v`."""
+
+    def __init__(self, fn: SpectralNorm) -> None:
+        self.fn = fn
+
+    def __call__(self, module: Module, state_dict: Any, prefix: str, local_metadata: dict[str, Any]) -> None:
+        local_metadata.setdefault("spectral_norm", {})[f"{self.fn.name}.version"] = self.fn._version
+
+
+class SpectralNormLoadStateDictPreHook:
+    """Hook before loading a state dict: convert the first format, which has the normalized weight in place of `name_v`.
+
+    `name_v` is the vector v with `weight_orig @ v = sigma * u`, where sigma is the ratio of both weights.
+    """
+
+    def __init__(self, fn: SpectralNorm) -> None:
+        self.fn = fn
+
+    def __call__(
+        self,
+        state_dict: dict[str, Any],
+        prefix: str,
+        local_metadata: dict[str, Any],
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        key = prefix + self.fn.name
+        version = local_metadata.get("spectral_norm", {}).get(f"{self.fn.name}.version")
+        if version is not None and version >= 1:
+            return
+        if version is None and f"{key}_v" in state_dict and key not in state_dict:
+            return  # a later format, without metadata
+        missing = [name for name in (f"{key}_orig", key, f"{key}_u") if name not in state_dict]
+        if missing:
+            missing_keys += missing if strict else []
+            return
+        with torch.no_grad():
+            original, u = state_dict[f"{key}_orig"], state_dict[f"{key}_u"]
+            sigma = (original / state_dict.pop(key)).mean()
+            matrix = as_matrix(original, self.fn.dim)
+            v = torch.linalg.pinv(matrix) @ u
+            state_dict[f"{key}_v"] = v * (sigma / torch.dot(u, matrix @ v))
 
 
 def spectral_norm(
@@ -156,7 +206,9 @@ def remove_spectral_norm(module: AnyModule, name: str = "weight") -> AnyModule:
     key, hook = entry
     del module._forward_pre_hooks[key]
     hook.remove(module)
-    for key, state_dict_hook in list(module._state_dict_hooks.items()):
-        if state_dict_hook == hook.note_version:
-            del module._state_dict_hooks[key]
+    for hooks in (module._state_dict_hooks, module._load_state_dict_pre_hooks):
+        for key, registered in list(hooks.items()):
+            registered = getattr(registered, "hook", registered)  # hooks before loading are wrapped
+            if isinstance(registered, (SpectralNormStateDictHook, SpectralNormLoadStateDictPreHook)) and registered.fn is hook:
+                del hooks[key]
     return module

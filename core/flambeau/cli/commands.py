@@ -43,7 +43,7 @@ COMMANDS = {
 
 
 def run_command(name: str, arguments: Sequence[str]) -> int:
-    """Run a command; return its exit status.  A reader of the output that ends early, such as `head`, is no error."""
+    """Run a command; return its exit status.  A reader of the output, such as `head`, may end early."""
     try:
         status: int = importlib.import_module(COMMANDS[name].module, __package__).main(arguments)
         sys.stdout.flush()

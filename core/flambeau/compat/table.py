@@ -65,7 +65,6 @@ SECOND_NAMES: dict[str, str] = {
 
 # {private name in a module of PyTorch: (its definition, libraries that use it)}; `aliases.PRIVATE` describes the format.
 _CHECKS, _FUNCTIONS, _PYTREE = "flambeau.compat._utils", "flambeau.compat.private_functions", "flambeau.compat.utils._pytree"
-_COPIES = "flambeau.compat.view_copies"
 _SYMBOLIC, _REBUILD = "flambeau.transforms.symbolic", "flambeau.protocols.pickling"
 _ATTENTION, _OPTIMIZER, _LAYERS = (
     "flambeau_nnlib.compat.attention", "flambeau_nnlib.compat.optimizer", "flambeau_nnlib.compat.modules"
@@ -122,7 +121,6 @@ NAMES: dict[str, tuple[str, str]] = {
     "_weight_norm": (_FUNCTIONS, "copies of weight normalization in parallel-wavegan, fairseq"),
     "qint8": ("", "tensordict's tables of dtypes, with the other quantized dtypes, which no tensor has"),
     "_int_mm": (_FUNCTIONS, "torchao, bitsandbytes, optimum-quanto, keras"),
-    "expand_copy": (_COPIES, "keras, torchao and transformers, with the other functions `..._copy` of views"),
     "set_vital": (_FUNCTIONS, "torchdata"),
     "torch": ("flambeau.compat._C", "programs that write `from torch import torch`"),
     "_C.Graph": ("", "fvcore"),
@@ -352,12 +350,6 @@ NAMES: dict[str, tuple[str, str]] = {
     "utils.hooks.unserializable_hook": ("", "fairscale"),
     "utils.set_module": ("", "torch-scatter, torchaudio"),
 }  # fmt: skip
-_VIEWS = (
-    "alias", "as_strided", "ccol_indices", "col_indices", "crow_indices", "detach", "diagonal", "indices", "permute",
-    "row_indices", "select", "slice", "split", "split_with_sizes", "squeeze", "t", "transpose", "unbind", "unfold", "unsqueeze",
-    "values", "view", "view_as_complex", "view_as_real",
-)  # fmt: skip
-NAMES |= {f"{_view}_copy": (_COPIES, "exporters, torchao") for _view in _VIEWS}
 
 # {earlier name of a module of flambeau: its present name}; pickles contain the earlier names.
 MOVED: dict[str, str] = {

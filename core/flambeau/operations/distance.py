@@ -152,6 +152,8 @@ _euclidean = op(
     "euclidean_dist", _euclidean_forward,
     kind=Kind.PRODUCT, promote="match", public=False, method=False, out=False, vjp=_euclidean_grad,
 )  # fmt: skip
+
+
 def _largest_grad(F: Any, g: Any, input: Any, out: Any) -> Any:
     """Return the gradient of the largest magnitude.  As in PyTorch, each of several largest elements gets all of it."""
     keepdim_shape = (*g.shape, 1)

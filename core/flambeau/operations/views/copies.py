@@ -1,4 +1,4 @@
-"""`torch.view_copy` and the like: contiguous copies of what the view functions return."""
+"""`torch.view_copy`, `torch.split_copy` and others: contiguous copies of the results of view functions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _copy_function(name: str, view: Callable[..., Any]) -> Callable[..., Any]:
         return tuple(map(_copied, result)) if isinstance(result, tuple) else _copied(result)
 
     function.__name__ = function.__qualname__ = f"{name}_copy"
-    function.__doc__ = f"Return a contiguous copy of what `{name}` returns."
+    function.__doc__ = f"Return a contiguous copy of the result of `{name}`, or of each tensor in it."
     return with_out(function)
 
 

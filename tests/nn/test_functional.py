@@ -798,3 +798,10 @@ def test_statistics_of_batch_norm_have_no_tangents():
         x, mean = (forward_ad.make_dual(tensor, torch.ones_like(tensor)) for tensor in (torch.zeros(2, 3), torch.zeros(3)))
         with pytest.raises(RuntimeError, match="not differentiable wrt running_mean and running_var"):
             F.batch_norm(x, mean, torch.ones(3))
+
+
+def test_volumes_of_one_voxel_depend_on_their_grid():
+    grid = torch.zeros(1, 1, 1, 2, 3, requires_grad=True)
+    output = F.grid_sample(torch.ones(1, 1, 1, 1, 1), grid, padding_mode="reflection", align_corners=True)
+    output.sum().backward()
+    assert grid.grad.tolist() == torch.zeros_like(grid).tolist()

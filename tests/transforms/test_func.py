@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import tracemalloc
 
 import pytest
 
@@ -715,3 +716,15 @@ def test_arguments_without_gradients_may_be_overwritten():
         target = torch.zeros(3)
         assert torch.equal(jacobian(lambda a, b: b.copy_(a * 2))(y, target), 2 * torch.eye(3))
         assert torch.equal(target, 2 * y) and not target.requires_grad
+
+
+def test_batched_gradients_of_slices_need_linear_memory():
+    x = torch.ones(50_010, requires_grad=True)
+    parts = {"slice": x[:50_000], "pad": x.scatter_add(0, torch.zeros(5, dtype=torch.long), x[:50_000])}
+    for part in parts.values():
+        tracemalloc.start()
+        (gradient,) = torch.autograd.grad(part.sum(), x, torch.ones(2), is_grads_batched=True)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert gradient.shape == (2, 50_010) and gradient[:, -1].max() <= 1
+        assert peak < 100 * x.nbytes  # the matrix of all pairs has 50,000 times its size

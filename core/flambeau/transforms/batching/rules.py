@@ -124,10 +124,33 @@ def _index_backward(backend: BatchedBackend) -> Callable[..., Any]:
     return kernel
 
 
+def _getitem_backward(backend: BatchedBackend) -> Callable[..., Any]:
+    """Return a kernel of `getitem_backward` that writes the gradients of the whole batch at once, with memory linear in `shape`."""
+    xp, name = backend.xp, "getitem_backward"
+    forward = backend.compile_forward(name, partial(OPS[name].forward, xp))
+    inner = backend.inner.all_kernels.get(name)
+
+    def kernel(gradient: Any, shape: Any, index: Any) -> Any:
+        items = index if isinstance(index, tuple) else (index,)
+        if inner is None or not isinstance(gradient, BatchedArray) or any(hasattr(item, "dtype") for item in items):
+            return forward(gradient, shape, index)
+        hidden = gradient.raw.shape[: backend.depth]
+        return xp.made(inner(gradient.raw, (*hidden, *shape), (*(slice(None),) * backend.depth, *items)))
+
+    return kernel
+
+
+def _pad_to(backend: BatchedBackend) -> Callable[..., Any]:
+    embed = _getitem_backward(backend)
+    return lambda input, shape: input if input.shape == tuple(shape) else embed(input, shape, tuple(map(slice, input.shape)))
+
+
 RULES: dict[str, Callable[[BatchedBackend], Callable[..., Any]]] = {
     **{name: _fold_into_first(name) for name in ("convolution", "convolution_transposed")},
     **{name: _with_leading_dimensions(name) for name in ("linalg_ldl_factor_ex", "linalg_ldl_solve")},
     **{name: _of_own_backend(name) for name in ("as_strided", "unfold", "view_scatter")},
     "diagonal": _diagonal,
+    "getitem_backward": _getitem_backward,
     "index_backward": _index_backward,
+    "pad_to": _pad_to,
 }

@@ -377,6 +377,10 @@ def attend_by_heads(
         projections = _packed_projection(query, key, value, in_proj_weight, in_proj_bias)
     q, k, v = (x if x.dim() == 4 else _by_head(x, num_heads, batch_first) for x in projections)
     attn_mask = _mask_by_head(attn_mask, padding, batch, num_heads, length, key.shape[1 if batch_first else 0])
+    if bias_k is not None and bias_v is not None:
+        for name, static in (("key", static_k), ("value", static_v)):
+            if static is not None:
+                raise AssertionError(f"bias cannot be added to static {name}.")
     k = k if static_k is None else static_k.unflatten(0, (batch, num_heads))
     v = v if static_v is None else static_v.unflatten(0, (batch, num_heads))
     if (bias_k is None) is not (bias_v is None):

@@ -159,7 +159,8 @@ def _sample(input: Tensor, grid: Tensor, mode: str, padding_mode: str, align_cor
     if mode == "nearest":
         nearest = [[(x.round().nan_to_num(-1.0), torch.ones_like(x))] for x in places]  # NaN counts as outside the input
         return tied(_weighted(with_tied_gradient(input), nearest), with_tied_gradient(grid))
-    return _weighted(input, [_linear(x) for x in places])
+    output = _weighted(input, [_linear(x) for x in places])
+    return output if output.requires_grad or not grid.requires_grad else tied(output, grid)  # reflections in one pixel
 
 
 def _linear(x: Tensor) -> list[_Neighbour]:

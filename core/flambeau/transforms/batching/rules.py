@@ -125,7 +125,7 @@ def _index_backward(backend: BatchedBackend) -> Callable[..., Any]:
 
 
 def _getitem_backward(backend: BatchedBackend) -> Callable[..., Any]:
-    """Return a kernel of `getitem_backward` that writes the gradients of the whole batch at once, with memory linear in `shape`."""
+    """Return a kernel of `getitem_backward` that writes the gradients of the whole batch in one call."""
     xp, name = backend.xp, "getitem_backward"
     forward = backend.compile_forward(name, partial(OPS[name].forward, xp))
     inner = backend.inner.all_kernels.get(name)

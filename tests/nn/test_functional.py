@@ -694,6 +694,23 @@ def test_what_attention_refuses():
         F.scaled_dot_product_attention(q, normal(2, 6, 3, 5), q)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize(("length", "masked"), [(1, None), (1, (1, 1, 1, 9)), (1, (2, 4, 1, 9)), (3, None), (3, (3, 9))], ids=str)
+def test_attention_of_grouped_heads_equals_attention_of_repeated_heads(length, masked, dtype):
+    torch.manual_seed(0)
+    q, k, v = (torch.randn(2, heads, n, 8).to(dtype) for heads, n in ((4, length), (2, 9), (2, 9)))
+    mask = None if masked is None else (torch.rand(masked) > 0.3).logical_or(torch.arange(9) == 0)
+    result = F.scaled_dot_product_attention(q, k, v, mask, enable_gqa=True)
+    expected = F.scaled_dot_product_attention(q, *(x.repeat_interleave(2, 1) for x in (k, v)), mask)
+    assert result.shape == expected.shape and result.dtype is dtype
+    torch.testing.assert_close(result, expected)
+    q.requires_grad_()
+    F.scaled_dot_product_attention(q, k, v, mask, enable_gqa=True).sum().backward()
+    grouped, q.grad = q.grad, None
+    F.scaled_dot_product_attention(q, *(x.repeat_interleave(2, 1) for x in (k, v)), mask).sum().backward()
+    torch.testing.assert_close(grouped, q.grad)
+
+
 # --- convolution --------------------------------------------------------------------------------------------------
 
 

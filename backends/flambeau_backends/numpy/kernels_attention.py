@@ -26,6 +26,7 @@ from .kernels import kernel
 from .threads import LARGE, get_num_threads, share
 
 _FEW_SCORES = 1 << 15  # up to this number of scores, attention is not split into blocks, and its weights are saved for backward
+_FEW_QUERIES = 8  # up to this number of queries per head, the same: products read the keys once, without copying them
 _SMALL = 1_000_000  # number of multiplications up to which OpenBLAS does not copy operands
 _LEAST_ROWS, _MOST_ROWS = 4, 48  # minimum and maximum number of rows of a small product; large products have more
 _EXP_LIMIT = 46.0  # magnitude of scores up to which exponentials are summed without overflow and with negligible underflow
@@ -42,7 +43,7 @@ def attention(
     """
     length, seen, size = query.shape[-2], key.shape[-2], query.shape[-1]
     scores_of_all = prod(query.shape[:-1]) * seen
-    if 0 < scores_of_all <= _FEW_SCORES:
+    if scores_of_all > 0 and (scores_of_all <= _FEW_SCORES or length <= _FEW_QUERIES):
         return _attend_at_once(query, key, value, mask, causal, scale, workspace)
     # The norms bound the scores (Cauchy-Schwarz) and are cheaper to compute than the largest score.
     safe = (mask is None or mask.dtype == bool) and bool(_largest_norm(query) * _largest_norm(key) * abs(scale) < _EXP_LIMIT)

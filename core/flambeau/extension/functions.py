@@ -41,6 +41,7 @@ from ..operations.attention import (
     can_use_attention,
     fused_attention,
     has_fused_attention,
+    has_half_attention,
 )
 from ..operations.conversion import (
     in_format_of,
@@ -142,6 +143,7 @@ __all__ = [
     "hardtanh",
     "hardtanh_",
     "has_fused_attention",
+    "has_half_attention",
     "huber_loss",
     "in_format_of",
     "leaky_relu",

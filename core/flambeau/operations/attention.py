@@ -20,7 +20,7 @@ from ..engine.tensors.tensor import Tensor
 from ..engine.values import dtypes
 from .creation.from_shape import full
 
-__all__ = ["attention", "can_use_attention", "fused_attention", "has_fused_attention"]
+__all__ = ["attention", "can_use_attention", "fused_attention", "has_fused_attention", "has_half_attention"]
 
 
 def _forward(
@@ -181,6 +181,14 @@ def can_use_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | 
     recorded = grad_flag.get() and any(tensor._requires_grad for tensor in tensors)
     has_kernel = "attention_gradients" in query._key.backend.all_kernels
     return (one_node and has_kernel) if recorded else (has_kernel or mask is None)
+
+
+def has_half_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> bool:
+    """Whether `attention` computes these half-precision tensors without casts, which requires a kernel and no gradients."""
+    if grad_flag.get() and (query._requires_grad or key._requires_grad or value._requires_grad):
+        return False
+    has_kernel = type(query._key) is DispatchKey and "attention" in query._key.backend.half_kernels
+    return has_kernel and can_use_attention(query, key, value, mask, True)
 
 
 def _fit(query: Sequence[int], key: Sequence[int], value: Sequence[int], mask: Tensor | None) -> bool:

@@ -18,6 +18,12 @@ Each element is summed in an order that depends on the shapes alone, so results 
 
 #define DTYPE_OF(mode) ((mode) == FLOAT16 ? FLOAT16 : BFLOAT16)
 #define SPAN_OF(mode) ((mode) == PAIRS ? 2 : 1) /* numbers per 32-bit unit */
+#ifdef __AVX512BF16__
+#define MODE_OF_BFLOAT16 PAIRS
+#else
+#define MODE_OF_BFLOAT16 BFLOAT16
+#endif
+#define BYTES_OF(mode) ((mode) == FLOAT32 ? 4 : 2)
 
 /* A product: sizes, operands with strides in elements, and the result. */
 typedef struct {
@@ -30,7 +36,8 @@ typedef struct {
 } HalfProduct;
 
 /* Load LANES units: numbers as float32, or pairs. */
-INLINE Vector load_units(const uint16_t *from, const int mode) {
+INLINE Vector load_units(const void *from, const int mode) {
+    if (mode == FLOAT32) return load(from);
 #ifdef __AVX512BF16__
     if (mode == PAIRS) return (Vector)_mm512_loadu_ps(from);
 #endif
@@ -44,11 +51,11 @@ INLINE float unit(const uint16_t *from, int64_t step, int64_t left, const int mo
 }
 
 /* Copy a contiguous row of `depth` numbers as units, with zeros up to a multiple of LANES units. */
-INLINE void copy_units(float *to, const uint16_t *from, int64_t depth, const int mode) {
+INLINE void copy_units(float *to, const void *from, int64_t depth, const int mode) {
     const int64_t count = pieces(depth, SPAN_OF(mode)), whole = pieces(count, LANES) * LANES;
-    if (mode == PAIRS) {
-        memcpy(to, from, depth * sizeof(uint16_t));
-        memset((uint16_t *)to + depth, 0, (2 * whole - depth) * sizeof(uint16_t));
+    if (mode == PAIRS || mode == FLOAT32) {
+        memcpy(to, from, depth * BYTES_OF(mode));
+        memset((char *)to + depth * BYTES_OF(mode), 0, whole * 4 - depth * BYTES_OF(mode));
     } else {
         widen_all(to, from, depth, DTYPE_OF(mode));
         for (int64_t k = count; k < whole; k++) to[k] = 0.0f;
@@ -93,12 +100,13 @@ INLINE Vector add_units(Vector sums, Vector a, Vector b, const int mode) {
 }
 
 /* Compute the dot products of `height` columns of B with `count` rows of A: element (i, j) at `to[j * to_step + i]`.
-`height * count` is at most LANES, so that one transposition adds the lanes of all sums. */
-INLINE void dots(const uint16_t *const *b, const int height, const float *a, int64_t step, const int count, int64_t depth, float *to,
+`height * count` is at most LANES, so that one transposition adds the lanes of all sums.  Numbers that are `ahead` bytes further are
+prefetched: the processor does not recognize several rows as streams. */
+INLINE void dots(const char *const *b, int64_t ahead, const int height, const float *a, int64_t step, const int count, int64_t depth, float *to,
                  int64_t to_step, const int mode) {
     Vector sums[LANES];
-    uint16_t last[LANES * 2 * LANES];
-    const int64_t size = LANES * SPAN_OF(mode);
+    char last[LANES * 4 * LANES];
+    const int64_t size = LANES * SPAN_OF(mode), bytes = BYTES_OF(mode);
     int64_t k = 0;
     _Pragma("GCC unroll 16") for (int s = 0; s < LANES; s++) sums[s] = (Vector){0};
 #define ADD(address)                                                                                                               \
@@ -106,15 +114,16 @@ INLINE void dots(const uint16_t *const *b, const int height, const float *a, int
     _Pragma("GCC unroll 4") for (int j = 0; j < count; j++) rows[j] = load(a + j * step + k / SPAN_OF(mode));                       \
     _Pragma("GCC unroll 16") for (int i = 0; i < height; i++) {                                                                     \
         const Vector column = load_units(address, mode);                                                                           \
+        __builtin_prefetch(address + ahead, 0, 2);                                                                                 \
         _Pragma("GCC unroll 4") for (int j = 0; j < count; j++) sums[i * count + j] = add_units(sums[i * count + j], column, rows[j], mode); \
     }
     for (; k + size <= depth; k += size) {
-        ADD(b[i] + k)
+        ADD(b[i] + k * bytes)
     }
     if (k < depth) {
         memset(last, 0, sizeof last);
-        for (int i = 0; i < height; i++) memcpy(last + i * size, b[i] + k, (depth - k) * sizeof(uint16_t));
-        ADD(last + i * size)
+        for (int i = 0; i < height; i++) memcpy(last + i * size * bytes, b[i] + k * bytes, (depth - k) * bytes);
+        ADD(last + i * size * bytes)
     }
 #undef ADD
     transpose_vectors(sums);
@@ -124,31 +133,42 @@ INLINE void dots(const uint16_t *const *b, const int height, const float *a, int
         for (int j = 0; j < count; j++) to[j * to_step + i] = total[i * count + j];
 }
 
-INLINE void few_by_dots(const Few *few, int64_t number, const int mode) {
-    const HalfProduct *h = few->product;
-    const int64_t first = number * few->chunk, columns = smaller(few->chunk, h->columns - first);
-    const int64_t tiles = pieces(h->rows, LANES >= 8 ? 4 : 1);
-    const int height = LANES < 8 ? LANES : h->rows > 2 ? LANES / 4 : LANES / 2;
-    float *sums = scratch(6, h->rows * few->chunk * sizeof(float));
-    const uint16_t *b[LANES];
-    for (int64_t i = 0; i < columns; i += height) {
+/* Return the number of columns of B that `dot_products` takes for a number of rows of A. */
+INLINE int dot_height(int64_t rows) { return LANES < 8 ? LANES : rows <= 2 ? LANES / 2 : LANES / 4; }
+
+/* Compute the dot products of `columns` rows of numbers, `b_step` bytes apart, with all rows of A: product (i, j) at
+`to[i * to_step + j]`. */
+INLINE void dot_products(float *to, int64_t to_step, const char *b, int64_t b_step, int64_t columns, const float *a, int64_t step, int64_t rows,
+                         int64_t depth, const int mode) {
+    const int64_t tiles = pieces(rows, LANES >= 8 ? 4 : 1);
+    const int height = dot_height(rows);
+    const int64_t ahead = (depth > 256 ? 1 : 2) * height * b_step; /* to the L2 cache */
+    const char *addresses[LANES];
+    for (int64_t j = 0; j < columns; j += height) {
         float results[4 * LANES];
-        const int64_t some = smaller(height, columns - i);
-        for (int n = 0; n < height; n++) b[n] = h->b + (first + i + smaller(n, some - 1)) * h->b_column;
+        const int64_t some = smaller(height, columns - j);
+        for (int n = 0; n < height; n++) addresses[n] = b + (j + smaller(n, some - 1)) * b_step;
         for (int64_t tile = 0; tile < tiles; tile++) {
-            const int64_t row = tile * h->rows / tiles, count = (tile + 1) * h->rows / tiles - row;
-            const float *a = few->a + row * few->step;
-#define DOTS(height, count) dots(b, height, a, few->step, count, h->depth, results, LANES, mode)
+            const int64_t row = tile * rows / tiles, count = (tile + 1) * rows / tiles - row;
+#define DOTS(height, count) dots(addresses, tile ? 0 : ahead, height, a + row * step, step, count, depth, results, LANES, mode)
             if (LANES < 8) DOTS(LANES, 1);
-            else if (h->rows == 1) DOTS(LANES / 2, 1);
-            else if (h->rows == 2) DOTS(LANES / 2, 2);
+            else if (rows == 1) DOTS(LANES / 2, 1);
+            else if (rows == 2) DOTS(LANES / 2, 2);
             else if (count == 2) DOTS(LANES / 4, 2);
             else if (count == 3) DOTS(LANES / 4, 3);
             else DOTS(LANES / 4, 4);
 #undef DOTS
-            for (int64_t j = 0; j < count; j++) memcpy(sums + (row + j) * few->chunk + i, results + j * LANES, some * sizeof(float));
+            for (int64_t i = 0; i < count; i++) memcpy(to + (row + i) * to_step + j, results + i * LANES, some * sizeof(float));
         }
     }
+}
+
+INLINE void few_by_dots(const Few *few, int64_t number, const int mode) {
+    const HalfProduct *h = few->product;
+    const int64_t first = number * few->chunk, columns = smaller(few->chunk, h->columns - first);
+    float *sums = scratch(6, h->rows * few->chunk * sizeof(float));
+    dot_products(sums, few->chunk, (const char *)(h->b + first * h->b_column), h->b_column * sizeof(uint16_t), columns, few->a, few->step,
+                 h->rows, h->depth, mode);
     write_sums(h, 0, h->rows, first, columns, sums, few->chunk, DTYPE_OF(mode));
 }
 
@@ -301,11 +321,7 @@ INLINE void multiply_halves_by(const HalfProduct *h, int64_t least, const int mo
 }
 
 FUNCTIONS_OF(float16, FLOAT16)
-#ifdef __AVX512BF16__
-FUNCTIONS_OF(bfloat16, PAIRS)
-#else
-FUNCTIONS_OF(bfloat16, BFLOAT16)
-#endif
+FUNCTIONS_OF(bfloat16, MODE_OF_BFLOAT16)
 
 /* Compute the product, or, if that has fewer rows, its transpose. */
 static void multiply_halves(HalfProduct h, int dtype, int64_t least) {

@@ -5,6 +5,7 @@
 #include "convolution.h"
 #include "elementwise.h"
 #include "embedding.h"
+#include "few_queries.h"
 #include "half.h"
 #include "half_matrix.h"
 #include "indexing.h"
@@ -18,6 +19,6 @@
 const Kernel TABLE[] = {
     ELEMENTWISE_KERNELS, ROW_KERNELS,       CHANNEL_KERNELS,   POOLING_KERNELS,     RANDOM_KERNELS,   EMBEDDING_KERNELS,
     MATRIX_KERNELS,      ATTENTION_KERNELS, RECURRENT_KERNELS, CONVOLUTION_KERNELS, WINOGRAD_KERNELS, INDEXING_KERNELS,
-    HALF_KERNELS,        HALF_MATRIX_KERNELS,
+    HALF_KERNELS,        HALF_MATRIX_KERNELS, FEW_QUERIES_KERNELS,
     {NULL, NULL, NULL, 0},
 };

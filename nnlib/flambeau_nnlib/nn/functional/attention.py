@@ -7,7 +7,13 @@ import math
 import flambeau as torch
 from flambeau import Tensor
 from flambeau.extension import Autocast, Kind, as_float, declare, merge_nodes, require_flags, warn
-from flambeau.extension.functions import attention, can_use_attention, fused_attention, has_fused_attention
+from flambeau.extension.functions import (
+    attention,
+    can_use_attention,
+    fused_attention,
+    has_fused_attention,
+    has_half_attention,
+)
 
 from .activation import softmax
 from .dropout import dropout
@@ -77,21 +83,41 @@ def scaled_dot_product_attention(
     if fuses and attn_mask is None and not dropout_p:
         return fused_attention(query, key, value, is_causal, scale)
     dtype, inputs, one_operation = query.dtype, (query, key, value), _is_one_operation(query, key, value, attn_mask, dropout_p)
-    if dtype in (torch.float16, torch.bfloat16):  # half precision is too imprecise for the scores
-        query, key, value = query.float(), key.float(), value.float()
-        attn_mask = attn_mask if attn_mask is None or attn_mask.dtype is torch.bool else attn_mask.float()
+    shape = (*query.shape[:-1], value.shape[-1])
     if enable_gqa:
         _check_groups(query, key, value)
+        query = _fold_groups(query, key, value, attn_mask, is_causal or dropout_p > 0)
+    is_direct = False
+    if dtype in (torch.float16, torch.bfloat16):
+        is_direct = not dropout_p and has_half_attention(query, key, value, attn_mask)
+        if not is_direct:  # half precision is too imprecise for the scores
+            query, key, value = query.float(), key.float(), value.float()
+            attn_mask = attn_mask if attn_mask is None or attn_mask.dtype is torch.bool else attn_mask.float()
+    if enable_gqa and query.shape[-3] != key.shape[-3]:
         key = key.repeat_interleave(query.shape[-3] // key.shape[-3], -3)
         value = value.repeat_interleave(query.shape[-3] // value.shape[-3], -3)
-    is_direct = not dropout_p and can_use_attention(query, key, value, attn_mask, one_operation)
+    is_direct = is_direct or (not dropout_p and can_use_attention(query, key, value, attn_mask, one_operation))
     if is_direct:
         output = attention(query, key, value, attn_mask, is_causal, scale)
     else:
         output = _attend_step_by_step(query, key, value, attn_mask, dropout_p, is_causal, scale)
+    if output.shape != shape:
+        output, is_direct = output.reshape(shape), False
     if not one_operation or (is_direct and output.dtype is dtype):
         return output.to(dtype)
     return merge_nodes(output.to(dtype), "ScaledDotProductFlashAttentionForCpuBackward0", inputs)
+
+
+def _fold_groups(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, depends_on_position: bool) -> Tensor:
+    """Return the query `(N, heads, L, E)` as `(N, key heads, group * L, E)`, so that keys need not be repeated for each head.
+
+    The query is returned unchanged if the mask or `depends_on_position` distinguishes its positions or heads.
+    """
+    heads, length = query.shape[-3:-1]
+    is_same_for_all = mask is None or (mask.dim() > 1 and mask.shape[-2] == 1 and (mask.dim() == 2 or mask.shape[-3] == 1))
+    if depends_on_position or not is_same_for_all or key.shape[:-2] != value.shape[:-2]:
+        return query
+    return query.reshape(*query.shape[:-3], key.shape[-3], heads // key.shape[-3] * length, query.shape[-1])
 
 
 def _attend_step_by_step(

@@ -6,10 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from .choice import FLOAT, fast
+from flambeau_backends.numpy.packs import halves
+
+from .choice import FLOAT, LEAST, fast
+from .half_matrix import DTYPES, WORD
 from .kernels import alone, kernels, optional
 
-LEAST = 1 << 12
+MANY = LEAST or 1 << 12  # number of elements of the query from which `attention` is faster than NumPy
+FEW_QUERIES, FEW_HALF_QUERIES = 8, 16  # maximum number of queries per head of `few_queries`
 
 _NO_BIAS = np.zeros((1, 1, 1, 1), FLOAT)
 
@@ -25,6 +29,37 @@ def _suit(query: Any, key: Any, value: Any) -> bool:
     return fit and key.shape[3] == query.shape[3] and 0 not in (query.size, key.size, value.size) and alone()
 
 
+def attend_few(query: Any, key: Any, value: Any, mask: Any, causal: bool, scale: float) -> Any:
+    """Compute attention of few queries in float32, float16 or bfloat16; None if the arrays do not suit."""
+    dtype, (batch, heads, length, size) = query.dtype, query.shape
+    for array in (query, key, value):
+        if array.dtype != dtype or array.ndim != 4 or array.shape[:2] != (batch, heads):
+            return None
+        if array.strides[3] != dtype.itemsize or not array.size:
+            return None
+    if key.shape[3] != size or key.shape[2] != value.shape[2]:
+        return None
+    output = np.empty_like(query) if value.shape[3] == size else np.empty((batch, heads, length, value.shape[3]), dtype)
+    bias, masked = _bias(mask, query, key), mask is not None
+    if dtype is FLOAT:
+        kernels.few_queries(output, query, key, value, bias, masked, causal, scale)
+    else:
+        words = [array.view(WORD) for array in (output, query, key, value)]
+        kernels.half_few_queries(*words, bias, masked, causal, scale, DTYPES[dtype])
+    return output
+
+
+def _half_attention(
+    query: Any, key: Any, value: Any, mask: Any = None, causal: bool = False, scale: float = 1.0, workspace: Any = None
+) -> Any:
+    if query.ndim != 4 or query.shape[2] > FEW_HALF_QUERIES or workspace is not None:
+        return None
+    return attend_few(query, key, value, mask, causal, scale)
+
+
+halves.LOOPS["attention"] = _half_attention
+
+
 def _bias(mask: Any, query: Any, key: Any) -> Any:
     """Return the mask as a float32 bias of shape `(sample, head, query, key)`, broadcast without a copy."""
     if mask is None:
@@ -33,11 +68,13 @@ def _bias(mask: Any, query: Any, key: Any) -> Any:
     return np.broadcast_to(bias, (*query.shape[:3], key.shape[2]))
 
 
-@fast(LEAST)
+@fast(1)
 def attention(
     query: Any, key: Any, value: Any, mask: Any = None, causal: bool = False, scale: float = 1.0, workspace: Any = None
 ) -> Any:
-    if not _suit(query, key, value):
+    if query.ndim == 4 and query.shape[2] <= FEW_QUERIES and workspace is None:
+        return attend_few(query, key, value, mask, causal, scale)
+    if query.size < MANY or not _suit(query, key, value):
         return None
     shape = (*query.shape[:3], value.shape[3])
     output = np.empty_like(query) if shape == query.shape else np.empty(shape, FLOAT)  # the query's memory order, as in PyTorch
@@ -49,7 +86,7 @@ def attention(
     return output
 
 
-@fast(LEAST, of=1)
+@fast(1 << 12, of=1)
 def attention_gradients(
     g: Any, query: Any, key: Any, value: Any, mask: Any, out: Any, causal: bool, scale: float, workspace: Any
 ) -> Any:

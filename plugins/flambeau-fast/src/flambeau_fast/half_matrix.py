@@ -15,7 +15,7 @@ from .kernels import kernels
 
 LEAST_PRODUCTS = 0 if LEAST is not None else 1 << 9  # number of multiplications below which NumPy is as fast
 WORD = np.dtype(np.uint16)  # buffers of bfloat16 do not exist
-_DTYPES = {HALF: 0, BFLOAT16: 1}  # the constants FLOAT16 and BFLOAT16 of `half.h`
+DTYPES = {HALF: 0, BFLOAT16: 1}  # the constants FLOAT16 and BFLOAT16 of `half.h`
 _NONE = np.empty(0, WORD)
 
 
@@ -28,7 +28,7 @@ def _product(shape: tuple[int, ...], a: Any, b: Any, bias: Any = None) -> Any:
     dtype = a.dtype
     result = np.empty(shape, WORD)
     added = _NONE if bias is None else np.ascontiguousarray(bias).view(WORD)
-    kernels.half_product(result.reshape(len(a), b.shape[1]), a.view(WORD), b.view(WORD), added, _DTYPES[dtype])
+    kernels.half_product(result.reshape(len(a), b.shape[1]), a.view(WORD), b.view(WORD), added, DTYPES[dtype])
     return result.view(dtype)
 
 
@@ -46,7 +46,7 @@ def bmm(a: Any, b: Any) -> Any:
     arrays = [result, a.view(WORD), b.view(WORD)]
     if len(batch) != 2:
         arrays = [array.reshape(-1, *array.shape[-3:]) for array in arrays]
-    kernels.half_products(*arrays, _DTYPES[a.dtype])
+    kernels.half_products(*arrays, DTYPES[a.dtype])
     return result.view(a.dtype)
 
 

@@ -285,3 +285,27 @@ def test_values_of_another_dtype_at_indices(index):
     x[index] = 2
     x[torch.tensor([True, False, False])] = torch.ones(1, dtype=torch.float64)
     assert x.dtype is torch.float32 and x[0].tolist() == [1, 1, 1]
+
+
+def test_refused_indices_and_values():
+    with pytest.raises(RuntimeError, match="self indexing axis dim should be positive"):
+        torch.ones(0, 3).index_select(0, torch.tensor([0]))
+    with pytest.raises(RuntimeError, match="INDICES element is out of DATA bounds, id=5 axis_dim=3"):
+        torch.ones(3, 0).index_select(0, torch.tensor([5]))
+    with pytest.raises(RuntimeError, match="Converting complex Scalar to non-complex type"):
+        torch.zeros(2, 2, dtype=torch.bool).index_fill_(1, torch.tensor([0]), 1 + 1j)
+
+
+def test_refused_arguments():
+    nested = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])
+    for first, second in ((nested, torch.ones(2)), (torch.ones(2), nested)):
+        with pytest.raises(RuntimeError, match="Expected both self and other to be nested tensors"):
+            first.is_same_size(second)
+    assert not torch.tensor([]).is_set_to(torch.tensor([]))
+    with pytest.raises(TypeError, match="must be real number, not str"):
+        torch.zeros(2).apply_(lambda value: "text")
+    for options in ({"mode": 1}, {"mode": True, "warn_only": 1}):
+        with pytest.raises(TypeError, match="must be bool, not int"):
+            torch.use_deterministic_algorithms(**options)
+    with pytest.raises(TypeError, match="type 'torch.FloatTensor' is not an acceptable base type"):
+        type(torch.FloatTensor)("Derived", (torch.FloatTensor,), {})

@@ -529,3 +529,27 @@ def test_linalg_is_imported_when_asked_for():
 def test_condition_number_of_singular_matrices(p):
     matrices = torch.stack([torch.zeros(2, 2), torch.ones(2, 2), torch.eye(2)])
     assert torch.linalg.cond(matrices, p).isinf().tolist() == [True, True, False]
+
+
+@pytest.mark.parametrize("pivot", [0, 3])
+def test_pivots_outside_the_matrix_are_refused(pivot):
+    LU, pivots = torch.linalg.lu_factor(torch.randn(3, 2, 2))
+    pivots[1, 0] = pivot
+    with pytest.raises(RuntimeError, match="Pivots given to lu_solve must all be"):
+        torch.linalg.lu_solve(LU, pivots, torch.ones(3, 2, 2))
+
+
+def test_qr_without_q_fails_in_backward_only():
+    A = torch.randn(3, 3, requires_grad=True)
+    Q, R = torch.linalg.qr(A, mode="r")
+    assert Q.shape == (0,) and torch.equal(R, torch.linalg.qr(A.detach()).R)
+    with pytest.raises(RuntimeError, match="The derivative of linalg.qr depends on Q"):
+        R.sum().backward()
+
+
+def test_preferred_linalg_library():
+    library = torch.backends.cuda.preferred_linalg_library
+    assert library() == library("cusolver") == "default"
+    for name in ("magma", "other"):
+        with pytest.raises(RuntimeError):
+            library(name)

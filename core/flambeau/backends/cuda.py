@@ -12,7 +12,8 @@ from .switches import changed
 __all__ = [
     "SDPAParams", "can_use_cudnn_attention", "can_use_efficient_attention", "can_use_flash_attention", "cudnn_sdp_enabled",
     "enable_cudnn_sdp", "enable_flash_sdp", "enable_math_sdp", "enable_mem_efficient_sdp", "flash_sdp_enabled",
-    "is_available", "is_built", "math_sdp_enabled", "matmul", "mem_efficient_sdp_enabled", "sdp_kernel",
+    "is_available", "is_built", "math_sdp_enabled", "matmul", "mem_efficient_sdp_enabled",
+    "preferred_linalg_library", "sdp_kernel",
 ]  # fmt: skip
 
 
@@ -33,6 +34,22 @@ matmul = _Matmul(
     allow_fp16_reduced_precision_reduction=True, allow_bf16_reduced_precision_reduction=True,
     allow_fp16_accumulation=False, fp32_precision="none",
 )  # fmt: skip
+
+_LINALG_LIBRARIES = ("default", "cusolver", "magma")
+
+
+def preferred_linalg_library(backend: str | None = None) -> str:
+    """Return the library for linear algebra on CUDA devices, always "default": cuSOLVER and cuBLAS, as CuPy chooses them.
+
+    Raises:
+        RuntimeError: `backend` is not "default", "cusolver" or "magma", or it is "magma", which is not supported.
+    """
+    if backend not in (None, *_LINALG_LIBRARIES):
+        raise RuntimeError(f"Unknown input value. Choose from: {', '.join(_LINALG_LIBRARIES)}.")
+    if backend == "magma":
+        raise RuntimeError("Cannot set preferred backend to MAGMA if PyTorch has not been compiled with MAGMA.")
+    return "default"
+
 
 _flash = _mem_efficient = _math = _cudnn = True  # which attention implementations may be used
 

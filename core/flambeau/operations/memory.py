@@ -142,7 +142,9 @@ RECORDED.as_strided = _strided  # so that `F.as_strided` in derivative rules tak
 
 
 def _is_set_to(self: Tensor, tensor: Tensor) -> bool:
-    """Whether both tensors have the same address, shape and strides."""
+    """Whether both tensors have the same storage, address, shape and strides."""
+    if not self.numel() and (self._storage is None or self._storage is not tensor._storage):
+        return self is tensor
     return self.data_ptr() == tensor.data_ptr() and self.shape == tensor.shape and self.stride() == tensor.stride()
 
 

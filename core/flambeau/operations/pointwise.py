@@ -15,6 +15,7 @@ from ..engine.calls.op import composite, no_slope, op
 from ..engine.calls.record import Out
 from ..engine.tensors.tensor import Tensor, attach
 from ..engine.values import dtypes
+from ..engine.values.scalars import is_library_scalar
 from .special.double_precision import in_double
 
 # --- signs, parts, copies -----------------------------------------------------------------------------------------
@@ -722,6 +723,9 @@ def _apply(name: str, others: int) -> None:
                 raise TypeError(f"{name} is only implemented on CPU tensors")
         rows = [tensor.expand(self.shape).reshape(-1).tolist() for tensor in (self, *tensors)]
         values = [function(*arguments) for arguments in zip(*rows, strict=True)]
+        for value in values:
+            if not isinstance(value, (bool, int, float, complex, Tensor)) and not is_library_scalar(value):
+                raise TypeError(f"must be real number, not {type(value).__name__}")
         return self.copy_(self.new_tensor(values).reshape(self.shape))
 
     method.__name__ = method.__qualname__ = name

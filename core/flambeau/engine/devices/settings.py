@@ -66,7 +66,10 @@ _DEBUG_MODES = {"default": 0, "warn": 1, "error": 2}
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Set whether only deterministic algorithms are used; flambeau's CPU kernels are always deterministic."""
-    _settings["deterministic"], _settings["warn_only"] = bool(mode), bool(warn_only)
+    for argument, value in (("'mode' (position 1)", mode), ("'warn_only'", warn_only)):
+        if type(value) is not bool:
+            raise TypeError(f"_set_deterministic_algorithms(): argument {argument} must be bool, not {type(value).__name__}")
+    _settings["deterministic"], _settings["warn_only"] = mode, warn_only
 
 
 def are_deterministic_algorithms_enabled() -> bool:

@@ -118,10 +118,13 @@ Nested.kinds.update(dict.fromkeys((Kind.POINTWISE, Kind.LIKE, Kind.RANDOM, Kind.
 @implements(NestedTensor)
 @implements(StridedNestedTensor)
 def _is_same_size(input: Any, other: Any) -> bool:
-    return isinstance(other, Nested) and matches(input, other) and input._values.shape == other._values.shape
+    if not (isinstance(input, Nested) and isinstance(other, Nested)):
+        first, second = ("is nested" if isinstance(each, Nested) else "is not nested" for each in (input, other))
+        raise RuntimeError(f"Expected both self and other to be nested tensors. Self {first}. While Other {second}.")
+    return matches(input, other) and input._values.shape == other._values.shape
 
 
 @implements(NestedTensor)
 @implements(StridedNestedTensor)
 def _equal(input: Any, other: Any) -> bool:
-    return _is_same_size(input, other) and torch.equal(input._values, other._values)
+    return isinstance(other, Nested) and _is_same_size(input, other) and torch.equal(input._values, other._values)

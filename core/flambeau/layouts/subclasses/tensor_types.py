@@ -36,6 +36,8 @@ class TensorType(type):
     device_type: str
 
     def __new__(mcs, name: str, dtype: dtypes.dtype, device_type: str) -> TensorType:
+        if isinstance(dtype, tuple):  # a class statement passes its bases
+            raise TypeError(f"type '{dtype[0].spelled}' is not an acceptable base type")
         module = "flambeau" if device_type == "cpu" else f"flambeau.{device_type}"
         cls = super().__new__(
             mcs,

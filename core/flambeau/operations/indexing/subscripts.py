@@ -531,11 +531,11 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
         raise IndexError("index_select(): Index is supposed to be a vector")
     bad = out_of_range(input, dim, index)
     if bad is not None:
-        raise (
-            RuntimeError(f"INDICES element is out of DATA bounds, id={bad} axis_dim={input.shape[1]}")
-            if dim == 1
-            else IndexError("index out of range in self")
-        )
+        if ndim > 1 and not input.shape[dim]:
+            raise RuntimeError("index_select(): self indexing axis dim should be positive")
+        if dim == 1 or (ndim > 1 and not input.numel()):
+            raise RuntimeError(f"INDICES element is out of DATA bounds, id={bad} axis_dim={input.shape[dim]}")
+        raise IndexError("index out of range in self")
     if not ndim:
         if index.numel() != 1:
             raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {index.numel()} value(s)")

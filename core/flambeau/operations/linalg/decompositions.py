@@ -15,6 +15,8 @@ from ...engine.calls.node_names import with_grad_fn
 from ...engine.calls.op import op
 from ...engine.calls.record import Out
 from ...engine.calls.wrappers import with_out
+from ...engine.tape.grad_mode import is_grad_enabled
+from ...engine.tape.node import Error
 from ...engine.tensors.tensor import Tensor
 from ...engine.values import dtypes
 from .checks import LinAlgError, adjoint, check_floating, check_matrix, check_square, failure, is_numerical_failure, ones_where
@@ -162,6 +164,10 @@ _qr = op(
     column_major=("Q", "R"), requires="linalg", public=False, method=False, out=False, vjp=_qr_grad,
 )  # fmt: skip
 _QR = make("linalg_qr", ("Q", "R"))
+_NO_DERIVATIVE = (
+    "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use "
+    "linalg.qr(A, mode='reduced') if you are going to require gradients."
+)
 
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED)
@@ -180,12 +186,10 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:
     check_floating("linalg.qr", A, "geqrf_cpu")
     if mode != "r":
         return _QR(_qr(A, mode))
-    if A._requires_grad:
-        raise RuntimeError(
-            "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use "
-            "linalg.qr(A, mode='reduced') if you are going to require gradients."
-        )
-    return _QR((A.new_empty(0), _qr(A, "reduced")[1]))
+    R = _qr(A.detach(), "reduced")[1]
+    if A._requires_grad and is_grad_enabled():
+        R._node, R._requires_grad = Error.before(R, _NO_DERIVATIVE), True
+    return _QR((A.new_empty(0), R))
 
 
 # --- reflections --------------------------------------------------------------------------------------------------

@@ -15,13 +15,11 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from .engine.calls.overriding import DisableTorchFunctionSubclass, is_tensor_method_or_property
-from .engine.calls.tables import OPS
-from .engine.tensors.tensor import Tensor
-from .engine.values import dtypes
-from .operations.creation.from_data import as_tensor
-from .operations.linalg.norms import vector_norm
-from .operations.pointwise import logaddexp as unmasked_logaddexp
+from ..engine.tensors.tensor import Tensor
+from ..engine.values import dtypes
+from ..operations.linalg.norms import vector_norm
+from ..operations.pointwise import logaddexp as unmasked_logaddexp
+from .tensors import REDUCTIONS, MaskedTensor, as_masked_tensor, dense, is_masked_tensor, masked_tensor, wrap_result
 
 __all__ = [
     "MaskedTensor", "amax", "amin", "argmax", "argmin", "as_masked_tensor", "cumprod", "cumsum", "is_masked_tensor",
@@ -82,14 +80,15 @@ def _accept_masked_tensor(function: Callable[..., Tensor]) -> Callable[..., Any]
     def wrapped(input: Any, *args: Any, mask: Tensor | None = None, **kwargs: Any) -> Any:
         if not isinstance(input, MaskedTensor):
             return function(input, *args, mask=mask, **kwargs)
-        mask = input.get_mask() if mask is None else input.get_mask() & mask
-        result = function(input.get_data(), *args, mask=mask, **kwargs)
+        own, data = map(dense, (input.get_mask(), input.get_data()))
+        mask = own if mask is None else own & mask
+        result = function(data, *args, mask=mask, **kwargs)
         if result.shape == mask.shape:
-            return MaskedTensor(result, mask)
+            return wrap_result(result, mask)
         options = {key: kwargs.get(key) for key in ("dim", "keepdim") if key in kwargs}
         dims = _sorted_dims(mask, options.get("dim", next((arg for arg in args if isinstance(arg, (int, tuple, list))), None)))
         counted = mask.sum(dims, bool(options.get("keepdim", False))) > 0
-        return MaskedTensor(result, counted.reshape(result.shape))
+        return wrap_result(result, counted.reshape(result.shape))
 
     return wrapped
 
@@ -277,122 +276,20 @@ def logaddexp(
     return result.to(dtype or input.dtype)
 
 
-# --- the tensor ---------------------------------------------------------------------------------------------------
+# --- methods of masked tensors ------------------------------------------------------------------------------------
 
 
-class MaskedTensor(Tensor):
-    """A tensor with a bool mask of the same shape.  Elements where the mask is False are ignored.
-
-    Elementwise functions keep the mask.  Views apply to data and mask.  Reductions are computed by the functions of
-    `torch.masked`.  Two masked tensors in one operation must have equal masks.
-
-    Raises:
-        TypeError: `mask` is not a bool tensor, or `data` is not a tensor.
-        ValueError: their shapes differ, or two masked tensors in one operation have different masks.
-
-    >>> torch.masked.masked_tensor(torch.tensor([1.0, 2.0]), torch.tensor([True, False]))
-    MaskedTensor(
-      [  1.0000,       --]
-    )
-    """
-
-    _mask: Tensor
-
-    def __new__(cls, data: Tensor, mask: Tensor, requires_grad: bool = False) -> MaskedTensor:
-        if not isinstance(data, Tensor) or isinstance(data, MaskedTensor):
-            raise TypeError("data must be a Tensor")
-        if not isinstance(mask, Tensor) or mask.dtype is not dtypes.bool_:
-            raise TypeError("mask must be a Tensor with dtype bool")
-        if data.shape != mask.shape:
-            raise ValueError("data.shape and mask.shape must be equal")
-        tensor: MaskedTensor = data._as(cls)
-        tensor._mask = mask
-        if requires_grad:
-            tensor.requires_grad_()
-        return tensor
-
-    def __init__(self, data: Tensor, mask: Tensor, requires_grad: bool = False) -> None:
-        pass
-
-    def get_data(self) -> Tensor:
-        """Return the data, including the elements where the mask is False."""
-        return self._as(Tensor)  # type: ignore[no-any-return]  # of any class
-
-    def get_mask(self) -> Tensor:
-        """Return the mask."""
-        return self._mask
-
-    def to_tensor(self, value: float) -> Tensor:
-        """Return the data with `value` where the mask is False."""
-        return self.get_data().masked_fill(~self._mask, value)
-
-    @classmethod
-    def __torch_function__(cls, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = kwargs or {}
-        name = func.__name__
-        if name in _REDUCTIONS:
-            return _REDUCTIONS[name](*args[:1], **_by_name(name, args[1:]), **kwargs)
-        masks = [arg._mask for arg in args if isinstance(arg, MaskedTensor)]
-        plain = [arg.get_data() if isinstance(arg, MaskedTensor) else arg for arg in args]
-        with DisableTorchFunctionSubclass():
-            result = func(*plain, **kwargs)
-            record = OPS.get(name)
-            if record is not None and record.view:
-                return MaskedTensor(result, func(masks[0], *args[1:], **kwargs))
-            if any(not bool((mask == masks[0]).all()) for mask in masks[1:]):
-                raise ValueError("Input masks must match. If you need support for this, please open an issue on Github.")
-            if not isinstance(result, Tensor) and is_tensor_method_or_property(func):  # a property such as `shape` or `dtype`
-                return result
-            if not isinstance(result, Tensor) or result.shape != masks[0].shape:
-                raise TypeError(
-                    f"no implementation found for 'torch.{name}' on types that implement __torch_function__: [MaskedTensor]"
-                )
-            return MaskedTensor(result, masks[0])
-
-    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]  # takes what Tensor takes
-        def shown(data: Any, mask: Any) -> Any:
-            if not isinstance(data, list):
-                return "--".rjust(8) if not mask else f"{data:8.4f}" if isinstance(data, float) else str(data)
-            return [shown(*pair) for pair in zip(data, mask, strict=True)]
-
-        def lines(rows: Any, indent: str) -> str:
-            if not rows or not isinstance(rows[0], list):
-                return f"{indent}[{', '.join(rows)}]"
-            return f"{indent}[\n" + ",\n".join(lines(row, indent + "  ") for row in rows) + f"\n{indent}]"
-
-        rows = shown(self.get_data().tolist(), self._mask.tolist())
-        if not self.ndim:
-            return f"MaskedTensor({rows}, {bool(self._mask)})"
-        return f"MaskedTensor(\n{lines(rows, '  ')}\n)"
+def _all(input: MaskedTensor, dim: Dims = None, *, keepdim: bool = False) -> Any:
+    """Whether all elements are true, of those where the mask is True."""
+    filled, mask = input.get_data().bool() | ~input.get_mask(), input.get_mask()
+    dims = _sorted_dims(filled, dim)
+    return wrap_result(filled.all(dims, keepdim), mask.any(dims, keepdim))
 
 
-_REDUCTIONS: dict[str, Callable[..., Any]] = {
-    function.__name__: function
+REDUCTIONS["all"] = _all
+REDUCTIONS.update(
+    (function.__name__, function)
     for function in (
-        sum, mean, prod, amax, amin, argmax, argmin, var, std, norm, median, logsumexp, cumsum, cumprod, softmax, log_softmax,
+        sum, mean, prod, amax, amin, argmax, argmin, var, std, logsumexp, cumsum, cumprod, softmax, log_softmax,
     )
-}  # fmt: skip
-
-
-def _by_name(name: str, args: Any) -> dict[str, Any]:
-    """Return {parameter name: value} for the positional arguments of a reduction."""
-    return dict(zip(OPS[name].param_names, args, strict=False)) if name in OPS else {}
-
-
-for _name, _function in _REDUCTIONS.items():
-    setattr(MaskedTensor, _name, _function)
-
-
-def masked_tensor(data: Any, mask: Any, requires_grad: bool = False) -> MaskedTensor:
-    """Return a MaskedTensor with a copy of `data`, detached from its autograd history."""
-    return MaskedTensor(as_tensor(data).clone().detach(), as_tensor(mask), requires_grad)
-
-
-def as_masked_tensor(data: Any, mask: Any) -> MaskedTensor:
-    """Return a MaskedTensor of `data` and `mask`; its gradients flow back to `data`."""
-    return MaskedTensor(as_tensor(data), as_tensor(mask))
-
-
-def is_masked_tensor(obj: Any, /) -> bool:
-    """Whether `obj` is a MaskedTensor."""
-    return isinstance(obj, MaskedTensor)
+)  # fmt: skip

@@ -15,11 +15,14 @@ sys.path.insert(0, str(Path(__file__).parent))
 import notebooks
 import reference
 
+from flambeau.version import flambeau_version
+
 ROOT = Path(__file__).parents[2]
 FROM_THE_ROOT = {"project/changelog.md": "CHANGELOG.md", "project/security.md": "SECURITY.md"}
 
 _pages: dict[str, str] = {}
 _links: dict[str, str] = {}
+_scripts: dict[str, str] = {}
 _notebooks: dict[str, notebooks.Executed] = {}
 
 
@@ -31,15 +34,19 @@ def on_config(config: Any) -> Any:
     written = reference.write()
     _pages.update(written.pages)
     _links.update(written.links)
+    _scripts["assets/names.js"] = written.names_script
     for section in config.nav:
         if "Reference" in section:
             section["Reference"] = written.navigation
+    config.copyright = f"flambeau {flambeau_version}"
     return config
 
 
 def on_files(files: Files, config: Any) -> Files:
     """Add the generated pages, and the notebooks with their pictures."""
     for path, text in _pages.items():
+        files.append(File.generated(config, path, content=text))
+    for path, text in _scripts.items():
         files.append(File.generated(config, path, content=text))
     for path, source in FROM_THE_ROOT.items():
         text = (ROOT / source).read_text(encoding="utf-8").replace("](docs/", "](../")
@@ -83,10 +90,9 @@ def _with_links(markdown: str, uri: str) -> str:
 def _line_by_line(text: str, uri: str) -> str:
     def link(match: re.Match[str]) -> str:
         target = _links.get(match[1])
-        if target is None or target.partition("#")[0] == uri or ("." not in match[1] and not match[0].startswith("`torch.")):
+        if target is None or target == uri or ("." not in match[1] and not match[0].startswith("`torch.")):
             return match[0]
-        page, _, anchor = target.partition("#")
-        return f"[{match[0]}]({os.path.relpath(page, os.path.dirname(uri) or '.')}#{anchor})"
+        return f"[{match[0]}]({os.path.relpath(target, os.path.dirname(uri) or '.')})"
 
     lines = text.split("\n")
     return "\n".join(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -22,10 +23,11 @@ ROOT = Path(__file__).parents[2]
 
 @dataclass
 class Written:
-    """The pages by path, the link target of each name, and the entries of the navigation."""
+    """The pages by path, the page of each name, a script with those pages, and the entries of the navigation."""
 
     pages: dict[str, str] = field(default_factory=dict)
     links: dict[str, str] = field(default_factory=dict)
+    names_script: str = ""
     navigation: list[Any] = field(default_factory=list)
 
 
@@ -37,10 +39,7 @@ class Entry:
     member: Any
     short: str = ""
     text: str = ""
-
-    @property
-    def anchor(self) -> str:
-        return self.name.replace("__", "")
+    path: str = ""  # the page of the name, such as "reference/torch.exp.md"
 
 
 class Undocumented(Exception):
@@ -55,6 +54,7 @@ def write() -> Written:
     """
     written = Written()
     missing: list[str] = []
+    owners: dict[str, str] = {}
     index = ["# Reference\n", _ABOUT]
     for section, pages in reference_pages.SECTIONS.items():
         entries_of_section: list[Any] = []
@@ -63,7 +63,10 @@ def write() -> Written:
             path = f"reference/{page.file}.md"
             entries = [_entry(name, member, missing) for name, member in reference_pages.members(page)]
             for entry in entries:
-                written.links.setdefault(entry.name, f"{path}#{entry.anchor}")
+                entry.path = _path(entry, owners)
+                if entry.path not in written.pages:
+                    written.links.setdefault(entry.name, entry.path)
+                    written.pages[entry.path] = _name_page(entry, page)
             written.pages[path] = _page(page, entries)
             entries_of_section.append({page.title: path})
             index.append(f"- [{page.title}]({page.file}.md): {_first_sentence(page.about)}")
@@ -75,17 +78,26 @@ def write() -> Written:
         written.pages[f"reference/{name}.md"] = getattr(programs, name)()
     written.navigation[:0] = ["reference/index.md", {"Commands": "reference/commands.md"},
                               {"Environment variables": "reference/environment.md"}]  # fmt: skip
+    written.names_script = names_script(written.links)
     _alias_links(written.links)
     return written
 
 
 _ABOUT = """\
-Every public name, with its parameters, its result, the errors it raises, and an example. The output of examples is real.
+Every public name has a page, such as [`torch.exp`](torch.exp.md), with its parameters, its result, the errors it raises, and an
+example. The output of examples is real.
 Examples assume `import flambeau as torch` and `import flambeau.nn.functional as F`; names mean the same as in PyTorch.
 
 *Checked on* lists the backends that passed the conformance kit's samples of a function: values, derivatives, dtypes, views and
 `out=` are compared with a reference in NumPy. See [the backends](../backends.md) for dates and versions.
 """
+
+
+def names_script(links: dict[str, str]) -> str:
+    """Return the script that defines `FLAMBEAU_NAMES`, the page of each name, for the search."""
+    full = {reference_pages.full_name(name): target.removesuffix(".md") + ".html" for name, target in links.items()}
+    ordered = sorted(full, key=lambda name: (name.startswith("torchvision."), name.count("."), name))
+    return f"window.FLAMBEAU_NAMES = {json.dumps({name: full[name] for name in ordered})}\n"
 
 
 def _alias_links(links: dict[str, str]) -> None:
@@ -108,10 +120,27 @@ def _page(page: reference_pages.Page, entries: list[Entry]) -> str:
         if title:
             lines.append(f"\n## {title}\n")
         lines += ["| name | |", "|---|---|"]
-        lines += [f"| [`{_shown(entry.name, page)}`](#{entry.anchor}) | {_cell(entry.short)} |" for entry in members]
+        lines += [f"| [`{_shown(entry.name, page)}`]({_file(entry)}) | {_cell(entry.short)} |" for entry in members]
         lines.append("")
-        lines += [_section(entry, page) for entry in members]
     return "\n".join(lines) + "\n"
+
+
+def _name_page(entry: Entry, page: reference_pages.Page) -> str:
+    """Return the page of one name.  The search ranks it above pages that only mention the name."""
+    title = reference_pages.full_name(entry.name).replace("_", "\\_")
+    head = f"---\nsearch:\n  boost: 3\n---\n\n# {title} {{ .name }}\n"
+    return f"{head}\n[{page.title}]({page.file}.md)\n\n{entry.text}\n"
+
+
+def _path(entry: Entry, owners: dict[str, str]) -> str:
+    """Return the path of a name's page.  `owners` maps paths in lower case to names: some file systems ignore case."""
+    name = reference_pages.full_name(entry.name)
+    path = f"reference/{name}.md"
+    return path if owners.setdefault(path.lower(), name) == name else f"reference/{name}-class.md"
+
+
+def _file(entry: Entry) -> str:
+    return entry.path.removeprefix("reference/")
 
 
 def _shown(name: str, page: reference_pages.Page) -> str:
@@ -120,11 +149,6 @@ def _shown(name: str, page: reference_pages.Page) -> str:
 
 def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
-
-
-def _section(entry: Entry, page: reference_pages.Page) -> str:
-    heading = _shown(entry.name, page).replace("_", "\\_")
-    return f"### {heading} {{ #{entry.anchor} .name }}\n\n{entry.text}\n"
 
 
 # --- an entry -----------------------------------------------------------------------------------------------------

@@ -302,6 +302,11 @@ def spelled(name: str) -> str:
     return name if name.startswith("torchvision.") else f"torch.{name}" if name[0].islower() or name == "Tensor" else name
 
 
+def full_name(name: str) -> str:
+    """Return a name with `torch.` or `torchvision.` before it."""
+    return name if name.startswith("torchvision.") else f"torch.{name}"
+
+
 # --- names of a page --------------------------------------------------------------------------------------------------
 
 

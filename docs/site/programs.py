@@ -19,6 +19,8 @@ COMMANDS = {
     "flambeau help": "List the commands, or print the options of one.",
     "flambeau backends": "List the installed backends, what each supports and lacks, and its last runs of the conformance kit.",
     "flambeau summary": "Print the layers of a model, with shapes, numbers of parameters, and memory.",
+    "flambeau watch": "Run a program, and write one of its training steps as a page: see "
+    "[a training step you can look at](../learn/watching.md).",
     "flambeau inspect": "Print the tensors of a file that `torch.load`, ONNX or `torch.export` reads, or how two files differ.",
     "flambeau convert": "Convert a file of tensors to another format: PyTorch's, safetensors, or NumPy's.",
     "flambeau export": "Export a model to ONNX, to NumPy code, or as an exported program: see [exporting models](../export.md).",

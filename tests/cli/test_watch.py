@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import flambeau as torch
@@ -121,6 +122,22 @@ def test_a_watched_step_computes_the_same(kind):
         assert torch.equal(value, models[1][name]), name
 
 
+def test_phases_of_an_optimizer_with_a_closure():
+    model = nn.Linear(3, 1)
+    optimizer = torch.optim.LBFGS(model.parameters(), max_iter=2)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = (model(torch.ones(2, 3)) ** 2).sum()
+        loss.backward()
+        return loss
+
+    with torch.watch() as step:
+        optimizer.step(closure)
+    phases = {operation.name: operation.phase for operation in step.operations}
+    assert phases["LBFGS.step"] == "optimizer" and phases["linear"] == "forward" and phases["PowBackward0"] == "backward"
+
+
 def test_nothing_is_left_after_the_step():
     x = torch.ones(3, requires_grad=True)
     before = set(FAST), {key: (key.backend, key.F) for key in cached_keys.values()}
@@ -166,6 +183,7 @@ def test_writes_views_and_memory():
     with torch.watch() as step:
         row = weight[0]
         row.add_(1)
+        torch.as_tensor(np.ones(2))  # an array that is not a tensor among the arguments
         big = torch.zeros(1000)
         del big
         torch.zeros(10)

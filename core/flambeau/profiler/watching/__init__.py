@@ -19,6 +19,7 @@ from contextlib import ExitStack, contextmanager
 from html import escape
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import flambeau as torch
 
@@ -102,7 +103,11 @@ class watch:
     def optimizers(self) -> Iterator[None]:
         """Context in which the steps of optimizers are part of the recording."""
         optimizer = torch.optim.optimizer
-        before = optimizer.register_optimizer_step_pre_hook(lambda *step: self._recorder.begin_optimizer(step[0]))
+
+        def begin(stepping: Any, args: Any, kwargs: Any) -> None:
+            self._recorder.begin_optimizer(stepping, len(args) > 1 or bool(kwargs.get("closure")))
+
+        before = optimizer.register_optimizer_step_pre_hook(begin)
         after = optimizer.register_optimizer_step_post_hook(lambda *step: self._recorder.end_optimizer())
         try:
             yield
@@ -144,7 +149,8 @@ class watch:
 
     def _repr_html_(self) -> str:
         style = "width:100%;height:44em;border:0"
-        return f'<iframe srcdoc="{escape(self.html())}" style="{style}" title="{escape(self.name)}"></iframe>'
+        page = escape(self.html()).replace("\n", "&#10;")  # in one line, as Markdown ends HTML at an empty line
+        return f'<iframe srcdoc="{page}" style="{style}" title="{escape(self.name)}"></iframe>'
 
     def __repr__(self) -> str:
         return f"<{self.name}: {len(self.operations):,} operations in {self._recorder.time / 1e6:.1f} ms>"

@@ -103,11 +103,10 @@ class Operation:
 
 @dataclass(slots=True)
 class _OpenCall:
-    """A call of a function that has not returned: its operation, its tensor arguments and their versions."""
+    """A call of a function that has not returned: its operation, and the position, the tensor and its version of each tensor."""
 
     operation: Operation
-    tensors: list[Any]
-    versions: list[int]
+    tensors: list[tuple[int, Any, int]]
 
 
 class StepRecorder:
@@ -124,7 +123,6 @@ class StepRecorder:
         self.operations: list[Operation] = []
         self.began = self.time = 0
         self.active = False
-        self.phase: str | None = None  # set while an optimizer's `step` runs
         self._open: list[Operation] = []
         self._live = 0
         self._sources: dict[int, int] = {}  # {id of an array: index of the operation that computed it}
@@ -181,8 +179,8 @@ class StepRecorder:
         operation.live = self._live
 
     def _current_phase(self) -> str:
-        if self.phase is not None:
-            return self.phase
+        if self._optimizer is not None and not torch.is_grad_enabled():  # else the closure of the optimizer
+            return OPTIMIZER
         if any(operation.phase == BACKWARD for operation in self._open):
             return BACKWARD
         return OPTIMIZER if self._ran_backward and not torch.is_grad_enabled() else FORWARD
@@ -194,15 +192,15 @@ class StepRecorder:
         operation = self._begin(name, function, place_in_stack())
         found = facts_of(name)
         operation.record = OPS.get(name) or (None if found is None else OPS.get(found.name))
-        tensors: list[Any] = []
+        tensors: list[tuple[int, Any, int]] = []
         names = _parameter_names(function)
         labels = [*names[: len(args)], *[""] * (len(args) - len(names)), *(kwargs or {})]
         for label, value in zip(labels, (*args, *(kwargs or {}).values()), strict=True):
             for leaf in flatten(value)[0]:
                 if isinstance(leaf, torch.Tensor):
-                    tensors.append(leaf)
+                    tensors.append((len(operation.inputs), leaf, _version(leaf)))
                 operation.inputs.append(self.describe(leaf, label))
-        call = _OpenCall(operation, tensors, [_version(tensor) for tensor in tensors])
+        call = _OpenCall(operation, tensors)
         operation.start = perf_counter_ns()
         return call
 
@@ -210,19 +208,10 @@ class StepRecorder:
         """Close the operation of a function that has returned `result`, or None after an exception."""
         operation = call.operation
         stop = perf_counter_ns()
-        positions = [position for position, argument in enumerate(operation.inputs) if argument.shape is not None]
-        operation.written = [
-            position
-            for position, tensor, version in zip(positions, call.tensors, call.versions, strict=True)
-            if _version(tensor) != version
-        ]
+        operation.written = [position for position, tensor, version in call.tensors if _version(tensor) != version]
         if not operation.written:
             storages = [storage for array in _arrays_in(result) if (storage := getattr(array, "_storage", None)) is not None]
-            shared = (
-                position
-                for position, tensor in zip(positions, call.tensors, strict=True)
-                if any(tensor._storage is storage for storage in storages)
-            )
+            shared = (p for p, tensor, _ in call.tensors if any(tensor._storage is storage for storage in storages))
             operation.view_of = next(shared, None)
         operation.start += perf_counter_ns() - stop  # the time of these comparisons is not the operation's
         self._end(operation, result)
@@ -279,7 +268,7 @@ class StepRecorder:
             call.release()
             return
         operation = self._begin(call.name, call.function)
-        if self.phase is None and self._ran_backward and torch.is_grad_enabled():
+        if self._optimizer is None and self._ran_backward and torch.is_grad_enabled():
             operation.phase = BACKWARD  # the engine converts a gradient to the shape of its tensor
         operation.start = perf_counter_ns() - call.time
         operation.record = record = OPS.get(call.name.removesuffix("_"))
@@ -293,18 +282,18 @@ class StepRecorder:
 
     # --- optimizers ---
 
-    def begin_optimizer(self, optimizer: Any) -> None:
+    def begin_optimizer(self, optimizer: Any, has_closure: bool) -> None:
         """Open the operation of an optimizer's `step`.
 
-        Inside it only kernels are observed: with a mode, optimizers would not use their fused kernels.
+        Inside it, only kernels are observed, unless it has a closure: with a mode, optimizers would not use their fused kernels.
         """
         if not self.active or get_ident() != self._thread:
             return
-        self.phase = OPTIMIZER
-        self._pauses_mode = open_modes.get()[-1:] == (self._mode,)
+        self._pauses_mode = not has_closure and open_modes.get()[-1:] == (self._mode,)
         if self._pauses_mode:
             self._mode.__exit__()
         self._optimizer = self._begin(f"{type(optimizer).__name__}.step", type(optimizer).step, place_in_stack())
+        self._optimizer.phase = OPTIMIZER
         self._optimizer.start = perf_counter_ns()
 
     def end_optimizer(self) -> None:
@@ -313,7 +302,7 @@ class StepRecorder:
             self._end(self._optimizer, None)
             if self._pauses_mode:
                 self._mode.__enter__()
-        self.phase = self._optimizer = None
+        self._optimizer = None
 
     # --- tensors and arrays ---
 

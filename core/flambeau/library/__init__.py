@@ -21,14 +21,15 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
 
 from . import operators as _operator
+from .checking import opcheck
 from .operators import Operator
 from .ops import OpOverload, OpOverloadPacket
 from .schema import infer_schema, parse
 
 __all__ = [
     "CustomOpDef", "Library", "custom_op", "define", "fallthrough_kernel", "get_ctx", "get_kernel", "impl", "impl_abstract",
-    "infer_schema", "register_autocast", "register_autograd", "register_fake", "register_kernel", "register_torch_dispatch",
-    "register_vmap", "triton_op", "wrap_triton",
+    "infer_schema", "opcheck", "register_autocast", "register_autograd", "register_fake", "register_kernel",
+    "register_torch_dispatch", "register_vmap", "triton_op", "wrap_triton",
 ]  # fmt: skip
 
 fallthrough_kernel = _operator.fallthrough_kernel

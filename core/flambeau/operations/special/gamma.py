@@ -19,7 +19,8 @@ from .double_precision import chebyshev, in_double, quadrature
 from .error_function import polynomial
 
 __all__ = [
-    "digamma", "gamma_grad_by_integral", "gamma_grad_by_series", "gammainc", "gammaincc", "lgamma", "mvlgamma", "polygamma", "zeta",
+    "digamma", "gamma_grad_by_integral", "gamma_grad_by_series", "gammainc", "gammaincc", "lgamma", "mvlgamma", "polygamma",
+    "zeta",
 ]  # fmt: skip
 
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798)  # B2, B4, ...

@@ -216,7 +216,7 @@ def processor_name() -> str:
     """Return the name of the processor."""
     info = Path("/proc/cpuinfo")
     names = (
-        [line.partition(":")[2].strip() for line in info.read_text().splitlines() if "model name" in line]
+        [line.partition(":")[2].strip() for line in info.read_text(encoding="utf-8").splitlines() if "model name" in line]
         if info.exists()
         else []
     )

@@ -79,7 +79,7 @@ class RequestHandler:
         step = self._make(name)
         for _ in range(2):
             step()
-        Path("/proc/self/clear_refs").write_text("5")  # resets the peak to the current value
+        Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")  # resets the peak to the current value
         for _ in range(MEASURED_STEPS):
             step()
         return anonymous_memory(peak=True) - before
@@ -132,7 +132,7 @@ def release_free_memory() -> None:
 
 def anonymous_memory(peak: bool = False) -> int:
     """Return the current or peak anonymous memory in bytes. It excludes code, which is mapped from files."""
-    status = dict(line.split(":") for line in Path("/proc/self/status").read_text().splitlines())
+    status = dict(line.split(":") for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines())
     total, file_backed = (int(status[name].split()[0]) * 1024 for name in ("VmHWM" if peak else "VmRSS", "RssFile"))
     return total - file_backed
 

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 def picture(path):
     """Check the argument of `--plot`. Raise an argparse error if matplotlib is missing."""
     if find_spec("matplotlib") is None:
-        raise argparse.ArgumentTypeError("requires matplotlib: pip install 'flambeau[plot]'")
+        raise argparse.ArgumentTypeError("requires matplotlib: pip install matplotlib")
     return path
 
 

@@ -1,6 +1,6 @@
 """Run `DistributedDataParallel` on the workers of a Dask cluster, one process per worker.
 
-pip install flambeau[distributed] distributed
+pip install distributed pyzmq
 python examples/ddp_on_dask.py                       # a cluster of two processes on this machine
 python examples/ddp_on_dask.py tcp://scheduler:8786  # an existing cluster
 """

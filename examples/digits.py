@@ -105,7 +105,7 @@ def parse_arguments():
         try:
             import matplotlib  # noqa: F401
         except ModuleNotFoundError:
-            parser.error("--plot needs matplotlib: pip install 'flambeau[plot]'")
+            parser.error("--plot needs matplotlib: pip install matplotlib")
     return arguments
 
 

@@ -162,6 +162,6 @@ def _direction_numbers(dimension: int, bits: int) -> Tensor:
     try:
         from scipy.stats import qmc
     except ImportError as error:
-        raise ImportError("SobolEngine requires SciPy for its direction numbers: pip install 'flambeau[quasirandom]'") from error
+        raise ImportError("SobolEngine requires SciPy for its direction numbers: pip install scipy") from error
     table = qmc.Sobol(dimension, scramble=False, bits=bits)._sv
     return torch.from_numpy(table.astype("int64"))

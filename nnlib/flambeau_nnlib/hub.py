@@ -143,7 +143,7 @@ def _partial_file(target: Path, identity: str, can_resume: bool) -> Iterator[IO[
 
 def _lock_file(file: IO[bytes]) -> bool:
     """Lock a file until it is closed or the process ends. Return False if another process has locked it or completed it."""
-    if fcntl is not None:
+    if sys.platform != "win32" and fcntl is not None:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

@@ -61,7 +61,7 @@ def names_of(path: Path) -> set[str]:
     """Return the dotted names from `cupy`, `cupyx` and `cupy.cuda.runtime` that a module uses."""
     aliases = {"cupy": "cupy", "cupyx": "cupyx", "runtime": "cupy.cuda.runtime", "memory": "cupy.cuda.memory"}
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         parts: list[str] = []
         while isinstance(node, ast.Attribute):
             parts.append(node.attr)

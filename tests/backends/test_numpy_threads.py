@@ -186,7 +186,7 @@ sys.exit(os.waitpid(child, 0)[1] or not right)
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="only where there are forks")
 def test_after_a_fork():
-    subprocess.run([sys.executable, "-c", FORK], check=True, timeout=120)
+    subprocess.run([sys.executable, "-c", FORK], check=True, timeout=600)
 
 
 # --- kernels ------------------------------------------------------------------------------------------------------

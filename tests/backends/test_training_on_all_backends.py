@@ -56,7 +56,7 @@ print(json.dumps(losses))
 def curve(devices: str, **variables: str) -> list[float]:
     environment = {**os.environ, "OMP_NUM_THREADS": "1", **variables}
     command = [sys.executable, "-c", TRAINING, devices]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=100)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=500)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -85,7 +85,7 @@ def devices_of(name: str) -> list[str]:
         "import flambeau; backend = flambeau.backend.find({name!r})\n"
         "flambeau.ones(1, device=backend.device_type); print(backend.device_type, backend.device_count())"
     )
-    done = subprocess.run([sys.executable, "-c", code.format(name=name)], capture_output=True, text=True, timeout=100)
+    done = subprocess.run([sys.executable, "-c", code.format(name=name)], capture_output=True, text=True, timeout=500)
     if done.returncode:
         assert "No CUDA GPUs are available" in done.stderr or "No module named 'cupy'" in done.stderr, done.stderr
         return []

@@ -48,7 +48,7 @@ def test_help_lists_each_command_on_one_line(capsys, monkeypatch):
 def test_suggestions():
     assert suggest("sumary") == "did you mean the command summary?" and suggest("train") == ""
     for argument, hint in [("conformence", "did you mean the command conformance?"), ("train.py", "train.py")]:
-        done = subprocess.run([sys.executable, "-m", "flambeau", argument], capture_output=True, text=True, timeout=120)
+        done = subprocess.run([sys.executable, "-m", "flambeau", argument], capture_output=True, text=True, timeout=600)
         assert done.returncode == 2 and hint in done.stderr and "can't open file" in done.stderr
 
 
@@ -57,7 +57,7 @@ def test_suggestions():
 def test_a_reader_may_end_early(command, tmp_path):
     torch.save({str(index): torch.ones(1) for index in range(3000)}, tmp_path / "net.pt")
     pipe = f"set -o pipefail; {sys.executable} -m flambeau {command} | head -1"
-    done = subprocess.run(["bash", "-c", pipe], capture_output=True, text=True, timeout=120, cwd=tmp_path)
+    done = subprocess.run(["bash", "-c", pipe], capture_output=True, text=True, timeout=600, cwd=tmp_path)
     assert done.stdout.count("\n") == 1 and done.stderr == "" and done.returncode == 0
 
 

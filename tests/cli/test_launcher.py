@@ -44,7 +44,7 @@ def folder(tmp_path, monkeypatch):
 
 def run(*args, stdin="", **options):
     command = [sys.executable, *args]
-    return subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=120, **options)
+    return subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=600, **options)
 
 
 def flambeau(*args, stdin="", **options):
@@ -219,7 +219,7 @@ def test_interrupt(folder):
     assert child.stdout.readline() == "ready\n"
     time.sleep(0.1)
     child.send_signal(signal.SIGINT)
-    _, stderr = child.communicate(timeout=60)
+    _, stderr = child.communicate(timeout=300)
     assert child.returncode == -signal.SIGINT
     assert stderr.endswith("KeyboardInterrupt\n") and stderr.count("File ") == 1
 

@@ -33,7 +33,7 @@ class Net(nn.Module):
 def test_the_command(tmp_path):
     (tmp_path / "net.py").write_text(NET, encoding="utf-8")
     command = [sys.executable, "-m", "flambeau", "summary", "net.py:Net", "--input", "1,3,10,10"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=100, check=True)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=500, check=True)
     rows = {row.split()[0]: row for row in done.stdout.splitlines() if row}
     assert re.search(r"Net +\[1, 2\] +412$", rows["Net"])  # parameters of the layers: 112 + 8 + 290 + 2
     # the two outputs have 4 * 8 * 8 and 4 * 6 * 6 float32 elements

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 
 def run(*arguments: str, **environment: str) -> str:
     done = subprocess.run(
-        [sys.executable, *arguments], capture_output=True, text=True, check=False, timeout=120, env={**os.environ, **environment}
+        [sys.executable, *arguments], capture_output=True, text=True, check=False, timeout=600, env={**os.environ, **environment}
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

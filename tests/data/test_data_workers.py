@@ -294,7 +294,7 @@ print(float(next(iterator)[0, 0, 0]), [process.pid for process in iterator._pool
 )
 def test_nothing_hangs_however_the_program_ends(ending, code):
     program = textwrap.dedent(PROGRAM).format(ending=ending)
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, env=os.environ)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300, env=os.environ)
     assert done.returncode == code, done.stderr
     value, _, pids = done.stdout.partition(" ")
     assert float(value) == 200.0
@@ -308,7 +308,7 @@ def test_nothing_hangs_however_the_program_ends(ending, code):
 
 def is_running(pid: int) -> bool:
     try:
-        with open(f"/proc/{pid}/stat") as file:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
             return file.read().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False

@@ -221,7 +221,7 @@ def test_mpi(tmp_path: Path) -> None:
     paths = os.pathsep.join(path for path in sys.path if path)
     command = ["mpiexec", "-n", str(SIZE), sys.executable, str(program)]
     done = subprocess.run(
-        command, capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": paths}, timeout=100
+        command, capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": paths}, timeout=500
     )
     assert done.returncode == 0, done.stdout + done.stderr
 

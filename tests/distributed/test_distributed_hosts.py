@@ -171,10 +171,10 @@ assert store.get("key") == b"value"
 store.set("friend", "came")
 """
     serving = on_host(hosts[0], "-c", server, FLAMBEAU_JOB_SECRET="right")
-    stranger = on_host(hosts[1], "-c", client, FLAMBEAU_JOB_SECRET="wrong").communicate(timeout=60)[0]
+    stranger = on_host(hosts[1], "-c", client, FLAMBEAU_JOB_SECRET="wrong").communicate(timeout=300)[0]
     assert "does not hold this job's secret" in stranger
-    assert on_host(hosts[1], "-c", client, FLAMBEAU_JOB_SECRET="right").communicate(timeout=60)[0] == ""
-    assert "came" in serving.communicate(timeout=60)[0]
+    assert on_host(hosts[1], "-c", client, FLAMBEAU_JOB_SECRET="right").communicate(timeout=300)[0] == ""
+    assert "came" in serving.communicate(timeout=300)[0]
 
 
 @pytest.mark.parametrize("way", ["processes killed", "cable pulled"])

@@ -40,7 +40,7 @@ def run(count: int, code: str) -> str:
     source = PRELUDE.format(count=count) + textwrap.dedent(code)
     environment = {**os.environ, "FLAMBEAU_CPU_DEVICES": str(count), "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
-        [sys.executable, "-c", source], capture_output=True, text=True, check=False, env=environment, timeout=120
+        [sys.executable, "-c", source], capture_output=True, text=True, check=False, env=environment, timeout=600
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -77,7 +77,7 @@ def test_differences_are_seen(module):
 @pytest.mark.skipif(not os.path.exists("/proc/self/clear_refs"), reason="the system does not tell a process's peak memory")
 def test_peak_memory_is_seen(module):
     anonymous_memory = module("worker").anonymous_memory
-    Path("/proc/self/clear_refs").write_text("5")
+    Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")
     before = anonymous_memory()
     held = bytearray(b"x") * (64 << 20)
     assert anonymous_memory() - before > 60 << 20

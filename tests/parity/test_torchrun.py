@@ -31,7 +31,7 @@ def test_programs_join_the_store_of_torchrun(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", str(program)]
     paths = os.pathsep.join(path for path in sys.path if path)
     done = subprocess.run(
-        command, capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": paths}, timeout=100
+        command, capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": paths}, timeout=500
     )
     assert done.returncode == 0, done.stderr
     assert sorted(done.stdout.split("\n")) == ["", "rank 0 sum 1", "rank 1 sum 1"]

@@ -152,7 +152,10 @@ def test_import_loads_little() -> None:
 def test_unknown_backend_lists_the_installed_ones() -> None:
     code = "import flambeau as torch\ntry: torch.ones(1)\nexcept RuntimeError as error: print(error)"
     message = in_subprocess(code, FLAMBEAU_BACKEND="nosuch")
-    assert "nosuch" in message and "numpy" in message and "cupy" in message and "pip install" in message
+    assert "nosuch" in message and "numpy" in message and "cupy" in message and "did you mean" not in message
+    misspelt = in_subprocess(code, FLAMBEAU_BACKEND="numpyy")
+    assert misspelt.startswith("unknown flambeau backend 'numpyy'; did you mean 'numpy'? Installed: ")
+    assert "pip install" not in message + misspelt
 
 
 def test_exported_names_exist_and_are_documented() -> None:

@@ -29,14 +29,14 @@ class Timeout(BaseException):
 
 
 def main() -> None:
-    done = {record["test"] for record in map(json.loads, RESULTS.open())} if RESULTS.exists() else set()
+    done = {record["test"] for record in map(json.loads, RESULTS.open(encoding="utf-8"))} if RESULTS.exists() else set()
     only = os.environ.get("SUITE_ONLY", "")
     import torch
 
     if ("flambeau" in sys.modules) != (os.environ["SUITE_SIDE"] == "flambeau"):
         sys.exit(f"`import torch` imported {torch.__file__} instead of {os.environ['SUITE_SIDE']}")
     tests = list(_tests(importlib.import_module(FILE.stem)))
-    with RESULTS.open("a") as sink:
+    with RESULTS.open("a", encoding="utf-8") as sink:
         hooks, dtype = _recorded_hooks(torch), torch.get_default_dtype()
         for kind, members in _by_class(tests):
             problem = _set_up(kind)

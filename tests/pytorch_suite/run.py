@@ -108,7 +108,7 @@ def _results(suite: Path, file: str, side: str) -> dict[str, Record]:
 
 
 def _read(path: Path) -> list[Record]:
-    return list(map(json.loads, path.open())) if path.exists() else []
+    return list(map(json.loads, path.open(encoding="utf-8"))) if path.exists() else []
 
 
 def _start(suite: Path, file: str, side: str, results: Path) -> int:

@@ -298,7 +298,9 @@ def test_image_folder_errors(tmp_path):
 def test_dataset_folder_of_other_files(tmp_path):
     (tmp_path / "x").mkdir()
     (tmp_path / "x" / "one.json").write_text("[1]")
-    folder = datasets.DatasetFolder(tmp_path, lambda path: json.loads(Path(path).read_text()), extensions=(".json",))
+    folder = datasets.DatasetFolder(
+        tmp_path, lambda path: json.loads(Path(path).read_text(encoding="utf-8")), extensions=(".json",)
+    )
     assert folder[0] == ([1], 0)
 
 

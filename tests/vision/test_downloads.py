@@ -184,7 +184,7 @@ utils.check_integrity = lambda path, md5=None: os.path.isfile(path)
 EuroSAT({str(tmp_path / "data")!r}, download=True)
 """
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False, env=os.environ
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False, env=os.environ
     )
     assert done.returncode == -signal.SIGKILL, done.stderr
     with pytest.raises(RuntimeError, match="Dataset not found"):

@@ -281,7 +281,7 @@ def test_pillow_is_asked_for_by_name(call, monkeypatch):
 
     _extras.optional.cache_clear()
     monkeypatch.setattr(_extras.importlib, "import_module", no_module)
-    with pytest.raises(ModuleNotFoundError, match=r"needs PIL\.Image: pip install 'flambeau\[vision\]'"):
+    with pytest.raises(ModuleNotFoundError, match=r"needs PIL\.Image: pip install pillow"):
         call()
     monkeypatch.undo()
     _extras.optional.cache_clear()

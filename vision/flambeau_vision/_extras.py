@@ -22,7 +22,7 @@ def optional(module: str, package: str, purpose: str) -> ModuleType:
 
 def pillow(submodule: str = "Image") -> ModuleType:
     """Import and return the Pillow module `PIL.<submodule>`."""
-    return optional(f"PIL.{submodule}", "'flambeau[vision]'", "working with PIL images and image files")
+    return optional(f"PIL.{submodule}", "pillow", "working with PIL images and image files")
 
 
 def is_pil_image(value: Any) -> bool:

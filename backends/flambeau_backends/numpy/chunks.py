@@ -59,7 +59,8 @@ def map_parts(compute: Callable[[slice], Any], length: int, width: int = 1) -> l
 def cache_size() -> int:
     """Return the size of the processor's L2 cache in bytes; 1 MiB if the system does not report it."""
     with suppress(OSError, ValueError):
-        return int(Path("/sys/devices/system/cpu/cpu0/cache/index2/size").read_text().rstrip().removesuffix("K")) << 10
+        size = Path("/sys/devices/system/cpu/cpu0/cache/index2/size").read_text(encoding="ascii")
+        return int(size.rstrip().removesuffix("K")) << 10
     return 1 << 20
 
 

@@ -219,7 +219,7 @@ def _solve_triangular(A: Any, B: Any, upper: bool, unitriangular: bool) -> Any:
 def _symmetric(step: str, A: Any, hermitian: bool) -> Any:
     routine = _lapack(("he" if hermitian and np.iscomplexobj(A) else "sy") + step, A)
     if routine is None:
-        raise RuntimeError("the LDL factorization on the CPU requires SciPy: pip install flambeau[linalg]")
+        raise RuntimeError("the LDL factorization on the CPU requires SciPy: pip install scipy")
     return routine
 
 

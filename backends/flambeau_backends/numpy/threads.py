@@ -50,7 +50,8 @@ def _libraries() -> Iterator[ctypes.CDLL]:
     for pattern in _PLACES:
         for path in root.joinpath(pattern).parent.resolve().glob(Path(pattern).name):
             yield ctypes.CDLL(str(path))  # already loaded: this only finds it
-    yield ctypes.CDLL(None)  # a system's OpenBLAS, linked into NumPy
+    if os.name == "posix":
+        yield ctypes.CDLL(None)  # a system's OpenBLAS, linked into NumPy
 
 
 @cache

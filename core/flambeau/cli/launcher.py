@@ -136,7 +136,7 @@ def _run(program: Callable[[dict[str, Any], list[str]], None], args: list[str]) 
     install_as_torch()
     module = sys.modules["__main__"] = ModuleType("__main__")
     namespace = vars(module)
-    namespace.update(__annotations__={}, __builtins__=builtins, __loader__=BuiltinImporter)
+    namespace.update(_NAMESPACE, __builtins__=builtins, __loader__=BuiltinImporter)
     try:
         program(namespace, args)
     except BaseException:
@@ -163,7 +163,7 @@ def _run_stdin(namespace: dict[str, Any], args: list[str]) -> None:
 
         code.interact(local=namespace, exitmsg="")
         return
-    namespace.update(__file__="<stdin>", __cached__=None)
+    namespace.update(_FILE_NAMESPACE, __file__="<stdin>")
     exec(compile(sys.stdin.buffer.read(), "<stdin>", "exec", dont_inherit=True), namespace)
 
 
@@ -182,10 +182,13 @@ def _run_path(namespace: dict[str, Any], args: list[str]) -> None:
         hint = f"; {suggest(args[0])}" if suggest(args[0]) else ""
         sys.stderr.write(f"{sys.executable}: can't open file {path!r}: {reason}{hint}\n")
         sys.exit(2)
-    namespace.update(__file__=path, __cached__=None, __loader__=SourceFileLoader("__main__", path))
+    namespace.update(_FILE_NAMESPACE, __file__=path, __loader__=SourceFileLoader("__main__", path))
     exec(compile(source, path, "exec", dont_inherit=True), namespace)
 
 
+# Names that Python defines in a program's namespace, depending on its version
+_NAMESPACE: dict[str, Any] = {"__annotations__": {}} if sys.version_info < (3, 14) else {}
+_FILE_NAMESPACE = {"__cached__": None} if sys.version_info < (3, 15) else {}
 _PROGRAMS = {"-c": _run_code, "-m": _run_module}
 
 

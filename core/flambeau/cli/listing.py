@@ -16,6 +16,7 @@ from ..engine.calls.resolve import is_on_host
 from ..engine.calls.tables import OPS
 from ..engine.devices.devices import CPU_DEVICES
 from ..engine.devices.host import COMPUTED_ON_HOST
+from ..engine.devices.plugins import MORE_BACKENDS, unknown_backend
 from ..engine.values import dtypes
 
 __all__ = ["facts", "listing", "main"]
@@ -31,7 +32,7 @@ def main(arguments: Sequence[str]) -> int:
     for line in listing():
         print(line, flush=True)  # flushed because importing the next library takes long
     if backends.SELECTED_NAME not in backends.installed():
-        print(f"FLAMBEAU_BACKEND selects {backends.SELECTED_NAME!r}, which is not installed", file=sys.stderr)
+        print(f"FLAMBEAU_BACKEND: {unknown_backend(backends.SELECTED_NAME)}", file=sys.stderr)
         return 1
     return 0
 
@@ -51,7 +52,7 @@ def listing() -> Iterator[str]:
             yield textwrap.fill(
                 f"{title:<12} {text}", width, initial_indent=_INDENT, subsequent_indent=rest, break_on_hyphens=False
             )
-    yield "Other backends are separate packages: pip install flambeau-NAME; docs/backends.md lists them."
+    yield MORE_BACKENDS
 
 
 def facts(name: str) -> Iterator[tuple[str, str]]:

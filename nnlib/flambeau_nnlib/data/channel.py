@@ -14,6 +14,7 @@ import math
 import mmap
 import os
 import pickle
+import sys
 from multiprocessing import reduction
 from multiprocessing.connection import Connection
 from typing import Any
@@ -66,6 +67,9 @@ def _rebuild_tensor(buffer: Any, dtype: torch.dtype, shape: tuple[int, ...], dev
 def send(connection: Connection, obj: Any) -> None:
     """Send `obj` over one end of a duplex pipe. If it cannot be pickled, send nothing and raise."""
     parts = _pickle(obj)
+    if sys.platform == "win32":  # pipes there transfer no file descriptors
+        connection.send([bytearray(part) for part in parts])
+        return
     files = {i: _write_to_memory_file(part) for i, part in enumerate(parts) if resource and len(part) > INLINE_LIMIT}
     try:
         connection.send([None if i in files else bytearray(part) for i, part in enumerate(parts)])
@@ -110,6 +114,8 @@ def _write_to_memory_file(part: memoryview) -> int:
 
 
 def _map_received_file(connection: Connection) -> memoryview:
+    if sys.platform == "win32":
+        raise NotImplementedError("pipes transfer no file descriptors on Windows")
     descriptor = reduction.recv_handle(connection)
     try:
         memory = _SharedMemory(descriptor, 0)

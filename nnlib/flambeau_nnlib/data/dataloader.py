@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import sys
 import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, Generic, TypeVar
@@ -195,8 +196,9 @@ class DataLoader(Generic[T_co]):
 
     def check_worker_number_rationality(self) -> None:
         """Warn if `num_workers` exceeds the number of CPUs available to this process."""
-        knows_affinity = hasattr(os, "sched_getaffinity")
-        cpus = len(os.sched_getaffinity(0)) if knows_affinity else os.cpu_count()
+        cpus, knows_affinity = os.cpu_count(), sys.platform == "linux"
+        if sys.platform == "linux":
+            cpus = len(os.sched_getaffinity(0))
         if self.num_workers == 0 or (cpus is not None and self.num_workers <= cpus):
             return
         if cpus is None:

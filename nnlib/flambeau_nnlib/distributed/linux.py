@@ -1,7 +1,7 @@
 """Linux system calls between processes of one host: futexes on shared memory, and reading another process's memory.
 
 On other systems, or where a sandbox forbids the calls, `Futex.works` and `can_read` are False and callers use slower
-ways.
+ways. `yield_processor` works on every system.
 """
 
 from __future__ import annotations
@@ -10,9 +10,13 @@ import ctypes
 import os
 import platform
 import sys
+import time
+from functools import partial
 from typing import Any
 
-__all__ = ["Futex", "allow_reads", "can_read", "read"]
+__all__ = ["Futex", "allow_reads", "can_read", "read", "yield_processor"]
+
+yield_processor = getattr(os, "sched_yield", partial(time.sleep, 0))
 
 _FUTEX = {"x86_64": 202, "aarch64": 98, "riscv64": 98}  # system call number by processor; the C library has no function for it
 _WAIT, _WAKE, _ALL = 0, 1, 2**31 - 1

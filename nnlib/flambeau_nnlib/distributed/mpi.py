@@ -25,6 +25,7 @@ from flambeau import Tensor
 
 from .engine import Communicator
 from .errors import DistBackendError
+from .linux import yield_processor
 from .messages import as_bytes
 from .reduction import ReduceOp, arrays
 from .secret import VARIABLE
@@ -68,7 +69,7 @@ class Mpi:
             from mpi4py import MPI
         except (ImportError, RuntimeError) as error:
             raise RuntimeError(
-                f"the backend 'mpi' needs mpi4py and an MPI library ({error}): pip install 'flambeau[mpi]'"
+                f"the backend 'mpi' needs mpi4py and an MPI library ({error}): pip install mpi4py mpich"
             ) from error
         world = MPI.COMM_WORLD
         for name, wanted, found in (("rank", rank, world.rank), ("world_size", world_size, world.size)):
@@ -158,7 +159,7 @@ class MpiCommunicator:
                 turn += 1
                 if turn < self._spins and threading.current_thread() is self._main:
                     continue
-                os.sched_yield()
+                yield_processor()
                 now = time.monotonic()
                 if not looked:
                     began = looked = now

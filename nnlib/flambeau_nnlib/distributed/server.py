@@ -64,12 +64,14 @@ class Server:
 
     Args:
         address: host and port, where port 0 is any free port. A loopback host accepts connections of this host only;
-            any other name listens on all networks. None uses a local socket that leaves no file.
+            any other name listens on all networks. None uses a local socket that leaves no file, or a loopback port on Windows.
         serve: handles a connection until it returns or the other side closes.
     """
 
     def __init__(self, address: tuple[str, int] | None, serve: Callable[[Connection], None]) -> None:
         self._serve, self._closing, self._secret = serve, False, job_secret()
+        if address is None and sys.platform == "win32":
+            address = ("127.0.0.1", 0)
         if address is None:
             name = f"\0flambeau-{uuid.uuid4().hex}" if sys.platform == "linux" else None  # None: a socket file, removed by close
             self._listener = Listener(name, family="AF_UNIX", backlog=128)
@@ -126,7 +128,7 @@ def connect(address: Address, timeout: timedelta) -> Connection:
     end = time.monotonic() + timeout.total_seconds()
     while True:
         try:
-            connection = Client(address, authkey=job_secret())
+            connection: Connection = Client(address, authkey=job_secret())  # type: ignore[assignment, unused-ignore]
         except AuthenticationError as error:
             raise AuthenticationError(
                 f"the process at {address!r} does not hold this job's secret: set {VARIABLE} to one value for all processes"
@@ -143,12 +145,14 @@ def connect(address: Address, timeout: timedelta) -> Connection:
 
 def _set_keepalive(connection: Connection) -> None:
     """Set TCP options with which the system notices within seconds when the other host has vanished."""
-    tcp_socket = socket.socket(fileno=os.dup(connection.fileno()))
-    with tcp_socket:
-        if tcp_socket.family == socket.AF_UNIX:
+    tcp_socket = socket.socket(fileno=connection.fileno())
+    try:
+        if tcp_socket.family != socket.AF_INET:
             return
         tcp_socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         tcp_socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         for option, value in (("TCP_KEEPIDLE", 1), ("TCP_KEEPINTVL", 1), ("TCP_KEEPCNT", 2), ("TCP_USER_TIMEOUT", 3000)):
             if hasattr(socket, option):
                 tcp_socket.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
+    finally:
+        tcp_socket.detach()  # the connection closes it

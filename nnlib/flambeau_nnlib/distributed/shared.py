@@ -30,7 +30,7 @@ from flambeau import Tensor
 
 from .direct import Direct
 from .errors import DistBackendError
-from .linux import Futex, allow_reads, can_read
+from .linux import Futex, allow_reads, can_read, yield_processor
 from .reduction import ReduceOp, arrays
 from .store import Store
 
@@ -140,7 +140,7 @@ class SharedMemory:
             for _ in range(YIELDS):
                 if counters[place] >= epoch:
                     return
-                os.sched_yield()
+                yield_processor()
         began = looked = time.monotonic()
         pause = 2e-5
         while (count := counters[place]) < epoch:

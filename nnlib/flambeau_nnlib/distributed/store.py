@@ -6,6 +6,7 @@ job's secret. It never pickles.
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -148,6 +149,8 @@ class FileStore(Store):
         self.path = file_name
 
     def _open(self) -> Any:
+        if sys.platform == "win32":
+            raise NotImplementedError("FileStore requires the file locks of a POSIX system; use TCPStore")
         import fcntl
 
         file = Path(self.path).open("a+b")  # noqa: SIM115 (callers close it)

@@ -24,7 +24,7 @@ def _zmq() -> Any:
         import zmq.auth.thread
     except ImportError as error:
         raise ImportError(
-            "processes on several hosts need pyzmq, which is not installed: pip install 'flambeau[distributed]'; "
+            "processes on several hosts need pyzmq, which is not installed: pip install pyzmq; "
             "processes of one host need no package (alternatively, use backend='mpi' with mpi4py)"
         ) from error
     if not zmq.has("curve"):

@@ -53,7 +53,7 @@ def connect() -> socket.socket:
 
 
 def _try_connect(address: str | None) -> socket.socket | None:
-    if not address:
+    if not address or sys.platform == "win32":
         return None
     connection = socket.socket(socket.AF_UNIX)
     try:
@@ -65,6 +65,8 @@ def _try_connect(address: str | None) -> socket.socket | None:
 
 
 def _start() -> socket.socket:
+    if sys.platform == "win32":
+        raise NotImplementedError("the helper requires a POSIX system")
     address = str(Path(tempfile.mkdtemp(prefix="flambeau-cleaner-"), "socket"))
     with socket.socket(socket.AF_UNIX) as listener, open(os.devnull, "r+b") as nothing:
         listener.bind(address)
@@ -184,8 +186,8 @@ def unlink(paths: set[str]) -> None:
 
 def main(address: str) -> None:
     """Serve the listening socket at standard input, bound to `address`."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # such signals are meant for the other processes
-        signal.signal(number, signal.SIG_IGN)
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # such signals are meant for the other processes
+        signal.signal(getattr(signal, name), signal.SIG_IGN)
     cleaner = _Cleaner(socket.socket(fileno=0))
     try:
         cleaner.run()

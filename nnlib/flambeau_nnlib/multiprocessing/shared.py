@@ -33,6 +33,7 @@ __all__ = [
 _STRATEGIES = {"file_descriptor", "file_system"}
 _strategy = "file_system" if sys.platform == "darwin" else "file_descriptor"
 
+_POSIX = "tensors in shared memory require a POSIX system; send copies, such as tensor.numpy()"
 _SMALLEST = 16  # bytes; an empty file cannot be mapped, and one element of any dtype fits
 _SHM = Path("/dev/shm")
 _DIRECTORY = _SHM if _SHM.is_dir() else Path(tempfile.gettempdir())
@@ -66,14 +67,14 @@ def set_sharing_strategy(new_strategy: str) -> None:
     global _strategy
     if new_strategy not in _STRATEGIES:
         raise AssertionError(f"invalid sharing strategy {new_strategy!r}, expected one of {_STRATEGIES}")
-    if new_strategy == "file_system":
+    if new_strategy == "file_system" and sys.platform != "win32":
         memory_cleaner.connect()  # start the helper now, so that processes started later use the same one
     _strategy = new_strategy
 
 
 def create_memory_file() -> int:
     """Return the descriptor of a new file without a name, which exists as long as a process has it open or mapped."""
-    if hasattr(os, "memfd_create"):
+    if sys.platform == "linux":
         return os.memfd_create("flambeau")
     with tempfile.TemporaryFile(dir=_DIRECTORY) as file:
         return os.dup(file.fileno())
@@ -117,7 +118,10 @@ class SharedBlock:
 
         Raises:
             OSError: not enough shared memory is available.
+            NotImplementedError: on Windows.
         """
+        if sys.platform == "win32":
+            raise NotImplementedError(_POSIX)
         size = size or _SMALLEST
         if _strategy == "file_descriptor":
             descriptor = create_memory_file()
@@ -183,6 +187,8 @@ def _c_library() -> Any:
 
 def _map(descriptor: int, size: int) -> int:
     """Map a file, and return the address."""
+    if sys.platform == "win32":
+        raise NotImplementedError(_POSIX)
     address: int | None = _c_library().mmap(None, size, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_SHARED, descriptor, 0)
     if address is None or address == ctypes.c_void_p(-1).value:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
@@ -210,10 +216,11 @@ def _release(descriptor: int | None, path: Path | None) -> None:
 
 
 def _reduce_block(block: SharedBlock) -> tuple[Any, ...]:
-    if block.path is None:
+    if sys.platform != "win32" and block.path is None:
         assert block.descriptor is not None
         return _open_descriptor, (reduction.DupFd(block.descriptor),)
     # Every message uses a new hard link to the file, so that it can be opened even after the sender has ended.
+    assert block.path is not None
     path = _new_path()
     memory_cleaner.report(memory_cleaner.SENT, str(path))
     os.link(block.path, path)

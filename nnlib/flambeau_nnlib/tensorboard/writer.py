@@ -48,7 +48,7 @@ class FileWriter:
         try:
             from tensorboard.summary.writer.event_file_writer import EventFileWriter
         except ImportError as error:
-            message = "TensorBoard logging requires the package tensorboard: pip install 'flambeau[tensorboard]'"
+            message = "TensorBoard logging requires the package tensorboard: pip install tensorboard pillow"
             raise ImportError(message) from error
         self.event_writer = EventFileWriter(str(log_dir), max_queue, flush_secs, filename_suffix)
 

@@ -2,7 +2,8 @@
 
     python c/build.py          # writes to src/flambeau_fast, if a source is newer than the library
 
-The library uses only Python's stable ABI, so that one build works for all Python versions since 3.11.
+The library uses only Python's stable ABI, so that one build works for all Python versions since 3.11.  Free-threaded Python has
+no stable ABI, so that each of its versions requires a library.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import os
 import platform
 import shlex
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -17,7 +19,10 @@ import tempfile
 from pathlib import Path
 
 SOURCES = Path(__file__).resolve().parent
-LIBRARY = SOURCES.parent / "src" / "flambeau_fast" / "_kernels.abi3.so"
+HAS_STABLE_ABI = not sysconfig.get_config_var("Py_GIL_DISABLED")
+NAME = "_kernels.abi3.so" if HAS_STABLE_ABI else f"_kernels{sysconfig.get_config_var('EXT_SUFFIX')}"
+LIBRARY = SOURCES.parent / "src" / "flambeau_fast" / NAME
+NO_COMPILER = "flambeau-fast requires a C compiler: install gcc (12 or newer) or clang, or set CC to one"
 
 # Products and sums may be fused.  Sums are reordered only where the source allows it.  NaN and infinities follow IEEE 754.
 OPTIONS = ["-O3", "-std=gnu11", "-fPIC", "-fvisibility=hidden", "-fopenmp-simd", "-fno-math-errno", "-fno-trapping-math"]
@@ -44,9 +49,15 @@ def _target(compiler: str) -> str:
     return (asked.partition("-")[0] or platform.machine()).lower()
 
 
-def build() -> Path:
-    """Compile all variants and replace the library."""
+def build(library: Path = LIBRARY) -> Path:
+    """Compile all variants and replace the library.
+
+    Raises:
+        SystemExit: there is no C compiler, or it reported an error.
+    """
     compiler = [*shlex.split(os.environ.get("CC", "cc")), *OPTIONS, *shlex.split(os.environ.get("CFLAGS", ""))]
+    if shutil.which(compiler[0]) is None:
+        raise SystemExit(f"{NO_COMPILER} ({compiler[0]} was not found)")
     is_x86 = _target(compiler[0]) in ("x86_64", "amd64")
     link = ["-bundle", "-undefined", "dynamic_lookup"] if sys.platform == "darwin" else ["-shared", "-Wl,-s", "-lpthread", "-lm"]
     with tempfile.TemporaryDirectory() as folder:
@@ -55,18 +66,19 @@ def build() -> Path:
             for name, flags in (X86 if is_x86 else {"plain": []}).items()
         }
         commands["pool.o"] = ["-c", str(SOURCES / "pool.c")]
-        commands["module.o"] = [f"-I{sysconfig.get_path('include')}", "-c", str(SOURCES / "module.c")]
+        abi = ["-DPy_LIMITED_API=0x030B0000"] if HAS_STABLE_ABI else []
+        commands["module.o"] = [f"-I{sysconfig.get_path('include')}", *abi, "-c", str(SOURCES / "module.c")]
         running = [subprocess.Popen([*compiler, *options, "-o", name], cwd=folder) for name, options in commands.items()]
         statuses = [process.wait() for process in running]
         if any(statuses):
             raise SystemExit("flambeau-fast: the kernels could not be compiled; set CC to gcc (12 or newer) or clang")
-        result = Path(folder) / LIBRARY.name
+        result = Path(folder) / library.name
         subprocess.run([*compiler, *commands, *link, "-o", str(result)], cwd=folder, check=True)
-        with tempfile.NamedTemporaryFile(dir=LIBRARY.parent, delete=False) as file:
+        with tempfile.NamedTemporaryFile(dir=library.parent, delete=False) as file:
             file.write(result.read_bytes())
         os.chmod(file.name, 0o755)
-        os.replace(file.name, LIBRARY)
-    return LIBRARY
+        os.replace(file.name, library)
+    return library
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
 /* The kernels as Python functions, from the variant for this processor's instruction set.
 
-Only Python's stable ABI is used, so that one build works for all versions since 3.11. */
+Only Python's stable ABI is used, so that one build works for all versions since 3.11.  Free-threaded Python has no stable ABI:
+`build.py` then leaves Py_LIMITED_API undefined, and the module declares that it needs no GIL.  Its only state that changes after
+import is the thread pool's. */
 
 #define PY_SSIZE_T_CLEAN
-#define Py_LIMITED_API 0x030B0000
 #include <Python.h>
 #include <stdlib.h>
 #include <string.h>
@@ -213,6 +214,9 @@ static struct PyModuleDef module_definition = {PyModuleDef_HEAD_INIT, "_kernels"
 PyMODINIT_FUNC PyInit__kernels(void) {
     PyObject *module = PyModule_Create(&module_definition), *names = PyList_New(0);
     if (module == NULL || names == NULL) return NULL;
+#ifdef Py_GIL_DISABLED
+    if (PyUnstable_Module_SetGIL(module, Py_MOD_GIL_NOT_USED)) return NULL;
+#endif
     const char *processor;
     for (const Kernel *kernel = choose(&processor); kernel->name; kernel++) {
         PyObject *capsule = PyCapsule_New((void *)kernel, NULL, NULL);

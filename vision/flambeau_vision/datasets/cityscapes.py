@@ -157,7 +157,7 @@ class Cityscapes(VisionDataset):
 
     @staticmethod
     def _read_target(kind: str, path: str) -> Any:
-        return json.loads(Path(path).read_text()) if kind == "polygon" else open_image(path)
+        return json.loads(Path(path).read_text(encoding="utf-8")) if kind == "polygon" else open_image(path)
 
     def __len__(self) -> int:
         return len(self.images)

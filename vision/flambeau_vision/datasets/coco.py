@@ -60,7 +60,7 @@ class CocoIndex:
         Raises:
             ModuleNotFoundError: `pycocotools` is not installed.
         """
-        masks = optional("pycocotools.mask", "'flambeau[coco]'", "reading COCO masks")
+        masks = optional("pycocotools.mask", "pycocotools", "reading COCO masks")
         image, segmentation = self.imgs[ann["image_id"]], ann["segmentation"]
         size = image["height"], image["width"]
         if isinstance(segmentation, list):
@@ -73,7 +73,7 @@ class CocoIndex:
         Raises:
             ModuleNotFoundError: `pycocotools` is not installed.
         """
-        return optional("pycocotools.mask", "'flambeau[coco]'", "reading COCO masks").decode(self.annToRLE(ann))
+        return optional("pycocotools.mask", "pycocotools", "reading COCO masks").decode(self.annToRLE(ann))
 
 
 class CocoDetection(VisionDataset):

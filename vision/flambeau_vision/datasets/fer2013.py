@@ -61,7 +61,7 @@ class FER2013(VisionDataset):
         name, md5 = next((file for file in _COMBINED if (folder / file[0]).exists()), _SINGLE[split])
         if not check_integrity(folder / name, md5):
             raise RuntimeError(f"{name} not found in {folder} or corrupted. You can download it from {_PAGE}")
-        with open(folder / name, newline="") as file:
+        with open(folder / name, encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file, skipinitialspace=True))
         if name != _SINGLE[split][0]:
             rows = [row for row in rows if row["Usage"] in _USAGES[split]]

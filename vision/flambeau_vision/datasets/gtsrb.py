@@ -67,6 +67,6 @@ class GTSRB(ImageList):
     def _list_samples(self) -> list[tuple[str, int]]:
         if self._split == "train":
             return make_dataset(str(self._images), extensions=(".ppm",))
-        with open(self._files / "GT-final_test.csv") as file:
+        with open(self._files / "GT-final_test.csv", encoding="utf-8") as file:
             rows = csv.DictReader(file, delimiter=";", skipinitialspace=True)
             return [(str(self._images / row["Filename"]), int(row["ClassId"])) for row in rows]

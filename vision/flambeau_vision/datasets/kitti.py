@@ -78,7 +78,7 @@ class Kitti(PublishedDataset):
     @staticmethod
     def _read_target(path: str) -> list[dict[str, Any]]:
         objects = []
-        for kind, *texts in map(str.split, Path(path).read_text().splitlines()):
+        for kind, *texts in map(str.split, Path(path).read_text(encoding="utf-8").splitlines()):
             truncated, occluded, alpha, *numbers = map(float, texts)
             objects.append(
                 {

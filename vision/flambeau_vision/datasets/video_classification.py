@@ -278,7 +278,7 @@ class Kinetics(_ClipDataset):
             fetch = partial(download_and_extract_archive, download_root=self._folder / "tars", extract_root=unsorted)
             list(pool.map(fetch, addresses))
         sorted_videos = self._folder / f".{self.split}.unfinished"
-        with open(lists / f"{self.split}.csv", newline="") as file:
+        with open(lists / f"{self.split}.csv", encoding="utf-8", newline="") as file:
             for row in csv.DictReader(file):
                 start, end = int(row["time_start"]), int(row["time_end"])
                 name = f"{row['youtube_id']}_{start:06}_{end:06}.mp4"

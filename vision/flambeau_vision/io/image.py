@@ -91,7 +91,7 @@ def _deep_png(data: bytes) -> bool:
 
 
 def _decode_deep_png(data: bytes, mode: ImageReadMode) -> Tensor:
-    av = optional("av", "'flambeau[video]'", "decoding PNG images of 16 bits a channel")
+    av = optional("av", "av", "decoding PNG images of 16 bits a channel")
     has_alpha = mode is ImageReadMode.RGB_ALPHA or (mode is ImageReadMode.UNCHANGED and data[25] == 6)
     with av.open(io.BytesIO(data), format="png_pipe") as container:
         (frame,) = container.decode(video=0)

@@ -17,7 +17,7 @@ Tensor = torch.Tensor
 
 
 def _av() -> Any:
-    return optional("av", "'flambeau[video]'", "reading and writing videos")
+    return optional("av", "av", "reading and writing videos")
 
 
 def _check_unit(pts_unit: str) -> None:

@@ -19,12 +19,13 @@ import pluggy
 from . import hookspecs
 from .aliases import without_aliases
 
-__all__ = ["backend_plugin", "installed", "plugins", "register", "warn"]
+__all__ = ["MORE_BACKENDS", "backend_plugin", "installed", "plugins", "register", "unknown_backend", "warn"]
 
 GROUP = "flambeau.backends"
 BUILTIN = {"numpy": "flambeau_backends.numpy", "cupy": "flambeau_backends.cupy"}
 WITHOUT_DATA = {"meta": "flambeau_backends.meta"}  # not selectable as a backend, only by its device type
-INSTALL_HINT = {"cupy": "pip install 'flambeau[cuda12]'  (or [cuda13])"}
+INSTALL_HINT = {"cupy": "pip install 'cupy-cuda12x[ctk]>=14'  (or cupy-cuda13x)"}
+MORE_BACKENDS = "Other backends are plugins, which docs/backends.md lists."
 
 _manager: pluggy.PluginManager | None = None
 _registered: list[tuple[Any, ModuleType]] = []  # (plugin, module registered for it)
@@ -98,11 +99,17 @@ def backend_plugin(name: str) -> Any:
         )
     if entries:
         return _load(entries[0])
+    raise RuntimeError(unknown_backend(name))
+
+
+def unknown_backend(name: str) -> str:
+    """Return the message for a backend that is not installed, with the closest name among the installed ones."""
+    from difflib import get_close_matches
+
+    names = sorted(installed())
+    closest = "".join(f"; did you mean {match!r}?" for match in get_close_matches(name, names, n=1)) or "."
     left_out = "" if os.environ.get("FLAMBEAU_PLUGINS") is None else " (FLAMBEAU_PLUGINS leaves out all others)"
-    raise RuntimeError(
-        f"unknown flambeau backend {name!r}; installed: {', '.join(sorted(installed()))}{left_out}. "
-        f"A backend is added by installing its package: pip install flambeau-{name}"
-    )
+    return f"unknown flambeau backend {name!r}{closest} Installed: {', '.join(names)}{left_out}. {MORE_BACKENDS}"
 
 
 # --- hooks ---

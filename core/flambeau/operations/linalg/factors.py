@@ -404,7 +404,7 @@ def ldl_factor_ex(input: Tensor, *, hermitian: bool = False, check_errors: bool 
 def ldl_factor(input: Tensor, *, hermitian: bool = False) -> Any:
     """Compute the LDL factorization (Bunch and Kaufman, 1977) of symmetric or Hermitian matrices, in LAPACK's compact form.
 
-    Only the lower triangle is read.  On the CPU it needs SciPy: `pip install flambeau[linalg]`.
+    Only the lower triangle is read.  On the CPU it needs SciPy: `pip install scipy`.
     """
     LD, pivots, _ = ldl_factor_ex(input, hermitian=hermitian, check_errors=True)
     return _LDLFactor((LD, pivots))

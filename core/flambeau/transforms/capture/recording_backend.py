@@ -166,25 +166,15 @@ class RecordingKernels(Mapping[str, Callable[..., Any]]):
 
 
 class RecordedConstants(dict[Any, Any]):
-    """The constants cached by a dispatch key.
-
-    It caches neither recorded numbers, which may change between steps, nor constants used inside a recorded call.
-    """
+    """The constants cached by a dispatch key, except recorded numbers, which may change between steps."""
 
     followed = frozenset({RecordedNumber, RecordedInteger})
 
-    def __init__(self, recorder: Recorder) -> None:
-        super().__init__()
-        self.recorder = recorder
-
-    def _is_cached(self, key: Any) -> bool:
-        return not self.recorder.depth and not isinstance(key, (RecordedNumber, RecordedInteger))
-
     def get(self, key: Any, default: Any = None) -> Any:
-        return super().get(key, default) if self._is_cached(key) else default
+        return default if isinstance(key, (RecordedNumber, RecordedInteger)) else super().get(key, default)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        if self._is_cached(key):
+        if not isinstance(key, (RecordedNumber, RecordedInteger)):
             super().__setitem__(key, value)
 
 
@@ -209,7 +199,7 @@ class RecordingInterceptor(TransformInterceptor):
         return self.recorder.number(item(array._value), "item", item, (array,))
 
     def set_up(self, key: DispatchKey) -> None:
-        key.constants = RecordedConstants(self.recorder)
+        key.constants = RecordedConstants()
         number_types = {int: RecordedInteger, float: RecordedNumber}
         key.scalars = key.scalars | {number_types[kind] for kind in key.scalars & number_types.keys()}
         key.constant_types = key.constant_types | {number_types[kind] for kind in key.constant_types & number_types.keys()}

@@ -216,7 +216,7 @@ def export(
     export_modules_as_functions: Any = False,
     autograd_inlining: bool = True,
 ) -> ONNXProgram:
-    """Export a model to the ONNX format, which other runtimes read. Requires `pip install flambeau[onnx]`.
+    """Export a model to the ONNX format, which other runtimes read. Requires the package onnx: `pip install onnx`.
 
     The module runs once on the examples, in its current mode (training or evaluation); see `torch.export.export`.
 
@@ -254,7 +254,7 @@ def export(
     try:
         from ._translation import translate
     except ImportError as error:
-        raise ImportError(f"torch.onnx.export requires the package onnx: pip install flambeau[onnx] ({error})") from error
+        raise ImportError(f"torch.onnx.export requires the package onnx: pip install onnx ({error})") from error
     opset = DEFAULT_OPSET if opset_version is None else opset_version
     if opset < OLDEST_OPSET:
         raise ValueError(f"Unsupported ONNX opset version: {opset}")

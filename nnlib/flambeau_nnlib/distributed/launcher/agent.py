@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Agent", "CommandWorker", "FunctionWorker", "Worker"]
 
+_KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # on Windows, SIGTERM ends a process immediately
 SHUTDOWN_TIMEOUT = 30  # seconds after which a process that has not exited is killed
 
 
@@ -295,7 +296,7 @@ class Agent:
         while any(worker.exitcode() is None for worker in running):
             if time.monotonic() > end:
                 for worker in running:
-                    worker.signal(signal.SIGKILL)
+                    worker.signal(_KILL)
                 end = float("inf")
             time.sleep(0.02)
 

@@ -1,6 +1,6 @@
 """Faster kernels for flambeau's NumPy backend, compiled from C.
 
-The pack is used automatically once installed (`pip install flambeau-fast`); programs need no change.
+The pack is used automatically once installed; programs need no change.
 """
 
 from __future__ import annotations

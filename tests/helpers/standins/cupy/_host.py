@@ -79,10 +79,11 @@ def _library(source, *options):
 
 
 _ARITHMETIC = """
-#include <cmath>
+#include <math.h>
 #include <algorithm>
 #define __device__
-using namespace std;
+using std::max;
+using std::min;
 inline float __fadd_rn(float a, float b) { return a + b; }
 inline float __fsub_rn(float a, float b) { return a - b; }
 inline float __fmul_rn(float a, float b) { return a * b; }

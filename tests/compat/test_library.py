@@ -6,7 +6,9 @@ import copy
 import pickle
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
+from flambeau.utils._python_dispatch import TorchDispatchMode
 
 import flambeau as torch
 from flambeau import Tensor
@@ -181,3 +183,82 @@ def test_memory_that_nothing_shares_is_written_to():
     """`Tensor!` marks a written argument without an alias set, as in bitsandbytes' schemas."""
     schema = torch.library.schema.parse("mylib::negate.out(Tensor x, Tensor! out) -> ()")
     assert schema.is_mutable and [argument.type for argument in schema.arguments] == ["Tensor", "Tensor"]
+
+
+@torch.library.custom_op("opaque::sorted", mutates_args=())
+def sorted_copy(x: torch.Tensor) -> torch.Tensor:
+    assert bool(x.sum() > 0)  # reads a value, which a compiled function cannot record
+    return torch.from_numpy(np.sort(x.numpy()))
+
+
+def test_compiled_functions_do_not_look_inside_operators():
+    compiled = torch.compile(lambda x: torch.ops.opaque.sorted(x) * 2, fullgraph=True)
+    for values in ([3.0, 1.0], [1.0, 5.0, 2.0], [9.0, 1.0]):
+        assert compiled(torch.tensor(values)).tolist() == [2 * value for value in sorted(values)]
+
+
+@torch.library.custom_op("opaque::scale", mutates_args=())
+def scaled(x: torch.Tensor, by: float) -> torch.Tensor:
+    CALLS.append(by)
+    return x * by if float(x.sum()) > 0 else x.clone()
+
+
+CALLS: list[float] = []
+scaled.register_autograd(
+    lambda ctx, grad: (grad * ctx.by, None), setup_context=lambda ctx, inputs, output: setattr(ctx, "by", inputs[1])
+)
+
+
+def test_operators_in_compiled_functions_are_differentiated():
+    x = torch.ones(2, requires_grad=True)
+    compiled = torch.compile(lambda x: torch.ops.opaque.scale(x, 4.0).sum(), fullgraph=True)
+    for step in (1, 2, 3):
+        CALLS.clear()
+        compiled(x).backward()
+        assert x.grad.tolist() == [4 * step] * 2
+    assert CALLS == [4.0]  # earlier steps are computed twice, to compare the program with the function
+
+
+def test_operators_and_kernels_registered_in_a_library():
+    library = torch.library.Library("listed", "DEF")
+
+    @torch.library.define(library, "triple(Tensor x) -> Tensor")
+    def triple(x):
+        return 3 * x
+
+    library.define("negated(Tensor x) -> Tensor")
+
+    @torch.library.impl(library, "negated", "CPU")
+    def negated(x):
+        return -x
+
+    assert torch.ops.listed.triple(torch.ones(1)).tolist() == [3]
+    assert torch.ops.listed.negated(torch.ones(1)).tolist() == [-1]
+
+
+class Recorded(TorchDispatchMode):
+    def __init__(self):
+        super().__init__()
+        self.calls = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.calls.append((str(func), [a for a in args if not isinstance(a, torch.Tensor)], kwargs))
+        return func(*args, **kwargs)
+
+
+def test_modes_receive_factory_functions_with_a_list_of_sizes_and_a_device():
+    cpu = {"device": torch.device("cpu"), "pin_memory": False}
+    with Recorded() as mode:
+        made = [torch.empty([]), torch.zeros(2, 3), torch.rand(2, requires_grad=True), torch.full((2,), 1.0), torch.arange(3)]
+        made += [torch.ones_like(made[1]), made[1].new_zeros(2, 1)]
+    assert mode.calls == [
+        ("aten.empty.memory_format", [[]], cpu),
+        ("aten.zeros.default", [[2, 3]], cpu),
+        ("aten.rand.default", [[2]], cpu),
+        ("aten.full.default", [[2], 1.0], cpu),
+        ("aten.arange.default", [3], cpu),
+        ("aten.ones_like.default", [], {"pin_memory": False}),
+        ("aten.new_zeros.default", [[2, 1]], {"pin_memory": False}),
+    ]
+    assert [list(tensor.shape) for tensor in made] == [[], [2, 3], [2], [2], [3], [2, 3], [2, 1]]
+    assert made[2].requires_grad

@@ -718,88 +718,6 @@ def test_gradients_of_a_long_running_product_take_memory_in_proportion():
     assert x.grad[0].item() == 1 << 17 and x.grad[-1].item() == 1
 
 
-INDEX = [0, 2]
-FREED = {
-    "index": lambda x: x[torch.tensor(INDEX)],
-    "mask": lambda x: x[x > 0],
-    "index_select": lambda x: x.index_select(0, torch.tensor(INDEX)),
-    "take": lambda x: x.take(torch.tensor(INDEX)),
-    "masked_select": lambda x: x.masked_select(x > 0),
-    "index_put": lambda x: x.index_put((torch.tensor(INDEX),), torch.zeros(2)),
-    "index_copy": lambda x: x.index_copy(0, torch.tensor(INDEX), torch.zeros(2)),
-    "index_fill": lambda x: x.index_fill(0, torch.tensor(INDEX), 1.0),
-    "repeat_interleave": lambda x: x.repeat_interleave(torch.tensor([1, 0, 2])),
-    "values added by index": lambda x: torch.zeros(3).index_add(0, torch.tensor([0, 1, 2]), x),
-    "assigned slice": lambda x: _written(lambda y: y.__setitem__(slice(1, 3), x[:2])),
-    "assigned index": lambda x: _written(lambda y: y.__setitem__(torch.tensor(INDEX), x[:2])),
-    "write to a view": lambda x: _written(lambda y: y[1:].add_(x[1:])),
-}
-KEPT = {
-    "slice": lambda x: x[1:],
-    "number": lambda x: x[1],
-    "select_scatter": lambda x: x.select_scatter(torch.tensor(0.0), 0, 0),
-    "slice_scatter": lambda x: x.slice_scatter(torch.zeros(1), 0, 0, 1),
-    "index_add": lambda x: x.index_add(0, torch.tensor(INDEX), torch.ones(2)),
-}
-
-
-def _written(write):
-    y = torch.zeros(3)
-    write(y)
-    return y
-
-
-@pytest.mark.parametrize("name", FREED)
-def test_a_backward_frees_the_indices(name):
-    y = FREED[name](torch.tensor([1.0, 2.0, 3.0], requires_grad=True)).sum()
-    y.backward(retain_graph=True)
-    y.backward()
-    with pytest.raises(RuntimeError, match=TWICE):
-        y.backward()
-
-
-@pytest.mark.parametrize("name", KEPT)
-def test_calls_without_saved_values_can_be_differentiated_again(name):
-    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
-    y = KEPT[name](x).sum()
-    y.backward()
-    first = x.grad.clone()
-    y.backward()
-    assert x.grad.tolist() == (2 * first).tolist()
-
-
-@pytest.mark.parametrize("requires_grad", [True, False])
-def test_views_of_normal_tensors_made_in_inference_mode(requires_grad):
-    base = torch.ones(2, 3, requires_grad=requires_grad).clone()
-    with torch.inference_mode():
-        view = base.view(-1)
-        part = base.split(1)[0]
-        base.add_(1)
-        later = base.view(-1)
-    assert not view.is_inference()
-    assert view.is_leaf
-    assert [tensor.requires_grad for tensor in (view, part, later, view * 2)] == [requires_grad] * 4
-    if requires_grad:
-        with pytest.raises(RuntimeError, match="A view was created in inference mode and is being modified inplace"):
-            view.add_(1)
-    else:
-        assert view.add_(1).tolist() == [3] * 6
-
-
-@pytest.mark.parametrize("mode", [torch.inference_mode, torch.no_grad])
-def test_views_that_a_write_to_their_base_leaves_without_history(mode):
-    base = torch.ones(2, requires_grad=True).clone()
-    with mode():
-        view = base.view(-1)
-    base.mul_(2)
-    assert view.requires_grad
-    assert "grad_fn=<Invalid>" in repr(view)
-    with pytest.raises(RuntimeError, match="its base or another view of its base has been modified inplace"):
-        view.grad_fn
-    with pytest.raises(RuntimeError, match="its base or another view of its base has been modified inplace"):
-        (view * 2).sum().backward()
-
-
 @pytest.mark.parametrize("function", [torch.special.gammainc, torch.special.gammaincc, torch.special.zeta])
 def test_derivatives_that_are_not_implemented(function):
     x = torch.tensor([2.0], requires_grad=True)
@@ -824,26 +742,6 @@ def test_a_dense_gradient_is_added_to_a_sparse_one(create_graph):
     x.grad = torch.sparse_coo_tensor([[1, 1]], [1.0, 1.0], (2,))
     x.backward(torch.tensor([1.5, 1.5]), create_graph=create_graph)
     assert x.grad.tolist() == [1.5, 3.5]
-
-
-SPLITS = {
-    "unsafe_split": lambda x: x.unsafe_split(1),
-    "unsafe_split_with_sizes": lambda x: x.unsafe_split_with_sizes((1, 1)),
-    "unsafe_chunk": lambda x: x.unsafe_chunk(2),
-}
-
-
-@pytest.mark.parametrize("name", SPLITS)
-def test_parts_that_autograd_does_not_treat_as_views(name):
-    x = torch.tensor([[1.0], [3.0]], requires_grad=True)
-    base = x * 1
-    first, second = SPLITS[name](base)
-    first.mul_(second)  # the saved values of both parts stay valid
-    first.sum().backward()
-    assert x.grad.tolist() == [[3], [1]]
-    assert not first._is_view()
-    assert base.tolist() == [[3], [3]]
-    assert base._version == second._version == 0
 
 
 def test_calling_a_node_with_a_wrong_number_of_gradients():

@@ -466,3 +466,57 @@ def test_functions_that_create_a_tensor_like_a_wrapper(name):
     assert isinstance(result, Pair)
     assert result.requires_grad
     assert Pair.seen == [getattr(aten, name).default]
+
+
+def test_detached_wrappers_share_the_version_counter():
+    x = Pair(torch.ones(2), torch.ones(2))
+    x.detach().add_(1)
+    assert x._version == 1
+    x.data.add_(1)
+    assert x._version == 1
+
+
+def test_products_with_a_sum_are_one_operator():
+    Pair.seen.clear()
+    x = Pair(torch.ones(2), torch.ones(2))
+    matrix = Pair(torch.eye(2), torch.eye(2))
+    assert torch.addmv(x, matrix, x, beta=1).a.tolist() == [2, 2]
+    assert Pair.seen == [aten.addmv.default]
+
+
+def test_a_wrapper_is_no_plain_tensor_of_another_class():
+    class Other(torch.Tensor):
+        pass
+
+    with pytest.raises(RuntimeError, match="already associated to a python object of type Pair"):
+        Pair(torch.ones(2), torch.ones(2)).as_subclass(Other)
+
+
+def test_copies_of_a_wrapper_keep_the_class():
+    class Unwrapping(Pair):
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            return args[0].a.clone()
+
+    wrapper = torch.Tensor._make_wrapper_subclass(Unwrapping, (2,))
+    wrapper.a = torch.ones(2)
+    with pytest.raises(RuntimeError, match="cloning returns another instance of the same subclass"):
+        copy.deepcopy(wrapper)
+
+
+def test_subclasses_with_data_compute_on_it_without_dispatch():
+    from flambeau.utils._mode_utils import no_dispatch
+
+    class Counted(torch.Tensor):
+        calls = 0
+        __torch_function__ = torch._C._disabled_torch_function_impl
+
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            cls.calls += 1
+            with no_dispatch():
+                return func(*args, **kwargs)
+
+    x = torch.Tensor._make_subclass(Counted, torch.tensor([1.0 + 2.0j]))
+    assert torch.allclose(x.conj().exp(), torch.tensor([1.0 - 2.0j]).exp())
+    assert Counted.calls

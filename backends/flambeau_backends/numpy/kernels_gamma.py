@@ -9,15 +9,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from flambeau.engine.calls.op import OPS
+from flambeau.operations.special.gamma import (
+    gamma_grad_by_integral,
+    gamma_grad_by_series,
+)
 
 from .chunks import in_chunks, select
 from .error_state import without_warnings
-from .kernels import KERNELS
+from .kernels import KERNELS, kernel
+from .namespace import namespace
 from .polynomials import polynomial
 
 _SHIFT = 7  # integer added to arguments, so that the asymptotic series is short
@@ -241,3 +247,24 @@ def _i0(x: Any) -> Any:
 
 
 _register("i0", _i0)
+
+
+# --- derivatives of samples: computed in chunks, since each integral is a sum over about a hundred points --------------
+
+_SAMPLES = 1 << 12  # number of samples per chunk
+
+
+@kernel
+def standard_gamma_grad(input: Any, sample: Any) -> Any:
+    a, x = (array.astype(np.float64).ravel() for array in np.broadcast_arrays(input, sample))
+    result, small = np.empty(a.shape), x < 1
+    steps = 16 if sample.dtype.itemsize == 8 else 8
+    result[small] = _in_parts(partial(gamma_grad_by_series, namespace), a[small], x[small])
+    result[~small] = _in_parts(partial(gamma_grad_by_integral, namespace, steps=steps), a[~small], x[~small])
+    return result.reshape(np.broadcast_shapes(input.shape, sample.shape)).astype(sample.dtype)
+
+
+def _in_parts(compute: Callable[..., Any], *arrays: Any) -> Any:
+    parts = range(0, len(arrays[0]), _SAMPLES)
+    results = [compute(*(array[start : start + _SAMPLES] for array in arrays)) for start in parts]
+    return np.concatenate(results) if results else arrays[0]

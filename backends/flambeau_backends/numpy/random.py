@@ -407,40 +407,57 @@ class Generator:
         alpha = alpha[live]
         small = alpha < 1  # drawn with alpha + 1, then scaled by a power of a uniform value
         d = np.where(small, alpha + 1, alpha) - _THIRD
-        values[live] = self._each(self._marsaglia_tsang, d, np.where(small, 1 / alpha, 0))
+        values[live] = self._marsaglia_tsang(d.astype(float).tolist(), np.where(small, 1 / alpha, 0).astype(float).tolist())
         return values
 
-    def _marsaglia_tsang(self, uniform: Uniform, d: float, boost: float) -> float:
-        """Draw a gamma value: Marsaglia & Tsang (2000), "A simple method for generating gamma variables"."""
-        scale = (1 - uniform()) ** boost * d if boost else d
-        c = 1 / math.sqrt(9 * d)
-        while True:
-            y = 0.0
-            while y <= 0:
-                x = self._next_normal(uniform)
-                y = 1 + c * x
-            v, u, square = y * y * y, 1 - uniform(), x * x
-            if u < 1 - _SQUEEZE * square * square or math.log(u) < 0.5 * square + d * (1 - v + math.log(v)):
-                return scale * v
+    def _marsaglia_tsang(self, shapes: list[float], boosts: list[float]) -> list[float]:
+        """Draw gamma values: Marsaglia & Tsang (2000), "A simple method for generating gamma variables".
+
+        Normal values come from the same pairs as those of `_next_normal`, written out here because calls take most of the time.
+        """
+        values: list[float] = []
+        uniform, spare = self._uniforms(len(shapes), values), self._spare
+        sqrt, log, log1p, cos, sin = math.sqrt, math.log, math.log1p, math.cos, math.sin
+        for d, boost in zip(shapes, boosts, strict=True):
+            scale = (1 - uniform()) ** boost * d if boost else d
+            c = 1 / sqrt(9 * d)
+            while True:
+                y = 0.0
+                while y <= 0:
+                    if spare is None:
+                        angle = 2 * math.pi * uniform()
+                        radius = sqrt(-2 * log1p(-uniform()))
+                        x, spare = radius * cos(angle), radius * sin(angle)
+                    else:
+                        x, spare = spare, None
+                    y = 1 + c * x
+                v, u, square = y * y * y, 1 - uniform(), x * x
+                if u < 1 - _SQUEEZE * square * square or log(u) < 0.5 * square + d * (1 - v + log(v)):
+                    values.append(scale * v)
+                    break
+        self._spare = spare
+        return values
 
     def _each(self, sample: Callable[..., float], *parameters: np.ndarray) -> list[float]:
-        """Call `sample(uniform, *scalars)` for each element in order, and return the results.
+        """Call `sample(uniform, *scalars)` for each element in order, and return the results."""
+        values: list[float] = []
+        uniform = self._uniforms(parameters[0].size, values)
+        for scalars in zip(*(array.astype(float).tolist() for array in parameters), strict=True):
+            values.append(sample(uniform, *scalars))
+        return values
 
-        Uniform values are drawn in batches, one for each remaining element.  Each element uses at least one, so none is wasted,
-        and the engine ends in the same state as PyTorch's.
+    def _uniforms(self, count: int, values: list[float]) -> Uniform:
+        """Return a function that draws uniform values for the samples that are still missing among `count` `values`.
+
+        Uniform values are drawn in batches, one for each missing sample.  Each sample uses at least one, so none is wasted, and
+        the engine ends in the same state as PyTorch's.
         """
-        to_come = parameters[0].size
 
         def batches() -> Iterator[list[float]]:
             while True:
-                yield self._doubles(to_come).tolist()
+                yield self._doubles(count - len(values)).tolist()
 
-        uniform = chain.from_iterable(batches()).__next__
-        values = []
-        for scalars in zip(*(array.astype(float).tolist() for array in parameters), strict=True):
-            values.append(sample(uniform, *scalars))
-            to_come -= 1
-        return values
+        return chain.from_iterable(batches()).__next__
 
     # --- words and uniforms ---
 

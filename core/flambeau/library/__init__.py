@@ -116,21 +116,47 @@ class Library:
         self._defined.clear()
 
 
-def define(qualname: str, schema: str, *, lib: Library | None = None, tags: Any = ()) -> None:
-    """Define an operator.
+def define(qualname: str | Library, schema: str, alias_analysis: str = "", *, lib: Library | None = None, tags: Any = ()) -> Any:
+    """Define an operator.  With a library in place of the name, return a decorator for its kernel.
 
     Args:
         qualname: namespace and name, as in `mylib::scale`.
         schema: the arguments and results, as in `(Tensor x, float by) -> Tensor`.
+        alias_analysis: ignored.
         lib: the library that owns the operator; by default, a new one.
         tags: ignored.
+
+    >>> library = torch.library.Library("docs3", "DEF")
+    >>> @torch.library.define(library, "triple(Tensor x) -> Tensor")
+    ... def triple(x):
+    ...     return 3 * x
+    >>> torch.ops.docs3.triple(torch.ones(2))
+    tensor([3., 3.])
     """
+    if isinstance(qualname, Library):
+        return _registering(qualname, qualname.define(schema), "")
     namespace, name = _operator.split(qualname)
     (lib or Library(namespace, "FRAGMENT")).define(name + schema)
+    return None
 
 
-def impl(qualname: str, types: str | Sequence[str], func: Callable[..., Any] | None = None, *, lib: Library | None = None) -> Any:
-    """Register a kernel of an operator for device types; `"default"` means all.  Without `func`, return a decorator."""
+def _registering(library: Library, name: str | OpOverload, key: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator that registers a function as a kernel of an operator in `library`."""
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        library.impl(name, function, key)
+        return function
+
+    return register
+
+
+def impl(qualname: str | Library, types: Any, func: Callable[..., Any] | str | None = None, *, lib: Library | None = None) -> Any:
+    """Register a kernel of an operator for device types; `"default"` means all.  Without `func`, return a decorator.
+
+    The arguments may also be a library, the operator's name in it, and a dispatch key: `impl(library, "triple", "CPU")`.
+    """
+    if isinstance(qualname, Library):
+        return _registering(qualname, types, func or "")  # type: ignore[arg-type]  # a dispatch key
     if func is None:
         return lambda function: (impl(qualname, types, function, lib=lib), function)[1]
     for kind in (types,) if isinstance(types, str) else types:

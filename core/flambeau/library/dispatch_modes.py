@@ -60,9 +60,40 @@ class TorchDispatchMode(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = getattr(func, "__name__", "")
+        kwargs = kwargs or {}
         if name in ("__get__", "__set__"):
-            return func(*args, **(kwargs or {}))
-        return self.__torch_dispatch__(_as_operator(func, name, args, kwargs or {}), types, args, kwargs or {})
+            return func(*args, **kwargs)
+        if name not in _FACTORIES and name not in _FACTORIES_LIKE:
+            return self.__torch_dispatch__(_as_operator(func, name, args, kwargs), types, args, kwargs)
+        args, kwargs, requires_grad = _factory_arguments(name, args, kwargs)
+        result = self.__torch_dispatch__(_as_operator(func, name, args, kwargs), types, args, kwargs)
+        return result.requires_grad_() if requires_grad else result
+
+
+_WITH_SIZES = ("empty", "ones", "rand", "randn", "zeros")  # called with a sequence of sizes, or with separate sizes
+_FACTORIES = frozenset({
+    *_WITH_SIZES, "arange", "empty_strided", "eye", "full", "linspace", "logspace", "randint", "randperm", "scalar_tensor",
+})  # fmt: skip
+_FACTORIES_LIKE = frozenset({
+    "empty_like", "full_like", "new_empty", "new_full", "new_ones", "new_zeros", "ones_like", "rand_like", "randint_like",
+    "randn_like", "zeros_like",
+})  # fmt: skip
+
+
+def _factory_arguments(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any], bool]:
+    """Return the arguments of a factory function as its operator receives them, and whether the result requires grad.
+
+    Sizes are a list, and the device and `pin_memory` are always passed.
+    """
+    first = 1 if name.startswith("new_") else 0  # `self` comes before the sizes
+    if (name in _WITH_SIZES or name.startswith("new_")) and len(args) > first and isinstance(args[first], int):
+        args = (*args[:first], args[first:])
+    args = tuple(list(value) if isinstance(value, tuple) else value for value in args)
+    kwargs = {key: value for key, value in kwargs.items() if value is not None}
+    requires_grad = kwargs.pop("requires_grad", False)
+    if name in _FACTORIES or "device" in kwargs:
+        kwargs["device"] = torch.device(kwargs.pop("device", None) or torch.get_default_device())
+    return args, {**kwargs, "pin_memory": kwargs.get("pin_memory", False)}, requires_grad
 
 
 def _as_operator(func: Any, name: str, args: Any, kwargs: Any) -> Any:

@@ -11,7 +11,9 @@ import flambeau as torch
 from ..autograd.function import Function
 from ..engine.calls.overriding import handle_torch_function, should_offer
 from ..engine.calls.schema import FunctionSchema
+from ..engine.tensors.tensor import wrap
 from ..engine.values.trees import flatten, unflatten
+from ..transforms.capture.recorder import EFFECT, RecordedArray, Recorder
 from .ops import OpOverload, ops
 
 __all__ = ["Operator", "define", "fallthrough_kernel", "find", "register", "remove", "split"]
@@ -120,6 +122,9 @@ class Operator:
     def compute(self, bound: dict[str, Any]) -> Any:
         """Call the kernel for the device of the arguments, or the fake function for the device `meta`."""
         tensors = _tensors(bound)
+        recorded = next((tensor._array for tensor in tensors if type(getattr(tensor, "_array", None)) is RecordedArray), None)
+        if recorded is not None and self.is_custom and not self.schema.is_mutable:
+            return self._record(recorded._recorder, bound)
         kind = tensors[0].device.type if tensors else "cpu"
         if kind == "meta" and self.fake is not None:
             return self.run(self.fake, bound)
@@ -128,6 +133,26 @@ class Operator:
         if self.is_custom:
             self._check_no_alias(result, tensors)
         return result
+
+    def _record(self, recorder: Recorder, bound: dict[str, Any]) -> Any:
+        """Compute, and record the call as one step of a compiled program: the calls inside the kernel are not recorded."""
+        leaves, spec = flatten(bound)
+        keys = [leaf._key if isinstance(leaf, torch.Tensor) else None for leaf in leaves]
+        results: list[Any] = []  # the structure, and for each tensor the shape and the dispatch key
+
+        def run(*values: Any) -> Any:
+            args = [value if key is None else wrap(value, key) for value, key in zip(values, keys, strict=True)]
+            found, structure = flatten(self.compute(unflatten(args, spec)))
+            shapes = [tuple(tensor.shape) for tensor in found]
+            if results and shapes != results[1]:
+                raise RuntimeError(f"{self.name} returned shapes {shapes}, but {results[1]} when it was compiled")
+            results[:] = structure, shapes, [tensor._key for tensor in found]
+            return tuple(tensor._array for tensor in found)
+
+        values = tuple(leaf._array if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves)
+        arrays = recorder.call(self.name, run, values, {}, EFFECT)
+        structure, _, result_keys = results
+        return unflatten([wrap(array, key) for array, key in zip(arrays, result_keys, strict=True)], structure)
 
     def kernel_for(self, key: str) -> Callable[..., Any]:
         """Return the enabled kernel for a dispatch key, else one for all devices.  NotImplementedError if there is neither."""

@@ -49,7 +49,7 @@ class OpOverload:
         self.namespace: str = packet.namespace
         self.__name__: str = f"{packet.__name__}.{overload}"
         self.__qualname__ = self.__name__
-        self.__module__ = f"torch.ops.{packet.namespace}"
+        self.__module__ = f"torch._ops.{packet.namespace}"  # as in PyTorch: programs print it
         self.__doc__ = call.__doc__
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
@@ -147,7 +147,7 @@ class OpOverloadPacket:
 
     def __init__(self, namespace: str, name: str) -> None:
         self.namespace, self.__name__ = namespace, name
-        self.__module__ = f"torch.ops.{namespace}"
+        self.__module__ = f"torch._ops.{namespace}"
         self.__qualname__ = name
         self._qualified_op_name = f"{namespace}::{name}"
         self._overloads: dict[str, OpOverload] = {}

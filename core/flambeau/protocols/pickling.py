@@ -301,6 +301,12 @@ def _copy_wrapper(self: Tensor, memo: dict[int, Any]) -> Any:
     """Deep-copy a tensor of a wrapper subclass by calling the `clone` of the subclass."""
     with no_grad():
         copied = self.clone()
+    if not isinstance(self, Parameter) and type(copied) is not type(self):
+        raise RuntimeError(
+            "The default implementation of __deepcopy__() for wrapper subclasses only works for subclass types that properly "
+            f"implement clone() and for which cloning returns another instance of the same subclass, but {type(self).__name__} "
+            f"returned {type(copied).__name__}."
+        )
     if isinstance(self, Parameter):
         copied = Parameter(copied, self._requires_grad)
     memo[id(self)] = copied

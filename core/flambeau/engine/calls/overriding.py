@@ -47,6 +47,7 @@ class _Redispatched:
 
 
 disabled: Final = ContextVar("torch_function_disabled", default=False)
+dispatch_disabled: Final = ContextVar("torch_dispatch_disabled", default=False)  # whether subclasses compute on their own data
 _redispatched: ContextVar[_Redispatched | None] = ContextVar("torch_function_redispatched", default=None)
 open_modes: ContextVar[tuple[Any, ...]] = ContextVar("torch_function_modes", default=())
 
@@ -524,7 +525,7 @@ def offer_function(
     values = [] if public.__name__ in _TAKE_ANY_DATA else relevant([*args, *options.values()])
     if not should_offer(values, name=public.__name__):
         if state.dispatching and any(type(value) in DISPATCHING for value in values):
-            return hooks.compute_on_wrappers(public.__name__, compute, args, options)
+            return hooks.compute_on_wrappers(public.__name__, compute, *_without_defaults(body, args, options))
         _cache_ordinary_types(args)
         return compute(*args, **options)
     args, options = _without_defaults(body, args, options)
@@ -594,8 +595,13 @@ def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
 
 def _torch_dispatch(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
     """Implement `Tensor.__torch_dispatch__`, which overrides nothing: compute the operation on the subclasses' own data."""
-    args, kwargs = tree_map(_without_dispatch, (args, kwargs or {}))
-    return func(*args, **kwargs)
+    return compute_on_data(func, args, kwargs or {})
+
+
+def compute_on_data(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call a function with plain tensors in place of subclasses with `__torch_dispatch__` that hold data."""
+    args, kwargs = tree_map(_without_dispatch, (args, kwargs))
+    return function(*args, **kwargs)
 
 
 def _without_dispatch(value: Any) -> Any:

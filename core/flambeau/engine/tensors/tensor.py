@@ -71,6 +71,11 @@ class Tensor(Members):
         return tensor
 
     def _as(self, cls: type[Tensor]) -> Any:
+        if self._key.wraps and cls is not type(self):
+            raise RuntimeError(
+                f"Creating a new Tensor subclass {cls.__name__} but the raw Tensor object is already associated to a python "
+                f"object of type {type(self).__name__}"
+            )
         tensor = alias(self, cls)
         tensor._node, tensor._requires_grad, tensor._view = self._node, self._requires_grad, self._view
         if self._inference:

@@ -111,6 +111,8 @@ def call_torch_dispatch(function: Any, args: tuple[Any, ...], kwargs: dict[str, 
     Raises:
         TypeError: all handlers returned NotImplemented.
     """
+    if overriding.dispatch_disabled.get():
+        return overriding.compute_on_data(function, args, kwargs)
     found: list[type] = []
     for value in overriding.relevant([*args, *kwargs.values()]):
         cls = type(value)
@@ -174,7 +176,9 @@ def below_autograd(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, .
 
 
 # Composite functions of flambeau that PyTorch implements as a single operator.
-_SINGLE_OPERATORS = frozenset({"equal", "index_select", "masked_select"})
+_SINGLE_OPERATORS = frozenset({
+    "addbmm", "addmm", "addmv", "addr", "baddbmm", "equal", "index_select", "masked_select",
+})  # fmt: skip
 
 
 def compute_on_wrappers(name: str, compute: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -315,7 +319,10 @@ def call_aten_operator(name: str, args: tuple[Any, ...], kwargs: dict[str, Any])
 
 
 def _detach(self: Tensor) -> Tensor:
-    return call_aten_operator("detach", (self,), {})  # type: ignore[no-any-return]  # a class may return anything
+    detached = call_aten_operator("detach", (self,), {})
+    if type(detached) in overriding.DISPATCHING:
+        detached._storage = self._storage or self._own_storage()  # the version counter
+    return detached  # type: ignore[no-any-return]  # a class may return anything
 
 
 def _to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -342,7 +349,7 @@ def _to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
 
 
 def _data(self: Tensor) -> Tensor:
-    return self.detach()
+    return call_aten_operator("detach", (self,), {})  # type: ignore[no-any-return]  # a class may return anything
 
 
 def _set_data(self: Tensor, value: Tensor) -> None:

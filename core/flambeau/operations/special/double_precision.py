@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -47,19 +48,20 @@ def _halves(x: Any) -> tuple[Any, Any]:
     return high, x - high
 
 
-_STEP, _FIRST, _LAST = 1 / 16, -72, 60  # points of the trapezoidal rule: `u` from _FIRST * _STEP to _LAST * _STEP
+_FIRST, _LAST = -3.5, 3.75  # bounds of `u` of the trapezoidal rule
 
 
-def quadrature(xp: Any, integrand: Callable[[Any], Any], scale: Any) -> Any:
+def quadrature(xp: Any, integrand: Callable[[Any], Any], scale: Any, steps: int = 16) -> Any:
     """Integrate over `y` from 0 to infinity; the integrand must decay exponentially, with a decay length of about `scale`.
 
     The substitution `y = scale * exp(u - exp(-u))` is followed by the trapezoidal rule in `u` (Takahasi and Mori, "Double
-    exponential formulas for numerical integration", 1974).  With about a hundred points, only rounding errors remain.
+    exponential formulas for numerical integration", 1974), with `steps` points per unit.  With 16, only rounding errors of
+    float64 remain; with 8, the relative error is about 2e-8 if the integrand is smooth on the length `scale`.
     """
     total = xp.zeros_like(scale)
-    for index in range(_FIRST, _LAST + 1):
-        u = xp.asarray(index * _STEP, dtype=scale.dtype)
-        shrinking = xp.exp(-u)
-        y = scale * xp.exp(u - shrinking)
+    for index in range(math.ceil(_FIRST * steps), math.floor(_LAST * steps) + 1):
+        u = index / steps
+        shrinking = math.exp(-u)
+        y = scale * math.exp(u - shrinking)
         total = total + integrand(y) * y * (1 + shrinking)
-    return total * _STEP
+    return total / steps

@@ -18,7 +18,10 @@ from ...engine.values import dtypes
 from .double_precision import chebyshev, in_double, quadrature
 from .error_function import polynomial
 
-__all__ = ["digamma", "gammainc", "gammaincc", "lgamma", "mvlgamma", "polygamma", "zeta"]
+__all__ = [
+    "digamma", "gamma_grad_by_integral", "gamma_grad_by_series", "gammainc", "gammaincc", "lgamma", "mvlgamma", "polygamma",
+    "zeta",
+]  # fmt: skip
 
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798)  # B2, B4, ...
 _LARGE = 10  # for arguments of at least this size, the asymptotic series are accurate
@@ -300,13 +303,20 @@ gammaincc = op(
 def gamma_grad_forward(xp: Any, input: Any, sample: Any) -> Any:
     """Return the derivative of a gamma sample with respect to its shape parameter.
 
-    It is minus the derivative of the distribution function with respect to the shape, divided by the density.  That derivative
-    is an integral over one tail of the density times the score `log(t) - digamma(shape)`, or a series for samples below 1.
+    It is minus the derivative of the distribution function with respect to the shape, divided by the density.
     """
     a, x = xp.broadcast_arrays(input, sample)
-    near = xp.minimum(x, xp.ones_like(x))
-    series_sum, slope = _series(xp, a, near)
-    series = -near * xp.exp(near) / a * ((1 + series_sum) * (xp.log(near) - digamma_forward(xp, 1 + a)) + slope)
+    return xp.where(x < 1, gamma_grad_by_series(xp, a, xp.minimum(x, xp.ones_like(x))), gamma_grad_by_integral(xp, a, x))
+
+
+def gamma_grad_by_series(xp: Any, a: Any, x: Any) -> Any:
+    """Return the derivative for samples up to 1, by a power series."""
+    total, slope = _series(xp, a, x)
+    return -x * xp.exp(x) / a * ((1 + total) * (xp.log(x) - digamma_forward(xp, 1 + a)) + slope)
+
+
+def gamma_grad_by_integral(xp: Any, a: Any, x: Any, steps: int = 16) -> Any:
+    """Return the derivative as an integral over one tail of the density times the score `log(t) - digamma(shape)`."""
     score = xp.log(x) - digamma_forward(xp, a)
     scale = 1 / (xp.abs(a - x) + xp.sqrt(a))
     sign = xp.where(x < a, -xp.ones_like(x), xp.ones_like(x))  # integrate away from the peak: down for x < a, else up
@@ -315,7 +325,7 @@ def gamma_grad_forward(xp: Any, input: Any, sample: Any) -> Any:
         change = sign * y  # of the logarithm of the sample
         return xp.exp(a * change - x * xp.expm1(change)) * (score + change)
 
-    return xp.where(x < 1, series, x * sign * quadrature(xp, integrand, scale))
+    return x * sign * quadrature(xp, integrand, scale, steps)
 
 
 op(

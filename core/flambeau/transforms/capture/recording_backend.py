@@ -166,15 +166,25 @@ class RecordingKernels(Mapping[str, Callable[..., Any]]):
 
 
 class RecordedConstants(dict[Any, Any]):
-    """The constants cached by a dispatch key, except recorded numbers, which may change between steps."""
+    """The constants cached by a dispatch key.
+
+    It caches neither recorded numbers, which may change between steps, nor constants used inside a recorded call.
+    """
 
     followed = frozenset({RecordedNumber, RecordedInteger})
 
+    def __init__(self, recorder: Recorder) -> None:
+        super().__init__()
+        self.recorder = recorder
+
+    def _is_cached(self, key: Any) -> bool:
+        return not self.recorder.depth and not isinstance(key, (RecordedNumber, RecordedInteger))
+
     def get(self, key: Any, default: Any = None) -> Any:
-        return default if isinstance(key, (RecordedNumber, RecordedInteger)) else super().get(key, default)
+        return super().get(key, default) if self._is_cached(key) else default
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        if not isinstance(key, (RecordedNumber, RecordedInteger)):
+        if self._is_cached(key):
             super().__setitem__(key, value)
 
 
@@ -199,7 +209,7 @@ class RecordingInterceptor(TransformInterceptor):
         return self.recorder.number(item(array._value), "item", item, (array,))
 
     def set_up(self, key: DispatchKey) -> None:
-        key.constants = RecordedConstants()
+        key.constants = RecordedConstants(self.recorder)
         number_types = {int: RecordedInteger, float: RecordedNumber}
         key.scalars = key.scalars | {number_types[kind] for kind in key.scalars & number_types.keys()}
         key.constant_types = key.constant_types | {number_types[kind] for kind in key.constant_types & number_types.keys()}

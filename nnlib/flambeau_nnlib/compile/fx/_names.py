@@ -23,6 +23,7 @@ __all__ = ["Namespace", "is_magic", "qualified_name", "snake_case", "torch_path"
 
 # Public names of flambeau's packages; the first matching prefix is used.
 _PUBLIC_MODULES = {
+    "torch._ops": "torch.ops",
     "flambeau_nnlib.data": "torch.utils.data",
     "flambeau_nnlib.checkpoint": "torch.utils.checkpoint",
     "flambeau_nnlib": "torch",

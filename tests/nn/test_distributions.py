@@ -720,3 +720,16 @@ def test_a_value_whose_shape_is_a_plain_tuple():
     tagged = law.log_prob(value.as_subclass(Tagged))
     assert type(value.as_subclass(Tagged).shape) is tuple
     assert type(tagged) is Tagged and tagged.tolist() == law.log_prob(value).tolist()
+
+
+def test_tangents_of_gamma_samples():
+    alpha, forward_ad = torch.tensor([0.5, 2.0], dtype=torch.float64), torch.autograd.forward_ad
+    for sample in (torch._standard_gamma, torch._sample_dirichlet):
+        torch.manual_seed(0)
+        tracked = alpha.clone().requires_grad_()
+        output = sample(tracked)
+        expected = torch.stack([torch.autograd.grad(one, tracked, retain_graph=True)[0] for one in output]).sum(1)
+        torch.manual_seed(0)
+        with forward_ad.dual_level():
+            tangent = forward_ad.unpack_dual(sample(forward_ad.make_dual(alpha, torch.ones_like(alpha)))).tangent
+        torch.testing.assert_close(tangent, expected)

@@ -237,6 +237,7 @@ NAMES: dict[str, tuple[str, str]] = {
     "nn.ModuleList._get_abs_string_index": ("", "pyro-ppl"),
     "nn._reduction.get_enum": ("", "copies of losses in segmentation-models, kornia"),
     "nn.attention.flex_attention._DEFAULT_SPARSE_BLOCK_SIZE": ("flambeau_nnlib.nn.attention.masks:BLOCK", "transformers"),
+    "nn.functional.grad": ("flambeau_nnlib.nn:grad", "PyTorch's tests"),
     "functional.F": ("flambeau_nnlib.nn:functional", "PyTorch's tests, programs with `torch.functional.F`"),
     "nn.functional._Reduction": ("flambeau_nnlib.nn:_reduction", "copies of losses in segmentation-models, kornia"),
     "nn.functional._canonical_mask": (_ATTENTION, "open_clip, EVA, copies of `MultiheadAttention`"),

@@ -17,6 +17,7 @@ from ..engine.calls.record import Out
 from ..engine.calls.tables import PUBLIC
 from ..engine.calls.transform_hooks import hooks
 from ..engine.devices.devices import DispatchKey, dispatch_key
+from ..engine.devices.state import state
 from ..engine.devices.warning import warn
 from ..engine.tape.transforming import open_batches
 from ..engine.tensors.memory_format import memory_order
@@ -410,7 +411,11 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
 def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Draw numbers from the gamma distributions with the shape parameters `input` and rate 1."""
     sample = _drawn_like(input.detach(), "gamma", generator)
-    return _gamma_sample(input, sample._array) if input.requires_grad else sample
+    return _gamma_sample(input, sample._array) if _is_differentiated(input) else sample
+
+
+def _is_differentiated(input: Tensor) -> bool:
+    return input.requires_grad or (state.forward_levels > 0 and hooks.forward.has_tangent([input]))
 
 
 @composite(
@@ -419,7 +424,7 @@ def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor
 def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Draw vectors from the Dirichlet distributions with the concentrations `input`."""
     sample = _drawn_like(input.detach(), "dirichlet", generator)
-    return _dirichlet_sample(input, sample._array) if input.requires_grad else sample
+    return _dirichlet_sample(input, sample._array) if _is_differentiated(input) else sample
 
 
 _gamma_sample = op(
@@ -432,7 +437,7 @@ _dirichlet_sample = op(
     "dirichlet_sample", lambda xp, input, /, sample: sample,
     kind=Kind.OTHER, public=False, method=False, out=False,
     grad_fn="DirichletBackward0",
-    input=lambda F, g, input, out: F.dirichlet_grad(g, input, out),
+    input=lambda F, g, input, out: F.dirichlet_grad(input, out) * (g - F.sum(g * out, (-1,), True)),
 )  # fmt: skip
 
 

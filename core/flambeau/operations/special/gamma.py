@@ -357,13 +357,12 @@ def _beta_grad(xp: Any, x: Any, a: Any, b: Any) -> Any:
     return x * xp.where(down, -xp.ones_like(x), xp.ones_like(x)) * quadrature(xp, integrand, scale)
 
 
-def _dirichlet_grad(xp: Any, g: Any, input: Any, sample: Any) -> Any:
-    """Return the gradient of the concentrations of a Dirichlet sample.
+def _dirichlet_grad(xp: Any, input: Any, sample: Any) -> Any:
+    """Return, for each component of a Dirichlet sample, its derivative by its concentration, divided by `1 - component`.
 
-    Each component of the sample is a beta sample.  If it changes, the other components change in proportion to their sizes.
+    Each component is a beta sample.  If it changes, the other components change in proportion to their sizes.
     """
-    others = xp.sum(input, axis=-1, keepdims=True) - input
-    return _beta_grad(xp, sample, input, others) * (g - xp.sum(g * sample, axis=-1, keepdims=True))
+    return _beta_grad(xp, sample, input, xp.sum(input, axis=-1, keepdims=True) - input)
 
 
 op("dirichlet_grad", _dirichlet_grad, promote="float", public=False, method=False, out=False)

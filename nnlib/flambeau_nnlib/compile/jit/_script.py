@@ -22,7 +22,6 @@ import flambeau as torch
 from flambeau import nn
 
 from ...nn.modules.module import MEMBER_KINDS
-from ...nn.parameter import is_lazy
 from ._async import Future
 from ._decorators import enters_script
 from ._recording import Recorded, current_recording
@@ -383,7 +382,7 @@ def _require_initialized(root: nn.Module) -> None:
     """Raise RuntimeError if a parameter or buffer of a lazy module is uninitialized."""
     for module in root.modules():
         named = (*module.named_parameters(recurse=False), *module.named_buffers(recurse=False))
-        names = [name for name, tensor in named if is_lazy(tensor)]
+        names = [name for name, tensor in named if nn.parameter.is_lazy(tensor)]
         if names:
             raise RuntimeError(
                 f"'{torch.typename(module)}' has uninitialized parameters {', '.join(names)}. "

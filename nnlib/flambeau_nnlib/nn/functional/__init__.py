@@ -10,7 +10,6 @@ from flambeau import bilinear, conv1d, conv2d, conv3d, conv_tbc, conv_transpose1
 from flambeau.extension import COMPILED, declared, is_inplace, open_to_overrides, private_names
 from flambeau.extension.functions import linear
 
-from .. import grad as grad
 from . import activation, attention, distance, loss, margin_loss, matrix, normalization, padding, pooling, vision, warping
 from . import dropout as dropping
 from . import embedding as embeddings

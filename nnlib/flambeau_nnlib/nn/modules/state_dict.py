@@ -132,7 +132,7 @@ class Stateful:
         return keys
 
     def _load_with_children(
-        self, state: Mapping[str, Any], prefix: str, metadata: Any, assign: bool, keys: _IncompatibleKeys, errors: list[str]
+        self, state: dict[str, Any], prefix: str, metadata: Any, assign: bool, keys: _IncompatibleKeys, errors: list[str]
     ) -> None:
         """Load the tensors of this module and its submodules, whose names begin with `prefix`; then call the hooks."""
         local_metadata = {} if metadata is None else metadata.get(prefix[:-1], {})
@@ -278,7 +278,8 @@ class Stateful:
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
     def _register_load_state_dict_pre_hook(self, hook: Hook, with_module: bool = False) -> RemovableHandle:
-        return add_hook(self._load_state_dict_pre_hooks, _WrappedHook(hook, self if with_module else None))
+        wrapped: Hook = _WrappedHook(hook, self if with_module else None)
+        return add_hook(self._load_state_dict_pre_hooks, wrapped)
 
     def register_load_state_dict_post_hook(self, hook: Hook) -> RemovableHandle:
         """Call `hook(module, incompatible_keys)` after this module is loaded; the hook may change both lists of keys."""

@@ -802,7 +802,7 @@ class Members:
     def is_same_size(self, other: Tensor) -> _bool:
         """Whether both tensors have the same shape."""
     def is_set_to(self, tensor: Tensor) -> _bool:
-        """Whether both tensors have the same address, shape and strides."""
+        """Whether both tensors have the same storage, address, shape and strides."""
     def is_shared(self) -> _bool:
         """Whether the tensor is in memory that other processes can access."""
     is_sparse_csr: Any

@@ -65,7 +65,7 @@ class MaskedTensor(Tensor):
 
     def get_data(self) -> Tensor:
         """Return the data, including the elements where the mask is False.  Sparse data have no history."""
-        return self._masked_data if is_sparse(self._masked_data) else _Data.apply(self)  # type: ignore[no-any-return]  # a Function
+        return self._masked_data if is_sparse(self._masked_data) else _Data.apply(self)
 
     def get_mask(self) -> Tensor:
         """Return the mask."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flambeau._functorch.apis import chunk_vmap
+from flambeau._functorch.apis import chunk_vmap  # type: ignore[import-not-found]  # an alias, made at import
 
 from flambeau.func import functionalize, hessian, jacfwd, jvp, replace_all_batch_norm_modules_
 

@@ -32,7 +32,6 @@ from workloads import GROUPS, Workload
 TURN = 0.4  # seconds of PyTorch's computation per turn
 PAUSE = 0.2  # seconds between turns; an idle thread pool spins for a while and would occupy a core
 SPREAD = 0.2  # maximum relative deviation of a time from its median; rounds that exceed it are repeated
-TOLERANCE = 1e-3  # maximum difference of results, relative to the largest value
 MEMORY_AIM = 1.1
 LEAST_MEMORY = 4 << 20  # bytes; differences below are due to the allocators
 
@@ -108,6 +107,7 @@ def compare(workload: Workload, reference: Worker, workers: Sequence[Worker], ro
             "unit": workload.unit,
             "threads": worker.threads,
             "aim": target_ratio(workload, worker.side),
+            "tolerance": workload.tolerance,
         }
         rows.append(row)
         try:
@@ -179,7 +179,7 @@ def format_row(row: Row) -> str:
 
 
 def agrees(row: Row) -> bool:
-    return "error" not in row and row.get("difference", 0.0) <= TOLERANCE
+    return "error" not in row and row.get("difference", 0.0) <= row["tolerance"]
 
 
 def print_changes(rows: Sequence[Row]) -> None:

@@ -6,7 +6,7 @@ results of the step are compared between the two libraries.
 
 from __future__ import annotations
 
-from . import calls, compiled, curves, files, inference, layers, loaders, networks, small, startup
+from . import calls, compiled, curves, files, inference, layers, llm, loaders, networks, small, startup
 from .curves import CURVES
 from .workload import Workload
 
@@ -20,6 +20,7 @@ GROUPS: dict[str, list[Workload]] = {
     "layers": layers.WORKLOADS,
     "inference": inference.WORKLOADS,
     "curves": curves.WORKLOADS,
+    "llm": llm.WORKLOADS,
     "files": files.WORKLOADS,
     "loaders": loaders.WORKLOADS,
     "startup": startup.WORKLOADS,

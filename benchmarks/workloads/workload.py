@@ -21,4 +21,5 @@ class Workload:
     alone: float | None = None
     fast: float | None = None
     training: bool = False  # whether the step is a training step, whose peak memory is also compared
+    tolerance: float = 1e-3  # maximum difference of results, relative to the largest value
     unit: str = "s"  # "s" to time the step, or "B" if the step returns a number of bytes

@@ -13,7 +13,7 @@ import pytest
 
 import flambeau as torch
 from flambeau import nn
-from flambeau.engine.devices.devices import cached_keys
+from flambeau.engine.devices.devices import cached_keys, forget_kernels
 from flambeau.engine.devices.interceptor import Interceptor
 from flambeau.engine.tape.fast_path import FAST
 
@@ -120,6 +120,23 @@ def test_a_watched_step_computes_the_same(kind):
         models.append(model.state_dict())
     for name, value in models[0].items():
         assert torch.equal(value, models[1][name]), name
+
+
+def test_origins_of_kernels(monkeypatch):
+    def from_pack(input):
+        return np.tanh(input)
+
+    with monkeypatch.context() as patch:
+        patch.setitem(torch.backend.for_device_type("cpu").all_kernels, "tanh", from_pack)
+        forget_kernels()
+        with torch.watch() as step:
+            x = torch.ones(4)
+            x.tanh(), x.exp(), x.split(2)
+    forget_kernels()
+    origins = {kernel.name: kernel.origin for operation in step.operations for kernel in operation.kernels}
+    assert origins["tanh"] == f"kernel pack {__name__.partition('.')[0]}"
+    assert origins["exp"] == "numpy kernel" and origins["split"] == "array-API forward"
+    assert next(operation for operation in step.operations if operation.name == "tanh").kernels[0].function is from_pack
 
 
 def test_phases_of_an_optimizer_with_a_closure():

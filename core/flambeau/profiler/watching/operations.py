@@ -133,14 +133,14 @@ class StepRecorder:
 
     def start(self) -> None:
         """Begin to record."""
-        self._thread, self.began = get_ident(), perf_counter_ns()
+        self._thread = get_ident()
         backends = {torch.backend.for_device_type("cpu"), torch.backend.for_device_type(torch.get_default_device().type)}
         self._kernels = KernelObserver(list(backends), self._observe_kernel)
         self._kernels.__enter__()
         self._mode = RecordingMode(self)
         self._mode.__enter__()
         self._forget_nodes = observe_nodes(self._observe_node)
-        self.active = True
+        self.active, self.began = True, perf_counter_ns()
 
     def restart(self) -> None:
         """Forget the operations that were recorded so far: calls of a second step look up no kernels, so that it is faster."""

@@ -104,7 +104,9 @@ def _place(place: Place) -> list[Any]:
 
 
 def _shown(file: str) -> str:
-    """Return a path relative to the current folder, or without the folder of installed packages."""
+    """Return a path relative to the current folder or to the folder of its package, and "cell" for a cell of a notebook."""
+    if "ipykernel_" in file:  # the temporary file of a notebook's cell
+        return "cell"
     for folder in ("site-packages", "dist-packages"):
         if folder in file:
             return file.rpartition(f"{folder}{os.sep}")[2]
@@ -113,6 +115,12 @@ def _shown(file: str) -> str:
         if f"{os.sep}{package}{os.sep}" in file:
             return f"{package}{os.sep}{file.rpartition(f'{os.sep}{package}{os.sep}')[2]}"
     return relative
+
+
+def _shown_place(place: str) -> str:
+    """Return a place such as "/home/me/train.py:12" with the path as the page shows it."""
+    file, _, line = place.rpartition(":")
+    return f"{_shown(file)}:{line}" if file else place
 
 
 def _array(array: Array) -> list[Any]:
@@ -128,7 +136,7 @@ def _fusions(fusions: Fusions) -> dict[str, Any]:
         "supported": fusions.supported,
         "reason": fusions.reason.replace(os.getcwd() + os.sep, ""),
         "chains": [
-            {"names": chain.names, "shape": list(chain.shape), "places": list(dict.fromkeys(map(_shown, chain.places)))}
+            {"names": chain.names, "shape": list(chain.shape), "places": list(dict.fromkeys(map(_shown_place, chain.places)))}
             for chain in fusions.chains
         ],
     }

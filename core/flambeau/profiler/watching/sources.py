@@ -40,13 +40,18 @@ class Source(NamedTuple):
 
 
 def place_in_stack() -> tuple[Place, ...]:
-    """Return the running lines of the program, innermost first, without those of flambeau and of the standard library."""
+    """Return the running lines of the program, innermost first, without those of flambeau and of the standard library.
+
+    The last one is in the body of a module or of a notebook's cell: its callers are not part of the program.
+    """
     places: list[Place] = []
     frame: Any = sys._getframe(1)
     while frame is not None and len(places) < _STACK_LIMIT:
         code = frame.f_code
         if not is_own_file(code.co_filename) and not _is_standard(code.co_filename):
             places.append(Place(code.co_filename, frame.f_lineno, code.co_qualname))
+            if code.co_name == "<module>":
+                break
         frame = frame.f_back
     return tuple(places)
 

@@ -234,3 +234,68 @@ def test_absent_devices():
     if not torch.cuda.is_available():
         with pytest.raises((AssertionError, RuntimeError)), torch.cuda.profiler.profile():
             pass
+
+
+class _Base(torch.Tensor):
+    """A base class without `__torch_dispatch__`, as quanto's."""
+
+
+class _Wrapper(_Base):
+    @staticmethod
+    def __new__(cls, inner):
+        return torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
+
+    def __init__(self, inner):
+        self.inner = inner
+
+    def __init_subclass__(cls):
+        """Do not call Tensor's method, as torchao."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        with torch._C.DisableTorchFunctionSubclass():
+            return func(*args, **(kwargs or {}))
+
+    @classmethod
+    def __torch_dispatch__(cls, op, types, args, kwargs=None):
+        return cls(op(args[0].inner))
+
+
+class _Derived(_Wrapper):
+    pass
+
+
+@pytest.mark.parametrize("kind", [_Wrapper, _Derived])
+def test_wrappers_below_other_classes_are_dispatched(kind):
+    wrapper = kind(torch.tensor([1.0, -2.0]))
+    assert type(wrapper.detach()) is type(torch.nn.Parameter(wrapper)) is kind
+    assert wrapper.abs().inner.tolist() == [1.0, 2.0]
+
+
+def test_scaled_products():
+    functional = torch.nn.functional
+    rows, tensor = functional.ScalingType.RowWise, functional.ScalingType.TensorWise
+    a = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]).to(torch.float8_e4m3fn)
+    b = torch.eye(2).to(torch.float8_e4m3fn)
+    scales = torch.tensor([[1.0], [2.0], [4.0]])
+    result = functional.scaled_mm(a, b, [scales], [rows], torch.ones(1, 2), rows, output_dtype=torch.float32)
+    assert result.tolist() == [[1.0, 2.0], [6.0, 8.0], [20.0, 24.0]]
+    with pytest.raises(ValueError, match="Only TensorWise and RowWise"):
+        functional.scaled_mm(a, b, scales, functional.ScalingType.BlockWise1x32, torch.ones(1, 2), tensor)
+    experts, ends = torch.stack([b, b]), torch.tensor([1, 3], dtype=torch.int32)
+    grouped = functional.scaled_grouped_mm(
+        a, experts, scales[:, 0], rows, torch.tensor([[1.0, 1.0], [0.5, 1.0]]), rows, offs=ends, output_dtype=torch.float32
+    )
+    assert grouped.tolist() == [[1.0, 2.0], [3.0, 8.0], [10.0, 24.0]]
+
+
+def test_properties_of_shapes_and_strides():
+    prims = torch._prims_common
+    x = torch.empty(2, 3, 4, 5)
+    assert prims.suggest_memory_format(x) is torch.contiguous_format
+    assert prims.suggest_memory_format(x.to(memory_format=torch.channels_last)) is torch.channels_last
+    assert prims.make_contiguous_strides_for((2, 3, 4)) == (12, 4, 1)
+    assert prims.make_contiguous_strides_for((2, 3, 4), row_major=False) == (12, 1, 3)
+    assert (prims.canonicalize_dims(3, -1), prims.canonicalize_dims(3, (0, -2))) == (2, (0, 1))
+    with pytest.raises(IndexError, match="out of range"):
+        prims.canonicalize_dim(2, 2)

@@ -45,6 +45,17 @@ def _int_mm(self: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     return product if out is None else out.resize_(product.shape).copy_(product)
 
 
+def _has_compatible_shallow_copy_type(self: Tensor, from_: Tensor) -> bool:
+    """Whether `self.data = from_` is possible: both tensors have the same layout, and are on devices of the same type."""
+    return self.layout is from_.layout and self.device.type == from_.device.type
+
+
+def _unsafe_view(self: Tensor, size: Any) -> Tensor:
+    """Return a view with another shape.  In PyTorch, the gradient of other views of `self` ignores changes of it."""
+    view: Tensor = self.view(size)
+    return view
+
+
 def set_vital(vital: str, attr: str, value: str) -> bool:
     """Return False: PyTorch prints such values at exit if the environment variable `TORCH_VITAL` is set; they are not kept."""
     return False

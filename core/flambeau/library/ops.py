@@ -19,6 +19,7 @@ from typing import Any
 
 from ..engine.calls.overriding import handle_torch_function, has_torch_function, open_modes, relevant, should_offer
 from ..engine.calls.schema import FunctionSchema
+from ..engine.devices.aliases import private_value
 from ..extension.schemas import as_operator, namespace_of, overload, schemas
 
 __all__ = ["HigherOrderOperator", "OpOverload", "OpOverloadPacket", "ops"]
@@ -34,6 +35,9 @@ _ATEN_OVERLOADS = re.compile(
 
 # {namespace: the module outside of the core that defines its operators}.
 _NAMESPACE_MODULES = {
+    "_c10d_functional": "flambeau_nnlib.distributed.operators",
+    "c10d": "flambeau_nnlib.distributed.operators",
+    "c10d_functional": "flambeau_nnlib.distributed.operators",
     "torchvision": "flambeau_vision.ops",
     "higher_order": "flambeau_nnlib.compile.higher_order",
     "profiler": "flambeau.autograd.profiler",
@@ -220,10 +224,15 @@ class _OpNamespace(ModuleType):
             packet.add("default", function, next(iter(packet._overloads.values()))._schema_object if packet._overloads else None)
         return packet
 
+    def _private_function(self, name: str) -> Any:
+        """Return a function of PyTorch's namespace `torch` that only libraries use, such as `_int_mm`, or None."""
+        function = private_value(name) if self.name == "aten" else None
+        return function if callable(function) and not isinstance(function, type) else None
+
     def _function(self, name: str) -> Any:
         """Return flambeau's function for an operator of this namespace, or None."""
         if self.name in ("aten", "flambeau"):
-            return as_operator(name) if namespace_of(name) == self.name else None
+            return (as_operator(name) if namespace_of(name) == self.name else None) or self._private_function(name)
         if self.name in _NAMESPACE_MODULES:
             return getattr(import_module(_NAMESPACE_MODULES[self.name]), name, None)
         return None

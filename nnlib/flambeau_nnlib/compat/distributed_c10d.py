@@ -10,6 +10,7 @@ from flambeau_nnlib.distributed.reduction import ReduceOp
 from flambeau_nnlib.distributed.store import Store as Store
 from flambeau_nnlib.distributed.world import *  # noqa: F403
 from flambeau_nnlib.distributed.world import _pg_map as _pg_map
+from flambeau_nnlib.distributed.world import named_group
 
 __all__: list[str] = []
 
@@ -19,6 +20,11 @@ def _get_default_group() -> Any:
     if not distributed.is_initialized():
         raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
     return distributed.group.WORLD
+
+
+def _resolve_process_group(group_name: str) -> Any:
+    """Return the process group with a name. Raise a RuntimeError if there is none."""
+    return named_group(group_name)
 
 
 def _make_nccl_premul_sum(factor: Any) -> ReduceOp:

@@ -19,9 +19,14 @@ from .reduction import ReduceOp
 from .world import group_of, new_group
 
 __all__ = [
-    "all_gather_tensor", "all_gather_tensor_autograd", "all_reduce", "all_to_all_single", "all_to_all_single_autograd",
+    "AsyncCollectiveTensor", "all_gather_tensor", "all_gather_tensor_autograd", "all_reduce", "all_to_all_single",
+    "all_to_all_single_autograd",
     "broadcast", "reduce_scatter_tensor", "reduce_scatter_tensor_autograd", "wait_tensor",
 ]  # fmt: skip
+
+
+class AsyncCollectiveTensor(Tensor):
+    """The type of the results of unfinished collectives in PyTorch, for `isinstance`.  It has no instances."""
 
 
 def wait_tensor(tensor: Tensor) -> Tensor:

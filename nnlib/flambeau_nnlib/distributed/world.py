@@ -167,6 +167,14 @@ def group_of(group: Any) -> ProcessGroup | None:
     return default_group() if group is None else group
 
 
+def named_group(name: str) -> ProcessGroup:
+    """Return the group with a name. Raise a RuntimeError if there is none."""
+    group = _groups.get(name)
+    if group is None:
+        raise RuntimeError(f"Could not resolve the process group registered under the name {name}")
+    return group
+
+
 _rendezvous_handlers: dict[str, Callable[..., Iterator[Any]]] = {}
 _groups: dict[str, ProcessGroup] = {}
 _pg_map: dict[ProcessGroup, tuple[str, Store | None]] = {}  # backend and store of each group

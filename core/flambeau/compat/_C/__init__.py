@@ -21,15 +21,41 @@ from ...extension import tracing
 from ...operations.linalg.checks import _LinAlgError
 from ...random import Generator
 from ...serialization.records import PyTorchFileReader, PyTorchFileWriter
-from . import _functorch, _nn
+from . import _cpu, _functorch, _nn
 from .jit_switches import *  # noqa: F403
+from .tags import Tag
 
 __all__ = [
-    "DisableTorchFunctionSubclass", "Generator", "PyTorchFileReader", "PyTorchFileWriter", "Size",
-    "TensorBase", "_LinAlgError", "_TensorBase", "_TensorMeta", "_are_functorch_transforms_active", "_current_graph_task_id",
-    "_disabled_torch_function_impl", "_functorch", "_get_accelerator", "_get_default_device", "_get_privateuse1_backend_name",
-    "_get_tracing_state", "_has_xpu", "_is_alias_of", "_is_torch_function_mode_enabled",
-    "_is_tracing", "_log_api_usage_once", "_nn", "_show_config", "device", "dtype", "finfo", "iinfo",
+    "DisableTorchFunctionSubclass",
+    "Generator",
+    "PyTorchFileReader",
+    "PyTorchFileWriter",
+    "Size",
+    "Tag",
+    "TensorBase",
+    "_LinAlgError",
+    "_TensorBase",
+    "_TensorMeta",
+    "_are_functorch_transforms_active",
+    "_cpu",
+    "_current_graph_task_id",
+    "_disabled_torch_function_impl",
+    "_functorch",
+    "_get_accelerator",
+    "_get_default_device",
+    "_get_privateuse1_backend_name",
+    "_get_tracing_state",
+    "_has_xpu",
+    "_is_alias_of",
+    "_is_torch_function_mode_enabled",
+    "_is_tracing",
+    "_log_api_usage_once",
+    "_nn",
+    "_show_config",
+    "device",
+    "dtype",
+    "finfo",
+    "iinfo",
 ]  # fmt: skip
 
 TensorBase = _TensorBase = Tensor  # tensordict and fastai use these names

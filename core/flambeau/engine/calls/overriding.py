@@ -398,6 +398,7 @@ OPERATOR_METHODS = {  # PyTorch passes the method: `Tensor.add` for `a + b`
 NOT_OFFERED = frozenset({"as_subclass", "grad_dtype"})
 
 
+GENERATED: set[tuple[type, str]] = set()  # methods and properties of subclasses that only call `__torch_function__`
 DISPATCHING: set[type] = set()  # subclasses with a `__torch_dispatch__`, which computes operations on them
 
 
@@ -427,6 +428,9 @@ def prepare_subclass(cls: type) -> None:
             setattr(cls, name, _offered_property(attribute))
         elif isinstance(attribute, FunctionType):
             setattr(cls, name, _offered_method(attribute, name if name.startswith("__") and name not in OFFERED_DUNDERS else ""))
+        else:
+            continue
+        GENERATED.add((cls, name))
 
 
 def is_offered(name: str, attribute: Any) -> bool:

@@ -81,6 +81,8 @@ def make_wrapper_subclass(
         TypeError: the class has no `__torch_dispatch__`.
     """
     if cls not in overriding.DISPATCHING:
+        overriding.prepare_subclass(cls)  # the class has an `__init_subclass__` that does not call Tensor's
+    if cls not in overriding.DISPATCHING:
         raise TypeError(f"{cls.__name__} must define __torch_dispatch__")
     backend = for_device_type("meta")
     key = _key(dtypes.as_dtype(dtype or dtypes.get_default_dtype()), canonical(_Device(device or "cpu")))
@@ -451,7 +453,8 @@ def prepare_dispatching(cls: type[Tensor]) -> None:
             methods[name] = _inplace_method(overriding.OPERATOR_METHODS[name])
     offered = cls.__torch_function__ is not overriding._disabled_torch_function_impl
     for name, method in methods.items():
-        if next(base for base in cls.__mro__ if name in vars(base)) is not Tensor:
+        owner = next(base for base in cls.__mro__ if name in vars(base))
+        if owner is not Tensor and (owner, name) not in overriding.GENERATED:
             continue
         if not isinstance(method, property):
             method = functools.wraps(getattr(Tensor, name))(method)

@@ -1,12 +1,33 @@
-"""`grouped_mm`, the product of groups of rows or columns with a separate matrix for each group."""
+"""Matrix products of groups of rows or columns, and of matrices that are stored in 8 bits with scales."""
 
 from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any
 
 import flambeau as torch
 from flambeau import Tensor
 from flambeau.extension import Kind, declare
 
-__all__ = ["grouped_mm"]
+__all__ = ["ScalingType", "SwizzleType", "grouped_mm", "scaled_grouped_mm", "scaled_mm"]
+
+
+class ScalingType(IntEnum):
+    """Which elements of a matrix share a scale: all, those of a row, or those of a block."""
+
+    TensorWise = 0
+    RowWise = 1
+    BlockWise1x16 = 2
+    BlockWise1x32 = 3
+    BlockWise1x128 = 4
+    BlockWise128x128 = 5
+
+
+class SwizzleType(IntEnum):
+    """The order in which scales are stored."""
+
+    NO_SWIZZLE = 0
+    SWIZZLE_32_4_4 = 1
 
 
 @declare(kind=Kind.PRODUCT)
@@ -39,3 +60,91 @@ def grouped_mm(
                 [2., 2.]])
     """
     return torch._grouped_mm(mat_a, mat_b, offs=offs, bias=bias, out_dtype=out_dtype)
+
+
+def _single(value: Any) -> Any:
+    """Return the only element of a list of one element, and other values unchanged."""
+    return value[0] if isinstance(value, (list, tuple)) and len(value) == 1 else value
+
+
+def _check_recipes(*recipes: Any) -> None:
+    if any(_single(recipe) not in (ScalingType.TensorWise, ScalingType.RowWise) for recipe in recipes):
+        raise ValueError("Invalid scaling configuration. Only TensorWise and RowWise scaling is supported.")
+
+
+@declare(kind=Kind.PRODUCT)
+def scaled_mm(
+    mat_a: Tensor,
+    mat_b: Tensor,
+    scale_a: Tensor | list[Tensor],
+    scale_recipe_a: ScalingType | list[ScalingType],
+    scale_b: Tensor | list[Tensor],
+    scale_recipe_b: ScalingType | list[ScalingType],
+    swizzle_a: SwizzleType | list[SwizzleType] | None = None,
+    swizzle_b: SwizzleType | list[SwizzleType] | None = None,
+    bias: Tensor | None = None,
+    output_dtype: torch.dtype | None = torch.bfloat16,
+    contraction_dim: list[int] | tuple[int, ...] = (),
+    use_fast_accum: bool = False,
+) -> Tensor:
+    """Return `(scale_a * mat_a) @ (scale_b * mat_b) + bias` for matrices of 8-bit floating-point numbers.
+
+    Args:
+        mat_a, mat_b: matrices of a float8 dtype.
+        scale_a, scale_b: float32; one element, or one for each row of `mat_a` and each column of `mat_b`.
+        scale_recipe_a, scale_recipe_b: `ScalingType.TensorWise` or `ScalingType.RowWise`.
+        swizzle_a, swizzle_b: the order of the scales of blocks; ignored.
+        bias: a vector with one element for each column of the result.
+        output_dtype: the dtype of the result.
+        contraction_dim, use_fast_accum: ignored.
+
+    Raises:
+        ValueError: the scales belong to blocks, as PyTorch supports it on some GPUs only, or have other shapes.
+
+    Example:
+        >>> x, one = torch.eye(2).to(torch.float8_e4m3fn), F.ScalingType.TensorWise
+        >>> F.scaled_mm(x, x, torch.tensor(2.0), one, torch.tensor(3.0), one)
+        tensor([[6., 0.],
+                [0., 6.]], dtype=torch.bfloat16)
+    """
+    _check_recipes(scale_recipe_a, scale_recipe_b)
+    return torch._scaled_mm(mat_a, mat_b, _single(scale_a), _single(scale_b), bias, out_dtype=output_dtype)
+
+
+@declare(kind=Kind.PRODUCT)
+def scaled_grouped_mm(
+    mat_a: Tensor,
+    mat_b: Tensor,
+    scale_a: Tensor | list[Tensor],
+    scale_recipe_a: ScalingType | list[ScalingType],
+    scale_b: Tensor | list[Tensor],
+    scale_recipe_b: ScalingType | list[ScalingType],
+    swizzle_a: SwizzleType | list[SwizzleType] | None = None,
+    swizzle_b: SwizzleType | list[SwizzleType] | None = None,
+    bias: Tensor | None = None,
+    offs: Tensor | None = None,
+    output_dtype: torch.dtype | None = torch.bfloat16,
+    contraction_dim: list[int] | tuple[int, ...] = (),
+    use_fast_accum: bool = False,
+) -> Tensor:
+    """Multiply groups of rows by a separate matrix each, see `grouped_mm`, for matrices of 8-bit floating-point numbers.
+
+    Args:
+        mat_a: float8, of shape `(n, k)`.
+        mat_b: float8, of shape `(groups, k, m)`.
+        scale_a: float32, of shape `(n,)`.
+        scale_b: float32, of shape `(groups, m)`.
+        scale_recipe_a, scale_recipe_b: `ScalingType.RowWise`.
+        swizzle_a, swizzle_b, contraction_dim, use_fast_accum: ignored.
+        bias: not supported; as in PyTorch.
+        offs: int32, the end of each group of rows.
+        output_dtype: the dtype of the result.
+
+    Raises:
+        ValueError: the scales belong to blocks, as PyTorch supports it on some GPUs only.
+        RuntimeError: the shapes or the offsets do not fit.
+    """
+    _check_recipes(scale_recipe_a, scale_recipe_b)
+    left = mat_a.float() * _single(scale_a).unsqueeze(-1)
+    right = mat_b.float() * _single(scale_b).unsqueeze(-2)
+    return torch._grouped_mm(left, right, offs=offs, bias=bias).to(output_dtype or torch.bfloat16)

@@ -1,0 +1,1 @@
+"""The parts of `torch._library` that libraries use."""

@@ -196,3 +196,16 @@ def test_the_spelling_of_0_2():
     assert module.gradcheck(torch.sin, (x,), eps=1e-6, atol=1e-4) and function(torch.sin, (x,)) and module(torch.sin, (x,))
     assert module.gradgradcheck(torch.sin, (x,))
     assert torch.autograd.gradcheck.GradcheckError is GradcheckError
+
+
+def test_functions_under_forward_mode_get_tangents_for_all_inputs_and_no_history():
+    seen = []
+
+    def add(x, y):
+        if torch.autograd.forward_ad._current_level >= 0:
+            seen.append((x.requires_grad, torch.autograd.forward_ad.unpack_dual(y).tangent is not None))
+        return x + y
+
+    x, y = (torch.rand(2, dtype=torch.double, requires_grad=True) for _ in range(2))
+    assert gradcheck(add, (x, y), check_forward_ad=True)
+    assert set(seen) == {(False, True)}

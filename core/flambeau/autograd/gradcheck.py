@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -409,6 +410,7 @@ class _Check:
     # --- forward mode ---
 
     def forward(self) -> None:
+        differentiable = [isinstance(output, Tensor) and output.requires_grad for output in _as_tuple(self.func(*self.inputs))]
         for j, index in enumerate(self.indices):
             target = self.inputs[index]
             for part in (1, 1j) if target.is_complex() else (1,):
@@ -417,9 +419,10 @@ class _Check:
                     numerical = self.difference(self.func, target, direction)
                     with forward_ad.dual_level():
                         inputs = [input.detach() if isinstance(input, Tensor) else input for input in self.inputs]
-                        inputs[index] = forward_ad.make_dual(inputs[index], direction.to(target.device))
-                        results = zip(_as_tuple(self.func(*inputs)), _as_tuple(self.func(*self.inputs)), strict=True)
-                        duals = [dual for dual, output in results if isinstance(output, Tensor) and output.requires_grad]
+                        for other in self.indices:  # all inputs have a tangent, as functions may expect
+                            tangent = direction.to(target.device) if other == index else zeros_like(inputs[other])
+                            inputs[other] = forward_ad.make_dual(inputs[other], tangent)
+                        duals = itertools.compress(_as_tuple(self.func(*inputs)), differentiable)
                         tangents = [forward_ad.unpack_dual(dual).tangent for dual in duals]
                     self.compare_tangents(j, numerical, tangents, "imaginary" if part == 1j else "real", target.is_complex())
 

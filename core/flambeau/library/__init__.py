@@ -160,7 +160,7 @@ def impl(qualname: str | Library, types: Any, func: Callable[..., Any] | str | N
     if func is None:
         return lambda function: (impl(qualname, types, function, lib=lib), function)[1]
     for kind in (types,) if isinstance(types, str) else types:
-        _operator.register(qualname, _KEYS.get(kind, kind), func, True)
+        _operator.register(qualname, _KEYS.get(kind, kind), func, True)  # type: ignore[arg-type]  # a key only with a Library
     return func
 
 

@@ -340,7 +340,7 @@ def open_to_overrides(
 def name_methods() -> None:
     """Rename methods and properties of Tensor that were defined under other names: `__name__` becomes the attribute's name."""
     for name, attribute in vars(Tensor).items():
-        if isinstance(attribute, property) and name != "creator":  # another name of `grad_fn`
+        if isinstance(attribute, property) and attribute.fget is not None and name != "creator":  # another name of `grad_fn`
             attribute.fget.__name__ = name
         if isinstance(attribute, FunctionType) and attribute.__name__.startswith("_") and not attribute.__name__.startswith("__"):
             attribute.__name__ = attribute.__qualname__ = name

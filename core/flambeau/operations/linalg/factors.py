@@ -345,9 +345,7 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
     _check_solvable(name, LU, B, left)
     for bad, bound in ((pivots < 1, "greater or equal to 1"), (pivots > LU.shape[-2], "smaller or equal to LU.size(-2)")):
         if anywhere(bad):
-            raise RuntimeError(
-                f"Pivots given to lu_solve must all be {bound}. Did you properly pass the result of lu_factor?"
-            )
+            raise RuntimeError(f"Pivots given to lu_solve must all be {bound}. Did you properly pass the result of lu_factor?")
     # X A = B is equivalent to A^H X^H = B^H
     return _lu_solution(LU, pivots, B, adjoint) if left else _lu_solution(LU, pivots, B.mH, not adjoint).mH
 

@@ -558,3 +558,20 @@ def test_repeats_as_a_number_keep_the_size_symbolic():
     )
     assert str(by_number) == "2*s0"
     assert str(by_tensor).startswith("u")
+
+
+def test_traced_functions_keep_the_order_of_arguments():
+    from flambeau.fx.experimental.proxy_tensor import make_fx
+
+    rows, places = torch.arange(4.0).reshape(2, 2), torch.tensor([1, 0])
+    offset = torch.ones(2) * 3
+    traced = make_fx(lambda x, index: x[index] + offset)(rows, places)
+    assert [node.name for node in traced.graph.nodes if node.op == "placeholder"] == ["x_1", "index_1"]
+    assert torch.equal(traced(rows * 2, places), rows[places] * 2 + 3)
+
+
+def test_vmap_is_not_traced_into_constants():
+    from flambeau.fx.experimental.proxy_tensor import make_fx
+
+    with pytest.raises(RuntimeError, match="vmap cannot be traced"):
+        make_fx(torch.vmap(torch.sin))(torch.ones(2, 3))

@@ -139,7 +139,13 @@ class Recording(TorchFunctionMode):
         return value
 
     def _external_node(self, tensor: Tensor) -> Node:
-        """Return a node for a tensor that the run did not compute: an outer graph's value, a module attribute or a constant."""
+        """Return a node for a tensor that the run did not compute: an outer graph's value, a module attribute or a constant.
+
+        Raises:
+            RuntimeError: the tensor is batched by `vmap`, whose operators would become constants of the graph.
+        """
+        if torch._C._functorch.is_batchedtensor(tensor):
+            raise RuntimeError("vmap cannot be traced into a graph of operators: call the function on the whole batch instead")
         if self.outer is not None:
             self.outer.node_of(tensor)
             return self._lift(tensor)

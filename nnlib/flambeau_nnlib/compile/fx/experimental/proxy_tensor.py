@@ -105,11 +105,9 @@ def _register_constants(root: nn.Module, graph: Graph, constants: dict[str, Tens
         attribute.meta.update(nodes[name].meta)
         nodes[name].replace_all_uses_with(attribute)
         graph.erase_node(nodes[name])
-    placeholders = [node for node in graph.nodes if node.op == "placeholder"]
-    first = next(node for node in graph.nodes)
-    for node in placeholders:
-        if node is not first:
-            first.prepend(node)
+    first = next(node for node in graph.nodes if node.op != "placeholder")
+    for node in [node for node in graph.nodes if node.op == "placeholder"]:  # in the order of the arguments
+        first.prepend(node)
 
 
 def _copy_views(graph: Graph) -> None:

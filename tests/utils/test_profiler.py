@@ -36,6 +36,22 @@ def test_the_backward_pass_is_seen():
     assert torch.equal(w.grad, 2 * torch.ones(3).exp())
 
 
+def test_the_backward_of_a_function_is_seen():
+    class Double(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return 2 * x
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return 2 * gradient
+
+    with profile() as seen:
+        Double.apply(torch.ones(3, requires_grad=True)).sum().backward()
+    event = next(event for event in seen.events() if event.name == "autograd::engine::evaluate_function: DoubleBackward")
+    assert [child.name for child in event.cpu_children] == ["aten::mul"]
+
+
 def test_nothing_is_seen_when_it_is_off():
     with profile() as seen:
         w = torch.ones(3, requires_grad=True)

@@ -48,7 +48,7 @@ class watch:
         operations: the recorded operations, in the order in which they began.
 
     >>> x = torch.ones(3, requires_grad=True)
-    >>> with flambeau.watch() as step:
+    >>> with torch.watch() as step:
     ...     (2 * x).exp().sum().backward()
     >>> [operation.name for operation in step.operations]
     ['mul', 'exp', 'sum', 'SumBackward0', 'ExpBackward0', 'MulBackward0']
@@ -122,7 +122,7 @@ class watch:
         >>> x = torch.ones(3, requires_grad=True)
         >>> def train():
         ...     (2 * x).exp().sum().backward()
-        >>> with flambeau.watch() as step:
+        >>> with torch.watch() as step:
         ...     train()
         >>> with step.fusions():
         ...     train()

@@ -27,6 +27,8 @@ from urllib.parse import urlparse
 from urllib.request import Request, urlopen
 
 import flambeau as torch
+from flambeau.extension import warn
+from flambeau.extension.files import open_archive
 
 try:
     from tqdm import tqdm
@@ -216,7 +218,7 @@ def load_state_dict_from_url(
     progress: bool = True,
     check_hash: bool = False,
     file_name: str | None = None,
-    weights_only: bool = False,
+    weights_only: bool = True,
 ) -> dict[str, Any]:
     """Download the file at `url`, unless it already exists in `model_dir`, and load it with `torch.load`.
 
@@ -227,11 +229,14 @@ def load_state_dict_from_url(
         progress: whether to show a progress bar on standard error, if that is a terminal.
         check_hash: whether to check the SHA-256 digest against the prefix in the file name, as in `name-bfd8deac.pth`.
         file_name: the name of the downloaded file. None uses the name in the URL.
-        weights_only: see `torch.load`.
+        weights_only: see `torch.load`. False runs code from the downloaded file, and warns. PyTorch's default is False.
 
     Raises:
         RuntimeError: the digest does not match the file name.
+        pickle.UnpicklingError: the file contains objects of classes that `weights_only` does not allow.
     """
+    if not weights_only:
+        warn(f"weights_only=False runs any code in the file that is downloaded from {url}. Do it only if you trust its source.")
     if os.getenv("TORCH_MODEL_ZOO"):
         warnings.warn("TORCH_MODEL_ZOO is deprecated, please use env TORCH_HOME instead", stacklevel=2)
     directory = Path(model_dir or os.path.join(get_dir(), "checkpoints"))
@@ -247,9 +252,11 @@ def load_state_dict_from_url(
 
 def _unpack_legacy_zip(file: Path) -> Path:
     """Unpack a zip archive that contains a single file, a legacy format of checkpoints. Return any other file unchanged."""
-    if not zipfile.is_zipfile(file):
+    try:
+        opened = open_archive(file)
+    except zipfile.BadZipFile:  # `torch.load` reports the damage, if it is not a file in another format
         return file
-    with zipfile.ZipFile(file) as archive:
+    with opened as archive:
         members = archive.infolist()
         if len(members) != 1 or members[0].is_dir():
             return file
@@ -476,7 +483,7 @@ def _download_repository(owner: str, name: str, ref: str, repository: Path) -> N
         )
         download_url_to_file(f"{url}refs/heads/{ref}", archive_file, progress=False)
     try:
-        with zipfile.ZipFile(archive_file) as archive:
+        with open_archive(archive_file) as archive:
             extracted = repository.parent / archive.infolist()[0].filename
             shutil.rmtree(extracted, ignore_errors=True)
             _extract(archive, repository.parent)

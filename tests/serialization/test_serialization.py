@@ -480,7 +480,7 @@ def test_a_module_that_has_been_declared_safe():
         (b"cflambeau.cli.launcher\nmain\n)R", "GLOBAL flambeau.cli.launcher.main was not an allowed"),
         (b"ctorch.__main__\nmain\n)R", "GLOBAL torch.__main__.main was not an allowed"),
         (b"ctorch.serialization\nos.system\n)R", "was not an allowed global"),
-        (b"X\x01\x00\x00\x00a)R", "Trying to call reduce for unrecognized function a"),
+        (b"X\x01\x00\x00\x00a)R", "Trying to call reduce for unrecognized function 'a'"),
         (b"]K\x01)\x81", "Can only create new object for nn.Parameter or classes allowlisted"),
         (b"K\x01}b", "Can only build Tensor, Parameter, OrderedDict"),
         (b"ctorch._utils\n_rebuild_tensor_v2\n}X\x01\x00\x00\x00aK\x01sb", "Can only build"),

@@ -14,6 +14,7 @@ import flambeau as torch
 
 from ..engine.tensors.tensor import Tensor
 from ..serialization.contents import Contents
+from ..serialization.damage import brief
 from .tensor_files import contents_of, progress, tensors_of
 from .text import counted, printable, table
 
@@ -65,7 +66,7 @@ def _print_contents(path: str, contents: Contents) -> None:
     print(f"{counted(len(tensors), 'tensor')}, {counted(elements, 'element')}, {size}")
     width = max(40, shutil.get_terminal_size((100, 24)).columns)
     for name, value in contents.values.items():
-        text = f"{printable(name)} = {value!r}"
+        text = f"{printable(name)} = {brief(value, width)}"
         print(text if len(text) <= width else f"{text[: width - 3]}...")
     if contents.refused:
         print(f"load() would refuse unless add_safe_globals allows them: {', '.join(map(printable, contents.refused))}")

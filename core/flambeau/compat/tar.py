@@ -20,6 +20,14 @@ from ..storage import TypedStorage
 __all__ = ["TarLoader"]
 
 
+def _member(tar: tarfile.TarFile, name: str) -> Any:
+    """Open a member.  RuntimeError if it is a link, or sparse: a sparse member can claim any number of zeros."""
+    member = tar.getmember(name)
+    if not member.isreg() or member.issparse():
+        raise RuntimeError(f"member {name!r} is not a regular file")
+    return tar.extractfile(member)
+
+
 class TarLoader:
     """Load a tar archive of PyTorch 0.1, whose members are `storages`, `tensors`, and a `pickle` that refers to both.
 
@@ -41,7 +49,7 @@ class TarLoader:
 
     def load(self) -> Any:
         with reading(self._name, "directory", self._file.tell), tarfile.open(fileobj=self._file, mode="r:") as tar:
-            members = {name: tar.extractfile(name) for name in ("storages", "tensors", "pickle")}
+            members = {name: _member(tar, name) for name in ("storages", "tensors", "pickle")}
         for name, read in (("storages", self._read_storages), ("tensors", self._read_tensors)):
             member: Any = members[name]
             with reading(self._name, f"member {name!r}", member.tell):

@@ -236,7 +236,7 @@ def storage_over(buffer: Any) -> UntypedStorage:
 def _check_bounds(nbytes: int, itemsize: int, offset: int, size: Sequence[int], stride: Sequence[int]) -> None:
     """Raise RuntimeError if a tensor extends beyond its storage, as in a damaged or malicious file."""
     if offset < 0 or len(size) != len(stride) or any(number < 0 for number in (*size, *stride)):
-        raise RuntimeError(f"invalid tensor: sizes {list(size)}, strides {list(stride)}, storage offset {offset}")
+        raise RuntimeError("invalid tensor: expected as many sizes as strides, and no negative size, stride or storage offset")
     if 0 in size:
         return
     needed = (offset + 1 + sum((n - 1) * step for n, step in zip(size, stride, strict=True))) * itemsize

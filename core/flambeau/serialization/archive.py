@@ -10,13 +10,13 @@ from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 from zipfile import ZIP64_LIMIT, ZIP_STORED, ZipFile
 
 from ..engine.values.dtypes import dtype
-from .damage import file_label, is_failure_of_system
+from .damage import brief, file_label, is_failure_of_system
 from .options import get_crc32_options
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
-__all__ = ["ArchiveReader", "ArchiveWriter", "Record", "is_archive", "swap_bytes"]
+__all__ = ["ArchiveReader", "ArchiveWriter", "Record", "check_sizes", "is_archive", "swap_bytes"]
 
 ALIGNMENT = 64
 MAGIC = b"PK\x03\x04"
@@ -26,6 +26,8 @@ _DATE = 0x21  # every record is dated 1 January 1980, so that equal objects give
 _MAX = 0xFFFFFFFF  # in a 32-bit field: the number is in the zip64 extension, which has 64-bit fields
 _CHUNK = 1 << 19  # bytes per read or write: small enough to stay in the CPU cache until the checksum is computed
 _THREAD_SIZE = 1 << 22  # for records of at least this many bytes, a checksum thread is faster
+_MOST_EXPANSION = 100  # the size of compressed records relative to the file, if they have more than `_FREE_EXPANSION` bytes
+_FREE_EXPANSION = 1 << 30
 
 
 def is_archive(file: IO[bytes]) -> bool:
@@ -34,6 +36,24 @@ def is_archive(file: IO[bytes]) -> bool:
     magic = file.read(len(MAGIC))
     file.seek(start)
     return magic == MAGIC
+
+
+def check_sizes(archive: ZipFile, size: int) -> None:
+    """Raise RuntimeError if a file of `size` bytes cannot contain the records, or if they expand too much (a "zip bomb")."""
+    records = archive.infolist()
+    stored = sum(record.compress_size for record in records)
+    if stored > size:
+        raise RuntimeError(f"records overlap: their data has {stored} bytes, but the file only {size}")
+    for record in records:
+        if record.compress_type == ZIP_STORED and record.file_size != record.compress_size and not record.flag_bits & 1:
+            raise RuntimeError(
+                f"record {brief(record.filename)} should have {record.file_size} bytes, but {record.compress_size} are stored"
+            )
+    expanded = sum(record.file_size for record in records)
+    if expanded > max(_FREE_EXPANSION, _MOST_EXPANSION * size):
+        raise RuntimeError(
+            f"the records of a file of {size} bytes would expand to {expanded} bytes: unpack it first if you trust it"
+        )
 
 
 class _Checksum:
@@ -168,6 +188,8 @@ class ArchiveReader:
         try:
             archive = ZipFile(file)
             records = archive.infolist()
+            self._end = file.seek(0, 2)
+            check_sizes(archive, self._end)
         except Exception as error:  # `zipfile` raises many types of errors for a damaged directory
             if is_failure_of_system(error):
                 raise
@@ -175,7 +197,6 @@ class ArchiveReader:
         self._records = {record.filename.partition("/")[2]: record for record in records}
         self.paths: Final = [record.filename for record in records]
         self._directory: int = archive.start_dir
-        self._end = file.seek(0, 2)
         self._readinto = getattr(file, "readinto", None)
 
     def __contains__(self, name: str) -> bool:

@@ -17,7 +17,7 @@ from ..layouts.subclasses.parameter import Parameter
 from ..protocols import pickling as rebuild
 from . import npz, safetensors
 from .archive import ArchiveReader, is_archive
-from .damage import RefusalError, file_label, reading
+from .damage import RefusalError, brief, check_shape, file_label, reading
 from .legacy import is_tar
 from .pickles import SafeUnpickler
 from .saving import MAGIC_NUMBER
@@ -34,6 +34,9 @@ class TensorEntry:
     shape: tuple[int, ...]
     storage: str
     storage_nbytes: int
+
+    def __post_init__(self) -> None:
+        check_shape(self.shape)
 
     @property
     def numel(self) -> int:
@@ -101,6 +104,7 @@ def _read_safetensors(file: IO[bytes]) -> Contents:
     entries, _ = safetensors.read_header(file)
     for name, entry in entries.items():
         with reading(file_label(file), f"header of {name!r}", file.tell):
+            check_shape(entry["shape"])
             dtype, shape = safetensors.DTYPES.get(entry["dtype"]), tuple(entry["shape"])
             if dtype is None:
                 contents.values[name] = Placeholder(f"a tensor of dtype {entry['dtype']} and shape {shape}")
@@ -186,14 +190,16 @@ def flatten_names(tree: Any) -> Iterator[tuple[str, Any]]:
     """Yield (name, leaf) for each leaf of nested containers.  A name consists of keys and indices, joined by dots.
 
     Raises:
-        RuntimeError: there are more than a million values.  A small file can contain a container many times.
+        RuntimeError: there are more than a million values, or their names have more than 100 million characters.  A small file
+            can contain a container many times.
     """
-    pending, visited = [("", tree, 0)], 0
+    pending, visited, length = [("", tree, 0)], 0, 0
     while pending:
         prefix, value, depth = pending.pop()
         visited += 1
-        if visited > 1_000_000:
-            raise RuntimeError("the containers in the file have more than a million values")
+        length += len(prefix)
+        if visited + len(pending) > 1_000_000 or length > 100_000_000:
+            raise RuntimeError("the containers in the file have more than a million values, or very long names")
         if isinstance(value, Placeholder):
             contents: Any = {**value.state, **dict(enumerate(value.items))} or None
         else:
@@ -204,7 +210,8 @@ def flatten_names(tree: Any) -> Iterator[tuple[str, Any]]:
         inside = []
         for key, part in contents.items() if isinstance(contents, Mapping) else enumerate(contents):
             is_part_of_name = not (isinstance(key, str) and key in _INSIDE_MODULES)
-            name = f"{prefix}.{key}" if prefix else str(key)
+            text = key if isinstance(key, str) else brief(key)
+            name = f"{prefix}.{text}" if prefix else text
             inside.append((name if is_part_of_name else prefix, part, depth + 1))
         pending.extend(reversed(inside))
 
@@ -292,7 +299,7 @@ class _Describer(SafeUnpickler):
         if isinstance(function, _RefusedGlobal) or function is Tensor or self.is_user_allowed(function):
             del self.stack[-1]
             self.stack[-1] = Placeholder(getattr(function, "name", repr(function)), args)
-        elif function in _DESCRIPTIONS:
+        elif self.is_safe(function) and function in _DESCRIPTIONS:
             del self.stack[-1]
             self.stack[-1] = _DESCRIPTIONS[function](*args)
         else:
@@ -303,7 +310,7 @@ class _Describer(SafeUnpickler):
         if isinstance(cls, _RefusedGlobal) or self.is_user_allowed(cls):
             del self.stack[-1]
             self.stack[-1] = Placeholder(getattr(cls, "name", repr(cls)), args)
-        elif cls in _DESCRIPTIONS:
+        elif self.is_safe(cls) and cls in _DESCRIPTIONS:
             del self.stack[-1]
             self.stack[-1] = _DESCRIPTIONS[cls](*args)
         else:

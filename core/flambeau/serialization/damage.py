@@ -14,7 +14,9 @@ __all__ = [
     "DamageError",
     "EmptyFileError",
     "RefusalError",
+    "brief",
     "caller_code",
+    "check_shape",
     "file_label",
     "is_failure_of_system",
     "reading",
@@ -60,6 +62,40 @@ def file_label(f: Any) -> str:
     """Return the name of a file for messages: its path, or else the type of the file object."""
     name = os.fspath(f) if isinstance(f, str | os.PathLike) else getattr(f, "name", None)
     return repr(name) if isinstance(name, str | bytes) and name else f"<{type(f).__name__}>"
+
+
+def brief(value: Any, length: int = 200) -> str:
+    """Return `repr(value)` for a message, shortened to `length` characters.
+
+    Only the type of a container with more than 1000 values is shown: a small file can contain a container in itself 2**N times,
+    whose `repr` would never finish.
+    """
+    pending, count = [value], 1
+    while pending and count <= 1000:
+        item = pending.pop()
+        if isinstance(item, dict):
+            item = (*item.keys(), *item.values())
+        if isinstance(item, tuple | list | set | frozenset):
+            count += len(item)
+            if count <= 1000:
+                pending += item
+    if count > 1000:
+        return f"<a large {type(value).__name__}>"
+    try:
+        text = repr(value)
+    except (RecursionError, ValueError):  # Python refuses to print integers of more than 4300 digits
+        return f"<a large {type(value).__name__}>"
+    return text if len(text) <= length else f"{text[: length - 3]}..."
+
+
+def check_shape(shape: Any) -> None:
+    """Raise RuntimeError unless `shape` has at most 64 dimensions, each an integer of at most 63 bits."""
+    if (
+        not isinstance(shape, list | tuple)
+        or len(shape) > 64
+        or not all(type(size) is int and 0 <= size < 1 << 63 for size in shape)
+    ):
+        raise RuntimeError(f"expected a shape of at most 64 non-negative integers, but got {brief(shape)}")
 
 
 def is_failure_of_system(error: Exception) -> bool:

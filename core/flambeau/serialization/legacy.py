@@ -12,7 +12,7 @@ from typing import IO, Any
 from ..protocols.pickling import storage_over
 from ..storage import TypedStorage, UntypedStorage
 from .archive import swap_bytes
-from .damage import file_label, reading
+from .damage import brief, file_label, reading
 from .options import is_skipping_data
 from .saving import MAGIC_NUMBER, PROTOCOL_VERSION
 from .storages import SavedStorage, as_text, checked_restorer, parse_storage_id
@@ -45,6 +45,7 @@ class LegacyLoader:
         self._storages: dict[str, TypedStorage] = {}
         self._views: dict[str, TypedStorage] = {}
         self._file_size = _file_size(file)
+        self._claimed = 0  # total size of the storages so far, in bytes
 
     def load(self) -> Any:
         if self._read("magic number") != MAGIC_NUMBER:
@@ -57,7 +58,7 @@ class LegacyLoader:
         keys = self._read("list of storages")
         if not is_skipping_data():
             for key in keys:
-                with reading(self._name, f"storage {key!r}", self._file.tell):
+                with reading(self._name, f"storage {brief(key)}", self._file.tell):
                     self._fill(self._storages[as_text(key)])
         return result
 
@@ -83,8 +84,11 @@ class LegacyLoader:
         return self._views[view_key]
 
     def _new(self, saved: SavedStorage) -> UntypedStorage:
-        if saved.nbytes > self._file_size and not is_skipping_data():
-            raise RuntimeError(f"storage {saved.key!r} should have {saved.nbytes} bytes, but the file has only {self._file_size}")
+        self._claimed += saved.nbytes
+        if self._claimed > self._file_size:
+            raise RuntimeError(
+                f"the storages up to {brief(saved.key)} should have {self._claimed} bytes, but the file has {self._file_size}"
+            )
         return UntypedStorage(saved.nbytes)
 
     def _fill(self, storage: TypedStorage) -> None:

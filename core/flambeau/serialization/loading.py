@@ -17,7 +17,7 @@ from typing import IO, Any
 from ..protocols.pickling import storage_over
 from ..storage import UntypedStorage
 from .archive import ArchiveReader, is_archive, swap_bytes
-from .damage import CallerError, DamageError, EmptyFileError, caller_code, file_label, reading
+from .damage import CallerError, DamageError, EmptyFileError, brief, caller_code, file_label, reading
 from .legacy import LegacyLoader, SourceChangeWarning, Unpickling, is_tar
 from .options import assumed_byteorder, garbage_collection_paused, get_default_mmap_options, is_skipping_data
 from .pickles import SafeUnpickler, unpickler_class, unsafe_globals
@@ -257,11 +257,11 @@ class _ArchiveLoader:
         return saved.as_typed(storage)
 
     def _read(self, saved: SavedStorage) -> UntypedStorage:
-        if self._skips_data:
-            return storage_over(bytearray(saved.nbytes))
         record = self._archive.locate(f"data/{saved.key}")
         if record.size < saved.nbytes:
-            raise RuntimeError(f"record {record.name!r} has {record.size} bytes, but the pickle requires {saved.nbytes}")
+            raise RuntimeError(f"record {brief(record.name)} has {record.size} bytes, but the pickle requires {saved.nbytes}")
+        if self._skips_data:
+            return storage_over(bytearray(saved.nbytes))
         if self._memory is None and record.size == saved.nbytes and not self._is_swapped:
             return filled_storage(record.size, partial(self._archive.read_into, record))
         if self._memory is not None:

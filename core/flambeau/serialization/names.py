@@ -22,6 +22,7 @@ from ..engine.values.sizes import Size
 from ..layouts.subclasses.parameter import Parameter
 from ..protocols import pickling as rebuild
 from ..storage import TypedStorage, UntypedStorage
+from .damage import brief
 
 __all__ = ["StorageType", "allowed_globals", "can_be_named", "find_public", "storage_type", "torch_name"]
 
@@ -83,7 +84,7 @@ def storage_type(dtype: dtypes.dtype) -> StorageType:
 def encode(text: str, encoding: str) -> bytes:
     """Encode text as latin1; pickles of protocol 2 represent bytes by a call of `_codecs.encode`."""
     if encoding != "latin1":
-        raise ValueError(f"expected bytes in encoding 'latin1', but got {encoding!r}")
+        raise ValueError(f"expected bytes in encoding 'latin1', but got {brief(encoding)}")
     return text.encode(encoding)
 
 

@@ -16,8 +16,8 @@ from ..backend import contiguous_strides
 from ..engine.tensors.tensor import Tensor
 from ..engine.values import dtypes
 from ..protocols.pickling import on_storage, storage_over
-from .archive import swap_bytes
-from .damage import file_label, reading
+from .archive import check_sizes, swap_bytes
+from .damage import brief, check_shape, file_label, reading
 from .replacing import atomic_write
 
 __all__ = ["ArrayHeader", "headers", "load_npz", "save_npz"]
@@ -29,6 +29,7 @@ _CODES = {
     dtypes.uint16: "u2", dtypes.uint8: "u1", dtypes.bool_: "b1",
 }  # fmt: skip
 _DTYPES = {code: dtype for dtype, code in _CODES.items()}
+_MOST_HEADER = 10_000  # bytes, as in NumPy: a longer expression could crash Python's parser
 _NATIVE = "<" if sys.byteorder == "little" else ">"
 
 
@@ -66,6 +67,7 @@ def _read_each(file: IO[bytes], read: Callable[[IO[bytes]], Any]) -> Iterator[tu
     name = file_label(file)
     with reading(name, "directory", file.tell):
         archive = zipfile.ZipFile(file)
+        check_sizes(archive, file.seek(0, 2))
     with archive:
         for record in archive.namelist():
             with reading(name, f"array {record!r}", file.tell), archive.open(record) as member:
@@ -98,14 +100,13 @@ def _read_header(member: IO[bytes]) -> ArrayHeader:
         raise RuntimeError("not a NumPy array: the magic bytes of the .npy format are missing")
     large = start[6] > 1
     (length,) = struct.unpack("<L" if large else "<H", member.read(4 if large else 2))
-    if length > 1 << 20:
-        raise RuntimeError(f"the header of the array has {length} bytes; at most {1 << 20} are supported")
+    if length > _MOST_HEADER:
+        raise RuntimeError(f"the header of the array has {length} bytes; at most {_MOST_HEADER} are supported")
     facts: Any = ast.literal_eval(member.read(length).decode("latin1"))
     descr, shape = facts["descr"], facts["shape"]
     if not isinstance(descr, str) or descr[1:] not in _DTYPES:
-        raise RuntimeError(f"flambeau has no dtype for NumPy's {descr!r}")
-    if not all(isinstance(length, int) and length >= 0 for length in shape):
-        raise RuntimeError(f"expected a shape of non-negative integers, but got {shape!r}")
+        raise RuntimeError(f"flambeau has no dtype for NumPy's {brief(descr)}")
+    check_shape(shape)
     return ArrayHeader(_DTYPES[descr[1:]], tuple(shape), descr[0] not in ("|", "=", _NATIVE), bool(facts["fortran_order"]))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import pickle
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from functools import cache, lru_cache
 from types import FunctionType
@@ -16,11 +16,12 @@ import flambeau as torch
 from ..engine.calls.wrappers import is_native
 from ..engine.tensors.tensor import Tensor
 from ..layouts.subclasses.parameter import Parameter
+from ..layouts.subclasses.tensor_types import TensorType
 from ..protocols import pickling as rebuild
 from ..protocols.pickling import on_storage
-from ..storage import UntypedStorage
+from ..storage import TypedStorage, UntypedStorage
 from . import names
-from .damage import RefusalError, caller_code
+from .damage import RefusalError, brief, caller_code
 from .options import safe_globals_by_name
 
 __all__ = ["SafeUnpickler", "pickler_class", "standard_pickler", "unpickler_class", "unsafe_globals"]
@@ -185,6 +186,10 @@ def unpickler_class(base: Any) -> Any:
 _STATE_SETTERS = (rebuild.from_type, rebuild.parameter_with_state)  # functions whose last argument is a dict of attributes
 _ALLOCATORS = (bytes, bytearray, UntypedStorage)  # classes that would allocate N bytes if called with an integer N
 _INSTANTIABLE = (Parameter, OrderedDict, Counter)
+_CHECKED_READ = 1 << 16  # bytes
+_HASHING_TYPES = (set, OrderedDict, Counter)  # types that hash the items of an argument
+_MOST_VALUES, _MOST_ARGUMENTS = 10_000_000, 1000  # number of values in all tuples used as keys, and in the arguments of a call
+_DEEPEST_KEY = 100  # nesting of a tuple used as a key: hashing deeper ones could overflow Python's stack
 
 
 def _check_state(state: Any) -> None:
@@ -194,7 +199,9 @@ def _check_state(state: Any) -> None:
             name for name in attributes or () if not isinstance(name, str) or name in rebuild.NOT_STATE or hasattr(Tensor, name)
         ]
         if own:
-            raise pickle.UnpicklingError(f"Can only set attributes of a tensor that it does not have itself, but got {own!r}")
+            raise pickle.UnpicklingError(
+                f"Can only set attributes of a tensor that it does not have itself, but got {brief(own)}"
+            )
 
 
 class _Dispatch(dict[int, Any]):
@@ -213,8 +220,23 @@ _PLAIN_OPCODES = _opcodes("""
     NONE NEWTRUE NEWFALSE INT BININT BININT1 BININT2 LONG LONG1 LONG4 FLOAT BINFLOAT
     STRING BINSTRING SHORT_BINSTRING UNICODE BINUNICODE BINUNICODE8 SHORT_BINUNICODE
     BINBYTES SHORT_BINBYTES BINBYTES8 EMPTY_TUPLE TUPLE TUPLE1 TUPLE2 TUPLE3
-    EMPTY_LIST LIST EMPTY_DICT DICT EMPTY_SET FROZENSET
+    EMPTY_LIST LIST EMPTY_DICT EMPTY_SET
 """)
+
+
+class _BoundedFile:
+    """A file whose `read` does not allocate more memory than the file has left, whatever length it is called with."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file, self.readline = file, file.readline
+
+    def read(self, size: int) -> bytes:
+        if size > _CHECKED_READ:
+            position = self._file.tell()
+            self._file.seek(0, 2)
+            size = min(size, self._file.tell() - position)
+            self._file.seek(position)
+        return self._file.read(size)
 
 
 class SafeUnpickler(_pickle._Unpickler):  # type: ignore[misc]  # not in the stubs
@@ -226,10 +248,12 @@ class SafeUnpickler(_pickle._Unpickler):  # type: ignore[misc]  # not in the stu
     BLOCKED = frozenset({"sys", "os", "posix", "nt"})
 
     def __init__(self, file: IO[bytes], *, encoding: str = "bytes") -> None:
-        super().__init__(file, encoding=encoding)
+        super().__init__(file if isinstance(file, io.BytesIO) else _BoundedFile(file), encoding=encoding)
         self._user_allowed = safe_globals_by_name()
         self._allowed = {id(obj) for obj in self._user_allowed.values()}
         self._safe = self._allowed | {id(obj) for obj in names.allowed_globals().values()}
+        self._expanded = 0  # number of values in the tuples used as keys
+        self._tuples: dict[int, tuple[Any, int, int]] = {}  # nested tuples: {id: (tuple, number of values, nesting)}
 
     def find_class(self, module: str, name: str) -> Any:
         if self.proto < 3:
@@ -261,27 +285,57 @@ class SafeUnpickler(_pickle._Unpickler):  # type: ignore[misc]  # not in the stu
         args = self.stack.pop()
         function = self.stack[-1]
         if not self.is_safe(function):
-            raise pickle.UnpicklingError(f"Trying to call reduce for unrecognized function {function}")
+            raise pickle.UnpicklingError(f"Trying to call reduce for unrecognized function {brief(function)}")
         if self.is_user_allowed(function):
             with caller_code():
                 self.stack[-1] = function(*args)
             return
+        if function is not rebuild.tensor:  # it is called for each tensor, and checks all arguments that it prints
+            self._check_arguments(function, args)
+        self.stack[-1] = function(*args)
+
+    def _check_arguments(self, function: Any, args: tuple[Any, ...]) -> None:
+        """Raise UnpicklingError if calling an allowed function could take endless time or memory, or change a method."""
         if function in _STATE_SETTERS:
             if not getattr(args[1], "is_nested", False):  # `from_type` ignores the state of nested tensors
                 _check_state(args[-1])
-        elif function in _ALLOCATORS and args and isinstance(args[0], int):  # a small file could allocate huge memory
-            raise pickle.UnpicklingError(f"Can only call {function.__name__} with its contents, but got the size {args[0]}")
-        self.stack[-1] = function(*args)
+            if function is rebuild.from_type:  # which calls its first argument
+                if not self.is_safe(args[0]):
+                    raise pickle.UnpicklingError(f"Trying to call unrecognized function {brief(args[0])}")
+                self._check_arguments(args[0], args[2])
+        elif function in _ALLOCATORS and args and isinstance(args[0], int):
+            raise pickle.UnpicklingError(
+                f"Can only call {function.__name__} with its contents, but got the size {brief(args[0])}"
+            )
+        elif args and (isinstance(function, TensorType) or function in (Tensor, TypedStorage)):
+            raise pickle.UnpicklingError(f"Can only call {brief(function)} without arguments, but got {brief(args)}")
+        elif function in _HASHING_TYPES:
+            for argument in args:
+                self.check_keys(argument)
+        else:
+            self._check_nesting(args)
+
+    @staticmethod
+    def _check_nesting(args: tuple[Any, ...]) -> None:
+        """Raise UnpicklingError if the arguments contain too many values to print them, as when containers share parts."""
+        pending: list[Any] = [args]
+        count = 0
+        while pending:
+            inner = [part for part in pending.pop() if isinstance(part, tuple | list)]
+            count += sum(map(len, inner))
+            if count > _MOST_ARGUMENTS:
+                raise pickle.UnpicklingError(f"the arguments of a function contain more than {_MOST_ARGUMENTS} values")
+            pending += inner
 
     def make(self) -> None:
         args = self.stack.pop()
         cls = self.stack.pop()
         if not isinstance(cls, type) or not (cls in _INSTANTIABLE or self.is_user_allowed(cls)):
             raise pickle.UnpicklingError(
-                f"Can only create new object for nn.Parameter or classes allowlisted via `add_safe_globals` but got {cls}"
+                f"Can only create new object for nn.Parameter or classes allowlisted via `add_safe_globals` but got {brief(cls)}"
             )
         if cls is Parameter and not (args and isinstance(args[0], Tensor)):
-            raise pickle.UnpicklingError(f"Can only create nn.Parameter of a tensor, but got {args!r}")
+            raise pickle.UnpicklingError(f"Can only create nn.Parameter of a tensor, but got {brief(args)}")
         with caller_code() if self.is_user_allowed(cls) else nullcontext():
             self.append(cls.__new__(cls, *args))
 
@@ -305,6 +359,38 @@ class SafeUnpickler(_pickle._Unpickler):  # type: ignore[misc]  # not in the stu
                 f"Can only build Tensor, Parameter, OrderedDict or types allowlisted via `add_safe_globals`, but got {cls}"
             )
 
+    def check_keys(self, keys: Iterable[Any]) -> None:
+        """Raise UnpicklingError if a key cannot be hashed in short time, or without overflow of Python's stack.
+
+        A small file can contain a tuple in itself 2**N times, and hashing it would take as many steps.
+        """
+        for key in keys:
+            if type(key) is tuple:
+                size, depth = self._measure(key)
+                self._expanded += size
+                if self._expanded > _MOST_VALUES or depth > _DEEPEST_KEY:
+                    raise pickle.UnpicklingError(
+                        f"the tuples used as keys have more than {_MOST_VALUES} values or {_DEEPEST_KEY} levels of nesting"
+                    )
+
+    def _measure(self, key: tuple[Any, ...]) -> tuple[int, int]:
+        """Return the number of values in nested tuples, counting repeated tuples repeatedly, and the depth of nesting."""
+        known, pending = self._tuples, [key]
+        while pending:
+            top = pending[-1]
+            inner = [item for item in top if type(item) is tuple]
+            missing = [item for item in inner if id(item) not in known]
+            if missing:
+                pending += missing
+                continue
+            size = len(top) + sum(known[id(item)][1] for item in inner)
+            depth = 1 + max((known[id(item)][2] for item in inner), default=0)
+            pending.pop()
+            if top is key:
+                return size, depth
+            known[id(top)] = top, size, depth
+        raise AssertionError("unreachable: the key is at the bottom of the stack")
+
     def append_one(self) -> None:
         self._check_container("append to lists", list, self.stack[-2])
         super().load_append()
@@ -315,15 +401,26 @@ class SafeUnpickler(_pickle._Unpickler):  # type: ignore[misc]  # not in the stu
 
     def add_many(self) -> None:
         self._check_container("add to sets", set, self.metastack[-1][-1])
+        self.check_keys(self.stack)
         super().load_additems()
 
     def set_one(self) -> None:
         self._check_mapping("SETITEM", self.stack[-3])
+        self.check_keys(self.stack[-2:-1])
         super().load_setitem()
 
     def set_many(self) -> None:
         self._check_mapping("SETITEMS", self.metastack[-1][-1])
+        self.check_keys(self.stack[::2])
         super().load_setitems()
+
+    def make_dict(self) -> None:
+        self.check_keys(self.stack[::2])
+        super().load_dict()
+
+    def make_frozenset(self) -> None:
+        self.check_keys(self.stack)
+        super().load_frozenset()
 
     def load_persistent(self) -> None:
         self.append(self.persistent_load(self.stack.pop()))
@@ -353,6 +450,8 @@ class SafeUnpickler(_pickle._Unpickler):  # type: ignore[misc]  # not in the stu
             pickle.APPEND[0]: append_one,
             pickle.APPENDS[0]: append_many,
             pickle.ADDITEMS[0]: add_many,
+            pickle.DICT[0]: make_dict,
+            pickle.FROZENSET[0]: make_frozenset,
             pickle.SETITEM[0]: set_one,
             pickle.SETITEMS[0]: set_many,
             pickle.BINPERSID[0]: load_persistent,

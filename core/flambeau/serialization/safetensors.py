@@ -16,7 +16,7 @@ from ..engine.tensors.tensor import Tensor
 from ..engine.values import dtypes
 from ..protocols.pickling import on_storage, storage_over
 from .archive import swap_bytes
-from .damage import file_label, reading
+from .damage import check_shape, file_label, reading
 from .replacing import atomic_write
 
 __all__ = ["DTYPES", "load_safetensors", "read_header", "save_safetensors"]
@@ -55,6 +55,7 @@ def load_safetensors(path: str | os.PathLike[str], map_location: Any = None) -> 
         )
     with open(path, "rb") as file:
         entries, start = read_header(file)
+        _check_sizes(file, entries, start)
         tensors = {}
         for name, entry in entries.items():
             with reading(file_label(path), f"tensor {name!r}", file.tell):
@@ -99,8 +100,18 @@ def read_header(file: IO[bytes]) -> tuple[dict[str, Any], int]:
         return header, file.tell()
 
 
+def _check_sizes(file: IO[bytes], entries: dict[str, Any], start: int) -> None:
+    """Raise RuntimeError if the tensors have more bytes than the file, which they can only have if they overlap."""
+    with reading(file_label(file), "header", file.tell):
+        claimed = sum(max(0, int(end) - int(begin)) for begin, end in (entry["data_offsets"] for entry in entries.values()))
+        size = os.fstat(file.fileno()).st_size - start
+        if claimed > size:
+            raise RuntimeError(f"unexpected end of safetensors file: the tensors have {claimed} bytes, the file {size}")
+
+
 def _read_tensor(file: IO[bytes], start: int, entry: dict[str, Any]) -> Tensor:
     dtype, shape = DTYPES[entry["dtype"]], entry["shape"]
+    check_shape(shape)
     begin, end = entry["data_offsets"]
     if not 0 <= begin <= end or end - begin != math.prod(shape) * dtype.itemsize:
         raise RuntimeError(f"bytes {begin} to {end} do not match dtype {entry['dtype']} and shape {shape}")

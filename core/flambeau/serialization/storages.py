@@ -11,7 +11,7 @@ from ..engine.tensors.tensor import wrap
 from ..engine.values import dtypes
 from ..protocols.pickling import storage_over
 from ..storage import TypedStorage, UntypedStorage
-from .damage import CallerError
+from .damage import CallerError, brief
 from .locations import Restorer, UnknownLocationError, restorer
 from .names import StorageType
 
@@ -29,9 +29,9 @@ class SavedStorage:
 
     def __init__(self, kind: Any, key: Any, location: Any, numel: Any) -> None:
         if not (isinstance(kind, StorageType) or kind is UntypedStorage):
-            raise pickle.UnpicklingError(f"expected a storage class, but got {type(kind).__name__} {kind!r}")
+            raise pickle.UnpicklingError(f"expected a storage class, but got {type(kind).__name__} {brief(kind)}")
         if type(key) is not str or type(location) is not str or type(numel) is not int or numel < 0:
-            raise pickle.UnpicklingError(f"expected key, location and size of a storage, but got {(key, location, numel)!r}")
+            raise pickle.UnpicklingError(f"expected key, location and size of a storage, but got {brief((key, location, numel))}")
         self.dtype: dtypes.dtype = kind.dtype if isinstance(kind, StorageType) else dtypes.uint8
         self.key, self.location = key, location
         self.nbytes: int = numel * self.dtype.itemsize
@@ -58,12 +58,12 @@ def parse_storage_id(saved_id: Any, length: int) -> tuple[SavedStorage, Any]:
     if not isinstance(saved_id, tuple | int):
         raise pickle.UnpicklingError(f"persistent_load id must be tuple or int, but got {type(saved_id)}")
     if not isinstance(saved_id, tuple) or not saved_id:
-        raise pickle.UnpicklingError(f"Unknown saved id: {saved_id!r}")
+        raise pickle.UnpicklingError(f"Unknown saved id: {brief(saved_id)}")
     tag, *parts = map(as_text, saved_id)
     if tag != "storage":
-        raise pickle.UnpicklingError(f"Only persistent_load of storage is allowed, but got {type(tag)}: {tag!r}")
+        raise pickle.UnpicklingError(f"Only persistent_load of storage is allowed, but got {type(tag)}: {brief(tag)}")
     if len(saved_id) != length:
-        raise pickle.UnpicklingError(f"expected a storage id with {length} parts, but got {saved_id!r}")
+        raise pickle.UnpicklingError(f"expected a storage id with {length} parts, but got {brief(saved_id)}")
     return SavedStorage(*parts[:4]), parts[4] if length > 5 else None
 
 

@@ -7,17 +7,20 @@ Loading never executes code from the file. A graph may refer only to operators o
 from __future__ import annotations
 
 import io
+import itertools
 import json
+import keyword
 import math
 import operator
 import os
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import flambeau as torch
 from flambeau import nn
+from flambeau.extension.files import file_label, open_archive, reading
 from flambeau.utils import pytree
 
 from ..fx.graph import Graph
@@ -53,6 +56,8 @@ _FUNCTIONS |= {f"math.{name}": getattr(math, name) for name in ["ceil", "floor",
 _FUNCTIONS |= {
     f"torch.sym_{name}": getattr(torch, f"sym_{name}") for name in ["float", "int", "ite", "max", "min", "not", "sqrt", "sum"]
 }
+_KINDS = frozenset({"placeholder", "call_function", "get_attr", "output"})
+_FILE_OPERATORS = frozenset({"torch.ops.aten.from_file", "torch.ops.aten.save"})
 _ARGUMENTS = {each.__name__: each for each in (TensorArgument, SymIntArgument, SymFloatArgument, SymBoolArgument)}
 _NUMBERS = {each.__name__: each for each in (torch.SymInt, torch.SymFloat, torch.SymBool)}
 
@@ -117,22 +122,26 @@ def load(
 
     Raises:
         RuntimeError: the file was not written by `save`, or its graph refers to a disallowed function.
+        pickle.UnpicklingError: the file is damaged.
     """
     try:
-        archive = zipfile.ZipFile(f)
-        described = json.loads(archive.read("program.json"))
-    except (zipfile.BadZipFile, KeyError, ValueError) as error:
+        archive = open_archive(f)
+        archive.getinfo("program.json")
+    except (zipfile.BadZipFile, KeyError) as error:
         raise RuntimeError(f"{f} is not a file written by flambeau's torch.export.save: {error}") from error
-    with archive:
+    with archive, reading(file_label(f), "exported program", lambda: 0):
+        described = json.loads(archive.read("program.json"))
         if described["format"] != FORMAT:
             raise RuntimeError(f"{f} has format version {described['format']}, but this version of flambeau reads {FORMAT}")
         tensors = {
             name: torch.load(io.BytesIO(archive.read(f"{name}.pt")), weights_only=True)
             for name in ("weights", "constants", "inputs")
         }
-        for name in extra_files or {}:
-            extra_files[name] = archive.read(f"extra/{name}").decode()  # type: ignore[index]  # not None
-    return _read_program(described, tensors)
+        texts = {name: archive.read(f"extra/{name}").decode() for name in extra_files or {}}
+        program = _read_program(described, tensors)
+    if extra_files:
+        extra_files.update(texts)
+    return program
 
 
 # --- programs ---
@@ -162,9 +171,9 @@ def _read_program(described: dict[str, Any], tensors: dict[str, Any]) -> Exporte
         [InputSpec(InputKind[kind], _read_argument(arg), *rest) for kind, arg, *rest in described["inputs"]],
         [OutputSpec(OutputKind[kind], _read_argument(arg), target) for kind, arg, target in described["outputs"]],
     )
-    call = ModuleCallSignature(
-        [], [], pytree.treespec_loads(described["in_spec"]), pytree.treespec_loads(described["out_spec"]), described["names"]
-    )
+    in_spec, out_spec = pytree.treespec_loads(described["in_spec"]), pytree.treespec_loads(described["out_spec"])
+    _check_names(described["names"] or [], described["modules"], in_spec.children_specs[1].context)
+    call = ModuleCallSignature([], [], in_spec, out_spec, described["names"])
     program = ExportedProgram(
         module, module.graph, signature, tensors["weights"],
         {name: Constraint(*limits) for name, limits in described["ranges"].items()},
@@ -174,6 +183,13 @@ def _read_program(described: dict[str, Any], tensors: dict[str, Any]) -> Exporte
     )  # fmt: skip
     program._size_labels = described["labels"]
     return program
+
+
+def _check_names(*several: Iterable[Any]) -> None:
+    """Raise RuntimeError unless all names are identifiers or dotted paths: they become part of the generated code."""
+    for name in itertools.chain(*several):
+        if not isinstance(name, str) or not all(part.isidentifier() and not keyword.iskeyword(part) for part in name.split(".")):
+            raise RuntimeError(f"the file contains the invalid name {name!r}")
 
 
 def _argument(arg: Any) -> list[Any]:
@@ -208,7 +224,10 @@ def _read_graph(described: dict[str, Any]) -> GraphModule:
     graph, nodes = Graph(), dict[str, Node]()
     inner = {name: _read_graph(child) for name, child in described["inner"].items()}
     for each in described["nodes"]:
+        if each["op"] not in _KINDS:
+            raise RuntimeError(f"the file contains a node of kind {each['op']!r}, which exported programs do not have")
         args, kwargs = _from_json(each["args"], nodes), _from_json(each["kwargs"], nodes)
+        _check_names([each["name"], each["target"]], kwargs)
         node = graph.create_node(each["op"], _read_target(each), args, kwargs, each["name"])
         if each["val"] is not None:
             node.meta["val"] = _read_metadata(each["val"])
@@ -236,6 +255,8 @@ def _read_target(described: dict[str, Any]) -> Any:
         return target
     if target in _FUNCTIONS:
         return _FUNCTIONS[target]
+    if ".".join(target.split(".")[:4]) in _FILE_OPERATORS:
+        raise RuntimeError(f"the file refers to {target}, which reads or writes files and is not allowed in a graph")
     parts = target.split(".")
     if parts[:2] != ["torch", "ops"] or not 4 <= len(parts) <= 5 or any(part.startswith("__") for part in parts):
         raise RuntimeError(f"the file refers to {target}, which is not allowed in a graph")

@@ -11,6 +11,7 @@ from typing import Any
 
 import flambeau as torch
 from flambeau import nn
+from flambeau.extension.files import SafeUnpickler, brief
 
 from ._dialect import CALLED_METHODS, ScriptObject, compile_function, is_property
 from ._script import RecursiveScriptModule
@@ -258,11 +259,11 @@ class LoadedModule(RecursiveScriptModule, ScriptObject):
         return self._code.get("forward", "")
 
 
-class _Unpickler(pickle.Unpickler):
+class _Unpickler(SafeUnpickler):
     """Unpickle tensors, containers and objects of classes in the archive; raise an error for anything else."""
 
     def __init__(self, file: io.BytesIO, archive: Archive, folder: str) -> None:
-        super().__init__(file)
+        super().__init__(file, encoding="utf-8")
         self.archive, self.folder = archive, folder
 
     def find_class(self, module: str, name: str) -> Any:
@@ -270,23 +271,44 @@ class _Unpickler(pickle.Unpickler):
             return self.archive.resolve(f"{module}.{name}")
         if module == "torch" and name in STORAGES:
             return STORAGES[name]
-        known = {
-            ("collections", "OrderedDict"): OrderedDict,
-            ("torch._utils", "_rebuild_tensor_v2"): _rebuild_tensor,
-            ("torch._utils", "_rebuild_parameter"): lambda data, requires_grad, hooks: nn.Parameter(data, requires_grad),
-            ("torch.jit._pickle", "restore_type_tag"): lambda value, kind: value,
-            **{("torch.jit._pickle", f"build_{kind}list"): list for kind in ("int", "double", "bool", "tensor")},
-            ("torch", "device"): torch.device,
-        }
-        if (module, name) not in known:
+        if (module, name) not in _KNOWN:
             raise pickle.UnpicklingError(f"the archive refers to {module}.{name}, which is not allowed in an archive")
-        return known[module, name]
+        return _KNOWN[module, name]
+
+    def is_safe(self, obj: Any) -> bool:
+        return any(obj is known for known in _KNOWN.values()) or _is_class_of_archive(obj)
+
+    def make(self) -> None:
+        args = self.stack.pop()
+        cls = self.stack.pop()
+        if not _is_class_of_archive(cls):
+            raise pickle.UnpicklingError(f"the archive creates an object of {brief(cls)}, which is not one of its classes")
+        self.append(cls.__new__(cls, *args))
+
+    def build(self) -> None:
+        if not isinstance(self.stack[-2], (LoadedModule, LoadedObject)):
+            raise pickle.UnpicklingError(f"the archive sets the state of an object of {type(self.stack[-2])}")
+        self.load_build()
 
     def persistent_load(self, pid: Any) -> Any:
         kind, dtype, key, location, _ = pid
         if kind != "storage":
-            raise pickle.UnpicklingError(f"the archive contains a record of unknown kind {kind!r}")
+            raise pickle.UnpicklingError(f"the archive contains a record of unknown kind {brief(kind)}")
         return self.archive.storage(self.folder, key, dtype, location)
+
+    dispatch = type(SafeUnpickler.dispatch)(SafeUnpickler.dispatch | {pickle.NEWOBJ[0]: make, pickle.BUILD[0]: build})
+
+
+def _is_class_of_archive(value: Any) -> bool:
+    return isinstance(value, type) and (issubclass(value, (LoadedModule, LoadedObject)) or hasattr(value, "_fields"))
+
+
+def _rebuild_parameter(data: torch.Tensor, requires_grad: bool, hooks: Any) -> nn.Parameter:
+    return nn.Parameter(data, requires_grad)
+
+
+def _restore_type_tag(value: Any, kind: Any) -> Any:
+    return value
 
 
 def _rebuild_tensor(
@@ -294,3 +316,14 @@ def _rebuild_tensor(
 ) -> torch.Tensor:
     tensor = torch.as_strided(storage, size, stride, offset)
     return tensor.requires_grad_() if requires_grad else tensor
+
+
+# The classes and functions that a pickle of an archive may refer to, in addition to the classes and functions of the archive.
+_KNOWN = {
+    ("collections", "OrderedDict"): OrderedDict,
+    ("torch._utils", "_rebuild_tensor_v2"): _rebuild_tensor,
+    ("torch._utils", "_rebuild_parameter"): _rebuild_parameter,
+    ("torch.jit._pickle", "restore_type_tag"): _restore_type_tag,
+    **{("torch.jit._pickle", f"build_{kind}list"): list for kind in ("int", "double", "bool", "tensor")},
+    ("torch", "device"): torch.device,
+}

@@ -7,6 +7,9 @@ import os
 import zipfile
 from typing import Any, BinaryIO
 
+import flambeau as torch
+from flambeau.extension.files import DamageError, file_label, open_archive, reading
+
 from ._archive import Archive
 
 __all__ = ["load"]
@@ -35,6 +38,7 @@ def load(
     Raises:
         ValueError: the file does not exist.
         RuntimeError: the file is not a TorchScript archive, or contains unsupported or disallowed code.
+        pickle.UnpicklingError: the file is damaged, or refers to a class that is not allowed; the message names the file.
     """
     if isinstance(f, (str, os.PathLike)):
         if not os.path.exists(f):
@@ -48,12 +52,14 @@ def load(
 
 def _load(file: Any, map_location: Any, extra_files: dict[str, Any] | None) -> Any:
     try:
-        zipped = zipfile.ZipFile(file)
+        zipped = open_archive(file)
     except zipfile.BadZipFile as error:
         raise RuntimeError(f"not a TorchScript archive: {error}") from error
-    with zipped:
+    with zipped, reading(file_label(file), "TorchScript archive", file.tell):
         archive = Archive(zipped, map_location)
         module = archive.root()
+        if not isinstance(module, torch.nn.Module):
+            raise DamageError(f"the archive in {file_label(file)} contains an object of {type(module)}, not a module")
         for name in extra_files or {}:
             content = archive.extra_file(name)
             assert extra_files is not None

@@ -358,6 +358,6 @@ def _is_pure(name: str, namespace: str = "aten") -> bool:
 
 
 _NOT_OPERATORS = frozenset({
-    "apply_", "backward", "cuda", "data_ptr", "map2_", "map_", "numpy", "pin_memory", "register_hook", "set_", "share_memory_",
-    "storage", "to_dense", "tolist", "untyped_storage",
+    "apply_", "backward", "cuda", "data_ptr", "from_file", "map2_", "map_", "numpy", "pin_memory", "register_hook", "set_",
+    "share_memory_", "storage", "to_dense", "tolist", "untyped_storage",
 })  # fmt: skip

@@ -229,7 +229,7 @@ class DefaultLoadPlanner(LoadPlanner):
     def load_bytes(self, read_item: ReadItem, value: io.BytesIO) -> None:
         """Put an object that is not a tensor into the state."""
         name = read_item.dest_index.fqn
-        found = torch.load(value, weights_only=False)
+        found = torch.load(value)  # with the default of `weights_only`, so that a checkpoint runs no code
         self.state_dict[name] = found
         if self.flatten_state_dict:
             set_element(self.original_state_dict, self.mappings[name], found)

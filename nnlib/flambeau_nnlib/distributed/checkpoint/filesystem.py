@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import IO, Any
 
 import flambeau as torch
+from flambeau import Tensor
+from flambeau.extension.files import DamageError, file_label, reading
 
 from . import pickles
 from .metadata import Metadata, MetadataIndex, StorageMeta
@@ -306,6 +308,8 @@ class FileSystemReader(StorageReader):
         """Read the items of a plan, file by file."""
         by_file: dict[str, list[ReadItem]] = {}
         for item in plan.items:
+            if item.storage_index not in self.storage_data:
+                raise DamageError(f"the metadata of {self.path} has no location of {item.storage_index}")
             by_file.setdefault(self.storage_data[item.storage_index].relative_path, []).append(item)
         for name, items in by_file.items():
             with self.fs.create_stream(self.fs.concat_path(self.path, name), "rb") as file:
@@ -317,12 +321,17 @@ class FileSystemReader(StorageReader):
 
     def _read(self, file: IO[bytes], item: ReadItem, planner: LoadPlanner) -> None:
         place = self.storage_data[item.storage_index]
-        file.seek(place.offset)
-        data = io.BytesIO(file.read(place.length))
+        with reading(file_label(file), f"entry {item.storage_index.fqn!r}", file.tell):
+            if place.offset + place.length > file.seek(0, os.SEEK_END):
+                raise RuntimeError(f"expected {place.length} bytes from byte {place.offset}, but the file ends at {file.tell()}")
+            file.seek(place.offset)
+            data = io.BytesIO(file.read(place.length))
         if item.type is LoadItemType.BYTE_IO:
             planner.load_bytes(item, data)
             return
         tensor = torch.load(data, map_location="cpu", weights_only=True)
+        if not isinstance(tensor, Tensor):
+            raise DamageError(f"entry {item.storage_index.fqn!r} of {file_label(file)} is not a tensor")
         for dim, (start, length) in enumerate(zip(item.storage_offsets, item.lengths, strict=True)):
             tensor = tensor.narrow(dim, start, length)
         target = planner.resolve_tensor(item)

@@ -9,9 +9,14 @@ import importlib
 import io
 import pathlib
 import pickle
+from collections import OrderedDict
+from dataclasses import is_dataclass
 from typing import IO, Any
 
 import flambeau as torch
+from flambeau.extension.files import SafeUnpickler, brief, file_label, reading
+
+from .validation import check_metadata
 
 __all__ = ["dump", "load"]
 
@@ -26,7 +31,10 @@ _pickle: Any = pickle  # Python's implementation: the one in C refuses to pickle
 
 def _get_layout(name: str) -> Any:
     """Return the layout of this name, for example "torch.strided"."""
-    return getattr(torch, name.removeprefix("torch."))
+    layout = getattr(torch, name.removeprefix("torch."), None)
+    if not isinstance(layout, torch.layout):
+        raise ValueError(f"{name!r} is not the name of a layout")
+    return layout
 
 
 class _Pickler(_pickle._Pickler):  # type: ignore[misc]
@@ -60,8 +68,17 @@ class _Pickler(_pickle._Pickler):  # type: ignore[misc]
 _Pickler.dispatch[type(_get_layout)] = _Pickler.save_global
 
 
-class _Unpickler(pickle.Unpickler):
+class _Unpickler(SafeUnpickler):
+    def __init__(self, file: IO[bytes]) -> None:
+        super().__init__(file, encoding="utf-8")
+        self.found: list[Any] = []  # the classes and functions that the metadata refers to
+
     def find_class(self, module: str, name: str) -> Any:
+        self.found.append(self.find_allowed(module, name))
+        return self.found[-1]
+
+    def find_allowed(self, module: str, name: str) -> Any:
+        """Return the class, function or constant of this name. Raise UnpicklingError if it is not allowed."""
         part = module.removeprefix(f"{_PYTORCHS}.")
         if name in _CLASSES.get(part, ()):
             return getattr(importlib.import_module(f"{_OURS}.{part}"), name)
@@ -70,10 +87,27 @@ class _Unpickler(pickle.Unpickler):
         if (module, name) == ("torch.serialization", "_get_layout"):
             return _get_layout
         if (module, name) == ("collections", "OrderedDict"):
-            return super().find_class(module, name)
+            return OrderedDict
         if module.startswith("pathlib") and name in ("PosixPath", "WindowsPath", "PurePosixPath", "PureWindowsPath"):
             return getattr(pathlib, f"Pure{name.removeprefix('Pure')}")
         raise pickle.UnpicklingError(f"The metadata of a checkpoint cannot hold objects of type {module}.{name}")
+
+    def is_safe(self, obj: Any) -> bool:
+        return any(obj is known for known in self.found)
+
+    def make(self) -> None:
+        self.stack.pop()  # no arguments: the state follows
+        cls = self.stack.pop()
+        if not (is_dataclass(cls) and self.is_safe(cls)):
+            raise pickle.UnpicklingError(f"The metadata of a checkpoint cannot create objects of {brief(cls)}")
+        self.append(object.__new__(cls))  # type: ignore[arg-type]  # a class, not an instance
+
+    def build(self) -> None:
+        if not is_dataclass(type(self.stack[-2])):
+            raise pickle.UnpicklingError(f"The metadata of a checkpoint cannot set attributes of {type(self.stack[-2])}")
+        self.load_build()
+
+    dispatch = type(SafeUnpickler.dispatch)(SafeUnpickler.dispatch | {pickle.NEWOBJ[0]: make, pickle.BUILD[0]: build})
 
 
 def dump(metadata: Any, file: IO[bytes]) -> None:
@@ -84,5 +118,12 @@ def dump(metadata: Any, file: IO[bytes]) -> None:
 
 
 def load(file: IO[bytes]) -> Any:
-    """Read the metadata of a checkpoint. Raise UnpicklingError if it contains objects of classes that are not allowed."""
-    return _Unpickler(file).load()
+    """Read the metadata of a checkpoint.
+
+    Raises:
+        pickle.UnpicklingError: the file is damaged, or contains objects of classes that are not allowed.
+    """
+    with reading(file_label(file), "metadata", file.tell):
+        metadata = _Unpickler(file).load()
+        check_metadata(metadata)
+        return metadata

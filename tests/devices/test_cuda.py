@@ -173,3 +173,15 @@ def test_marks_of_nvidias_profilers_are_refused_when_they_are_set():
     for call in (lambda: nvtx.range_push("a"), nvtx.range_pop, lambda: nvtx.mark("a"), nvtx.range("a").__enter__):
         with pytest.raises(RuntimeError, match="NVTX functions not installed"):
             call()
+
+
+def test_contexts_can_be_made_without_a_device():
+    """Only entering needs CUDA; programs create the context before they check."""
+    if torch.cuda.is_available():
+        pytest.skip("has CUDA")
+    for device in (None, -1, "cuda", torch.device("cuda")):
+        with torch.cuda.device(device):
+            pass
+    with pytest.raises(ValueError, match="Expected a cuda device"):
+        torch.cuda.device("cpu")
+    assert torch.cuda.device_count() == 0 and not torch.cuda.is_available()

@@ -7,6 +7,7 @@ that this backend implements in addition to those of `flambeau.backend.Backend`.
 from __future__ import annotations
 
 import os
+import sys
 from types import TracebackType
 from typing import Any
 
@@ -99,11 +100,19 @@ def is_available() -> bool:
     return device_count() > 0
 
 
+_searched: tuple[Any, ...] | None = None  # where the last search found no backend for CUDA: a failing import takes milliseconds
+
+
 def device_count() -> int:
     """The number of visible CUDA devices, which `CUDA_VISIBLE_DEVICES` can limit."""
+    global _searched
+    places = (tuple(sys.path), "cupy" in sys.modules)
+    if _searched == places:
+        return 0
     try:
         return backend().device_count()
     except AssertionError:
+        _searched = places
         return 0
 
 
@@ -155,7 +164,12 @@ class device:
     """
 
     def __init__(self, device: Any) -> None:
-        self.idx: int = device if isinstance(device, int) else -1 if device is None else index_of(device)
+        if isinstance(device, int):
+            self.idx = device
+        elif device is None or (devices.device(device) == devices.device("cuda") and not is_available()):
+            self.idx = -1
+        else:
+            self.idx = index_of(device)
         self.prev_idx = -1
 
     def __enter__(self) -> None:

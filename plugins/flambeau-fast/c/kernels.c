@@ -8,6 +8,7 @@
 #include "few_queries.h"
 #include "half.h"
 #include "half_matrix.h"
+#include "half_rows.h"
 #include "indexing.h"
 #include "matrix.h"
 #include "pooling.h"
@@ -19,6 +20,6 @@
 const Kernel TABLE[] = {
     ELEMENTWISE_KERNELS, ROW_KERNELS,       CHANNEL_KERNELS,   POOLING_KERNELS,     RANDOM_KERNELS,   EMBEDDING_KERNELS,
     MATRIX_KERNELS,      ATTENTION_KERNELS, RECURRENT_KERNELS, CONVOLUTION_KERNELS, WINOGRAD_KERNELS, INDEXING_KERNELS,
-    HALF_KERNELS,        HALF_MATRIX_KERNELS, FEW_QUERIES_KERNELS,
+    HALF_KERNELS,        HALF_MATRIX_KERNELS, FEW_QUERIES_KERNELS, HALF_ROW_KERNELS,
     {NULL, NULL, NULL, 0},
 };

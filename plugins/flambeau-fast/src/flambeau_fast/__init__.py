@@ -28,6 +28,7 @@ def flambeau_kernels(backend: Backend) -> Mapping[str, Callable[..., Any]] | Non
         elementwise,
         embedding,
         half_matrix,
+        half_rows,
         halves,
         indexing,
         matrix,

@@ -516,6 +516,8 @@ def has_channels_last_strides(shape: Sequence[int], strides: Sequence[int]) -> b
     least = 0
     for dim in (1, *range(len(shape) - 1, 1, -1), 0):
         length, stride = shape[dim], strides[dim]
+        if length == 1 and dim != 1:
+            continue
         if not length or stride < least or (dim == 0 and least == strides[1]):
             return False
         least = stride * length

@@ -68,6 +68,12 @@ def test_channels_last_is_kept_for_slices(name, device):
         torch.testing.assert_close(made, ON_SLICES[name](part.contiguous()))
 
 
+def test_strides_of_single_elements_are_ignored():
+    x = torch.arange(6.0).reshape(1, 3, 2, 1).permute(0, 2, 1, 3)
+    made = F.batch_norm(x, torch.zeros(2), torch.ones(2))
+    assert x.is_contiguous(memory_format=LAST) and made.is_contiguous(memory_format=LAST)
+
+
 def test_empty_in_channels_last():
     made = torch.empty(2, 3, 4, 5, memory_format=LAST)
     assert made.stride() == (60, 1, 15, 3)

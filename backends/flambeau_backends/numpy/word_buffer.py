@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import lru_cache
-from threading import Lock
 from typing import Any
 
 import numpy as np
+
+from flambeau.engine.values.forking import new_lock
 
 from . import box_muller
 
@@ -63,7 +64,7 @@ class WordBuffer:
         self._scout = np.random.MT19937(0)  # a second engine that computes the state at the current position in the window
         self._seeder = np.random.RandomState(self._bits)
         self._wide = np.random.Generator(self._bits)
-        self._lock = Lock()  # threads may share a stream
+        self._lock = new_lock()  # threads may share a stream, and one of them may fork
         self._restart()
 
     def _restart(self) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from flambeau import backend as backends
 from flambeau import device
+from flambeau.engine.values.forking import new_lock
 
 __all__ = ["Worker", "run_on", "worker"]
 
@@ -51,7 +52,7 @@ def _run_task(future: Future[Any], call: Callable[[], Any]) -> None:
 
 
 _workers: dict[tuple[str, int], Worker] = {}
-_lock = threading.Lock()
+_lock = new_lock()
 
 
 def worker(place: device) -> Worker:

@@ -8,13 +8,13 @@ passes every use on an instance to the mode.  The lookup on the class, `Tensor.n
 from __future__ import annotations
 
 import functools
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from types import FunctionType, MethodType
 from typing import Any
 
 from ..tensors.tensor import Tensor
+from ..values.forking import new_lock
 from . import overriding
 from .operands import can_operate
 from .overriding import open_modes, watch_calls
@@ -120,7 +120,7 @@ class ForOuterModes:
 
 
 _open: Counter[bool | frozenset[str]] = Counter()  # for each value of `sees_methods`: the number of active modes in all threads
-_lock = threading.Lock()
+_lock = new_lock()
 
 
 def _begin(seen: bool | frozenset[str]) -> None:

@@ -8,13 +8,13 @@ transforms, tensors store nothing and calls take the fast path.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from ..devices.state import state
+from ..values.forking import new_lock
 from .fast_path import leave_fast_path, return_to_fast_path
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ open_batches: Callable[[], tuple[Any, ...]] = batches.get
 _in_transform: ContextVar[bool] = ContextVar("in_transform", default=False)
 in_transform: Callable[[], bool] = _in_transform.get  # whether a `torch.func` transform, including `vmap`, is running
 _depth: ContextVar[int] = ContextVar("depth_of_transforms", default=0)
-_lock = threading.Lock()
+_lock = new_lock()
 
 
 def _count(change: int) -> None:

@@ -34,6 +34,7 @@ def run(*arguments: str, **environment: str) -> str:
         ("torch.clip.__name__, torch.concat.__name__, torch.absolute.__name__", "clip concat absolute"),
         ("nn.functional.relu.__module__, torch.optim.Adam.__module__", "torch.nn.functional torch.optim.adam"),
         ("pickle.loads(pickle.dumps(nn.Linear)) is nn.Linear, pickle.loads(pickle.dumps(torch.linalg.inv)) == torch.linalg.inv", "True True"),
+        ("hasattr(torch.ones(1), '__array_namespace__')", "False"),
         ("[pickle.loads(pickle.dumps(each)) is each for each in (torch.bool, torch.float32)]", "[True, True]"),
         ("sys.modules[nn.Linear.__module__] is nn.modules.linear, torch.nn is sys.modules['flambeau_nnlib.nn']", "True True"),
     ],

@@ -112,13 +112,30 @@ def write_report(path: Path, failed: list[str], found: Results) -> None:
     path.write_text("\n".join(reasons) + "\n", encoding="utf-8")
 
 
+def download_ranks() -> dict[str, int]:
+    """Return the rank of each library among the packages on PyPI, from `download_ranks.txt`."""
+    lines = (HERE / "download_ranks.txt").read_text(encoding="utf-8").splitlines()
+    return {name: int(rank) for name, rank in (line.split() for line in lines if not line.startswith("#"))}
+
+
 def rewritten(document: str, rows: dict[str, str]) -> str:
-    """Return the document with the given rows inserted into its table, replacing rows of the same libraries."""
+    """Return the document with the given rows inserted into its table, replacing rows of the same libraries.
+
+    The most downloaded libraries come first; those without a rank follow in alphabetical order.
+    """
+    ranks = download_ranks()
     before, _, rest = document.partition(BEGIN)
     old, _, after = rest.partition(END)
     kept = {line.split("|")[1].strip(): line for line in old.splitlines()[2:]}
     merged = {**kept, **rows}
-    return before + BEGIN + "\n".join([*HEADER, *(merged[name] for name in sorted(merged))]) + "\n" + END + after
+    return (
+        before
+        + BEGIN
+        + "\n".join([*HEADER, *(merged[name] for name in sorted(merged, key=lambda name: (ranks.get(name, sys.maxsize), name)))])
+        + "\n"
+        + END
+        + after
+    )
 
 
 def main() -> int:

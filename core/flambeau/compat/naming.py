@@ -16,6 +16,7 @@ from typing import Any
 from ..engine.calls.facts import COMPILED, declared
 from ..engine.calls.wrappers import is_native
 from ..engine.devices.aliases import aliased_name, resolve
+from ..engine.tensors.tensor import Tensor
 
 __all__ = ["name_as_torch"]
 
@@ -49,6 +50,9 @@ def name_as_torch() -> None:
         if isinstance(module, ModuleType) and name == getattr(module, "__name__", None):
             _rename(module)
     sys.meta_path.insert(0, _Finder())
+    # PyTorch's tensors have no such method.  Libraries that find it, such as xarray, keep tensors instead of converting them to
+    # NumPy arrays, and then use NumPy's attributes of dtypes.
+    del Tensor.__array_namespace__
 
 
 class _Finder:

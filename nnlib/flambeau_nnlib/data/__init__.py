@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from .dataloader import DataLoader, default_collate, default_convert, get_worker_info
@@ -59,7 +60,5 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name == "_utils":  # loaded on first use
-        import flambeau.utils.data._utils
-
-        return flambeau.utils.data._utils
+        return import_module("flambeau.utils.data._utils")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -69,7 +69,7 @@ def _log_api_usage_once(event: str) -> None:
 
 def _show_config() -> str:
     """Return the versions, backends and devices in use, as `torch.__config__.show` does."""
-    return torch.__config__.show()
+    return str(torch.__config__.show())
 
 
 def _get_accelerator(check: bool | None = None) -> Any:

@@ -7,7 +7,7 @@ import queue
 from dataclasses import dataclass
 from typing import Any
 
-from flambeau._utils import ExceptionWrapper
+from flambeau._utils import ExceptionWrapper  # type: ignore[import-not-found]  # PyTorch's name
 
 import flambeau as torch
 from flambeau_nnlib.data.pin_memory import pin_memory

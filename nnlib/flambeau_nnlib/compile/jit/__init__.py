@@ -24,13 +24,12 @@ from ._decorators import (
     is_scripting,
     isinstance,
     onednn_fusion_enabled,
-    optimized_execution,
     script_if_tracing,
     set_fusion_strategy,
     strict_fusion,
     unused,
 )
-from ._freeze import freeze, optimize_for_inference
+from ._freeze import freeze, optimize_for_inference, optimized_execution
 from ._freeze import run_frozen_optimizations as run_frozen_optimizations
 from ._loading import load
 from ._saving import save

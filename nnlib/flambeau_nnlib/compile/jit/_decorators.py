@@ -12,11 +12,9 @@ from contextlib import contextmanager
 from types import CodeType, FrameType
 from typing import Any
 
-import flambeau as torch
-
 __all__ = [
     "Attribute", "Final", "annotate", "enable_onednn_fusion", "export", "ignore", "interface", "is_scripting", "isinstance",
-    "onednn_fusion_enabled", "optimized_execution", "script_if_tracing", "set_fusion_strategy", "strict_fusion", "unused",
+    "onednn_fusion_enabled", "script_if_tracing", "set_fusion_strategy", "strict_fusion", "unused",
 ]  # fmt: skip
 
 Final = typing.Final
@@ -194,17 +192,6 @@ def script_if_tracing(fn: Callable[..., Any]) -> Callable[..., Any]:
 def strict_fusion() -> Iterator[None]:
     """Context manager without effect. In PyTorch, it raises an error if operators are not fused."""
     yield
-
-
-@contextmanager
-def optimized_execution(should_optimize: bool) -> Iterator[None]:
-    """Context manager that sets whether scripts are optimized.  It has no effect: scripts run as Python."""
-    before = torch._C._get_graph_executor_optimize()
-    torch._C._set_graph_executor_optimize(should_optimize)
-    try:
-        yield
-    finally:
-        torch._C._set_graph_executor_optimize(before)
 
 
 def set_fusion_strategy(strategy: list[tuple[str, int]]) -> list[tuple[str, int]]:

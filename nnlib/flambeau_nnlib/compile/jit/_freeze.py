@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import flambeau as torch
@@ -10,7 +12,7 @@ from flambeau import nn
 
 from ._script import RecursiveScriptModule, ScriptModule
 
-__all__ = ["FrozenModule", "freeze", "optimize_for_inference", "run_frozen_optimizations"]
+__all__ = ["FrozenModule", "freeze", "optimize_for_inference", "optimized_execution", "run_frozen_optimizations"]
 
 
 class FrozenModule(RecursiveScriptModule):
@@ -127,3 +129,14 @@ def run_frozen_optimizations(mod: nn.Module, optimize_numerics: bool = True, pre
         mod: the module.
         optimize_numerics, preserved_methods: ignored.
     """
+
+
+@contextmanager
+def optimized_execution(should_optimize: bool) -> Iterator[None]:
+    """Context manager that sets whether scripts are optimized.  It has no effect: scripts run as Python."""
+    before = torch._C._get_graph_executor_optimize()
+    torch._C._set_graph_executor_optimize(should_optimize)
+    try:
+        yield
+    finally:
+        torch._C._set_graph_executor_optimize(before)

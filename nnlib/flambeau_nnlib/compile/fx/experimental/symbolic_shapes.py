@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from flambeau.utils._ordered_set import OrderedSet
+from flambeau.utils._ordered_set import OrderedSet  # type: ignore[import-not-found]  # PyTorch's name
 
 import flambeau as torch
 

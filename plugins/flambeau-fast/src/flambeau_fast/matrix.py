@@ -12,14 +12,15 @@ from .kernels import alone, kernels, optional
 
 LEAST = 1 << 10  # number of elements of a matrix below which NumPy's kernel is faster
 LEAST_PRODUCTS = 1 << 17  # number of multiplications below which NumPy's kernel is faster
-FEW_ROWS = 2  # number of rows up to which NumPy reads a column-major matrix in place, while these kernels would copy it
+# NumPy reads a matrix in place, where these kernels would copy it: a column-major one up to this number of rows, any for one row.
+FEW_ROWS = 2
 
 
 def _suit(a: Any, b: Any) -> bool:
     """Whether to use these kernels for the product. Otherwise NumPy is as fast, or raises an error."""
     if b.dtype is not FLOAT or a.ndim != b.ndim or a.shape[-1] != b.shape[-2] or a.size * b.shape[-1] < LEAST_PRODUCTS:
         return False
-    if a.shape[-2] <= FEW_ROWS and b.strides[-1] > b.strides[-2]:
+    if a.shape[-2] == 1 or (a.shape[-2] <= FEW_ROWS and b.strides[-1] > b.strides[-2]):
         return False
     return alone()
 

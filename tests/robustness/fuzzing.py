@@ -32,8 +32,8 @@ from typing import Any
 
 import flambeau as torch
 from flambeau import nn
-from flambeau.serialization.contents import read_contents
 from flambeau.serialization.npz import load_npz, save_npz
+from flambeau.serialization.safetensors import save_safetensors
 from flambeau_nnlib.distributed import checkpoint
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -136,10 +136,11 @@ def _load_mapped(data: bytes, folder: str) -> None:
 def _inspect(suffix: str) -> Callable[[bytes, str], None]:
     def read(data: bytes, folder: str) -> None:
         from flambeau.cli.inspecting import _print_contents
+        from flambeau.cli.tensor_files import contents_of
 
         path = _write(data, folder, f"file{suffix}")
         with redirect_stdout(io.StringIO()):
-            _print_contents(path, read_contents(path))
+            _print_contents(path, contents_of(path))
 
     return read
 
@@ -274,13 +275,13 @@ FORMATS = {
     "legacy": Format(lambda: _saved(_use_new_zipfile_serialization=False), _load, _inspect(".pt")),
     "tar": Format(_tar, _load, _inspect(".pt")),
     "safetensors": Format(
-        lambda: _through_path(".safetensors", lambda path: torch.serialization.safetensors.save_safetensors(_tensors(), path)),
+        lambda: _through_path(".safetensors", lambda path: save_safetensors(_tensors(), path)),
         _load_safetensors,
         _inspect(".safetensors"),
     ),
     "npz": Format(lambda: _through_path(".npz", lambda path: save_npz(_tensors(), path)), _load_npz, _inspect(".npz")),
     "TorchScript": Format(_script, _load_script),
-    "pt2": Format(_program, _load_program),
+    "pt2": Format(_program, _load_program, _inspect(".pt2")),
     "hub": Format(_saved, _load_hub),
     "distributed checkpoint": Format(_checkpoint, _load_checkpoint, damage=_damage_checkpoint),
     "ONNX": Format(bytes, _export_onnx, damage=_random_bytes),

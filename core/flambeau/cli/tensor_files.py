@@ -14,7 +14,9 @@ import flambeau as torch
 
 from ..engine.tensors.tensor import Tensor
 from ..engine.values import dtypes
+from ..extension.files import open_archive
 from ..serialization.contents import Contents, TensorEntry, flatten_names, read_contents, read_contents_of
+from ..serialization.damage import reading
 from ..serialization.loading import load
 from ..serialization.npz import load_npz
 
@@ -53,7 +55,7 @@ def contents_of(path: str) -> Contents:
     if path.endswith(".onnx"):
         return _read_onnx(path)
     if zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive:
+        with reading(repr(path), "exported program", lambda: 0), open_archive(path) as archive:
             for name in archive.namelist():
                 if name == "program.json":
                     return _read_program(archive)

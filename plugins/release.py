@@ -1,7 +1,10 @@
-"""Build the wheels of flambeau and its plugins. All have the same version; a plugin requires exactly this version of flambeau.
+"""Build the distributions of flambeau and its plugins. All have one version; a plugin requires exactly this version of flambeau.
 
 python plugins/release.py --check             compare the versions
-python plugins/release.py build/wheels        build the wheels, and test those without other dependencies together
+python plugins/release.py build/release       build source distributions, and wheels from them; check and try them
+
+The build requires the packages build and twine. The wheels of flambeau and flambeau-strict are installed into a new environment,
+where a program is run.
 """
 
 from __future__ import annotations
@@ -44,13 +47,15 @@ def disagreements() -> list[str]:
 
 
 def build(folder: Path) -> list[Path]:
-    """Build all wheels into a folder, which must be empty."""
+    """Build source distributions, and wheels from them, into a folder, which must be empty."""
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
         sys.exit(f"{folder} is not empty; name an empty or new folder")
     for project, _ in projects().values():
-        subprocess.run([sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", folder, project], check=True)
-    return sorted(folder.glob("*.whl"))
+        subprocess.run([sys.executable, "-m", "build", "--outdir", folder, project], check=True, stdout=subprocess.DEVNULL)
+    files = sorted(folder.iterdir())
+    subprocess.run([sys.executable, "-m", "twine", "check", "--strict", *files], check=True)
+    return files
 
 
 def try_out(folder: Path) -> None:
@@ -71,7 +76,7 @@ def try_out(folder: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", nargs="?", type=Path, help="the folder to write the wheels to")
+    parser.add_argument("folder", nargs="?", type=Path, help="the folder to write the distributions to")
     parser.add_argument("--check", action="store_true", help="only compare the versions")
     options = parser.parse_args()
     wrong = disagreements()
@@ -80,9 +85,9 @@ def main() -> None:
     if options.check:
         return
     if options.folder is None:
-        parser.error("give a folder for the wheels, or --check")
-    for wheel in build(options.folder):
-        print(wheel)
+        parser.error("give a folder for the distributions, or --check")
+    for file in build(options.folder):
+        print(file)
     try_out(options.folder)
 
 

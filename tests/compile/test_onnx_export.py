@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -35,6 +36,16 @@ class Call(nn.Module):
         return self.function(*args)
 
 
+def run(program, inputs):
+    """Run a program. Skip the test if it fails in `onnx`'s reference implementation, which lacks some operators."""
+    try:
+        return program(*inputs)
+    except Exception as error:
+        if find_spec("onnxruntime") is not None:
+            raise
+        pytest.skip(f"onnx's reference implementation cannot run this: {error}")
+
+
 def assert_onnx_agrees(model, *args, tolerance=1e-5, more=(), **options):
     """Export a model and compare its results for the example inputs and for the inputs in `more`."""
     model.eval()
@@ -42,7 +53,7 @@ def assert_onnx_agrees(model, *args, tolerance=1e-5, more=(), **options):
     onnx.checker.check_model(program.model_proto, full_check=True)
     for inputs in (args, *more):
         expected = [leaf for leaf in pytree.tree_leaves(model(*inputs)) if isinstance(leaf, torch.Tensor)]
-        for result, wanted in zip(program(*inputs), expected, strict=True):
+        for result, wanted in zip(run(program, inputs), expected, strict=True):
             assert result.dtype is wanted.dtype and result.shape == wanted.shape
             np.testing.assert_allclose(result.numpy(), wanted.detach().numpy(), rtol=tolerance, atol=tolerance)
     return program

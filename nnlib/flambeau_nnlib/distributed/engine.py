@@ -5,11 +5,11 @@ flat, contiguous tensors without autograd history, on the engine's device type. 
 lists of tensors, other devices and objects. The built-in engines are
 
 - `gloo`, the default: shared memory between processes of one host, which needs nothing but Python, and ZeroMQ between hosts
-  (`flambeau[distributed]`). Copies into and out of shared memory go in chunks that stay in the processor's caches;
+  (the package pyzmq). Copies into and out of shared memory go in chunks that stay in the processor's caches;
   large tensors are read directly from the memory of the other processes, so each byte is copied once. Reductions work
   in place. NumPy and the system calls run at memory speed, so a compiled extension would not be faster.
-- `mpi`, through mpi4py (`flambeau[mpi]`), for any number of machines.
-- `nccl`, through CuPy (`flambeau[cuda12]`), between CUDA devices.
+- `mpi`, through mpi4py, for any number of machines.
+- `nccl`, through CuPy, between CUDA devices.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Writing event files for TensorBoard: `flambeau.utils.tensorboard`. It needs the extra `flambeau[tensorboard]`.
+"""Writing event files for TensorBoard: `flambeau.utils.tensorboard`. It requires the package tensorboard.
 
 - `writer`: `SummaryWriter`, the user interface, and `FileWriter`, which writes one file;
 - `summary`: the data of each kind as protocol buffers;

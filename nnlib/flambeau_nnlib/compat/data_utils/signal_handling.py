@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterable
 from types import FrameType
@@ -42,7 +43,7 @@ def _remove_worker_pids(loader_id: int) -> None:
 
 def _error_if_any_worker_fails() -> None:
     """Raise RuntimeError if a watched worker has been killed by a signal or has exited with an error."""
-    if not hasattr(os, "waitid"):  # Windows and macOS before Python 3.13
+    if sys.platform == "win32" or not hasattr(os, "waitid"):  # Windows and macOS before Python 3.13
         return
     for loader_id, pids in _pids.items():
         for pid in pids:

@@ -1,0 +1,24 @@
+"""The build of the C kernels: without a compiler, and outside the source tree."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parents[1]
+
+
+def test_without_a_compiler_one_sentence_says_what_to_install(tmp_path: Path) -> None:
+    code = "import runpy, sys; from pathlib import Path; runpy.run_path(sys.argv[1])['build'](Path(sys.argv[2]))"
+    done = subprocess.run(
+        [sys.executable, "-c", code, FOLDER / "c" / "build.py", tmp_path / "_kernels.so"],
+        capture_output=True, text=True, timeout=600, env=os.environ | {"CC": "no-such-compiler"},
+    )  # fmt: skip
+    assert done.returncode == 1 and done.stdout == ""
+    assert done.stderr == (
+        "flambeau-fast requires a C compiler: install gcc (12 or newer) or clang, or set CC to one "
+        "(no-such-compiler was not found)\n"
+    )
+    assert list(tmp_path.iterdir()) == []

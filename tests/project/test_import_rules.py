@@ -193,6 +193,7 @@ def test_no_file_is_too_long(folder: str) -> None:
 UNDERSCORED = {
     "_EmptyStateDictLoadPlanner", "_IncompatibleKeys", "_InverseTransform", "_LRScheduler", "_LazyNormBase",
     "_LinAlgError", "_Loss", "_NormBase", "_NormPartial", "_Number", "_StorageInfo", "_StridedShard", "_WeightedLoss",
+    "_WrappedHook",
     "_add_batch_dim", "_batch_mahalanobis", "_batch_mv", "_clipped_sigmoid", "_copy_attr",
     "_disabled_torch_function_impl", "_format_target", "_get_attr", "_grouped_mm", "_has_attr", "_kernels", "_legal_ops",
     "_nested_view_from_buffer", "_ntuple", "_pg_map", "_rebuild_njt", "_rebuilt", "_remove_batch_dim",

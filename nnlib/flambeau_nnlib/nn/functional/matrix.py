@@ -13,7 +13,12 @@ __all__ = ["ScalingType", "SwizzleType", "grouped_mm", "scaled_grouped_mm", "sca
 
 
 class ScalingType(IntEnum):
-    """Which elements of a matrix share a scale: all, those of a row, or those of a block."""
+    """Which elements of a matrix share a scale: all, those of a row, or those of a block.
+
+    Example:
+        >>> F.ScalingType(1)
+        <ScalingType.RowWise: 1>
+    """
 
     TensorWise = 0
     RowWise = 1
@@ -24,7 +29,12 @@ class ScalingType(IntEnum):
 
 
 class SwizzleType(IntEnum):
-    """The order in which scales are stored."""
+    """The order in which scales are stored.
+
+    Example:
+        >>> F.SwizzleType(0)
+        <SwizzleType.NO_SWIZZLE: 0>
+    """
 
     NO_SWIZZLE = 0
     SWIZZLE_32_4_4 = 1
@@ -143,6 +153,15 @@ def scaled_grouped_mm(
     Raises:
         ValueError: the scales belong to blocks, as PyTorch supports it on some GPUs only.
         RuntimeError: the shapes or the offsets do not fit.
+
+    Example:
+        >>> float8, row = torch.float8_e4m3fn, F.ScalingType.RowWise
+        >>> left, right = torch.ones(2, 2).to(float8), torch.ones(2, 2, 2).to(float8)
+        >>> ends = torch.tensor([1, 2], dtype=torch.int32)
+        >>> scales = torch.tensor([[1.0, 1.0], [3.0, 3.0]])
+        >>> F.scaled_grouped_mm(left, right, torch.ones(2), row, scales, row, offs=ends)
+        tensor([[2., 2.],
+                [6., 6.]], dtype=torch.bfloat16)
     """
     _check_recipes(scale_recipe_a, scale_recipe_b)
     left = mat_a.float() * _single(scale_a).unsqueeze(-1)

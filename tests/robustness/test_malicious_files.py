@@ -69,7 +69,7 @@ def legacy_of(opcodes: bytes) -> bytes:
     return file.getvalue().replace(b"\x80\x02K\x00.", b"\x80\x02" + opcodes + b".")
 
 
-def refused(data: bytes, text: str, path: Path) -> None:
+def assert_refused(data: bytes, text: str, path: Path) -> None:
     """Assert that `load` refuses a file with a message that contains `text`, and that `inspect` ends."""
     with pytest.raises((pickle.UnpicklingError, RuntimeError)) as error:
         torch.load(io.BytesIO(data))
@@ -100,7 +100,7 @@ KEYS = {
 @pytest.mark.parametrize("pack", [archive_of, legacy_of])
 @pytest.mark.parametrize("opcodes", KEYS.values(), ids=KEYS.keys())
 def test_tuples_that_take_too_long_to_hash(opcodes, pack, tmp_path):
-    refused(pack(opcodes), "tuples used as keys have more than", tmp_path / "file.pt")
+    assert_refused(pack(opcodes), "tuples used as keys have more than", tmp_path / "file.pt")
 
 
 def test_tuples_as_keys_remain_possible():
@@ -118,7 +118,7 @@ PLACES = {
 
 @pytest.mark.parametrize("opcodes", PLACES.values(), ids=PLACES.keys())
 def test_messages_do_not_print_endless_tuples(opcodes, tmp_path):
-    refused(archive_of(opcodes), "", tmp_path / "file.pt")
+    assert_refused(archive_of(opcodes), "", tmp_path / "file.pt")
 
 
 @pytest.mark.parametrize("name", sorted(name for name, value in allowed_globals().items() if callable(value)))

@@ -1,4 +1,4 @@
-"""Forks while other threads draw random numbers: the child process can draw, too, and has the state of the fork."""
+"""Forks while other threads draw random numbers: the child process can also draw, and has the state of the fork."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork") or sys.platform == "darw
 
 
 def in_child(compute) -> bytes:
-    """Return the bytes that `compute` returns in a child process.  Fail if there are none after 20 seconds."""
+    """Return the bytes that `compute` returns in a child process.  Fail if it returns nothing for 20 seconds."""
     reading, writing = os.pipe()
     child = os.fork()
     if not child:

@@ -10,9 +10,10 @@ from typing import Any
 import flambeau as torch
 
 from ..engine.calls.overriding import open_modes, watch_calls, without_innermost_mode
+from ..engine.calls.schema import FunctionSchema
 from ..engine.devices.aliases import private_names
-from ..extension import Kind, names
-from ..extension.schemas import namespace_of
+from ..extension import Kind, facts_of, names
+from ..extension.schemas import namespace_of, schemas
 from ..overrides import TorchFunctionMode
 from .ops import OpOverload, operator_of
 
@@ -63,35 +64,35 @@ class TorchDispatchMode(TorchFunctionMode):
         kwargs = kwargs or {}
         if name in ("__get__", "__set__"):
             return func(*args, **kwargs)
-        if name not in _FACTORIES and name not in _FACTORIES_LIKE:
+        schema = _factory_schema(name)
+        if schema is None:
             return self.__torch_dispatch__(_as_operator(func, name, args, kwargs), types, args, kwargs)
-        args, kwargs, requires_grad = _factory_arguments(name, args, kwargs)
+        args, kwargs, requires_grad = _factory_arguments(schema, args, kwargs)
         result = self.__torch_dispatch__(_as_operator(func, name, args, kwargs), types, args, kwargs)
         return result.requires_grad_() if requires_grad else result
 
 
-_WITH_SIZES = ("empty", "ones", "rand", "randn", "zeros")  # called with a sequence of sizes, or with separate sizes
-_FACTORIES = frozenset({
-    *_WITH_SIZES, "arange", "empty_strided", "eye", "full", "linspace", "logspace", "randint", "randperm", "scalar_tensor",
-})  # fmt: skip
-_FACTORIES_LIKE = frozenset({
-    "empty_like", "full_like", "new_empty", "new_full", "new_ones", "new_zeros", "ones_like", "rand_like", "randint_like",
-    "randn_like", "zeros_like",
-})  # fmt: skip
+@functools.cache
+def _factory_schema(name: str) -> FunctionSchema | None:
+    """Return the schema of a function that creates a tensor, which takes `pin_memory`; None for other functions."""
+    declared = schemas(name) if facts_of(name) is not None else ()
+    creates = declared and all(any(argument.name == "pin_memory" for argument in schema.arguments) for schema in declared)
+    return declared[0] if creates else None
 
 
-def _factory_arguments(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any], bool]:
+def _factory_arguments(schema: FunctionSchema, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any], bool]:
     """Return the arguments of a factory function as its operator receives them, and whether the result requires grad.
 
     Sizes are a list, and the device and `pin_memory` are always passed.
     """
-    first = 1 if name.startswith("new_") else 0  # `self` comes before the sizes
-    if (name in _WITH_SIZES or name.startswith("new_")) and len(args) > first and isinstance(args[first], int):
+    positional = [argument for argument in schema.arguments if not argument.kwarg_only]
+    first = int(positional[0].is_tensor)  # `self` comes before the sizes
+    if len(args) > first and isinstance(args[first], int) and positional[first].type.lower().endswith("int[]"):
         args = (*args[:first], args[first:])
     args = tuple(list(value) if isinstance(value, tuple) else value for value in args)
     kwargs = {key: value for key, value in kwargs.items() if value is not None}
     requires_grad = kwargs.pop("requires_grad", False)
-    if name in _FACTORIES or "device" in kwargs:
+    if not first or "device" in kwargs:
         kwargs["device"] = torch.device(kwargs.pop("device", None) or torch.get_default_device())
     return args, {**kwargs, "pin_memory": kwargs.get("pin_memory", False)}, requires_grad
 

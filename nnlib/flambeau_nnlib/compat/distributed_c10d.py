@@ -23,7 +23,7 @@ def _get_default_group() -> Any:
 
 
 def _resolve_process_group(group_name: str) -> Any:
-    """Return the process group with a name. Raise a RuntimeError if there is none."""
+    """Return the process group with a name. Raise RuntimeError if no group has it."""
     return named_group(group_name)
 
 

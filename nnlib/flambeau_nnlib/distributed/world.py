@@ -168,7 +168,7 @@ def group_of(group: Any) -> ProcessGroup | None:
 
 
 def named_group(name: str) -> ProcessGroup:
-    """Return the group with a name. Raise a RuntimeError if there is none."""
+    """Return the group with a name. Raise RuntimeError if no group has it."""
     group = _groups.get(name)
     if group is None:
         raise RuntimeError(f"Could not resolve the process group registered under the name {name}")

@@ -444,7 +444,7 @@ def test_samples(family):
         return tuple(map(torch.tensor, sample.arrays(np, sample.dtypes[0])))
 
     for sample in families()[family]:
-        if sample.name in NOT_HELD:
+        if sample.name in NOT_HELD or sample.name.endswith("_copy"):  # copies of views have no operators
             continue
         torch.manual_seed(0)
         wanted = pytree.tree_leaves(sample.call(torch, *tensors(sample)))

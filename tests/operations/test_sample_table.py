@@ -52,6 +52,7 @@ WITHOUT_SAMPLES = {
         "Tensor.to_sparse Tensor.to_sparse_bsc Tensor.to_sparse_bsr Tensor.to_sparse_coo Tensor.to_sparse_csc Tensor.to_sparse_csr Tensor.values"
     ),
     "tests/operations/test_float8.py: of dtypes that the table does not have": "_scaled_mm",
+    "tests/compat/test_library_names.py: of float8 dtypes": "nn.functional.scaled_mm nn.functional.scaled_grouped_mm",
     "tests/operations/test_complex32.py: of a dtype that the table does not have": "Tensor.chalf",
     "tests/nn/test_transformer.py: tested as a layer": "nn.functional.multi_head_attention_forward",
     "tests/operations/test_linalg.py: of old, other names of what linalg has": "symeig gels btrifact btrisolve",

@@ -21,10 +21,14 @@ HOOKS = {name: value for name, value in vars(hookspecs).items() if name.startswi
 
 
 def test_the_document_is_short():
-    assert len(DOCUMENT.splitlines()) < 320
+    assert len(DOCUMENT.splitlines()) < 360
 
 
-@pytest.mark.parametrize("block", re.findall(r"```(?:python|toml)\n(.*?)```", DOCUMENT, re.DOTALL))
+# The blocks of steps 1 to 4; that of wrapped functions is for some libraries only.
+BLOCKS = re.findall(r"```(?:python|toml)\n(.*?)```", DOCUMENT.split("## 5. Make it fast")[0], re.DOTALL)
+
+
+@pytest.mark.parametrize("block", [block for block in BLOCKS if "import *" not in block])
 def test_code_is_the_templates(block):
     assert any(block in text for text in TEMPLATE.values()), block
 
@@ -32,8 +36,6 @@ def test_code_is_the_templates(block):
 def test_the_templates_backend_is_small():
     module = next(text for path, text in TEMPLATE.items() if path.name == "__init__.py")
     assert len(module.splitlines()) < 60
-    mutable = next(text for path, text in TEMPLATE.items() if path.name == "mutable.py")
-    assert len(mutable.splitlines()) < 65
 
 
 BACKENDS = [

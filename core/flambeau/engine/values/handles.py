@@ -44,7 +44,8 @@ class RemovableHandle:
         global _next_id
         hooks, self.id, extra = (*state, ())[:3]
         self._tables = [{} if hooks is None else hooks, *(extra or ())]
-        _next_id = itertools.count(max(_next_id(), self.id + 1)).__next__
+        if isinstance(self.id, int):  # other tables have names as keys
+            _next_id = itertools.count(max(_next_id(), self.id + 1)).__next__
 
     def __enter__(self) -> RemovableHandle:
         return self

@@ -10,8 +10,8 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import flambeau as torch
-from flambeau import nn
 
+from ... import nn
 from ._codegen import (
     CodeGen,
     Options,

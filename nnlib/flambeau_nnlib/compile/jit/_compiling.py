@@ -15,8 +15,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import flambeau as torch
-from flambeau import nn
 
+from ... import nn
 from ._expressions import Expressions, NotScriptable, Static, is_container, is_plain
 from ._layers import layer_method
 from ._printing import attribute_path

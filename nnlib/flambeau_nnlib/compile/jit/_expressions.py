@@ -16,8 +16,8 @@ from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import flambeau as torch
-from flambeau import nn
 
+from ... import nn
 from ...nn import functional as F
 from ._functional import LISTS, TOP, space_of, torch_call
 from ._printing import attribute_path
@@ -623,7 +623,8 @@ class Expressions:
             short = name.removeprefix(f"{family}_")  # `linalg.inv` is called `linalg_inv` in `torch`
             if getattr(getattr(torch, family), short, None) is target:
                 return self.call(f"torch.{family}_{short}", node)
-        if isinstance(target, torch._ops.OpOverloadPacket):
+        operators: Any = torch._ops
+        if isinstance(target, operators.OpOverloadPacket):
             space = "torch" if target.namespace == "aten" else f"ops.{target.namespace}"
             return self.call(f"{space}.{target.__name__}", node)
         if isinstance(target, (FunctionType, torch.jit.ScriptFunction)):
@@ -700,7 +701,8 @@ class Expressions:
             return self.call("torch.warn", node)
         if target is torch.jit.is_scripting:
             return Static(True)
-        if target in (torch.jit.is_tracing, torch._C._get_tracing_state if hasattr(torch._C, "_get_tracing_state") else None):
+        tracing_state: Any = getattr(torch._C, "_get_tracing_state", None)
+        if target in (torch.jit.is_tracing, tracing_state):
             return Static(False)
         if target is torch.jit.annotate:
             kind = self.annotation(self.evaluated(ast.unparse(node.args[0])), node)

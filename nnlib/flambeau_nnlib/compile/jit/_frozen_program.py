@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 import flambeau as torch
-from flambeau import nn
 
+from ... import nn
 from ._graph_building import definitions
 from ._types import ModuleDescription, NoType, literal
 

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 import flambeau as torch
-from flambeau import nn
 from flambeau.extension.schemas import namespace_of, schemas
 
+from ... import nn
 from ._dialect import SYMBOLS
 from ._graph import Block, Graph, Node, Note, Type, Value
 from ._types import ModuleDescription

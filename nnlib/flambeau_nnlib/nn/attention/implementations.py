@@ -1,7 +1,7 @@
 """Registry of flash attention implementations from other libraries, activated by name.
 
 >>> from flambeau.nn.attention import implementations
->>> "mine" in implementations.list_flash_attention_impls()
+>>> "none" in implementations.list_flash_attention_impls()
 False
 """
 

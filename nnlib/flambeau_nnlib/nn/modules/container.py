@@ -7,14 +7,14 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, KeysView, Mapping, ValuesView
 from itertools import chain
-from typing import Any, Self, overload
+from typing import TYPE_CHECKING, Any, Self, overload
 
 import flambeau as torch
 from flambeau import Tensor
 from flambeau.extension import private_names
 
 from ..parameter import Parameter
-from .module import Module, indent
+from .module import MYPY, Module, indent
 
 __all__ = ["Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
 
@@ -139,10 +139,14 @@ class Sequential(_ModuleSequence):
         for name, module in args[0].items() if is_named else enumerate(args):
             self.add_module(str(name), module)
 
-    def forward(self, input: Any) -> Tensor:
+    def forward(self, input: Any) -> Any:
         for module in self._modules.values():
             input = module(input)
-        return input  # type: ignore[no-any-return]  # the last module determines the type
+        return input
+
+    if TYPE_CHECKING and not MYPY:  # editors; `torch.fx` prints annotations of the method above
+
+        def forward(self, input: Any) -> Tensor: ...
 
     def _slice(self, index: slice) -> Self:
         return type(self)(OrderedDict(list(self._modules.items())[index]))

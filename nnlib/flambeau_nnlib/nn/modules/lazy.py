@@ -76,3 +76,14 @@ class LazyModuleMixin(Base):
         del module._initialize_hook, module._load_hook
         if module.cls_to_become is not None:
             module.__class__ = module.cls_to_become
+
+
+# Hooks that pickles of flambeau 0.1 name.
+
+
+def lazy_load(module: LazyModuleMixin, state_dict: dict[str, Any], prefix: str, *_: Any) -> None:
+    module._lazy_load_hook(state_dict, prefix)
+
+
+def infer_parameters(module: LazyModuleMixin, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    module._infer_parameters(module, args, kwargs)

@@ -306,8 +306,12 @@ class _WrappedHook:
         state = {"hook": self.hook, "with_module": self.with_module}
         return {**state, "module": self.module()} if self.with_module else state
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(state["hook"], state.get("module"))  # type: ignore[misc]  # the state has the constructor's arguments
+    def __setstate__(self, state: dict[str, Any] | tuple[Hook, Any]) -> None:
+        hook, module = state if isinstance(state, tuple) else (state["hook"], state.get("module"))
+        self.__init__(hook, module)  # type: ignore[misc]  # the state has the constructor's arguments
+
+
+_WithModule = _WrappedHook  # the name in pickles of flambeau 0.1, whose state is a tuple
 
 
 def with_metadata(state: Mapping[str, Any], metadata: Any) -> OrderedDict[str, Any]:

@@ -40,12 +40,13 @@ class RemovableHandle:
     def __getstate__(self) -> tuple[Any, ...]:
         return self._tables[0], self.id, tuple(self._tables[1:])  # PyTorch's state
 
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
+    def __setstate__(self, state: tuple[Any, ...] | dict[str, Any]) -> None:
         global _next_id
+        if isinstance(state, dict):  # of flambeau 0.1
+            state = (state["_tables"][0], state["id"], tuple(state["_tables"][1:]))
         hooks, self.id, extra = (*state, ())[:3]
         self._tables = [{} if hooks is None else hooks, *(extra or ())]
-        if isinstance(self.id, int):  # other tables have names as keys
-            _next_id = itertools.count(max(_next_id(), self.id + 1)).__next__
+        _next_id = itertools.count(max(_next_id(), self.id + 1)).__next__
 
     def __enter__(self) -> RemovableHandle:
         return self

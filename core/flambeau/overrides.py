@@ -106,7 +106,8 @@ _IGNORED = """
     memory_format no_grad promote_types qscheme save set_grad_enabled vander vmap
     Tensor.__delitem__ Tensor.__hash__ Tensor.__iter__ Tensor.__new__ Tensor.as_subclass Tensor.reinforce Tensor.stride
     Tensor.unflatten
-    nn.functional.grouped_mm nn.functional.hardsigmoid nn.functional.hardswish nn.functional.sigmoid nn.functional.tanh
+    nn.functional.grouped_mm nn.functional.scaled_grouped_mm nn.functional.scaled_mm
+    nn.functional.hardsigmoid nn.functional.hardswish nn.functional.sigmoid nn.functional.tanh
     nn.functional.upsample nn.functional.upsample_bilinear nn.functional.upsample_nearest
 """.split()  # noqa: SIM905 (shorter than a list)  # PyTorch does not list these, although modes receive some of them
 

@@ -215,6 +215,10 @@ def _unfold_method(self: Tensor, dimension: int, size: int, step: int) -> Tensor
 
     The windows' elements are in a new last dimension.
     """
+    if isinstance(size, int) and size < 0:
+        raise RuntimeError(f"size is {size} but must be >= 0")
+    if isinstance(step, int) and step <= 0:
+        raise RuntimeError(f"step is {step} but must be > 0")
     if bool in (type(dimension), type(size), type(step)):
         raise TypeError("unfold(): arguments 'dimension', 'size' and 'step' must be int, not bool")
     if not self.ndim:

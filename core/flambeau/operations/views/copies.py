@@ -16,6 +16,12 @@ def _alias(input: Tensor) -> Tensor:
 
 
 def _slice(input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
+    if not input.ndim:
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+    if not -input.ndim <= dim < input.ndim:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-input.ndim}, {input.ndim - 1}], but got {dim})")
+    if step <= 0:
+        raise RuntimeError("slice step must be positive")
     return input[(slice(None),) * (dim % input.ndim) + (slice(start, end, step),)]
 
 

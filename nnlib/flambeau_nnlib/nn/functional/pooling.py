@@ -253,7 +253,7 @@ def _fractional_max_pool(
 
 def _size_per_dimension(name: str, argument: str, value: Any, n: int) -> tuple[int, ...]:
     """Return an argument as `n` ints.  Unlike other pools, fractional pools refuse a sequence with one int."""
-    if isinstance(value, Sequence) and len(value) != n:
+    if isinstance(value, (tuple, list)) and len(value) != n and all(isinstance(size, int) for size in value):
         raise RuntimeError(f"{name}: {argument} must either be a single int, or a tuple of {n} ints")
     return ops.per_dimension(name, argument, value, n)
 

@@ -58,6 +58,9 @@ def test_reductions_ignore_masked_elements():
     assert_masked(table().mean(0), [0, -1, 3.5], [True, False, True])
     assert_masked(table().amax(), 5, True)
     assert_masked(table().bool().all(0), [0, 1, 1], [True, False, True])
+    assert_masked(torch.masked.norm(table(), 2, 1), [2, 5], [True, True])  # the first number is not a dimension
+    assert_masked(torch.masked.norm(table(), 1.0, 0, keepdim=True), [[0, -1, 7]], [[True, False, True]])
+    assert_masked(torch.masked.median(table()), [0, 5], [True, True])  # `dim` is -1 by default
     assert table().sum().item() == 7 and bool(table().prod() == 0)
 
 

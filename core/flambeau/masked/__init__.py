@@ -11,6 +11,7 @@ tensor([1., 7.])
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 from collections.abc import Callable
 from typing import Any
@@ -76,6 +77,8 @@ def _count_unmasked(input: Tensor, mask: Tensor | None, dim: Dims, keepdim: bool
 def _accept_masked_tensor(function: Callable[..., Tensor]) -> Callable[..., Any]:
     """Decorate a function of a tensor and a mask so that it also accepts a MaskedTensor; the result is then a MaskedTensor."""
 
+    signature = inspect.signature(function)
+
     @functools.wraps(function)
     def wrapped(input: Any, *args: Any, mask: Tensor | None = None, **kwargs: Any) -> Any:
         if not isinstance(input, MaskedTensor):
@@ -85,9 +88,9 @@ def _accept_masked_tensor(function: Callable[..., Tensor]) -> Callable[..., Any]
         result = function(data, *args, mask=mask, **kwargs)
         if result.shape == mask.shape:
             return wrap_result(result, mask)
-        options = {key: kwargs.get(key) for key in ("dim", "keepdim") if key in kwargs}
-        dims = _sorted_dims(mask, options.get("dim", next((arg for arg in args if isinstance(arg, (int, tuple, list))), None)))
-        counted = mask.sum(dims, bool(options.get("keepdim", False))) > 0
+        call = signature.bind(data, *args, **kwargs)
+        call.apply_defaults()
+        counted = mask.sum(_sorted_dims(mask, call.arguments["dim"]), bool(call.arguments["keepdim"])) > 0
         return wrap_result(result, counted.reshape(result.shape))
 
     return wrapped

@@ -15,6 +15,7 @@ from ..engine.calls.facts import Kind, facts_of
 from ..engine.calls.overriding import DisableTorchFunctionSubclass
 from ..engine.tensors.tensor import Tensor
 from ..engine.values import dtypes
+from ..engine.values.constants import sparse_coo, sparse_csr, strided
 from ..engine.values.trees import tree_map
 from ..operations.creation.from_data import as_tensor
 
@@ -77,11 +78,11 @@ class MaskedTensor(Tensor):
 
     def is_sparse_coo(self) -> bool:
         """Whether data and mask are sparse tensors in the layout COO."""
-        return str(self._masked_data.layout) == "torch.sparse_coo"
+        return self._masked_data.layout is sparse_coo
 
     def is_sparse_csr(self) -> bool:  # type: ignore[override]  # a method, as in PyTorch
         """Whether data and mask are sparse tensors in the layout CSR."""
-        return str(self._masked_data.layout) == "torch.sparse_csr"
+        return self._masked_data.layout is sparse_csr
 
     def item(self) -> Any:
         """Return the only element as a Python number."""
@@ -115,8 +116,8 @@ class MaskedTensor(Tensor):
         facts = facts_of(base)
         kwargs, masks = kwargs or {}, list[Tensor]()
         tree_map(lambda part: masks.append(part._masked_mask) if isinstance(part, MaskedTensor) else None, (args, kwargs))
-        if base in _SUMS:
-            return _SUMS[base](func, masks[0], *args, **kwargs)
+        if base == "sum":
+            return _sum(func, masks[0], *args, **kwargs)
         kind = None if facts is None else facts.kind
         if kind in _MOVING:
             moved = (func(*tree_map(part, args), **tree_map(part, kwargs)) for part in (_data_of, _mask_of))
@@ -175,7 +176,7 @@ def equal_masks(mask: Tensor, other: Tensor) -> bool:
 
 def is_sparse(tensor: Tensor) -> bool:
     """Whether the tensor has a sparse layout."""
-    return str(tensor.layout) != "torch.strided"
+    return tensor.layout is not strided
 
 
 def dense(tensor: Tensor) -> Tensor:
@@ -196,9 +197,6 @@ def _sum(func: Any, mask: Tensor, input: MaskedTensor, *args: Any, **kwargs: Any
     """Sum the unmasked elements, as derivative rules do for arguments that were broadcast."""
     data = input._masked_data.masked_fill(~mask, 0)
     return MaskedTensor(func(data, *args, **kwargs), func(mask, *args, **kwargs) > 0)
-
-
-_SUMS: dict[str, Callable[..., MaskedTensor]] = {"sum": _sum}
 
 
 # --- Functions ----------------------------------------------------------------------------------------------------

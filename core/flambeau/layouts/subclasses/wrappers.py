@@ -14,6 +14,7 @@ from typing import Any
 from ...backend import for_device_type
 from ...engine.calls import overriding
 from ...engine.calls.dispatch import arguments_to_save
+from ...engine.calls.facts import Kind, names
 from ...engine.calls.record import Operation
 from ...engine.calls.transform_hooks import hooks
 from ...engine.devices.devices import DispatchKey, canonical, device, dispatch_key
@@ -445,7 +446,8 @@ def prepare_dispatching(cls: type[Tensor]) -> None:
     }
     methods |= {"share_memory_": _share_memory_, "is_shared": _is_shared}
     methods["data"] = property(_data, _set_data)
-    methods |= {name: _new_method(name) for name in ("new_empty", "new_full", "new_ones", "new_zeros")}
+    shaped = names(kind=Kind.FACTORY) - {"new_tensor"}
+    methods |= {name: _new_method(name) for name in shaped if name.startswith("new_")}
     for name in vars(Tensor):
         if name.endswith("_") and not name.startswith("_") and name not in _NOT_ROUTED:
             methods[name] = _inplace_method(name)

@@ -180,8 +180,8 @@ def _like(name: str, doc: str, make: Callable[[DispatchKey, tuple[int, ...]], An
         if not isinstance(input, Tensor):
             raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
         if input._key.wraps:  # called by an operation, such as dropout
-            options = {"dtype": dtype, "device": device, "memory_format": memory_format}
-            return hooks.call_aten_operator(name, (input,), {key: value for key, value in options.items() if value is not None})  # type: ignore[no-any-return]  # what a class returns
+            options = {"dtype": dtype, "device": device, "requires_grad": requires_grad, "memory_format": memory_format}
+            return hooks.compute_on_wrappers(name, factory, (input,), options)  # type: ignore[no-any-return]  # what a class returns
         key = _options(input, dtype, device)
         if layout not in (None, strided, jagged):
             if name != "zeros_like":

@@ -215,19 +215,18 @@ def _unfold_method(self: Tensor, dimension: int, size: int, step: int) -> Tensor
 
     The windows' elements are in a new last dimension.
     """
-    if isinstance(size, int) and size < 0:
-        raise RuntimeError(f"size is {size} but must be >= 0")
-    if isinstance(step, int) and step <= 0:
-        raise RuntimeError(f"step is {step} but must be > 0")
     if bool in (type(dimension), type(size), type(step)):
         raise TypeError("unfold(): arguments 'dimension', 'size' and 'step' must be int, not bool")
-    if not self.ndim:
-        return _unfold_method(self.reshape(1), wrap_dim(whole(dimension), 0), whole(size), step).reshape(whole(size))
-    dim, size, step = wrap_dim(whole(dimension), self.ndim), whole(size), whole(step)
-    if size > self.shape[dim]:
-        raise RuntimeError(f"maximum size for tensor at dimension {dim} is {self.shape[dim]} but size is {size}")
+    dimension, size, step = whole(dimension), whole(size), whole(step)
+    if size < 0:
+        raise RuntimeError(f"size is {size} but must be >= 0")
     if step <= 0:
         raise RuntimeError(f"step is {step} but must be > 0")
+    dim = wrap_dim(dimension, self.ndim)
+    if not self.ndim:
+        return _unfold_method(self.reshape(1), dim, size, step).reshape(size)
+    if size > self.shape[dim]:
+        raise RuntimeError(f"maximum size for tensor at dimension {dim} is {self.shape[dim]} but size is {size}")
     return _unfolded(self, dim, size, step, self._key.backend)
 
 

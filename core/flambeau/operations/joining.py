@@ -226,7 +226,10 @@ def roll(input: Tensor, shifts: Dims, dims: Dims | None = ()) -> Tensor:
 def repeat_interleave(
     input: Any = None, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
-    """Repeat each slice of `dim`, or each element if `dim` is None; `repeats` is one number, or one for each slice or element."""
+    """Repeat each slice of `dim` (by default, each element of the flattened input) `repeats` times.
+
+    `repeats` is one number, or one for each slice or element.
+    """
     from .creation.ranges import arange
 
     alone = input is None or repeats is None  # a single argument is `repeats`; each index `i` is repeated `repeats[i]` times

@@ -31,7 +31,7 @@ Elements = tuple[list[list[int]], list[list[float]] | None]  # indices of input 
 class Taps:
     """The input elements that each output element is interpolated from, and their weights; computed when they are first needed.
 
-    `weights` is None if every output element is a copy of one input element.
+    A method that copies one input element to each output element has no `weights` (None).
     """
 
     def __init__(

@@ -223,7 +223,7 @@ def _can_pin(device: str) -> bool:
 
 def _distributed_settings() -> tuple[int, int]:
     """Return the number of processes and the rank of this process; 1 and 0 without a process group."""
-    distributed = sys.modules.get("flambeau_nnlib.distributed")  # not imported: without it, there is no process group
+    distributed = sys.modules.get("flambeau_nnlib.distributed")  # a group exists only if this was imported
     if distributed is None or not distributed.is_initialized():
         return 1, 0
     return distributed.get_world_size(), distributed.get_rank()

@@ -53,7 +53,7 @@ def build(library: Path = LIBRARY) -> Path:
     """Compile all variants and replace the library.
 
     Raises:
-        SystemExit: there is no C compiler, or it reported an error.
+        SystemExit: the C compiler was not found, or it reported an error.
     """
     compiler = [*shlex.split(os.environ.get("CC", "cc")), *OPTIONS, *shlex.split(os.environ.get("CFLAGS", ""))]
     if shutil.which(compiler[0]) is None:

@@ -1653,7 +1653,10 @@ def remainder(input: Any, other: Any, *, out: Any = ...) -> Tensor:
 def renorm(input: Tensor, p: _float, dim: _int, maxnorm: _float, *, out: Any = ...) -> Tensor:
     """Scale down the slices `input.select(dim, i)` whose p-norm exceeds `maxnorm`, to the norm `maxnorm`."""
 def repeat_interleave(input: Any = ..., repeats: Any = ..., dim: _int | None = ..., *, output_size: _int | None = ...) -> Tensor:
-    """Repeat each slice of `dim`, or each element if `dim` is None; `repeats` is one number, or one for each slice or element."""
+    """Repeat each slice of `dim` (by default, each element of the flattened input) `repeats` times.
+
+    `repeats` is one number, or one for each slice or element.
+    """
 def reshape(input: Tensor, shape: Sequence[_int]) -> Tensor:
     """Return the same elements in another shape, as a view if possible, else a copy.
 

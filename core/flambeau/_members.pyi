@@ -1217,7 +1217,10 @@ class Members:
     def repeat(self, repeats: Any, *rest: Any) -> Tensor:
         """Repeat the tensor `repeats[i]` times along each dimension; additional repeats add dimensions at the front."""
     def repeat_interleave(self, repeats: Any = ..., dim: _int | None = ..., *, output_size: _int | None = ...) -> Tensor:
-        """Repeat each slice of `dim`, or each element if `dim` is None; `repeats` is one number, or one for each slice or element."""
+        """Repeat each slice of `dim` (by default, each element of the flattened input) `repeats` times.
+
+        `repeats` is one number, or one for each slice or element.
+        """
     def reshape(self, shape: Any, *rest: Any) -> Tensor: ...
     def reshape_as(self, other: Tensor) -> Tensor:
         """Return `input.reshape(other.size())`."""

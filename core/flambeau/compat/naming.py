@@ -41,6 +41,22 @@ _HOME_MODULES: dict[str, dict[str, tuple[str, ...]]] = {
     },
 }  # fmt: skip
 
+# {module of PyTorch: the modules where flambeau defines a part of its contents}
+_PARTS: dict[str, tuple[str, ...]] = {
+    "torch.distributed": ("errors",),
+    "torch.distributions.transforms": ("compose", "elementwise", "multivariate", "piecewise", "transform"),
+    "torch.nn.modules.activation": ("attention", "softmax"),
+    "torch.nn.modules.loss": ("margin_loss",),
+    "torch.nn.modules.pooling": ("adaptive_pooling",),
+    "torch.nn.modules.rnn": ("rnn_cells",),
+    "torch.onnx": ("_errors", "_exportable", "_program"),
+    "torch.optim": ("adafactor", "muon"),
+    "torch.optim.lr_scheduler": ("combined", "cosine", "cyclic", "factor", "function", "one_cycle", "plateau", "scheduler"),
+    "torch.serialization": ("legacy", "loading", "names", "options", "saving"),
+    "torch.sparse": ("invariants",),
+    "torch.utils.checkpoint": ("frame", "reentrant", "selective", "settings"),
+}
+
 
 def name_as_torch() -> None:
     """Give PyTorch's names to all loaded modules, and to every module that is loaded later."""
@@ -132,12 +148,18 @@ def _public_module(value: Any, module: ModuleType, name: str) -> str | None:
     """Return PyTorch's module name for a class or function that `module` has under `name`.
 
     None for objects of other libraries, and for objects whose module PyTorch does not have unless `module` exports them.
+    An object defined in a part of `module` gets the name of `module`, so that printed classes look like PyTorch's;
+    `inspect.getsource` then does not find the source of such a class.
     """
     place = getattr(value, "__module__", None) or ""
+    shown = torch_module_name(module.__name__) or ""
+    published = getattr(value, "__name__", None) == name and name in getattr(module, "__all__", ())
+    parent, _, part = (torch_module_name(place) or place).rpartition(".")
+    if published and part in _PARTS.get(shown, ()) and parent in (shown, shown.rpartition(".")[0]):
+        return shown
     if place.partition(".")[0] not in _ROOTS:
         return None
-    published = value.__name__ == name and name in getattr(module, "__all__", ())
-    return torch_module_name(place) or (torch_module_name(module.__name__) if published else None)
+    return torch_module_name(place) or (shown if published else None)
 
 
 def _name_compiled(value: Any, space: str, name: str) -> None:

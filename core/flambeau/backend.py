@@ -141,6 +141,11 @@ class Backend:
         found = {dtype_: self._raw_dtype(dtype_.name) for dtype_ in dtypes.ALL}
         return {dtype_: raw for dtype_, raw in found.items() if raw is not None}
 
+    @property
+    def missing_dtypes(self) -> Mapping[dtype, str]:
+        """Dtypes that are unavailable because a package is not installed, with the package's name, which errors print."""
+        return {}
+
     def _raw_dtype(self, name: str) -> Any:
         """Return the library's dtype called `name` or `name_` (as in `bool_`), or None if it has no arrays of that dtype."""
         raw = getattr(self.xp, name, None)

@@ -33,6 +33,7 @@ class MetaBackend(MutableBackend):
     complete = True
     has_data = False
     dtypes = NumpyBackend.dtypes
+    missing_dtypes = NumpyBackend.missing_dtypes
 
     @property
     def kernels(self) -> Mapping[str, Callable[..., Any]]:

@@ -49,7 +49,7 @@ from . import (  # noqa: F401
 )
 from .chunks import CHUNK, map_chunks
 from .error_state import without_warnings, without_warnings_in_place
-from .float8 import converted, is_complex32, is_float8, raw_dtypes
+from .float8 import converted, is_complex32, is_float8, missing_dtypes, raw_dtypes
 from .half_products import HALF_PRODUCTS
 from .halves import cast, half_kernels
 from .memory import (
@@ -115,6 +115,10 @@ class NumpyBackend(RecordableBackend, MutableBackend):
     @cached_property
     def dtypes(self) -> Mapping[dtypes.dtype, Any]:
         return raw_dtypes()
+
+    @cached_property
+    def missing_dtypes(self) -> Mapping[dtypes.dtype, str]:
+        return missing_dtypes()
 
     def device_count(self) -> int:
         from flambeau.engine.devices.devices import CPU_DEVICES

@@ -10,20 +10,25 @@ import numpy as np
 
 from flambeau.engine.values import dtypes
 
-__all__ = ["converted", "is_complex32", "is_float8", "raw_dtypes"]
+__all__ = ["converted", "is_complex32", "is_float8", "missing_dtypes", "raw_dtypes"]
+
+_PACKAGES = dict.fromkeys((dtypes.bfloat16, *dtypes.FLOAT8), "ml_dtypes") | {dtypes.complex32: "ml_dtypes>=0.6"}
 
 
 @cache
 def raw_dtypes() -> Mapping[dtypes.dtype, Any]:
-    """Return NumPy's dtype for each flambeau dtype; bfloat16, 8-bit floats and complex32 come from ml_dtypes."""
-    import ml_dtypes
+    """Return NumPy's dtype for each flambeau dtype; bfloat16, 8-bit floats and complex32 come from ml_dtypes, if installed."""
+    found = {d: np.dtype(d.name) for d in dtypes.ALL if d not in _PACKAGES}
+    try:
+        import ml_dtypes
+    except ModuleNotFoundError:  # some systems have no build of it, such as WASI
+        return found
+    return found | {d: np.dtype(getattr(ml_dtypes, d.name)) for d in _PACKAGES if hasattr(ml_dtypes, d.name)}
 
-    extended = (dtypes.bfloat16, *dtypes.FLOAT8)
-    if hasattr(ml_dtypes, "complex32"):  # since ml_dtypes 0.6
-        extended += (dtypes.complex32,)
-    return {d: np.dtype(d.name) for d in dtypes.ALL if d not in extended} | {
-        d: np.dtype(getattr(ml_dtypes, d.name)) for d in extended
-    }
+
+def missing_dtypes() -> Mapping[dtypes.dtype, str]:
+    """Return the dtypes that are not available, each with the package that provides it."""
+    return {d: package for d, package in _PACKAGES.items() if d not in raw_dtypes()}
 
 
 def is_float8(raw_dtype: Any) -> bool:

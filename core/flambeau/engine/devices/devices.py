@@ -264,13 +264,7 @@ class DispatchKey(dict[str, tuple[Callable[..., Any], Any]]):
     def __init__(self, dtype: dtype, device: device, backend: Backend, kernels: Kernels | None = None) -> None:
         super().__init__()
         if dtype not in backend.dtypes:
-            has = ", ".join(map(repr, backend.dtypes))
-            function = called_function()
-            raise RuntimeError(
-                (f"{function}(): " if function else "")
-                + f"the {backend.name} backend has no {dtype!r}, and so no tensors of that dtype on {device}; it has {has}. "
-                "Convert to one of these, such as by .float(), or compute on the CPU: .cpu() keeps the dtype"
-            )
+            raise RuntimeError(_no_dtype(dtype, device, backend))
         self.dtype: Final = dtype
         self.device: Final = device
         self.backend: Backend = backend
@@ -369,6 +363,19 @@ def dispatch_key(dtype: dtype, place: device | None = None) -> DispatchKey:
         if place.type in ("cpu", "meta") or place.index is not None:  # else `place` is the current device, which may change
             cached_keys[dtype, place.type, place.index] = key
     return key
+
+
+def _no_dtype(dtype: dtype, place: device, backend: Backend) -> str:
+    """Return the message of the error for a dtype that the backend does not have."""
+    function = called_function()
+    caller = f"{function}(): " if function else ""
+    if dtype in backend.missing_dtypes:
+        return f"{caller}tensors of {dtype!r} on {place} need the package {backend.missing_dtypes[dtype]}, which is not installed"
+    has = ", ".join(map(repr, backend.dtypes))
+    return (
+        f"{caller}the {backend.name} backend has no {dtype!r}, and so no tensors of that dtype on {place}; it has {has}. "
+        "Convert to one of these, such as by .float(), or compute on the CPU: .cpu() keeps the dtype"
+    )
 
 
 def _key_of_selected(dtype: dtype) -> DispatchKey:

@@ -267,4 +267,5 @@ def install() -> None:
 
     if not hasattr(torch.testing, "make_non_contiguous"):
         torch.testing.make_non_contiguous = standins.make_non_contiguous  # type: ignore[attr-defined]  # older suites use it
+    sys.modules["torchvision"] = None  # type: ignore[assignment]  # it needs a matching PyTorch; tests that import it skip themselves
     sys.meta_path.insert(0, _Finder())

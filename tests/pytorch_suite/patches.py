@@ -39,7 +39,6 @@ _SUBSTITUTIONS = [
         r"torch\._C\.(_debug_only_\w+_vmap_fallback_\w+)\(",
         "__import__('standins').maybe('torch._C.\\g<1>')(",
     ),
-    ("functorch/test_eager_transforms.py", r"import torchvision  # noqa[^\n]*", "raise ImportError"),  # needs a matching PyTorch
     (
         "functorch/common_utils.py",
         r"torch\._C\.(_functorch\._\w+_vmap_fallback_enabled)\(",

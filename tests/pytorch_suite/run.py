@@ -116,7 +116,13 @@ def _results(suite: Path, file: str, side: str) -> dict[str, Record]:
             crash = {"test": records[-1]["test"], "outcome": "crash", "message": f"exit status {status}"}
             with path.open("a") as sink:
                 sink.write(json.dumps(crash) + "\n")
-    return {record["test"]: record for record in _read(path) if record["outcome"] not in ("start", "end")}
+    records = {_without_address(record["test"]): record for record in _read(path)}
+    return {test: record for test, record in records.items() if record["outcome"] not in ("start", "end")}
+
+
+def _without_address(test: str) -> str:
+    """Return the name of a test, in which functions are parameters, without their addresses and the name of the library."""
+    return re.sub(r" at 0x[0-9a-f]+", "", test).replace("flambeau_nnlib_compile_fx", "torch_fx")
 
 
 def _read(path: Path) -> list[Record]:

@@ -17,7 +17,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from ..engine.calls.overriding import handle_torch_function, has_torch_function, open_modes, relevant, should_offer
+from ..engine.calls.overriding import are_direct, handle_torch_function, has_torch_function, relevant, should_offer
 from ..engine.calls.schema import FunctionSchema
 from ..engine.devices.aliases import private_value
 from ..extension.schemas import as_operator, namespace_of, overload, schemas
@@ -57,8 +57,9 @@ class OpOverload:
         self.__doc__ = call.__doc__
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        if open_modes.get() and should_offer((), name=self.__name__):
-            return handle_torch_function(self, relevant([*args, *kwargs.values()]), *args, **kwargs)
+        given = relevant([*args, *kwargs.values()])
+        if not are_direct(given) and should_offer(given, name=self.__name__):
+            return handle_torch_function(self, given, *args, **kwargs)
         return self._call(*args, **kwargs)
 
     @property

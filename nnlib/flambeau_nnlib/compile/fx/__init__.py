@@ -36,6 +36,6 @@ _symbolic_trace.symbolic_trace = symbolic_trace  # type: ignore[attr-defined]  #
 
 def __getattr__(name: str) -> Any:
     """Import submodules that PyTorch makes available without an explicit import."""
-    if name in ("experimental", "operator_schemas"):
+    if name in ("annotate", "experimental", "operator_schemas"):
         return import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -457,11 +457,18 @@ class GraphModule(nn.Module):
         copied.meta = getattr(self, "meta", {})
         return copied
 
+    def _replicate_for_data_parallel(self) -> Any:
+        replica = copy.copy(self)
+        replica._parameters, replica._buffers, replica._modules = {}, dict(self._buffers), dict(self._modules)
+        replica._is_replica = True
+        return replica
+
 
 _COPIED_HOOKS = (
     "_state_dict_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks", "_replace_hooks", "_create_node_hooks",
     "_erase_node_hooks", "_deepcopy_hooks",
 )  # fmt: skip
+_FILES_OF_OPERATIONS = (str(Path(torch.__file__).parent) + os.sep, "<flambeau.")
 _SHOWN_AS_CODE = {nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d}
 
 
@@ -478,7 +485,8 @@ def _call_with_source(cls: Any, own_call: Callable[..., Any] | None) -> Callable
         try:
             return own_call(self, *args, **kwargs) if own_call else super(cls, self).__call__(*args, **kwargs)
         except Exception as error:
-            innermost = traceback.extract_tb(error.__traceback__)[-1]
+            frames = traceback.extract_tb(error.__traceback__)
+            innermost = next(frame for frame in reversed(frames) if not frame.filename.startswith(_FILES_OF_OPERATIONS))
             if "eval_with_key" not in innermost.filename:
                 raise
             print(_explanation(innermost), file=sys.stderr)

@@ -348,10 +348,14 @@ class Node:
         if self.op == "call_method":
             return _writes(self.target)
         if self.op == "call_function":
-            name, ours = getattr(self.target, "__name__", ""), torch_path(self.target) is not None
+            packet = getattr(self.target, "overloadpacket", self.target)
+            name = getattr(packet, "__name__", "")
+            ours = hasattr(packet, "overloads") or torch_path(packet) is not None
             if ours and (_writes(name) or self.kwargs.get("inplace") is True or self.kwargs.get("out") is not None):
                 return True
-            return self.target in _side_effectful_functions or (impure_random and ours and name in names(random=True))
+            if self.target in _side_effectful_functions or getattr(packet, "namespace", "") == "profiler":
+                return True
+            return bool(impure_random and ours and name in names(random=True))
         return False
 
     def normalized_arguments(

@@ -38,7 +38,10 @@ def get_signature_for_torch_op(op: Callable[..., Any], return_schemas: bool = Fa
         op: the function.
         return_schemas: also return the schemas; these do not exist here and are None.
     """
-    signatures = [inspect.signature(op)] if torch_path(op) is not None else None
+    try:
+        signatures = [inspect.signature(op)] if torch_path(op) is not None else None
+    except ValueError:  # a class whose constructor is not written in Python
+        signatures = None
     return (signatures, None) if return_schemas else signatures
 
 

@@ -316,7 +316,7 @@ def _scripted_class(cls: type[nn.Module], kind: type[ScriptModule] = RecursiveSc
         exported = getattr(member, "_torchscript_modifier", "") == "export"
         if exported or (name == "forward" and member is not nn.Module.forward):
             body[name] = script_method(member)
-    return type(kind.__name__, (cls, kind), body)
+    return type(kind.__name__, (kind,) if issubclass(kind, cls) else (cls, kind), body)
 
 
 _OFFERED = {name for name in vars(ScriptModule) if not name.startswith("_")} - {"original_name"}

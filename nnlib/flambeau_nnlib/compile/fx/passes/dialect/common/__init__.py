@@ -1,0 +1,1 @@
+"""Transformations of graphs of ATen operators for all backends."""

@@ -139,3 +139,36 @@ def test_whole_numbers_are_floats_where_scripted_functions_declare_them():
     assert scaled(whole, 2, 1).tolist() == [7.0]
     with pytest.raises(RuntimeError, match="factors"):
         scaled(whole, factors=1)
+
+
+def test_source_text_uses_the_names_of_the_calling_frame():
+    factor = 3
+    unit = torch.jit.CompilationUnit("def scaled(x):\n    return factor * x")
+    assert unit.scaled(torch.ones(2)).tolist() == [factor, factor]
+    assert not hasattr(unit, "test_source_text_uses_the_names_of_the_calling_frame")
+
+    class Module(torch.jit.ScriptModule):
+        pass
+
+    module = Module()
+    module.define("def forward(self, x):\n    return factor + x")
+    assert module(torch.ones(1)).tolist() == [4]
+
+
+def test_type_errors_of_scripted_code_become_script_errors():
+    @torch.jit.script
+    def fill(pattern: str, value: str) -> str:
+        return pattern % value
+
+    assert fill("a %s", "b") == "a b"
+    with pytest.raises(torch.jit.Error, match="not enough arguments"):
+        fill("%s %s", "b")
+
+
+def test_filecheck_prints_graphs():
+    scripted = torch.jit.script(rectified)
+    torch.testing.FileCheck().check_count(str="aten::relu", count=1, exactly=True).run(scripted.graph)
+
+
+def rectified(x: torch.Tensor) -> torch.Tensor:
+    return torch.relu(x)

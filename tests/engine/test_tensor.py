@@ -729,3 +729,9 @@ def test_shapes_that_do_not_broadcast() -> None:
         with pytest.raises(RuntimeError, match=r"dimension of length -\d at -1! Mismatching argument at index 1"):
             torch.broadcast_shapes(*shapes)
     assert torch.broadcast_shapes((0,), (0,)) == torch.broadcast_shapes((0,), 1) == (0,)
+
+
+def test_listed_attributes_exist():
+    for x in (torch.randn(2, 2), torch.randn(2, 2, dtype=torch.complex64)):
+        names = [name for name in dir(x) if name != "imag" or x.is_complex()]
+        assert "shape" in names and all(hasattr(x, name) for name in names)

@@ -553,3 +553,16 @@ def test_preferred_linalg_library():
     for name in ("magma", "other"):
         with pytest.raises(RuntimeError):
             library(name)
+
+
+def test_lobpcg_differentiates_with_respect_to_each_element():
+    torch.manual_seed(0)
+    A = torch.rand(2, 6, 6, dtype=torch.float64)
+    A = (A @ A.mT).requires_grad_()
+
+    def values(A):
+        return torch.lobpcg(A, 2)[0]
+
+    assert torch.autograd.gradcheck(values, A)
+    (gradient,) = torch.autograd.grad(values(A).sum(), A)
+    assert torch.equal(gradient, gradient.mT)

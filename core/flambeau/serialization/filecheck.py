@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 __all__ = ["FileCheck"]
 
@@ -21,7 +21,8 @@ class FileCheck:
     - `check_regex` takes a regular expression.
     - `check_source_highlighted` requires that the line below underlines the match with `~`.
 
-    `run(text)` performs the checks.  `run(source, text)` first adds the checks in comments of `source`: `# CHECK-NEXT: relu`.
+    `run(text)` performs the checks; graphs are printed.  `run(source, text)` first adds the checks in
+    comments of `source`: `# CHECK-NEXT: relu`.
 
     Raises:
         RuntimeError: a check fails, or there are no checks.  The message shows the text and the check.
@@ -56,21 +57,21 @@ class FileCheck:
     def check_source_highlighted(self, text: str) -> FileCheck:
         return self._add("SOURCE-HIGHLIGHTED", text)
 
-    def check_count(self, text: str, count: int, exactly: bool = False) -> FileCheck:
+    def check_count(self, str: str, count: int, exactly: bool = False) -> FileCheck:
         if not count and not exactly:
             raise RuntimeError("check_count: a count of 0 checks nothing unless exactly=True")
         for _ in range(count):
-            self._add(f"COUNT-{count}", text)
-        return self._add("NOT", text) if exactly else self
+            self._add(f"COUNT-{count}", str)
+        return self._add("NOT", str) if exactly else self
 
-    def run(self, checks_file: str, test_file: str | None = None) -> None:
+    def run(self, checks_file: Any, test_file: Any = None) -> None:
         text = checks_file
         if test_file is not None:
             text = test_file
             self._read(checks_file)
         if not self._checks:
             raise RuntimeError("No checks have been added to this instance of FileCheck! Check for bad input")
-        _Search(text).perform(self._checks)
+        _Search(f"{text}").perform(self._checks)
 
     def _add(self, kind: str, text: str) -> FileCheck:
         self._checks.append((kind, text))

@@ -94,6 +94,6 @@ def _set_graph_executor_optimize(value: bool) -> None:
     _exchange("optimize", value)
 
 
-def _get_graph_executor_optimize() -> bool:
-    """Whether scripts are optimized."""
-    return bool(_values["optimize"])
+def _get_graph_executor_optimize(new_setting: bool | None = None) -> bool:
+    """Return whether scripts are optimized, and change that if a new setting is given."""
+    return bool(_values["optimize"] if new_setting is None else _exchange("optimize", new_setting))

@@ -547,7 +547,8 @@ class Tensor(Members):
         return bool((self == element).any())
 
     def __dir__(self) -> Sequence[str]:
-        return sorted({*dir(type(self)), *self.__dict__})
+        names = {*dir(type(self)), *self.__dict__}
+        return sorted(names if self.is_cuda else names - {"__cuda_array_interface__"})
 
     def __setstate__(self, state: Any) -> None:
         """Restore the state of a leaf from a legacy pickle.

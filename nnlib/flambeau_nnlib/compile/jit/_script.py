@@ -11,11 +11,13 @@ import inspect
 import itertools
 import linecache
 import os
+import sys
 import textwrap
 import traceback
 import typing
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any, BinaryIO
 
 import flambeau as torch
@@ -72,17 +74,21 @@ def _raising_errors(function: Callable[..., Any], args: tuple[Any, ...], kwargs:
         raise
     except TypeError as error:
         _check_arguments(function, args, kwargs, error)
-        raise
+        raise _script_error(error) from error
     except Exception as error:
-        kind = type(error)
-        if kind.__module__ != "builtins":
+        if type(error).__module__ != "builtins":
             raise
-        name = "RuntimeError: AssertionError" if kind is AssertionError else f"builtins.{kind.__name__}"
-        place = "".join(traceback.format_tb(error.__traceback__)[-1:])
-        raise Error(
-            "The following operation failed in the TorchScript interpreter.\n"
-            f"Traceback of TorchScript (most recent call last):\n{place}{name}: {error}"
-        ) from error
+        raise _script_error(error) from error
+
+
+def _script_error(error: Exception) -> Error:
+    kind = type(error)
+    name = "RuntimeError: AssertionError" if kind is AssertionError else f"builtins.{kind.__name__}"
+    place = "".join(traceback.format_tb(error.__traceback__)[-1:])
+    return Error(
+        "The following operation failed in the TorchScript interpreter.\n"
+        f"Traceback of TorchScript (most recent call last):\n{place}{name}: {error}"
+    )
 
 
 def _check_arguments(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], cause: TypeError) -> None:
@@ -259,7 +265,7 @@ class ScriptModule(_WithGraph, nn.Module):
         Args:
             src: the source of the method, with `self` as its first parameter.
         """
-        for name, function in _functions_in(src).items():
+        for name, function in _functions_in(src, sys._getframe(1)).items():
             setattr(type(self), name, script_method(function))
 
     def save(self, f: str | os.PathLike[str] | BinaryIO, _extra_files: dict[str, Any] | None = None, **kwargs: Any) -> None:
@@ -408,24 +414,27 @@ def script_method(fn: Callable[..., Any]) -> Callable[..., Any]:
 _numbers = itertools.count()
 
 
-def _functions_in(source: str) -> dict[str, Any]:
-    """Return the functions that user-provided source code defines."""
+def _functions_in(source: str, frame: FrameType | None) -> dict[str, Any]:
+    """Return the functions that user-provided source code defines.  It may use the names of `frame`."""
     import flambeau as torch
 
     names: dict[str, Any] = {"torch": torch, "Tensor": torch.Tensor, "Future": Future}
     names |= {name: getattr(typing, name) for name in ("Any", "Dict", "List", "Optional", "Tuple", "Union", "NamedTuple")}
+    outer: dict[str, Any] = {} if frame is None else {**frame.f_globals, **frame.f_locals}
+    names |= outer
     source = textwrap.dedent(source)
     file = f"<torch.jit source {next(_numbers)}>"
     linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file  # `inspect` finds the source here
     exec(compile(source, file, "exec", dont_inherit=True), names)
-    return {name: value for name, value in names.items() if inspect.isfunction(value)}
+    return {name: value for name, value in names.items() if inspect.isfunction(value) and value is not outer.get(name)}
 
 
 class CompilationUnit:
     """Functions defined by source code.
 
     Args:
-        lang: the source code.
+        lang: the source code. It may use the names that are visible in the calling frame.
+        _frames_up: the number of frames between the caller and the frame whose names the code uses.
 
     >>> unit = torch.jit.CompilationUnit('''
     ... def double(x):
@@ -435,15 +444,17 @@ class CompilationUnit:
     tensor([2.])
     """
 
-    def __init__(self, lang: str | None = None) -> None:
+    def __init__(self, lang: str | None = None, _frames_up: int = 0) -> None:
         if lang is not None:
-            self.define(lang)
+            self.define(lang, _frames_up=_frames_up + 1)
 
-    def define(self, lang: str) -> None:
+    def define(self, lang: str, rcb: Any = None, _frames_up: int = 0) -> None:
         """Add functions.
 
         Args:
-            lang: the source code of the functions.
+            lang: the source code of the functions. It may use the names that are visible in the calling frame.
+            rcb: ignored.
+            _frames_up: the number of frames between the caller and the frame whose names the code uses.
         """
-        for name, function in _functions_in(lang).items():
+        for name, function in _functions_in(lang, sys._getframe(_frames_up + 1)).items():
             setattr(self, name, ScriptFunction(function))

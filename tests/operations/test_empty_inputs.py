@@ -108,3 +108,10 @@ def test_largest_rows_of_width_zero():
     table = torch.zeros(3, 0, requires_grad=True)
     F.embedding_bag(torch.tensor([0, 2, 2]), table, torch.tensor([0, 1]), mode="max").sum().backward()
     assert table.grad.shape == (3, 0)
+
+
+@pytest.mark.parametrize("name", ["var", "std", "var_mean", "std_mean"])
+def test_the_variance_of_no_elements_warns(name: str) -> None:
+    with pytest.warns(UserWarning, match="degrees of freedom is <= 0"):
+        result = getattr(torch, name)(torch.empty(0))
+    assert all(value.isnan() for value in (result if isinstance(result, tuple) else (result,)))

@@ -50,7 +50,14 @@ LEFT_OUT = {
     ("range", "int64"),  # PyTorch divides by zero
     ("nn.functional.logsigmoid", "a part of the input"),  # PyTorch's result depends on the memory layout
 }
+LEFT_OUT |= {  # given a list of outputs, PyTorch returns None and does not resize
+    (name, place) for name in ("split_copy", "split_with_sizes_copy", "unbind_copy") for place in (*PLACES, *FURTHER)
+}
 WRONG_SIZES, SMALL_DTYPES = "too large, too small", "complex64, float16, float32"
+VIEW_COPIES = [
+    "alias_copy", "as_strided_copy", "diagonal_copy", "expand_copy", "permute_copy", "select_copy", "slice_copy", "squeeze_copy",
+    "t_copy", "transpose_copy", "unfold_copy", "unsqueeze_copy", "view_copy",
+]  # fmt: skip
 # Accepted differences from PyTorch: reason -> operation -> kinds of output tensors.
 REASONS = {
     "resizes ``out`` to what it works on, and back": {
@@ -78,8 +85,9 @@ REASONS = {
         **dict.fromkeys(["amax", "amin", "linalg.matrix_power", "matrix_power", "mean", "nanmean", "nansum"],
                         "the input, a part of the input"),
     },
-    "writes without a history, or refuses to": {
+    "writes without a history, or refuses to; writes to shared memory": {
         **dict.fromkeys(["histc", "lu"], "requiring grad"), "linalg.matrix_power": "of inputs that require grad",
+        **dict.fromkeys(VIEW_COPIES, "of inputs that require grad, a part of the input"), "detach_copy": "a part of the input",
     },
 }  # fmt: skip
 EXCEPTIONS = {(name, place) for table in REASONS.values() for name, places in table.items() for place in places.split(", ")}
@@ -121,7 +129,7 @@ def attempt(torch, sample, place):
         warned = sorted(
             {str(each.message).partition("(Triggered")[0].strip() for each in caught if "resized" in str(each.message)}
         )
-        same = [a is b for a, b in zip(results(given), outs, strict=True)]
+        same = None if given is None else [a is b for a, b in zip(results(given), outs, strict=True)]
         found["outcome"] = same, [(str(each.dtype), tuple(each.shape), steps(each)) for each in outs], warned
         found["values"] = [plain(each) for each in outs]
         return made

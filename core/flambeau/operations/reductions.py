@@ -419,7 +419,7 @@ def _variance_arguments(
         if dim is not None:
             dim = tuple([wrap_dim(d, len(shape)) for d in (dim if isinstance(dim, (tuple, list)) else (dim,))]) or None
         elements = count(shape, dim)
-    if elements <= correction and 0 not in shape:
+    if elements <= correction:
         warn(
             f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
             "(input numel divided by output numel).",

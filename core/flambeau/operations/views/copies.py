@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...engine.calls.record import Out
 from ...engine.calls.tables import PUBLIC
 from ...engine.calls.wrappers import open_to_overrides, with_out
 from ...engine.tensors.tensor import Tensor
@@ -42,7 +43,7 @@ def _copy_function(name: str, view: Callable[..., Any]) -> Callable[..., Any]:
 
     function.__name__ = function.__qualname__ = f"{name}_copy"
     function.__doc__ = f"Return a contiguous copy of the result of `{name}`, or of each tensor in it."
-    return with_out(function)
+    return with_out(Out.OWN_DTYPE)(function)
 
 
 def _copied(tensor: Tensor) -> Tensor:

@@ -15,6 +15,7 @@ import flambeau as torch
 from ..export._tracing import TensorSpec
 from ..fx.node import Node
 from ._errors import OnnxExporterError
+from ._older_opsets import compose, in_older_form, require_operator
 
 __all__ = ["Builder", "Value", "onnx_dtype"]
 
@@ -123,12 +124,17 @@ class Builder:
 
     def op_with_outputs(self, kind: str, *inputs: Value | None, outputs: int, like: Any = None, **attributes: Any) -> list[Value]:
         """Add a node with `outputs` outputs; see `op` for the other arguments."""
+        attributes = {key: value for key, value in attributes.items() if value is not None}
+        composed = compose(kind, self.opset, attributes)
+        if composed is not None:
+            return [composed(self, *inputs, like=like, **attributes)]
+        require_operator(kind, self.opset)
+        inputs, attributes = in_older_form(self, kind, inputs, attributes)  # type: ignore[assignment]  # a sequence
         label = self.node.name if self.node is not None else kind
         names = [self.name(label if outputs == 1 else f"{label}_{place}") for place in range(outputs)]
         given = [value.name if value is not None else "" for value in inputs]
         while given and not given[-1]:
             given.pop()
-        attributes = {key: value for key, value in attributes.items() if value is not None}
         node = helper.make_node(kind, given, names, name=self.name(f"node_{kind}"), **attributes)
         if self.node is not None and self.node.stack_trace:
             node.doc_string = self.node.stack_trace

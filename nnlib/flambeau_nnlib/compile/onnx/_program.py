@@ -6,7 +6,7 @@ import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import flambeau as torch
 from flambeau import nn
@@ -22,7 +22,7 @@ __all__ = ["ONNXProgram", "export", "is_in_onnx_export"]
 
 _exporting = False
 DEFAULT_OPSET = 20
-OLDEST_OPSET, OLDEST_TRANSLATED = 7, 18
+OLDEST_OPSET = 7
 
 
 def is_in_onnx_export() -> bool:
@@ -56,7 +56,7 @@ class ONNXProgram:
 
     def save(
         self,
-        destination: str | os.PathLike[str],
+        destination: str | os.PathLike[str] | IO[bytes],
         *,
         include_initializers: bool = True,
         keep_initializers_as_inputs: bool = False,
@@ -65,11 +65,14 @@ class ONNXProgram:
         """Write the model to a file. An existing file is replaced atomically.
 
         Args:
-            destination: a path.
+            destination: a path, or a binary file that is open for writing.
             include_initializers: whether to include the weights.
             keep_initializers_as_inputs: also list the weights among the inputs.
             external_data: whether to write the weights to a separate file `NAME.data` in the same folder. By default only if
-                they exceed 2 GB, the limit of an ONNX file.
+                they exceed 2 GB, the limit of an ONNX file. Ignored for an open file.
+
+        Raises:
+            ValueError: the weights exceed 2 GB, and `destination` is an open file.
         """
         import onnx
 
@@ -83,8 +86,14 @@ class ONNXProgram:
             )
         if not include_initializers:
             del graph.initializer[:]
+        is_large = sum(len(weight.raw_data) for weight in graph.initializer) > 2**31 - 2**20
+        if not isinstance(destination, (str, os.PathLike)):
+            if is_large:
+                raise ValueError("a model of more than 2 GB needs a path, because its weights are written to a separate file")
+            destination.write(model.SerializeToString())
+            return
         path = Path(destination)
-        if external_data or (external_data is None and sum(len(weight.raw_data) for weight in graph.initializer) > 2**31 - 2**20):
+        if external_data or (external_data is None and is_large):
             _move_weights(graph.initializer, path.with_name(path.name + ".data"))
         write_atomically(path, model.SerializeToString())
 
@@ -189,7 +198,7 @@ def _move_weights(weights: Any, path: Path) -> None:
 def export(
     model: nn.Module | ExportedProgram,
     args: tuple[Any, ...] = (),
-    f: str | os.PathLike[str] | None = None,
+    f: str | os.PathLike[str] | IO[bytes] | None = None,
     *,
     kwargs: dict[str, Any] | None = None,
     verbose: bool | None = None,
@@ -223,11 +232,11 @@ def export(
     Args:
         model: the module, or an exported program.
         args, kwargs: the example inputs.
-        f: the path of the file; by default no file is written.
+        f: the path of the file, or an open binary file; by default no file is written.
         verbose: print the graph.
         input_names, output_names: names for the inputs and outputs, in order.
-        opset_version: the ONNX opset version, at least 7; 20 by default. For versions below 18, the model is exported for
-            version 18 and converted by the package `onnx`.
+        opset_version: the ONNX opset version, at least 7; 20 by default. For versions below 11, the model is exported for
+            version 11 and converted by the package `onnx`.
         external_data: whether to write the weights to a separate file `NAME.data` in the same folder.
         dynamic_shapes: the dynamic sizes, as for `torch.export.export`; a string is short for a `Dim` of that name.
         dynamic_axes: the dynamic sizes by input name: `{"x": {0: "batch"}}` or `{"x": [0]}`.
@@ -243,7 +252,7 @@ def export(
     Raises:
         ImportError: the package `onnx` is not installed.
         ValueError: `opset_version` is below 7, or `dynamic_axes` names an unknown input.
-        OnnxExporterError: an operator has no translation, or none for a version below 18. It is a subclass of RuntimeError.
+        OnnxExporterError: an operator has no translation, or none for an old version. It is a subclass of RuntimeError.
         AssertionError: with `verify`, the outputs differ.
 
     Example::
@@ -252,7 +261,7 @@ def export(
     """
     global _exporting
     try:
-        from ._translation import translate
+        from ._translation import OLDEST_TRANSLATED, translate
     except ImportError as error:
         raise ImportError(f"torch.onnx.export requires the package onnx: pip install onnx ({error})") from error
     opset = DEFAULT_OPSET if opset_version is None else opset_version
@@ -268,7 +277,7 @@ def export(
     dynamic_shapes = _with_dims(dynamic_shapes, {})
     if args and isinstance(args[-1], dict) and kwargs is None and isinstance(model, nn.Module):
         *positional, last = args
-        if set(last) <= set(arguments_by_name(model, (), {})) or _are_kwargs(model, last):
+        if not last or _are_kwargs(model, last):  # an empty one says that a dictionary before it is an input
             args, kwargs = tuple(positional), last
     if isinstance(model, ExportedProgram):
         program = model

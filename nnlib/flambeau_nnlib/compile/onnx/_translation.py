@@ -22,10 +22,11 @@ from ..fx.graph import Graph
 from ..fx.node import Node, map_arg
 from ._builder import Builder, Value, onnx_dtype
 from ._errors import OnnxExporterError
+from ._older_opsets import OLDEST_TRANSLATED
 from ._symbolic import symbolic_of
 from .operators import TABLE
 
-__all__ = ["translate"]
+__all__ = ["OLDEST_TRANSLATED", "translate"]
 
 _NUMBERS: dict[Any, str] = {
     operator.add: "Add", operator.sub: "Sub", operator.mul: "Mul", operator.neg: "Neg", operator.lt: "Less",

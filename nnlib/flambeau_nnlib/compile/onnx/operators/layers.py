@@ -224,7 +224,10 @@ def instance_norm(
 def softmax(b: Builder, x: Value, dim: int, dtype: Any = None) -> Value:
     """Translate softmax and log-softmax."""
     assert b.node is not None
-    return b.op("LogSoftmax" if "log" in str(b.node.target) else "Softmax", b.cast(x, b.result_dtype), axis=dim)
+    kind, x = "LogSoftmax" if "log" in str(b.node.target) else "Softmax", b.cast(x, b.result_dtype)
+    if b.opset >= 13 or dim % x.rank == x.rank - 1:
+        return b.op(kind, x, axis=dim)
+    return transpose(b, b.op(kind, transpose(b, x, dim, -1, like=x), axis=-1, like=x), dim, -1)  # all from `axis` on, in opset 12
 
 
 @translates("scaled_dot_product_attention")

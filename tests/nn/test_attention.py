@@ -109,6 +109,15 @@ def test_grouped_queries_share_keys_and_values():
     assert_close(result, F.scaled_dot_product_attention(q, k.repeat_interleave(2, 1), v.repeat_interleave(2, 1)).numpy())
 
 
+@pytest.mark.parametrize("is_causal", [False, True])
+@pytest.mark.parametrize(("batch", "groups"), [((), 1), ((6,), 1), ((1, 6), 1), ((1, 6), 3)], ids=str)
+def test_batches_of_attention_broadcast(batch, groups, is_causal):
+    q, k, v = normal(*batch, 3, 4), normal(2, 6 // groups, 5, 4, seed=1), normal(2, 6 // groups, 5, 4, seed=2)
+    result = F.scaled_dot_product_attention(q, k, v, is_causal=is_causal, enable_gqa=groups > 1)
+    k, v = (x.repeat_interleave(groups, 1) for x in (k, v))
+    assert_close(result, F.scaled_dot_product_attention(q.expand(2, 6, 3, 4), k, v, is_causal=is_causal).numpy())
+
+
 def test_what_attention_refuses():
     q = normal(2, 6, 3, 4)
     with pytest.raises(RuntimeError, match="Explicit attn_mask should not be set when is_causal=True"):

@@ -32,7 +32,7 @@ EXCEPTIONS = {
         ["Generator.seed", "seed", "random.seed", "Generator.initial_seed", "initial_seed"], "a seed that nobody knows"
     ),
     **dict.fromkeys(
-        ["linalg.lu_solve", "linalg.solve_triangular", "cholesky_inverse", "fft.hfft2", "fft.hfftn"],
+        ["linalg.lu_solve", "linalg.solve", "linalg.solve_triangular", "cholesky_inverse", "fft.hfft2", "fft.hfftn"],
         "asks whether rounding is small, or how small, of a matrix that makes it large",
     ),
     "Tensor.view": "shows the last bits of random numbers",

@@ -77,7 +77,10 @@ def signature_of(torch, name):
     function = getattr(torch.nn.functional, name)
     if torch is theirs and name.startswith(("max_pool", "adaptive_max_pool", "fractional_max_pool")) and name[-1] == "d":
         function = getattr(torch.nn.functional, name + "_with_indices")
-    return [(each.name, each.default, each.kind) for each in inspect.signature(function).parameters.values()]
+    return [
+        (each.name, str(each.default).replace("flambeau", "torch"), each.kind)
+        for each in inspect.signature(function).parameters.values()
+    ]
 
 
 @pytest.mark.parametrize("name", sorted(ours.nn.functional.__all__))
@@ -537,6 +540,23 @@ def test_grouped_products(groups, dtype):
             )
 
 
+@pytest.mark.parametrize("recipe", ["TensorWise", "RowWise"])
+def test_scaled_mm(recipe):
+    def call(torch):
+        functional = torch.nn.functional
+        a, b = (torch.tensor(normal(rows, 32), dtype=torch.float32).to(torch.float8_e4m3fn) for rows in (16, 48))
+        scales = [torch.tensor(2.0), torch.tensor(0.5)]
+        if recipe == "RowWise":
+            scales = [torch.linspace(1, 2, 16)[:, None], torch.linspace(3, 4, 48)[None]]
+        kind = getattr(functional.ScalingType, recipe)
+        result = functional.scaled_mm(a, b.t(), scales[0], kind, scales[1], kind)
+        return str(result.dtype).removeprefix("flambeau").removeprefix("torch"), result.float().numpy()
+
+    (dtype, result), (wanted_dtype, wanted) = map(call, (ours, theirs))
+    assert dtype == wanted_dtype
+    np.testing.assert_allclose(result, wanted, rtol=2**-7)
+
+
 def test_no_function_is_left_out():
     """Each function of `nn.functional` has a sample or a test in this file."""
     sampled = {each.name.removeprefix("nn.functional.") for table in families().values() for each in table}
@@ -549,6 +569,10 @@ def test_no_function_is_left_out():
         "fractional_max_pool3d_with_indices",
         "native_channel_shuffle",
         "grouped_mm",
+        "scaled_mm",
+        "scaled_grouped_mm",  # tests/compat/test_library_names.py
+        "ScalingType",
+        "SwizzleType",
     }
     assert set(ours.nn.functional.__all__) <= sampled | here | set(WRITING) | set(OLDER)
 

@@ -28,7 +28,7 @@ FOR_SCRIPTS = {
 }  # fmt: skip
 # Operators whose argument names differ from PyTorch's: they are those of the public function.
 OTHER_NAMES = {
-    "_nested_view_from_buffer", "_to_copy", "atleast_1d", "atleast_2d", "atleast_3d", "chalf", "grid_sampler",
+    "_has_compatible_shallow_copy_type", "_nested_view_from_buffer", "_to_copy", "atleast_1d", "atleast_2d", "atleast_3d", "chalf", "grid_sampler",
     "grid_sampler_2d", "grid_sampler_3d", "gru_cell", "lstm_cell", "resize", "resize_", "resize_as", "resize_as_sparse",
     "resize_as_sparse_", "rnn_relu_cell", "rnn_tanh_cell", "smm", "special_airy_ai", "special_multigammaln",
     "special_polygamma", "special_scaled_modified_bessel_k0", "special_scaled_modified_bessel_k1", "special_softmax",

@@ -36,6 +36,8 @@ S.values()
 C.indices()
 C.values(), C._values(), S._indices(), S._values()
 S.is_coalesced(), C.is_coalesced(), N.coalesce(), N.is_coalesced(), C.coalesce() is C
+torch.values_copy(R), torch.crow_indices_copy(R), torch.col_indices_copy(R), torch.ccol_indices_copy(Q), torch.row_indices_copy(Q)
+torch.dsmm(C, M), torch.hsmm(C, M), torch.saddmm(C, C, D.T @ D).to_dense() if C.shape[0] == C.shape[1] else None
 S._nnz(), S.sparse_dim(), S.dense_dim(), H.sparse_dim(), H.dense_dim(), R.sparse_dim(), R.dense_dim(), R._nnz(), D.sparse_dim(), D.dense_dim()
 S.is_sparse, S.is_sparse_csr, R.is_sparse, R.is_sparse_csr, S.layout, R.layout, Q.layout, B.layout, A.layout, D.layout
 torch.sparse_coo, torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc, torch.strided

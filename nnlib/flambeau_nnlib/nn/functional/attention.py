@@ -83,9 +83,10 @@ def scaled_dot_product_attention(
     if fuses and attn_mask is None and not dropout_p:
         return fused_attention(query, key, value, is_causal, scale)
     dtype, inputs, one_operation = query.dtype, (query, key, value), _is_one_operation(query, key, value, attn_mask, dropout_p)
-    shape = (*query.shape[:-1], value.shape[-1])
+    heads_and_length: tuple[int, ...] = ()  # those of the query, whose groups may be folded
     if enable_gqa:
         _check_groups(query, key, value)
+        heads_and_length = query.shape[-3:-1]
         query = _fold_groups(query, key, value, attn_mask, is_causal or dropout_p > 0)
     is_direct = False
     if dtype in (torch.float16, torch.bfloat16):
@@ -101,8 +102,8 @@ def scaled_dot_product_attention(
         output = attention(query, key, value, attn_mask, is_causal, scale)
     else:
         output = _attend_step_by_step(query, key, value, attn_mask, dropout_p, is_causal, scale)
-    if output.shape != shape:
-        output, is_direct = output.reshape(shape), False
+    if heads_and_length and output.shape[-3:-1] != heads_and_length:
+        output, is_direct = output.reshape(*output.shape[:-3], *heads_and_length, output.shape[-1]), False
     if not one_operation or (is_direct and output.dtype is dtype):
         return output.to(dtype)
     return merge_nodes(output.to(dtype), "ScaledDotProductFlashAttentionForCpuBackward0", inputs)

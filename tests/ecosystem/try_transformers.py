@@ -1,6 +1,8 @@
 """transformers, with tiny models: forward, loss, gradients, `generate`, saving and loading, `Trainer`."""
 
+import sys
 import tempfile
+from pathlib import Path
 
 import torch
 import transformers
@@ -93,6 +95,29 @@ with tempfile.TemporaryDirectory() as folder:
     )
     half = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.bfloat16)
     print("in bfloat16", half.dtype, type(AutoModel.from_pretrained(folder)).__name__)
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
+from language_model import generate, load_model  # noqa: E402
+
+ROPE = {"rope_type": "llama3", "rope_theta": 5e5, "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+        "original_max_position_embeddings": 16}  # fmt: skip
+for name, options in {
+    "LlamaForCausalLM": {"rope_parameters": ROPE, "tie_word_embeddings": True, "head_dim": 16},
+    "MistralForCausalLM": {"sliding_window": None},
+    "Qwen2ForCausalLM": {},
+    "Qwen3ForCausalLM": {"head_dim": 16},
+}.items():
+    torch.manual_seed(0)
+    model = getattr(transformers, name)
+    model = model(model.config_class(**{**SIZES, "num_key_value_heads": 2, **options})).eval()
+    for parameter in model.parameters():
+        parameter.data += 0.1 * torch.randn_like(parameter)
+    with tempfile.TemporaryDirectory() as folder, torch.no_grad():
+        model.save_pretrained(folder, max_shard_size="20KB")
+        example = load_model(Path(folder))
+        print("example", name, torch.allclose(example(ids), model(ids).logits, rtol=1e-4, atol=1e-5))
+        written = model.generate(ids[:1], max_new_tokens=8, do_sample=False, pad_token_id=0, eos_token_id=None)
+        print(list(generate(example, ids[0].tolist(), 8)) == written[0, 9:].tolist())
 
 
 class Lines(torch.utils.data.Dataset):

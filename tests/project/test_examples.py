@@ -21,10 +21,11 @@ SHORT = {
     "dcgan": ["--epochs", "1"],
     "policy_gradient": ["--episodes", "60"],
     "hogwild": ["--epochs", "3"],
+    "generate": ["--steps", "100", "--tokens", "20", "--save", "model"],
     "detector": ["--epochs", "2", "--scenes", "80", "--plot", "boxes.png"],
 }
-# Not run here: `compare` needs PyTorch, `curves` is a helper module, and the Dask plugin tests `ddp_on_dask`.
-ELSEWHERE = {"compare", "curves", "ddp_on_dask"}
+# Not run here: `compare` needs PyTorch, `curves` and `language_model` are helper modules, the Dask plugin tests `ddp_on_dask`.
+ELSEWHERE = {"compare", "curves", "ddp_on_dask", "language_model"}
 
 
 def run(name: str, *arguments: str, folder: Path) -> str:

@@ -26,8 +26,8 @@ def test_code_of_inside_pages(name: str) -> None:
 
 
 def test_files_that_pages_name_exist() -> None:
-    files = [path.as_posix() for folder in ("core", "backends", "nnlib", "vision", "plugins", "docs", "tests") for path in
-             (ROOT / folder).rglob("*.py*")]  # fmt: skip
+    folders = "core", "backends", "nnlib", "vision", "plugins", "docs", "tests", "examples", "benchmarks"
+    files = [path.as_posix() for folder in folders for path in (ROOT / folder).rglob("*.py*")]
     own = {"train.py", "net.py", "FILE.py", "prog.py", "conftest.py"}
     missing = [
         f"{page.name}: {named}"

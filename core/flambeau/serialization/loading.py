@@ -52,7 +52,8 @@ def load(
         pickle_module: the module with the `Unpickler` class.
         weights_only: only allow tensors, plain Python data and the classes given to `add_safe_globals`, so
             that loading runs no code from the file.  True by default, unless a `pickle_module` is given.
-        mmap: map the file into memory, so that tensor data is only read on use.
+        mmap: map the file into memory, so that tensor data is only read on use.  Of a `.safetensors` file, large tensors are
+            mapped one by one.
         pickle_load_args: options of the unpickler for `weights_only=False`, such as `encoding="latin1"`.
 
     Raises:
@@ -78,7 +79,7 @@ def load(
     if is_path and os.fspath(f).endswith(".safetensors"):
         from .safetensors import load_safetensors
 
-        return load_safetensors(f, map_location)
+        return load_safetensors(f, map_location, bool(mmap))
     if mmap and not is_path:
         raise ValueError("f must be a file path in order to use the mmap argument")
     with _opened(f) as file, garbage_collection_paused():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import mmap as mmaps
 import os
 import struct
 import sys
@@ -42,8 +43,13 @@ DTYPES = {
 }
 
 
-def load_safetensors(path: str | os.PathLike[str], map_location: Any = None) -> dict[str, Tensor]:
+_LEAST_MAPPED = 1 << 16  # bytes; smaller tensors are read, because processes may have only 65,530 mappings
+
+
+def load_safetensors(path: str | os.PathLike[str], map_location: Any = None, mmap: bool = False) -> dict[str, Tensor]:
     """Return the tensors of a `.safetensors` file by name, on the device `map_location` (by default the CPU).
+
+    With `mmap`, large tensors are mapped into memory one by one: their data is read on use, and unmapped with the tensor.
 
     Raises:
         RuntimeError: `map_location` is a dict or function, or the file is damaged.
@@ -59,7 +65,7 @@ def load_safetensors(path: str | os.PathLike[str], map_location: Any = None) -> 
         tensors = {}
         for name, entry in entries.items():
             with reading(file_label(path), f"tensor {name!r}", file.tell):
-                tensors[name] = _read_tensor(file, start, entry)
+                tensors[name] = _read_tensor(file, start, entry, mmap)
     return {name: tensor.to(map_location or "cpu") for name, tensor in tensors.items()}
 
 
@@ -109,24 +115,43 @@ def _check_sizes(file: IO[bytes], entries: dict[str, Any], start: int) -> None:
             raise RuntimeError(f"unexpected end of safetensors file: the tensors have {claimed} bytes, the file {size}")
 
 
-def _read_tensor(file: IO[bytes], start: int, entry: dict[str, Any]) -> Tensor:
+def _read_tensor(file: IO[bytes], start: int, entry: dict[str, Any], mmap: bool) -> Tensor:
     dtype, shape = DTYPES[entry["dtype"]], entry["shape"]
     check_shape(shape)
     begin, end = entry["data_offsets"]
-    if not 0 <= begin <= end or end - begin != math.prod(shape) * dtype.itemsize:
+    nbytes = end - begin
+    if not 0 <= begin <= end or nbytes != math.prod(shape) * dtype.itemsize:
         raise RuntimeError(f"bytes {begin} to {end} do not match dtype {entry['dtype']} and shape {shape}")
-    file.seek(start + begin)
-    data = bytearray(_read(file, end - begin))
+    data: Any
+    if mmap and nbytes >= _LEAST_MAPPED and (start + begin) % dtype.itemsize == 0:
+        _check_end(file, start + begin, nbytes)
+        data = _map(file, start + begin, nbytes)
+    else:
+        file.seek(start + begin)
+        data = _read(file, nbytes)
     if sys.byteorder == "big":
         data = swap_bytes(data, dtype)
     return on_storage(storage_over(data), dtype, 0, shape, contiguous_strides(shape))
 
 
-def _read(file: IO[bytes], length: int) -> bytes:
+def _map(file: IO[bytes], position: int, length: int) -> memoryview:
+    """Map a part of a file into memory.  Writes do not change the file."""
+    skipped = position % mmaps.ALLOCATIONGRANULARITY
+    mapped = mmaps.mmap(file.fileno(), skipped + length, access=mmaps.ACCESS_COPY, offset=position - skipped)
+    return memoryview(mapped)[skipped:]
+
+
+def _read(file: IO[bytes], length: int) -> bytearray:
     position = file.tell()
-    end = file.seek(0, 2)
+    _check_end(file, position, length)
     file.seek(position)
-    data = file.read(length) if length <= end - position else b""
-    if len(data) != length:
-        raise RuntimeError(f"unexpected end of safetensors file: no {length} bytes from byte {position}, size {end}")
+    data = bytearray(length)
+    if file.readinto(data) != length:  # type: ignore[attr-defined]
+        raise RuntimeError(f"the file became shorter while it was read: no {length} bytes from byte {position}")
     return data
+
+
+def _check_end(file: IO[bytes], position: int, length: int) -> None:
+    size = file.seek(0, os.SEEK_END)
+    if length > size - position:
+        raise RuntimeError(f"unexpected end of safetensors file: no {length} bytes from byte {position}, size {size}")

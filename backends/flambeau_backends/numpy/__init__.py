@@ -52,6 +52,7 @@ from .error_state import without_warnings, without_warnings_in_place
 from .float8 import converted, is_complex32, is_float8, missing_dtypes, raw_dtypes
 from .half_products import HALF_PRODUCTS
 from .halves import cast, half_kernels
+from .indices import INDEX_DTYPE
 from .memory import (
     as_dtype,
     as_strided,
@@ -91,6 +92,7 @@ class NumpyBackend(RecordableBackend, MutableBackend):
     array_type = np.ndarray
     scalar_types = (np.generic,)
     complete = True
+    index_dtype = INDEX_DTYPE
     inplace_kernels = kernels.INPLACE
     checks_indices = frozenset({"gather_along"})
     specialize_kernel = staticmethod(specialize)

@@ -13,6 +13,7 @@ from flambeau.backend import contiguous_strides
 from flambeau.engine.calls.op import OPS
 
 from .chunks import CHUNK, chunks
+from .indices import as_intp
 from .kernels import KERNELS, accumulation_copy, kernel
 from .layout import in_rows
 from .namespace import namespace
@@ -159,4 +160,4 @@ def scatter_add_along(input: Any, src: Any, index: Any, dim: int) -> Any:
 
 @kernel
 def repeated_positions(repeats: Any, total: int) -> Any:
-    return np.arange(len(repeats)).repeat(repeats)
+    return np.arange(len(repeats), dtype=repeats.dtype).repeat(as_intp(repeats))

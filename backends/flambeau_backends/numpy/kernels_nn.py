@@ -15,6 +15,7 @@ from . import conv_columns
 from .chunks import in_chunk_pairs, map_chunks
 from .constants import number
 from .error_state import without_warnings
+from .indices import as_intp
 from .kernels import KERNELS, clip, kernel
 from .namespace import namespace
 from .random import Generator
@@ -150,7 +151,7 @@ def places_of_largest(input: Any, bags: Any, count: int) -> Any:
 
 @kernel
 def index_frequencies(input: Any, indices: Any) -> Any:
-    counts = np.bincount(indices.reshape(-1))
+    counts = np.bincount(as_intp(indices.reshape(-1)))
     return counts[indices][..., None].astype(input.dtype)
 
 

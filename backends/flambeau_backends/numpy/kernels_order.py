@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .indices import as_intp
 from .kernels import kernel
 from .kernels_index import SMALL, elements
 
@@ -193,4 +194,4 @@ def among(input: Any, other: Any) -> Any:
 
 @kernel
 def bincount(input: Any, size: int) -> Any:
-    return np.bincount(input, minlength=size)
+    return np.bincount(as_intp(input), minlength=size)

@@ -48,8 +48,18 @@ def astype(x: np.ndarray, dtype: Any, /, *, copy: bool = True) -> np.ndarray:
     return x.astype(dtype, copy=copy)
 
 
+def count_nonzero(x: np.ndarray, /, **options: Any) -> np.ndarray:
+    """Like `numpy.count_nonzero`, which returns an `int` for all axes in NumPy 2.2."""
+    return np.asarray(np.count_nonzero(x, **options))
+
+
 namespace = ModuleType("numpy", np.__doc__)
 namespace.__dict__.update(vars(np))
 namespace.__dict__.update(
-    isdtype=isdtype, finfo=finfo, from_dlpack=from_dlpack, astype=astype, __getattr__=lambda name: getattr(np, name)
+    isdtype=isdtype,
+    finfo=finfo,
+    from_dlpack=from_dlpack,
+    astype=astype,
+    count_nonzero=count_nonzero,
+    __getattr__=lambda name: getattr(np, name),
 )

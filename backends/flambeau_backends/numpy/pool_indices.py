@@ -46,7 +46,7 @@ def places_of_maxima(images: Any, windows: Sequence[Windows]) -> Any:
 
 
 def _in_large_windows(rows: Any, windows: Sequence[Windows]) -> Any:
-    numbers, with_nan = np.arange(rows[0].size).reshape(rows.shape[1:]), _has_nan(rows)
+    numbers, with_nan = np.arange(rows[0].size, dtype=np.int64).reshape(rows.shape[1:]), _has_nan(rows)
     places = np.empty((*(len(first) for first, _ in windows), len(rows)), np.int64)
     for window in np.ndindex(*places.shape[:-1]):
         inside = tuple(slice(first[at], last[at] + 1) for (first, last), at in zip(windows, window, strict=True))

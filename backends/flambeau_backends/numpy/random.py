@@ -165,7 +165,7 @@ class Generator:
         """Return a random permutation of the integers below `n` (Fisher & Yates 1938; Durstenfeld 1964)."""
         if n <= _FEW_STEPS:
             return np.array(_shuffled(n, self._words.take(max(n - 1, 0)).tolist())).astype(dtype, copy=False)
-        steps = np.arange(n)
+        steps = np.arange(n, dtype=np.int64)
         targets = steps.copy()
         targets[:-1] += self._words.take(max(n - 1, 0)) % np.arange(n, 1, -1, dtype=np.uint32)
         return _swap_all(steps, targets).astype(dtype, copy=False)

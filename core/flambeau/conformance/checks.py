@@ -217,7 +217,9 @@ class Checker:
         return [torch.tensor(array, device=self.device) for array in arrays]
 
     def _to_numpy(self, value: Any) -> Any:
-        return value.detach().cpu().numpy(force=True) if isinstance(value, torch.Tensor) else self.np.asarray(value)
+        if isinstance(value, torch.Tensor):
+            return value.detach().cpu().numpy(force=True)
+        return self.np.asarray(value, dtype=self.np.int64 if type(value) is int else None)
 
     def _results(self, value: Any) -> list[Any]:
         return [self._to_numpy(result) for result in results_of(value)]

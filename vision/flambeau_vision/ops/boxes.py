@@ -327,7 +327,7 @@ def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
         return handle_torch_function(nms, (boxes, scores), boxes, scores, iou_threshold)
     order = _by_falling_score(scores)
     best = nms_indices(_as_array(boxes).take(order, 0), iou_threshold)
-    return torch.from_numpy(order[best]).to(boxes.device)
+    return torch.from_numpy(order[best]).long().to(boxes.device)
 
 
 def batched_nms(boxes: Tensor, scores: Tensor, idxs: Tensor, iou_threshold: float) -> Tensor:
@@ -350,7 +350,7 @@ def batched_nms(boxes: Tensor, scores: Tensor, idxs: Tensor, iou_threshold: floa
     """
     order = _by_falling_score(scores)
     best = batched_nms_indices(_as_array(boxes).take(order, 0), idxs.cpu().numpy()[order], iou_threshold)
-    return torch.from_numpy(order[best]).to(boxes.device)
+    return torch.from_numpy(order[best]).long().to(boxes.device)
 
 
 def remove_small_boxes(boxes: Tensor, min_size: float) -> Tensor:

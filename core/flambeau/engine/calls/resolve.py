@@ -93,12 +93,13 @@ def resolve(name: str, key: DispatchKey) -> tuple[Callable[..., Any], Any]:
         kernel = _column_major(
             kernel, backend, [result_name in record.column_major for result_name in record.results or ("out",)]
         )
-    kernel = backend.bind(kernel, key.device.index or 0)
     keys: Any = key.to(result)
     if record.results:
         promotions = record.result_promotions or ("same",) * len(record.results)
         keys = tuple(key.to(PROMOTIONS[promotion](result)[1]) for promotion in promotions)
-    return kernel, keys
+    if backend.index_dtype is not dtypes.int64 and dtypes.int64 in backend.dtypes:
+        kernel = _casting_indices(kernel, keys, key.to(backend.index_dtype))
+    return backend.bind(kernel, key.device.index or 0), keys
 
 
 def _half_kernel(name: str, key: DispatchKey) -> Callable[..., Any] | None:
@@ -165,6 +166,14 @@ def _casting_back(kernel: Callable[..., Any], result: DispatchKey, *computed: dt
         return tuple(map(cast, result_arrays)) if isinstance(result_arrays, (tuple, list)) else cast(result_arrays)
 
     return kernel_with_cast
+
+
+def _casting_indices(kernel: Callable[..., Any], keys: Any, index_key: DispatchKey) -> Callable[..., Any]:
+    """Wrap a kernel to cast those results to int64 that are int64 according to `keys`, but indices of another dtype."""
+    if isinstance(keys, tuple):
+        kernels = [_casting_indices(lambda array: array, key, index_key) for key in keys]
+        return lambda *args, **kwargs: tuple([cast(array) for cast, array in zip(kernels, kernel(*args, **kwargs), strict=True)])
+    return _casting_back(kernel, keys, index_key.dtype) if keys.dtype is dtypes.int64 else kernel
 
 
 def _unknown_kernels(names: Iterable[str]) -> list[str]:

@@ -43,6 +43,7 @@ from . import (  # noqa: F401
     kernels_softmax,
     kernels_sparse,
     kernels_special,
+    quantized_products,
     rows,
     sums,
     threads,

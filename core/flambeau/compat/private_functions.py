@@ -26,25 +26,6 @@ def _weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
     return weight
 
 
-def _int_mm(self: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Multiply two int8 matrices, and return the exact int32 product.
-
-    Raises:
-        RuntimeError: an operand is not a matrix of int8, or the shapes do not fit.
-    """
-    for name, matrix in (("self", self), ("mat2", mat2)):
-        if matrix.ndim != 2:
-            raise RuntimeError(f"Expected {name} to be of dimension 2 but got {matrix.ndim}")
-        if matrix.dtype is not dtypes.int8:
-            raise RuntimeError(f"Expected {name}.dtype to be int8, but got {matrix.dtype}")
-    if self.shape[1] != mat2.shape[0]:
-        raise RuntimeError(f"self.size(1) needs to match mat2.size(0) but got {self.shape[1]} and {mat2.shape[0]}")
-    # Products of int8 are at most 2**14: sums of 2**10 of them are exact in float32, and sums of 2**38 in float64.
-    exact = dtypes.float32 if self.shape[1] <= 1024 else dtypes.float64
-    product: Tensor = (self.to(exact) @ mat2.to(exact)).to(dtypes.int32)
-    return product if out is None else out.resize_(product.shape).copy_(product)
-
-
 def _has_compatible_shallow_copy_type(self: Tensor, from_: Tensor) -> bool:
     """Whether `self.data = from_` is possible: both tensors have the same layout, and are on devices of the same type."""
     return self.layout is from_.layout and self.device.type == from_.device.type

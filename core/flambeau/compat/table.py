@@ -68,6 +68,7 @@ SECOND_NAMES: dict[str, str] = {
 
 # {private name in a module of PyTorch: (its definition, libraries that use it)}; `aliases.PRIVATE` describes the format.
 _CHECKS, _FUNCTIONS, _PYTREE = "flambeau.compat._utils", "flambeau.compat.private_functions", "flambeau.compat.utils._pytree"
+_QUANTIZED = "flambeau.compat.quantized_functions"
 _SYMBOLIC, _REBUILD = "flambeau.transforms.symbolic", "flambeau.protocols.pickling"
 _ATTENTION, _OPTIMIZER, _LAYERS = (
     "flambeau_nnlib.compat.attention", "flambeau_nnlib.compat.optimizer", "flambeau_nnlib.compat.modules"
@@ -126,7 +127,12 @@ NAMES: dict[str, tuple[str, str]] = {
     "_weight_norm": (_FUNCTIONS, "copies of weight normalization in parallel-wavegan, fairseq"),
     "qint8": ("", "tensordict's tables of dtypes, with the other quantized dtypes, which no tensor has"),
     "_has_compatible_shallow_copy_type": (_FUNCTIONS, "torchao"),
-    "_int_mm": (_FUNCTIONS, "torchao, bitsandbytes, optimum-quanto, keras"),
+    "_convert_weight_to_int4pack": (_QUANTIZED, "optimum-quanto, torchao"),
+    "_convert_weight_to_int4pack_for_cpu": (_QUANTIZED, "optimum-quanto, torchao"),
+    "_int_mm": (_QUANTIZED, "torchao, bitsandbytes, optimum-quanto, keras"),
+    "_weight_int4pack_mm": (_QUANTIZED, "optimum-quanto, torchao"),
+    "_weight_int4pack_mm_for_cpu": (_QUANTIZED, "optimum-quanto, torchao"),
+    "_weight_int8pack_mm": (_QUANTIZED, "optimum-quanto, torchao"),
     "set_vital": (_FUNCTIONS, "torchdata"),
     "torch": ("flambeau.compat._C", "programs that write `from torch import torch`"),
     "_C.Graph": ("", "fvcore"),

@@ -55,8 +55,9 @@ INLINE uint16_t bfloat16_of_float(float x) {
 
 /* --- both --- */
 
-/* How numbers are read; PAIRS is for processors that multiply pairs of bfloat16 numbers. */
-enum { FLOAT16, BFLOAT16, PAIRS, FLOAT32 };
+/* How numbers are read.  PAIRS is for processors that multiply pairs of bfloat16 numbers.  INT8 is converted to float32; INTEGERS is
+int8 that is multiplied exactly. */
+enum { FLOAT16, BFLOAT16, PAIRS, FLOAT32, INT8, INTEGERS };
 
 INLINE float widened(uint16_t half, const int dtype) { return dtype == FLOAT16 ? float_of_half(half) : float_of_bfloat16(half); }
 INLINE uint16_t narrowed(float x, const int dtype) { return dtype == FLOAT16 ? half_of_float(x) : bfloat16_of_float(x); }

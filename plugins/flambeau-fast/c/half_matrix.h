@@ -17,13 +17,71 @@ Each element is summed in an order that depends on the shapes alone, so results 
 #define DOT_COLUMNS 64 /* columns per task of `few_by_dots` */
 
 #define DTYPE_OF(mode) ((mode) == FLOAT16 ? FLOAT16 : BFLOAT16)
-#define SPAN_OF(mode) ((mode) == PAIRS ? 2 : 1) /* numbers per 32-bit unit */
+/* Numbers per 32-bit unit. */
+#define SPAN_OF(mode) ((mode) == PAIRS ? 2 : (mode) == INTEGERS ? SPAN_OF_INTEGERS : 1)
 #ifdef __AVX512BF16__
 #define MODE_OF_BFLOAT16 PAIRS
 #else
 #define MODE_OF_BFLOAT16 BFLOAT16
 #endif
-#define BYTES_OF(mode) ((mode) == FLOAT32 ? 4 : 2)
+#define BYTES_OF(mode) ((mode) == FLOAT32 ? 4 : (mode) == INT8 || (mode) == INTEGERS ? 1 : 2)
+
+/* The units of exact products of int8: four unsigned bytes of A and four signed bytes of B, or two 16-bit integers, or one integer. */
+#ifdef __AVX512VNNI__
+#define SPAN_OF_INTEGERS 4
+#elif defined(__AVX2__)
+#define SPAN_OF_INTEGERS 2
+#else
+#define SPAN_OF_INTEGERS 1
+#endif
+
+typedef int8_t LooseBytes __attribute__((vector_size(LANES), aligned(1), may_alias));
+typedef uint8_t LooseUnsigned __attribute__((vector_size(LANES), aligned(1), may_alias));
+
+/* Convert LANES bytes to integers of 32 bits.  gcc splits the portable conversion into several. */
+INLINE Bits load_bytes(const void *from) {
+#if defined(__AVX512F__)
+    return (Bits)_mm512_cvtepi8_epi32(_mm_loadu_si128(from));
+#elif defined(__AVX2__)
+    return (Bits)_mm256_cvtepi8_epi32(_mm_loadl_epi64(from));
+#else
+    return __builtin_convertvector(*(const LooseBytes *)from, Bits);
+#endif
+}
+
+INLINE Bits load_unsigned_bytes(const void *from) {
+#if defined(__AVX512F__)
+    return (Bits)_mm512_cvtepu8_epi32(_mm_loadu_si128(from));
+#elif defined(__AVX2__)
+    return (Bits)_mm256_cvtepu8_epi32(_mm_loadl_epi64(from));
+#else
+    return __builtin_convertvector(*(const LooseUnsigned *)from, Bits);
+#endif
+}
+
+INLINE Vector load_integers(const void *from) {
+#if SPAN_OF_INTEGERS == 4
+    return (Vector)_mm512_loadu_si512(from);
+#elif SPAN_OF_INTEGERS == 2 && LANES == 16
+    return (Vector)_mm512_cvtepi8_epi16(_mm256_loadu_si256(from));
+#elif SPAN_OF_INTEGERS == 2
+    return (Vector)_mm256_cvtepi8_epi16(_mm_loadu_si128(from));
+#else
+    return (Vector)load_bytes(from);
+#endif
+}
+
+INLINE Vector add_integers(Vector sums, Vector a, Vector b) {
+#if SPAN_OF_INTEGERS == 4
+    return (Vector)_mm512_dpbusd_epi32((__m512i)sums, (__m512i)a, (__m512i)b);
+#elif SPAN_OF_INTEGERS == 2 && LANES == 16
+    return (Vector)((Bits)sums + (Bits)_mm512_madd_epi16((__m512i)a, (__m512i)b));
+#elif SPAN_OF_INTEGERS == 2
+    return (Vector)((Bits)sums + (Bits)_mm256_madd_epi16((__m256i)a, (__m256i)b));
+#else
+    return (Vector)((Bits)sums + (Bits)a * (Bits)b);
+#endif
+}
 
 /* A product: sizes, operands with strides in elements, and the result. */
 typedef struct {
@@ -38,6 +96,8 @@ typedef struct {
 /* Load LANES units: numbers as float32, or pairs. */
 INLINE Vector load_units(const void *from, const int mode) {
     if (mode == FLOAT32) return load(from);
+    if (mode == INT8) return __builtin_convertvector(load_bytes(from), Vector);
+    if (mode == INTEGERS) return load_integers(from);
 #ifdef __AVX512BF16__
     if (mode == PAIRS) return (Vector)_mm512_loadu_ps(from);
 #endif
@@ -92,7 +152,9 @@ typedef struct {
     int64_t step, chunk;
 } Few;
 
+/* Add the products of the units of A and B. */
 INLINE Vector add_units(Vector sums, Vector a, Vector b, const int mode) {
+    if (mode == INTEGERS) return add_integers(sums, a, b);
 #ifdef __AVX512BF16__
     if (mode == PAIRS) return (Vector)_mm512_dpbf16_ps((__m512)sums, (__m512bh)a, (__m512bh)b);
 #endif
@@ -115,7 +177,7 @@ INLINE void dots(const char *const *b, int64_t ahead, const int height, const fl
     _Pragma("GCC unroll 16") for (int i = 0; i < height; i++) {                                                                     \
         const Vector column = load_units(address, mode);                                                                           \
         __builtin_prefetch(address + ahead, 0, 2);                                                                                 \
-        _Pragma("GCC unroll 4") for (int j = 0; j < count; j++) sums[i * count + j] = add_units(sums[i * count + j], column, rows[j], mode); \
+        _Pragma("GCC unroll 4") for (int j = 0; j < count; j++) sums[i * count + j] = add_units(sums[i * count + j], rows[j], column, mode); \
     }
     for (; k + size <= depth; k += size) {
         ADD(b[i] + k * bytes)
@@ -128,7 +190,8 @@ INLINE void dots(const char *const *b, int64_t ahead, const int height, const fl
 #undef ADD
     transpose_vectors(sums);
     Vector total = sums[0];
-    _Pragma("GCC unroll 16") for (int s = 1; s < LANES; s++) total += sums[s];
+    _Pragma("GCC unroll 16") for (int s = 1; s < LANES; s++)
+        total = mode == INTEGERS ? (Vector)((Bits)total + (Bits)sums[s]) : total + sums[s];
     for (int i = 0; i < height; i++)
         for (int j = 0; j < count; j++) to[j * to_step + i] = total[i * count + j];
 }

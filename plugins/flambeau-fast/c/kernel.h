@@ -18,7 +18,7 @@ typedef void Range(const Argument *a, int64_t first, int64_t last);
 
 typedef struct {
     const char *name;
-    /* A letter for each argument.  F, D, L, U, H, B: array of float32, float64, int64, uint32, uint16, bool.  i, f: number.
+    /* A letter for each argument.  F, D, L, I, U, H, Y, b, B: array of float32, float64, int64, int32, uint32, uint16, uint8, int8, bool.  i, f: number.
     Contiguous float32 arrays: C in any shape, V as a vector, R as rows `(row, column)`, P as planes `(plane, row, column)`.
     For other arrays the call is declined, as by `decline`.  E is F of an element-wise loop; arrays of E and V may instead all
     be float16, or bfloat16 as uint16. */
@@ -33,6 +33,8 @@ enum { WHOLE, ITEMS, ITEMS_OF_SECOND };
 #define DOUBLES(i) ((double *)a[i].data)
 #define HALVES(i) ((uint16_t *)a[i].data)
 #define LONGS(i) ((int64_t *)a[i].data)
+#define INTS(i) ((int32_t *)a[i].data)
+#define BYTES(i) ((const char *)a[i].data)
 #define NUMBER_OF(i) ((float)a[i].number)
 #define INTEGER(i) (a[i].integer)
 #define SIZE(i, dim) (a[i].shape[dim])

@@ -27,7 +27,7 @@ static const Kernel *choose(const char **name) {
     bool any = asked == NULL || *asked == 0, avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                   __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd");
-    bool avx512_bf16 = avx512 && __builtin_cpu_supports("avx512bf16");
+    bool avx512_bf16 = avx512 && __builtin_cpu_supports("avx512bf16") && __builtin_cpu_supports("avx512vnni");
     any = any || !strcmp(asked, "avx512_bf16"); /* the highest variant */
     if (avx512_bf16 && any) return *name = "avx512_bf16", kernels_avx512_bf16;
     any = any || !strcmp(asked, "avx512");
@@ -47,7 +47,10 @@ static const char *format_of(char letter) {
     case 'D': return "d";
     case 'L': return sizeof(long) == 8 ? "l" : "q";
     case 'U': return sizeof(long) == 4 ? "L" : "I";
+    case 'I': return sizeof(int) == 4 ? "i" : "l";
     case 'H': return "H";
+    case 'Y': return "B";
+    case 'b': return "b";
     default: return "?";
     }
 }

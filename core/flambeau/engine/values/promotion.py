@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from . import dtypes
-from .dtypes import BOOL, COMPLEX, FLOAT8, FLOATING, HALF, INTEGER, bool_, dtype, float32, int64, uint8
+from .dtypes import BOOL, COMPLEX, FLOAT8, FLOATING, HALF, INTEGER, bool_, dtype, float32, int32, int64, uint8
 
 __all__ = ["COMMON", "DTYPES", "ONE_KEY", "PROMOTIONS"]
 
@@ -34,6 +34,7 @@ PROMOTIONS: Mapping[str, Promotion] = {
     "position": lambda d: (d, int64),  # arguments are promoted to a common dtype; the result is int64
     "bool": lambda d: (d, bool_),  # arguments keep their dtypes; the result is bool
     "index": lambda d: (d, int64),  # the result is int64
+    "int32": lambda d: (d, int32),  # the result is int32
     "real": lambda d: (d, d.to_real()),
     "complex": lambda d: (d, d.to_complex()),
 }  # fmt: skip

@@ -35,6 +35,7 @@ def flambeau_kernels(backend: Backend) -> Mapping[str, Callable[..., Any]] | Non
         normal,
         optimizers,
         pooling,
+        quantized,
         recurrent,
         rows,
         sums,

@@ -157,3 +157,35 @@ def test_parts_that_may_be_written_to(name: str) -> None:
     part.mul_(2)
     part.sum().backward()
     assert leaf.grad is not None and leaf.grad.tolist() == [[2, 2], [2, 2], [0, 0], [0, 0]]
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x, index: x.index_add_(0, index, x[:3]),
+        lambda x, index: x.index_copy_(0, index, x[:3]),
+        lambda x, index: x.index_put_((index,), x[0]),
+        lambda x, index: x.put_(index, x[:3]),
+        lambda x, index: x.scatter_(0, index, x),
+        lambda x, index: x[1:].copy_(x[:-1]),
+        lambda x, index: index.index_fill_(0, index, 0),
+        lambda x, index: index.put_(index, index.clone()),
+        lambda x, index: (mask := x > 2)[1:].masked_fill_(mask[:-1], False),
+    ],
+)
+def test_writes_by_index_refuse_to_read_the_memory_that_they_change(write):
+    x, index = torch.arange(6.0), torch.tensor([2, 1, 0])
+    with pytest.raises(RuntimeError, match="unsupported operation"):
+        write(x, index)
+    assert x.tolist() == [0, 1, 2, 3, 4, 5] and index.tolist() == [2, 1, 0]
+
+
+def test_writes_by_index_of_separate_memory():
+    x, index = torch.arange(6.0), torch.tensor([2, 1, 0])
+    assert x.copy_(x) is x
+    assert x.put_(index, torch.tensor([7.0, 8.0, 9.0])).tolist() == [9, 8, 7, 3, 4, 5]
+    assert x[:3].index_add_(0, index, x[3:]).tolist() == [14, 12, 10]
+    y = torch.zeros(3, requires_grad=True)
+    source = torch.ones(2, requires_grad=True)
+    y.clone().put_(torch.tensor([0, 0]), source, accumulate=True).sum().backward()
+    assert y.grad.tolist() == [1, 1, 1] and source.grad.tolist() == [1, 1]

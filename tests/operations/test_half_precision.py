@@ -170,3 +170,10 @@ def test_gradients(name, dtype):
     step = 2.0 ** -DIGITS[dtype][0]
     for ours, exact in zip(*results, strict=True):
         assert (ours - exact).abs().max() <= 3 * step * exact.abs().max()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_hardshrink_rounds_its_bound_to_the_dtype(dtype):
+    for bound in (0.1, 0.3, 0.7):
+        x = torch.tensor([bound, -bound, 1.0], dtype=dtype)
+        assert torch.nn.functional.hardshrink(x, bound).tolist() == [0, 0, 1]

@@ -446,3 +446,20 @@ def test_gradient_of_a_quantile_that_is_nan(function):
     expected = {"quantile": [0, 1, 0], "nanquantile": [0.5, 0, 0.5]}[function.__name__]
     assert result.isnan().tolist() == [function is torch.quantile, True, False]
     assert x.grad[0].tolist() == expected and x.grad[1].sum() == 1 and x.grad[2].tolist() == [0, 0, 1]
+
+
+def test_gradient_at_coordinates_of_float64_loses_no_digits():
+    torch.manual_seed(0)
+    x, coordinates = torch.randn(500), torch.randn(500, dtype=torch.float64)
+    for edge_order in (1, 2):
+        (result,) = torch.gradient(x, spacing=[coordinates], edge_order=edge_order)
+        expected = np.gradient(x.double().numpy(), coordinates.numpy(), edge_order=edge_order)
+        assert np.allclose(result.numpy(), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_the_absolute_value_of_complex_numbers_is_written_to_complex_and_real_tensors():
+    z = torch.tensor([3 + 4j, 1 + 0j])
+    assert torch.abs(z, out=torch.empty_like(z)).tolist() == [5, 1]
+    assert torch.abs(z, out=torch.empty(2, dtype=torch.float64)).tolist() == [5, 1]
+    with pytest.raises(RuntimeError, match="float32"):
+        torch.abs(z.real, out=torch.empty(2, dtype=torch.float64))

@@ -13,6 +13,7 @@ from ..engine.calls.facts import Autocast, Kind, Overlap, declare
 from ..engine.calls.inplace import in_place
 from ..engine.calls.node_names import merge_nodes, with_grad_fn
 from ..engine.calls.op import composite, formula, op
+from ..engine.calls.operands import filler
 from ..engine.calls.record import Out
 from ..engine.calls.tables import PUBLIC
 from ..engine.calls.wrappers import with_out
@@ -472,6 +473,8 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
         >>> F.hardshrink(torch.tensor([-1.0, 0.3, 2.0]))
         tensor([-1.,  0.,  2.])
     """
+    if input.dtype in dtypes.HALF:  # PyTorch rounds the bound to the dtype
+        lambd = filler(lambd, input._key).item()
     return _hardshrink(input, lambd)
 
 

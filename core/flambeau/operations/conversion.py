@@ -11,6 +11,8 @@ from ..engine.calls.facts import Kind, declare, register
 from ..engine.calls.inplace import assign, check_writable, is_plain, snapshot
 from ..engine.calls.node_names import merge_nodes
 from ..engine.calls.op import op
+from ..engine.calls.out_rules import Out
+from ..engine.calls.outputs import check_memory
 from ..engine.calls.tables import OPS
 from ..engine.calls.transform_hooks import hooks
 from ..engine.calls.wrappers import as_method
@@ -306,7 +308,8 @@ def _copy(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
     """Overwrite the elements with those of `other`, broadcast and converted; gradients flow to `other` only."""
     kernel = self._key.backend.all_inplace_kernels.get("copy")
     alike = type(other) in FAST and type(self) in FAST and other._key is self._key and other._array.shape == self._array.shape
-    if kernel and alike and not other._requires_grad and is_plain(self) and kernel(self._array, other._array):
+    separate = alike and (self._storage is None or self._storage is not other._storage)
+    if kernel and separate and not other._requires_grad and is_plain(self) and kernel(self._array, other._array):
         self._bump_version()
         return self
     if type(other) not in overriding.DIRECT and overriding.may_override((other,)):
@@ -315,6 +318,7 @@ def _copy(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
         return self.fill_(other)
     if not isinstance(other, Tensor):
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(other).__name__}")
+    check_memory(Out(0), self, (other,))
     # a copy to the host waits: the host cannot tell when an asynchronous copy is done
     non_blocking = non_blocking and self.device.type != "cpu"
     return write_over(self, other, non_blocking=non_blocking)

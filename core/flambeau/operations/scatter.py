@@ -9,6 +9,7 @@ from typing import Any
 from ..engine.calls.arguments import Number
 from ..engine.calls.dispatch import require_dtype
 from ..engine.calls.facts import Autocast, Kind, Narrow, Overlap
+from ..engine.calls.inplace import in_place
 from ..engine.calls.op import composite, op
 from ..engine.calls.operands import filler
 from ..engine.calls.record import Out
@@ -435,17 +436,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
 
 def _put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """Write `source` at the positions `index` of the flattened tensor, in place."""
-    return (
-        self._assign(put(self.clone(), index, source, accumulate))
-        if not self.requires_grad
-        else _recorded_put(self, index, source, accumulate)
-    )
-
-
-def _recorded_put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor:
-    from ..engine.calls.inplace import in_place
-
-    return in_place("put", put)(self, index, source, accumulate)
+    return _recorded_put(self, index, source, accumulate)
 
 
 @composite(grad_fn="PutBackward0", kind=Kind.SCATTER)
@@ -462,6 +453,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     return flat.reshape(input.shape)
 
 
+_recorded_put = in_place("put", put)
 attach(put_=as_method(_put_))
 
 

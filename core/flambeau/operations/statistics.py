@@ -548,7 +548,10 @@ def _gradient_along(input: Tensor, space: Any, dim: int, edge_order: int) -> Ten
     if n < edge_order + 1:
         raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
     real = input.dtype.to_real() if input.dtype.category >= dtypes.FLOATING else dtypes.get_default_dtype()
-    x = space if isinstance(space, Tensor) else arange(n, device=input.device).to(real) * space
+    if isinstance(space, Tensor):
+        x, input = space, input.to(dtypes.promote_types(input.dtype, space.dtype))  # before differences lose digits
+    else:
+        x = arange(n, device=input.device).to(real) * space
     x = x.reshape((-1,) + (1,) * (input.ndim - 1 - dim))
     h = x.narrow(0, 1, n - 1) - x.narrow(0, 0, n - 1)
     slope = (input.narrow(dim, 1, n - 1) - input.narrow(dim, 0, n - 1)) / h

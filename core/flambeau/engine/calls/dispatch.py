@@ -160,7 +160,10 @@ def write_to_out(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...
     if params and overriding.may_override(params) and overriding.is_published(op):
         return overriding.call(op, tensors, params, out)
     result = _dispatch_after(write_to_out, op, tensors, params)
-    return outputs.write(op.name, op.out_rules, out, result)
+    rules = op.out_rules
+    if op.promote == "real" and any(isinstance(tensor, Tensor) and tensor.is_complex() for tensor in tensors):
+        rules &= ~Out.OWN_DTYPE  # the real result of complex numbers may be converted: `torch.abs(z, out=z)`
+    return outputs.write(op.name, rules, out, result)
 
 
 def has_dtype(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any) -> bool:

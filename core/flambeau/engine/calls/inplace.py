@@ -8,7 +8,7 @@ and all other views of the base are recorded again, as views of the base with it
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ...backend import is_mutable
@@ -25,9 +25,10 @@ from ..tensors.tensor import Tensor, alias, attach
 from ..values import dtypes
 from . import overriding
 from .dispatch import result_dtype
-from .facts import Overlap, facts_of
+from .facts import Kind, Overlap, facts_of
 from .operands import constant
-from .outputs import overlap_error
+from .out_rules import Out
+from .outputs import check_memory, overlap_error
 from .tables import OPS
 from .transform_hooks import hooks
 
@@ -50,6 +51,7 @@ def in_place(name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
             if overriding.should_offer(values, name=method.__name__):
                 return overriding.handle_torch_function(method, values, self, *args, **kwargs)  # type: ignore[no-any-return]  # an override may return anything
         check_writable(self)
+        check_separate(self, (*args, *kwargs.values()), name)
         before, first = snapshot(self), next_seq()
         try:
             result = function(before, *args, **kwargs)
@@ -185,6 +187,15 @@ def check_writable(tensor: Tensor, used: str = "is being used", part: bool = Fal
     if tensor._requires_grad and tensor._node is None:
         what = "a view of a leaf Variable" if part else "a leaf Variable"
         raise RuntimeError(f"{what} that requires grad {used} in an in-place operation.")
+
+
+def check_separate(self: Tensor, operands: Iterable[Any], name: str) -> None:
+    """Raise RuntimeError if an operation that writes by index reads memory of the written tensor."""
+    facts = facts_of(name)
+    if facts is not None and facts.kind is Kind.SCATTER:
+        check_memory(Out.DISJOINT, self, operands)
+    elif facts is not None and facts.overlap is Overlap.DEPRECATED:
+        check_memory(Out(0), self, operands)
 
 
 def is_plain(tensor: Tensor) -> bool:

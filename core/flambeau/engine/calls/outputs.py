@@ -15,7 +15,7 @@ from .named_results import filled
 from .out_rules import Out
 from .transform_hooks import hooks
 
-__all__ = ["check", "check_untracked", "write"]
+__all__ = ["check", "check_memory", "check_untracked", "overlap_error", "write"]
 
 
 def check(name: str, rules: Out, out: Any, inputs: Iterable[Any]) -> None:
@@ -27,7 +27,7 @@ def check(name: str, rules: Out, out: Any, inputs: Iterable[Any]) -> None:
             raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(target).__name__}")
         if target._requires_grad and grad_flag.get() and Out.UNKNOWN_TO_AUTOGRAD not in rules:
             raise _not_differentiable(name)
-        _check_memory(rules, target, inputs)
+        check_memory(rules, target, inputs)
     if Out.UNTRACKED in rules:
         check_untracked(name, rules, any(tensor._requires_grad for tensor in _tensors_in(inputs)))
     if state.forward_levels and hooks.forward.has_tangent([*_tensors_in(inputs), *_tensors_in([out])]):
@@ -121,7 +121,8 @@ def _resize(out: Tensor, result: Tensor, row_major: bool) -> None:
 # --- memory -------------------------------------------------------------------------------------------------------
 
 
-def _check_memory(rules: Out, out: Tensor, inputs: Iterable[Any]) -> None:
+def check_memory(rules: Out, out: Tensor, inputs: Iterable[Any]) -> None:
+    """Raise RuntimeError if a written tensor shares memory with the inputs; by default, it may be an input itself."""
     if Out.UNCHECKED in rules:
         return
     for position, tensor in enumerate(_tensors_in(inputs)):

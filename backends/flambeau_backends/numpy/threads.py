@@ -19,6 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from flambeau.engine.values.systems import WEBASSEMBLY
+
 __all__ = [
     "HEAVY", "LARGE", "SMALL_PRODUCT", "follow", "get_num_threads", "keep_products_serial", "parts", "product", "serially",
     "set_num_threads", "share",
@@ -50,7 +52,7 @@ def _libraries() -> Iterator[ctypes.CDLL]:
     for pattern in _PLACES:
         for path in root.joinpath(pattern).parent.resolve().glob(Path(pattern).name):
             yield ctypes.CDLL(str(path))  # already loaded: this only finds it
-    if os.name == "posix":
+    if os.name == "posix" and not WEBASSEMBLY:
         yield ctypes.CDLL(None)  # a system's OpenBLAS, linked into NumPy
 
 

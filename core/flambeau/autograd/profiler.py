@@ -28,6 +28,7 @@ __all__ = [
     "parse_nvprof_trace", "profile", "record_function",
 ]  # fmt: skip
 
+_thread_id = getattr(threading, "get_native_id", threading.get_ident)  # WASI has no native ids
 _recording: list[_Recorder] = []  # the active recorders, innermost last
 
 
@@ -46,7 +47,7 @@ class _Recorder:
 
     def begin(self, name: str, arguments: Any = (), annotation: bool = False) -> FunctionEvent:
         """Add the event of a call that begins, as a child of the thread's open call."""
-        event = FunctionEvent(len(self.events), name, threading.get_native_id(), 0.0, 0.0, is_user_annotation=annotation)
+        event = FunctionEvent(len(self.events), name, _thread_id(), 0.0, 0.0, is_user_annotation=annotation)
         if self.shapes:
             leaves = flatten(arguments)[0]
             event.input_shapes = [list(leaf.shape) if isinstance(leaf, torch.Tensor) else [] for leaf in leaves]

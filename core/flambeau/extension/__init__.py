@@ -16,6 +16,7 @@ The rest of the core is internal and may change in any version.
 - Kernels: `Kernels`, a dictionary that registers them; `kernel_of`, the kernel of an operation for a tensor's dtype and device;
   `forward_of`, the operation's array-API forward.
 - `has_data`: whether a tensor has elements that can be read; `array_of`, the array that holds them.
+- `WEBASSEMBLY`: whether this system is WebAssembly; `require_processes`, which raises RuntimeError there.
 - `source(name)`: the Python source of the function that is generated for an operation.
 - `private_names`: builds the `__getattr__` of a module for the private PyTorch names listed in `compat/table.py`.
 - `schemas`, a module: schemas of operations in ATEN notation, and translation of function calls to operator calls.
@@ -49,6 +50,7 @@ from ..engine.calls.wrappers import open_to_overrides
 from ..engine.devices.aliases import private_names
 from ..engine.devices.warning import warn
 from ..engine.tape.node import rename_node
+from ..engine.values.systems import WEBASSEMBLY, require_processes
 from ..layouts.subclasses.parameter import Buffer, Parameter
 from ..operations.memory import relocate
 from . import functions
@@ -57,6 +59,7 @@ from .kernels import Kernels, array_of, forward_of, has_data, kernel_of
 
 __all__ = [
     "COMPILED",
+    "WEBASSEMBLY",
     "Autocast",
     "Buffer",
     "Dims",
@@ -94,6 +97,7 @@ __all__ = [
     "require_constant",
     "require_dtype",
     "require_flags",
+    "require_processes",
     "source",
     "step_count",
     "unaliased",

@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 from zipfile import ZIP64_LIMIT, ZIP_STORED, ZipFile
 
 from ..engine.values.dtypes import dtype
+from ..engine.values.systems import WEBASSEMBLY
 from .damage import brief, file_label, is_failure_of_system
 from .options import get_crc32_options
 
@@ -62,7 +63,7 @@ class _Checksum:
     def __init__(self, size: int) -> None:
         self._value = 0
         self._pool: ThreadPoolExecutor | None = None
-        if size >= _THREAD_SIZE:
+        if size >= _THREAD_SIZE and not WEBASSEMBLY:
             from concurrent.futures import ThreadPoolExecutor
 
             self._pool = ThreadPoolExecutor(1)

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import flambeau as torch
 
 from ..cli.env import report
+from ..engine.values.systems import WEBASSEMBLY
 
 __all__ = ["SystemEnv", "get_env_info", "get_pretty_env_info", "main", "run"]
 
@@ -59,6 +60,8 @@ class SystemEnv(NamedTuple):
 
 def run(command: str) -> tuple[int, str, str]:
     """Run a shell command.  Return (exit status, stdout, stderr), with surrounding whitespace removed."""
+    if WEBASSEMBLY:
+        return 127, "", f"{sys.platform} has no processes"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False, errors="replace")
     return done.returncode, done.stdout.strip(), done.stderr.strip()
 

@@ -7,10 +7,11 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Any, Generic, TypeVar
 
 import flambeau as torch
-from flambeau.extension import private_names
+from flambeau.extension import WEBASSEMBLY, private_names, warn
 
 from .collate import default_collate, default_convert
 from .datapipes.datapipe import IterDataPipe
@@ -125,7 +126,8 @@ class DataLoader(Generic[T_co]):
         self.collate_fn = collate_fn or (default_collate if self._auto_collation else default_convert)
         self._dataset_kind = DatasetKind.Iterable if isinstance(dataset, IterableDataset) else DatasetKind.Map
         self.__initialized = True
-        self.check_worker_number_rationality()
+        if not WEBASSEMBLY:
+            self.check_worker_number_rationality()
 
     def __setattr__(self, name: str, value: Any) -> None:
         if self.__initialized and name in _READ_ONLY_ATTRIBUTES:
@@ -183,6 +185,9 @@ class DataLoader(Generic[T_co]):
     def _get_iterator(self) -> Any:
         if self.num_workers == 0:
             return LocalIterator(self)
+        if WEBASSEMBLY:
+            _warn_without_processes(self.num_workers)
+            return LocalIterator(self)
         self.check_worker_number_rationality()
         return WorkerIterator(self)
 
@@ -215,6 +220,14 @@ class DataLoader(Generic[T_co]):
             "the worker number to avoid potential slowness/freeze if necessary.",
             stacklevel=3,
         )
+
+
+@cache
+def _warn_without_processes(num_workers: int) -> None:
+    warn(
+        f"DataLoader loads in this process instead of {num_workers} workers, because {sys.platform} (WebAssembly) has no "
+        "processes; worker_init_fn is not called and timeout has no effect"
+    )
 
 
 def _default_sampler(dataset: Any, shuffle: bool, generator: torch.Generator | None) -> Sampler[Any]:

@@ -99,7 +99,7 @@ class LocalIterator(LoaderIterator):
     """Load each batch in the main process when it is requested."""
 
     def __init__(self, loader: DataLoader[Any]) -> None:
-        if loader.timeout != 0:
+        if loader.timeout != 0 and loader.num_workers == 0:
             raise AssertionError(f"timeout requires worker processes: got timeout={loader.timeout} with num_workers=0")
         super().__init__(loader)
         self._dataset_fetcher = DatasetKind.create_fetcher(

@@ -10,6 +10,7 @@ from typing import Any, NewType
 from urllib.parse import parse_qs, urlparse
 
 import flambeau as torch
+from flambeau.extension import require_processes
 
 from .agent_store import TorchrunStore
 from .engine import Engine, Job, find_engine
@@ -276,6 +277,7 @@ def init_process_group(
     """
     if is_initialized():
         raise ValueError("trying to initialize the default process group twice!")
+    require_processes("torch.distributed.init_process_group()")
     name = Backend((backend or Backend.GLOO).rpartition(":")[2])
     engine = find_engine(name)
     timeout = timeout or default_timeout

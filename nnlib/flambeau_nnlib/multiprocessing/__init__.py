@@ -10,6 +10,8 @@ from __future__ import annotations
 import multiprocessing
 from multiprocessing import *  # noqa: F403
 
+from flambeau.extension import WEBASSEMBLY
+
 from .reductions import init_reductions
 from .shared import (
     get_all_sharing_strategies,
@@ -43,5 +45,8 @@ __all__ = [
     "start_processes",
     *multiprocessing.__all__,
 ]
+
+if WEBASSEMBLY:
+    from .without_processes import *  # noqa: F403
 
 init_reductions()

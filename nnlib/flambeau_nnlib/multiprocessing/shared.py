@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import flambeau as torch
-from flambeau.extension import relocate
+from flambeau.extension import WEBASSEMBLY, relocate
 
 from . import memory_cleaner
 
@@ -33,7 +33,7 @@ __all__ = [
 _STRATEGIES = {"file_descriptor", "file_system"}
 _strategy = "file_system" if sys.platform == "darwin" else "file_descriptor"
 
-_POSIX = "tensors in shared memory require a POSIX system; send copies, such as tensor.numpy()"
+_POSIX = "tensors in shared memory require a POSIX system with processes; send copies, such as tensor.numpy()"
 _SMALLEST = 16  # bytes; an empty file cannot be mapped, and one element of any dtype fits
 _SHM = Path("/dev/shm")
 _DIRECTORY = _SHM if _SHM.is_dir() else Path(tempfile.gettempdir())
@@ -118,9 +118,9 @@ class SharedBlock:
 
         Raises:
             OSError: not enough shared memory is available.
-            NotImplementedError: on Windows.
+            NotImplementedError: on Windows and WebAssembly.
         """
-        if sys.platform == "win32":
+        if sys.platform == "win32" or WEBASSEMBLY:
             raise NotImplementedError(_POSIX)
         size = size or _SMALLEST
         if _strategy == "file_descriptor":

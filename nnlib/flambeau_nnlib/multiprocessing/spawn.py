@@ -18,6 +18,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from flambeau.extension import require_processes
+
 __all__ = [
     "ProcessContext",
     "ProcessException",
@@ -162,6 +164,7 @@ def start_processes(
         ProcessRaisedException: the function raised an exception in a process.
         ProcessExitedException: a process exited with a nonzero status or was ended by a signal.
     """
+    require_processes("torch.multiprocessing.start_processes()")
     mp = multiprocessing.get_context(start_method)
     # Processes report failures in files: a process that dies while it writes to a queue would leave the queue locked.
     directory = tempfile.mkdtemp(prefix="flambeau-errors-")

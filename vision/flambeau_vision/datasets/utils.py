@@ -6,7 +6,6 @@ import bz2
 import errno
 import gzip
 import hashlib
-import lzma
 import os
 import re
 import shutil
@@ -36,7 +35,15 @@ __all__ = [
 ]
 
 _CHUNK = 1 << 20
-_OPENERS = {".bz2": bz2.open, ".gz": gzip.open, ".xz": lzma.open}
+
+
+def _open_xz(path: Any, mode: Any) -> Any:
+    import lzma  # missing from some Python builds, such as Pyodide's
+
+    return lzma.open(path, mode)
+
+
+_OPENERS: dict[str, Any] = {".bz2": bz2.open, ".gz": gzip.open, ".xz": _open_xz}
 _SHORT_TAR_SUFFIXES = {".tgz": ".tar.gz", ".tbz": ".tar.bz2", ".tbz2": ".tar.bz2"}
 
 

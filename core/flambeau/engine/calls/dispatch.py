@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
@@ -553,11 +554,24 @@ def explain(error: Exception, op: Operation, tensors: Sequence[Any], params: Seq
     raise RuntimeError(f"{op.name}(): {error} (arguments: {described})") from error
 
 
-def refuse_size(error: Exception) -> None:
-    """Raise PyTorch's error if an array library could not allocate an array, or refused its size; programs look for its words."""
+class AllocationError(RuntimeError, MemoryError):
+    """The error for an array that does not fit into memory: PyTorch's RuntimeError, and Python's MemoryError."""
+
+
+def refuse_size(error: Exception, *arguments: Any) -> None:
+    """Raise PyTorch's error if an array library could not allocate an array, or refused its size; programs look for its words.
+
+    `arguments` are those of the call, printed if the library's error has no sizes.
+    """
     if isinstance(error, MemoryError):
-        raise RuntimeError(f"DefaultCPUAllocator: can't allocate memory: {error}") from error
+        raise AllocationError(f"DefaultCPUAllocator: can't allocate memory: {error}") from error
     if isinstance(error, ValueError) and str(error).startswith(("array is too big", "Maximum allowed")):
+        if sys.maxsize < 2**32:
+            given = ", ".join(map(repr, arguments))
+            raise AllocationError(
+                f"DefaultCPUAllocator: can't allocate memory: an array{given and f' of size {given}'} exceeds the "
+                f"{sys.maxsize} bytes that this 32-bit system can address"
+            ) from error
         raise RuntimeError(f"Storage size calculation overflowed: {error}") from error
 
 

@@ -131,7 +131,7 @@ def _open_to_modes(
                 try:
                     return default_factory(dispatch_key(dtypes.get_default_dtype()), shape)
                 except Exception as error:
-                    refuse_size(error)
+                    refuse_size(error, *args)
                     raise
         if not FAST and overriding.should_offer((), name=name):
             return overriding.handle_torch_function(create, (), *args, **kwargs)
@@ -142,7 +142,7 @@ def _open_to_modes(
         except Exception as error:
             if overriding.may_override([*args, *kwargs.values()]):
                 return overriding.handle_torch_function(create, overriding.relevant([*args, *kwargs.values()]), *args, **kwargs)
-            refuse_size(error)
+            refuse_size(error, *args)
             raise
 
     create.__dict__["__body__"] = factory

@@ -206,8 +206,15 @@ class FileSystemWriter(StorageWriter):
             bins = [plan.items[start :: self.thread_count] for start in range(self.thread_count)]
         prefix: str = plan.storage_data.prefix
         named = [(f"{prefix}{number}{SUFFIX}", items) for number, items in enumerate(bins) if items]
-        with ThreadPoolExecutor(self.thread_count) as threads:
-            results = [one for found in threads.map(lambda pair: self._write(pair[0], pair[1], planner), named) for one in found]
+
+        def write(pair: tuple[str, list[WriteItem]]) -> list[WriteResult]:
+            return self._write(*pair, planner)
+
+        if self.thread_count == 1:
+            results = [one for pair in named for one in write(pair)]
+        else:
+            with ThreadPoolExecutor(self.thread_count) as threads:
+                results = [one for found in threads.map(write, named) for one in found]
         future: Future[list[WriteResult]] = Future()
         future.set_result(results)
         return future

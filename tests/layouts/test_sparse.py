@@ -748,3 +748,17 @@ def test_copies_of_indices_and_values():
     values = torch.values_copy(coo)
     values.zero_()
     assert coo.values().tolist() == [2, 3]
+
+
+def test_low_rank_decompositions_of_sparse_matrices():
+    torch.manual_seed(0)
+    left, right = torch.rand(12, 2, dtype=torch.float64), torch.rand(2, 8, dtype=torch.float64)
+    dense = (left @ right) * (torch.arange(12).reshape(-1, 1) % 3 != 0)
+    exact = torch.linalg.svdvals(dense)[:2]
+    for matrix in (dense.to_sparse(), dense.T.to_sparse(), dense.to_sparse_csr()):
+        U, S, V = torch.svd_lowrank(matrix, q=2)
+        assert torch.allclose(S, exact)
+        assert torch.allclose((U * S) @ V.T, matrix.to_dense())
+    centered = dense - dense.mean(0)
+    U, S, V = torch.pca_lowrank(dense.to_sparse(), q=2)
+    assert torch.allclose(S, torch.linalg.svdvals(centered)[:2])

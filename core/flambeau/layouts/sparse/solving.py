@@ -8,6 +8,7 @@ import flambeau as torch
 
 from ...autograd.function import Function
 from ...engine.calls.node_names import with_grad_fn
+from ...engine.calls.overriding import redispatch_function
 from ...engine.calls.tables import FUSED
 from ...engine.devices.devices import DispatchKey
 from ...engine.tensors.tensor import Tensor, wrap
@@ -15,7 +16,7 @@ from .layouts import coalesced, to_coo
 from .products import entries, sampled
 from .tensors import LAYOUTS, SparseTensor, build, implements, to_dense
 
-__all__ = ["solve", "spdiags", "spsolve"]
+__all__ = ["pca_lowrank", "solve", "spdiags", "spsolve", "svd_lowrank"]
 
 FUSED.add("sparse_solve")
 
@@ -126,3 +127,20 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) 
     indices = torch.stack([rows.reshape(-1)[kept], columns.reshape(-1)[kept]])
     result = build("sparse_coo", [indices], diagonals.reshape(-1)[kept], tuple(shape), coalesced=False)
     return result if layout in (None, torch.sparse_coo) else to_coo(result).to_sparse(layout=layout)
+
+
+# --- low-rank decompositions --------------------------------------------------------------------------------------
+
+
+@implements()
+def svd_lowrank(A: SparseTensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None) -> Any:
+    """Approximate the largest singular values from products of the sparse matrix; with `M`, `A - M` is dense."""
+    if M is not None:
+        return torch.svd_lowrank(to_dense(A), q, niter, M)
+    return redispatch_function(torch.svd_lowrank, (), (A, q, niter), {})
+
+
+@implements()
+def pca_lowrank(A: SparseTensor, q: int | None = None, center: bool = True, niter: int = 2) -> Any:
+    """Approximate the first principal components. Without its column means, the matrix is dense."""
+    return torch.pca_lowrank(to_dense(A), q, center, niter)

@@ -24,6 +24,8 @@ import flambeau.nn.functional as F
         (lambda: torch.zeros_like(torch.ones(1).expand(2**55)), "can't allocate memory"),
         (lambda: torch.ones(1).expand(2**55).double(), "can't allocate memory"),
         (lambda: torch.hann_window(2**55), "can't allocate memory"),
+        (lambda: torch.signal.windows.kaiser(2**55), "can't allocate memory"),
+        (lambda: torch.signal.windows.hann(2**62), "Storage size calculation overflowed"),
         (lambda: torch.full((2**60, 8), 1.0), "Storage size calculation overflowed"),
         (lambda: torch.zeros(2**62), "Storage size calculation overflowed"),
         (lambda: torch.ones(2, 4, 2**29, 2**29, dtype=torch.float64), "Storage size calculation overflowed"),

@@ -395,10 +395,33 @@ def _output_tangents(ctx: Function, args: tuple[Any, ...], tangents: list[Any], 
         raise RuntimeError(
             f"Function's jvp returned an invalid number of forward gradients (expected {len(results)} but got {len(derived)})"
         )
-    for index, tangent in enumerate(derived):
+    for index, (output, tangent) in enumerate(zip(results, derived, strict=True)):
         if tangent is not None and not isinstance(tangent, Tensor):
             raise RuntimeError(f"expected Variable or None (got {type(tangent).__name__}) for grad output {index}.")
+        if isinstance(output, Tensor) and tangent is not None:
+            _check_tangent(ctx, output, tangent, args, tangents)
     return [tangent if isinstance(output, Tensor) else None for output, tangent in zip(results, derived, strict=True)]
+
+
+def _check_tangent(ctx: Function, output: Tensor, tangent: Tensor, args: tuple[Any, ...], tangents: Sequence[Any]) -> None:
+    """Raise RuntimeError if an output is a view of an argument, or the modified argument, but its tangent is not."""
+    for arg, given in zip(args, tangents, strict=True):
+        if given is None or output._storage is None or getattr(arg, "_storage", None) is not output._storage:
+            continue
+        if _is_among(output, ctx.dirty_tensors or ()):
+            if output is arg and tangent is not given:
+                raise RuntimeError(
+                    "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is "
+                    "modifying an input inplace, then the jvp function must modify the corresponding gradient inplace."
+                )
+        elif tangent._view is None:
+            raise RuntimeError(
+                "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
+            )
+        elif tangent._storage is not given._storage:
+            raise RuntimeError(
+                "A custom Function is returning a view but the jvp is not returning a view of the given grad input."
+            )
 
 
 def _run(ctx: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

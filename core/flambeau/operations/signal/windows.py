@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ...engine.calls.dispatch import refuse_size
 from ...engine.tensors.tensor import Tensor
 from ...engine.values import dtypes
 from ..creation.from_shape import ones
@@ -46,7 +47,12 @@ def _window(
         window = ones(M, dtype=dtype, device=device)
     else:
         computing, place = devices_for(dtypes.float64, device)
-        window = shape(arange(M, dtype=dtypes.float64, device=computing), M - 1 if sym else M).to(dtype).to(place)
+        try:
+            positions = arange(M, dtype=dtypes.float64, device=computing)
+        except (MemoryError, ValueError) as error:
+            refuse_size(error)
+            raise
+        window = shape(positions, M - 1 if sym else M).to(dtype).to(place)
     return finish(window, requires_grad)
 
 

@@ -8,7 +8,7 @@ tensor([2., 4.])
 
 from __future__ import annotations
 
-import math as _math
+from math import e, inf, nan, pi
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
@@ -99,7 +99,7 @@ __all__ = [
 ]  # fmt: skip
 __all__ += [*settings.__all__, *_memory_format.__all__, *_constants.__all__, *_symbolic.__all__, "is_storage"]
 
-e, inf, nan, pi, newaxis = _math.e, _math.inf, _math.nan, _math.pi, None
+newaxis: None = None
 
 # Functions that PyTorch also implements in Python: unlike its compiled functions, they become methods as class attributes.
 _PYTHON_FUNCTIONS = {name for name, home in _facts.declared("home").items() if home not in _facts.COMPILED}
@@ -173,15 +173,12 @@ if _TYPE_CHECKING:
     from flambeau_nnlib.compile.compiler import compile
     from flambeau_nnlib.compile.higher_order import cond, while_loop
 
-    from . import _functions, autograd, cpu, cuda, masked, overrides, random, testing, utils
+    from . import _functions, autograd, cpu, cuda, fft, linalg, masked, overrides, random, special, testing, utils
     from ._functions import *
     from .cli.launcher import install_as_torch
     from .cuda.generic import AcceleratorError, Event, OutOfMemoryError, Stream, get_device_module
     from .func import vmap
     from .operations import signal
-    from .operations.fft import namespace as fft
-    from .operations.linalg import namespace as linalg
-    from .operations.special import namespace as special
     from .profiler.watching import watch
     from .serialization import load, save
     from .utils.dlpack import to_dlpack

@@ -104,21 +104,21 @@ def _scaled_mm(input: Tensor, mat2: Tensor, scale_a: Tensor, scale_b: Tensor, bi
     """
 def _standard_gamma(input: Tensor, generator: Generator | None = ...) -> Tensor:
     """Draw numbers from the gamma distributions with the shape parameters `input` and rate 1."""
-def abs(input: Any, *, out: Any = ...) -> Tensor:
+def abs(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the absolute value, which is the modulus of a complex number."""
-def abs_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def abs_(input: Tensor) -> Tensor:
     """In-place form of `abs`."""
-def absolute(input: Any, *, out: Any = ...) -> Tensor:
+def absolute(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the absolute value, which is the modulus of a complex number."""
-def acos(input: Any, *, out: Any = ...) -> Tensor:
+def acos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the inverse cosine, in radians."""
-def acos_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def acos_(input: Tensor) -> Tensor:
     """In-place form of `acos`."""
-def acosh(input: Any, *, out: Any = ...) -> Tensor:
+def acosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the inverse hyperbolic cosine."""
-def acosh_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def acosh_(input: Tensor) -> Tensor:
     """In-place form of `acosh`."""
-def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
+def adaptive_avg_pool1d(input: Tensor, output_size: _int | Sequence[_int]) -> Tensor:
     """Return the means of `output_size` windows of nearly equal length over a sequence; see `nn.AdaptiveAvgPool1d`.
 
     Args:
@@ -134,33 +134,33 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     """
 def adaptive_max_pool1d(input: Tensor, output_size: Any) -> tuple[Tensor, Tensor]:
     """Return the maximum of each of `output_size` windows of `(N, C, L)` or `(C, L)`, and its index."""
-def add(input: Any, other: Any, alpha: Any = ..., *, out: Any = ...) -> Tensor:
+def add(input: Tensor, other: Tensor | _int | _float | _complex, alpha: Any = ..., *, out: Tensor | None = ...) -> Tensor:
     """`input + alpha * other`, element by element, broadcast.
 
     >>> torch.add(torch.ones(2), torch.ones(2), alpha=10)
     tensor([11., 11.])
     """
-def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Any = ..., alpha: Any = ..., out: Any = ...) -> Tensor:
+def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = ..., alpha: Any = ..., out: Tensor | None = ...) -> Tensor:
     """Return `beta * input + alpha * (batch1 @ batch2).sum(0)`."""
-def addcdiv(input: Tensor, tensor1: Any, tensor2: Any = ..., *args: Any, value: Any = ..., out: Any = ...) -> Tensor:
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Any = ..., *args: Any, value: Any = ..., out: Tensor | None = ...) -> Tensor:
     """`input + value * tensor1 / tensor2`."""
-def addcmul(input: Tensor, tensor1: Any, tensor2: Any = ..., *args: Any, value: Any = ..., out: Any = ...) -> Tensor:
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Any = ..., *args: Any, value: Any = ..., out: Tensor | None = ...) -> Tensor:
     """`input + value * tensor1 * tensor2`.
 
     >>> torch.addcmul(torch.ones(2), torch.ones(2), torch.ones(2), value=0.5)
     tensor([1.5000, 1.5000])
     """
-def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *legacy: Any, beta: Any = ..., alpha: Any = ..., out: Any = ...) -> Tensor:
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = ..., alpha: Any = ..., out: Tensor | None = ...) -> Tensor:
     """Return `beta * input + alpha * mat1 @ mat2`."""
-def addmv(input: Tensor, mat: Tensor, vec: Tensor, *legacy: Any, beta: Any = ..., alpha: Any = ..., out: Any = ...) -> Tensor:
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = ..., alpha: Any = ..., out: Tensor | None = ...) -> Tensor:
     """Return `beta * input + alpha * mat @ vec`."""
-def addmv_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _int | _float | _complex = ..., alpha: _int | _float | _complex = ...) -> Tensor:
     """In-place form of `addmv`."""
-def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *legacy: Any, beta: Any = ..., alpha: Any = ..., out: Any = ...) -> Tensor:
+def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = ..., alpha: Any = ..., out: Tensor | None = ...) -> Tensor:
     """Return `beta * input + alpha * outer(vec1, vec2)`."""
 def adjoint(input: Tensor) -> Tensor:
     """Return the conjugate transpose of matrices."""
-def all(input: Any, dim: Any = ..., keepdim: Any = ..., *, out: Any = ...) -> Tensor:
+def all(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Whether every element is nonzero, in the whole tensor or in each slice over `dim`."""
 def allclose(input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> _bool:
     """Whether all elements are close, as in `isclose`."""
@@ -168,19 +168,19 @@ def alpha_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
     """Apply dropout that sets elements to SELU's lower limit, and rescales to preserve mean 0 and variance 1."""
 def alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
     """In-place form of `alpha_dropout`."""
-def amax(input: Tensor, dim: Any = ..., keepdim: _bool = ..., *, out: Any = ...) -> Tensor:
+def amax(input: Tensor, dim: _int | Sequence[_int] = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the largest of all elements, or over the dimensions `dim`; equal elements share the gradient."""
-def amin(input: Tensor, dim: Any = ..., keepdim: _bool = ..., *, out: Any = ...) -> Tensor:
+def amin(input: Tensor, dim: _int | Sequence[_int] = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the smallest of all elements, or over the dimensions `dim`; equal elements share the gradient."""
-def aminmax(input: Tensor, *, dim: _int | None = ..., keepdim: _bool = ..., out: Any = ...) -> return_types.aminmax:
+def aminmax(input: Tensor, *, dim: _int | None = ..., keepdim: _bool = ..., out: Tensor | None = ...) -> return_types.aminmax:
     """Return the smallest and the largest of all elements, or of each slice over `dim`."""
-def angle(input: Tensor, *, out: Any = ...) -> Tensor:
+def angle(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the argument of each number in radians; for a real number it is 0, or pi if negative.
 
     >>> torch.angle(torch.tensor([1j, -1.0, 1 + 1j]))
     tensor([1.5708, 3.1416, 0.7854])
     """
-def any(input: Any, dim: Any = ..., keepdim: Any = ..., *, out: Any = ...) -> Tensor:
+def any(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Whether an element is nonzero, in the whole tensor or in each slice over `dim`."""
 def arange(start: Any = ..., end: Any = ..., step: Any = ..., *, out: Tensor | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
     """Return the numbers from `start` (or 0) up to but not including `end`, by `step`; integers if all three are integers.
@@ -188,41 +188,41 @@ def arange(start: Any = ..., end: Any = ..., step: Any = ..., *, out: Tensor | N
     >>> torch.arange(3), torch.arange(0, 1, 0.5)
     (tensor([0, 1, 2]), tensor([0.0000, 0.5000]))
     """
-def arccos(input: Any, *, out: Any = ...) -> Tensor:
+def arccos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the inverse cosine, in radians."""
-def arccos_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def arccos_(input: Tensor) -> Tensor:
     """In-place form of `acos`."""
-def arccosh(input: Any, *, out: Any = ...) -> Tensor:
+def arccosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the inverse hyperbolic cosine."""
-def arccosh_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def arccosh_(input: Tensor) -> Tensor:
     """In-place form of `acosh`."""
-def arcsin(input: Any, *, out: Any = ...) -> Tensor:
+def arcsin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the inverse sine, in radians."""
-def arcsin_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def arcsin_(input: Tensor) -> Tensor:
     """In-place form of `asin`."""
-def arcsinh(input: Any, *, out: Any = ...) -> Tensor:
+def arcsinh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the inverse hyperbolic sine."""
-def arcsinh_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def arcsinh_(input: Tensor) -> Tensor:
     """In-place form of `asinh`."""
-def arctan(input: Any, *, out: Any = ...) -> Tensor:
+def arctan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the inverse tangent, in radians."""
-def arctan2(input: Any, other: Any, *, out: Any = ...) -> Tensor:
+def arctan2(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the angle, in radians, of the point `(x, y) = (other, input)`, in the correct quadrant.
 
     >>> torch.atan2(torch.tensor([1.0, -1.0]), torch.tensor([1.0, -1.0]))
     tensor([ 0.7854, -2.3562])
     """
-def arctan_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def arctan_(input: Tensor) -> Tensor:
     """In-place form of `atan`."""
-def arctanh(input: Any, *, out: Any = ...) -> Tensor:
+def arctanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the inverse hyperbolic tangent."""
-def arctanh_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def arctanh_(input: Tensor) -> Tensor:
     """In-place form of `atanh`."""
-def argmax(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, out: Any = ...) -> Tensor:
+def argmax(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the index of the maximum in the flattened tensor, or of each slice over `dim`."""
-def argmin(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, out: Any = ...) -> Tensor:
+def argmin(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the index of the minimum in the flattened tensor, or of each slice over `dim`."""
-def argsort(input: Tensor, dim: _int = ..., descending: _bool = ..., stable: _bool = ..., *, out: Any = ...) -> Tensor:
+def argsort(input: Tensor, dim: _int = ..., descending: _bool = ..., stable: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the indices that sort the elements along `dim`."""
 def argwhere(input: Tensor) -> Tensor:
     """Return the indices of the nonzero elements, one per row."""
@@ -232,7 +232,7 @@ def as_strided(input: Tensor, size: Sequence[_int], stride: Sequence[_int], stor
     Raises:
         RuntimeError: sizes and strides differ in number, or the view exceeds the storage.
     """
-def as_strided_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def as_strided_(input: Tensor, size: _int | Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor:
     """In-place form of `as_strided`: the tensor itself becomes the view."""
 def as_strided_scatter(input: Tensor, src: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor:
     """Return a copy of `input` with `src` in place of `input.as_strided(size, stride, storage_offset)`."""
@@ -251,27 +251,27 @@ def asarray(obj: Any, *, dtype: _dtype | None = ..., device: Any = ..., copy: _b
     >>> torch.asarray(bytearray(b"abcd"), dtype=torch.int16).shape
     torch.Size([2])
     """
-def asin(input: Any, *, out: Any = ...) -> Tensor:
+def asin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the inverse sine, in radians."""
-def asin_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def asin_(input: Tensor) -> Tensor:
     """In-place form of `asin`."""
-def asinh(input: Any, *, out: Any = ...) -> Tensor:
+def asinh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the inverse hyperbolic sine."""
-def asinh_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def asinh_(input: Tensor) -> Tensor:
     """In-place form of `asinh`."""
-def atan(input: Any, *, out: Any = ...) -> Tensor:
+def atan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the inverse tangent, in radians."""
-def atan2(input: Any, other: Any, *, out: Any = ...) -> Tensor:
+def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the angle, in radians, of the point `(x, y) = (other, input)`, in the correct quadrant.
 
     >>> torch.atan2(torch.tensor([1.0, -1.0]), torch.tensor([1.0, -1.0]))
     tensor([ 0.7854, -2.3562])
     """
-def atan_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def atan_(input: Tensor) -> Tensor:
     """In-place form of `atan`."""
-def atanh(input: Any, *, out: Any = ...) -> Tensor:
+def atanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the inverse hyperbolic tangent."""
-def atanh_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def atanh_(input: Tensor) -> Tensor:
     """In-place form of `atanh`."""
 def atleast_1d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     """Return the tensor, or each of several tensors, with at least 1 dimensions."""
@@ -279,7 +279,7 @@ def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     """Return the tensor, or each of several tensors, with at least 2 dimensions."""
 def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     """Return the tensor, or each of several tensors, with at least 3 dimensions."""
-def avg_pool1d(input: Tensor, kernel_size: Any, stride: Any = ..., padding: Any = ..., ceil_mode: _bool = ..., count_include_pad: _bool = ...) -> Tensor:
+def avg_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] = ..., padding: _int | Sequence[_int] = ..., ceil_mode: _bool = ..., count_include_pad: _bool = ...) -> Tensor:
     """Return the mean of each window of a sequence; see `nn.AvgPool1d` for the sizes of the result.
 
     Args:
@@ -297,9 +297,9 @@ def avg_pool1d(input: Tensor, kernel_size: Any, stride: Any = ..., padding: Any 
         >>> torch.avg_pool1d(torch.tensor([[1.0, 2.0, 3.0, 4.0]]), 2)
         tensor([[1.5000, 3.5000]])
     """
-def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Any = ..., alpha: Any = ..., out: Any = ...) -> Tensor:
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = ..., alpha: Any = ..., out: Tensor | None = ...) -> Tensor:
     """Return `beta * input + alpha * batch1 @ batch2`, batch by batch."""
-def bartlett_window(window_length: _int, periodic: _bool = ..., *, dtype: Any = ..., layout: Any = ..., device: Any = ..., pin_memory: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
+def bartlett_window(window_length: _int, periodic: _bool = ..., *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., pin_memory: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
     """Return the Bartlett window, a triangle."""
 def batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: _bool, momentum: _float, eps: _float, cudnn_enabled: _bool = ...) -> Tensor:
     """Normalize each channel (dimension 1) over all other dimensions (Ioffe & Szegedy 2015, "Batch normalization").
@@ -307,7 +307,7 @@ def batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, runnin
     In training, the mean and variance of the batch are used, and the running statistics, if given, are updated:
     `running * (1 - momentum) + batch * momentum`.  Otherwise, the running statistics are used.
     """
-def bernoulli(input: Tensor, p: Any = ..., *, generator: Generator | None = ..., out: Any = ...) -> Tensor:
+def bernoulli(input: Tensor, p: _float | Tensor = ..., *, generator: Generator | None = ..., out: Tensor | None = ...) -> Tensor:
     """Draw 0 or 1 for each element; the probability of 1 is the element, or `p` if given."""
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = ...) -> Tensor:
     """Compute the bilinear map `out[..., k] = input1 @ weight[k] @ input2 + bias[k]`; see `nn.Bilinear`.
@@ -334,23 +334,23 @@ def bincount(input: Tensor, weights: Tensor | None = ..., minlength: _int = ...)
     """Count how often each non-negative integer occurs, or sum the weights of its occurrences."""
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = ...) -> Tensor:
     """Draw numbers of successes in `count` trials, each with the probability `prob`."""
-def bitwise_and(input: Any, other: Any, *, out: Any = ...) -> Tensor:
+def bitwise_and(input: Tensor | _int | _float | _complex, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the bits that are set in both operands."""
-def bitwise_left_shift(input: Any, other: Any, *, out: Any = ...) -> Tensor:
+def bitwise_left_shift(input: Tensor | _int | _float | _complex, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
     """`input << other`."""
-def bitwise_not(input: Any, *, out: Any = ...) -> Tensor:
+def bitwise_not(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Invert every bit; for bool, the logical not."""
-def bitwise_or(input: Any, other: Any, *, out: Any = ...) -> Tensor:
+def bitwise_or(input: Tensor | _int | _float | _complex, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the bits that are set in either operand."""
-def bitwise_right_shift(input: Any, other: Any, *, out: Any = ...) -> Tensor:
+def bitwise_right_shift(input: Tensor | _int | _float | _complex, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
     """`input >> other`."""
-def bitwise_xor(input: Any, other: Any, *, out: Any = ...) -> Tensor:
+def bitwise_xor(input: Tensor | _int | _float | _complex, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the bits that are set in exactly one operand."""
-def blackman_window(window_length: _int, periodic: _bool = ..., *, dtype: Any = ..., layout: Any = ..., device: Any = ..., pin_memory: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
+def blackman_window(window_length: _int, periodic: _bool = ..., *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., pin_memory: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
     """Return the Blackman window: `0.42 - 0.5 cos(2 pi n / N) + 0.08 cos(4 pi n / N)`."""
 def block_diag(*tensors: Tensor) -> Tensor:
     """Return one matrix with the given matrices along its diagonal, 0 elsewhere."""
-def bmm(input: Tensor, mat2: Tensor, *, out: Any = ...) -> Tensor:
+def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Multiply two batches of matrices, `(b, n, m) @ (b, m, p) -> (b, n, p)`."""
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     """Expand the tensors to their common shape."""
@@ -360,11 +360,11 @@ def btrifact(A: Tensor, info: Any = ..., pivot: _bool = ...) -> tuple[Tensor, Te
     """Return the LU factorization of a batch of matrices as `(LU, pivots)`; a legacy name of `linalg.lu_factor`."""
 def btrisolve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """Solve `A x = b` for a batch of vectors, given the result of `btrifact(A)`; a legacy name of `linalg.lu_solve`."""
-def bucketize(input: Any, boundaries: Tensor, *, out_int32: _bool = ..., right: _bool = ..., out: Any = ...) -> Tensor:
+def bucketize(input: _int | _float | _complex | Tensor, boundaries: Tensor, *, out_int32: _bool = ..., right: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """Return the index of the bucket between `boundaries` that contains each element."""
 def cartesian_prod(*tensors: Tensor) -> Tensor:
     """Return all combinations of one element from each vector, one per row."""
-def cat(tensors: Sequence[Tensor], dim: _int = ..., *, out: Any = ...) -> Tensor:
+def cat(tensors: Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Join tensors along an existing dimension; their dtypes are promoted.
 
     Raises:
@@ -374,7 +374,7 @@ def cat(tensors: Sequence[Tensor], dim: _int = ..., *, out: Any = ...) -> Tensor
     tensor([[0., 0.],
             [1., 1.]])
     """
-def cdist(x1: Tensor, x2: Tensor, p: _float = ..., compute_mode: Any = ...) -> Tensor:
+def cdist(x1: Tensor, x2: Tensor, p: _float = ..., compute_mode: str = ...) -> Tensor:
     """Return the p-norm distances between all rows of `x1` and all rows of `x2`.
 
     Shapes: x1 `(*, n, d)`, x2 `(*, m, d)`; the result `(*, n, m)`.  For `p=2` and more than 25 points, one matrix product is
@@ -383,9 +383,9 @@ def cdist(x1: Tensor, x2: Tensor, p: _float = ..., compute_mode: Any = ...) -> T
     >>> torch.cdist(torch.tensor([[0.0, 0]]), torch.tensor([[3.0, 4], [0, 0]]))
     tensor([[5., 0.]])
     """
-def ceil(input: Any, *, out: Any = ...) -> Tensor:
+def ceil(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the smallest integer not below `x`."""
-def ceil_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def ceil_(input: Tensor) -> Tensor:
     """In-place form of `ceil`."""
 def celu(input: Tensor, alpha: _float = ...) -> Tensor:
     """`x` where it is positive, `alpha * (exp(x / alpha) - 1)` elsewhere: an ELU with a continuous derivative.
@@ -412,7 +412,7 @@ def celu_(input: Tensor, alpha: _float = ...) -> Tensor:
         >>> torch.nn.functional.celu_(x) is x
         True
     """
-def chain_matmul(*matrices: Any, out: Any = ...) -> Tensor:
+def chain_matmul(*matrices: Tensor, out: Tensor | None = ...) -> Tensor:
     """Multiply matrices in the order with the fewest multiplications; see `torch.linalg.multi_dot`."""
 def channel_shuffle(input: Tensor, groups: _int) -> Tensor:
     """Reorder the channels so that they are taken from each of `groups` groups in turn; see `nn.ChannelShuffle`.
@@ -433,45 +433,45 @@ def channel_shuffle(input: Tensor, groups: _int) -> Tensor:
         >>> torch.channel_shuffle(torch.arange(4.0).reshape(1, 4, 1), 2).flatten()
         tensor([0., 2., 1., 3.])
     """
-def cholesky(input: Tensor, upper: _bool = ..., *, out: Any = ...) -> Tensor:
+def cholesky(input: Tensor, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the Cholesky factor of positive-definite matrices; see `torch.linalg.cholesky`."""
-def cholesky_inverse(input: Tensor, upper: _bool = ..., *, out: Any = ...) -> Tensor:
+def cholesky_inverse(input: Tensor, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the inverse of a matrix, given its Cholesky factor."""
-def cholesky_solve(input: Tensor, input2: Tensor, upper: _bool = ..., *, out: Any = ...) -> Tensor:
+def cholesky_solve(input: Tensor, input2: Tensor, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Solve `A X = input`, where `input2` is the Cholesky factor of `A`."""
 def chunk(input: Tensor, chunks: _int, dim: _int = ...) -> tuple[Tensor, ...]:
     """Split `dim` into at most `chunks` consecutive views, of equal size except the last."""
-def clamp(input: Tensor, min: Any = ..., max: Any = ..., *, out: Any = ...) -> Tensor:
+def clamp(input: Tensor, min: _int | _float | _complex | Tensor | None = ..., max: _int | _float | _complex | Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Limit every element to `[min, max]`; either bound may be a number, a tensor or None.
 
     >>> torch.tensor([-1.0, 0.5, 2.0]).clamp(0, 1)
     tensor([0.0000, 0.5000, 1.0000])
     """
-def clamp_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def clamp_(input: Tensor, min: _int | _float | _complex | Tensor | None = ..., max: _int | _float | _complex | Tensor | None = ...) -> Tensor:
     """In-place form of `clamp`."""
-def clamp_max(input: Tensor, max: Any, *, out: Any = ...) -> Tensor:
+def clamp_max(input: Tensor, max: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Lower every element to at most `max`."""
-def clamp_max_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def clamp_max_(input: Tensor, max: _int | _float | _complex | Tensor) -> Tensor:
     """In-place form of `clamp_max`."""
-def clamp_min(input: Tensor, min: Any, *, out: Any = ...) -> Tensor:
+def clamp_min(input: Tensor, min: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Raise every element to at least `min`."""
-def clamp_min_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def clamp_min_(input: Tensor, min: _int | _float | _complex | Tensor) -> Tensor:
     """In-place form of `clamp_min`."""
-def clip(input: Tensor, min: Any = ..., max: Any = ..., *, out: Any = ...) -> Tensor:
+def clip(input: Tensor, min: _int | _float | _complex | Tensor | None = ..., max: _int | _float | _complex | Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Limit every element to `[min, max]`; either bound may be a number, a tensor or None.
 
     >>> torch.tensor([-1.0, 0.5, 2.0]).clamp(0, 1)
     tensor([0.0000, 0.5000, 1.0000])
     """
-def clip_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def clip_(input: Tensor, min: _int | _float | _complex | Tensor | None = ..., max: _int | _float | _complex | Tensor | None = ...) -> Tensor:
     """In-place form of `clamp`."""
-def clone(input: Any, *, memory_format: Any = ...) -> Tensor:
+def clone(input: Tensor, *, memory_format: Any = ...) -> Tensor:
     """Return a copy; gradients flow through it."""
-def column_stack(tensors: Sequence[Tensor], *, out: Any = ...) -> Tensor:
+def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
     """Concatenate tensors along dimension 1; vectors are columns."""
 def combinations(input: Tensor, r: _int = ..., with_replacement: _bool = ...) -> Tensor:
     """Return all combinations of `r` elements of a vector, one per row, in lexicographic order of position."""
-def complex(real: Tensor, imag: Tensor, *, out: Any = ...) -> Tensor:
+def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return `real + 1j * imag`.  Raises RuntimeError unless both have the same floating-point dtype.
 
     For float16 the result is complex64, as not every library has complex32.
@@ -479,7 +479,7 @@ def complex(real: Tensor, imag: Tensor, *, out: Any = ...) -> Tensor:
     >>> torch.complex(torch.tensor([1.0]), torch.tensor([2.0]))
     tensor([1.+2.j])
     """
-def concat(tensors: Sequence[Tensor], dim: _int = ..., *, out: Any = ...) -> Tensor:
+def concat(tensors: Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Join tensors along an existing dimension; their dtypes are promoted.
 
     Raises:
@@ -489,7 +489,7 @@ def concat(tensors: Sequence[Tensor], dim: _int = ..., *, out: Any = ...) -> Ten
     tensor([[0., 0.],
             [1., 1.]])
     """
-def concatenate(tensors: Sequence[Tensor], dim: _int = ..., *, out: Any = ...) -> Tensor:
+def concatenate(tensors: Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Join tensors along an existing dimension; their dtypes are promoted.
 
     Raises:
@@ -508,13 +508,13 @@ def conj(input: Tensor) -> Tensor:
     >>> x.conj().mul_(1j), x, x.conj().is_conj()
     (tensor([2.+1.j]), tensor([2.-1.j]), True)
     """
-def conj_physical(input: Tensor, *, out: Any = ...) -> Tensor:
+def conj_physical(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return a conjugated copy if `input` is complex; otherwise return `input` itself."""
-def conj_physical_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def conj_physical_(input: Tensor) -> Tensor:
     """In-place form of `conj_physical`."""
 def constant_pad_nd(input: Tensor, pad: Sequence[_int], value: _float = ...) -> Tensor:
     """Pad with `value`; `pad` lists (before, after) pairs starting with the last dimension, and negative amounts crop."""
-def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Any = ..., padding: Any = ..., dilation: Any = ..., groups: _int = ...) -> Tensor:
+def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: _int | Sequence[_int] = ..., padding: _int | Sequence[_int] | str = ..., dilation: _int | Sequence[_int] = ..., groups: _int = ...) -> Tensor:
     """Convolve sequences; see `nn.Conv1d` for the sizes of the result.
 
     Args:
@@ -533,7 +533,7 @@ def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Any
         >>> torch.conv1d(torch.arange(4.0).reshape(1, 1, 4), torch.ones(1, 1, 2))
         tensor([[[1., 3., 5.]]])
     """
-def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Any = ..., padding: Any = ..., dilation: Any = ..., groups: _int = ...) -> Tensor:
+def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: _int | Sequence[_int] = ..., padding: _int | Sequence[_int] | str = ..., dilation: _int | Sequence[_int] = ..., groups: _int = ...) -> Tensor:
     """Convolve images; see `nn.Conv2d` for the sizes of the result.
 
     Args:
@@ -553,7 +553,7 @@ def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Any
         >>> torch.conv2d(torch.ones(1, 1, 3, 3), torch.ones(1, 1, 2, 2)).shape
         torch.Size([1, 1, 2, 2])
     """
-def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Any = ..., padding: Any = ..., dilation: Any = ..., groups: _int = ...) -> Tensor:
+def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: _int | Sequence[_int] = ..., padding: _int | Sequence[_int] | str = ..., dilation: _int | Sequence[_int] = ..., groups: _int = ...) -> Tensor:
     """Convolve volumes; see `nn.Conv3d` for the sizes of the result.
 
     Args:
@@ -578,7 +578,7 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: _int = ...) -> Te
 
     Shapes: input `(T, N, C)`, weight `(K, C, C_out)`, bias `(C_out,)`; result `(T + 2 * pad - K + 1, N, C_out)`.
     """
-def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Any = ..., padding: Any = ..., output_padding: Any = ..., groups: _int = ..., dilation: Any = ...) -> Tensor:
+def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: _int | Sequence[_int] = ..., padding: _int | Sequence[_int] = ..., output_padding: _int | Sequence[_int] = ..., groups: _int = ..., dilation: _int | Sequence[_int] = ...) -> Tensor:
     """Compute a transposed convolution over sequences; see `nn.ConvTranspose1d` for the sizes of the result.
 
     Args:
@@ -598,7 +598,7 @@ def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., s
         >>> torch.conv_transpose1d(torch.ones(1, 1, 2), torch.ones(1, 1, 2), stride=2)
         tensor([[[1., 1., 1., 1.]]])
     """
-def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Any = ..., padding: Any = ..., output_padding: Any = ..., groups: _int = ..., dilation: Any = ...) -> Tensor:
+def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: _int | Sequence[_int] = ..., padding: _int | Sequence[_int] = ..., output_padding: _int | Sequence[_int] = ..., groups: _int = ..., dilation: _int | Sequence[_int] = ...) -> Tensor:
     """Compute a transposed convolution over images; see `nn.ConvTranspose2d` for the sizes of the result.
 
     It computes the gradient of a convolution with respect to its input.  With a stride, a convolution maps inputs of several
@@ -622,7 +622,7 @@ def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., s
         >>> torch.conv_transpose2d(torch.ones(1, 1, 2, 2), torch.ones(1, 1, 2, 2), stride=2).shape
         torch.Size([1, 1, 4, 4])
     """
-def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Any = ..., padding: Any = ..., output_padding: Any = ..., groups: _int = ..., dilation: Any = ...) -> Tensor:
+def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: _int | Sequence[_int] = ..., padding: _int | Sequence[_int] = ..., output_padding: _int | Sequence[_int] = ..., groups: _int = ..., dilation: _int | Sequence[_int] = ...) -> Tensor:
     """Compute a transposed convolution over volumes; see `nn.ConvTranspose3d` for the sizes of the result.
 
     Args:
@@ -651,17 +651,17 @@ def convolution(input: Tensor, weight: Tensor, bias: Tensor | None, stride: Sequ
     >>> torch.convolution(torch.ones(1, 1, 3), torch.ones(1, 1, 2), None, (1,), (0,), (1,), False, (0,), 1)
     tensor([[[2., 2.]]])
     """
-def copysign(input: Any, other: Any, *, out: Any = ...) -> Tensor:
+def copysign(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the absolute value of `input` with the sign of `other`, where -0.0 counts as negative."""
 def corrcoef(input: Tensor) -> Tensor:
     """Return the correlation matrix of variables (rows) from observations (columns)."""
-def cos(input: Any, *, out: Any = ...) -> Tensor:
+def cos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the cosine of an angle in radians."""
-def cos_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def cos_(input: Tensor) -> Tensor:
     """In-place form of `cos`."""
-def cosh(input: Any, *, out: Any = ...) -> Tensor:
+def cosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the hyperbolic cosine."""
-def cosh_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def cosh_(input: Tensor) -> Tensor:
     """In-place form of `cosh`."""
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = ..., eps: _float = ...) -> Tensor:
     """Return the cosine of the angle between vectors along `dim`; see `nn.CosineSimilarity`.
@@ -679,14 +679,14 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = ..., eps: _float = ...
         >>> torch.cosine_similarity(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]))
         tensor([0.7071])
     """
-def count_nonzero(input: Tensor, dim: Any = ...) -> Tensor:
+def count_nonzero(input: Tensor, dim: _int | Sequence[_int] | None = ...) -> Tensor:
     """Return the number of nonzero elements."""
 def cov(input: Tensor, *, correction: _int = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ...) -> Tensor:
     """Return the covariance matrix of variables (rows) from observations (columns).
 
     `fweights` and `aweights` are the frequencies and the weights of the observations.
     """
-def cross(input: Tensor, other: Tensor, dim: _int | None = ..., *, out: Any = ...) -> Tensor:
+def cross(input: Tensor, other: Tensor, dim: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the cross products of the vectors along `dim`, by default the first dimension of `input` that has size 3.
 
     Raises:
@@ -695,32 +695,32 @@ def cross(input: Tensor, other: Tensor, dim: _int | None = ..., *, out: Any = ..
     >>> torch.cross(torch.tensor([1.0, 0, 0]), torch.tensor([0.0, 1, 0]), dim=0)
     tensor([0., 0., 1.])
     """
-def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: _int = ..., reduction: _int = ..., zero_infinity: _bool = ...) -> Tensor:
+def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Sequence[_int] | Tensor, target_lengths: Sequence[_int] | Tensor, blank: _int = ..., reduction: _int = ..., zero_infinity: _bool = ...) -> Tensor:
     """Return the negative log-likelihood of label sequences; `reduction` 0 means none, 1 the mean and 2 the sum.
 
     See `torch.nn.functional.ctc_loss`.
     """
-def cummax(input: Tensor, dim: _int, *, out: Any = ...) -> return_types.cummax:
+def cummax(input: Tensor, dim: _int, *, out: Sequence[Tensor] | None = ...) -> return_types.cummax:
     """Return the cumulative maximum along `dim`, and its last index."""
-def cummin(input: Tensor, dim: _int, *, out: Any = ...) -> return_types.cummin:
+def cummin(input: Tensor, dim: _int, *, out: Sequence[Tensor] | None = ...) -> return_types.cummin:
     """Return the cumulative minimum along `dim`, and its last index."""
-def cumprod(input: Tensor, dim: _int, *, dtype: _dtype | None = ..., out: Any = ...) -> Tensor:
+def cumprod(input: Tensor, dim: _int, *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor:
     """Return the cumulative product along `dim`."""
-def cumsum(input: Tensor, dim: _int, *, dtype: _dtype | None = ..., out: Any = ...) -> Tensor:
+def cumsum(input: Tensor, dim: _int, *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor:
     """Return the cumulative sum along `dim`."""
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = ..., *, dx: Any = ..., dim: _int = ...) -> Tensor:
     """Return the cumulative integral of `y` along `dim` by the trapezoidal rule."""
-def deg2rad(input: Tensor, *, out: Any = ...) -> Tensor:
+def deg2rad(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Convert degrees to radians."""
-def deg2rad_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def deg2rad_(input: Tensor) -> Tensor:
     """In-place form of `deg2rad`."""
 def det(input: Tensor) -> Tensor:
     """Return the determinants of square matrices; see `torch.linalg.det`."""
-def detach(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def detach(input: Tensor) -> Tensor:
     """Return a tensor with the same memory and version counter but no history."""
-def detach_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def detach_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """Remove the history of this tensor, in-place."""
-def diag(input: Tensor, diagonal: _int = ..., *, out: Any = ...) -> Tensor:
+def diag(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the matrix whose diagonal is the given vector, or the diagonal of the given matrix."""
 def diag_embed(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
     """Return matrices, in dimensions `dim1` and `dim2`, whose diagonal is the last dimension of `input`."""
@@ -730,9 +730,9 @@ def diagonal(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = .
     """Return a view of the diagonal of dimensions `dim1` and `dim2`; it is the last dimension of the view."""
 def diagonal_scatter(input: Tensor, src: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
     """Return a copy of `input` with `src` in place of its diagonal."""
-def diff(input: Tensor, n: _int = ..., dim: _int = ..., prepend: Tensor | None = ..., append: Tensor | None = ..., *, out: Any = ...) -> Tensor:
+def diff(input: Tensor, n: _int = ..., dim: _int = ..., prepend: Tensor | None = ..., append: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the `n`-th differences of neighbouring elements along `dim`."""
-def digamma(input: Any, *, out: Any = ...) -> Tensor:
+def digamma(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the derivative of `lgamma`.
 
     >>> torch.digamma(torch.tensor([1.0, 0.5]))
@@ -740,31 +740,31 @@ def digamma(input: Any, *, out: Any = ...) -> Tensor:
     """
 def dist(input: Tensor, other: Tensor, p: _float = ...) -> Tensor:
     """Return the p-norm of `input - other`."""
-def div(input: Any, other: Any, *, rounding_mode: str | None = ..., out: Any = ...) -> Tensor:
+def div(input: Tensor, other: Tensor | _int | _float | _complex, *, rounding_mode: str | None = ..., out: Tensor | None = ...) -> Tensor:
     """Return `input / other`: unrounded by default, rounded towards zero with `"trunc"`, down with `"floor"`.
 
     >>> torch.div(torch.tensor([-7, 7]), 2, rounding_mode="trunc")
     tensor([-3,  3])
     """
-def divide(input: Any, other: Any, *, rounding_mode: str | None = ..., out: Any = ...) -> Tensor:
+def divide(input: Tensor, other: Tensor | _int | _float | _complex, *, rounding_mode: str | None = ..., out: Tensor | None = ...) -> Tensor:
     """Return `input / other`: unrounded by default, rounded towards zero with `"trunc"`, down with `"floor"`.
 
     >>> torch.div(torch.tensor([-7, 7]), 2, rounding_mode="trunc")
     tensor([-3,  3])
     """
-def dot(input: Tensor, tensor: Tensor, *, out: Any = ...) -> Tensor:
+def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the inner product of two vectors of the same length, without conjugation."""
 def dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
     """While training, zero each element with probability `p` and scale the others by `1 / (1 - p)`."""
 def dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
     """In-place form of `dropout`."""
-def dsplit(input: Tensor, *args: Any, indices: Any = ..., sections: Any = ...) -> tuple[Tensor, ...]:
+def dsplit(input: Tensor, *args: Any, indices: Sequence[_int] = ..., sections: _int = ...) -> tuple[Tensor, ...]:
     """`tensor_split` along dimension 2."""
-def dstack(tensors: Sequence[Tensor], *, out: Any = ...) -> Tensor:
+def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
     """Concatenate tensors along dimension 2."""
 def eig(input: Tensor, *args: Any, **kwargs: Any) -> Sequence[Tensor]:
     """Raise a RuntimeError that names the replacement of the removed function `eig`."""
-def einsum(equation: Any, *operands: Tensor | Sequence[Tensor] | Sequence[_int]) -> Tensor:
+def einsum(equation: str, *operands: Tensor | Sequence[Tensor] | Sequence[_int]) -> Tensor:
     """Compute an Einstein summation: `equation` labels dimensions by letters; labels missing in the result are summed over.
 
     Operands are separate arguments or one list.  Without an equation, each operand is followed by a list of label numbers (or
@@ -792,11 +792,11 @@ def embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_b
     """
 def embedding_renorm_(weight: Tensor, indices: Tensor, max_norm: _float, norm_type: _float) -> Tensor:
     """Scale the rows at `indices` in place so that no norm exceeds `max_norm`."""
-def empty(*size: Any, out: Tensor | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ..., memory_format: Any = ..., names: Any = ...) -> Tensor:
+def empty(*size: _int | Sequence[_int], out: Tensor | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ..., memory_format: Any = ..., names: Any = ...) -> Tensor:
     """Return an uninitialised tensor."""
 def empty_like(input: Tensor, *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., memory_format: Any = ..., pin_memory: _bool | None = ...) -> Tensor:
     """Return an uninitialised tensor with the shape, dtype, device and memory order of `input`."""
-def empty_permuted(size: Sequence[_int], physical_layout: Sequence[_int], *, dtype: Any = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
+def empty_permuted(size: Sequence[_int], physical_layout: Sequence[_int], *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
     """Return an uninitialised tensor whose dimensions are stored in memory in the order `physical_layout`.
 
     >>> torch.empty_permuted((2, 3, 4), (2, 0, 1)).stride()
@@ -804,41 +804,41 @@ def empty_permuted(size: Sequence[_int], physical_layout: Sequence[_int], *, dty
     """
 def empty_strided(size: Sequence[_int], stride: Sequence[_int], *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
     """Return an uninitialised tensor with the given size and strides."""
-def eq(input: Any, other: Any, *, out: Any = ...) -> Tensor:
+def eq(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
     """`input == other`, element by element."""
 def equal(input: Tensor, other: Tensor) -> _bool:
     """Whether two tensors have the same shape and elements."""
-def erf(input: Any, *, out: Any = ...) -> Tensor:
+def erf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the error function, `2 / sqrt(pi)` times the integral of `exp(-t**2)` from 0 to `x`.
 
     >>> torch.erf(torch.tensor([0.0, 1.0]))
     tensor([0.0000, 0.8427])
     """
-def erf_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def erf_(input: Tensor) -> Tensor:
     """In-place form of `erf`."""
-def erfc(input: Any, *, out: Any = ...) -> Tensor:
+def erfc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return `1 - erf(x)`, accurate also where it is small."""
-def erfc_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def erfc_(input: Tensor) -> Tensor:
     """In-place form of `erfc`."""
-def erfinv(input: Any, *, out: Any = ...) -> Tensor:
+def erfinv(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the inverse of `erf` on [-1, 1], NaN elsewhere.
 
     >>> torch.erfinv(torch.tensor([0.0, 0.5, -1.0]))
     tensor([0.0000, 0.4769,   -inf])
     """
-def exp(input: Any, *, out: Any = ...) -> Tensor:
+def exp(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return `e ** x`."""
-def exp2(input: Any, *, out: Any = ...) -> Tensor:
+def exp2(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return `2 ** x`."""
-def exp2_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def exp2_(input: Tensor) -> Tensor:
     """In-place form of `exp2`."""
-def exp_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def exp_(input: Tensor) -> Tensor:
     """In-place form of `exp`."""
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
     """Return `input.expand(other.size())`."""
-def expm1(input: Any, *, out: Any = ...) -> Tensor:
+def expm1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return `exp(x) - 1`, accurate near 0."""
-def expm1_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def expm1_(input: Tensor) -> Tensor:
     """In-place form of `expm1`."""
 def eye(n: _int, m: _int | None = ..., *, out: Tensor | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
     """Return an `(n, m)` matrix with ones on the diagonal and zeros elsewhere."""
@@ -859,7 +859,7 @@ def fake_quantize_per_channel_affine(input: Tensor, scale: Tensor, zero_point: T
     tensor([[0.1000, 1.5000],
             [0.0000, 9.0000]])
     """
-def fake_quantize_per_tensor_affine(input: Tensor, scale: Any, zero_point: Any, quant_min: _int, quant_max: _int) -> Tensor:
+def fake_quantize_per_tensor_affine(input: Tensor, scale: _float | Tensor, zero_point: _int | Tensor, quant_min: _int, quant_max: _int) -> Tensor:
     """`(clamp(round(input / scale) + zero_point, quant_min, quant_max) - zero_point) * scale`.
 
     The gradient passes unchanged where the rounded number was within the range, and is 0 elsewhere.
@@ -883,13 +883,13 @@ def feature_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
     """Apply dropout to whole channels, `input[n, c]`."""
 def feature_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
     """In-place form of `feature_dropout`."""
-def fill(input: Tensor, value: Any) -> Tensor:
+def fill(input: Tensor, value: _int | _float | _complex | Tensor) -> Tensor:
     """Return a copy of `input` with every element set to `value`, a number or a 0-d tensor."""
-def fill_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def fill_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """Set every element to `value`, a number or a 0-d tensor."""
-def fix(input: Any, *, out: Any = ...) -> Tensor:
+def fix(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the integer part, rounded towards 0."""
-def fix_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def fix_(input: Tensor) -> Tensor:
     """In-place form of `trunc`."""
 def flatten(input: Tensor, start_dim: _int = ..., end_dim: _int = ...) -> Tensor:
     """Merge dimensions `start_dim` to `end_dim` into one; the result is a view if possible.
@@ -903,32 +903,32 @@ def fliplr(input: Tensor) -> Tensor:
     """Reverse the order of the columns (dimension 1)."""
 def flipud(input: Tensor) -> Tensor:
     """Reverse the order of the rows (dimension 0)."""
-def float_power(input: Any, exponent: Any, *, out: Any = ...) -> Tensor:
+def float_power(input: Any, exponent: Any, *, out: Tensor | None = ...) -> Tensor:
     """`input` to the power of `exponent`, in float64 or complex128."""
-def floor(input: Any, *, out: Any = ...) -> Tensor:
+def floor(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the largest integer not above `x`."""
-def floor_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def floor_(input: Tensor) -> Tensor:
     """In-place form of `floor`."""
-def floor_divide(input: Any, other: Any, *, out: Any = ...) -> Tensor:
+def floor_divide(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return `input / other`, rounded towards minus infinity."""
-def fmax(input: Any, other: Any, *, out: Any = ...) -> Tensor:
+def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the larger of `input` and `other`, element by element; where one is NaN, the other one."""
-def fmin(input: Any, other: Any, *, out: Any = ...) -> Tensor:
+def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the smaller of `input` and `other`, element by element; where one is NaN, the other one."""
-def fmod(input: Any, other: Any, *, out: Any = ...) -> Tensor:
+def fmod(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the remainder of division rounded towards zero: it has the sign of `input`."""
-def frac(input: Any, *, out: Any = ...) -> Tensor:
+def frac(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the fractional part, with the sign of `x`."""
-def frac_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def frac_(input: Tensor) -> Tensor:
     """In-place form of `frac`."""
-def frexp(input: Tensor, *, out: Any = ...) -> return_types.frexp:
+def frexp(input: Tensor, *, out: Sequence[Tensor] | None = ...) -> return_types.frexp:
     """Return a mantissa with magnitude in [0.5, 1) and an int32 exponent, such that `mantissa * 2**exponent == input`.
 
     >>> mantissa, exponent = torch.frexp(torch.tensor([6.0]))
     >>> mantissa, exponent
     (tensor([0.7500]), tensor([3], dtype=torch.int32))
     """
-def frobenius_norm(input: Tensor, dim: Any, keepdim: _bool = ..., *, out: Any = ...) -> Tensor:
+def frobenius_norm(input: Tensor, dim: Any, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the 2-norm over the one or two dimensions `dim`, or over all dimensions if `dim` is empty.
 
     >>> torch.frobenius_norm(torch.tensor([[3.0, 0.0], [0.0, 4.0]]), (0, 1))
@@ -948,7 +948,7 @@ def from_dlpack(ext_tensor: Any, *, device: Any = ..., copy: _bool | None = ...)
     >>> torch.from_dlpack(np.arange(3))
     tensor([0, 1, 2])
     """
-def from_file(filename: str, shared: _bool | None = ..., size: _int = ..., *, dtype: Any = ..., layout: Any = ..., device: Any = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
+def from_file(filename: str, shared: _bool | None = ..., size: _int = ..., *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
     """Return a tensor of `size` elements of a memory-mapped file.
 
     With `shared`, writes to the tensor change the file, and a missing file is created.
@@ -993,7 +993,7 @@ def full(size: Sequence[_int], fill_value: Any, *, out: Tensor | None = ..., dty
     """
 def full_like(input: Tensor, fill_value: Any, *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., memory_format: Any = ..., pin_memory: _bool | None = ...) -> Tensor:
     """Return a tensor filled with `fill_value`, with the shape, dtype, device and memory order of `input`."""
-def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = ..., out: Any = ...) -> Tensor:
+def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """Gather elements along `dim`: `out[i][j] = input[index[i][j]][j]` for `dim=0`.  `sparse_grad` makes `input`'s gradient
     sparse.
 
@@ -1004,46 +1004,46 @@ def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = ...,
     tensor([[1],
             [4]])
     """
-def gcd(input: Any, other: Any, *, out: Any = ...) -> Tensor:
+def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the greatest common divisor of integers; it is 0 for 0 and 0."""
-def gcd_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def gcd_(input: Tensor, other: Tensor) -> Tensor:
     """In-place form of `gcd`."""
-def ge(input: Any, other: Any, *, out: Any = ...) -> Tensor:
+def ge(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
     """`input >= other`."""
-def gels(input: Tensor, A: Tensor, *, out: Any = ...) -> tuple[Tensor, Tensor]:
+def gels(input: Tensor, A: Tensor, *, out: Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor]:
     """Return the least-squares solution of `A X = input` for `A` of full rank, and the QR factorization of `A`.
 
     This is a legacy function, replaced by `linalg.lstsq`.  For `A` of shape `(m, n)`, the solution has `max(m, n)` rows, as in
     LAPACK.  The squares of the rows after the first `n` add up to the squared norms of the residuals.
     """
-def geqrf(input: Tensor, *, out: Any = ...) -> Any:
+def geqrf(input: Tensor, *, out: Tensor | None = ...) -> Any:
     """Compute a QR factorization in LAPACK's format: R, with the Householder vectors below its diagonal, and the factors tau.
 
     `torch.linalg.householder_product` computes Q from them.
     """
-def ger(input: Tensor, vec2: Tensor, *, out: Any = ...) -> Tensor:
+def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the outer product of two vectors, `(n,), (m,) -> (n, m)`."""
-def get_device(input: Any, *args: Any, **kwargs: Any) -> _int:
+def get_device(input: Tensor) -> _int:
     """The device's index; -1 on the CPU."""
 def gradient(input: Tensor, *, spacing: Any = ..., dim: Any = ..., edge_order: _int = ...) -> tuple[Tensor, ...]:
     """Return the derivative along each dimension in `dim`, by central differences and, at the edges, by one-sided ones."""
-def greater(input: Any, other: Any, *, out: Any = ...) -> Tensor:
+def greater(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
     """`input > other`."""
-def greater_equal(input: Any, other: Any, *, out: Any = ...) -> Tensor:
+def greater_equal(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
     """`input >= other`."""
 def group_norm(input: Tensor, num_groups: _int, weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ..., cudnn_enabled: _bool = ...) -> Tensor:
     """Normalize groups of channels of each sample (Wu & He 2018, "Group normalization")."""
-def gt(input: Any, other: Any, *, out: Any = ...) -> Tensor:
+def gt(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
     """`input > other`."""
-def hamming_window(window_length: _int, periodic: _bool = ..., alpha: _float = ..., beta: _float = ..., *, dtype: Any = ..., layout: Any = ..., device: Any = ..., pin_memory: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
+def hamming_window(window_length: _int, periodic: _bool = ..., alpha: _float = ..., beta: _float = ..., *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., pin_memory: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
     """Return the Hamming window: `alpha - beta cos(2 pi n / N)`."""
-def hann_window(window_length: _int, periodic: _bool = ..., *, dtype: Any = ..., layout: Any = ..., device: Any = ..., pin_memory: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
+def hann_window(window_length: _int, periodic: _bool = ..., *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., pin_memory: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
     """Return the Hann window: `(1 - cos(2 pi n / N)) / 2`.
 
     >>> torch.hann_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
-def hardshrink(input: Tensor, lambd: _float = ..., *, out: Any = ...) -> Tensor:
+def hardshrink(input: Tensor, lambd: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """Keep the elements farther than `lambd` from 0, and set the others to 0; see `nn.Hardshrink`.
 
     Args:
@@ -1055,76 +1055,76 @@ def hardshrink(input: Tensor, lambd: _float = ..., *, out: Any = ...) -> Tensor:
         >>> F.hardshrink(torch.tensor([-1.0, 0.3, 2.0]))
         tensor([-1.,  0.,  2.])
     """
-def hash_tensor(input: Tensor, dim: Any = ..., *, keepdim: _bool = ..., mode: _int = ..., out: Any = ...) -> Tensor:
+def hash_tensor(input: Tensor, dim: Any = ..., *, keepdim: _bool = ..., mode: _int = ..., out: Tensor | None = ...) -> Tensor:
     """Return a uint64 hash of all elements, or over `dim`: the exclusive or of their bits as 64-bit numbers.
 
     >>> torch.hash_tensor(torch.tensor([[1, 2], [3, 4]]), 1)
     tensor([3, 7], dtype=torch.uint64)
     """
-def heaviside(input: Tensor, values: Tensor, *, out: Any = ...) -> Tensor:
+def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return 0 for negative elements, 1 for positive ones, and `values` where the element is 0.
 
     >>> torch.heaviside(torch.tensor([-1.5, 0.0, 2.0]), torch.tensor([0.5]))
     tensor([0.0000, 0.5000, 1.0000])
     """
-def histc(input: Tensor, bins: _int = ..., min: _float = ..., max: _float = ..., *, out: Any = ...) -> Tensor:
+def histc(input: Tensor, bins: _int = ..., min: _float = ..., max: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """Count the elements in each of `bins` equal parts of `[min, max]`, or of the data's range if both are 0."""
-def histogram(input: Tensor, bins: _int | Tensor = ..., *, range: Any = ..., weight: Tensor | None = ..., density: _bool = ..., out: Any = ...) -> return_types.histogram:
+def histogram(input: Tensor, bins: _int | Tensor = ..., *, range: Any = ..., weight: Tensor | None = ..., density: _bool = ..., out: Tensor | None = ...) -> return_types.histogram:
     """Return the counts (or sums of weights, or densities) in bins, and the edges of the bins.
 
     `bins` is the number of bins, or their edges.
     """
 def histogramdd(input: Tensor, bins: Any, range: Any = ..., weight: Tensor | None = ..., density: _bool = ...) -> return_types.histogramdd:
     """Return a histogram of points: the last dimension of `input` holds their coordinates."""
-def hsplit(input: Tensor, *args: Any, indices: Any = ..., sections: Any = ...) -> tuple[Tensor, ...]:
+def hsplit(input: Tensor, *args: Any, indices: Sequence[_int] = ..., sections: _int = ...) -> tuple[Tensor, ...]:
     """Split along dimension 1, or dimension 0 of a vector; see `tensor_split`."""
-def hstack(tensors: Sequence[Tensor], *, out: Any = ...) -> Tensor:
+def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
     """Concatenate tensors along dimension 1, or along dimension 0 if they are vectors."""
-def hypot(input: Any, other: Any, *, out: Any = ...) -> Tensor:
+def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return `sqrt(input**2 + other**2)` without overflow of the squares."""
-def i0(input: Any, *, out: Any = ...) -> Tensor:
+def i0(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the modified Bessel function of the first kind, of order 0.
 
     >>> torch.i0(torch.tensor([0.0, 1.0]))
     tensor([1.0000, 1.2661])
     """
-def i0_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def i0_(input: Tensor) -> Tensor:
     """In-place form of `i0`."""
-def igamma(input: Any, other: Any, *, out: Any = ...) -> Tensor:
+def igamma(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the probability that a gamma variable of shape `input` is below `other` (regularised lower incomplete gamma).
 
     >>> torch.igamma(torch.tensor([1.0]), torch.tensor([1.0]))
     tensor([0.6321])
     """
-def igammac(input: Any, other: Any, *, out: Any = ...) -> Tensor:
+def igammac(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the regularised upper incomplete gamma function: `1 - igamma`, accurate also where it is small."""
 def imag(input: Tensor) -> Tensor:
     """Return the imaginary parts as a view.  Raises RuntimeError for a real tensor."""
-def index_add(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, alpha: Any = ..., out: Any = ...) -> Tensor:
+def index_add(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, alpha: Any = ..., out: Tensor | None = ...) -> Tensor:
     """Return `input` with the slices of `source`, times `alpha`, added at the positions `index` of `dim`."""
-def index_copy(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, out: Any = ...) -> Tensor:
+def index_copy(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return a copy of `input` with its slices at the positions `index` of `dim` replaced by those of `source`."""
-def index_fill(input: Tensor, dim: _int, index: Tensor, value: Any) -> Tensor:
+def index_fill(input: Tensor, dim: _int, index: Tensor, value: _int | _float | _complex | Tensor) -> Tensor:
     """Return a copy of `input` with its slices at the positions `index` of `dim` filled with `value`."""
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: _bool = ...) -> Tensor:
     """Return a copy of `input` with `values` at `input[indices]`; with `accumulate`, they are added."""
-def index_put_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: _bool = ...) -> Tensor:
     """In-place form of `index_put`."""
-def index_reduce(input: Tensor, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = ..., out: Any = ...) -> Tensor:
+def index_reduce(input: Tensor, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """Combine the slices `index` of `input` along `dim` with the slices of `source`, by "prod", "mean", "amax" or "amin"."""
-def index_select(input: Tensor, dim: _int, index: Tensor, *, out: Any = ...) -> Tensor:
+def index_select(input: Tensor, dim: _int, index: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return a copy of the slices of `dim` at the positions in `index`, a vector."""
-def inner(input: Tensor, other: Tensor, *, out: Any = ...) -> Tensor:
+def inner(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the sums of products over the last dimensions of both; if either is a 0-d tensor, return `input * other`."""
 def instance_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, use_input_stats: _bool, momentum: _float, eps: _float, cudnn_enabled: _bool = ...) -> Tensor:
     """Normalize each channel of each sample separately (Ulyanov et al. 2016, "Instance normalization")."""
-def inverse(input: Tensor, *, out: Any = ...) -> Tensor:
+def inverse(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the inverses of square matrices; see `torch.linalg.inv`."""
 def is_complex(input: Tensor) -> _bool:
     """Whether the dtype is complex."""
 def is_conj(input: Tensor) -> _bool:
     """Whether the tensor is a lazily conjugated view of its memory."""
-def is_distributed(input: Any, *args: Any, **kwargs: Any) -> _bool:
+def is_distributed(input: Tensor, *args: Any, **kwargs: Any) -> _bool:
     """Return False, as PyTorch always does; this is a legacy method."""
 def is_floating_point(input: Tensor) -> _bool:
     """Whether the dtype is floating-point."""
@@ -1134,26 +1134,26 @@ def is_neg(input: Tensor) -> _bool:
     """Whether the tensor is a lazily negated view of its memory."""
 def is_nonzero(input: Tensor) -> _bool:
     """Whether the only element is not 0.  Raises RuntimeError unless the tensor has exactly one element."""
-def is_same_size(input: Any, *args: Any, **kwargs: Any) -> _bool:
+def is_same_size(input: Tensor, *args: Any, **kwargs: Any) -> _bool:
     """Whether both tensors have the same shape."""
-def is_signed(input: Any, *args: Any, **kwargs: Any) -> _bool:
+def is_signed(input: Tensor) -> _bool:
     """Whether the dtype can hold negative numbers."""
 def isclose(input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> Tensor:
     """True where `|input - other| <= atol + rtol * |other|`, element by element."""
-def isfinite(input: Any) -> Tensor:
+def isfinite(input: Tensor) -> Tensor:
     """True where the element is finite."""
-def isin(elements: Any = ..., test_elements: Any = ..., *, element: Any = ..., test_element: Any = ..., assume_unique: _bool = ..., invert: _bool = ..., out: Any = ...) -> Tensor:
+def isin(elements: Tensor = ..., test_elements: Tensor = ..., *, element: _int | _float | _complex = ..., test_element: _int | _float | _complex = ..., assume_unique: _bool = ..., invert: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """Return a mask: for each element, whether it is in `test_elements`.
 
     A single number may be given as `element` or `test_element`.
     """
-def isinf(input: Any) -> Tensor:
+def isinf(input: Tensor) -> Tensor:
     """True where the element is infinite."""
-def isnan(input: Any) -> Tensor:
+def isnan(input: Tensor) -> Tensor:
     """True where the element is NaN."""
-def isneginf(input: Tensor, *, out: Any = ...) -> Tensor:
+def isneginf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """True where the element is minus infinity."""
-def isposinf(input: Tensor, *, out: Any = ...) -> Tensor:
+def isposinf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """True where the element is plus infinity."""
 def isreal(input: Tensor) -> Tensor:
     """True where the imaginary part is 0, which is everywhere for a real tensor."""
@@ -1167,15 +1167,15 @@ def istft(input: Tensor, n_fft: _int, hop_length: _int | None = ..., win_length:
     >>> torch.istft(torch.stft(x, 4, return_complex=True), 4).allclose(x, atol=1e-5)
     True
     """
-def kaiser_window(window_length: _int, periodic: _bool = ..., beta: _float = ..., *, dtype: Any = ..., layout: Any = ..., device: Any = ..., pin_memory: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
+def kaiser_window(window_length: _int, periodic: _bool = ..., beta: _float = ..., *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., pin_memory: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
     """Return the Kaiser window; a larger `beta` gives lower sidelobes and a wider main lobe."""
-def kron(input: Tensor, other: Tensor, *, out: Any = ...) -> Tensor:
+def kron(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the Kronecker product: blocks `input[i, j] * other`.
 
     >>> torch.kron(torch.tensor([1, 10]), torch.tensor([1, 2]))
     tensor([ 1,  2, 10, 20])
     """
-def kthvalue(input: Tensor, k: _int, dim: _int = ..., keepdim: _bool = ..., *, out: Any = ...) -> return_types.kthvalue:
+def kthvalue(input: Tensor, k: _int, dim: _int = ..., keepdim: _bool = ..., *, out: Sequence[Tensor] | None = ...) -> return_types.kthvalue:
     """Return the `k`-th smallest element (counted from 1) along `dim`, and its index."""
 def layer_norm(input: Tensor, normalized_shape: Sequence[_int], weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ..., cudnn_enable: _bool = ...) -> Tensor:
     """Normalize over the last dimensions, which have the shape `normalized_shape` (Ba et al. 2016, "Layer normalization").
@@ -1183,23 +1183,23 @@ def layer_norm(input: Tensor, normalized_shape: Sequence[_int], weight: Tensor |
     >>> torch.layer_norm(torch.tensor([[1.0, 3.0]]), [2])
     tensor([[-1.0000,  1.0000]])
     """
-def lcm(input: Any, other: Any, *, out: Any = ...) -> Tensor:
+def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the least common multiple of integers; it is 0 if either is 0."""
-def lcm_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def lcm_(input: Tensor, other: Tensor) -> Tensor:
     """In-place form of `lcm`."""
-def ldexp(input: Tensor, other: Tensor, *, out: Any = ...) -> Tensor:
+def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return `input * 2**other`."""
-def ldexp_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def ldexp_(input: Tensor, other: Tensor) -> Tensor:
     """In-place form of `ldexp`."""
-def le(input: Any, other: Any, *, out: Any = ...) -> Tensor:
+def le(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
     """`input <= other`."""
-def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Any = ...) -> Tensor:
+def lerp(input: Tensor, end: Tensor, weight: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Linear interpolation: `input + weight * (end - input)`, exact at both ends."""
-def less(input: Any, other: Any, *, out: Any = ...) -> Tensor:
+def less(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
     """`input < other`."""
-def less_equal(input: Any, other: Any, *, out: Any = ...) -> Tensor:
+def less_equal(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
     """`input <= other`."""
-def lgamma(input: Any, *, out: Any = ...) -> Tensor:
+def lgamma(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the logarithm of the absolute value of the gamma function.
 
     >>> torch.lgamma(torch.tensor([0.5, 1.0, 5.0]))
@@ -1213,76 +1213,76 @@ def lobpcg(A: Tensor, k: _int | None = ..., B: Tensor | None = ..., X: Tensor | 
     Unlike PyTorch's iteration, this computes all eigenvalues by `torch.linalg.eigh`.  The number of columns of `X` is the default
     of `k`; the other arguments of the iteration are ignored.
     """
-def log(input: Any, *, out: Any = ...) -> Tensor:
+def log(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the natural logarithm."""
-def log10(input: Any, *, out: Any = ...) -> Tensor:
+def log10(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the logarithm to base 10."""
-def log10_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def log10_(input: Tensor) -> Tensor:
     """In-place form of `log10`."""
-def log1p(input: Any, *, out: Any = ...) -> Tensor:
+def log1p(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return `log(1 + x)`, accurate near 0."""
-def log1p_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def log1p_(input: Tensor) -> Tensor:
     """In-place form of `log1p`."""
-def log2(input: Any, *, out: Any = ...) -> Tensor:
+def log2(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the logarithm to base 2."""
-def log2_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def log2_(input: Tensor) -> Tensor:
     """In-place form of `log2`."""
-def log_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def log_(input: Tensor) -> Tensor:
     """In-place form of `log`."""
-def log_softmax(input: Tensor, dim: _int, dtype: _dtype | None = ..., *, out: Any = ...) -> Tensor:
+def log_softmax(input: Tensor, dim: _int, dtype: _dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the logarithm of the softmax along `dim`, computed without overflow."""
-def logaddexp(input: Any, other: Any, *, out: Any = ...) -> Tensor:
+def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return `log(exp(input) + exp(other))` without overflow of the exponentials.
 
     >>> torch.logaddexp(torch.tensor([0.0, 1000.0]), torch.tensor([0.0, 0.0]))
     tensor([6.9315e-01, 1.0000e+03])
     """
-def logaddexp2(input: Any, other: Any, *, out: Any = ...) -> Tensor:
+def logaddexp2(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return `log2(2**input + 2**other)` without overflow of the powers."""
-def logcumsumexp(input: Tensor, dim: _int, *, out: Any = ...) -> Tensor:
+def logcumsumexp(input: Tensor, dim: _int, *, out: Tensor | None = ...) -> Tensor:
     """Return the cumulative `log(sum(exp(input)))` along `dim`."""
 def logdet(input: Tensor) -> Tensor:
     """Return the logarithms of determinants: NaN for a negative determinant, `-inf` for 0."""
-def logical_and(input: Any, other: Any, *, out: Any = ...) -> Tensor:
+def logical_and(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Logical and; nonzero is true."""
-def logical_not(input: Any, *, out: Any = ...) -> Tensor:
+def logical_not(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return True where the element is 0."""
-def logical_or(input: Any, other: Any, *, out: Any = ...) -> Tensor:
+def logical_or(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Logical or; nonzero is true."""
-def logical_xor(input: Any, other: Any, *, out: Any = ...) -> Tensor:
+def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Logical xor; nonzero is true."""
-def logit(input: Any, eps: Any = ..., *, out: Any = ...) -> Tensor:
+def logit(input: Tensor, eps: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return `log(x / (1 - x))`, the inverse of sigmoid; with `eps`, `x` is clamped to `[eps, 1 - eps]`.
 
     >>> torch.logit(torch.tensor([0.5, 0.9]))
     tensor([0.0000, 2.1972])
     """
-def logit_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def logit_(input: Tensor, eps: _float | None = ...) -> Tensor:
     """In-place form of `logit`."""
 def logspace(start: Any, end: Any, steps: _int = ..., base: _float = ..., *, out: Tensor | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
     """Return `base ** exponent` for the exponents `linspace(start, end, steps)`."""
-def logsumexp(input: Tensor, dim: Any, keepdim: _bool = ..., *, out: Any = ...) -> Tensor:
+def logsumexp(input: Tensor, dim: Any, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return `log(sum(exp(input)))` over `dim` without overflow."""
 def lstsq(input: Tensor, *args: Any, **kwargs: Any) -> Sequence[Tensor]:
     """Raise a RuntimeError that names the replacement of the removed function `lstsq`."""
-def lt(input: Any, other: Any, *, out: Any = ...) -> Tensor:
+def lt(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
     """`input < other`."""
-def lu(A: Tensor, pivot: _bool = ..., get_infos: Any = ..., out: Any = ...) -> Any:
+def lu(A: Tensor, pivot: _bool = ..., get_infos: _bool = ..., out: Tensor | None = ...) -> Any:
     """Return `(LU, pivots)` of `torch.linalg.lu_factor`; with `get_infos`, a named tuple that also contains `info`."""
-def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Any = ...) -> Tensor:
+def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Solve `A X = input`, given the LU factorization of `A`."""
-def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: _bool = ..., unpack_pivots: _bool = ..., *, out: Any = ...) -> return_types.lu_unpack:
+def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: _bool = ..., unpack_pivots: _bool = ..., *, out: Tensor | None = ...) -> return_types.lu_unpack:
     """Return `P`, `L` and `U` from the compact result of `torch.linalg.lu_factor`.
 
     `P` is empty without `unpack_pivots`, `L` and `U` are empty without `unpack_data`.
     """
-def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
+def masked_fill(input: Tensor, mask: Tensor, value: _int | _float | _complex | Tensor) -> Tensor:
     """Return a copy of `input` with `value` (a number or 0-d tensor) where `mask` is True."""
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """Return `input` with its elements where `mask` is True replaced by those of `source`, in order."""
-def masked_select(input: Tensor, mask: Tensor, *, out: Any = ...) -> Tensor:
+def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return a vector of the elements where `mask` is True."""
-def matmul(input: Tensor, other: Tensor, *, out: Any = ...) -> Tensor:
+def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the product of vectors, matrices or batches of matrices, depending on the numbers of dimensions.
 
     Raises:
@@ -1293,7 +1293,7 @@ def matmul(input: Tensor, other: Tensor, *, out: Any = ...) -> Tensor:
     """
 def matrix_exp(input: Tensor) -> Tensor:
     """Compute the exponential of square matrices; see `torch.linalg.matrix_exp`."""
-def matrix_power(input: Tensor, n: _int, *, out: Any = ...) -> Tensor:
+def matrix_power(input: Tensor, n: _int, *, out: Tensor | None = ...) -> Tensor:
     """Return the `n`-th power of square matrices; see `torch.linalg.matrix_power`."""
 def matrix_rank(input: Tensor, *args: Any, **kwargs: Any) -> Sequence[Tensor]:
     """Raise a RuntimeError that names the replacement of the removed function `matrix_rank`."""
@@ -1316,9 +1316,9 @@ def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = ..., padding: Any 
     """
 def max_pool3d(input: Tensor, kernel_size: Any, stride: Any = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ...) -> Tensor:
     """Return the maximum of each window of `(N, C, D, H, W)` or `(C, D, H, W)`; see `torch.nn.functional.max_pool2d`."""
-def maximum(input: Any, other: Any, *, out: Any = ...) -> Tensor:
+def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the larger of `input` and `other`, element by element; NaN where either is NaN."""
-def mean(input: Tensor, dim: Any = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Any = ...) -> Tensor:
+def mean(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor:
     """Return the mean of all elements, or over the dimensions `dim`.
 
     Raises:
@@ -1347,76 +1347,76 @@ def min(input: Tensor, *, out: Any = ...) -> Tensor:
 def min(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: Any = ...) -> return_types.min: ...
 @overload
 def min(input: Tensor, other: Tensor, *, out: Any = ...) -> Tensor: ...
-def minimum(input: Any, other: Any, *, out: Any = ...) -> Tensor:
+def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the smaller of `input` and `other`, element by element; NaN where either is NaN."""
-def mm(input: Tensor, mat2: Tensor, *, out: Any = ...) -> Tensor:
+def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Multiply two matrices, `(n, m) @ (m, p) -> (n, p)`."""
-def mode(input: Tensor, dim: _int = ..., keepdim: _bool = ..., *, out: Any = ...) -> return_types.mode:
+def mode(input: Tensor, dim: _int = ..., keepdim: _bool = ..., *, out: Sequence[Tensor] | None = ...) -> return_types.mode:
     """Return the most frequent element along `dim` (of several, the smallest) and its last index.  NaN equals no other NaN."""
 def moveaxis(input: Tensor, source: Any, destination: Any) -> Tensor:
     """Return a view with dimensions `source` moved to `destination`; the others keep their order."""
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """Return a view with dimensions `source` moved to `destination`; the others keep their order."""
-def msort(input: Tensor, *, out: Any = ...) -> Tensor:
+def msort(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Sort the elements along the first dimension."""
-def mul(input: Any, other: Any, *, out: Any = ...) -> Tensor:
+def mul(input: Tensor, other: Tensor | _int | _float | _complex, *, out: Tensor | None = ...) -> Tensor:
     """Return the product `input * other`, element by element, broadcast.
 
     >>> torch.mul(torch.tensor([1, 2]), 2.5)
     tensor([2.5000, 5.0000])
     """
-def multinomial(input: Tensor, num_samples: _int, replacement: _bool = ..., *, generator: Generator | None = ..., out: Any = ...) -> Tensor:
+def multinomial(input: Tensor, num_samples: _int, replacement: _bool = ..., *, generator: Generator | None = ..., out: Tensor | None = ...) -> Tensor:
     """Draw indices with probabilities proportional to each row of `input`, by default without replacement.
 
     Raises:
         RuntimeError: a weight is negative, infinite or NaN, or too few weights are nonzero.
     """
-def multiply(input: Any, other: Any, *, out: Any = ...) -> Tensor:
+def multiply(input: Tensor, other: Tensor | _int | _float | _complex, *, out: Tensor | None = ...) -> Tensor:
     """Return the product `input * other`, element by element, broadcast.
 
     >>> torch.mul(torch.tensor([1, 2]), 2.5)
     tensor([2.5000, 5.0000])
     """
-def mv(input: Tensor, vec: Tensor, *, out: Any = ...) -> Tensor:
+def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Multiply a matrix and a vector, `(n, m) @ (m,) -> (n,)`."""
-def mvlgamma(input: Tensor, p: _int, *, out: Any = ...) -> Tensor:
+def mvlgamma(input: Tensor, p: _int, *, out: Tensor | None = ...) -> Tensor:
     """Return the logarithm of the multivariate gamma function of dimension `p`."""
-def nan_to_num(input: Tensor, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ..., *, out: Any = ...) -> Tensor:
+def nan_to_num(input: Tensor, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Replace NaN, inf and -inf by the given numbers: by default, by 0, the largest and the smallest number of the dtype."""
-def nan_to_num_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def nan_to_num_(input: Tensor, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ...) -> Tensor:
     """In-place form of `nan_to_num`."""
-def nanmean(input: Tensor, dim: Any = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Any = ...) -> Tensor:
+def nanmean(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor:
     """Return the mean of the elements that are not NaN."""
 @overload
 def nanmedian(input: Tensor, *, out: Any = ...) -> Tensor:
     """Return the median of the elements that are not NaN."""
 @overload
 def nanmedian(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: Any = ...) -> return_types.nanmedian: ...
-def nanquantile(input: Tensor, q: Any, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ..., out: Any = ...) -> Tensor:
+def nanquantile(input: Tensor, q: Any, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ..., out: Tensor | None = ...) -> Tensor:
     """Return the `q`-quantiles of the elements that are not NaN."""
-def nansum(input: Tensor, dim: Any = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Any = ...) -> Tensor:
+def nansum(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor:
     """Return the sum of the elements that are not NaN."""
 def narrow(input: Tensor, dim: _int, start: _int | Tensor, length: _int) -> Tensor:
     """Return a view of `length` slices of dimension `dim`, starting at `start`."""
-def narrow_copy(input: Tensor, dim: _int, start: _int, length: _int, *, out: Any = ...) -> Tensor:
+def narrow_copy(input: Tensor, dim: _int, start: _int, length: _int, *, out: Tensor | None = ...) -> Tensor:
     """Return a copy of `length` slices of dimension `dim`, starting at `start`; see `narrow`."""
-def ne(input: Any, other: Any, *, out: Any = ...) -> Tensor:
+def ne(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
     """`input != other`."""
-def neg(input: Any, *, out: Any = ...) -> Tensor:
+def neg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return `-x` for each element."""
-def neg_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def neg_(input: Tensor) -> Tensor:
     """In-place form of `neg`."""
-def negative(input: Any, *, out: Any = ...) -> Tensor:
+def negative(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return `-x` for each element."""
-def negative_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def negative_(input: Tensor) -> Tensor:
     """In-place form of `neg`."""
-def nextafter(input: Any, other: Any, *, out: Any = ...) -> Tensor:
+def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the next representable number from `input` towards `other`."""
-def nonzero(input: Tensor, *, as_tuple: _bool = ..., out: Any = ...) -> Any:
+def nonzero(input: Tensor, *, as_tuple: _bool = ..., out: Tensor | None = ...) -> Any:
     """Return the indices of the nonzero elements, one per row; with `as_tuple`, one index tensor per dimension."""
-def nonzero_static(input: Tensor, *, size: _int, fill_value: _int = ..., out: Any = ...) -> Tensor:
+def nonzero_static(input: Tensor, *, size: _int, fill_value: _int = ..., out: Tensor | None = ...) -> Tensor:
     """Return the first `size` rows of `nonzero`, padded with `fill_value`."""
-def norm(input: Tensor, p: Any = ..., dim: Any = ..., keepdim: _bool = ..., dtype: _dtype | None = ..., *, out: Any = ...) -> Tensor:
+def norm(input: Tensor, p: Any = ..., dim: Any = ..., keepdim: _bool = ..., dtype: _dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the vector norm over `dim`, or of all elements; "fro" is the 2-norm, "nuc" the sum of singular values."""
 def norm_except_dim(v: Tensor, pow: _int = ..., dim: _int = ...) -> Tensor:
     """Return the norm of order `pow` of each slice `v.select(dim, i)`; the other dimensions have size 1 in the result.
@@ -1429,7 +1429,7 @@ def norm_except_dim(v: Tensor, pow: _int = ..., dim: _int = ...) -> Tensor:
     """
 def normal(mean: Any = ..., std: Any = ..., size: Sequence[_int] | None = ..., *, generator: Generator | None = ..., out: Tensor | None = ..., dtype: _dtype | None = ..., device: Any = ..., requires_grad: _bool | None = ..., layout: Any = ..., pin_memory: _bool | None = ...) -> Tensor:
     """Draw normal numbers with a mean and a standard deviation given as numbers (with `size`) or as tensors."""
-def not_equal(input: Any, other: Any, *, out: Any = ...) -> Tensor:
+def not_equal(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
     """`input != other`."""
 def nuclear_norm(input: Tensor, *args: Any, out: Tensor | None = ..., **kwargs: Any) -> Tensor:
     """Return the sum of the singular values of the matrices in the last two dimensions, or in `dim`.
@@ -1448,18 +1448,18 @@ def numel(input: Tensor) -> _int:
     >>> torch.numel(torch.ones(2, 3))
     6
     """
-def ones(*size: Any, out: Tensor | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ..., memory_format: Any = ..., names: Any = ...) -> Tensor:
+def ones(*size: _int | Sequence[_int], out: Tensor | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ..., memory_format: Any = ..., names: Any = ...) -> Tensor:
     """Return a tensor of ones: `ones(2, 3)` or `ones((2, 3))`."""
 def ones_like(input: Tensor, *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., memory_format: Any = ..., pin_memory: _bool | None = ...) -> Tensor:
     """Return ones with the shape, dtype, device and memory order of `input`."""
-def orgqr(input: Tensor, input2: Tensor, *, out: Any = ...) -> Tensor:
+def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the first columns of a product of Householder reflections; see `torch.linalg.householder_product`."""
-def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: _bool = ..., transpose: _bool = ..., *, out: Any = ...) -> Tensor:
+def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: _bool = ..., transpose: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Multiply `input3` by the matrix Q that `torch.geqrf` returns as `input` and `input2`.
 
     The result is `Q input3` if `left`, else `input3 Q`; with `transpose`, Q is replaced by `Q^H`.
     """
-def outer(input: Tensor, vec2: Tensor, *, out: Any = ...) -> Tensor:
+def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the outer product of two vectors, `(n,), (m,) -> (n, m)`."""
 def pairwise_distance(x1: Tensor, x2: Tensor, p: _float = ..., eps: _float = ..., keepdim: _bool = ...) -> Tensor:
     """Return the p-norm of `x1 - x2 + eps` over the last dimension; see `nn.PairwiseDistance`.
@@ -1475,7 +1475,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: _float = ..., eps: _float = ...
         >>> torch.pairwise_distance(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
         tensor([5.0000])
     """
-def pca_lowrank(A: Tensor, q: _int | None = ..., center: Any = ..., niter: _int = ...) -> tuple[Tensor, Tensor, Tensor]:
+def pca_lowrank(A: Tensor, q: _int | None = ..., center: _bool = ..., niter: _int = ...) -> tuple[Tensor, Tensor, Tensor]:
     """Approximate the first `q` principal components of the rows of `A`, as `(U, S, V)`; `center` subtracts column means."""
 def pdist(input: Tensor, p: _float = ...) -> Tensor:
     """Return the p-norm distances of all pairs of rows `i < j` of a matrix, ordered by `i`, then `j`.
@@ -1537,13 +1537,13 @@ def pixel_unshuffle(input: Tensor, downscale_factor: _int) -> Tensor:
     """
 def poisson(input: Tensor, generator: Generator | None = ...) -> Tensor:
     """Draw numbers from the Poisson distributions with the rates `input`."""
-def polar(abs: Tensor, angle: Tensor, *, out: Any = ...) -> Tensor:
+def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """`abs * exp(1j * angle)`.
 
     >>> torch.polar(torch.tensor([2.0]), torch.tensor([0.0]))
     tensor([2.+0.j])
     """
-def polygamma(n: _int, input: Tensor, *, out: Any = ...) -> Tensor:
+def polygamma(n: _int, input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the `n`-th derivative of `digamma`.
 
     >>> torch.polygamma(1, torch.tensor([1.0]))
@@ -1551,7 +1551,7 @@ def polygamma(n: _int, input: Tensor, *, out: Any = ...) -> Tensor:
     """
 def positive(input: Tensor) -> Tensor:
     """Return the tensor itself.  Raises RuntimeError for a bool tensor."""
-def pow(input: Any, exponent: Any, *, out: Any = ...) -> Tensor:
+def pow(input: Tensor | _int | _float | _complex, exponent: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
     """`input` to the power of `exponent`; either may be a Python number.
 
     Raises:
@@ -1576,22 +1576,22 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         >>> F.prelu(torch.tensor([[-1.0, -1.0, 2.0]]), torch.tensor([0.1, 0.2, 0.3]))
         tensor([[-0.1000, -0.2000,  2.0000]])
     """
-def prod(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Any = ...) -> Tensor:
+def prod(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor:
     """Return the product of all elements, or over one dimension; integers are multiplied in int64."""
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Tensor:
     """Return a copy of `input` with `source` at the positions `index` of the flattened tensor."""
-def qr(input: Tensor, some: _bool = ..., *, out: Any = ...) -> return_types.qr:
+def qr(input: Tensor, some: _bool = ..., *, out: Tensor | None = ...) -> return_types.qr:
     """Return the QR factorization, reduced if `some`, else complete; see `torch.linalg.qr`."""
-def quantile(input: Tensor, q: Any, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ..., out: Any = ...) -> Tensor:
+def quantile(input: Tensor, q: Any, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ..., out: Tensor | None = ...) -> Tensor:
     """Return the `q`-quantiles of all elements, or over `dim`.
 
     For a vector `q`, the result has an additional first dimension, with one quantile for each element of `q`.
     """
-def rad2deg(input: Tensor, *, out: Any = ...) -> Tensor:
+def rad2deg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Convert radians to degrees."""
-def rad2deg_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def rad2deg_(input: Tensor) -> Tensor:
     """In-place form of `rad2deg`."""
-def rand(*size: Any, generator: Generator | None = ..., out: Tensor | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ..., names: Any = ...) -> Tensor:
+def rand(*size: _int | Sequence[_int], generator: Generator | None = ..., out: Tensor | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ..., names: Any = ...) -> Tensor:
     """Return random numbers from the uniform distribution on [0, 1).
 
     >>> _ = torch.manual_seed(0); torch.rand(2)
@@ -1607,7 +1607,7 @@ def randint(low: _int | None = ..., high: Any = ..., size: Sequence[_int] | None
     """
 def randint_like(input: Tensor, low: _int | Tensor | None = ..., high: _int | None = ..., *, generator: Generator | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., memory_format: Any = ..., pin_memory: _bool | None = ...) -> Tensor:
     """Call `torch.randint` with the shape, dtype, device and memory order of `input`."""
-def randn(*size: Any, generator: Generator | None = ..., out: Tensor | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ..., names: Any = ...) -> Tensor:
+def randn(*size: _int | Sequence[_int], generator: Generator | None = ..., out: Tensor | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ..., names: Any = ...) -> Tensor:
     """Return random numbers from the normal distribution with mean 0 and variance 1."""
 def randn_like(input: Tensor, *, generator: Generator | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., memory_format: Any = ..., pin_memory: _bool | None = ...) -> Tensor:
     """Call `torch.randn` with the shape, dtype, device and memory order of `input`."""
@@ -1623,11 +1623,11 @@ def real(input: Tensor) -> Tensor:
     >>> torch.real(torch.tensor([1 + 2j, 3j]))
     tensor([1., 0.])
     """
-def reciprocal(input: Any, *, out: Any = ...) -> Tensor:
+def reciprocal(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return `1 / x`."""
-def reciprocal_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def reciprocal_(input: Tensor) -> Tensor:
     """In-place form of `reciprocal`."""
-def relu(input: Any) -> Tensor:
+def relu(input: Tensor) -> Tensor:
     """Return the element where it is positive, else 0: the rectified linear unit.
 
     Args:
@@ -1637,7 +1637,7 @@ def relu(input: Any) -> Tensor:
         >>> torch.relu(torch.tensor([-1.0, 2.0]))
         tensor([0., 2.])
     """
-def relu_(input: Any) -> Tensor:
+def relu_(input: Tensor) -> Tensor:
     """In-place form of `relu`: the result overwrites `input`, which is returned.
 
     Args:
@@ -1648,11 +1648,11 @@ def relu_(input: Any) -> Tensor:
         >>> torch.nn.functional.relu_(x) is x
         True
     """
-def remainder(input: Any, other: Any, *, out: Any = ...) -> Tensor:
+def remainder(input: Tensor | _int | _float | _complex, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the remainder of floor division: it has the sign of `other`."""
-def renorm(input: Tensor, p: _float, dim: _int, maxnorm: _float, *, out: Any = ...) -> Tensor:
+def renorm(input: Tensor, p: _float, dim: _int, maxnorm: _float, *, out: Tensor | None = ...) -> Tensor:
     """Scale down the slices `input.select(dim, i)` whose p-norm exceeds `maxnorm`, to the norm `maxnorm`."""
-def repeat_interleave(input: Any = ..., repeats: Any = ..., dim: _int | None = ..., *, output_size: _int | None = ...) -> Tensor:
+def repeat_interleave(input: Tensor = ..., repeats: Tensor | _int = ..., dim: _int | None = ..., *, output_size: _int | None = ...) -> Tensor:
     """Repeat each slice of `dim` (by default, each element of the flattened input) `repeats` times.
 
     `repeats` is one number, or one for each slice or element.
@@ -1666,7 +1666,7 @@ def reshape(input: Tensor, shape: Sequence[_int]) -> Tensor:
     """
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
     """Return `input.reshape(other.size())`."""
-def resize_as_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def resize_as_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """Change the shape in place to that of `the_template`; see `resize_`.
 
     The memory format `torch.preserve_format` is that of `the_template`.
@@ -1687,17 +1687,17 @@ def roll(input: Tensor, shifts: Any, dims: Any = ...) -> Tensor:
     """Shift the elements by `shifts` along `dims`, wrapping around; without `dims`, the tensor is flattened for the shift."""
 def rot90(input: Tensor, k: _int = ..., dims: Sequence[_int] = ...) -> Tensor:
     """Rotate by `k` quarter turns from the first towards the second of `dims`."""
-def round(input: Tensor, *, decimals: _int = ..., out: Any = ...) -> Tensor:
+def round(input: Tensor, *, decimals: _int = ..., out: Tensor | None = ...) -> Tensor:
     """Round to the nearest integer, or to `decimals` decimals; ties go to the even number.
 
     >>> torch.tensor([0.5, 1.5, 2.345]).round(), torch.tensor([2.345]).round(decimals=1)
     (tensor([0., 2., 2.]), tensor([2.3000]))
     """
-def round_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def round_(input: Tensor) -> Tensor:
     """In-place form of `round`."""
-def row_stack(tensors: Sequence[Tensor], *, out: Any = ...) -> Tensor:
+def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
     """Concatenate tensors along dimension 0; vectors are rows."""
-def rrelu(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., generator: Any = ...) -> Tensor:
+def rrelu(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., generator: Generator | None = ...) -> Tensor:
     """Apply a leaky ReLU; while training, the slope of each element is drawn from U(lower, upper).
 
     Xu et al., *Empirical evaluation of rectified activations in convolutional network*, 2015.
@@ -1716,7 +1716,7 @@ def rrelu(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bo
         >>> torch.rrelu(torch.tensor([-1.0, 2.0]), 0.1, 0.3)
         tensor([-0.2000,  2.0000])
     """
-def rrelu_(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., generator: Any = ...) -> Tensor:
+def rrelu_(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., generator: Generator | None = ...) -> Tensor:
     """In-place form of `rrelu`: the result overwrites `input`, which is returned.
 
     Args:
@@ -1731,11 +1731,11 @@ def rrelu_(input: Tensor, lower: _float = ..., upper: _float = ..., training: _b
         >>> torch.nn.functional.rrelu_(x) is x
         True
     """
-def rsqrt(input: Any, *, out: Any = ...) -> Tensor:
+def rsqrt(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return `1 / sqrt(x)`."""
-def rsqrt_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def rsqrt_(input: Tensor) -> Tensor:
     """In-place form of `rsqrt`."""
-def rsub(input: Tensor, other: Any, *, alpha: Any = ...) -> Tensor:
+def rsub(input: Tensor, other: _int | _float | _complex | Tensor, *, alpha: Any = ...) -> Tensor:
     """`other - alpha * input`."""
 def scalar_tensor(s: Any, *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
     """Return a 0-d tensor of a number, by default in the default dtype.
@@ -1743,7 +1743,7 @@ def scalar_tensor(s: Any, *, dtype: _dtype | None = ..., layout: Any = ..., devi
     >>> torch.scalar_tensor(3)
     tensor(3.)
     """
-def scatter(input: Tensor, dim: _int, index: Tensor, src: Any = ..., *, value: Any = ..., reduce: str | None = ..., out: Any = ...) -> Tensor:
+def scatter(input: Tensor, dim: _int, index: Tensor, src: Tensor | _int | _float | _complex = ..., *, value: _int | _float | _complex = ..., reduce: str | None = ..., out: Tensor | None = ...) -> Tensor:
     """Return `input` with `src[i][j]` (or a number) at `[index[i][j]][j]` for `dim=0`, and likewise for other dimensions.
 
     `reduce` ("add" or "multiply") combines each written value with the element of `input` instead of replacing the element.
@@ -1752,14 +1752,14 @@ def scatter(input: Tensor, dim: _int, index: Tensor, src: Any = ..., *, value: A
     tensor([[1., 0., 0.],
             [0., 0., 1.]])
     """
-def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor, *, out: Any = ...) -> Tensor:
+def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return `input` with `src[i][j]` added at `[index[i][j]][j]` for `dim=0`, and likewise for other dimensions."""
-def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = ..., out: Any = ...) -> Tensor:
+def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """Scatter `src`, and combine all elements for one position by "sum", "prod", "mean", "amax" or "amin".
 
     Without `include_self`, the elements of `input` at the written positions are left out.
     """
-def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: _bool = ..., right: _bool = ..., side: str | None = ..., sorter: Tensor | None = ..., out: Any = ...) -> Tensor:
+def searchsorted(sorted_sequence: Tensor, input: Tensor, *, out_int32: _bool = ..., right: _bool = ..., side: str | None = ..., sorter: Tensor | None = ..., out: Tensor | None = ...) -> Tensor:
     """Return, for each element of `input`, the index at which to insert it into a sorted row of `sorted_sequence`.
 
     It is the index before equal elements or, with `right`, the index after them.
@@ -1820,35 +1820,35 @@ def selu_(input: Tensor) -> Tensor:
         >>> torch.nn.functional.selu_(x) is x
         True
     """
-def sgn(input: Any, *, out: Any = ...) -> Tensor:
+def sgn(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return `x / |x|`, or 0 for 0; for real numbers, the sign."""
-def sigmoid(input: Any, *, out: Any = ...) -> Tensor:
+def sigmoid(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """`1 / (1 + exp(-x))`."""
-def sigmoid_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def sigmoid_(input: Tensor) -> Tensor:
     """In-place form of `sigmoid`."""
-def sign(input: Any, *, out: Any = ...) -> Tensor:
+def sign(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return -1, 0 or 1 for negative, zero and positive elements."""
-def signbit(input: Any, *, out: Any = ...) -> Tensor:
+def signbit(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """True where the sign bit is set."""
-def sin(input: Any, *, out: Any = ...) -> Tensor:
+def sin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the sine of an angle in radians."""
-def sin_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def sin_(input: Tensor) -> Tensor:
     """In-place form of `sin`."""
-def sinc(input: Any, *, out: Any = ...) -> Tensor:
+def sinc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return `sin(pi x) / (pi x)`, which is 1 at 0."""
-def sinc_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def sinc_(input: Tensor) -> Tensor:
     """In-place form of `sinc`."""
-def sinh(input: Any, *, out: Any = ...) -> Tensor:
+def sinh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the hyperbolic sine."""
-def sinh_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def sinh_(input: Tensor) -> Tensor:
     """In-place form of `sinh`."""
-def slice_inverse(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def slice_inverse(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """Return the tensor that `self` is a slice of, as a view of the same storage with the layout of `src`."""
-def slice_scatter(input: Tensor, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Any = ...) -> Tensor:
+def slice_scatter(input: Tensor, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return a copy of `input` with `src` in place of `input[start:end:step]` along `dim`."""
-def slogdet(input: Tensor, *, out: Any = ...) -> return_types.slogdet:
+def slogdet(input: Tensor, *, out: Tensor | None = ...) -> return_types.slogdet:
     """Return the signs of determinants and the logarithms of their absolute values; see `torch.linalg.slogdet`."""
-def softmax(input: Tensor, dim: _int, dtype: _dtype | None = ..., *, out: Any = ...) -> Tensor:
+def softmax(input: Tensor, dim: _int, dtype: _dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return `exp(input)`, divided by its sum along `dim`.
 
     >>> torch.softmax(torch.tensor([0.0, 0.0]), 0)
@@ -1856,7 +1856,7 @@ def softmax(input: Tensor, dim: _int, dtype: _dtype | None = ..., *, out: Any = 
     """
 def solve(input: Tensor, *args: Any, **kwargs: Any) -> Sequence[Tensor]:
     """Raise a RuntimeError that names the replacement of the removed function `solve`."""
-def sort(input: Tensor, dim: _int = ..., descending: _bool = ..., stable: _bool | None = ..., *, out: Any = ...) -> return_types.sort:
+def sort(input: Tensor, dim: _int = ..., descending: _bool = ..., stable: _bool | None = ..., *, out: Sequence[Tensor] | None = ...) -> return_types.sort:
     """Sort the elements along `dim`; return them and their original indices.
 
     >>> torch.tensor([3, 1, 2]).sort().indices
@@ -1866,28 +1866,28 @@ def split(tensor: Tensor, split_size_or_sections: Any = ..., dim: _int = ..., *,
     """Split `dim` into consecutive views: of one size (the last may be smaller), or of the sizes in a list."""
 def split_with_sizes(input: Tensor, split_sizes: Sequence[_int], dim: _int = ...) -> tuple[Tensor, ...]:
     """Split `dim` into consecutive views of the sizes in a list."""
-def sqrt(input: Any, *, out: Any = ...) -> Tensor:
+def sqrt(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the square root."""
-def sqrt_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def sqrt_(input: Tensor) -> Tensor:
     """In-place form of `sqrt`."""
-def square(input: Any, *, out: Any = ...) -> Tensor:
+def square(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the square."""
-def square_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def square_(input: Tensor) -> Tensor:
     """In-place form of `square`."""
 def squeeze(input: Tensor, dim: Any = ..., *, axis: Any = ...) -> Tensor:
     """Return a view without the dimensions of size 1, or only without those in `dim` (an int or a tuple)."""
-def stack(tensors: Sequence[Tensor], dim: _int = ..., *, out: Any = ...) -> Tensor:
+def stack(tensors: Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Join tensors of the same shape along a new dimension.
 
     >>> torch.stack([torch.zeros(2), torch.ones(2)], dim=1)
     tensor([[0., 1.],
             [0., 1.]])
     """
-def std(input: Tensor, dim: Any = ..., unbiased: _bool = ..., keepdim: _bool = ..., *, correction: Any = ..., out: Any = ...) -> Tensor:
+def std(input: Tensor, dim: Any = ..., unbiased: _bool = ..., keepdim: _bool = ..., *, correction: Any = ..., out: Tensor | None = ...) -> Tensor:
     """Return the standard deviation of all elements, or over `dim`; the divisor of the variance is `n - correction`."""
 def std_mean(input: Tensor, dim: Any = ..., unbiased: _bool = ..., keepdim: _bool = ..., *, correction: Any = ...) -> tuple[Tensor, Tensor]:
     """Return the standard deviation and the mean, of all elements or over `dim`."""
-def stft(input: Tensor, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: Any = ..., pad_mode: str = ..., normalized: _bool = ..., onesided: _bool | None = ..., return_complex: _bool | None = ..., align_to_window: _bool | None = ...) -> Tensor:
+def stft(input: Tensor, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., pad_mode: str = ..., normalized: _bool = ..., onesided: _bool | None = ..., return_complex: _bool | None = ..., align_to_window: _bool | None = ...) -> Tensor:
     """Compute the short-time Fourier transform: the spectra of windowed frames of a signal, `hop_length` apart.
 
     Args:
@@ -1901,19 +1901,19 @@ def stft(input: Tensor, n_fft: _int, hop_length: _int | None = ..., win_length: 
     >>> torch.stft(torch.ones(16), n_fft=4, return_complex=True).shape
     torch.Size([3, 17])
     """
-def sub(input: Any, other: Any, alpha: Any = ..., *, out: Any = ...) -> Tensor:
+def sub(input: Tensor, other: Tensor | _int | _float | _complex, alpha: Any = ..., *, out: Tensor | None = ...) -> Tensor:
     """`input - alpha * other`, element by element, broadcast."""
-def subtract(input: Any, other: Any, alpha: Any = ..., *, out: Any = ...) -> Tensor:
+def subtract(input: Tensor, other: Tensor | _int | _float | _complex, alpha: Any = ..., *, out: Tensor | None = ...) -> Tensor:
     """`input - alpha * other`, element by element, broadcast."""
-def sum(input: Any, dim: Any = ..., keepdim: Any = ..., *, dtype: Any = ..., out: Any = ...) -> Tensor:
+def sum(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor:
     """Return the sum of all elements, or over the dimensions `dim`; integers are summed in int64.
 
     >>> torch.tensor([[1, 2], [3, 4]]).sum(0, keepdim=True)
     tensor([[4, 6]])
     """
-def sum_to_size(input: Tensor, size: Any, *rest: Any) -> Tensor:
+def sum_to_size(input: Tensor, size: _int | Sequence[_int], *rest: Any) -> Tensor:
     """Sum over dimensions so that the result has the shape `size`, which must be broadcastable to the tensor's shape."""
-def svd(input: Tensor, some: _bool = ..., compute_uv: _bool = ..., *, out: Any = ...) -> return_types.svd:
+def svd(input: Tensor, some: _bool = ..., compute_uv: _bool = ..., *, out: Tensor | None = ...) -> return_types.svd:
     """Return `(U, S, V)`, the factors of `input = U diag(S) V^H`; without `compute_uv`, U and V are zeros."""
 def svd_lowrank(A: Tensor, q: _int | None = ..., niter: _int | None = ..., M: Tensor | None = ...) -> tuple[Tensor, Tensor, Tensor]:
     """Approximate the `q` largest singular values of `A`, or of `A - M` if `M` is given, and their vectors, as `(U, S, V)`.
@@ -1924,21 +1924,21 @@ def swapaxes(input: Tensor, axis0: _int, axis1: _int) -> Tensor:
     """Return a view with two dimensions swapped; another name of `transpose`."""
 def swapdims(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
     """Return a view with two dimensions swapped."""
-def symeig(input: Tensor, eigenvectors: _bool = ..., upper: _bool = ..., *, out: Any = ...) -> tuple[Tensor, Tensor]:
+def symeig(input: Tensor, eigenvectors: _bool = ..., upper: _bool = ..., *, out: Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor]:
     """Return the eigenvalues of symmetric matrices, ascending, and eigenvectors (or zeros); a legacy name of `linalg.eigh`."""
 def t(input: Tensor) -> Tensor:
     """Return a view of the transpose of a matrix; vectors and 0-d tensors are unchanged."""
-def take(input: Tensor, index: Tensor, *, out: Any = ...) -> Tensor:
+def take(input: Tensor, index: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the elements at the positions `index` of the flattened tensor."""
-def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = ..., *, out: Any = ...) -> Tensor:
+def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the elements at `indices` along `dim`; the other dimensions broadcast.  If `dim` is None, the input is flattened."""
-def tan(input: Any, *, out: Any = ...) -> Tensor:
+def tan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the tangent of an angle in radians."""
-def tan_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def tan_(input: Tensor) -> Tensor:
     """In-place form of `tan`."""
-def tanh(input: Any, *, out: Any = ...) -> Tensor:
+def tanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the hyperbolic tangent."""
-def tanh_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def tanh_(input: Tensor) -> Tensor:
     """In-place form of `tanh`."""
 def tensor(data: Any, *, dtype: _dtype | None = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Return a tensor with a copy of `data`: a number, nested sequences, an array, or a tensor.
@@ -1951,7 +1951,7 @@ def tensor(data: Any, *, dtype: _dtype | None = ..., device: Any = ..., requires
     (tensor([[1, 2],
             [3, 4]]), tensor(1.5000))
     """
-def tensor_split(input: Tensor, indices_or_sections: Any = ..., dim: _int = ..., *, indices: Any = ..., sections: Any = ..., tensor_indices_or_sections: Tensor | None = ...) -> tuple[Tensor, ...]:
+def tensor_split(input: Tensor, indices_or_sections: Any = ..., dim: _int = ..., *, indices: Sequence[_int] = ..., sections: _int = ..., tensor_indices_or_sections: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Split `dim` into views: into N parts of nearly equal size, or at the given indices."""
 def tensordot(a: Tensor, b: Tensor, dims: Any = ..., *, out: Any = ...) -> Tensor:
     """Multiply `a` and `b`, and sum over pairs of dimensions.
@@ -1962,7 +1962,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = ..., *, out: Any = ...) -> Tenso
     >>> torch.tensordot(torch.ones(2, 3, 4), torch.ones(4, 3, 5), dims=([1, 2], [1, 0])).shape
     torch.Size([2, 5])
     """
-def threshold(input: Tensor, threshold: _float, value: _float, *, out: Any = ...) -> Tensor:
+def threshold(input: Tensor, threshold: _float, value: _float, *, out: Tensor | None = ...) -> Tensor:
     """Keep the elements above `threshold`, and replace the others by `value`.
 
     Args:
@@ -1990,7 +1990,7 @@ def threshold_(input: Tensor, threshold: _float, value: _float) -> Tensor:
     """
 def tile(input: Tensor, dims: Sequence[_int]) -> Tensor:
     """Repeat the tensor `dims[i]` times along each dimension; a shorter `dims` applies to the last dimensions."""
-def topk(input: Tensor, k: _int, dim: _int = ..., largest: _bool = ..., sorted: _bool = ..., *, out: Any = ...) -> return_types.topk:
+def topk(input: Tensor, k: _int, dim: _int = ..., largest: _bool = ..., sorted: _bool = ..., *, out: Sequence[Tensor] | None = ...) -> return_types.topk:
     """Return the `k` largest (or smallest) elements along `dim`, in order, and their indices.
 
     Raises:
@@ -2004,21 +2004,21 @@ def trapezoid(y: Tensor, x: Tensor | None = ..., *, dx: Any = ..., dim: _int = .
     """Integrate `y` over `dim` by the trapezoidal rule; the points are at `x`, or `dx` apart."""
 def trapz(y: Tensor, x: Tensor | None = ..., *, dx: Any = ..., dim: _int = ...) -> Tensor:
     """Integrate `y` over `dim` by the trapezoidal rule; the points are at `x`, or `dx` apart."""
-def triangular_solve(input: Tensor, A: Tensor, upper: _bool = ..., transpose: _bool = ..., unitriangular: _bool = ..., *, out: Any = ...) -> return_types.triangular_solve:
+def triangular_solve(input: Tensor, A: Tensor, upper: _bool = ..., transpose: _bool = ..., unitriangular: _bool = ..., *, out: Tensor | None = ...) -> return_types.triangular_solve:
     """Return the solution of `A X = input` (`A^T X = input` if `transpose`) for triangular `A`, and a copy of `A`."""
-def tril(input: Tensor, diagonal: _int = ..., *, out: Any = ...) -> Tensor:
+def tril(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the lower triangle of matrices, the rest 0; `diagonal` shifts the edge."""
 def tril_indices(row: _int, col: _int, offset: _int = ..., *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Return the row and column indices on and below a diagonal of a `row` by `col` matrix, shape `(2, n)`."""
-def triu(input: Tensor, diagonal: _int = ..., *, out: Any = ...) -> Tensor:
+def triu(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the upper triangle of matrices, the rest 0; `diagonal` shifts the edge."""
 def triu_indices(row: _int, col: _int, offset: _int = ..., *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Return the row and column indices on and above a diagonal of a `row` by `col` matrix, shape `(2, n)`."""
-def true_divide(input: Any, other: Any, *, out: Any = ...) -> Tensor:
+def true_divide(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the unrounded quotient `input / other`."""
-def trunc(input: Any, *, out: Any = ...) -> Tensor:
+def trunc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the integer part, rounded towards 0."""
-def trunc_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def trunc_(input: Tensor) -> Tensor:
     """In-place form of `trunc`."""
 def unbind(input: Tensor, dim: _int = ...) -> tuple[Tensor, ...]:
     """Return views of all slices along `dim`, without that dimension."""
@@ -2032,7 +2032,7 @@ def unique(input: Tensor, sorted: _bool = ..., return_inverse: _bool = ..., retu
     """
 def unique_consecutive(input: Tensor, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any:
     """Return the elements (or slices of `dim`) without consecutive repetitions."""
-def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
+def unravel_index(indices: Tensor, shape: _int | Sequence[_int]) -> tuple[Tensor, ...]:
     """Convert indices into a flattened tensor of `shape` to one index tensor per dimension."""
 def unsafe_chunk(input: Tensor, chunks: _int, dim: _int = ...) -> Any:
     """Split `dim` as `chunk` does, but autograd does not treat the parts as views: see `unsafe_split`."""
@@ -2047,11 +2047,11 @@ def unsqueeze(input: Tensor, dim: _int | None = ..., *, axis: _int | None = ...)
     """Return a view with a new dimension of size 1 at `dim`."""
 def vander(x: Tensor, N: _int | None = ..., increasing: _bool = ...) -> Tensor:
     """Return the Vandermonde matrix: row `i` holds the powers of `x[i]`."""
-def var(input: Tensor, dim: Any = ..., unbiased: _bool = ..., keepdim: _bool = ..., *, correction: Any = ..., out: Any = ...) -> Tensor:
+def var(input: Tensor, dim: Any = ..., unbiased: _bool = ..., keepdim: _bool = ..., *, correction: Any = ..., out: Tensor | None = ...) -> Tensor:
     """Return the variance of all elements, or over `dim`; the divisor is `n - correction`, by default `n - 1`."""
 def var_mean(input: Tensor, dim: Any = ..., unbiased: _bool = ..., keepdim: _bool = ..., *, correction: Any = ...) -> tuple[Tensor, Tensor]:
     """Return the variance and the mean, of all elements or over `dim`."""
-def vdot(input: Tensor, other: Tensor, *, out: Any = ...) -> Tensor:
+def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the inner product of two vectors, with the first conjugated."""
 def view_as(input: Tensor, other: Tensor) -> Tensor:
     """Return `input.view(other.size())`."""
@@ -2068,9 +2068,9 @@ def view_as_real(input: Tensor) -> Tensor:
     >>> torch.view_as_real(torch.tensor([1 + 2j]))
     tensor([[1., 2.]])
     """
-def vsplit(input: Tensor, *args: Any, indices: Any = ..., sections: Any = ...) -> tuple[Tensor, ...]:
+def vsplit(input: Tensor, *args: Any, indices: Sequence[_int] = ..., sections: _int = ...) -> tuple[Tensor, ...]:
     """`tensor_split` along dimension 0."""
-def vstack(tensors: Sequence[Tensor], *, out: Any = ...) -> Tensor:
+def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
     """Concatenate tensors along dimension 0; vectors are rows."""
 @overload
 def where(condition: Tensor, input: _int | _float | _complex, other: _int | _float | _complex, *, out: Any = ...) -> Tensor:
@@ -2087,17 +2087,17 @@ def where(condition: Tensor, input: _int | _float | _complex, other: Tensor, *, 
 def where(condition: Tensor, input: Tensor, other: Tensor, *, out: Any = ...) -> Tensor: ...
 @overload
 def where(condition: Tensor, *, out: Any = ...) -> tuple[Tensor, ...]: ...
-def xlogy(input: Any, other: Any, *, out: Any = ...) -> Tensor:
+def xlogy(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, out: Tensor | None = ...) -> Tensor:
     """Return `input * log(other)`; it is 0 where `input` is 0, unless `other` is NaN.
 
     >>> torch.xlogy(torch.tensor([0.0, 1.0]), torch.tensor([0.0, 1.0]))
     tensor([0., 0.])
     """
-def xlogy_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def xlogy_(input: Tensor, other: Tensor | _int | _float | _complex) -> Tensor:
     """In-place form of `xlogy`."""
-def zero_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+def zero_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """Set every element to 0."""
-def zeros(*size: Any, out: Tensor | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ..., memory_format: Any = ..., names: Any = ...) -> Tensor:
+def zeros(*size: _int | Sequence[_int], out: Tensor | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ..., memory_format: Any = ..., names: Any = ...) -> Tensor:
     """Return a tensor of zeros: `zeros(2, 3)` or `zeros((2, 3))`."""
 def zeros_like(input: Tensor, *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., memory_format: Any = ..., pin_memory: _bool | None = ...) -> Tensor:
     """Return zeros with the shape, dtype, device and memory order of `input`."""

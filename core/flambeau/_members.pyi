@@ -2,6 +2,7 @@
 # ruff: noqa: E501
 
 from builtins import bool as _bool
+from builtins import complex as _complex
 from builtins import float as _float
 from builtins import int as _int
 from collections.abc import Sequence
@@ -23,8 +24,8 @@ class Members:
     @property
     def T(self) -> Tensor: ...
     def __abs__(self) -> Tensor: ...
-    def __add__(self, other: Any) -> Tensor: ...
-    def __and__(self, other: Any) -> Tensor: ...
+    def __add__(self, other: Tensor | _int | _float | _complex) -> Tensor: ...
+    def __and__(self, other: _int | _float | _complex | Tensor) -> Tensor: ...
     def __array_namespace__(self, *, api_version: str | None = ...) -> Any:
         """Return the array API namespace for tensors.  ValueError for an unsupported version of the standard."""
     def __array_wrap__(self, array: Any, context: Any = ..., return_scalar: _bool = ...) -> Tensor: ...
@@ -32,87 +33,87 @@ class Members:
     def __cuda_array_interface__(self) -> Any: ...
     def __deepcopy__(self, memo: Any) -> Any: ...
     def __delitem__(self, index: Any) -> None: ...
-    def __div__(self, other: Any) -> Tensor: ...
+    def __div__(self, other: Tensor | _int | _float | _complex) -> Tensor: ...
     def __dlpack_device__(self) -> tuple[_int, _int]: ...
-    def __eq__(self, other: Any) -> Tensor: ...  # type: ignore[override]
-    def __floordiv__(self, other: Any) -> Tensor: ...
+    def __eq__(self, other: _int | _float | _complex | Tensor) -> Tensor: ...  # type: ignore[override]
+    def __floordiv__(self, other: _int | _float | _complex | Tensor) -> Tensor: ...
     def __format__(self, spec: str) -> str:
         """Return `format(tensor, spec)`.  A 0-d tensor formats as its number; for others `spec` must be empty."""
-    def __ge__(self, other: Any) -> Tensor: ...
+    def __ge__(self, other: _int | _float | _complex | Tensor) -> Tensor: ...
     def __getitem__(self, index: Any) -> Tensor: ...
     def __getstate__(self) -> Any:
         """Return the attributes that a user has set on a tensor, or (attributes, slots) if its subclass has slots with values."""
-    def __gt__(self, other: Any) -> Tensor: ...
-    def __iadd__(self, other: Any) -> Tensor:
+    def __gt__(self, other: _int | _float | _complex | Tensor) -> Tensor: ...
+    def __iadd__(self, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place form of `add`."""
-    def __iand__(self, other: Any) -> Tensor:
+    def __iand__(self, other: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `bitwise_and`."""
-    def __idiv__(self, other: Any) -> Tensor:
+    def __idiv__(self, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place form of `div`."""
-    def __ifloordiv__(self, other: Any) -> Tensor:
+    def __ifloordiv__(self, other: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `floor_divide`."""
-    def __ilshift__(self, other: Any) -> Tensor:
+    def __ilshift__(self, other: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `bitwise_left_shift`."""
-    def __imod__(self, other: Any) -> Tensor:
+    def __imod__(self, other: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `remainder`."""
-    def __imul__(self, other: Any) -> Tensor:
+    def __imul__(self, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place form of `mul`."""
     @classmethod
     def __init_subclass__(cls, **kwargs: Any) -> None: ...
     def __invert__(self) -> Tensor:
         """Return `~self`, which is `bitwise_not`.  Raises TypeError unless the dtype is integer or bool."""
-    def __ior__(self, other: Any) -> Tensor:
+    def __ior__(self, other: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `bitwise_or`."""
     def __ipow__(self, other: Any) -> Tensor: ...
-    def __irshift__(self, other: Any) -> Tensor:
+    def __irshift__(self, other: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `bitwise_right_shift`."""
-    def __isub__(self, other: Any) -> Tensor:
+    def __isub__(self, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place form of `sub`."""
-    def __itruediv__(self, other: Any) -> Tensor:
+    def __itruediv__(self, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place form of `div`."""
-    def __ixor__(self, other: Any) -> Tensor:
+    def __ixor__(self, other: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `bitwise_xor`."""
-    def __le__(self, other: Any) -> Tensor: ...
-    def __lshift__(self, other: Any) -> Tensor: ...
-    def __lt__(self, other: Any) -> Tensor: ...
-    def __matmul__(self, other: Any) -> Tensor: ...
-    def __mod__(self, other: Any) -> Tensor: ...
-    def __mul__(self, other: Any) -> Tensor: ...
-    def __ne__(self, other: Any) -> Tensor: ...  # type: ignore[override]
+    def __le__(self, other: _int | _float | _complex | Tensor) -> Tensor: ...
+    def __lshift__(self, other: _int | _float | _complex | Tensor) -> Tensor: ...
+    def __lt__(self, other: _int | _float | _complex | Tensor) -> Tensor: ...
+    def __matmul__(self, other: Tensor) -> Tensor: ...
+    def __mod__(self, other: _int | _float | _complex | Tensor) -> Tensor: ...
+    def __mul__(self, other: Tensor | _int | _float | _complex) -> Tensor: ...
+    def __ne__(self, other: _int | _float | _complex | Tensor) -> Tensor: ...  # type: ignore[override]
     def __neg__(self) -> Tensor: ...
     @staticmethod
     def __new__(cls: Any, *args: Any, device: Any = ..., requires_grad: _bool = ..., **unknown: Any) -> Any:
         """Create the tensor that the legacy constructor `Tensor(...)` returns, with the default dtype."""
-    def __or__(self, other: Any) -> Tensor: ...
+    def __or__(self, other: _int | _float | _complex | Tensor) -> Tensor: ...
     def __pos__(self) -> Tensor:
         """Return the tensor itself.  Raises RuntimeError for a bool tensor."""
-    def __pow__(self, exponent: Any) -> Tensor: ...
-    def __radd__(self, other: Any) -> Tensor: ...
-    def __rand__(self, other: Any) -> Tensor: ...
-    def __rdiv__(self, other: Any) -> Tensor: ...
+    def __pow__(self, exponent: _int | _float | _complex | Tensor) -> Tensor: ...
+    def __radd__(self, other: Tensor | _int | _float | _complex) -> Tensor: ...
+    def __rand__(self, other: _int | _float | _complex | Tensor) -> Tensor: ...
+    def __rdiv__(self, other: Tensor | _int | _float | _complex) -> Tensor: ...
     def __reduce_ex__(self, protocol: Any) -> Any: ...
     def __repr__(self, *, tensor_contents: Any = ...) -> str: ...
-    def __rfloordiv__(self, other: Any) -> Tensor: ...
-    def __rlshift__(self, other: Any) -> Tensor: ...
+    def __rfloordiv__(self, other: _int | _float | _complex | Tensor) -> Tensor: ...
+    def __rlshift__(self, other: _int | _float | _complex | Tensor) -> Tensor: ...
     def __rmatmul__(self, other: Any) -> Tensor: ...
-    def __rmod__(self, other: Any) -> Tensor: ...
-    def __rmul__(self, other: Any) -> Tensor: ...
-    def __ror__(self, other: Any) -> Tensor: ...
+    def __rmod__(self, other: _int | _float | _complex | Tensor) -> Tensor: ...
+    def __rmul__(self, other: Tensor | _int | _float | _complex) -> Tensor: ...
+    def __ror__(self, other: _int | _float | _complex | Tensor) -> Tensor: ...
     def __rpow__(self, other: Any) -> Tensor: ...
-    def __rrshift__(self, other: Any) -> Tensor: ...
-    def __rshift__(self, other: Any) -> Tensor: ...
-    def __rsub__(self, other: Any) -> Tensor: ...
-    def __rtruediv__(self, other: Any) -> Tensor: ...
-    def __rxor__(self, other: Any) -> Tensor: ...
-    def __setitem__(self, index: Any, value: Any) -> None: ...
-    def __sub__(self, other: Any) -> Tensor: ...
+    def __rrshift__(self, other: _int | _float | _complex | Tensor) -> Tensor: ...
+    def __rshift__(self, other: _int | _float | _complex | Tensor) -> Tensor: ...
+    def __rsub__(self, other: Tensor | _int | _float | _complex) -> Tensor: ...
+    def __rtruediv__(self, other: Tensor | _int | _float | _complex) -> Tensor: ...
+    def __rxor__(self, other: _int | _float | _complex | Tensor) -> Tensor: ...
+    def __setitem__(self, index: Any, value: Tensor | _int | _float | _complex) -> None: ...
+    def __sub__(self, other: Tensor | _int | _float | _complex) -> Tensor: ...
     @staticmethod
     def __torch_dispatch__(func: Any, types: Any, args: Any = ..., kwargs: Any = ...) -> Any:
         """Implement `Tensor.__torch_dispatch__`, which overrides nothing: compute the operation on the subclasses' own data."""
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = ..., kwargs: Any = ...) -> Any: ...
-    def __truediv__(self, other: Any) -> Tensor: ...
-    def __xor__(self, other: Any) -> Tensor: ...
+    def __truediv__(self, other: Tensor | _int | _float | _complex) -> Tensor: ...
+    def __xor__(self, other: _int | _float | _complex | Tensor) -> Tensor: ...
     def _assign(self, result: Tensor, name: str = ...) -> Tensor:
         """Write `result` into the memory of `self`, and give `self` its history."""
     def _coalesced_(self, coalesced: _bool) -> Tensor:
@@ -132,117 +133,117 @@ class Members:
         """Return the tensor's storage, typed with its dtype."""
     def _values(self) -> Tensor:
         """Return the values of a COO tensor, coalesced or not, without history."""
-    def abs(self, *, out: Any = ...) -> Tensor:
+    def abs(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the absolute value, which is the modulus of a complex number."""
     def abs_(self) -> Tensor:
         """In-place form of `abs`."""
-    def absolute(self, *, out: Any = ...) -> Tensor:
+    def absolute(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the absolute value, which is the modulus of a complex number."""
     def absolute_(self) -> Tensor:
         """In-place form of `abs`."""
-    def acos(self, *, out: Any = ...) -> Tensor:
+    def acos(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the inverse cosine, in radians."""
     def acos_(self) -> Tensor:
         """In-place form of `acos`."""
-    def acosh(self, *, out: Any = ...) -> Tensor:
+    def acosh(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the inverse hyperbolic cosine."""
     def acosh_(self) -> Tensor:
         """In-place form of `acosh`."""
-    def add(self, other: Any, alpha: Any = ..., *, out: Any = ...) -> Tensor:
+    def add(self, other: Tensor | _int | _float | _complex, alpha: Any = ..., *, out: Tensor | None = ...) -> Tensor:
         """`input + alpha * other`, element by element, broadcast.
 
         >>> torch.add(torch.ones(2), torch.ones(2), alpha=10)
         tensor([11., 11.])
         """
-    def add_(self, other: Any, alpha: Any = ...) -> Tensor:
+    def add_(self, other: Tensor | _int | _float | _complex, alpha: Any = ...) -> Tensor:
         """In-place form of `add`."""
-    def addbmm(self, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Any = ..., alpha: Any = ..., out: Any = ...) -> Tensor:
+    def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Any = ..., alpha: Any = ..., out: Tensor | None = ...) -> Tensor:
         """Return `beta * input + alpha * (batch1 @ batch2).sum(0)`."""
-    def addbmm_(self, batch1: Any, batch2: Any, *legacy: Any, beta: Any = ..., alpha: Any = ...) -> Tensor:
+    def addbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: _int | _float | _complex = ..., alpha: _int | _float | _complex = ...) -> Tensor:
         """In-place form of `addbmm`; `self` is resized if its shape is not that of the result."""
-    def addcdiv(self, tensor1: Any, tensor2: Any = ..., *args: Any, value: Any = ..., out: Any = ...) -> Tensor:
+    def addcdiv(self, tensor1: Tensor, tensor2: Any = ..., *args: Any, value: Any = ..., out: Tensor | None = ...) -> Tensor:
         """`input + value * tensor1 / tensor2`."""
-    def addcdiv_(self, tensor1: Any, tensor2: Any = ..., *args: Any, value: Any = ...) -> Tensor:
+    def addcdiv_(self, tensor1: Tensor, tensor2: Any = ..., *args: Any, value: Any = ...) -> Tensor:
         """In-place form of `addcdiv`."""
-    def addcmul(self, tensor1: Any, tensor2: Any = ..., *args: Any, value: Any = ..., out: Any = ...) -> Tensor:
+    def addcmul(self, tensor1: Tensor, tensor2: Any = ..., *args: Any, value: Any = ..., out: Tensor | None = ...) -> Tensor:
         """`input + value * tensor1 * tensor2`.
 
         >>> torch.addcmul(torch.ones(2), torch.ones(2), torch.ones(2), value=0.5)
         tensor([1.5000, 1.5000])
         """
-    def addcmul_(self, tensor1: Any, tensor2: Any = ..., *args: Any, value: Any = ...) -> Tensor:
+    def addcmul_(self, tensor1: Tensor, tensor2: Any = ..., *args: Any, value: Any = ...) -> Tensor:
         """In-place form of `addcmul`."""
-    def addmm(self, mat1: Tensor, mat2: Tensor, *legacy: Any, beta: Any = ..., alpha: Any = ..., out: Any = ...) -> Tensor:
+    def addmm(self, mat1: Tensor, mat2: Tensor, *, beta: Any = ..., alpha: Any = ..., out: Tensor | None = ...) -> Tensor:
         """Return `beta * input + alpha * mat1 @ mat2`."""
-    def addmm_(self, mat1: Tensor, mat2: Tensor, *legacy: Any, beta: Any = ..., alpha: Any = ...) -> Tensor:
+    def addmm_(self, mat1: Tensor, mat2: Tensor, *, beta: Any = ..., alpha: Any = ...) -> Tensor:
         """In-place form of `addmm`."""
-    def addmv(self, mat: Tensor, vec: Tensor, *legacy: Any, beta: Any = ..., alpha: Any = ..., out: Any = ...) -> Tensor:
+    def addmv(self, mat: Tensor, vec: Tensor, *, beta: Any = ..., alpha: Any = ..., out: Tensor | None = ...) -> Tensor:
         """Return `beta * input + alpha * mat @ vec`."""
-    def addmv_(self, mat: Tensor, vec: Tensor, *legacy: Any, beta: Any = ..., alpha: Any = ...) -> Tensor:
+    def addmv_(self, mat: Tensor, vec: Tensor, *, beta: Any = ..., alpha: Any = ...) -> Tensor:
         """In-place form of `addmv`."""
-    def addr(self, vec1: Tensor, vec2: Tensor, *legacy: Any, beta: Any = ..., alpha: Any = ..., out: Any = ...) -> Tensor:
+    def addr(self, vec1: Tensor, vec2: Tensor, *, beta: Any = ..., alpha: Any = ..., out: Tensor | None = ...) -> Tensor:
         """Return `beta * input + alpha * outer(vec1, vec2)`."""
-    def addr_(self, vec1: Tensor, vec2: Tensor, *legacy: Any, beta: Any = ..., alpha: Any = ...) -> Tensor:
+    def addr_(self, vec1: Tensor, vec2: Tensor, *, beta: Any = ..., alpha: Any = ...) -> Tensor:
         """In-place form of `addr`."""
     def adjoint(self) -> Tensor:
         """Return the conjugate transpose of matrices."""
-    def all(self, dim: Any = ..., keepdim: Any = ..., *, out: Any = ...) -> Tensor:
+    def all(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """Whether every element is nonzero, in the whole tensor or in each slice over `dim`."""
     def allclose(self, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> _bool:
         """Whether all elements are close, as in `isclose`."""
-    def amax(self, dim: Any = ..., keepdim: _bool = ..., *, out: Any = ...) -> Tensor:
+    def amax(self, dim: _int | Sequence[_int] = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """Return the largest of all elements, or over the dimensions `dim`; equal elements share the gradient."""
-    def amin(self, dim: Any = ..., keepdim: _bool = ..., *, out: Any = ...) -> Tensor:
+    def amin(self, dim: _int | Sequence[_int] = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """Return the smallest of all elements, or over the dimensions `dim`; equal elements share the gradient."""
-    def aminmax(self, *, dim: _int | None = ..., keepdim: _bool = ..., out: Any = ...) -> return_types.aminmax:
+    def aminmax(self, *, dim: _int | None = ..., keepdim: _bool = ..., out: Tensor | None = ...) -> return_types.aminmax:
         """Return the smallest and the largest of all elements, or of each slice over `dim`."""
-    def angle(self, *, out: Any = ...) -> Tensor:
+    def angle(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the argument of each number in radians; for a real number it is 0, or pi if negative.
 
         >>> torch.angle(torch.tensor([1j, -1.0, 1 + 1j]))
         tensor([1.5708, 3.1416, 0.7854])
         """
-    def any(self, dim: Any = ..., keepdim: Any = ..., *, out: Any = ...) -> Tensor:
+    def any(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """Whether an element is nonzero, in the whole tensor or in each slice over `dim`."""
     def apply_(self, *args: Any) -> Tensor:
         """Replace each element by `f(x)`, for a Python function `f` of the elements."""
-    def arccos(self, *, out: Any = ...) -> Tensor:
+    def arccos(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the inverse cosine, in radians."""
     def arccos_(self) -> Tensor:
         """In-place form of `acos`."""
-    def arccosh(self, *, out: Any = ...) -> Tensor:
+    def arccosh(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the inverse hyperbolic cosine."""
     def arccosh_(self) -> Tensor:
         """In-place form of `acosh`."""
-    def arcsin(self, *, out: Any = ...) -> Tensor:
+    def arcsin(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the inverse sine, in radians."""
     def arcsin_(self) -> Tensor:
         """In-place form of `asin`."""
-    def arcsinh(self, *, out: Any = ...) -> Tensor:
+    def arcsinh(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the inverse hyperbolic sine."""
     def arcsinh_(self) -> Tensor:
         """In-place form of `asinh`."""
-    def arctan(self, *, out: Any = ...) -> Tensor:
+    def arctan(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the inverse tangent, in radians."""
-    def arctan2(self, other: Any, *, out: Any = ...) -> Tensor:
+    def arctan2(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return the angle, in radians, of the point `(x, y) = (other, input)`, in the correct quadrant.
 
         >>> torch.atan2(torch.tensor([1.0, -1.0]), torch.tensor([1.0, -1.0]))
         tensor([ 0.7854, -2.3562])
         """
-    def arctan2_(self, other: Any) -> Tensor:
+    def arctan2_(self, other: Tensor) -> Tensor:
         """In-place form of `atan2`."""
     def arctan_(self) -> Tensor:
         """In-place form of `atan`."""
-    def arctanh(self, *, out: Any = ...) -> Tensor:
+    def arctanh(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the inverse hyperbolic tangent."""
     def arctanh_(self) -> Tensor:
         """In-place form of `atanh`."""
-    def argmax(self, dim: _int | None = ..., keepdim: _bool = ..., *, out: Any = ...) -> Tensor:
+    def argmax(self, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """Return the index of the maximum in the flattened tensor, or of each slice over `dim`."""
-    def argmin(self, dim: _int | None = ..., keepdim: _bool = ..., *, out: Any = ...) -> Tensor:
+    def argmin(self, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """Return the index of the minimum in the flattened tensor, or of each slice over `dim`."""
-    def argsort(self, dim: _int = ..., descending: _bool = ..., stable: _bool = ..., *, out: Any = ...) -> Tensor:
+    def argsort(self, dim: _int = ..., descending: _bool = ..., stable: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """Return the indices that sort the elements along `dim`."""
     def argwhere(self) -> Tensor:
         """Return the indices of the nonzero elements, one per row."""
@@ -265,73 +266,73 @@ class Members:
         >>> x.grad
         tensor([1., 1.])
         """
-    def asin(self, *, out: Any = ...) -> Tensor:
+    def asin(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the inverse sine, in radians."""
     def asin_(self) -> Tensor:
         """In-place form of `asin`."""
-    def asinh(self, *, out: Any = ...) -> Tensor:
+    def asinh(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the inverse hyperbolic sine."""
     def asinh_(self) -> Tensor:
         """In-place form of `asinh`."""
-    def atan(self, *, out: Any = ...) -> Tensor:
+    def atan(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the inverse tangent, in radians."""
-    def atan2(self, other: Any, *, out: Any = ...) -> Tensor:
+    def atan2(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return the angle, in radians, of the point `(x, y) = (other, input)`, in the correct quadrant.
 
         >>> torch.atan2(torch.tensor([1.0, -1.0]), torch.tensor([1.0, -1.0]))
         tensor([ 0.7854, -2.3562])
         """
-    def atan2_(self, other: Any) -> Tensor:
+    def atan2_(self, other: Tensor) -> Tensor:
         """In-place form of `atan2`."""
     def atan_(self) -> Tensor:
         """In-place form of `atan`."""
-    def atanh(self, *, out: Any = ...) -> Tensor:
+    def atanh(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the inverse hyperbolic tangent."""
     def atanh_(self) -> Tensor:
         """In-place form of `atanh`."""
     def backward(self, gradient: Tensor | None = ..., retain_graph: _bool | None = ..., create_graph: _bool = ..., inputs: Any = ..., retain_variables: _bool | None = ...) -> None:
         """Accumulate the gradients of this tensor into the leaves.  See `torch.autograd.backward`."""
-    def baddbmm(self, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Any = ..., alpha: Any = ..., out: Any = ...) -> Tensor:
+    def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Any = ..., alpha: Any = ..., out: Tensor | None = ...) -> Tensor:
         """Return `beta * input + alpha * batch1 @ batch2`, batch by batch."""
-    def baddbmm_(self, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Any = ..., alpha: Any = ...) -> Tensor:
+    def baddbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Any = ..., alpha: Any = ...) -> Tensor:
         """In-place form of `baddbmm`."""
-    def bernoulli(self, p: Any = ..., *, generator: Generator | None = ..., out: Any = ...) -> Tensor:
+    def bernoulli(self, p: _float | Tensor = ..., *, generator: Generator | None = ..., out: Tensor | None = ...) -> Tensor:
         """Draw 0 or 1 for each element; the probability of 1 is the element, or `p` if given."""
-    def bernoulli_(self, p: Any = ..., *, generator: Generator | None = ...) -> Tensor:
+    def bernoulli_(self, p: Tensor | _float = ..., *, generator: Generator | None = ...) -> Tensor:
         """Fill with 1 with probability `p` (a number or a tensor), else 0."""
     def bfloat16(self, memory_format: Any = ...) -> Tensor:
         """`self.to(torch.bfloat16)`."""
     def bincount(self, weights: Tensor | None = ..., minlength: _int = ...) -> Tensor:
         """Count how often each non-negative integer occurs, or sum the weights of its occurrences."""
-    def bitwise_and(self, other: Any, *, out: Any = ...) -> Tensor:
+    def bitwise_and(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return the bits that are set in both operands."""
-    def bitwise_and_(self, other: Any) -> Tensor:
+    def bitwise_and_(self, other: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `bitwise_and`."""
-    def bitwise_left_shift(self, other: Any, *, out: Any = ...) -> Tensor:
+    def bitwise_left_shift(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
         """`input << other`."""
-    def bitwise_left_shift_(self, other: Any) -> Tensor:
+    def bitwise_left_shift_(self, other: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `bitwise_left_shift`."""
-    def bitwise_not(self, *, out: Any = ...) -> Tensor:
+    def bitwise_not(self, *, out: Tensor | None = ...) -> Tensor:
         """Invert every bit; for bool, the logical not."""
     def bitwise_not_(self) -> Tensor:
         """In-place form of `bitwise_not`."""
-    def bitwise_or(self, other: Any, *, out: Any = ...) -> Tensor:
+    def bitwise_or(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return the bits that are set in either operand."""
-    def bitwise_or_(self, other: Any) -> Tensor:
+    def bitwise_or_(self, other: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `bitwise_or`."""
-    def bitwise_right_shift(self, other: Any, *, out: Any = ...) -> Tensor:
+    def bitwise_right_shift(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
         """`input >> other`."""
-    def bitwise_right_shift_(self, other: Any) -> Tensor:
+    def bitwise_right_shift_(self, other: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `bitwise_right_shift`."""
-    def bitwise_xor(self, other: Any, *, out: Any = ...) -> Tensor:
+    def bitwise_xor(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return the bits that are set in exactly one operand."""
-    def bitwise_xor_(self, other: Any) -> Tensor:
+    def bitwise_xor_(self, other: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `bitwise_xor`."""
-    def bmm(self, mat2: Tensor, *, out: Any = ...) -> Tensor:
+    def bmm(self, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Multiply two batches of matrices, `(b, n, m) @ (b, m, p) -> (b, n, p)`."""
     def bool(self, memory_format: Any = ...) -> Tensor:
         """`self.to(torch.bool)`."""
-    def broadcast_to(self, size: Any, *rest: Any) -> Tensor: ...
+    def broadcast_to(self, size: _int | Sequence[_int], *rest: Any) -> Tensor: ...
     def btrifact(self, info: Any = ..., pivot: _bool = ...) -> tuple[Tensor, Tensor]:
         """Return the LU factorization of a batch of matrices as `(LU, pivots)`; a legacy name of `linalg.lu_factor`."""
     def btrisolve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
@@ -344,7 +345,7 @@ class Members:
         """Return the position in the values at which each column of a CSC or BSC tensor begins, followed by `nnz`."""
     def cdouble(self, memory_format: Any = ...) -> Tensor:
         """`self.to(torch.complex128)`."""
-    def ceil(self, *, out: Any = ...) -> Tensor:
+    def ceil(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the smallest integer not below `x`."""
     def ceil_(self) -> Tensor:
         """In-place form of `ceil`."""
@@ -354,37 +355,37 @@ class Members:
         """`self.to(torch.complex32)`."""
     def char(self, memory_format: Any = ...) -> Tensor:
         """`self.to(torch.int8)`."""
-    def cholesky(self, upper: _bool = ..., *, out: Any = ...) -> Tensor:
+    def cholesky(self, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """Return the Cholesky factor of positive-definite matrices; see `torch.linalg.cholesky`."""
-    def cholesky_inverse(self, upper: _bool = ..., *, out: Any = ...) -> Tensor:
+    def cholesky_inverse(self, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """Return the inverse of a matrix, given its Cholesky factor."""
-    def cholesky_solve(self, input2: Tensor, upper: _bool = ..., *, out: Any = ...) -> Tensor:
+    def cholesky_solve(self, input2: Tensor, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """Solve `A X = input`, where `input2` is the Cholesky factor of `A`."""
     def chunk(self, chunks: _int, dim: _int = ...) -> tuple[Tensor, ...]:
         """Split `dim` into at most `chunks` consecutive views, of equal size except the last."""
-    def clamp(self, min: Any = ..., max: Any = ..., *, out: Any = ...) -> Tensor:
+    def clamp(self, min: _int | _float | _complex | Tensor | None = ..., max: _int | _float | _complex | Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """Limit every element to `[min, max]`; either bound may be a number, a tensor or None.
 
         >>> torch.tensor([-1.0, 0.5, 2.0]).clamp(0, 1)
         tensor([0.0000, 0.5000, 1.0000])
         """
-    def clamp_(self, min: Any = ..., max: Any = ...) -> Tensor:
+    def clamp_(self, min: _int | _float | _complex | Tensor | None = ..., max: _int | _float | _complex | Tensor | None = ...) -> Tensor:
         """In-place form of `clamp`."""
-    def clamp_max(self, max: Any, *, out: Any = ...) -> Tensor:
+    def clamp_max(self, max: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Lower every element to at most `max`."""
-    def clamp_max_(self, max: Any) -> Tensor:
+    def clamp_max_(self, max: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `clamp_max`."""
-    def clamp_min(self, min: Any, *, out: Any = ...) -> Tensor:
+    def clamp_min(self, min: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Raise every element to at least `min`."""
-    def clamp_min_(self, min: Any) -> Tensor:
+    def clamp_min_(self, min: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `clamp_min`."""
-    def clip(self, min: Any = ..., max: Any = ..., *, out: Any = ...) -> Tensor:
+    def clip(self, min: _int | _float | _complex | Tensor | None = ..., max: _int | _float | _complex | Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """Limit every element to `[min, max]`; either bound may be a number, a tensor or None.
 
         >>> torch.tensor([-1.0, 0.5, 2.0]).clamp(0, 1)
         tensor([0.0000, 0.5000, 1.0000])
         """
-    def clip_(self, min: Any = ..., max: Any = ...) -> Tensor:
+    def clip_(self, min: _int | _float | _complex | Tensor | None = ..., max: _int | _float | _complex | Tensor | None = ...) -> Tensor:
         """In-place form of `clamp`."""
     def clone(self, *, memory_format: Any = ...) -> Tensor:
         """Return a copy; gradients flow through it."""
@@ -401,7 +402,7 @@ class Members:
         >>> x.conj().mul_(1j), x, x.conj().is_conj()
         (tensor([2.+1.j]), tensor([2.-1.j]), True)
         """
-    def conj_physical(self, *, out: Any = ...) -> Tensor:
+    def conj_physical(self, *, out: Tensor | None = ...) -> Tensor:
         """Return a conjugated copy if `input` is complex; otherwise return `input` itself."""
     def conj_physical_(self) -> Tensor:
         """In-place form of `conj_physical`."""
@@ -409,21 +410,21 @@ class Members:
         """Return the tensor itself if it is contiguous, else a contiguous copy."""
     def copy_(self, other: Any, non_blocking: _bool = ...) -> Tensor:
         """Overwrite the elements with those of `other`, broadcast and converted; gradients flow to `other` only."""
-    def copysign(self, other: Any, *, out: Any = ...) -> Tensor:
+    def copysign(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return the absolute value of `input` with the sign of `other`, where -0.0 counts as negative."""
-    def copysign_(self, other: Any) -> Tensor:
+    def copysign_(self, other: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `copysign`."""
     def corrcoef(self) -> Tensor:
         """Return the correlation matrix of variables (rows) from observations (columns)."""
-    def cos(self, *, out: Any = ...) -> Tensor:
+    def cos(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the cosine of an angle in radians."""
     def cos_(self) -> Tensor:
         """In-place form of `cos`."""
-    def cosh(self, *, out: Any = ...) -> Tensor:
+    def cosh(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the hyperbolic cosine."""
     def cosh_(self) -> Tensor:
         """In-place form of `cosh`."""
-    def count_nonzero(self, dim: Any = ...) -> Tensor:
+    def count_nonzero(self, dim: _int | Sequence[_int] | None = ...) -> Tensor:
         """Return the number of nonzero elements."""
     def cov(self, *, correction: _int = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ...) -> Tensor:
         """Return the covariance matrix of variables (rows) from observations (columns).
@@ -432,7 +433,7 @@ class Members:
         """
     def cpu(self, *, memory_format: Any = ...) -> Tensor:
         """Return the tensor in CPU memory."""
-    def cross(self, other: Tensor, dim: _int | None = ..., *, out: Any = ...) -> Tensor:
+    def cross(self, other: Tensor, dim: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """Return the cross products of the vectors along `dim`, by default the first dimension of `input` that has size 3.
 
         Raises:
@@ -443,21 +444,21 @@ class Members:
         """
     def crow_indices(self) -> Tensor:
         """Return the position in the values at which each row of a CSR or BSR tensor begins, followed by `nnz`."""
-    def cuda(self, device: Any = ..., non_blocking: _bool = ..., memory_format: Any = ..., **legacy: Any) -> Tensor:
+    def cuda(self, device: Any = ..., non_blocking: _bool = ..., memory_format: Any = ...) -> Tensor:
         """Return the tensor on `device`, by default the current CUDA device.  The legacy `cuda(async=True)` is accepted."""
-    def cummax(self, dim: _int, *, out: Any = ...) -> return_types.cummax:
+    def cummax(self, dim: _int, *, out: Sequence[Tensor] | None = ...) -> return_types.cummax:
         """Return the cumulative maximum along `dim`, and its last index."""
-    def cummin(self, dim: _int, *, out: Any = ...) -> return_types.cummin:
+    def cummin(self, dim: _int, *, out: Sequence[Tensor] | None = ...) -> return_types.cummin:
         """Return the cumulative minimum along `dim`, and its last index."""
-    def cumprod(self, dim: _int, *, dtype: _dtype | None = ..., out: Any = ...) -> Tensor:
+    def cumprod(self, dim: _int, *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor:
         """Return the cumulative product along `dim`."""
     def cumprod_(self, dim: _int, *, dtype: _dtype | None = ...) -> Tensor:
         """In-place form of `cumprod`."""
-    def cumsum(self, dim: _int, *, dtype: _dtype | None = ..., out: Any = ...) -> Tensor:
+    def cumsum(self, dim: _int, *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor:
         """Return the cumulative sum along `dim`."""
     def cumsum_(self, dim: _int, *, dtype: _dtype | None = ...) -> Tensor:
         """In-place form of `cumsum`."""
-    def deg2rad(self, *, out: Any = ...) -> Tensor:
+    def deg2rad(self, *, out: Tensor | None = ...) -> Tensor:
         """Convert degrees to radians."""
     def deg2rad_(self) -> Tensor:
         """In-place form of `deg2rad`."""
@@ -465,7 +466,7 @@ class Members:
         """Return the number of dense dimensions; for a strided tensor, all of its dimensions."""
     def det(self) -> Tensor:
         """Return the determinants of square matrices; see `torch.linalg.det`."""
-    def diag(self, diagonal: _int = ..., *, out: Any = ...) -> Tensor:
+    def diag(self, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
         """Return the matrix whose diagonal is the given vector, or the diagonal of the given matrix."""
     def diag_embed(self, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
         """Return matrices, in dimensions `dim1` and `dim2`, whose diagonal is the last dimension of `input`."""
@@ -475,9 +476,9 @@ class Members:
         """Return a view of the diagonal of dimensions `dim1` and `dim2`; it is the last dimension of the view."""
     def diagonal_scatter(self, src: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
         """Return a copy of `input` with `src` in place of its diagonal."""
-    def diff(self, n: _int = ..., dim: _int = ..., prepend: Tensor | None = ..., append: Tensor | None = ..., *, out: Any = ...) -> Tensor:
+    def diff(self, n: _int = ..., dim: _int = ..., prepend: Tensor | None = ..., append: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """Return the `n`-th differences of neighbouring elements along `dim`."""
-    def digamma(self, *, out: Any = ...) -> Tensor:
+    def digamma(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the derivative of `lgamma`.
 
         >>> torch.digamma(torch.tensor([1.0, 0.5]))
@@ -497,37 +498,37 @@ class Members:
         """
     def dist(self, other: Tensor, p: _float = ...) -> Tensor:
         """Return the p-norm of `input - other`."""
-    def div(self, other: Any, *, rounding_mode: str | None = ..., out: Any = ...) -> Tensor:
+    def div(self, other: Tensor | _int | _float | _complex, *, rounding_mode: str | None = ..., out: Tensor | None = ...) -> Tensor:
         """Return `input / other`: unrounded by default, rounded towards zero with `"trunc"`, down with `"floor"`.
 
         >>> torch.div(torch.tensor([-7, 7]), 2, rounding_mode="trunc")
         tensor([-3,  3])
         """
-    def div_(self, other: Any, *, rounding_mode: str | None = ...) -> Tensor:
+    def div_(self, other: Tensor | _int | _float | _complex, *, rounding_mode: str | None = ...) -> Tensor:
         """In-place form of `div`."""
-    def divide(self, other: Any, *, rounding_mode: str | None = ..., out: Any = ...) -> Tensor:
+    def divide(self, other: Tensor | _int | _float | _complex, *, rounding_mode: str | None = ..., out: Tensor | None = ...) -> Tensor:
         """Return `input / other`: unrounded by default, rounded towards zero with `"trunc"`, down with `"floor"`.
 
         >>> torch.div(torch.tensor([-7, 7]), 2, rounding_mode="trunc")
         tensor([-3,  3])
         """
-    def divide_(self, other: Any, *, rounding_mode: str | None = ...) -> Tensor:
+    def divide_(self, other: Tensor | _int | _float | _complex, *, rounding_mode: str | None = ...) -> Tensor:
         """In-place form of `div`."""
-    def dot(self, tensor: Tensor, *, out: Any = ...) -> Tensor:
+    def dot(self, tensor: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return the inner product of two vectors of the same length, without conjugation."""
     def double(self, memory_format: Any = ...) -> Tensor:
         """`self.to(torch.float64)`."""
-    def dsplit(self, *args: Any, indices: Any = ..., sections: Any = ...) -> tuple[Tensor, ...]:
+    def dsplit(self, *args: Any, indices: Sequence[_int] = ..., sections: _int = ...) -> tuple[Tensor, ...]:
         """`tensor_split` along dimension 2."""
     def eig(self, *args: Any, **kwargs: Any) -> Sequence[Tensor]:
         """Raise a RuntimeError that names the replacement of the removed function `eig`."""
-    def eq(self, other: Any, *, out: Any = ...) -> Tensor:
+    def eq(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
         """`input == other`, element by element."""
-    def eq_(self, other: Any) -> Tensor:
+    def eq_(self, other: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `eq`."""
     def equal(self, other: Tensor) -> _bool:
         """Whether two tensors have the same shape and elements."""
-    def erf(self, *, out: Any = ...) -> Tensor:
+    def erf(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the error function, `2 / sqrt(pi)` times the integral of `exp(-t**2)` from 0 to `x`.
 
         >>> torch.erf(torch.tensor([0.0, 1.0]))
@@ -535,11 +536,11 @@ class Members:
         """
     def erf_(self) -> Tensor:
         """In-place form of `erf`."""
-    def erfc(self, *, out: Any = ...) -> Tensor:
+    def erfc(self, *, out: Tensor | None = ...) -> Tensor:
         """Return `1 - erf(x)`, accurate also where it is small."""
     def erfc_(self) -> Tensor:
         """In-place form of `erfc`."""
-    def erfinv(self, *, out: Any = ...) -> Tensor:
+    def erfinv(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the inverse of `erf` on [-1, 1], NaN elsewhere.
 
         >>> torch.erfinv(torch.tensor([0.0, 0.5, -1.0]))
@@ -547,15 +548,15 @@ class Members:
         """
     def erfinv_(self) -> Tensor:
         """In-place form of `erfinv`."""
-    def exp(self, *, out: Any = ...) -> Tensor:
+    def exp(self, *, out: Tensor | None = ...) -> Tensor:
         """Return `e ** x`."""
-    def exp2(self, *, out: Any = ...) -> Tensor:
+    def exp2(self, *, out: Tensor | None = ...) -> Tensor:
         """Return `2 ** x`."""
     def exp2_(self) -> Tensor:
         """In-place form of `exp2`."""
     def exp_(self) -> Tensor:
         """In-place form of `exp`."""
-    def expand(self, size: Any, *rest: Any, implicit: _bool = ...) -> Tensor:
+    def expand(self, size: _int | Sequence[_int], *rest: Any, implicit: _bool = ...) -> Tensor:
         """Return a view with dimensions of size 1 expanded and new dimensions added at the front; -1 keeps a size.
 
         >>> torch.tensor([[1], [2]]).expand(-1, 2)
@@ -564,20 +565,20 @@ class Members:
         """
     def expand_as(self, other: Tensor) -> Tensor:
         """Return `input.expand(other.size())`."""
-    def expm1(self, *, out: Any = ...) -> Tensor:
+    def expm1(self, *, out: Tensor | None = ...) -> Tensor:
         """Return `exp(x) - 1`, accurate near 0."""
     def expm1_(self) -> Tensor:
         """In-place form of `expm1`."""
     def exponential_(self, lambd: _float = ..., *, generator: Generator | None = ...) -> Tensor:
         """Fill with exponential random numbers with rate `lambd`."""
-    def fill_(self, value: Any) -> Tensor:
+    def fill_(self, value: _int | _float | _complex | Tensor) -> Tensor:
         """Set every element to `value`, a number or a 0-d tensor."""
-    def fill_diagonal_(self, fill_value: Any, wrap: _bool = ...) -> Tensor:
+    def fill_diagonal_(self, fill_value: _int | _float | _complex, wrap: _bool = ...) -> Tensor:
         """Set the main diagonal to `fill_value`, in place.
 
         With `wrap`, the diagonal of a tall matrix restarts every `width + 1` rows.
         """
-    def fix(self, *, out: Any = ...) -> Tensor:
+    def fix(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the integer part, rounded towards 0."""
     def fix_(self) -> Tensor:
         """In-place form of `trunc`."""
@@ -587,45 +588,45 @@ class Members:
         >>> torch.zeros(2, 3, 4).flatten(1).shape
         torch.Size([2, 12])
         """
-    def flip(self, dims: Any, *rest: Any) -> Tensor: ...
+    def flip(self, dims: _int | Sequence[_int], *rest: Any) -> Tensor: ...
     def fliplr(self) -> Tensor:
         """Reverse the order of the columns (dimension 1)."""
     def flipud(self) -> Tensor:
         """Reverse the order of the rows (dimension 0)."""
     def float(self, memory_format: Any = ...) -> Tensor:
         """`self.to(torch.float32)`."""
-    def float_power(self, exponent: Any, *, out: Any = ...) -> Tensor:
+    def float_power(self, exponent: Any, *, out: Tensor | None = ...) -> Tensor:
         """`input` to the power of `exponent`, in float64 or complex128."""
-    def float_power_(self, exponent: Any) -> Tensor:
+    def float_power_(self, exponent: Tensor | _int | _float | _complex) -> Tensor:
         """In-place form of `float_power`.  Raises RuntimeError unless the dtype is float64 or complex128."""
-    def floor(self, *, out: Any = ...) -> Tensor:
+    def floor(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the largest integer not above `x`."""
     def floor_(self) -> Tensor:
         """In-place form of `floor`."""
-    def floor_divide(self, other: Any, *, out: Any = ...) -> Tensor:
+    def floor_divide(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return `input / other`, rounded towards minus infinity."""
-    def floor_divide_(self, other: Any) -> Tensor:
+    def floor_divide_(self, other: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `floor_divide`."""
-    def fmax(self, other: Any, *, out: Any = ...) -> Tensor:
+    def fmax(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return the larger of `input` and `other`, element by element; where one is NaN, the other one."""
-    def fmin(self, other: Any, *, out: Any = ...) -> Tensor:
+    def fmin(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return the smaller of `input` and `other`, element by element; where one is NaN, the other one."""
-    def fmod(self, other: Any, *, out: Any = ...) -> Tensor:
+    def fmod(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return the remainder of division rounded towards zero: it has the sign of `input`."""
-    def fmod_(self, other: Any) -> Tensor:
+    def fmod_(self, other: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `fmod`."""
-    def frac(self, *, out: Any = ...) -> Tensor:
+    def frac(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the fractional part, with the sign of `x`."""
     def frac_(self) -> Tensor:
         """In-place form of `frac`."""
-    def frexp(self, *, out: Any = ...) -> return_types.frexp:
+    def frexp(self, *, out: Sequence[Tensor] | None = ...) -> return_types.frexp:
         """Return a mantissa with magnitude in [0.5, 1) and an int32 exponent, such that `mantissa * 2**exponent == input`.
 
         >>> mantissa, exponent = torch.frexp(torch.tensor([6.0]))
         >>> mantissa, exponent
         (tensor([0.7500]), tensor([3], dtype=torch.int32))
         """
-    def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = ..., out: Any = ...) -> Tensor:
+    def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
         """Gather elements along `dim`: `out[i][j] = input[index[i][j]][j]` for `dim=0`.  `sparse_grad` makes `input`'s gradient
         sparse.
 
@@ -636,15 +637,15 @@ class Members:
         tensor([[1],
                 [4]])
         """
-    def gcd(self, other: Any, *, out: Any = ...) -> Tensor:
+    def gcd(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return the greatest common divisor of integers; it is 0 for 0 and 0."""
-    def gcd_(self, other: Any) -> Tensor:
+    def gcd_(self, other: Tensor) -> Tensor:
         """In-place form of `gcd`."""
-    def ge(self, other: Any, *, out: Any = ...) -> Tensor:
+    def ge(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
         """`input >= other`."""
-    def ge_(self, other: Any) -> Tensor:
+    def ge_(self, other: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `ge`."""
-    def gels(self, A: Tensor, *, out: Any = ...) -> tuple[Tensor, Tensor]:
+    def gels(self, A: Tensor, *, out: Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor]:
         """Return the least-squares solution of `A X = input` for `A` of full rank, and the QR factorization of `A`.
 
         This is a legacy function, replaced by `linalg.lstsq`.  For `A` of shape `(m, n)`, the solution has `max(m, n)` rows, as in
@@ -652,28 +653,28 @@ class Members:
         """
     def geometric_(self, p: _float, *, generator: Generator | None = ...) -> Tensor:
         """Fill with geometric random numbers: trials up to the first success with probability `p`."""
-    def geqrf(self, *, out: Any = ...) -> Any:
+    def geqrf(self, *, out: Tensor | None = ...) -> Any:
         """Compute a QR factorization in LAPACK's format: R, with the Householder vectors below its diagonal, and the factors tau.
 
         `torch.linalg.householder_product` computes Q from them.
         """
-    def ger(self, vec2: Tensor, *, out: Any = ...) -> Tensor:
+    def ger(self, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return the outer product of two vectors, `(n,), (m,) -> (n, m)`."""
-    def greater(self, other: Any, *, out: Any = ...) -> Tensor:
+    def greater(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
         """`input > other`."""
-    def greater_(self, other: Any) -> Tensor:
+    def greater_(self, other: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `gt`."""
-    def greater_equal(self, other: Any, *, out: Any = ...) -> Tensor:
+    def greater_equal(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
         """`input >= other`."""
-    def greater_equal_(self, other: Any) -> Tensor:
+    def greater_equal_(self, other: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `ge`."""
-    def gt(self, other: Any, *, out: Any = ...) -> Tensor:
+    def gt(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
         """`input > other`."""
-    def gt_(self, other: Any) -> Tensor:
+    def gt_(self, other: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `gt`."""
     def half(self, memory_format: Any = ...) -> Tensor:
         """`self.to(torch.float16)`."""
-    def hardshrink(self, lambd: _float = ..., *, out: Any = ...) -> Tensor:
+    def hardshrink(self, lambd: _float = ..., *, out: Tensor | None = ...) -> Tensor:
         """Keep the elements farther than `lambd` from 0, and set the others to 0; see `nn.Hardshrink`.
 
         Args:
@@ -685,13 +686,13 @@ class Members:
             >>> F.hardshrink(torch.tensor([-1.0, 0.3, 2.0]))
             tensor([-1.,  0.,  2.])
         """
-    def hash_tensor(self, dim: Any = ..., *, keepdim: _bool = ..., mode: _int = ..., out: Any = ...) -> Tensor:
+    def hash_tensor(self, dim: Any = ..., *, keepdim: _bool = ..., mode: _int = ..., out: Tensor | None = ...) -> Tensor:
         """Return a uint64 hash of all elements, or over `dim`: the exclusive or of their bits as 64-bit numbers.
 
         >>> torch.hash_tensor(torch.tensor([[1, 2], [3, 4]]), 1)
         tensor([3, 7], dtype=torch.uint64)
         """
-    def heaviside(self, values: Tensor, *, out: Any = ...) -> Tensor:
+    def heaviside(self, values: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return 0 for negative elements, 1 for positive ones, and `values` where the element is 0.
 
         >>> torch.heaviside(torch.tensor([-1.5, 0.0, 2.0]), torch.tensor([0.5]))
@@ -699,20 +700,20 @@ class Members:
         """
     def heaviside_(self, values: Tensor) -> Tensor:
         """In-place form of `heaviside`."""
-    def histc(self, bins: _int = ..., min: _float = ..., max: _float = ..., *, out: Any = ...) -> Tensor:
+    def histc(self, bins: _int = ..., min: _float = ..., max: _float = ..., *, out: Tensor | None = ...) -> Tensor:
         """Count the elements in each of `bins` equal parts of `[min, max]`, or of the data's range if both are 0."""
-    def histogram(self, bins: _int | Tensor = ..., *, range: Any = ..., weight: Tensor | None = ..., density: _bool = ..., out: Any = ...) -> return_types.histogram:
+    def histogram(self, bins: _int | Tensor = ..., *, range: Any = ..., weight: Tensor | None = ..., density: _bool = ..., out: Tensor | None = ...) -> return_types.histogram:
         """Return the counts (or sums of weights, or densities) in bins, and the edges of the bins.
 
         `bins` is the number of bins, or their edges.
         """
-    def hsplit(self, *args: Any, indices: Any = ..., sections: Any = ...) -> tuple[Tensor, ...]:
+    def hsplit(self, *args: Any, indices: Sequence[_int] = ..., sections: _int = ...) -> tuple[Tensor, ...]:
         """Split along dimension 1, or dimension 0 of a vector; see `tensor_split`."""
-    def hypot(self, other: Any, *, out: Any = ...) -> Tensor:
+    def hypot(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return `sqrt(input**2 + other**2)` without overflow of the squares."""
-    def hypot_(self, other: Any) -> Tensor:
+    def hypot_(self, other: Tensor) -> Tensor:
         """In-place form of `hypot`."""
-    def i0(self, *, out: Any = ...) -> Tensor:
+    def i0(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the modified Bessel function of the first kind, of order 0.
 
         >>> torch.i0(torch.tensor([0.0, 1.0]))
@@ -720,23 +721,23 @@ class Members:
         """
     def i0_(self) -> Tensor:
         """In-place form of `i0`."""
-    def igamma(self, other: Any, *, out: Any = ...) -> Tensor:
+    def igamma(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return the probability that a gamma variable of shape `input` is below `other` (regularised lower incomplete gamma).
 
         >>> torch.igamma(torch.tensor([1.0]), torch.tensor([1.0]))
         tensor([0.6321])
         """
-    def igamma_(self, other: Any) -> Tensor:
+    def igamma_(self, other: Tensor) -> Tensor:
         """In-place form of `igamma`."""
-    def igammac(self, other: Any, *, out: Any = ...) -> Tensor:
+    def igammac(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return the regularised upper incomplete gamma function: `1 - igamma`, accurate also where it is small."""
-    def igammac_(self, other: Any) -> Tensor:
+    def igammac_(self, other: Tensor) -> Tensor:
         """In-place form of `igammac`."""
     @property
     def imag(self) -> Tensor: ...
     @imag.setter
     def imag(self, value: Any) -> None: ...
-    def index(self, positions: Any, dims: Any) -> Tensor:
+    def index(self, positions: Any, dims: _int | Sequence[_int]) -> Tensor:
         """Index the dimensions `positions` by the items of `dims`: integers, slices, tensors, lists or None.
 
         A tuple of dimensions in `positions` is indexed as if they were flattened into one.
@@ -749,35 +750,35 @@ class Members:
         >>> x.index(1, 2), x.index((0, 1), (1, torch.tensor([0, 2]))), x.index(((0, 1),), (4,))
         (tensor([2, 5]), tensor([3, 5]), tensor(4))
         """
-    def index_add(self, dim: _int, index: Tensor, source: Tensor, *, alpha: Any = ..., out: Any = ...) -> Tensor:
+    def index_add(self, dim: _int, index: Tensor, source: Tensor, *, alpha: Any = ..., out: Tensor | None = ...) -> Tensor:
         """Return `input` with the slices of `source`, times `alpha`, added at the positions `index` of `dim`."""
     def index_add_(self, dim: _int, index: Tensor, source: Tensor, *, alpha: Any = ...) -> Tensor:
         """In-place form of `index_add`."""
-    def index_copy(self, dim: _int, index: Tensor, source: Tensor, *, out: Any = ...) -> Tensor:
+    def index_copy(self, dim: _int, index: Tensor, source: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return a copy of `input` with its slices at the positions `index` of `dim` replaced by those of `source`."""
     def index_copy_(self, dim: _int, index: Tensor, source: Tensor) -> Tensor:
         """In-place form of `index_copy`."""
-    def index_fill(self, dim: _int, index: Tensor, value: Any) -> Tensor:
+    def index_fill(self, dim: _int, index: Tensor, value: _int | _float | _complex | Tensor) -> Tensor:
         """Return a copy of `input` with its slices at the positions `index` of `dim` filled with `value`."""
-    def index_fill_(self, dim: _int, index: Tensor, value: Any) -> Tensor:
+    def index_fill_(self, dim: _int, index: Tensor, value: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `index_fill`."""
     def index_put(self, indices: Any, values: Tensor, accumulate: _bool = ...) -> Tensor:
         """Return a copy of `input` with `values` at `input[indices]`; with `accumulate`, they are added."""
     def index_put_(self, indices: Any, values: Tensor, accumulate: _bool = ...) -> Tensor:
         """In-place form of `index_put`."""
-    def index_reduce(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = ..., out: Any = ...) -> Tensor:
+    def index_reduce(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = ..., out: Tensor | None = ...) -> Tensor:
         """Combine the slices `index` of `input` along `dim` with the slices of `source`, by "prod", "mean", "amax" or "amin"."""
     def index_reduce_(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = ...) -> Tensor:
         """In-place form of `index_reduce`."""
-    def index_select(self, dim: _int, index: Tensor, *, out: Any = ...) -> Tensor:
+    def index_select(self, dim: _int, index: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return a copy of the slices of `dim` at the positions in `index`, a vector."""
     def indices(self) -> Tensor:
         """Return the indices of a coalesced COO tensor, of shape `(sparse dimensions, nnz)`."""
-    def inner(self, other: Tensor, *, out: Any = ...) -> Tensor:
+    def inner(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return the sums of products over the last dimensions of both; if either is a 0-d tensor, return `input * other`."""
     def int(self, memory_format: Any = ...) -> Tensor:
         """`self.to(torch.int32)`."""
-    def inverse(self, *, out: Any = ...) -> Tensor:
+    def inverse(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the inverses of square matrices; see `torch.linalg.inv`."""
     def is_coalesced(self) -> _bool:
         """Whether the indices of a COO tensor are sorted and unique."""
@@ -817,9 +818,9 @@ class Members:
         """True where the element is infinite."""
     def isnan(self) -> Tensor:
         """True where the element is NaN."""
-    def isneginf(self, *, out: Any = ...) -> Tensor:
+    def isneginf(self, *, out: Tensor | None = ...) -> Tensor:
         """True where the element is minus infinity."""
-    def isposinf(self, *, out: Any = ...) -> Tensor:
+    def isposinf(self, *, out: Tensor | None = ...) -> Tensor:
         """True where the element is plus infinity."""
     def isreal(self) -> Tensor:
         """True where the imaginary part is 0, which is everywhere for a real tensor."""
@@ -833,40 +834,40 @@ class Members:
         >>> torch.istft(torch.stft(x, 4, return_complex=True), 4).allclose(x, atol=1e-5)
         True
         """
-    def kron(self, other: Tensor, *, out: Any = ...) -> Tensor:
+    def kron(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return the Kronecker product: blocks `input[i, j] * other`.
 
         >>> torch.kron(torch.tensor([1, 10]), torch.tensor([1, 2]))
         tensor([ 1,  2, 10, 20])
         """
-    def kthvalue(self, k: _int, dim: _int = ..., keepdim: _bool = ..., *, out: Any = ...) -> return_types.kthvalue:
+    def kthvalue(self, k: _int, dim: _int = ..., keepdim: _bool = ..., *, out: Sequence[Tensor] | None = ...) -> return_types.kthvalue:
         """Return the `k`-th smallest element (counted from 1) along `dim`, and its index."""
     layout: Any
-    def lcm(self, other: Any, *, out: Any = ...) -> Tensor:
+    def lcm(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return the least common multiple of integers; it is 0 if either is 0."""
-    def lcm_(self, other: Any) -> Tensor:
+    def lcm_(self, other: Tensor) -> Tensor:
         """In-place form of `lcm`."""
-    def ldexp(self, other: Tensor, *, out: Any = ...) -> Tensor:
+    def ldexp(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return `input * 2**other`."""
     def ldexp_(self, other: Tensor) -> Tensor:
         """In-place form of `ldexp`."""
-    def le(self, other: Any, *, out: Any = ...) -> Tensor:
+    def le(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
         """`input <= other`."""
-    def le_(self, other: Any) -> Tensor:
+    def le_(self, other: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `le`."""
-    def lerp(self, end: Tensor, weight: Any, *, out: Any = ...) -> Tensor:
+    def lerp(self, end: Tensor, weight: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Linear interpolation: `input + weight * (end - input)`, exact at both ends."""
-    def lerp_(self, end: Tensor, weight: Any) -> Tensor:
+    def lerp_(self, end: Tensor, weight: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `lerp`."""
-    def less(self, other: Any, *, out: Any = ...) -> Tensor:
+    def less(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
         """`input < other`."""
-    def less_(self, other: Any) -> Tensor:
+    def less_(self, other: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `lt`."""
-    def less_equal(self, other: Any, *, out: Any = ...) -> Tensor:
+    def less_equal(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
         """`input <= other`."""
-    def less_equal_(self, other: Any) -> Tensor:
+    def less_equal_(self, other: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `le`."""
-    def lgamma(self, *, out: Any = ...) -> Tensor:
+    def lgamma(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the logarithm of the absolute value of the gamma function.
 
         >>> torch.lgamma(torch.tensor([0.5, 1.0, 5.0]))
@@ -874,17 +875,17 @@ class Members:
         """
     def lgamma_(self) -> Tensor:
         """In-place form of `lgamma`."""
-    def log(self, *, out: Any = ...) -> Tensor:
+    def log(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the natural logarithm."""
-    def log10(self, *, out: Any = ...) -> Tensor:
+    def log10(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the logarithm to base 10."""
     def log10_(self) -> Tensor:
         """In-place form of `log10`."""
-    def log1p(self, *, out: Any = ...) -> Tensor:
+    def log1p(self, *, out: Tensor | None = ...) -> Tensor:
         """Return `log(1 + x)`, accurate near 0."""
     def log1p_(self) -> Tensor:
         """In-place form of `log1p`."""
-    def log2(self, *, out: Any = ...) -> Tensor:
+    def log2(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the logarithm to base 2."""
     def log2_(self) -> Tensor:
         """In-place form of `log2`."""
@@ -892,57 +893,57 @@ class Members:
         """In-place form of `log`."""
     def log_normal_(self, mean: _float = ..., std: _float = ..., *, generator: Generator | None = ...) -> Tensor:
         """Fill with log-normal random numbers."""
-    def log_softmax(self, dim: _int, dtype: _dtype | None = ..., *, out: Any = ...) -> Tensor:
+    def log_softmax(self, dim: _int, dtype: _dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """Return the logarithm of the softmax along `dim`, computed without overflow."""
-    def logaddexp(self, other: Any, *, out: Any = ...) -> Tensor:
+    def logaddexp(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return `log(exp(input) + exp(other))` without overflow of the exponentials.
 
         >>> torch.logaddexp(torch.tensor([0.0, 1000.0]), torch.tensor([0.0, 0.0]))
         tensor([6.9315e-01, 1.0000e+03])
         """
-    def logaddexp2(self, other: Any, *, out: Any = ...) -> Tensor:
+    def logaddexp2(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return `log2(2**input + 2**other)` without overflow of the powers."""
-    def logcumsumexp(self, dim: _int, *, out: Any = ...) -> Tensor:
+    def logcumsumexp(self, dim: _int, *, out: Tensor | None = ...) -> Tensor:
         """Return the cumulative `log(sum(exp(input)))` along `dim`."""
     def logdet(self) -> Tensor:
         """Return the logarithms of determinants: NaN for a negative determinant, `-inf` for 0."""
-    def logical_and(self, other: Any, *, out: Any = ...) -> Tensor:
+    def logical_and(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Logical and; nonzero is true."""
-    def logical_and_(self, other: Any) -> Tensor:
+    def logical_and_(self, other: Tensor) -> Tensor:
         """In-place form of `logical_and`."""
-    def logical_not(self, *, out: Any = ...) -> Tensor:
+    def logical_not(self, *, out: Tensor | None = ...) -> Tensor:
         """Return True where the element is 0."""
     def logical_not_(self) -> Tensor:
         """In-place form of `logical_not`."""
-    def logical_or(self, other: Any, *, out: Any = ...) -> Tensor:
+    def logical_or(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Logical or; nonzero is true."""
-    def logical_or_(self, other: Any) -> Tensor:
+    def logical_or_(self, other: Tensor) -> Tensor:
         """In-place form of `logical_or`."""
-    def logical_xor(self, other: Any, *, out: Any = ...) -> Tensor:
+    def logical_xor(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Logical xor; nonzero is true."""
-    def logical_xor_(self, other: Any) -> Tensor:
+    def logical_xor_(self, other: Tensor) -> Tensor:
         """In-place form of `logical_xor`."""
-    def logit(self, eps: Any = ..., *, out: Any = ...) -> Tensor:
+    def logit(self, eps: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """Return `log(x / (1 - x))`, the inverse of sigmoid; with `eps`, `x` is clamped to `[eps, 1 - eps]`.
 
         >>> torch.logit(torch.tensor([0.5, 0.9]))
         tensor([0.0000, 2.1972])
         """
-    def logit_(self, eps: Any = ...) -> Tensor:
+    def logit_(self, eps: _float | None = ...) -> Tensor:
         """In-place form of `logit`."""
-    def logsumexp(self, dim: Any, keepdim: _bool = ..., *, out: Any = ...) -> Tensor:
+    def logsumexp(self, dim: Any, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """Return `log(sum(exp(input)))` over `dim` without overflow."""
     def long(self, memory_format: Any = ...) -> Tensor:
         """`self.to(torch.int64)`."""
     def lstsq(self, *args: Any, **kwargs: Any) -> Sequence[Tensor]:
         """Raise a RuntimeError that names the replacement of the removed function `lstsq`."""
-    def lt(self, other: Any, *, out: Any = ...) -> Tensor:
+    def lt(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
         """`input < other`."""
-    def lt_(self, other: Any) -> Tensor:
+    def lt_(self, other: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `lt`."""
-    def lu(self, pivot: _bool = ..., get_infos: Any = ..., out: Any = ...) -> Any:
+    def lu(self, pivot: _bool = ..., get_infos: _bool = ..., out: Tensor | None = ...) -> Any:
         """Return `(LU, pivots)` of `torch.linalg.lu_factor`; with `get_infos`, a named tuple that also contains `info`."""
-    def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor, *, out: Any = ...) -> Tensor:
+    def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Solve `A X = input`, given the LU factorization of `A`."""
     @property
     def mH(self) -> Tensor: ...
@@ -952,17 +953,17 @@ class Members:
         """Replace each element by `f(x, y, z)`, for a Python function `f` of the elements  of `self` and the other tensors."""
     def map_(self, *args: Any) -> Tensor:
         """Replace each element by `f(x, y)`, for a Python function `f` of the elements  of `self` and the other tensors."""
-    def masked_fill(self, mask: Tensor, value: Any) -> Tensor:
+    def masked_fill(self, mask: Tensor, value: _int | _float | _complex | Tensor) -> Tensor:
         """Return a copy of `input` with `value` (a number or 0-d tensor) where `mask` is True."""
-    def masked_fill_(self, mask: Tensor, value: Any) -> Tensor:
+    def masked_fill_(self, mask: Tensor, value: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `masked_fill`."""
     def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor:
         """Return `input` with its elements where `mask` is True replaced by those of `source`, in order."""
     def masked_scatter_(self, mask: Tensor, source: Tensor) -> Tensor:
         """In-place form of `masked_scatter`."""
-    def masked_select(self, mask: Tensor, *, out: Any = ...) -> Tensor:
+    def masked_select(self, mask: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return a vector of the elements where `mask` is True."""
-    def matmul(self, other: Tensor, *, out: Any = ...) -> Tensor:
+    def matmul(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return the product of vectors, matrices or batches of matrices, depending on the numbers of dimensions.
 
         Raises:
@@ -973,7 +974,7 @@ class Members:
         """
     def matrix_exp(self) -> Tensor:
         """Compute the exponential of square matrices; see `torch.linalg.matrix_exp`."""
-    def matrix_power(self, n: _int, *, out: Any = ...) -> Tensor:
+    def matrix_power(self, n: _int, *, out: Tensor | None = ...) -> Tensor:
         """Return the `n`-th power of square matrices; see `torch.linalg.matrix_power`."""
     @overload
     def max(self, *, out: Any = ...) -> Tensor:
@@ -982,9 +983,9 @@ class Members:
     def max(self, dim: _int, keepdim: _bool = ..., *, out: Any = ...) -> return_types.max: ...
     @overload
     def max(self, other: Tensor, *, out: Any = ...) -> Tensor: ...
-    def maximum(self, other: Any, *, out: Any = ...) -> Tensor:
+    def maximum(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return the larger of `input` and `other`, element by element; NaN where either is NaN."""
-    def mean(self, dim: Any = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Any = ...) -> Tensor:
+    def mean(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor:
         """Return the mean of all elements, or over the dimensions `dim`.
 
         Raises:
@@ -1005,11 +1006,11 @@ class Members:
     def min(self, dim: _int, keepdim: _bool = ..., *, out: Any = ...) -> return_types.min: ...
     @overload
     def min(self, other: Tensor, *, out: Any = ...) -> Tensor: ...
-    def minimum(self, other: Any, *, out: Any = ...) -> Tensor:
+    def minimum(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return the smaller of `input` and `other`, element by element; NaN where either is NaN."""
-    def mm(self, mat2: Tensor, *, out: Any = ...) -> Tensor:
+    def mm(self, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Multiply two matrices, `(n, m) @ (m, p) -> (n, p)`."""
-    def mode(self, dim: _int = ..., keepdim: _bool = ..., *, out: Any = ...) -> return_types.mode:
+    def mode(self, dim: _int = ..., keepdim: _bool = ..., *, out: Sequence[Tensor] | None = ...) -> return_types.mode:
         """Return the most frequent element along `dim` (of several, the smallest) and its last index.  NaN equals no other NaN."""
     def module_load(self, other: Tensor, assign: _bool = ...) -> Tensor:
         """Return the tensor that `Module.load_state_dict` stores: `other` if `assign`, else this tensor with its values."""
@@ -1017,107 +1018,107 @@ class Members:
         """Return a view with dimensions `source` moved to `destination`; the others keep their order."""
     def movedim(self, source: Any, destination: Any) -> Tensor:
         """Return a view with dimensions `source` moved to `destination`; the others keep their order."""
-    def msort(self, *, out: Any = ...) -> Tensor:
+    def msort(self, *, out: Tensor | None = ...) -> Tensor:
         """Sort the elements along the first dimension."""
-    def mul(self, other: Any, *, out: Any = ...) -> Tensor:
+    def mul(self, other: Tensor | _int | _float | _complex, *, out: Tensor | None = ...) -> Tensor:
         """Return the product `input * other`, element by element, broadcast.
 
         >>> torch.mul(torch.tensor([1, 2]), 2.5)
         tensor([2.5000, 5.0000])
         """
-    def mul_(self, other: Any) -> Tensor:
+    def mul_(self, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place form of `mul`."""
-    def multinomial(self, num_samples: _int, replacement: _bool = ..., *, generator: Generator | None = ..., out: Any = ...) -> Tensor:
+    def multinomial(self, num_samples: _int, replacement: _bool = ..., *, generator: Generator | None = ..., out: Tensor | None = ...) -> Tensor:
         """Draw indices with probabilities proportional to each row of `input`, by default without replacement.
 
         Raises:
             RuntimeError: a weight is negative, infinite or NaN, or too few weights are nonzero.
         """
-    def multiply(self, other: Any, *, out: Any = ...) -> Tensor:
+    def multiply(self, other: Tensor | _int | _float | _complex, *, out: Tensor | None = ...) -> Tensor:
         """Return the product `input * other`, element by element, broadcast.
 
         >>> torch.mul(torch.tensor([1, 2]), 2.5)
         tensor([2.5000, 5.0000])
         """
-    def multiply_(self, other: Any) -> Tensor:
+    def multiply_(self, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place form of `mul`."""
-    def mv(self, vec: Tensor, *, out: Any = ...) -> Tensor:
+    def mv(self, vec: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Multiply a matrix and a vector, `(n, m) @ (m,) -> (n,)`."""
-    def mvlgamma(self, p: _int, *, out: Any = ...) -> Tensor:
+    def mvlgamma(self, p: _int, *, out: Tensor | None = ...) -> Tensor:
         """Return the logarithm of the multivariate gamma function of dimension `p`."""
     def mvlgamma_(self, p: _int) -> Tensor:
         """In-place form of `mvlgamma`."""
-    def nan_to_num(self, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ..., *, out: Any = ...) -> Tensor:
+    def nan_to_num(self, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """Replace NaN, inf and -inf by the given numbers: by default, by 0, the largest and the smallest number of the dtype."""
     def nan_to_num_(self, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ...) -> Tensor:
         """In-place form of `nan_to_num`."""
-    def nanmean(self, dim: Any = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Any = ...) -> Tensor:
+    def nanmean(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor:
         """Return the mean of the elements that are not NaN."""
     @overload
     def nanmedian(self, *, out: Any = ...) -> Tensor:
         """Return the median of the elements that are not NaN."""
     @overload
     def nanmedian(self, dim: _int, keepdim: _bool = ..., *, out: Any = ...) -> return_types.nanmedian: ...
-    def nanquantile(self, q: Any, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ..., out: Any = ...) -> Tensor:
+    def nanquantile(self, q: Any, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ..., out: Tensor | None = ...) -> Tensor:
         """Return the `q`-quantiles of the elements that are not NaN."""
-    def nansum(self, dim: Any = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Any = ...) -> Tensor:
+    def nansum(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor:
         """Return the sum of the elements that are not NaN."""
     def narrow(self, dim: _int, start: _int | Tensor, length: _int) -> Tensor:
         """Return a view of `length` slices of dimension `dim`, starting at `start`."""
-    def narrow_copy(self, dim: _int, start: _int, length: _int, *, out: Any = ...) -> Tensor:
+    def narrow_copy(self, dim: _int, start: _int, length: _int, *, out: Tensor | None = ...) -> Tensor:
         """Return a copy of `length` slices of dimension `dim`, starting at `start`; see `narrow`."""
-    def ne(self, other: Any, *, out: Any = ...) -> Tensor:
+    def ne(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
         """`input != other`."""
-    def ne_(self, other: Any) -> Tensor:
+    def ne_(self, other: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `ne`."""
-    def neg(self, *, out: Any = ...) -> Tensor:
+    def neg(self, *, out: Tensor | None = ...) -> Tensor:
         """Return `-x` for each element."""
     def neg_(self) -> Tensor:
         """In-place form of `neg`."""
-    def negative(self, *, out: Any = ...) -> Tensor:
+    def negative(self, *, out: Tensor | None = ...) -> Tensor:
         """Return `-x` for each element."""
     def negative_(self) -> Tensor:
         """In-place form of `neg`."""
     def new(self, *args: Any, **options: Any) -> Tensor:
         """Create a tensor with the dtype and device of this one, from sizes or data, like the legacy constructors."""
-    def new_empty(self, size: Any, *rest: Any, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
+    def new_empty(self, size: _int | Sequence[_int], *rest: Any, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
         """`torch.empty(*size)` with this tensor's dtype and device."""
     def new_empty_strided(self, size: Sequence[_int], stride: Sequence[_int], *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
         """`torch.empty_strided(size, stride)` with this tensor's dtype and device."""
     def new_full(self, size: Sequence[_int], fill_value: Any, *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
         """`torch.full(size, fill_value)` with this tensor's dtype and device."""
-    def new_ones(self, size: Any, *rest: Any, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
+    def new_ones(self, size: _int | Sequence[_int], *rest: Any, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
         """`torch.ones(*size)` with this tensor's dtype and device."""
     def new_tensor(self, data: Any, *, dtype: _dtype | None = ..., device: Any = ..., requires_grad: _bool = ...) -> Tensor:
         """`torch.tensor(data)` with this tensor's dtype and device."""
-    def new_zeros(self, size: Any, *rest: Any, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
+    def new_zeros(self, size: _int | Sequence[_int], *rest: Any, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
         """`torch.zeros(*size)` with this tensor's dtype and device."""
-    def nextafter(self, other: Any, *, out: Any = ...) -> Tensor:
+    def nextafter(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return the next representable number from `input` towards `other`."""
-    def nextafter_(self, other: Any) -> Tensor:
+    def nextafter_(self, other: Tensor) -> Tensor:
         """In-place form of `nextafter`."""
-    def nonzero(self, *, as_tuple: _bool = ..., out: Any = ...) -> Any:
+    def nonzero(self, *, as_tuple: _bool = ..., out: Tensor | None = ...) -> Any:
         """Return the indices of the nonzero elements, one per row; with `as_tuple`, one index tensor per dimension."""
-    def nonzero_static(self, *, size: _int, fill_value: _int = ..., out: Any = ...) -> Tensor:
+    def nonzero_static(self, *, size: _int, fill_value: _int = ..., out: Tensor | None = ...) -> Tensor:
         """Return the first `size` rows of `nonzero`, padded with `fill_value`."""
-    def norm(self, p: Any = ..., dim: Any = ..., keepdim: _bool = ..., dtype: _dtype | None = ..., *, out: Any = ...) -> Tensor:
+    def norm(self, p: Any = ..., dim: Any = ..., keepdim: _bool = ..., dtype: _dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """Return the vector norm over `dim`, or of all elements; "fro" is the 2-norm, "nuc" the sum of singular values."""
     def normal_(self, mean: _float = ..., std: _float = ..., *, generator: Generator | None = ...) -> Tensor:
         """Fill with normal random numbers with `mean` and `std`."""
-    def not_equal(self, other: Any, *, out: Any = ...) -> Tensor:
+    def not_equal(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
         """`input != other`."""
-    def not_equal_(self, other: Any) -> Tensor:
+    def not_equal_(self, other: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `ne`."""
-    def orgqr(self, input2: Tensor, *, out: Any = ...) -> Tensor:
+    def orgqr(self, input2: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return the first columns of a product of Householder reflections; see `torch.linalg.householder_product`."""
-    def ormqr(self, input2: Tensor, input3: Tensor, left: _bool = ..., transpose: _bool = ..., *, out: Any = ...) -> Tensor:
+    def ormqr(self, input2: Tensor, input3: Tensor, left: _bool = ..., transpose: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """Multiply `input3` by the matrix Q that `torch.geqrf` returns as `input` and `input2`.
 
         The result is `Q input3` if `left`, else `input3 Q`; with `transpose`, Q is replaced by `Q^H`.
         """
-    def outer(self, vec2: Tensor, *, out: Any = ...) -> Tensor:
+    def outer(self, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return the outer product of two vectors, `(n,), (m,) -> (n, m)`."""
-    def permute(self, dims: Any, *rest: Any) -> Tensor: ...
+    def permute(self, dims: _int | Sequence[_int], *rest: Any) -> Tensor: ...
     def pin_memory(self, device: Any = ...) -> Tensor:
         """Copy the tensor to page-locked host memory, which a device can read directly. A pinned tensor is returned itself.
 
@@ -1134,7 +1135,7 @@ class Members:
         """In-place form of `polygamma`."""
     def positive(self) -> Tensor:
         """Return the tensor itself.  Raises RuntimeError for a bool tensor."""
-    def pow(self, exponent: Any, *, out: Any = ...) -> Tensor:
+    def pow(self, exponent: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
         """`input` to the power of `exponent`; either may be a Python number.
 
         Raises:
@@ -1143,7 +1144,7 @@ class Members:
         >>> torch.tensor([1.0, 2.0]) ** 2
         tensor([1., 4.])
         """
-    def pow_(self, exponent: Any) -> Tensor:
+    def pow_(self, exponent: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `pow`."""
     def prelu(self, weight: Tensor) -> Tensor:
         """`x` where it is positive, `weight * x` elsewhere: a leaky ReLU whose slope is learned; see `nn.PReLU`.
@@ -1161,24 +1162,24 @@ class Members:
             >>> F.prelu(torch.tensor([[-1.0, -1.0, 2.0]]), torch.tensor([0.1, 0.2, 0.3]))
             tensor([[-0.1000, -0.2000,  2.0000]])
         """
-    def prod(self, dim: _int | None = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Any = ...) -> Tensor:
+    def prod(self, dim: _int | None = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor:
         """Return the product of all elements, or over one dimension; integers are multiplied in int64."""
     def put(self, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Tensor:
         """Return a copy of `input` with `source` at the positions `index` of the flattened tensor."""
     def put_(self, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Tensor:
         """Write `source` at the positions `index` of the flattened tensor, in place."""
-    def qr(self, some: _bool = ..., *, out: Any = ...) -> return_types.qr:
+    def qr(self, some: _bool = ..., *, out: Tensor | None = ...) -> return_types.qr:
         """Return the QR factorization, reduced if `some`, else complete; see `torch.linalg.qr`."""
-    def quantile(self, q: Any, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ..., out: Any = ...) -> Tensor:
+    def quantile(self, q: Any, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ..., out: Tensor | None = ...) -> Tensor:
         """Return the `q`-quantiles of all elements, or over `dim`.
 
         For a vector `q`, the result has an additional first dimension, with one quantile for each element of `q`.
         """
-    def rad2deg(self, *, out: Any = ...) -> Tensor:
+    def rad2deg(self, *, out: Tensor | None = ...) -> Tensor:
         """Convert radians to degrees."""
     def rad2deg_(self) -> Tensor:
         """In-place form of `rad2deg`."""
-    def random_(self, *bounds: Any, to: Any = ..., generator: Generator | None = ..., **named: Any) -> Tensor:
+    def random_(self, *bounds: Any, to: _int | None = ..., generator: Generator | None = ..., **named: Any) -> Tensor:
         """Fill with random integers from `[from, to)`, `[0, to)`, or the range of the dtype."""
     def ravel(self) -> Tensor:
         """Return all elements as a contiguous vector."""
@@ -1186,7 +1187,7 @@ class Members:
     def real(self) -> Tensor: ...
     @real.setter
     def real(self, value: Any) -> None: ...
-    def reciprocal(self, *, out: Any = ...) -> Tensor:
+    def reciprocal(self, *, out: Tensor | None = ...) -> Tensor:
         """Return `1 / x`."""
     def reciprocal_(self) -> Tensor:
         """In-place form of `reciprocal`."""
@@ -1206,27 +1207,27 @@ class Members:
         """
     def relu_(self) -> Tensor:
         """In-place form of `relu`."""
-    def remainder(self, other: Any, *, out: Any = ...) -> Tensor:
+    def remainder(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return the remainder of floor division: it has the sign of `other`."""
-    def remainder_(self, other: Any) -> Tensor:
+    def remainder_(self, other: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `remainder`."""
-    def renorm(self, p: _float, dim: _int, maxnorm: _float, *, out: Any = ...) -> Tensor:
+    def renorm(self, p: _float, dim: _int, maxnorm: _float, *, out: Tensor | None = ...) -> Tensor:
         """Scale down the slices `input.select(dim, i)` whose p-norm exceeds `maxnorm`, to the norm `maxnorm`."""
     def renorm_(self, p: _float, dim: _int, maxnorm: _float) -> Tensor:
         """In-place form of `renorm`."""
-    def repeat(self, repeats: Any, *rest: Any) -> Tensor:
+    def repeat(self, repeats: _int | Sequence[_int], *rest: Any) -> Tensor:
         """Repeat the tensor `repeats[i]` times along each dimension; additional repeats add dimensions at the front."""
-    def repeat_interleave(self, repeats: Any = ..., dim: _int | None = ..., *, output_size: _int | None = ...) -> Tensor:
+    def repeat_interleave(self, repeats: Tensor | _int = ..., dim: _int | None = ..., *, output_size: _int | None = ...) -> Tensor:
         """Repeat each slice of `dim` (by default, each element of the flattened input) `repeats` times.
 
         `repeats` is one number, or one for each slice or element.
         """
-    def reshape(self, shape: Any, *rest: Any) -> Tensor: ...
+    def reshape(self, shape: _int | Sequence[_int], *rest: Any) -> Tensor: ...
     def reshape_as(self, other: Tensor) -> Tensor:
         """Return `input.reshape(other.size())`."""
-    def resize(self, *sizes: Any) -> Tensor:
+    def resize(self, *sizes: _int | Sequence[_int]) -> Tensor:
         """Return a view of another shape.  Deprecated in favour of `view`."""
-    def resize_(self, size: Any, *rest: Any, memory_format: Any = ...) -> Tensor:
+    def resize_(self, size: _int | Sequence[_int], *rest: Any, memory_format: Any = ...) -> Tensor:
         """Change the shape in place: memory that is too small is enlarged; new elements are uninitialized.
 
         Without `memory_format`, a tensor that already has this shape keeps its strides; any other tensor becomes row-major.
@@ -1251,7 +1252,7 @@ class Members:
         """Shift the elements by `shifts` along `dims`, wrapping around; without `dims`, the tensor is flattened for the shift."""
     def rot90(self, k: _int = ..., dims: Sequence[_int] = ...) -> Tensor:
         """Rotate by `k` quarter turns from the first towards the second of `dims`."""
-    def round(self, *, decimals: _int = ..., out: Any = ...) -> Tensor:
+    def round(self, *, decimals: _int = ..., out: Tensor | None = ...) -> Tensor:
         """Round to the nearest integer, or to `decimals` decimals; ties go to the even number.
 
         >>> torch.tensor([0.5, 1.5, 2.345]).round(), torch.tensor([2.345]).round(decimals=1)
@@ -1261,11 +1262,11 @@ class Members:
         """In-place form of `round`."""
     def row_indices(self) -> Tensor:
         """Return the row of each value (or block) of a CSC or BSC tensor."""
-    def rsqrt(self, *, out: Any = ...) -> Tensor:
+    def rsqrt(self, *, out: Tensor | None = ...) -> Tensor:
         """Return `1 / sqrt(x)`."""
     def rsqrt_(self) -> Tensor:
         """In-place form of `rsqrt`."""
-    def scatter(self, dim: _int, index: Tensor, src: Any = ..., *, value: Any = ..., reduce: str | None = ..., out: Any = ...) -> Tensor:
+    def scatter(self, dim: _int, index: Tensor, src: Tensor | _int | _float | _complex = ..., *, value: _int | _float | _complex = ..., reduce: str | None = ..., out: Tensor | None = ...) -> Tensor:
         """Return `input` with `src[i][j]` (or a number) at `[index[i][j]][j]` for `dim=0`, and likewise for other dimensions.
 
         `reduce` ("add" or "multiply") combines each written value with the element of `input` instead of replacing the element.
@@ -1274,13 +1275,13 @@ class Members:
         tensor([[1., 0., 0.],
                 [0., 0., 1.]])
         """
-    def scatter_(self, dim: _int, index: Tensor, src: Any = ..., *, value: Any = ..., reduce: str | None = ...) -> Tensor:
+    def scatter_(self, dim: _int, index: Tensor, src: Tensor | _int | _float | _complex = ..., *, value: _int | _float | _complex = ..., reduce: str | None = ...) -> Tensor:
         """In-place form of `scatter`."""
-    def scatter_add(self, dim: _int, index: Tensor, src: Tensor, *, out: Any = ...) -> Tensor:
+    def scatter_add(self, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return `input` with `src[i][j]` added at `[index[i][j]][j]` for `dim=0`, and likewise for other dimensions."""
     def scatter_add_(self, dim: _int, index: Tensor, src: Tensor) -> Tensor:
         """In-place form of `scatter_add`."""
-    def scatter_reduce(self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = ..., out: Any = ...) -> Tensor:
+    def scatter_reduce(self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = ..., out: Tensor | None = ...) -> Tensor:
         """Scatter `src`, and combine all elements for one position by "sum", "prod", "mean", "amax" or "amin".
 
         Without `include_self`, the elements of `input` at the written positions are left out.
@@ -1291,14 +1292,14 @@ class Members:
         """Return a view of the slice at `index` of dimension `dim`, without that dimension."""
     def select_scatter(self, src: Tensor, dim: _int, index: _int) -> Tensor:
         """Return a copy of `input` with `src` in place of `input.select(dim, index)`."""
-    def set_(self, source: Any = ..., storage_offset: _int | None = ..., size: Any = ..., stride: Any = ...) -> Tensor:
+    def set_(self, source: Any = ..., storage_offset: _int | None = ..., size: _int | Sequence[_int] = ..., stride: Sequence[_int] | None = ...) -> Tensor:
         """Make this tensor a view of the memory of a storage or of another tensor; memory that is too small is enlarged.
 
         Raises:
             TypeError: `source` is neither a storage nor a tensor, or an offset or stride is given without a size.
             RuntimeError: `source` has another dtype or device, or its memory is too small and cannot be enlarged.
         """
-    def sgn(self, *, out: Any = ...) -> Tensor:
+    def sgn(self, *, out: Tensor | None = ...) -> Tensor:
         """Return `x / |x|`, or 0 for 0; for real numbers, the sign."""
     def sgn_(self) -> Tensor:
         """In-place form of `sgn`."""
@@ -1306,37 +1307,37 @@ class Members:
         """Move the tensor, and all tensors that share its memory, to memory shared between processes."""
     def short(self, memory_format: Any = ...) -> Tensor:
         """`self.to(torch.int16)`."""
-    def sigmoid(self, *, out: Any = ...) -> Tensor:
+    def sigmoid(self, *, out: Tensor | None = ...) -> Tensor:
         """`1 / (1 + exp(-x))`."""
     def sigmoid_(self) -> Tensor:
         """In-place form of `sigmoid`."""
-    def sign(self, *, out: Any = ...) -> Tensor:
+    def sign(self, *, out: Tensor | None = ...) -> Tensor:
         """Return -1, 0 or 1 for negative, zero and positive elements."""
     def sign_(self) -> Tensor:
         """In-place form of `sign`."""
-    def signbit(self, *, out: Any = ...) -> Tensor:
+    def signbit(self, *, out: Tensor | None = ...) -> Tensor:
         """True where the sign bit is set."""
-    def sin(self, *, out: Any = ...) -> Tensor:
+    def sin(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the sine of an angle in radians."""
     def sin_(self) -> Tensor:
         """In-place form of `sin`."""
-    def sinc(self, *, out: Any = ...) -> Tensor:
+    def sinc(self, *, out: Tensor | None = ...) -> Tensor:
         """Return `sin(pi x) / (pi x)`, which is 1 at 0."""
     def sinc_(self) -> Tensor:
         """In-place form of `sinc`."""
-    def sinh(self, *, out: Any = ...) -> Tensor:
+    def sinh(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the hyperbolic sine."""
     def sinh_(self) -> Tensor:
         """In-place form of `sinh`."""
     def slice_inverse(self, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ...) -> Tensor:
         """Return the tensor that `self` is a slice of, as a view of the same storage with the layout of `src`."""
-    def slice_scatter(self, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Any = ...) -> Tensor:
+    def slice_scatter(self, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Tensor | None = ...) -> Tensor:
         """Return a copy of `input` with `src` in place of `input[start:end:step]` along `dim`."""
-    def slogdet(self, *, out: Any = ...) -> return_types.slogdet:
+    def slogdet(self, *, out: Tensor | None = ...) -> return_types.slogdet:
         """Return the signs of determinants and the logarithms of their absolute values; see `torch.linalg.slogdet`."""
     def smm(self, mat: Tensor) -> Tensor:
         """Return the product of a sparse and a dense matrix as a sparse matrix: see `torch.smm`."""
-    def softmax(self, dim: _int, dtype: _dtype | None = ..., *, out: Any = ...) -> Tensor:
+    def softmax(self, dim: _int, dtype: _dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """Return `exp(input)`, divided by its sum along `dim`.
 
         >>> torch.softmax(torch.tensor([0.0, 0.0]), 0)
@@ -1344,7 +1345,7 @@ class Members:
         """
     def solve(self, *args: Any, **kwargs: Any) -> Sequence[Tensor]:
         """Raise a RuntimeError that names the replacement of the removed function `solve`."""
-    def sort(self, dim: _int = ..., descending: _bool = ..., stable: _bool | None = ..., *, out: Any = ...) -> return_types.sort:
+    def sort(self, dim: _int = ..., descending: _bool = ..., stable: _bool | None = ..., *, out: Sequence[Tensor] | None = ...) -> return_types.sort:
         """Sort the elements along `dim`; return them and their original indices.
 
         >>> torch.tensor([3, 1, 2]).sort().indices
@@ -1367,11 +1368,11 @@ class Members:
         """Split `dim` into consecutive views: of one size (the last may be smaller), or of the sizes in a list."""
     def split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = ...) -> tuple[Tensor, ...]:
         """Split `dim` into consecutive views of the sizes in a list."""
-    def sqrt(self, *, out: Any = ...) -> Tensor:
+    def sqrt(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the square root."""
     def sqrt_(self) -> Tensor:
         """In-place form of `sqrt`."""
-    def square(self, *, out: Any = ...) -> Tensor:
+    def square(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the square."""
     def square_(self) -> Tensor:
         """In-place form of `square`."""
@@ -1379,11 +1380,11 @@ class Members:
         """Return a view without the dimensions of size 1, or only without those in `dim` (an int or a tuple)."""
     def squeeze_(self, dim: Any = ..., *, axis: Any = ...) -> Tensor:
         """In-place form of `squeeze`: the tensor itself becomes the view."""
-    def sspaddmm(self, mat1: Tensor, mat2: Tensor, *, beta: Any = ..., alpha: Any = ...) -> Tensor:
+    def sspaddmm(self, mat1: Tensor, mat2: Tensor, *, beta: _int = ..., alpha: _int = ...) -> Tensor:
         """Return `beta * self + alpha * mat1 @ mat2` as a sparse matrix: see `torch.sspaddmm`."""
-    def std(self, dim: Any = ..., unbiased: _bool = ..., keepdim: _bool = ..., *, correction: Any = ..., out: Any = ...) -> Tensor:
+    def std(self, dim: Any = ..., unbiased: _bool = ..., keepdim: _bool = ..., *, correction: Any = ..., out: Tensor | None = ...) -> Tensor:
         """Return the standard deviation of all elements, or over `dim`; the divisor of the variance is `n - correction`."""
-    def stft(self, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: Any = ..., pad_mode: str = ..., normalized: _bool = ..., onesided: _bool | None = ..., return_complex: _bool | None = ..., align_to_window: _bool | None = ...) -> Tensor:
+    def stft(self, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., pad_mode: str = ..., normalized: _bool = ..., onesided: _bool | None = ..., return_complex: _bool | None = ..., align_to_window: _bool | None = ...) -> Tensor:
         """Compute the short-time Fourier transform: the spectra of windowed frames of a signal, `hop_length` apart.
 
         Args:
@@ -1401,23 +1402,23 @@ class Members:
         """Return the tensor's storage, typed with its dtype."""
     def storage_type(self) -> Any:
         """Return the class of the tensor's typed storage."""
-    def sub(self, other: Any, alpha: Any = ..., *, out: Any = ...) -> Tensor:
+    def sub(self, other: Tensor | _int | _float | _complex, alpha: Any = ..., *, out: Tensor | None = ...) -> Tensor:
         """`input - alpha * other`, element by element, broadcast."""
-    def sub_(self, other: Any, alpha: Any = ...) -> Tensor:
+    def sub_(self, other: Tensor | _int | _float | _complex, alpha: Any = ...) -> Tensor:
         """In-place form of `sub`."""
-    def subtract(self, other: Any, alpha: Any = ..., *, out: Any = ...) -> Tensor:
+    def subtract(self, other: Tensor | _int | _float | _complex, alpha: Any = ..., *, out: Tensor | None = ...) -> Tensor:
         """`input - alpha * other`, element by element, broadcast."""
-    def subtract_(self, other: Any, alpha: Any = ...) -> Tensor:
+    def subtract_(self, other: Tensor | _int | _float | _complex, alpha: Any = ...) -> Tensor:
         """In-place form of `sub`."""
-    def sum(self, dim: Any = ..., keepdim: Any = ..., *, dtype: Any = ..., out: Any = ...) -> Tensor:
+    def sum(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor:
         """Return the sum of all elements, or over the dimensions `dim`; integers are summed in int64.
 
         >>> torch.tensor([[1, 2], [3, 4]]).sum(0, keepdim=True)
         tensor([[4, 6]])
         """
-    def sum_to_size(self, size: Any, *rest: Any) -> Tensor:
+    def sum_to_size(self, size: _int | Sequence[_int], *rest: Any) -> Tensor:
         """Sum over dimensions so that the result has the shape `size`, which must be broadcastable to the tensor's shape."""
-    def svd(self, some: _bool = ..., compute_uv: _bool = ..., *, out: Any = ...) -> return_types.svd:
+    def svd(self, some: _bool = ..., compute_uv: _bool = ..., *, out: Tensor | None = ...) -> return_types.svd:
         """Return `(U, S, V)`, the factors of `input = U diag(S) V^H`; without `compute_uv`, U and V are zeros."""
     def swapaxes(self, axis0: _int, axis1: _int) -> Tensor:
         """Return a view with two dimensions swapped; another name of `transpose`."""
@@ -1427,34 +1428,34 @@ class Members:
         """Return a view with two dimensions swapped."""
     def swapdims_(self, dim0: _int, dim1: _int) -> Tensor:
         """In-place form of `swapdims`: the tensor itself becomes the view."""
-    def symeig(self, eigenvectors: _bool = ..., upper: _bool = ..., *, out: Any = ...) -> tuple[Tensor, Tensor]:
+    def symeig(self, eigenvectors: _bool = ..., upper: _bool = ..., *, out: Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor]:
         """Return the eigenvalues of symmetric matrices, ascending, and eigenvectors (or zeros); a legacy name of `linalg.eigh`."""
     def t(self) -> Tensor:
         """Return a view of the transpose of a matrix; vectors and 0-d tensors are unchanged."""
     def t_(self) -> Tensor:
         """In-place form of `t`: the tensor itself becomes the view."""
-    def take(self, index: Tensor, *, out: Any = ...) -> Tensor:
+    def take(self, index: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return the elements at the positions `index` of the flattened tensor."""
-    def take_along_dim(self, indices: Tensor, dim: _int | None = ..., *, out: Any = ...) -> Tensor:
+    def take_along_dim(self, indices: Tensor, dim: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """Return the elements at `indices` along `dim`; the other dimensions broadcast.  If `dim` is None, the input is flattened."""
-    def tan(self, *, out: Any = ...) -> Tensor:
+    def tan(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the tangent of an angle in radians."""
     def tan_(self) -> Tensor:
         """In-place form of `tan`."""
-    def tanh(self, *, out: Any = ...) -> Tensor:
+    def tanh(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the hyperbolic tangent."""
     def tanh_(self) -> Tensor:
         """In-place form of `tanh`."""
-    def tensor_split(self, indices_or_sections: Any = ..., dim: _int = ..., *, indices: Any = ..., sections: Any = ..., tensor_indices_or_sections: Tensor | None = ...) -> tuple[Tensor, ...]:
+    def tensor_split(self, indices_or_sections: Any = ..., dim: _int = ..., *, indices: Sequence[_int] = ..., sections: _int = ..., tensor_indices_or_sections: Tensor | None = ...) -> tuple[Tensor, ...]:
         """Split `dim` into views: into N parts of nearly equal size, or at the given indices."""
-    def tile(self, dims: Any, *rest: Any) -> Tensor: ...
-    def to(self, *args: Any, dtype: Any = ..., device: Any = ..., other: Any = ..., non_blocking: _bool = ..., copy: _bool = ..., memory_format: Any = ...) -> Tensor:
+    def tile(self, dims: _int | Sequence[_int], *rest: Any) -> Tensor: ...
+    def to(self, *args: Any, dtype: _dtype | None = ..., device: Any = ..., other: Tensor = ..., non_blocking: _bool = ..., copy: _bool = ..., memory_format: Any = ...) -> Tensor:
         """Convert to a dtype and device, or to those of another tensor; return `self` if nothing changes.
 
         >>> torch.ones(1).to(torch.int64), torch.ones(1).to("cpu", torch.float64)
         (tensor([1]), tensor([1.], dtype=torch.float64))
         """
-    def to_dense(self, dtype: Any = ..., *, masked_grad: _bool | None = ...) -> Tensor:
+    def to_dense(self, dtype: _dtype | None = ..., *, masked_grad: _bool | None = ...) -> Tensor:
         """Return this tensor, which is dense already; converted to `dtype` if that is given."""
     def to_sparse(self, sparse_dim: _int | None = ..., *, layout: Any = ..., blocksize: Any = ..., dense_dim: _int | None = ...) -> Tensor:
         """Convert the tensor to a sparse layout, by default COO.
@@ -1481,7 +1482,7 @@ class Members:
         """Convert the tensor to CSC: the start of each column, and a row for each value."""
     def to_sparse_csr(self, dense_dim: _int | None = ...) -> Tensor:
         """Convert the tensor to CSR: the start of each row, and a column for each value."""
-    def topk(self, k: _int, dim: _int = ..., largest: _bool = ..., sorted: _bool = ..., *, out: Any = ...) -> return_types.topk:
+    def topk(self, k: _int, dim: _int = ..., largest: _bool = ..., sorted: _bool = ..., *, out: Sequence[Tensor] | None = ...) -> return_types.topk:
         """Return the `k` largest (or smallest) elements along `dim`, in order, and their indices.
 
         Raises:
@@ -1493,25 +1494,25 @@ class Members:
         """Return a view with two dimensions swapped."""
     def transpose_(self, dim0: _int, dim1: _int) -> Tensor:
         """In-place form of `transpose`: the tensor itself becomes the view."""
-    def triangular_solve(self, A: Tensor, upper: _bool = ..., transpose: _bool = ..., unitriangular: _bool = ..., *, out: Any = ...) -> return_types.triangular_solve:
+    def triangular_solve(self, A: Tensor, upper: _bool = ..., transpose: _bool = ..., unitriangular: _bool = ..., *, out: Tensor | None = ...) -> return_types.triangular_solve:
         """Return the solution of `A X = input` (`A^T X = input` if `transpose`) for triangular `A`, and a copy of `A`."""
-    def tril(self, diagonal: _int = ..., *, out: Any = ...) -> Tensor:
+    def tril(self, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
         """Return the lower triangle of matrices, the rest 0; `diagonal` shifts the edge."""
     def tril_(self, diagonal: _int = ...) -> Tensor:
         """In-place form of `tril`."""
-    def triu(self, diagonal: _int = ..., *, out: Any = ...) -> Tensor:
+    def triu(self, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
         """Return the upper triangle of matrices, the rest 0; `diagonal` shifts the edge."""
     def triu_(self, diagonal: _int = ...) -> Tensor:
         """In-place form of `triu`."""
-    def true_divide(self, other: Any, *, out: Any = ...) -> Tensor:
+    def true_divide(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return the unrounded quotient `input / other`."""
-    def true_divide_(self, other: Any) -> Tensor:
+    def true_divide_(self, other: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `true_divide`."""
-    def trunc(self, *, out: Any = ...) -> Tensor:
+    def trunc(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the integer part, rounded towards 0."""
     def trunc_(self) -> Tensor:
         """In-place form of `trunc`."""
-    def type(self, dtype: Any = ..., non_blocking: _bool = ..., **kwargs: Any) -> Any:
+    def type(self, dtype: _dtype | str | None = ..., non_blocking: _bool = ..., **kwargs: Any) -> Any:
         """Return the name of the tensor's type; or, given a type (class, name or dtype), the tensor converted to it.
 
         >>> torch.ones(1).type(), torch.ones(1).type(torch.LongTensor)
@@ -1528,7 +1529,7 @@ class Members:
 
         The windows' elements are in a new last dimension.
         """
-    def uniform_(self, low: _float = ..., high: _float = ..., *, to: Any = ..., generator: Generator | None = ..., **named: Any) -> Tensor:
+    def uniform_(self, low: _float = ..., high: _float = ..., *, to: _float = ..., generator: Generator | None = ..., **named: Any) -> Tensor:
         """Fill with uniform random numbers from `[from, to)`."""
     def unique(self, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any:
         """Return the sorted unique elements (or slices of `dim`) and, if requested, each element's index among them and the counts.
@@ -1555,11 +1556,11 @@ class Members:
         """Return the tensor's storage as bytes."""
     def values(self) -> Tensor:
         """Return the specified elements of a sparse tensor; a COO tensor must be coalesced."""
-    def var(self, dim: Any = ..., unbiased: _bool = ..., keepdim: _bool = ..., *, correction: Any = ..., out: Any = ...) -> Tensor:
+    def var(self, dim: Any = ..., unbiased: _bool = ..., keepdim: _bool = ..., *, correction: Any = ..., out: Tensor | None = ...) -> Tensor:
         """Return the variance of all elements, or over `dim`; the divisor is `n - correction`, by default `n - 1`."""
-    def vdot(self, other: Tensor, *, out: Any = ...) -> Tensor:
+    def vdot(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return the inner product of two vectors, with the first conjugated."""
-    def view(self, size: Any = ..., *rest: Any, dtype: Any = ...) -> Tensor:
+    def view(self, size: _int | Sequence[_int] | _dtype = ..., *rest: Any, dtype: _dtype = ...) -> Tensor:
         """Return a view with another shape or, given a dtype, a view of the bits as that dtype.
 
         Raises:
@@ -1571,16 +1572,16 @@ class Members:
     def volatile(self) -> _bool: ...
     @volatile.setter
     def volatile(self, value: Any) -> None: ...
-    def vsplit(self, *args: Any, indices: Any = ..., sections: Any = ...) -> tuple[Tensor, ...]:
+    def vsplit(self, *args: Any, indices: Sequence[_int] = ..., sections: _int = ...) -> tuple[Tensor, ...]:
         """`tensor_split` along dimension 0."""
-    def where(self, condition: Tensor, other: Any) -> Tensor: ...
-    def xlogy(self, other: Any, *, out: Any = ...) -> Tensor:
+    def where(self, condition: Tensor, other: _int | _float | _complex | Tensor) -> Tensor: ...
+    def xlogy(self, other: Tensor | _int | _float | _complex, *, out: Tensor | None = ...) -> Tensor:
         """Return `input * log(other)`; it is 0 where `input` is 0, unless `other` is NaN.
 
         >>> torch.xlogy(torch.tensor([0.0, 1.0]), torch.tensor([0.0, 1.0]))
         tensor([0., 0.])
         """
-    def xlogy_(self, other: Any) -> Tensor:
+    def xlogy_(self, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place form of `xlogy`."""
     def zero_(self) -> Tensor:
         """Set every element to 0."""

@@ -199,6 +199,9 @@ class Graph(CUDAGraph):
         RuntimeError: no accelerator is available.
     """
 
+    graph_pool: tuple[int, int] | None
+    capture_error_mode: str
+
     def __init__(
         self, keep_graph: bool = False, *, pool: tuple[int, int] | None = None, capture_error_mode: str = "default"
     ) -> None:

@@ -51,7 +51,7 @@ class UpperLayers:
     standard_namespace: Callable[[Backend], Any]  # returns `xp` wrapped to raise `MissingError` for missing functions
 
 
-upper_layers = UpperLayers()
+upper_layers: UpperLayers = UpperLayers()
 
 
 class Backend:

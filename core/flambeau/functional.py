@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from flambeau import (
     atleast_1d,
     atleast_2d,
@@ -35,4 +38,4 @@ __all__ = [
     "unique", "unique_consecutive", "unravel_index",
 ]  # fmt: skip
 
-__getattr__ = private_names(__name__)  # `torch.functional.F`
+__getattr__: Callable[[str], Any] = private_names(__name__)  # `torch.functional.F`

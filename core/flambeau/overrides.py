@@ -39,7 +39,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-__getattr__ = private_names(__name__)
+__getattr__: Callable[[str], Any] = private_names(__name__)
 
 
 def has_torch_function_unary(value: Any) -> bool:

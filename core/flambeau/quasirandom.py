@@ -34,6 +34,11 @@ class SobolEngine:
                 [0.7500, 0.2500]])
     """
 
+    shift: Tensor
+    sobolstate: Tensor
+    num_generated: int
+    quasi: Tensor
+
     MAXBIT = 30
     MAXDIM = 21201
 

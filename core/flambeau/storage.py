@@ -20,7 +20,7 @@ from .operations.creation.ranges import arange
 
 __all__ = ["STORAGE_CLASSES", "TypedStorage", "UntypedStorage", "is_storage", "storage_layout", "storage_of"]
 
-__getattr__ = private_names(__name__)
+__getattr__: Callable[[str], Any] = private_names(__name__)
 
 
 def _memory_owner(data: Tensor) -> Any:

@@ -31,7 +31,7 @@ class TorchVersion(str):
     """
 
     __slots__ = ()
-    __hash__ = str.__hash__
+    __hash__: Any = str.__hash__
 
     def __eq__(self, other: object) -> bool:
         return self._compare(other, "__eq__")

@@ -12,8 +12,8 @@ The functions here follow the standard and are implemented with the public PyTor
 
 from __future__ import annotations
 
-import math as _math
 import sys
+from math import e, inf, nan, pi
 from types import ModuleType
 
 from .. import complex64, complex128, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64
@@ -34,7 +34,7 @@ from .reductions import *
 from .searching import *
 
 __array_api_version__ = "2025.12"
-e, inf, nan, pi, newaxis = _math.e, _math.inf, _math.nan, _math.pi, None
+newaxis: None = None
 
 __all__ = [
     "__array_api_version__", "bool", "complex64", "complex128", "e", "fft", "float32", "float64", "inf", "int8", "int16",

@@ -51,12 +51,12 @@ def _copy_name_and_doc(wrapper: Any, function: Callable[..., Tensor]) -> Callabl
     return wrapper  # type: ignore[no-any-return]
 
 
-empty, ones, zeros = _wrap_shape_function(torch.empty), _wrap_shape_function(torch.ones), _wrap_shape_function(torch.zeros)
-empty_like, ones_like, zeros_like = (
-    _wrap_like_function(torch.empty_like),
-    _wrap_like_function(torch.ones_like),
-    _wrap_like_function(torch.zeros_like),
-)
+empty: Callable[..., Tensor] = _wrap_shape_function(torch.empty)
+ones: Callable[..., Tensor] = _wrap_shape_function(torch.ones)
+zeros: Callable[..., Tensor] = _wrap_shape_function(torch.zeros)
+empty_like: Callable[..., Tensor] = _wrap_like_function(torch.empty_like)
+ones_like: Callable[..., Tensor] = _wrap_like_function(torch.ones_like)
+zeros_like: Callable[..., Tensor] = _wrap_like_function(torch.zeros_like)
 
 
 def full(shape: Shape, fill_value: complex, *, dtype: dtype | None = None, device: Any = None) -> Tensor:

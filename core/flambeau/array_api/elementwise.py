@@ -73,9 +73,9 @@ def _constant_for_integers(value: bool, function: Callable[[Tensor], Tensor]) ->
     return _copy_name_and_doc(wrapper, function.__name__, function)
 
 
-isfinite = _constant_for_integers(True, torch.isfinite)
-isinf = _constant_for_integers(False, torch.isinf)
-isnan = _constant_for_integers(False, torch.isnan)
+isfinite: Callable[[Tensor], Tensor] = _constant_for_integers(True, torch.isfinite)
+isinf: Callable[[Tensor], Tensor] = _constant_for_integers(False, torch.isinf)
+isnan: Callable[[Tensor], Tensor] = _constant_for_integers(False, torch.isnan)
 
 
 def expm1(x: Tensor, /) -> Tensor:

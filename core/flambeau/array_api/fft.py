@@ -52,9 +52,16 @@ def _copy_name_and_doc(wrapper: Any, function: Callable[..., Tensor]) -> Callabl
     return wrapper  # type: ignore[no-any-return]
 
 
-fft, ifft, rfft, irfft = map(_wrap_one_dimensional, (_fft.fft, _fft.ifft, _fft.rfft, _fft.irfft))
-hfft, ihfft = map(_wrap_one_dimensional, (_fft.hfft, _fft.ihfft))
-fftn, ifftn, rfftn, irfftn = map(_wrap_n_dimensional, (_fft.fftn, _fft.ifftn, _fft.rfftn, _fft.irfftn))
+fft: Callable[..., Tensor] = _wrap_one_dimensional(_fft.fft)
+ifft: Callable[..., Tensor] = _wrap_one_dimensional(_fft.ifft)
+rfft: Callable[..., Tensor] = _wrap_one_dimensional(_fft.rfft)
+irfft: Callable[..., Tensor] = _wrap_one_dimensional(_fft.irfft)
+hfft: Callable[..., Tensor] = _wrap_one_dimensional(_fft.hfft)
+ihfft: Callable[..., Tensor] = _wrap_one_dimensional(_fft.ihfft)
+fftn: Callable[..., Tensor] = _wrap_n_dimensional(_fft.fftn)
+ifftn: Callable[..., Tensor] = _wrap_n_dimensional(_fft.ifftn)
+rfftn: Callable[..., Tensor] = _wrap_n_dimensional(_fft.rfftn)
+irfftn: Callable[..., Tensor] = _wrap_n_dimensional(_fft.irfftn)
 
 
 def fftfreq(n: int, /, *, d: float = 1.0, dtype: dtype | None = None, device: Any = None) -> Tensor:

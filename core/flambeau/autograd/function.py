@@ -272,7 +272,7 @@ class FunctionNode(Node):
     ctx: Function
     from_tensor: tuple[bool, ...]  # which arguments of forward are tensors
     takes_tensors = True
-    saves = ("ctx",)
+    saves: tuple[str, ...] = ("ctx",)
 
     @property
     def keeps_none(self) -> bool:  # type: ignore[override]  # a property here
@@ -614,6 +614,10 @@ class NestedIOFunction(Function):
 
     Override `forward_extended(self, *nested)` and `backward_extended(self, *nested_grads)`.
     """
+
+    to_save: tuple[Any, ...]
+    dirty_tensors: tuple[Any, ...]
+    non_differentiable: tuple[Any, ...]
 
     def __call__(self, *nested: Any) -> Any:
         self._nested_input = nested

@@ -88,7 +88,7 @@ class RecordingMode(TorchFunctionMode):
     with the result of the call (None after an exception), to the recorder's `end_call`.
     """
 
-    sees_methods = False
+    sees_methods: bool = False
 
     def __init__(self, recorder: Any) -> None:
         self.recorder = recorder
@@ -152,6 +152,13 @@ class profile:
         use_cpu: ignored.
         experimental_config: ignored.
     """
+
+    enabled: bool
+    record_shapes: bool
+    profile_memory: bool
+    with_stack: bool
+    with_flops: bool
+    entered: bool
 
     def __init__(
         self,
@@ -272,6 +279,9 @@ class record_function:
     'mine'
     """
 
+    name: str
+    args: str | None
+
     def __init__(self, name: str, args: str | None = None) -> None:
         self.name, self.args = name, args
         self._open: list[tuple[_Recorder, FunctionEvent]] = []
@@ -323,6 +333,9 @@ class emit_nvtx:
     Raises:
         RuntimeError: the context is entered while `enabled`.
     """
+
+    enabled: bool
+    record_shapes: bool
 
     what = "NVTX"
 

@@ -5,17 +5,23 @@ from __future__ import annotations
 import bisect
 import json
 import os
-from collections import defaultdict, namedtuple
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 __all__ = [
     "EventList", "EventMetadata", "FormattedTimesMixin", "FunctionEvent", "FunctionEventAvg", "Interval", "Kernel",
     "MemRecordsAcc", "StringTable",
 ]  # fmt: skip
 
-Kernel = namedtuple("Kernel", ["name", "device", "duration"])
+
+class Kernel(NamedTuple):
+    """A kernel on an accelerator that an event started."""
+
+    name: str
+    device: int
+    duration: float
 
 
 class Interval:
@@ -102,12 +108,12 @@ class FormattedTimesMixin:
         return self.device_time_total / self.count if self.count else 0.0
 
     cuda_time = device_time
-    cpu_time_str = property(lambda self: _format_time(self.cpu_time))
-    device_time_str = property(lambda self: _format_time(self.device_time))
-    cpu_time_total_str = property(lambda self: _format_time(self.cpu_time_total))
-    device_time_total_str = property(lambda self: _format_time(self.device_time_total))
-    self_cpu_time_total_str = property(lambda self: _format_time(self.self_cpu_time_total))
-    self_device_time_total_str = property(lambda self: _format_time(self.self_device_time_total))
+    cpu_time_str: property = property(lambda self: _format_time(self.cpu_time))
+    device_time_str: property = property(lambda self: _format_time(self.device_time))
+    cpu_time_total_str: property = property(lambda self: _format_time(self.cpu_time_total))
+    device_time_total_str: property = property(lambda self: _format_time(self.device_time_total))
+    self_cpu_time_total_str: property = property(lambda self: _format_time(self.self_cpu_time_total))
+    self_device_time_total_str: property = property(lambda self: _format_time(self.self_device_time_total))
 
 
 class FunctionEvent(FormattedTimesMixin):

@@ -30,7 +30,7 @@ class _Matmul(SimpleNamespace):
         set_float32_matmul_precision("high" if allowed else "highest")
 
 
-matmul = _Matmul(
+matmul: _Matmul = _Matmul(
     allow_fp16_reduced_precision_reduction=True, allow_bf16_reduced_precision_reduction=True,
     allow_fp16_accumulation=False, fp32_precision="none",
 )  # fmt: skip
@@ -132,7 +132,8 @@ def can_use_flash_attention(params: SDPAParams, debug: bool = False) -> bool:
     return False
 
 
-can_use_efficient_attention = can_use_cudnn_attention = can_use_flash_attention
+can_use_efficient_attention = can_use_flash_attention
+can_use_cudnn_attention = can_use_flash_attention
 
 
 def sdp_kernel(

@@ -8,7 +8,7 @@ from .switches import changed
 
 __all__ = ["allow_tf32", "deterministic", "enabled", "flags", "is_available", "set_flags"]
 
-enabled = True
+enabled: bool = True
 deterministic = False
 allow_tf32 = True
 

@@ -8,7 +8,7 @@ from .switches import changed
 
 __all__ = ["enabled", "flags", "is_available", "set_flags"]
 
-enabled = True
+enabled: bool = True
 
 
 def is_available() -> bool:

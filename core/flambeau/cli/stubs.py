@@ -4,12 +4,13 @@
     python -m flambeau.cli.stubs --check    exit with status 1 if they are out of date
 
 `_members.pyi` declares the attributes that modules attach to `Tensor`.  `_functions.pyi` declares the functions of `torch`, and
-`return_types.pyi` the named tuples that some of them return.  `_functions.py` imports each function from the module that
-defines it, so that "go to definition" works in editors.
+`return_types.pyi` the named tuples that some of them return.  `fft.pyi`, `linalg.pyi` and `special.pyi` declare the functions of
+these modules.  `_functions.py` imports each function from the module that defines it, so that "go to definition" works.
 """
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import keyword
 import re
@@ -30,13 +31,16 @@ from ..extension.schemas import schemas
 from ..layouts.subclasses.tensor_types import TENSOR_TYPES
 from ..storage import STORAGE_CLASSES
 
-__all__ = ["functions", "main", "members", "result_classes", "sources"]
+__all__ = ["functions", "main", "members", "namespaces", "result_classes", "sources", "typed_signature"]
+
+_PACKAGE = _tensor.__name__.partition(".")[0]  # not `__name__`, because this file may be `__main__`
 
 # Tensor has methods called bool, float and int, which hide the types of the same names in the class body.
 _HEADER = '''"""Written by `python -m flambeau.cli.stubs`."""
 # ruff: noqa: E501
 
 from builtins import bool as _bool
+from builtins import complex as _complex
 from builtins import float as _float
 from builtins import int as _int
 from collections.abc import Sequence
@@ -47,7 +51,9 @@ from .engine.tensors.tensor import Tensor
 from .engine.values.dtypes import dtype as _dtype
 from .random import Generator
 '''
-_STUB_NAMES = {"bool": "_bool", "float": "_float", "int": "_int"} | dict.fromkeys(("dtype", "Dtype", "dtypes.dtype"), "_dtype")
+_STUB_NAMES = {"bool": "_bool", "complex": "_complex", "float": "_float", "int": "_int"} | dict.fromkeys(
+    ("dtype", "Dtype", "dtypes.dtype"), "_dtype"
+)
 _IMPORTED_NAMES = {
     "Any", "Generator", "None", "Sequence", "Tensor", "TypedStorage", "UntypedStorage", "str", "tuple", *_STUB_NAMES,
 }  # fmt: skip
@@ -89,7 +95,76 @@ def _parameter_list(parameters: Iterable[Parameter]) -> list[str]:
 
 def _parameters(function: Callable[..., Any], in_place: bool) -> list[Parameter]:
     """Return the parameters of a function, without `out` if it is an in-place function."""
-    return [p for p in inspect.signature(function).parameters.values() if not (in_place and p.name == "out")]
+    return [p for p in typed_signature(function).parameters.values() if not (in_place and p.name == "out")]
+
+
+# Types of unannotated parameters that no schema declares.
+_SIZE, _NUMBER = "int | Sequence[int]", "int | float | complex"
+_TYPES_BY_NAME = {
+    "input": "Tensor", "matrices": "Tensor", "tensors": "Tensor | Sequence[Tensor]", "generator": "Generator | None",
+    **dict.fromkeys(("size", "sizes", "shape", "dims", "repeats"), _SIZE),
+    **dict.fromkeys(("kernel_size", "stride", "padding", "dilation", "output_size"), _SIZE),
+    **dict.fromkeys(("alpha", "beta", "value", "fill_value", "start", "end", "step"), _NUMBER),
+}  # fmt: skip
+
+# Types of parameters of functions whose forms differ in more than types.
+_SEVERAL_FORMS: dict[str, dict[str, str]] = {
+    "__setitem__": {"value": f"Tensor | {_NUMBER}"}, "scatter": {"src": f"Tensor | {_NUMBER}"},
+    "scatter_": {"src": f"Tensor | {_NUMBER}"}, "tensordot": {}, "repeat": {"repeats": _SIZE}, "randint": {},
+    "__pow__": {}, "__ipow__": {},
+    "to": {"dtype": "dtype | None"}, "type": {"dtype": "dtype | str | None"}, "view": {"size": f"{_SIZE} | dtype"},
+}  # fmt: skip
+
+
+def typed_signature(function: Callable[..., Any], operator: str = "") -> inspect.Signature:
+    """Return the signature of a function. Schemas of its operator give the types of parameters without annotations.
+
+    `(input, *args, **kwargs)` is replaced by the arguments of the schema. `*legacy`, for deprecated forms, is omitted.
+    """
+    signature, operator = inspect.signature(function), operator or function.__name__
+    try:
+        declared = schemas(operator)
+    except (AttributeError, LookupError):  # not an operator, or a removed function
+        return signature
+    types: dict[str, list[str]] = {}
+    for schema in declared:
+        for position, argument in enumerate(schema.arguments):
+            name = "input" if position == 0 and argument.name == "self" else argument.name
+            types.setdefault(name, []).extend(_argument_type(argument.type).split(" | "))
+    results = max((len(schema.returns) for schema in declared), default=1)
+    parameters = [p for p in signature.parameters.values() if p.name != "legacy"]
+    if {p.name for p in parameters} == {"input", "args", "kwargs"} and declared and "args" not in types:
+        parameters = [parameters[0], *(_as_parameter(argument) for argument in declared[0].arguments[1:])]
+    typed = [p if _is_typed(p) else p.replace(annotation=_type_of(operator, p, types, results)) for p in parameters]
+    return signature.replace(parameters=typed) if typed == sorted(typed, key=lambda p: p.kind) else signature
+
+
+def _is_typed(parameter: Parameter) -> bool:
+    return parameter.annotation not in (Parameter.empty, "Any", Any)
+
+
+def _as_parameter(argument: Argument) -> Parameter:
+    kind = Parameter.KEYWORD_ONLY if argument.kwarg_only else Parameter.POSITIONAL_OR_KEYWORD
+    return Parameter(argument.name, kind, default=argument.default_value if argument.has_default_value() else Parameter.empty)
+
+
+def _type_of(name: str, parameter: Parameter, types: dict[str, list[str]], results: int) -> str:
+    """Return the type of an unannotated parameter: the union of its types in the schemas, or the type of its default."""
+    declared = list(dict.fromkeys(types.get(parameter.name, ())))
+    if parameter.name in ("size", "sizes", "shape", "dims") and name not in _SEVERAL_FORMS:
+        return _SIZE  # an int is a size of one dimension
+    forms = _SEVERAL_FORMS.get(name)
+    if forms is not None and (not forms or parameter.name in forms):
+        return forms.get(parameter.name, "Any")
+    if declared and "Any" not in declared and parameter.kind is not Parameter.VAR_POSITIONAL:
+        return " | ".join(sorted(declared, key="None".__eq__))
+    if parameter.name == "out":
+        return "Sequence[Tensor] | None" if results > 1 else "Tensor | None"
+    if parameter.name in _TYPES_BY_NAME:
+        return _TYPES_BY_NAME[parameter.name]
+    if type(parameter.default) in (bool, int, float, str):
+        return type(parameter.default).__name__
+    return "Any"
 
 
 def _returns(function: Callable[..., Any]) -> str:
@@ -105,8 +180,8 @@ def _returns(function: Callable[..., Any]) -> str:
 
 # Types of arguments in schemas, and their types in Python.
 _SCHEMA_TYPES = {
-    "Tensor": "Tensor", "int": "_int", "SymInt": "_int", "bool": "_bool", "float": "_float", "str": "str", "ScalarType": "_dtype",
-    "Scalar": "_int | _float | _complex",
+    "Tensor": "Tensor", "int": "int", "SymInt": "int", "bool": "bool", "float": "float", "str": "str", "ScalarType": "dtype",
+    "Scalar": "int | float | complex", "Generator": "Generator",
 }  # fmt: skip
 
 
@@ -151,7 +226,7 @@ def _overloads(name: str, method: bool) -> dict[str, str]:
 
 def _argument(argument: Argument) -> str:
     name = "input" if argument.name == "self" else argument.name
-    return f"{name}: {_argument_type(argument.type)}{' = ...' if argument.has_default_value() else ''}"
+    return f"{name}: {_annotation(_argument_type(argument.type))}{' = ...' if argument.has_default_value() else ''}"
 
 
 def _is_in_place(name: str) -> bool:
@@ -222,10 +297,7 @@ def functions() -> str:
     """Return the text of `_functions.pyi`."""
     functions = sorted(name for name in PUBLIC if not keyword.iskeyword(name))
     tensors, storages = sorted(TENSOR_TYPES["cpu"]), sorted(STORAGE_CLASSES)
-    header = _HEADER.replace(
-        "from builtins import float", "from builtins import complex as _complex\nfrom builtins import float", 1
-    )
-    lines = [header + "from .storage import TypedStorage\n"]
+    lines = [_HEADER + "from .storage import TypedStorage\n"]
     lines += ["__all__ = [  # noqa: RUF022", _names([*functions, *tensors, *storages]), "]  # fmt: skip\n"]
     lines += [_declaration(name, PUBLIC[name], method=False) for name in functions]
     lines += [f"class {name}(Tensor): ..." for name in tensors]
@@ -265,6 +337,30 @@ def modules() -> dict[str, str]:
         target, path = resolve(f"flambeau.{name}"), name.replace(".", "/")
         is_package = any(other.startswith(f"{name}.") for other in _MODULES)
         texts[f"{path}/__init__.py" if is_package else f"{path}.py"] = _MODULE.format(name=name, target=target)
+    return texts
+
+
+# Modules of functions that are generated at run time, and therefore need a stub file.
+_NAMESPACES = ("fft", "linalg", "special")
+
+
+def namespaces() -> dict[str, str]:
+    """Return {path: text} of a stub file for each module of `torch` whose functions are generated."""
+    texts = {}
+    for name in _NAMESPACES:
+        module = importlib.import_module(f"{_PACKAGE}.{name}")
+        lines = [
+            _HEADER,
+            "__all__ = [  # noqa: RUF022",
+            _names(sorted(module.__all__)),
+            "]  # fmt: skip\n",
+        ]
+        for member in sorted(module.__all__):
+            value = getattr(module, member)
+            if value is not _tensor.Tensor:  # imported by the header
+                is_class = inspect.isclass(value)
+                lines.append(f"class {member}(RuntimeError): ..." if is_class else _declaration(member, value, method=False))
+        texts[f"{name}.pyi"] = "\n".join(lines) + "\n"
     return texts
 
 
@@ -309,9 +405,8 @@ def sources() -> str:
 
 def _definitions() -> dict[int, tuple[str, str]]:
     """Return {id(function): (module, name)} of the functions that are defined in modules of operations."""
-    package = _tensor.__name__.partition(".")[0]  # not `__name__`, because this file may be `__main__`
     found: dict[int, tuple[str, str]] = {}
-    for module_name in sorted(name for name in sys.modules if name.startswith(f"{package}.")):
+    for module_name in sorted(name for name in sys.modules if name.startswith(f"{_PACKAGE}.")):
         folder = module_name.split(".")[1]
         if folder not in ("operations", "linalg", "fft", "special", "tensors"):
             continue
@@ -319,7 +414,7 @@ def _definitions() -> dict[int, tuple[str, str]]:
         text = inspect.getsource(module)
         for name, value in vars(module).items():
             if inspect.isfunction(value) and re.search(rf"^(?:def {name}\(|(?:\w+, )*{name}(?:, \w+)* = )", text, re.MULTILINE):
-                found.setdefault(id(inspect.unwrap(value)), (module_name.removeprefix(package), name))
+                found.setdefault(id(inspect.unwrap(value)), (module_name.removeprefix(_PACKAGE), name))
     return found
 
 
@@ -331,7 +426,7 @@ def main(arguments: list[str]) -> int:
     """Write the files, or with `--check` compare them.  Return the exit status."""
     folder, stale = Path(__file__).parents[1], []
     texts = {"_members.pyi": members(), "_functions.pyi": functions(), "return_types.pyi": result_classes()}
-    for name, text in (*texts.items(), *modules().items(), ("_functions.py", sources())):
+    for name, text in (*texts.items(), *namespaces().items(), *modules().items(), ("_functions.py", sources())):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists() and path.read_text(encoding="utf-8") == text:

@@ -34,6 +34,9 @@ class Checker:
     direction, because the formulas are the same on all devices, and calls take longer on other devices.
     """
 
+    device: Any
+    quick: bool
+
     def __init__(self, device: Any = None, quick: bool = False) -> None:
         self.device, self.quick = device, quick
 

@@ -32,6 +32,11 @@ class Done(NamedTuple):
 class Options:
     """Options of a run: the backend, the number of processes, the time limit of a check in seconds, and whether it is quick."""
 
+    backend: str
+    jobs: int
+    limit: float
+    quick: bool
+
     def __init__(self, backend: str, jobs: int = 1, limit: float = 120.0, quick: bool = False) -> None:
         self.backend, self.jobs, self.limit, self.quick = backend, jobs, limit, quick
 

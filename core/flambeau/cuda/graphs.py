@@ -90,6 +90,10 @@ class graph:
         check_input_liveness: no effect.
     """
 
+    cuda_graph: CUDAGraph
+    pool: Any
+    capture_error_mode: str
+
     default_capture_stream: streams.Stream | None = None
 
     def __init__(

@@ -82,7 +82,8 @@ def max_memory_reserved(device: Any = None) -> int:
     return memory_stats(device).get("reserved_bytes.all.peak", 0)
 
 
-memory_cached, max_memory_cached = memory_reserved, max_memory_reserved  # names in PyTorch before 1.4
+memory_cached = memory_reserved  # the names in PyTorch before 1.4
+max_memory_cached = max_memory_reserved
 
 
 def reset_peak_memory_stats(device: Any = None) -> None:
@@ -97,7 +98,8 @@ def reset_accumulated_memory_stats(device: Any = None) -> None:
     runtime.init().reset_memory_stats(index, "accumulated")
 
 
-reset_max_memory_allocated = reset_max_memory_cached = reset_peak_memory_stats
+reset_max_memory_allocated = reset_peak_memory_stats
+reset_max_memory_cached = reset_peak_memory_stats
 
 
 def reset_peak_host_memory_stats() -> None:

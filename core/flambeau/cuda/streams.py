@@ -83,7 +83,7 @@ class Stream(generic.Stream):
     def __repr__(self) -> str:
         return f"<torch.cuda.Stream device={self.device} cuda_stream={self.cuda_stream:#x}>"
 
-    __hash__ = generic.Stream.__hash__
+    __hash__: Any = generic.Stream.__hash__
 
 
 class ExternalStream(Stream):
@@ -103,6 +103,7 @@ class Event(generic.Event):
         interprocess: whether other processes can wait for the event.
     """
 
+    device: devices.device
     raw: RawEvent | None
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:

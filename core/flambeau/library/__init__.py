@@ -32,7 +32,7 @@ __all__ = [
     "register_torch_dispatch", "register_vmap", "triton_op", "wrap_triton",
 ]  # fmt: skip
 
-fallthrough_kernel = _operator.fallthrough_kernel
+fallthrough_kernel: Callable[[], NoReturn] = _operator.fallthrough_kernel
 _KEYS = {"default": "CompositeExplicitAutograd", "cpu": "CPU", "cuda": "CUDA", "meta": "Meta", "xpu": "XPU", "mps": "MPS"}
 
 

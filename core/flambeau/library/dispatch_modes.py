@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 
-__getattr__ = private_names(__name__)
+__getattr__: Callable[[str], Any] = private_names(__name__)
 
 
 class TorchDispatchMode(TorchFunctionMode):

@@ -112,6 +112,8 @@ class HigherOrderOperator(ABC):
         cacheable: no effect.
     """
 
+    __name__: str
+
     namespace = "higher_order"
 
     def __init__(self, name: str, *, cacheable: bool = False) -> None:
@@ -288,7 +290,7 @@ _found = _lookup  # pickles of earlier versions contain this name
 class _Ops(ModuleType):
     """The type of `torch.ops`, whose attributes are namespaces of operators."""
 
-    __file__ = "_ops.py"
+    __file__: str = "_ops.py"
 
     def __init__(self) -> None:
         super().__init__("torch.ops")
@@ -314,4 +316,4 @@ class _Ops(ModuleType):
         import_module(module)
 
 
-ops = _Ops()
+ops: _Ops = _Ops()

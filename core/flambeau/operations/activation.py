@@ -125,7 +125,7 @@ def _in_place_form(name: str, function: Callable[..., Tensor], call: str) -> Cal
     return method
 
 
-relu_ = _in_place_form("relu", relu, "relu_(x)")
+relu_: Callable[..., Tensor] = _in_place_form("relu", relu, "relu_(x)")
 PUBLIC["relu_"] = relu_
 
 _leaky_relu = _activation(
@@ -157,7 +157,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01) -> Tensor:
     return _leaky_relu(input, as_number("leaky_relu", "negative_slope", negative_slope))
 
 
-leaky_relu_ = _in_place_form("leaky_relu", leaky_relu, "leaky_relu_(x, 0.1)")
+leaky_relu_: Callable[..., Tensor] = _in_place_form("leaky_relu", leaky_relu, "leaky_relu_(x, 0.1)")
 
 
 @formula
@@ -698,17 +698,16 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 
 # --- in place -----------------------------------------------------------------------------------------------------
 
-celu_ = _in_place_form("celu", celu, "celu_(x)")
+celu_: Callable[..., Tensor] = _in_place_form("celu", celu, "celu_(x)")
 elu_ = _in_place_form("elu", elu, "elu_(x)")
-hardtanh_ = _in_place_form("hardtanh", hardtanh, "hardtanh_(x)")
-rrelu_ = _in_place_form("rrelu", rrelu, "rrelu_(x)")
-selu_ = _in_place_form("selu", selu, "selu_(x)")
-threshold_ = _in_place_form("threshold", threshold, "threshold_(x, 0.1, 20.0)")
-hardsigmoid_, hardswish_, relu6_ = (
-    in_place("hardsigmoid", hardsigmoid),
-    in_place("hardswish", hardswish),
-    in_place("relu6", relu6),
-)
-silu_, mish_ = in_place("silu", silu), in_place("mish", mish)
+hardtanh_: Callable[..., Tensor] = _in_place_form("hardtanh", hardtanh, "hardtanh_(x)")
+rrelu_: Callable[..., Tensor] = _in_place_form("rrelu", rrelu, "rrelu_(x)")
+selu_: Callable[..., Tensor] = _in_place_form("selu", selu, "selu_(x)")
+threshold_: Callable[..., Tensor] = _in_place_form("threshold", threshold, "threshold_(x, 0.1, 20.0)")
+hardsigmoid_: Callable[..., Tensor] = in_place("hardsigmoid", hardsigmoid)
+hardswish_: Callable[..., Tensor] = in_place("hardswish", hardswish)
+relu6_: Callable[..., Tensor] = in_place("relu6", relu6)
+silu_: Callable[..., Tensor] = in_place("silu", silu)
+mish_: Callable[..., Tensor] = in_place("mish", mish)
 for _function in (celu_, rrelu, rrelu_, selu_, threshold_):
     PUBLIC[_function.__name__] = _function

@@ -76,6 +76,10 @@ class Planned:
     indices of its arguments.
     """
 
+    line: list[Any]
+    place: int
+    shape: tuple[int, ...]
+
     __slots__ = ("line", "place", "shape")
 
     def __init__(self, line: list[Any], place: int, shape: Sequence[int]) -> None:

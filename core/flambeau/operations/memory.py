@@ -442,7 +442,7 @@ class DanglingKey(DispatchKey):
     __slots__ = ("plain",)
 
     def __init__(self, plain: DispatchKey) -> None:
-        self.plain = plain
+        self.plain: DispatchKey = plain
         # a new device object: fast paths that compare devices by identity must not apply to dangling tensors
         place = device(plain.device.type, plain.device.index)
         super().__init__(plain.dtype, place, DanglingBackend(plain.backend), _REFUSING)  # type: ignore[arg-type]  # it behaves like a Backend

@@ -34,6 +34,13 @@ class Taps:
     A method that copies one input element to each output element has no `weights` (None).
     """
 
+    method: str
+    length: int
+    size: int
+    scale: float | None
+    align_corners: bool
+    fixed_point: bool
+
     def __init__(
         self, method: str, length: int, size: int, scale: float | None, align_corners: bool, fixed_point: bool = False
     ) -> None:

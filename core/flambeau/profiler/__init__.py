@@ -142,6 +142,15 @@ class profile:
         acc_events: whether to keep the events of all recordings, rather than only of the last one.
     """
 
+    on_trace_ready: Callable[..., Any] | None
+    acc_events: bool
+    record_shapes: bool
+    profile_memory: bool
+    with_stack: bool
+    with_flops: bool
+    step_num: int
+    current_action: ProfilerAction
+
     def __init__(
         self,
         *,
@@ -160,14 +169,14 @@ class profile:
         custom_trace_id_callback: Callable[[], str] | None = None,
         post_processing_timeout_s: float | None = None,
     ) -> None:
-        self.activities = set(activities) if activities else supported_activities()
+        self.activities: set[Any] = set(activities) if activities else supported_activities()
         for activity in self.activities - supported_activities():
             warnings.warn(f"{activity} cannot be profiled: only calls on the host are recorded", stacklevel=2)
-        self.schedule = schedule or _default_schedule_fn
+        self.schedule: Callable[[int], ProfilerAction] = schedule or _default_schedule_fn
         self.on_trace_ready, self.acc_events = on_trace_ready, acc_events
         self.record_shapes, self.profile_memory = record_shapes, profile_memory
         self.with_stack, self.with_flops = with_stack, with_flops
-        self.record_steps = schedule is not None
+        self.record_steps: bool = schedule is not None
         self.step_num = 0
         self.current_action = self.schedule(0)
         self.profiler: _profiler.profile | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from math import ceil, inf, isfinite
 from types import SimpleNamespace
@@ -24,7 +24,7 @@ __all__ = [
     "tensor_str", "values_str",
 ]  # fmt: skip
 
-__getattr__ = private_names(__name__)
+__getattr__: Callable[[str], Any] = private_names(__name__)
 
 _DEFAULT = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80}
 _PROFILES: dict[str, dict[str, Any]] = {

@@ -222,6 +222,9 @@ def flatten_names(tree: Any) -> Iterator[tuple[str, Any]]:
 class Placeholder:
     """Placeholder for an object whose class must not run: holds its state and the items added to it."""
 
+    name: str
+    args: Any
+
     def __init__(self, name: str, args: Any = ()) -> None:
         self.name, self.args = name, args
         self.state: dict[Any, Any] = {}

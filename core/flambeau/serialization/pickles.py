@@ -441,7 +441,7 @@ class SafeUnpickler(_pickle._Unpickler):  # type: ignore[misc]  # not in the stu
                 f"Can only {opcode} for dict, collections.OrderedDict, collections.Counter, but got {type(container)}"
             )
 
-    dispatch = _Dispatch(
+    dispatch: _Dispatch = _Dispatch(
         {opcode: _pickle._Unpickler.dispatch[opcode] for opcode in _PLAIN_OPCODES}
         | {
             pickle.REDUCE[0]: call,

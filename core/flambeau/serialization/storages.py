@@ -27,6 +27,9 @@ class SavedStorage:
         pickle.UnpicklingError: the id does not describe a storage.
     """
 
+    key: str
+    location: str
+
     def __init__(self, kind: Any, key: Any, location: Any, numel: Any) -> None:
         if not (isinstance(kind, StorageType) or kind is UntypedStorage):
             raise pickle.UnpicklingError(f"expected a storage class, but got {type(kind).__name__} {brief(kind)}")

@@ -27,6 +27,9 @@ __all__ = ["LazyKey", "conj", "lazy_keys", "show"]
 class LazyBackend:
     """A backend whose arrays store the conjugate (or negative) of the elements.  Reads and writes convert the elements."""
 
+    inner: Any
+    resolved: Callable[[Any], Any]
+
     all_inplace_kernels: Mapping[str, Any] = {}
 
     def __init__(self, inner: Any, resolved: Callable[[Any], Any]) -> None:
@@ -58,6 +61,10 @@ for _name in ("astype", "extremes", "item", "to_host", "tolist", "truth"):
 class LazyKey(DispatchKey):
     """The dispatch key of tensors whose memory holds the conjugate (`lazy_op` "conj") or the negative ("neg") of the elements."""
 
+    plain: DispatchKey
+    lazy_op: str
+    resolved: Callable[..., Any]
+
     __slots__ = ("lazy_op", "plain", "resolved")
 
     def __init__(self, plain: DispatchKey, lazy_op: str) -> None:
@@ -69,7 +76,7 @@ class LazyKey(DispatchKey):
     def renew(self) -> None:
         """Update the values derived from the plain key after its kernels have been replaced."""
         self.clear()
-        LazyKey.__init__(self, self.plain, self.lazy_op)  # type: ignore[arg-type]  # a string
+        LazyKey.__init__(self, self.plain, self.lazy_op)
 
     def __missing__(self, name: str) -> tuple[Callable[..., Any], Any]:
         if not self.shows(name):

@@ -137,7 +137,10 @@ class FlopCounterMode(TorchFunctionMode):
     (48, {<OpOverloadPacket(op='aten.addmm')>: 48})
     """
 
-    sees_methods = False
+    depth: int | None
+    display: bool
+
+    sees_methods: bool = False
 
     def __init__(self, mods: Any = None, depth: int | None = 2, display: bool = True, custom_mapping: Any = None) -> None:
         self.depth, self.display = depth, display

@@ -59,7 +59,7 @@ KeyPath = tuple[KeyEntry, ...]
 IsLeaf = Callable[[Any], bool] | None
 LeafFilter = type | tuple[type, ...] | UnionType | Callable[[Any], bool]
 SUPPORTED_NODES = ChainMap(pytree_registry.NODES, BUILT_IN_NODES)  # new types are added to the first, which `tree_flatten` uses
-__getattr__ = private_names(__name__)
+__getattr__: Callable[[str], Any] = private_names(__name__)
 
 
 def is_namedtuple(obj: Any) -> bool:

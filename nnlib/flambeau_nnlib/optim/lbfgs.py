@@ -111,7 +111,7 @@ class LBFGS(Optimizer):
             state["n_iter"] += 1
             direction = _next_direction(state, memory, grad, group["history_size"])
             last_loss = loss
-            t = lr if state["n_iter"] > 1 else min(1.0, 1.0 / grad.abs().sum()) * lr
+            t = lr if state["n_iter"] > 1 else min(1.0, 1.0 / grad.abs().sum()) * lr  # type: ignore[operator]
             memory.update(d=direction, t=t, prev_flat_grad=grad, prev_loss=loss)
             slope = grad.dot(direction)
             if slope > -tolerance_change:

@@ -30,6 +30,8 @@ class TestCase(unittest.TestCase):
     >>> TestCase().assertEqual({"x": torch.tensor([0.1 + 0.2])}, {"x": torch.tensor([0.3])})
     """
 
+    __test__: bool
+
     __test__ = False
     precision: float = 0.0
     rel_tol: float = 0.0
@@ -121,6 +123,10 @@ def freeze_rng_state() -> Iterator[None]:
 class subtest:
     """The values of one case of `parametrize`, with a name."""
 
+    arg_values: Any
+    name: str | None
+    decorators: list[Callable[..., Any]]
+
     def __init__(self, arg_values: Any, name: str | None = None, decorators: Sequence[Callable[..., Any]] = ()) -> None:
         self.arg_values, self.name, self.decorators = arg_values, name, list(decorators)
 
@@ -135,8 +141,8 @@ class parametrize:
     """
 
     def __init__(self, arg_str: str, arg_values: Iterable[Any], name_fn: Callable[..., str] | None = None) -> None:
-        self.names = [name.strip() for name in arg_str.split(",") if name.strip()]
-        self.cases = list(arg_values)
+        self.names: list[str] = [name.strip() for name in arg_str.split(",") if name.strip()]
+        self.cases: list[Any] = list(arg_values)
         self.name_fn = name_fn
 
     def __call__(self, test: Callable[..., None]) -> Callable[..., None]:

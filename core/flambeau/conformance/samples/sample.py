@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 __all__ = [
     "COMPLEX", "FLOATS", "INTEGERS", "NUMBERS", "REALS", "WIDE", "Bad", "Input", "Sample", "bad_functional", "distinct",
@@ -155,7 +155,7 @@ class Bad:
     strides: bool = False
     values: bool = False
 
-    arrays = Sample.arrays
+    arrays: ClassVar[Any] = Sample.arrays
 
 
 def elementwise(name: str, reference: Callable[..., Any], *domains: Callable[..., Input], **options: Any) -> Sample:

@@ -62,6 +62,10 @@ class TorchFunctionMode:
 class Offered:
     """Descriptor that replaces a method of Tensor, and passes each call to a `__torch_function__` that overrides it."""
 
+    public: Any
+    name: str
+    original: Any  # a function, or a method in PyTorch programs
+
     def __init__(self, function: FunctionType, public: Any, name: str) -> None:
         self.public, self.name, self.original = public, name, function
         self.is_operator: bool = name.startswith("__") and name not in overriding.OFFERED_DUNDERS
@@ -104,6 +108,10 @@ def _offer(public: Any, name: str, compute: Callable[..., Any], args: tuple[Any,
 
 class ForOuterModes:
     """The method that the innermost of several modes receives.  It equals the original; a call goes to the next outer mode."""
+
+    public: Any
+    __name__: str
+    compute: Callable[..., Any]
 
     def __init__(self, public: Any, name: str, compute: Callable[..., Any]) -> None:
         self.public, self.__name__, self.compute = public, name, compute

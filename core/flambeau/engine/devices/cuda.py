@@ -23,7 +23,8 @@ __all__ = [
     "set_sync_debug_mode", "synchronize",
 ]  # fmt: skip
 
-has_half, has_magma = True, False
+has_half = True
+has_magma = False
 
 initialized_in: int | None = None  # the id of the process that initialized CUDA; a forked child cannot use CUDA
 
@@ -162,6 +163,9 @@ class device:
         with torch.cuda.device(1):
             a = torch.zeros(2, device="cuda")  # on cuda:1
     """
+
+    idx: int
+    prev_idx: int
 
     def __init__(self, device: Any) -> None:
         if isinstance(device, int):

@@ -34,7 +34,7 @@ class Interceptor:
     active: ClassVar[Interceptor | None] = None
 
     def __init__(self, backends: Sequence[Backend]) -> None:
-        self.backends = list(backends)
+        self.backends: list[Backend] = list(backends)
         self.real_backends: dict[Any, Backend] = {}  # the backend of each stand-in
         self._contents: dict[DispatchKey, _Contents] = {}  # the original contents of the keys
 

@@ -15,6 +15,8 @@ class State:
     context variables.
     """
 
+    observes_records: bool
+
     __slots__ = (
         "anomaly_mode",
         "checks_nan",

@@ -106,6 +106,9 @@ def one(key: DispatchKey) -> Tensor:
 class Task:
     """The state of one backward pass: gradients that wait for their nodes, and the nodes to run, in a heap ordered by `seq`."""
 
+    surveyed: bool
+    capture: bool
+
     alone = False  # whether `run_scalar` runs this pass: grad mode is then turned off only around user code
 
     # Set by `survey`:

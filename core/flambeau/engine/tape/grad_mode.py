@@ -15,7 +15,7 @@ __all__ = [
     "is_multithreading_enabled", "no_grad", "set_grad_enabled", "set_multithreading_enabled",
 ]  # fmt: skip
 
-grad_flag = ContextVar("grad_enabled", default=True)
+grad_flag: ContextVar[bool] = ContextVar("grad_enabled", default=True)
 _inference = ContextVar("inference_mode", default=False)
 is_grad_enabled: Callable[[], bool] = grad_flag.get
 is_inference_mode_enabled: Callable[[], bool] = _inference.get

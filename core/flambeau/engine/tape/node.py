@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AccumulateGrad", "Error", "Hooks", "Node", "Output", "StaleView", "rename_node"]
 
-next_seq = itertools.count().__next__
+next_seq: Callable[[], int] = itertools.count().__next__
 
 
 class Node:

@@ -325,6 +325,13 @@ class finfo:
     65504.0
     """
 
+    eps: float
+    max: float
+    min: float
+    tiny: float
+    smallest_normal: float
+    resolution: float
+
     def __init__(self, type: dtype | None = None) -> None:
         type = _default if type is None else type
         if type.category < FLOATING:

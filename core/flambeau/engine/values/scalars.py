@@ -12,7 +12,7 @@ from .dtypes import COMPLEX, FLOAT8, FLOATING, HALF, INTEGER, c_name, dtype
 __all__ = ["LARGEST_SINGLE", "converted", "is_library_scalar", "overflow", "single", "too_large", "wrapped"]
 
 _NARROW = HALF.union(FLOAT8)
-LARGEST_SINGLE = dtypes.finfo(dtypes.float32).max
+LARGEST_SINGLE: float = dtypes.finfo(dtypes.float32).max
 _LARGEST = {dtype: dtypes.finfo(dtype).max for dtype in _NARROW}  # not float64, which holds any Python float
 _LARGEST |= dict.fromkeys((dtypes.float32, dtypes.complex32, dtypes.complex64), LARGEST_SINGLE)
 _SINGLE = Struct("f")

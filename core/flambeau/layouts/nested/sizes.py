@@ -20,6 +20,9 @@ class NestedInt(SymInt):
         coeff: a factor: 2 for `2*j1`.
     """
 
+    number: int
+    coeff: int
+
     __slots__ = ("coeff", "number")
 
     def __init__(self, number: int, coeff: int = 1) -> None:
@@ -78,12 +81,21 @@ class NestedInt(SymInt):
     def __int__(self) -> int:
         raise TypeError(f"{self} cannot be converted to a number: the size of a ragged dimension differs between items")
 
-    __index__ = __float__ = __int__
+    __index__ = __int__
+    __float__: Any = __int__  # never returns
 
     def _refuse(self, *_: Any) -> Any:
         raise TypeError(f"{self}: the size of a ragged dimension only supports comparison and multiplication")
 
-    __add__ = __radd__ = __sub__ = __rsub__ = __neg__ = __floordiv__ = __truediv__ = __mod__ = __pow__ = _refuse
+    __add__ = _refuse
+    __radd__ = _refuse
+    __sub__ = _refuse
+    __rsub__ = _refuse
+    __neg__ = _refuse
+    __floordiv__ = _refuse
+    __truediv__ = _refuse
+    __mod__ = _refuse
+    __pow__ = _refuse
 
 
 class _Symbols:

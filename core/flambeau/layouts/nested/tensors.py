@@ -64,7 +64,7 @@ class Nested(Tensor):
     implementations: ClassVar[dict[str, Callable[..., Any]]] = {}  # {function name: implementation}
     # Copy these methods from Tensor, so that calls of them skip `__torch_function__`.
     locals().update({name: vars(Tensor)[name] for name in _NEED_NO_ELEMENTS})
-    is_nested = True
+    is_nested: bool = True
 
     def like(self, values: Tensor) -> Any:
         """Return a nested tensor with these values, split into items like `self`. Dimensions that are not ragged may differ."""

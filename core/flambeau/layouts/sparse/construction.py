@@ -215,10 +215,10 @@ def _named(layout: str, compressed: str, plain: str) -> Callable[..., Any]:
     return public
 
 
-sparse_csr_tensor = _named("sparse_csr", "crow_indices", "col_indices")
-sparse_csc_tensor = _named("sparse_csc", "ccol_indices", "row_indices")
-sparse_bsr_tensor = _named("sparse_bsr", "crow_indices", "col_indices")
-sparse_bsc_tensor = _named("sparse_bsc", "ccol_indices", "row_indices")
+sparse_csr_tensor: Callable[..., Any] = _named("sparse_csr", "crow_indices", "col_indices")
+sparse_csc_tensor: Callable[..., Any] = _named("sparse_csc", "ccol_indices", "row_indices")
+sparse_bsr_tensor: Callable[..., Any] = _named("sparse_bsr", "crow_indices", "col_indices")
+sparse_bsc_tensor: Callable[..., Any] = _named("sparse_bsc", "ccol_indices", "row_indices")
 
 
 def rebuild(layout: Any, data: Any) -> Any:

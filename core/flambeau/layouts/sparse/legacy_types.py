@@ -45,12 +45,12 @@ class SparseType(type):
         return f"<class 'torch.sparse.{cls.__name__}'>"
 
 
-BFloat16Tensor = SparseType("BFloat16Tensor", torch.bfloat16)
-ByteTensor = SparseType("ByteTensor", torch.uint8)
-CharTensor = SparseType("CharTensor", torch.int8)
-DoubleTensor = SparseType("DoubleTensor", torch.float64)
-FloatTensor = SparseType("FloatTensor", torch.float32)
-HalfTensor = SparseType("HalfTensor", torch.float16)
-IntTensor = SparseType("IntTensor", torch.int32)
-LongTensor = SparseType("LongTensor", torch.int64)
-ShortTensor = SparseType("ShortTensor", torch.int16)
+BFloat16Tensor: SparseType = SparseType("BFloat16Tensor", torch.bfloat16)
+ByteTensor: SparseType = SparseType("ByteTensor", torch.uint8)
+CharTensor: SparseType = SparseType("CharTensor", torch.int8)
+DoubleTensor: SparseType = SparseType("DoubleTensor", torch.float64)
+FloatTensor: SparseType = SparseType("FloatTensor", torch.float32)
+HalfTensor: SparseType = SparseType("HalfTensor", torch.float16)
+IntTensor: SparseType = SparseType("IntTensor", torch.int32)
+LongTensor: SparseType = SparseType("LongTensor", torch.int64)
+ShortTensor: SparseType = SparseType("ShortTensor", torch.int16)

@@ -45,6 +45,9 @@ class KernelObserver(TransformInterceptor):
         observe: takes a `KernelCall`.
     """
 
+    observe: Observe
+    depth: int
+
     def __init__(self, backends: Sequence[Backend], observe: Observe) -> None:
         super().__init__(backends)
         self.observe, self.depth = observe, 0
@@ -101,9 +104,9 @@ class ObservedBackend:
         def observed_in_place(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
             return observer.observed(f"{name}_", kernel, f"{real.name} in-place kernel", kernel, in_place=True)
 
-        self.all_kernels = _ObservedKernels(real.all_kernels, observed)
-        self.half_kernels = _ObservedKernels(real.half_kernels, observed_for_half)
-        self.all_inplace_kernels = _ObservedKernels(real.all_inplace_kernels, observed_in_place)
+        self.all_kernels: _ObservedKernels = _ObservedKernels(real.all_kernels, observed)
+        self.half_kernels: _ObservedKernels = _ObservedKernels(real.half_kernels, observed_for_half)
+        self.all_inplace_kernels: _ObservedKernels = _ObservedKernels(real.all_inplace_kernels, observed_in_place)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._real, name)

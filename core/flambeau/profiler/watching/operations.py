@@ -119,6 +119,10 @@ class StepRecorder:
         time: the duration of the step, in nanoseconds.
     """
 
+    began: int
+    active: bool
+    time: int
+
     def __init__(self) -> None:
         self.operations: list[Operation] = []
         self.began = self.time = 0

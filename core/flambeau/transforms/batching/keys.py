@@ -35,15 +35,18 @@ __all__ = ["BatchedKey", "Level", "add_level", "align", "drop_level", "levels_of
 class BatchedBackend(MutableBackend):
     """A backend whose arrays are `BatchedArray`s: it implements all operations by another backend, `inner`."""
 
+    mutable: bool
+    has_data: bool
+
     complete = True
     all_inplace_kernels: Mapping[str, Callable[..., Any]] = {}
 
     def __init__(self, inner: Backend, depth: int) -> None:
         self.inner = inner
-        self.name = inner.name
-        self.device_type = inner.device_type
+        self.name: str = inner.name
+        self.device_type: str = inner.device_type
         self.mutable, self.has_data = inner.mutable, inner.has_data
-        self.arithmetic_errors = inner.arithmetic_errors
+        self.arithmetic_errors: tuple[type[Exception], ...] = inner.arithmetic_errors
         self.array_type = BatchedArray
         self.xp: Namespace = namespace(inner.forward_xp, depth)
         self.depth = depth
@@ -200,7 +203,7 @@ class BatchedKey(DispatchKey):
         place = levels[-1].device_for(levels, plain.device)
         super().__init__(plain.dtype, place, _backend(plain.backend, len(levels)), _shared(plain, len(levels)))
         self.plain: DispatchKey = plain
-        self.levels = levels
+        self.levels: tuple[Any, ...] = levels
         if levels[-1].keys is not None:
             levels[-1].keys.add(self)
 

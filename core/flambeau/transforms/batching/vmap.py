@@ -22,7 +22,7 @@ from .random import BatchedGenerator, filled, lift_parameter, sampled
 
 __all__ = ["batch_size", "vmap"]
 
-__getattr__ = private_names(__name__)
+__getattr__: Callable[[str], Any] = private_names(__name__)
 
 _numbers = itertools.count(1)
 

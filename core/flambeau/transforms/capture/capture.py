@@ -234,6 +234,9 @@ class Refused(NotCapturable):
         missed: the backend that should have been recorded, if the call used a backend that was not; otherwise None.
     """
 
+    result: Any
+    missed: Backend | None
+
     def __init__(self, reason: str, result: Any, missed: Backend | None = None) -> None:
         super().__init__(reason)
         self.result, self.missed = result, missed

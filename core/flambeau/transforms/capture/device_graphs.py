@@ -100,6 +100,11 @@ class DeviceGraph:
         reason: why the calls run one by one; None if they run as a graph.
     """
 
+    run_calls: Callable[[Sequence[Any]], tuple[Any, ...]]
+    recordings: int
+    static: list[Any]
+    pool: Any
+
     def __init__(
         self,
         recorder: Recorder,
@@ -111,7 +116,7 @@ class DeviceGraph:
     ) -> None:
         self.backend: Any = recorder.backend
         self.run_calls, self.recordings = run, 0
-        self.device = next(iter(_devices(recorder, calls)), None)
+        self.device: int | None = next(iter(_devices(recorder, calls)), None)
         self.reason: str | None = None
         before, body = _split_number_calls(recorder, calls)
         made = {reference for call in body for reference in references_in(call.results)}
@@ -119,8 +124,8 @@ class DeviceGraph:
         needed = [reference for reference in [*used, *outputs] if reference not in made]
         inside = recorder.shared_dictionaries().difference(inputs)  # dictionaries used only by these calls
         needed = [reference for reference in dict.fromkeys(needed) if reference not in inside]
-        self.before = Source(recorder, before, inputs, needed, "before_the_graph")
-        self.body = Source(recorder, body, needed, outputs, "graph")
+        self.before: Source = Source(recorder, before, inputs, needed, "before_the_graph")
+        self.body: Source = Source(recorder, body, needed, outputs, "graph")
         memory_fixed = {recorder.group(reference) for reference in fixed}
         self.numbers: list[int] = []  # indices in `needed` of numbers; `still`: of fixed arrays; `moving`: of others
         self.still: list[int] = []
@@ -134,7 +139,9 @@ class DeviceGraph:
                 self.moving.append(place)
         places = {reference: place for place, reference in enumerate(needed)}
         # For each output: its index in `needed` (None if computed), and whether its address is fixed, so that no copy is needed.
-        self.outputs = [(places.get(reference), recorder.group(reference) in memory_fixed) for reference in outputs]
+        self.outputs: list[tuple[int | None, bool]] = [
+            (places.get(reference), recorder.group(reference) in memory_fixed) for reference in outputs
+        ]
         self.graph: Any = None
         self.results: Any = None  # the static arrays that a launch writes its results to
         self.known: Any = None  # the numbers and addresses with which the graph was recorded

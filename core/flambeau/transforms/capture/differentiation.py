@@ -146,7 +146,7 @@ class CompiledFunctionBackward(Node):
     """
 
     __slots__ = ("positions", "program", "saved", "watched", "zeros")
-    saves = ("saved",)
+    saves: tuple[str, ...] = ("saved",)
     program: Program
     positions: list[int | None]
     saved: Any

@@ -80,8 +80,10 @@ class Aliasing:
         moved: whether an external tensor has been assigned another array.
     """
 
+    moved: bool
+
     def __init__(self, arguments: Sequence[Tensor], outside: Sequence[Outside]) -> None:
-        self.outside = list(outside)
+        self.outside: list[Outside] = list(outside)
         self.moved = False
         self._update_outside()
         self._pattern, self._pattern_outside = self._pattern_of(arguments), self._outside_now

@@ -6,7 +6,8 @@ name is deleted after its last use.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any
 
 from .compiled_program import compiled_together
 from .device_graphs import DeviceGraph, obstacle
@@ -34,6 +35,14 @@ class Program:
         run: the function, of a sequence of inputs; it returns a tuple of outputs.
         calls: the calls that are needed.
     """
+
+    recorder: Recorder
+    inputs: list[Reference]
+    name: str
+    outputs: list[Reference]
+    calls: list[Call]
+    code: str
+    run: Callable[..., Any]
 
     def __init__(
         self,

@@ -336,7 +336,7 @@ class RecordedArray:
 
     __slots__ = ("__weakref__", "_recorder", "_reference", "_value")
     __array_priority__ = 1000
-    __hash__ = object.__hash__
+    __hash__: Any = object.__hash__
 
     def __init__(self, value: Any, reference: Reference, recorder: Recorder) -> None:
         self._value, self._reference, self._recorder = value, reference, recorder

@@ -73,11 +73,17 @@ class Recording:
         NotCapturable: the backend does not support recording.
     """
 
+    backend: RecordableBackend
+    recorder: Recorder
+    first_seq: float
+
     def __init__(self, backend: Backend, numbers: Sequence[tuple[dict[Any, Any], Any]] = (), strict: bool = False) -> None:
         if not isinstance(backend, RecordableBackend):
             raise NotCapturable(f"the {backend.name} backend does not support recording of steps")
         host = for_device_type("cpu")
-        self.backends = [backend] if host is backend or not isinstance(host, RecordableBackend) else [backend, host]
+        self.backends: list[RecordableBackend] = (
+            [backend] if host is backend or not isinstance(host, RecordableBackend) else [backend, host]
+        )
         self.backend, self.recorder = backend, Recorder(backend, strict, host=self.backends[1] if self.backends[1:] else None)
         self.places: Final = list(numbers)
         self.numbers: list[RecordedNumber] = []  # recorded numbers, in the order of `places`

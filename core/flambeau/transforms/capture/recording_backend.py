@@ -37,7 +37,7 @@ class RecordingBackend:
         self.forward_xp: Final = self.xp
         self.all_kernels: Final = RecordingKernels(real.all_kernels, recorder, self._written_by_step)
         self.half_kernels: Final = RecordingKernels(real.half_kernels, recorder, lambda name: ())
-        self.all_inplace_kernels = RecordingKernels(real.all_inplace_kernels, recorder, lambda name: (0,))
+        self.all_inplace_kernels: RecordingKernels = RecordingKernels(real.all_inplace_kernels, recorder, lambda name: (0,))
 
     def compile_forward(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return the function unchanged: the calls inside it are recorded."""
@@ -171,7 +171,7 @@ class RecordedConstants(dict[Any, Any]):
     It caches neither recorded numbers, which may change between steps, nor constants used inside a recorded call.
     """
 
-    followed = frozenset({RecordedNumber, RecordedInteger})
+    followed: frozenset[type[RecordedNumber] | type[RecordedInteger]] = frozenset({RecordedNumber, RecordedInteger})
 
     def __init__(self, recorder: Recorder) -> None:
         super().__init__()

@@ -37,6 +37,13 @@ class Source:
         calls: the calls, except those folded into constants.
     """
 
+    recorder: Recorder
+    name: str
+    inputs: list[Reference]
+    outputs: list[Reference]
+    folded: set[Reference]
+    calls: list[Call]
+
     def __init__(
         self, recorder: Recorder, calls: Sequence[Call], inputs: Sequence[Reference], outputs: Sequence[Reference], name: str
     ) -> None:
@@ -44,7 +51,7 @@ class Source:
         self.inputs, self.outputs = list(inputs), list(outputs)
         self.namespace: dict[str, Any] = {"CheckFailed": CheckFailed, "wrap": _wrap(recorder)}
         self.names: dict[Reference, str] = {}
-        self.code = self._source()
+        self.code: str = self._source()
         self.run: Callable[[Sequence[Any]], tuple[Any, ...]] = self._compiled()
 
     def _source(self) -> str:

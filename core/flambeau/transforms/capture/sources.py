@@ -8,7 +8,7 @@ from typing import Any
 
 from ...engine.devices.devices import DispatchKey
 from ...engine.tensors.tensor import Tensor
-from .recorder import Call, Reference, references_in
+from .recorder import Call, RecordedArray, Reference, references_in
 from .recording import Recording
 
 __all__ = ["Source", "Sources"]
@@ -40,14 +40,16 @@ class Sources:
 
     def __init__(self, recording: Recording, arguments: list[Tensor]) -> None:
         self.recording = recording
-        self.positions = {id(tensor): position for position, tensor in reversed(list(enumerate(arguments)))}
+        self.positions: dict[int, int] = {id(tensor): position for position, tensor in reversed(list(enumerate(arguments)))}
         self.found: dict[Reference, Source] = {}
         gradient_of = {id(state.grad): state.tensor for state in recording.states.values() if state.grad is not None}
         for state in recording.states.values():
             self.found[state.lifted._reference] = self._source(state.tensor, gradient_of)
         for position, number in enumerate(recording.numbers):
             self.found[number.reference] = Source("number", position, None, None)
-        self.lifted = {state.lifted._reference: state.lifted for state in recording.states.values()}
+        self.lifted: dict[Reference, RecordedArray] = {
+            state.lifted._reference: state.lifted for state in recording.states.values()
+        }
 
     def _source(self, tensor: Tensor, gradient_of: dict[int, Tensor]) -> Source:
         owner = None if id(tensor) in self.positions else gradient_of.get(id(tensor))

@@ -1,0 +1,259 @@
+"""Written by `python -m flambeau.cli.stubs`."""
+# ruff: noqa: E501
+
+from builtins import bool as _bool
+from builtins import complex as _complex
+from builtins import float as _float
+from builtins import int as _int
+from collections.abc import Sequence
+from typing import Any, overload
+
+from . import return_types
+from .engine.tensors.tensor import Tensor
+from .engine.values.dtypes import dtype as _dtype
+from .random import Generator
+
+__all__ = [  # noqa: RUF022
+    "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh",
+    "householder_product", "inv", "inv_ex", "ldl_factor", "ldl_factor_ex", "ldl_solve", "lstsq", "lu", "lu_factor",
+    "lu_factor_ex", "lu_solve", "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot",
+    "norm", "pinv", "qr", "slogdet", "solve", "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv",
+    "tensorsolve", "vander", "vecdot", "vector_norm",
+]  # fmt: skip
+
+class LinAlgError(RuntimeError): ...
+def cholesky(input: Tensor, *, upper: _bool = ..., out: Tensor | None = ...) -> Tensor:
+    """Return the Cholesky factor of positive-definite matrices: `L` in `input = L L^H` or, if `upper`, `U` in `input = U^H U`.
+
+    Only the corresponding triangle of `input` is read.
+
+    Raises:
+        LinAlgError: a matrix is not positive-definite.
+
+    >>> torch.linalg.cholesky(torch.tensor([[4.0, 2], [2, 2]]))
+    tensor([[2., 0.],
+            [1., 1.]])
+    """
+def cholesky_ex(input: Tensor, *, upper: _bool = ..., check_errors: _bool = ..., out: Tensor | None = ...) -> Any:
+    """Return the Cholesky factor and `info`: 0, or the order of the leading minor that is not positive-definite."""
+def cond(input: Tensor, p: Any = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Return the condition number `norm(input, p) * norm(inv(input), p)`; it is infinite for singular matrices.
+
+    For `p` None and 2, it is the ratio of the largest and the smallest singular value; for -2, the inverse of that.
+
+    >>> torch.linalg.cond(torch.tensor([[1.0, 0], [0, 4]]))
+    tensor(4.)
+    """
+def cross(input: Tensor, other: Tensor, *, dim: _int = ..., out: Tensor | None = ...) -> Tensor:
+    """Return the cross product of vectors of length 3 along `dim`; the other dimensions broadcast.
+
+    >>> torch.linalg.cross(torch.tensor([1.0, 0, 0]), torch.tensor([0.0, 1, 0]))
+    tensor([0., 0., 1.])
+    """
+def det(A: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Return the determinants of square matrices.
+
+    >>> torch.linalg.det(torch.tensor([[2.0, 1], [1, 3]]))
+    tensor(5.)
+    """
+def diagonal(A: Tensor, *, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
+    """Return a view of the diagonals of matrices: `torch.diagonal` with the last two dimensions as default."""
+def eig(input: Tensor, *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
+    """Return the complex eigenvalues, in no particular order, and normalized eigenvectors of square matrices.
+
+    >>> torch.linalg.eig(torch.tensor([[2.0, 0], [0, 3]])).eigenvalues
+    tensor([2.+0.j, 3.+0.j])
+    """
+def eigh(input: Tensor, UPLO: str = ..., *, out: Tensor | None = ...) -> Any:
+    """Return the eigenvalues, ascending, and orthonormal eigenvectors of Hermitian matrices; only triangle `UPLO` is read.
+
+    >>> torch.linalg.eigh(torch.tensor([[0.0, 1], [1, 0]])).eigenvalues
+    tensor([-1.,  1.])
+    """
+def eigvals(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Return the complex eigenvalues of square matrices."""
+def eigvalsh(input: Tensor, UPLO: str = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Return the eigenvalues of Hermitian matrices, in ascending order."""
+def householder_product(input: Tensor, tau: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Return the first n columns of the product of the reflections `I - tau v v^H` that `geqrf` computed.
+
+    Shapes: input `(*, m, n)` with `m >= n`, tau `(*, k)` with `k <= n`; the result has the shape of `input`.
+    """
+def inv(A: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Return the inverses of square matrices.
+
+    Raises:
+        LinAlgError: a matrix is singular.
+
+    >>> torch.linalg.inv(torch.tensor([[2.0, 0], [0, 4]]))
+    tensor([[0.5000, 0.0000],
+            [0.0000, 0.2500]])
+    """
+def inv_ex(A: Tensor, *, check_errors: _bool = ..., out: Tensor | None = ...) -> Any:
+    """Return the result of `inv`, and `info`: for each matrix 0, or the number (from 1) of the zero pivot if it is singular."""
+def ldl_factor(input: Tensor, *, hermitian: _bool = ..., out: Tensor | None = ...) -> Any:
+    """Compute the LDL factorization (Bunch and Kaufman, 1977) of symmetric or Hermitian matrices, in LAPACK's compact form.
+
+    Only the lower triangle is read.  On the CPU it needs SciPy: `pip install scipy`.
+    """
+def ldl_factor_ex(input: Tensor, *, hermitian: _bool = ..., check_errors: _bool = ..., out: Tensor | None = ...) -> Any:
+    """Return `ldl_factor` and `info`: 0, or the number, from 1, of the first zero block of D."""
+def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: _bool = ..., out: Tensor | None = ...) -> Tensor:
+    """Solve `A X = B`, given `ldl_factor` of `A`."""
+def lstsq(input: Tensor, b: Tensor, rcond: _float | None = ..., *, driver: str | None = ..., out: Tensor | None = ...) -> tuple[Tensor, ...]:
+    """Return the least-squares solution of `input X = b`; if it is not unique, the one with the least norm.
+
+    Returns `(solution, residuals, rank, singular_values)`.  Results that PyTorch's `driver` ("gelsy" by default, "gels",
+    "gelsd"
+    or "gelss") does not compute are empty.
+
+    >>> torch.linalg.lstsq(torch.tensor([[1.0], [1], [1]]), torch.tensor([[1.0], [2], [6]])).solution
+    tensor([[3.0000]])
+    """
+def lu(A: Tensor, *, pivot: _bool = ..., out: Tensor | None = ...) -> Any:
+    """Return the permutation `P`, unit lower triangular `L` and upper triangular `U` of `A = P L U`."""
+def lu_factor(A: Tensor, *, pivot: _bool = ..., out: Tensor | None = ...) -> Any:
+    """Compute the LU factorization with partial pivoting, in the compact form that `lu_solve` accepts.
+
+    Return `(LU, pivots)`.  U is the upper triangle of `LU`; L is the part below the diagonal, with ones on the diagonal.  Row
+    `i` was swapped with row `pivots[i] - 1`.
+
+    Raises:
+        RuntimeError: U has a zero on its diagonal.
+
+    >>> torch.linalg.lu_factor(torch.tensor([[1.0, 2], [2, 0]])).pivots
+    tensor([2, 2], dtype=torch.int32)
+    """
+def lu_factor_ex(A: Tensor, *, pivot: _bool = ..., check_errors: _bool = ..., out: Tensor | None = ...) -> Any:
+    """Return `lu_factor` and `info`: 0, or the number, from 1, of the first zero on the diagonal of U."""
+def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: _bool = ..., adjoint: _bool = ..., out: Tensor | None = ...) -> Tensor:
+    """Solve `A X = B` (`X A = B` unless `left`), given `lu_factor` of `A`; with `adjoint`, `A` is replaced by `A^H`."""
+def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Multiply matrices or batches of matrices; see `torch.matmul`."""
+def matrix_exp(input: Tensor) -> Tensor:
+    """Compute the exponential of square matrices by scaling and squaring.
+
+    >>> torch.linalg.matrix_exp(torch.tensor([[0.0, 1], [0, 0]]))
+    tensor([[1., 1.],
+            [0., 1.]])
+    """
+def matrix_norm(input: Tensor, ord: Any = ..., dim: Sequence[_int] = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor:
+    """Return the norm of matrices: "fro" (Frobenius), "nuc" (nuclear), or a number.
+
+    A number selects the largest (`ord > 0`) or smallest (`ord < 0`) singular value for 2 and -2, column sum of absolute values
+    for 1 and -1, or row sum of absolute values for inf and -inf.
+
+    >>> torch.linalg.matrix_norm(torch.tensor([[1.0, -2], [3, 4]]), 1)
+    tensor(6.)
+    """
+def matrix_power(input: Tensor, n: _int, *, out: Tensor | None = ...) -> Tensor:
+    """Return the `n`-th power of square matrices, by repeated squaring; for negative `n`, the power of the inverses.
+
+    >>> torch.linalg.matrix_power(torch.tensor([[1, 1], [1, 0]]), 10)
+    tensor([[89, 55],
+            [55, 34]])
+    """
+def matrix_rank(input: Tensor, tol: Any = ..., hermitian: _bool = ..., *, atol: Any = ..., rtol: Any = ..., out: Any = ...) -> Tensor:
+    """Return the number of singular values above `max(atol, rtol * largest)`; `tol` is the legacy name of `atol`.
+
+    >>> torch.linalg.matrix_rank(torch.ones(2, 2))
+    tensor(1)
+    """
+def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
+    """Multiply two or more matrices in the order with the fewest multiplications; the first and the last may be vectors.
+
+    >>> torch.linalg.multi_dot([torch.ones(2, 3), torch.ones(3, 4), torch.ones(4)])
+    tensor([12., 12.])
+    """
+def norm(input: Tensor, ord: Any = ..., dim: _int | Sequence[_int] = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor:
+    """Return `matrix_norm` if `ord` is given and `dim` (or the input) has two dimensions; otherwise `vector_norm`.
+
+    Without `ord`, the result is the 2-norm over `dim`, or of all elements.
+    """
+def pinv(input: Tensor, rcond: Any = ..., hermitian: _bool = ..., *, atol: Any = ..., rtol: Any = ..., out: Tensor | None = ...) -> Tensor:
+    """Return the Moore-Penrose pseudo-inverse.  Singular values up to `max(atol, rtol * largest)` count as zero, where
+    `largest` is the largest singular value.
+
+    `rtol` defaults to `max(m, n)` times the machine epsilon, or to 0 if an `atol` above 0 is given.
+
+    >>> torch.linalg.pinv(torch.tensor([[2.0], [0.0]]))
+    tensor([[0.5000, 0.0000]])
+    """
+def qr(A: Tensor, mode: str = ..., *, out: Tensor | None = ...) -> return_types.qr:
+    """Return `Q`, with orthonormal columns, and upper triangular `R` such that `A = Q R`.
+
+    `mode` is "reduced", "complete" (`Q` is square) or "r" (`Q` is empty).
+
+    >>> Q, R = torch.linalg.qr(torch.tensor([[3.0, 1], [4, 2]]))
+    >>> torch.allclose(Q @ R, torch.tensor([[3.0, 1], [4, 2]]))
+    True
+    """
+def slogdet(A: Tensor, *, out: Tensor | None = ...) -> return_types.slogdet:
+    """Return the signs of the determinants (complex of modulus 1 for complex matrices) and the logarithms of their absolute
+    values.
+
+    >>> torch.linalg.slogdet(torch.tensor([[0.0, 1], [1, 0]])).sign
+    tensor(-1.)
+    """
+def solve(A: Tensor, B: Tensor, *, left: _bool = ..., out: Tensor | None = ...) -> Tensor:
+    """Return the solution `X` of `A X = B` (`X A = B` unless `left`) for square matrices.
+
+    Shapes: A `(*, n, n)`, B `(n,)`, `(*, n)` with the batch of A, or `(*, n, k)`; batches broadcast.
+
+    Raises:
+        LinAlgError: a matrix is singular.
+
+    >>> torch.linalg.solve(torch.tensor([[2.0, 0], [0, 4]]), torch.tensor([2.0, 2]))
+    tensor([1.0000, 0.5000])
+    """
+def solve_ex(A: Tensor, B: Tensor, *, left: _bool = ..., check_errors: _bool = ..., out: Tensor | None = ...) -> Any:
+    """Return the result of `solve`, and `info`: for each matrix 0, or the number (from 1) of the zero pivot if it is singular."""
+def solve_triangular(input: Tensor, B: Tensor, *, upper: _bool, left: _bool = ..., unitriangular: _bool = ..., out: Tensor | None = ...) -> Tensor:
+    """Return the solution `X` of `input X = B` (`X input = B` unless `left`); only the triangle chosen by `upper` is read.
+
+    Shapes: input `(*, n, n)`, B `(*, n, k)` or, unless `left`, `(*, k, n)`; batches broadcast.
+
+    >>> torch.linalg.solve_triangular(torch.tensor([[2.0, 0], [1, 1]]), torch.tensor([[2.0], [3]]), upper=False)
+    tensor([[1.],
+            [2.]])
+    """
+def svd(A: Tensor, full_matrices: _bool = ..., *, driver: str | None = ..., out: Tensor | None = ...) -> return_types.svd:
+    """Return `U`, `S` and `Vh` such that `A = U diag(S) Vh`, with `S` in descending order.
+
+    Without `full_matrices`, `U` has only `min(m, n)` columns, and `Vh` only `min(m, n)` rows.
+
+    Raises:
+        LinAlgError: the algorithm does not converge.
+
+    >>> torch.linalg.svd(torch.tensor([[0.0, 2], [1, 0]])).S
+    tensor([2., 1.])
+    """
+def svdvals(A: Tensor, *, driver: str | None = ..., out: Tensor | None = ...) -> Tensor:
+    """Return the singular values, in descending order."""
+def tensorinv(input: Tensor, ind: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Return the inverse of the matrix whose rows are the first `ind` dimensions of `input`, and whose columns are the others."""
+def tensorsolve(input: Tensor, other: Tensor, dims: Sequence[_int] | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Return the solution `X` of `tensordot(input, X, X.ndim) = other`; the dimensions `dims` of `input` are moved to its end
+    first.
+    """
+def vander(x: Tensor, *, N: _int | None = ...) -> Tensor:
+    """Return Vandermonde matrices: row `i` holds the powers 0 to `N - 1` of `x[i]`; `N` defaults to the length of `x`.
+
+    >>> torch.linalg.vander(torch.tensor([2, 3]), N=3)
+    tensor([[1, 2, 4],
+            [1, 3, 9]])
+    """
+def vecdot(x: Tensor, y: Tensor, *, dim: _int = ..., out: Tensor | None = ...) -> Tensor:
+    """Return the inner products of vectors along `dim`, with `x` conjugated; the other dimensions broadcast.
+
+    >>> torch.linalg.vecdot(torch.tensor([[1.0, 2], [3, 4]]), torch.tensor([1.0, 1]))
+    tensor([3., 7.])
+    """
+def vector_norm(input: Tensor, ord: Any = ..., dim: Any = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor:
+    """Return the norm `sum(abs(x) ** ord) ** (1 / ord)` over the dimensions `dim`, or of all elements as one vector.
+
+    For `ord` inf and -inf it is the largest and the smallest absolute value; for 0, the number of nonzero elements.
+
+    >>> torch.linalg.vector_norm(torch.tensor([3.0, 4.0]))
+    tensor(5.)
+    """

@@ -1551,7 +1551,7 @@ def polygamma(n: _int, input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """
 def positive(input: Tensor) -> Tensor:
     """Return the tensor itself.  Raises RuntimeError for a bool tensor."""
-def pow(input: Tensor | _int | _float | _complex, exponent: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
+def pow(input: Any, exponent: Any, *, out: Any = ...) -> Tensor:
     """`input` to the power of `exponent`; either may be a Python number.
 
     Raises:

@@ -87,7 +87,7 @@ class Members:
     def __or__(self, other: _int | _float | _complex | Tensor) -> Tensor: ...
     def __pos__(self) -> Tensor:
         """Return the tensor itself.  Raises RuntimeError for a bool tensor."""
-    def __pow__(self, exponent: _int | _float | _complex | Tensor) -> Tensor: ...
+    def __pow__(self, exponent: Any) -> Tensor: ...
     def __radd__(self, other: Tensor | _int | _float | _complex) -> Tensor: ...
     def __rand__(self, other: _int | _float | _complex | Tensor) -> Tensor: ...
     def __rdiv__(self, other: Tensor | _int | _float | _complex) -> Tensor: ...
@@ -1135,7 +1135,7 @@ class Members:
         """In-place form of `polygamma`."""
     def positive(self) -> Tensor:
         """Return the tensor itself.  Raises RuntimeError for a bool tensor."""
-    def pow(self, exponent: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
+    def pow(self, exponent: Any, *, out: Any = ...) -> Tensor:
         """`input` to the power of `exponent`; either may be a Python number.
 
         Raises:
@@ -1144,7 +1144,7 @@ class Members:
         >>> torch.tensor([1.0, 2.0]) ** 2
         tensor([1., 4.])
         """
-    def pow_(self, exponent: _int | _float | _complex | Tensor) -> Tensor:
+    def pow_(self, exponent: Any) -> Tensor:
         """In-place form of `pow`."""
     def prelu(self, weight: Tensor) -> Tensor:
         """`x` where it is positive, `weight * x` elsewhere: a leaky ReLU whose slope is learned; see `nn.PReLU`.

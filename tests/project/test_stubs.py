@@ -26,12 +26,14 @@ def test_stub_files_are_up_to_date() -> None:
 
 def test_stub_files_show_what_generated_functions_take() -> None:
     members, functions = stubs.members(), stubs.functions()
-    assert "    def __add__(self, other: Any) -> Tensor: ..." in members
+    assert "    def __add__(self, other: Tensor | _int | _float | _complex) -> Tensor: ..." in members
     assert '    def exp_(self) -> Tensor:\n        """In-place form of `exp`."""\n' in members
-    assert 'def exp(input: Any, *, out: Any = ...) -> Tensor:\n    """Return `e ** x`."""\n' in functions
-    assert "def msort(input: Tensor, *, out: Any = ...) -> Tensor:" in functions
+    assert 'def exp(input: Tensor, *, out: Tensor | None = ...) -> Tensor:\n    """Return `e ** x`."""\n' in functions
+    assert "def msort(input: Tensor, *, out: Tensor | None = ...) -> Tensor:" in functions
     assert "def topk(input: Tensor, k: _int" in functions and "-> return_types.topk:" in functions
     assert "    def max(self, dim: _int, keepdim: _bool = ..., *, out: Any = ...) -> return_types.max: ..." in members
+    assert "    def add_(self, other: Tensor | _int | _float | _complex" in members  # from the schema, not `*args: Any`
+    assert "def inv(A: Tensor, *, out: Tensor | None = ...) -> Tensor:" in stubs.namespaces()["linalg.pyi"]
 
 
 def test_result_classes_are_those_of_return_types() -> None:

@@ -111,7 +111,7 @@ _TYPES_BY_NAME = {
 _SEVERAL_FORMS: dict[str, dict[str, str]] = {
     "__setitem__": {"value": f"Tensor | {_NUMBER}"}, "scatter": {"src": f"Tensor | {_NUMBER}"},
     "scatter_": {"src": f"Tensor | {_NUMBER}"}, "tensordot": {}, "repeat": {"repeats": _SIZE}, "randint": {},
-    "__pow__": {}, "__ipow__": {},
+    "pow": {}, "pow_": {},
     "to": {"dtype": "dtype | None"}, "type": {"dtype": "dtype | str | None"}, "view": {"size": f"{_SIZE} | dtype"},
 }  # fmt: skip
 

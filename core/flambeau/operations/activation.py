@@ -699,7 +699,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 # --- in place -----------------------------------------------------------------------------------------------------
 
 celu_: Callable[..., Tensor] = _in_place_form("celu", celu, "celu_(x)")
-elu_ = _in_place_form("elu", elu, "elu_(x)")
+elu_: Callable[..., Tensor] = _in_place_form("elu", elu, "elu_(x)")
 hardtanh_: Callable[..., Tensor] = _in_place_form("hardtanh", hardtanh, "hardtanh_(x)")
 rrelu_: Callable[..., Tensor] = _in_place_form("rrelu", rrelu, "rrelu_(x)")
 selu_: Callable[..., Tensor] = _in_place_form("selu", selu, "selu_(x)")

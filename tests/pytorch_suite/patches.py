@@ -33,7 +33,12 @@ _SUBSTITUTIONS = [
         r"raise ValueError\(f?'An empty arg_values was passed to @parametrize\.[^\n]*\n[^\n]*\n",
         "return\n",
     ),
-    ("_internal/jit_utils.py", r"torch\._C\._jit_(set_emit_hooks|clear_class_registry)\([^\n]*\)", "None"),
+    (
+        "_internal/jit_utils.py",
+        r"torch\._C\._jit_(set_emit_hooks|clear_class_registry|pass_lint|[gs]et_inline_everything_mode)\([^\n]*\)",
+        "None",
+    ),
+    ("_internal/common_jit.py", r"torch\._C\._jit_assert_is_instance\([^\n]*\)", "None"),
     (
         "functorch/test_vmap.py",
         r"torch\._C\.(_debug_only_\w+_vmap_fallback_\w+)\(",

@@ -77,8 +77,10 @@ def _rewritten(root: nn.Module | Callable[..., Any]) -> nn.Module | Callable[...
     if not isinstance(root, nn.Module):
         return AST_Rewriter().rewrite(root)
 
+    rewritten = AST_Rewriter().rewrite(root.forward)
+
     class RewrittenModule(nn.Module):
-        forward = AST_Rewriter().rewrite(root.forward)
+        forward = rewritten
 
     module = RewrittenModule()
     module.__dict__.update(root.__dict__)

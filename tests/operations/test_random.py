@@ -171,3 +171,11 @@ def test_random_refuses_bounds(dtype, bounds, message):
         torch.randint(*bounds, (4,), dtype=getattr(torch, dtype))
     with pytest.raises(RuntimeError, match=message):
         torch.randint_like(torch.empty(4, dtype=getattr(torch, dtype)), *bounds)
+
+
+def test_normal_with_tensors_warns_when_it_resizes_out():
+    mean = torch.ones(2, 3)
+    with pytest.warns(UserWarning, match="was resized since it had shape"):
+        assert torch.normal(mean, 1.0, out=torch.ones(5)).shape == (2, 3)
+    out = torch.empty(0)
+    assert torch.normal(mean, mean, out=out) is out and out.shape == (2, 3)

@@ -12,6 +12,7 @@ from ..engine.calls.dispatch import require_dtype
 from ..engine.calls.facts import FACTORY_OPTIONS, Kind, declare, register
 from ..engine.calls.node_names import merge_nodes
 from ..engine.calls.op import composite, op
+from ..engine.calls.outputs import resize
 from ..engine.calls.overriding import handle_torch_function, may_override, relevant
 from ..engine.calls.record import Out
 from ..engine.calls.tables import PUBLIC
@@ -291,6 +292,8 @@ def normal(
     sample = _sampled(unit, like._key) * _detach(std) + _detach(mean)
     parameters = [parameter for parameter in (mean, std) if isinstance(parameter, Tensor)]
     name = f"NormalBackward{3 if len(parameters) == 2 else 1 if like is mean else 2}"
+    if out is not None and out.shape != sample.shape and out.dtype is sample.dtype:
+        resize(out, sample, row_major=True)  # with a warning, unlike factories
     return finish(_record_sample(sample, name, *parameters), requires_grad, out, pin_memory)
 
 

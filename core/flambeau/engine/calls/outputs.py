@@ -15,7 +15,7 @@ from .named_results import filled
 from .out_rules import Out
 from .transform_hooks import hooks
 
-__all__ = ["check", "check_memory", "check_untracked", "overlap_error", "write"]
+__all__ = ["check", "check_memory", "check_untracked", "overlap_error", "resize", "write"]
 
 
 def check(name: str, rules: Out, out: Any, inputs: Iterable[Any]) -> None:
@@ -77,7 +77,7 @@ def _write(name: str, rules: Out, out: Tensor, result: Tensor) -> Tensor:
     if any(length > 1 and not step for length, step in zip(out._array.shape, out.stride(), strict=True)):
         raise overlap_error()
     if out._array.shape != result._array.shape:
-        _resize(out, result, Out.ROW_MAJOR in rules)
+        resize(out, result, Out.ROW_MAJOR in rules)
     with_history = out._view is None and not out._requires_grad and Out.UNKNOWN_TO_AUTOGRAD not in rules
     result = result if with_history else result.detach()
     return out._assign(result.to(out.dtype) if Out.CONVERTED in rules else result)
@@ -104,7 +104,7 @@ def _check_dtype(name: str, rules: Out, out: Tensor, result: Tensor) -> None:
         )
 
 
-def _resize(out: Tensor, result: Tensor, row_major: bool) -> None:
+def resize(out: Tensor, result: Tensor, row_major: bool) -> None:
     """Resize `out` to the shape of the result; unless `row_major`, also use the result's strides."""
     if out.numel():
         warn(

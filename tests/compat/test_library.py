@@ -262,3 +262,16 @@ def test_modes_receive_factory_functions_with_a_list_of_sizes_and_a_device():
     ]
     assert [list(tensor.shape) for tensor in made] == [[], [2, 3], [2], [2], [3], [2, 3], [2, 1]]
     assert made[2].requires_grad
+
+
+def test_an_operator_whose_extension_is_missing_uses_its_general_kernel():
+    torch.library.define("test_missing::twice", "(Tensor x) -> Tensor")
+    torch.library.impl("test_missing::twice", "default", lambda x: 2 * x)
+    torch.library.impl("test_missing::twice", "CPU", lambda x: torch.utils.cpp_extension.load("kernels", sources=["kernels.cpp"]))
+    assert torch.ops.test_missing.twice(torch.ones(2)).tolist() == [2, 2]
+    torch.library.define("test_missing::thrice", "(Tensor x) -> Tensor")
+    torch.library.impl(
+        "test_missing::thrice", "CPU", lambda x: torch.utils.cpp_extension.load("kernels", sources=["kernels.cpp"])
+    )
+    with pytest.raises(RuntimeError, match="kernels: extensions compiled for PyTorch"):
+        torch.ops.test_missing.thrice(torch.ones(2))

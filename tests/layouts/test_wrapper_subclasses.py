@@ -520,3 +520,45 @@ def test_subclasses_with_data_compute_on_it_without_dispatch():
     x = torch.Tensor._make_subclass(Counted, torch.tensor([1.0 + 2.0j]))
     assert torch.allclose(x.conj().exp(), torch.tensor([1.0 - 2.0j]).exp())
     assert Counted.calls
+
+
+class Packed(torch.Tensor):
+    """A wrapper that disables the `__torch_function__` of classes, and keeps its class only in `detach`."""
+
+    __torch_function__ = torch._C._disabled_torch_function_impl
+
+    @staticmethod
+    def __new__(cls, data):
+        return torch.Tensor._make_wrapper_subclass(cls, data.shape, dtype=data.dtype)
+
+    def __init__(self, data):
+        self.inner = data
+
+    @classmethod
+    def __torch_dispatch__(cls, op, types, args, kwargs=None):
+        if op.overloadpacket is torch.ops.aten.detach:
+            return Packed(op(args[0].inner))
+        return op(*(arg.inner if isinstance(arg, Packed) else arg for arg in args), **(kwargs or {}))
+
+
+@pytest.mark.parametrize(
+    "detach",
+    [lambda x: x.detach(), torch.detach, lambda x: torch.ops.aten.detach(x), lambda x: torch.ops.aten.detach.default(x)],
+    ids=["method", "function", "packet", "overload"],
+)
+def test_every_form_of_detach_calls_torch_dispatch(detach):
+    detached = detach(Packed(torch.arange(6)))
+    assert type(detached) is Packed and detached[1:3].tolist() == [1, 2]
+
+
+def test_a_subclass_may_disable_the_overrides_of_its_base():
+    class Base(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return "offered"
+
+    class Disabled(Base):
+        __torch_function__ = torch._C._disabled_torch_function_impl
+
+    assert torch.ones(2).as_subclass(Base).ndim == "offered"
+    assert torch.ones(2).as_subclass(Disabled).ndim == 1

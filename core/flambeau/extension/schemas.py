@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 import flambeau as torch
 
 from ..engine.calls.facts import facts_of, is_inplace
+from ..engine.calls.overriding import routed_method
 from ..engine.calls.schema import Argument, FunctionSchema, derive, parse
 from ..engine.calls.tables import OPS
 from .aten import ATEN, FUNCTIONAL_NAMES, REDUCTIONS
@@ -91,7 +92,7 @@ def function_of(name: str) -> Any:
     for place in (torch, torch.nn.functional):
         found = getattr(place, FUNCTIONAL_NAMES.get(name, name), None)
         if callable(found) and not isinstance(found, (type, ModuleType)):
-            return getattr(torch.Tensor, name) if _calls_method(found) else found
+            return _routed(name) if _calls_method(found) else found
     method = getattr(torch.Tensor, name, None)
     if callable(method):
         return method
@@ -102,6 +103,16 @@ def function_of(name: str) -> Any:
         return compute and (lambda input, *args, **kwargs: input.copy_(compute(input, *args, **kwargs)))
     write = getattr(torch.Tensor, name + "_", None) if namespace_of(name) == "aten" else None
     return write and functools.wraps(write)(lambda input, *args, **kwargs: write(input.clone(), *args, **kwargs))
+
+
+def _routed(name: str) -> Callable[..., Any]:
+    """Return a Tensor method as a function that calls the `__torch_dispatch__` of wrapper subclasses."""
+
+    @functools.wraps(getattr(torch.Tensor, name))
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return routed_method(self, name)(self, *args, **kwargs)
+
+    return call
 
 
 def _calls_method(function: Callable[..., Any]) -> bool:

@@ -128,8 +128,7 @@ class Operator:
         kind = tensors[0].device.type if tensors else "cpu"
         if kind == "meta" and self.fake is not None:
             return self.run(self.fake, bound)
-        kernel = self.kernel_for(_KEYS.get(kind, kind.upper()))
-        result = self.run(kernel, bound)
+        result = self._run_for_device(_KEYS.get(kind, kind.upper()), bound)
         if self.is_custom:
             self._check_no_alias(result, tensors)
         return result
@@ -163,6 +162,21 @@ class Operator:
             f"Could not run '{self.schema.name}' with arguments from the '{key}' backend. It has kernels for: "
             f"{', '.join(sorted(self.kernels)) or 'none'}."
         )
+
+    def _run_for_device(self, key: str, bound: dict[str, Any]) -> Any:
+        """Call the kernel for a dispatch key.  If it needs an extension compiled for PyTorch, call the one for all devices."""
+        kernel = self.kernel_for(key)
+        try:
+            return self.run(kernel, bound)
+        except RuntimeError as error:
+            from ..utils.cpp_extension import MissingExtension  # imported here: few programs use extensions
+
+            if not isinstance(error, MissingExtension):
+                raise
+            general = next((self.kernels[each] for each in _COMPOSITE_KEYS if each in self.kernels), kernel)
+            if general is kernel:
+                raise
+            return self.run(general, bound)
 
     def run(self, kernel: Callable[..., Any], bound: dict[str, Any]) -> Any:
         """Call a kernel with the arguments in `bound`: the keyword-only ones of the schema by keyword, the others by position."""

@@ -16,6 +16,7 @@ from typing import Any
 
 from ..engine.calls.dispatch import require_tensors
 from ..engine.calls.facts import Kind, register
+from ..engine.calls.overriding import routed_method
 from ..engine.calls.tables import PUBLIC
 from ..engine.tensors.tensor import Tensor
 from . import (  # noqa: F401  # each registers its own
@@ -78,7 +79,7 @@ def _function(name: str) -> Callable[..., Any]:
 
     def function(input: Tensor, *args: Any, **kwargs: Any) -> Any:
         require_tensors(name, input=input)
-        return method(input, *args, **kwargs)
+        return (routed_method(input, name) if input._key.wraps else method)(input, *args, **kwargs)
 
     update_wrapper(function, method)
     del function.__wrapped__  # type: ignore[attr-defined]  # set by update_wrapper; its signature has `self`

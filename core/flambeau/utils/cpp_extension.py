@@ -26,8 +26,12 @@ CUDA_HOME = ROCM_HOME = None
 IS_HIP_EXTENSION = False
 
 
+class MissingExtension(RuntimeError):
+    """An extension was not loaded.  An operator then uses its implementation for all devices, if it has one."""
+
+
 def _refuse(name: str) -> NoReturn:
-    raise RuntimeError(f"{name}: extensions compiled for PyTorch need its C++ library, which flambeau does not have")
+    raise MissingExtension(f"{name}: extensions compiled for PyTorch need its C++ library, which flambeau does not have")
 
 
 def load(name: str, *args: Any, **kwargs: Any) -> NoReturn:

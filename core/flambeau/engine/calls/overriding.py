@@ -485,14 +485,18 @@ def _offered_method(function: Callable[..., Any], operator: str = "") -> Callabl
 
 
 def _offered_property(original: property) -> property:
+    def is_offered(self: Any) -> bool:
+        # A subclass may disable the `__torch_function__` that its base defines.
+        return not disabled.get() and (bool(open_modes.get()) or overriding(self))
+
     def get(self: Any) -> Any:
-        return original.__get__(self) if disabled.get() else handle_torch_function(original.__get__, (self,), self)
+        return handle_torch_function(original.__get__, (self,), self) if is_offered(self) else original.__get__(self)
 
     def change(self: Any, value: Any) -> None:
-        if disabled.get():
-            original.__set__(self, value)
-        else:
+        if is_offered(self):
             handle_torch_function(original.__set__, (self, value), self, value)
+        else:
+            original.__set__(self, value)
 
     return property(get, None if original.fset is None else change, original.fdel, original.__doc__)
 
@@ -590,6 +594,15 @@ def _without_defaults(body: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     return args, {
         name: value for name, value in kwargs.items() if name not in parameters or parameters[name].default is not value
     }
+
+
+def routed_method(tensor: Any, name: str) -> Callable[..., Any]:
+    """Return the method of Tensor, or the one made from it that calls the `__torch_dispatch__` of a wrapper subclass."""
+    method: Callable[..., Any] = getattr(Tensor, name)
+    if not isinstance(tensor, Tensor) or not tensor._key.wraps:
+        return method
+    of_class: Callable[..., Any] = getattr(type(tensor), name)
+    return of_class if inspect.unwrap(of_class) is method else method
 
 
 def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:

@@ -1,5 +1,5 @@
-"""Optimization of models: `torch.ao`. It contains `quantization`."""
+"""Optimization of models: `torch.ao`. It contains `nn` and `quantization`."""
 
-from . import quantization
+from . import nn, quantization
 
-__all__ = ["quantization"]
+__all__ = ["nn", "quantization"]

@@ -6,9 +6,17 @@ from typing import Any, NamedTuple
 
 from ...nn.modules.module import Module
 from .fake_quantize import default_fake_quant, default_per_channel_weight_fake_quant, default_weight_fake_quant
-from .observer import default_observer, default_per_channel_weight_observer, default_weight_observer
+from .observer import (
+    default_dynamic_quant_observer,
+    default_observer,
+    default_per_channel_weight_observer,
+    default_weight_observer,
+)
 
-__all__ = ["QConfig"]
+__all__ = [
+    "QConfig", "default_dynamic_qconfig", "default_per_channel_qat_qconfig", "default_per_channel_qconfig",
+    "default_qat_qconfig", "default_qconfig",
+]  # fmt: skip
 
 
 class _Fields(NamedTuple):
@@ -43,6 +51,7 @@ class QConfig(_Fields):
 
 
 default_qconfig = QConfig(activation=default_observer, weight=default_weight_observer)
+default_dynamic_qconfig = QConfig(activation=default_dynamic_quant_observer, weight=default_weight_observer)
 default_per_channel_qconfig = QConfig(activation=default_observer, weight=default_per_channel_weight_observer)
 default_qat_qconfig = QConfig(activation=default_fake_quant, weight=default_weight_fake_quant)
 default_per_channel_qat_qconfig = QConfig(activation=default_fake_quant, weight=default_per_channel_weight_fake_quant)

@@ -1,0 +1,5 @@
+"""Layers with quantized weights: `torch.ao.nn`."""
+
+from . import quantized
+
+__all__ = ["quantized"]

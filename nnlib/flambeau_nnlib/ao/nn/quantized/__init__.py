@@ -1,0 +1,5 @@
+"""Layers with quantized weights."""
+
+from . import dynamic
+
+__all__ = ["dynamic"]

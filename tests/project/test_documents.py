@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pickle
 import re
-import subprocess
-import sys
 import tarfile
 from io import BytesIO
 from pathlib import Path
@@ -13,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from documents.corrections import GIVEN, MISSPELLED
+from programs import run_program
 
 import flambeau
 
@@ -44,11 +43,7 @@ def run(name: str, folder: Path, prelude: str = "") -> str:
     program = folder / f"{name}.py"
     marked = [f"print('--- block {index}')\n{part}" for index, part in enumerate(parts)]
     program.write_text(prelude + "\n".join(marked), encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-m", "flambeau", program.name], cwd=folder, capture_output=True, text=True, timeout=240, check=False
-    )
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
-    return done.stdout
+    return run_program(program, folder=folder)
 
 
 def test_every_document_is_here() -> None:

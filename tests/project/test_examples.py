@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from programs import run_program
 
 pytestmark = pytest.mark.slow
 
@@ -29,17 +30,7 @@ ELSEWHERE = {"compare", "curves", "ddp_on_dask", "language_model"}
 
 
 def run(name: str, *arguments: str, folder: Path) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "flambeau", str(EXAMPLES / f"{name}.py"), *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-        env={**os.environ, "MPLBACKEND": "Agg"},
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return done.stdout
+    return run_program(EXAMPLES / f"{name}.py", *arguments, folder=folder)
 
 
 def numbers(pattern: str, text: str) -> list[float]:

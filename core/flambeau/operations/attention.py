@@ -173,10 +173,12 @@ def can_use_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | 
     Otherwise, a call without a mask needs no kernel; a masked call without a kernel would not become faster.
     """
     tensors = (query, key, value) if mask is None else (query, key, value, mask)
-    plain = all(type(tensor._key) is DispatchKey for tensor in tensors) and query._key.dtype.category == dtypes.FLOATING
-    if not plain or state.forward_levels or any(map(overriding.overriding, tensors)):
+    if state.forward_levels or query._key.dtype.category != dtypes.FLOATING:
         return False
-    if not _fit(query.shape, key.shape, value.shape, mask):
+    for tensor in tensors:
+        if type(tensor._key) is not DispatchKey or (type(tensor) is not Tensor and overriding.overriding(tensor)):
+            return False
+    if not _fit(tuple(query._array.shape), tuple(key._array.shape), tuple(value._array.shape), mask):
         return False
     recorded = grad_flag.get() and any(tensor._requires_grad for tensor in tensors)
     has_kernel = "attention_gradients" in query._key.backend.all_kernels

@@ -161,9 +161,10 @@ def _to_method(
         dtype = dtypes.as_dtype(dtype)
     if device is not None:
         key = dispatch_key(dtype or key.dtype, _as_device(device))
-    elif dtype is not None:
+    elif dtype is not None and dtype is not key.dtype:
         key = key.to(dtype)
-    result = to_key(self, key, copy, non_blocking)
+    is_same = key is self._key and type(key) is DispatchKey and not copy
+    result = self if is_same else to_key(self, key, copy, non_blocking)
     if memory_format is None or memory_format is preserve_format:
         return result
     return merge_nodes(result.contiguous(memory_format=memory_format), "ToCopyBackward0", (self,))

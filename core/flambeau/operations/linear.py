@@ -12,9 +12,12 @@ from ..engine.calls.op import composite, op
 from ..engine.calls.outputs import check
 from ..engine.calls.record import Out
 from ..engine.calls.wrappers import write_result
+from ..engine.devices.devices import DispatchKey
 from ..engine.tape.engine import key_of_edge, shape_of
+from ..engine.tape.fast_path import FAST
+from ..engine.tape.grad_mode import grad_flag
 from ..engine.tape.node import Node, rename_node
-from ..engine.tensors.tensor import Tensor
+from ..engine.tensors.tensor import Tensor, wrap
 from .matrix import matmul
 from .views.views import t
 
@@ -107,7 +110,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Te
         check("linear", _OUT_RULES, out, (input, weight, bias))
         return write_result("linear", _OUT_RULES, linear(input, weight, bias), out)  # type: ignore[no-any-return]  # `out` itself
     if bias is None:
-        return matmul(input, t(weight))
+        return _product(input, weight)
     shape = weight._array.shape
     if len(shape) != 2 or input._array.shape[-1:] != shape[1:]:
         _explain_shapes(input, weight)
@@ -115,6 +118,36 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Te
         _check_dtypes(input, weight, bias)
     output = _linear(bias, input, weight)
     return output if input._array.ndim == 2 else rename_node(output, "ViewBackward0")
+
+
+def _product(input: Tensor, weight: Tensor) -> Tensor:
+    """Return `input @ weight.T`.
+
+    If no gradient is recorded, only kernels are called: the tensors of intermediate views would take longer than a product of
+    few rows.
+    """
+    key, shape = input._key, input._array.shape
+    if (
+        type(key) is not DispatchKey
+        or type(input) not in FAST
+        or type(weight) not in FAST
+        or weight._key is not key
+        or ((input._requires_grad or weight._requires_grad) and grad_flag.get())
+        or weight._array.ndim != 2
+        or shape[-1:] != weight._array.shape[1:]
+    ):
+        return matmul(input, t(weight))
+    try:
+        table, rows = key.table, input._array
+        if len(shape) != 2:
+            rows = table["reshape"][0](rows, (prod(shape[:-1]), shape[-1]))
+        kernel, result_key = table["mm"]
+        array = kernel(rows, table["t"][0](weight._array))
+        if len(shape) != 2:
+            array = table["reshape"][0](array, (*shape[:-1], weight._array.shape[0]))
+    except Exception:  # the type of the error depends on the library
+        return matmul(input, t(weight))  # handles what the kernels do not, or raises PyTorch's error
+    return wrap(array if type(array) is result_key.array_type else result_key.backend.wrap(array), result_key)
 
 
 def _explain_shapes(input: Tensor, weight: Tensor) -> None:

@@ -95,8 +95,10 @@ def forget_view(result: Any, inputs: Iterable[Any]) -> None:
 
     if type(result._storage) is not Storage or state.forward_levels:  # inference or forward mode needs the view
         return
-    if all(getattr(tensor, "_storage", None) is not result._storage for tensor in inputs):
-        result._view = result._storage = None
+    for tensor in inputs:
+        if getattr(tensor, "_storage", None) is result._storage:
+            return
+    result._view = result._storage = None
 
 
 def merge_nodes(result: Tensor, name: str, inputs: Sequence[Tensor | None]) -> Tensor:

@@ -16,7 +16,7 @@ from ..tensors.tensor import Tensor, wrap
 from ..values import dtypes
 from ..values.dtypes import dtype
 from ..values.promotion import DTYPES, PROMOTIONS
-from .facts import Narrow
+from .facts import Kind, Narrow
 from .record import Operation
 from .tables import FORMULAS, FUSED, OPS, PUBLIC
 
@@ -80,7 +80,8 @@ def resolve(name: str, key: DispatchKey) -> tuple[Callable[..., Any], Any]:
         kernel = _casting(kernel, record, key, compute)
     if record.promote == "truth" and result is not dtypes.bool_:
         kernel = _casting_back(kernel, key.to(result), dtypes.bool_)
-    elif result in dtypes.HALF:  # some libraries promote half precision with Python numbers
+    elif result in dtypes.HALF and record.facts.kind is not Kind.VIEW:
+        # Some libraries promote half precision with Python numbers.
         kernel = _casting_back(kernel, key.to(result), dtypes.float32, dtypes.float64)
     elif (
         compute.category >= dtypes.FLOATING
@@ -163,6 +164,8 @@ def _casting_back(kernel: Callable[..., Any], result: DispatchKey, *computed: dt
 
     def kernel_with_cast(*args: Any, **kwargs: Any) -> Any:
         result_arrays = kernel(*args, **kwargs)
+        if getattr(result_arrays, "dtype", None) is to_dtype:  # the most frequent case
+            return result_arrays
         return tuple(map(cast, result_arrays)) if isinstance(result_arrays, (tuple, list)) else cast(result_arrays)
 
     return kernel_with_cast

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..devices.devices import DispatchKey
+from ..devices.state import state
 from ..tape.grad_mode import grad_flag
+from ..tape.transforming import note_depth
 from ..tensors.storage import Storage
-from ..tensors.tensor import Tensor, wrap
+from ..tensors.tensor import Tensor, new, wrap
 from .named_results import make
 from .record import Operation
 
@@ -17,10 +19,15 @@ __all__ = ["result_type", "several", "view_of"]
 
 def view_of(array: Any, key: DispatchKey, record: Operation, base: Tensor, params: tuple[Any, ...]) -> Tensor:
     """Wrap an array that shares memory with `base` as a view of it."""
-    result = wrap(array, key)
-    storage = base._storage or base._own_storage()
-    result._storage = storage
+    result = new(Tensor)  # as `wrap` does: views are so frequent that the call counts
+    result._array = array
+    result._key = key
+    result._requires_grad = False
+    result._node = result._grad = None
+    result._storage = storage = base._storage or base._own_storage()
     result._view = (base, record, params, grad_flag.get())
+    if state.mutation_guards:
+        note_depth(result)
     storage.add_view(result)
     return result
 

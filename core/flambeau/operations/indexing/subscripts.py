@@ -183,7 +183,7 @@ def raw_index(tensor: Tensor, index: Any) -> tuple[tuple[Any, ...], bool, str]:
             )
     if consumed > tensor._array.ndim:
         raise IndexError(f"too many indices for tensor of dimension {tensor._array.ndim}")
-    if consumed == tensor._array.ndim and not advanced and not any(entry is ... for entry in raw):
+    if consumed == tensor._array.ndim and not advanced and ... not in raw:
         raw.append(...)  # the ellipsis makes the backend return an array, not a scalar
     return tuple(raw), advanced, operation
 
@@ -212,8 +212,14 @@ def _dims_used(item: Any) -> int:
 
 
 def _raw_slice(item: slice) -> slice:
+    start, stop, step = item.start, item.stop, item.step
     try:
-        start, stop, step = [None if bound is None else bound.__index__() for bound in (item.start, item.stop, item.step)]
+        if type(start) is not int and start is not None:
+            start = start.__index__()
+        if type(stop) is not int and stop is not None:
+            stop = stop.__index__()
+        if type(step) is not int and step is not None:
+            step = step.__index__()
     except AttributeError as error:
         raise TypeError("slice indices must be integers or None or have an __index__ method") from error
     if step is not None and step <= 0:
@@ -306,11 +312,12 @@ def _getitem_method(self: Tensor, index: Any) -> Tensor:
     elif type(index) is slice and self._array.ndim:
         raw, advanced, operation = (_raw_slice(index),), False, "getitem_slice"
     else:
-        if not _is_ordinary(index) and overriding.may_override((index,)):
-            relevant = overriding.relevant((self, index))
-            return overriding.handle_torch_function(Tensor.__getitem__, relevant, self, index)  # type: ignore[no-any-return]  # an override may return anything
-        if state.dispatching and any(type(item) in overriding.DISPATCHING for item in overriding.relevant((index,))):
-            return hooks.call_aten_operator("index", (self, list(index) if isinstance(index, tuple) else [index]), {})  # type: ignore[no-any-return]  # what a class returns
+        if not _is_ordinary(index):
+            if overriding.may_override((index,)):
+                relevant = overriding.relevant((self, index))
+                return overriding.handle_torch_function(Tensor.__getitem__, relevant, self, index)  # type: ignore[no-any-return]  # an override may return anything
+            if state.dispatching and any(type(item) in overriding.DISPATCHING for item in overriding.relevant((index,))):
+                return hooks.call_aten_operator("index", (self, list(index) if isinstance(index, tuple) else [index]), {})  # type: ignore[no-any-return]  # what a class returns
         try:
             raw, advanced, operation = raw_index(self, index)
         except NeedsLevels as need:

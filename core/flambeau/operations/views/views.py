@@ -118,7 +118,7 @@ def reshape(input: Tensor, shape: Sequence[int]) -> Tensor:
 
 
 def _reshape_method(self: Tensor, shape: Any, *rest: Any) -> Tensor:
-    new_shape = sizes_given(shape, rest)
+    new_shape = as_shape((shape, *rest))
     if new_shape and min(new_shape) < -1:
         _check_sizes(new_shape, -1)
     array, backend = self._array, self._key.backend
@@ -161,7 +161,7 @@ def _view_method(self: Tensor, size: Any = None, *rest: Any, dtype: Any = None) 
     """
     if size is None or type(size) is dtypes.dtype:
         return _view_dtype(self, dtype or size)
-    new_shape = sizes_given(size, rest)
+    new_shape = as_shape((size, *rest))
     if new_shape and min(new_shape) < -1:
         _check_sizes(new_shape, -1)
     try:

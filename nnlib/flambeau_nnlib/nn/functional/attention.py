@@ -78,7 +78,7 @@ def scaled_dot_product_attention(
     _check_attention(query, key, value, attn_mask)
     if is_causal and attn_mask is not None and not (query.is_cpu and _is_one_operation(query, key, value, attn_mask, dropout_p)):
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
-    scale = 1 / math.sqrt(query.shape[-1] or 1) if scale is None else scale
+    scale = 1 / math.sqrt(query.size(-1) or 1) if scale is None else scale
     fuses = torch.backends.cuda.cudnn_sdp_enabled() and has_fused_attention(query, key, value)
     if fuses and attn_mask is None and not dropout_p:
         return fused_attention(query, key, value, is_causal, scale)
@@ -86,7 +86,7 @@ def scaled_dot_product_attention(
     heads_and_length: tuple[int, ...] = ()  # those of the query, whose groups may be folded
     if enable_gqa:
         _check_groups(query, key, value)
-        heads_and_length = query.shape[-3:-1]
+        heads_and_length = tuple(query.shape)[-3:-1]
         query = _fold_groups(query, key, value, attn_mask, is_causal or dropout_p > 0)
     is_direct = False
     if dtype in (torch.float16, torch.bfloat16):
@@ -94,7 +94,7 @@ def scaled_dot_product_attention(
         if not is_direct:  # half precision is too imprecise for the scores
             query, key, value = query.float(), key.float(), value.float()
             attn_mask = attn_mask if attn_mask is None or attn_mask.dtype is torch.bool else attn_mask.float()
-    if enable_gqa and query.shape[-3] != key.shape[-3]:
+    if enable_gqa and query.size(-3) != key.size(-3):
         key = key.repeat_interleave(query.shape[-3] // key.shape[-3], -3)
         value = value.repeat_interleave(query.shape[-3] // value.shape[-3], -3)
     is_direct = is_direct or (not dropout_p and can_use_attention(query, key, value, attn_mask, one_operation))
@@ -102,7 +102,7 @@ def scaled_dot_product_attention(
         output = attention(query, key, value, attn_mask, is_causal, scale)
     else:
         output = _attend_step_by_step(query, key, value, attn_mask, dropout_p, is_causal, scale)
-    if heads_and_length and output.shape[-3:-1] != heads_and_length:
+    if heads_and_length and tuple(output.shape)[-3:-1] != heads_and_length:
         output, is_direct = output.reshape(*output.shape[:-3], *heads_and_length, output.shape[-1]), False
     if not one_operation or (is_direct and output.dtype is dtype):
         return output.to(dtype)
@@ -114,11 +114,12 @@ def _fold_groups(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None,
 
     The query is returned unchanged if the mask or `depends_on_position` distinguishes its positions or heads.
     """
-    heads, length = query.shape[-3:-1]
+    *batch, heads, length, size = query.shape
     is_same_for_all = mask is None or (mask.dim() > 1 and mask.shape[-2] == 1 and (mask.dim() == 2 or mask.shape[-3] == 1))
-    if depends_on_position or not is_same_for_all or key.shape[:-2] != value.shape[:-2]:
+    if depends_on_position or not is_same_for_all or tuple(key.shape)[:-2] != tuple(value.shape)[:-2]:
         return query
-    return query.reshape(*query.shape[:-3], key.shape[-3], heads // key.shape[-3] * length, query.shape[-1])
+    key_heads = key.size(-3)
+    return query.reshape(*batch, key_heads, heads // key_heads * length, size)
 
 
 def _attend_step_by_step(
@@ -135,8 +136,9 @@ def _is_one_operation(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | 
     """Whether PyTorch computes this attention in one operation, so that the autograd graph has one node for it."""
     if dropout_p or (mask is not None and mask.requires_grad):
         return False
-    one_size = query.shape[-1] == key.shape[-1] == value.shape[-1]
-    return query.dim() == key.dim() == value.dim() == 4 and one_size and 0 not in (*query.shape, *key.shape)
+    shapes = tuple(query.shape), tuple(key.shape), tuple(value.shape)
+    one_size = shapes[0][-1] == shapes[1][-1] == shapes[2][-1]
+    return len(shapes[0]) == len(shapes[1]) == len(shapes[2]) == 4 and one_size and 0 not in shapes[0] + shapes[1]
 
 
 def _causal(mask: Tensor | None, past: Tensor) -> Tensor:
@@ -172,11 +174,7 @@ def _check_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | N
 
 
 def _check_groups(query: Tensor, key: Tensor, value: Tensor) -> None:
-    for tensor in (query, key, value):
-        ndim = tensor.dim()
-        if ndim < 3:
-            raise IndexError(f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got -3)")
-    heads = [tensor.shape[-3] for tensor in (query, key, value)]
+    heads = [tensor.size(-3) for tensor in (query, key, value)]  # raises PyTorch's IndexError for too few dimensions
     if not all(heads[1:]) or heads[0] % heads[1] or heads[0] % heads[2]:
         raise RuntimeError(
             "Number of heads in key and value must divide the number of heads in query, but got "

@@ -3,8 +3,13 @@
 python plugins/release.py --check             compare the versions
 python plugins/release.py build/release       build source distributions, and wheels from them; check and try them
 
-The build requires the packages build and twine. The wheels of flambeau and flambeau-strict are installed into a new environment,
-where a program is run.
+The build requires the packages of plugins/release-requirements.txt, and uses exactly these:
+
+python -m pip install --require-hashes -r plugins/release-requirements.txt
+
+`uv pip compile --generate-hashes --universal --python-version 3.11` updates that file from release-requirements.in. The wheels of
+flambeau and flambeau-strict are installed into a new environment, where a program is run. Next to the folder, `sbom.cdx.json`
+lists the packages of that environment in CycloneDX format.
 """
 
 from __future__ import annotations
@@ -52,14 +57,16 @@ def build(folder: Path) -> list[Path]:
     if any(folder.iterdir()):
         sys.exit(f"{folder} is not empty; name an empty or new folder")
     for project, _ in projects().values():
-        subprocess.run([sys.executable, "-m", "build", "--outdir", folder, project], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            [sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, project], check=True, stdout=subprocess.DEVNULL
+        )
     files = sorted(folder.iterdir())
     subprocess.run([sys.executable, "-m", "twine", "check", "--strict", *files], check=True)
     return files
 
 
 def try_out(folder: Path) -> None:
-    """Install the wheels into a new virtual environment and run a program on the backends `numpy` and `strict`."""
+    """Install the wheels into a new virtual environment, run a program on two backends, and list the installed packages."""
     with tempfile.TemporaryDirectory() as place:
         venv.create(place, with_pip=True)
         python = Path(place) / "bin" / "python"
@@ -72,6 +79,8 @@ def try_out(folder: Path) -> None:
             )  # fmt: skip
             if done.stdout.strip() != "[2.0, 2.0]":
                 sys.exit(f"on {backend} the program printed {done.stdout!r}; expected [2.0, 2.0]")
+        listing = ["environment", str(python), "--pyproject", str(ROOT / "pyproject.toml"), "--mc-type", "library"]
+        subprocess.run([sys.executable, "-m", "cyclonedx_py", *listing, "-o", str(folder.parent / "sbom.cdx.json")], check=True)
 
 
 def main() -> None:

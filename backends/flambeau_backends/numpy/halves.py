@@ -80,7 +80,8 @@ def cast(array: Any, dtype: Any) -> Any:
     found = CONVERSIONS.get((array.dtype, dtype)) if array.size >= _LEAST else None
     if found is None or array.size < found[0]:
         return array.astype(dtype)
-    if not array.flags.forc:
+    flags = array.flags
+    if not (flags.forc and flags.aligned):
         array = array.copy(order="K")
     result = np.empty_like(array, dtype)
     found[1](result.ravel("K"), array.ravel("K"))
@@ -114,10 +115,13 @@ def _half_kernel(name: str, kernel: Kernel) -> Kernel:
 
 
 def _with_fallback(kernel: Kernel, other: Kernel) -> Kernel:
-    """Return a kernel that calls `kernel`, or `other` if that returns None."""
+    """Return a kernel that calls `kernel`, or `other` if that returns None or does not support the memory of an array."""
 
     def chosen(*arrays: Any) -> Any:
-        result = kernel(*arrays)
+        try:
+            result = kernel(*arrays)
+        except BufferError:
+            result = None
         return other(*arrays) if result is None else result
 
     return chosen

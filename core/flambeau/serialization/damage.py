@@ -117,6 +117,7 @@ def reading(file: str, record: str, position: Callable[[], int]) -> Iterator[Non
 
     Raises:
         DamageError: for all errors except those of the operating system, of the caller's code, and refusals.
+        RuntimeError: there is too little memory.
     """
     try:
         yield
@@ -126,6 +127,8 @@ def reading(file: str, record: str, position: Callable[[], int]) -> Iterator[Non
         if is_failure_of_system(error):
             raise
         place = f"({record} of {file}, near byte {position()})"
+        if isinstance(error, MemoryError):  # sizes that the file cannot hold were refused before
+            raise RuntimeError(f"DefaultCPUAllocator: can't allocate memory: {error} {place}") from error
         if type(error) in (pickle.UnpicklingError, RuntimeError):
             raise type(error)(f"{error} {place}") from error
         detail = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

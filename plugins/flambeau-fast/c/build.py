@@ -59,7 +59,8 @@ def build(library: Path = LIBRARY) -> Path:
     if shutil.which(compiler[0]) is None:
         raise SystemExit(f"{NO_COMPILER} ({compiler[0]} was not found)")
     is_x86 = _target(compiler[0]) in ("x86_64", "amd64")
-    link = ["-bundle", "-undefined", "dynamic_lookup"] if sys.platform == "darwin" else ["-shared", "-Wl,-s", "-lpthread", "-lm"]
+    strip = [] if any(option.startswith("-g") for option in compiler) else ["-Wl,-s"]
+    link = ["-bundle", "-undefined", "dynamic_lookup"] if sys.platform == "darwin" else ["-shared", *strip, "-lpthread", "-lm"]
     with tempfile.TemporaryDirectory() as folder:
         commands = {
             f"{name}.o": [*flags, f"-DTABLE=kernels_{name}", "-c", str(SOURCES / "kernels.c")]

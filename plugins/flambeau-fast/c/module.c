@@ -106,6 +106,13 @@ static void run_piece(void *context, int64_t number) {
 static __thread bool declined;
 void decline(void) { declined = true; }
 
+/* Whether all elements have addresses that are multiples of the element size, as C requires. */
+static bool is_aligned(const Py_buffer *buffer) {
+    uint64_t bits = (uintptr_t)buffer->buf;
+    for (int i = 0; i < buffer->ndim; i++) bits |= buffer->shape[i] > 1 ? (uint64_t)buffer->strides[i] : 0;
+    return bits % (uint64_t)buffer->itemsize == 0 || buffer->len == 0; /* sizes are powers of 2 */
+}
+
 /* Merge the first dimensions of a contiguous array so that `dims` remain; return false if it is not contiguous. */
 static bool merge(Argument *argument, const Py_buffer *buffer, int dims, int64_t *shape) {
     int64_t step = buffer->itemsize;
@@ -166,6 +173,10 @@ static PyObject *call(PyObject *capsule, PyObject *const *args, Py_ssize_t count
             Py_buffer *buffer = &buffers[taken];
             if (PyObject_GetBuffer(args[i], buffer, PyBUF_STRIDES | PyBUF_FORMAT)) goto done;
             taken++;
+            if (!is_aligned(buffer)) { /* before the format, which NumPy gives as "=f" */
+                PyErr_Format(PyExc_BufferError, "%s: argument %zd is not aligned", kernel->name, i);
+                goto done;
+            }
             if (!fits(letter, buffer->format, &half, i == 0)) {
                 PyErr_Format(PyExc_TypeError, "%s: argument %zd has elements of type '%s'", kernel->name, i, buffer->format);
                 goto done;
@@ -182,6 +193,7 @@ static PyObject *call(PyObject *capsule, PyObject *const *args, Py_ssize_t count
         }
     }
     declined = false;
+    hold_thread_count();
     if (kernel->items != WHOLE && elements < LEAST_ELEMENTS) run(kernel, arguments, half, elements); /* faster than releasing the GIL */
     else {
         PyThreadState *state = PyEval_SaveThread();
@@ -197,7 +209,7 @@ done:
 
 /* --- the module --- */
 
-static PyObject *py_thread_count(PyObject *module, PyObject *none) { return PyLong_FromLong(thread_count()); }
+static PyObject *py_thread_count(PyObject *module, PyObject *none) { return PyLong_FromLong(hold_thread_count()); }
 
 static PyObject *py_set_thread_count(PyObject *module, PyObject *count) {
     long value = PyLong_AsLong(count);

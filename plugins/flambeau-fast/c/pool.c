@@ -18,8 +18,8 @@ only the forking thread, and starts new ones when needed. */
 #define USES 8
 #define NANOSECONDS_OF_LOOKING 50000
 
-static int wanted = 1;  /* number of threads, including the caller */
-static int started = 0; /* other threads; changed while holding `busy` */
+static _Atomic int wanted = 1; /* number of threads, including the caller */
+static int started = 0;        /* other threads; changed while holding `busy` */
 static pthread_mutex_t busy, asleep;
 static pthread_cond_t wake;
 static _Atomic int sleepers;
@@ -29,6 +29,7 @@ static struct {
     void (*task)(void *, int64_t);
     void *context;
     int64_t count;
+    int threads; /* the caller's `held` */
 } shared_loop;
 #define ENTERED UINT64_C(0xffff)
 #define OPEN UINT64_C(0x10000)
@@ -37,6 +38,7 @@ static _Atomic uint64_t state;
 static _Atomic int64_t next_task;
 
 static __thread bool inside; /* this thread is running a task */
+static __thread int held = 1; /* thread count of this thread's kernel call: kernels split work by it more than once */
 
 static void rest(void) {
 #if defined(__x86_64__)
@@ -54,6 +56,7 @@ static int64_t nanoseconds(void) {
 
 static void take_tasks(void) {
     inside = true;
+    held = shared_loop.threads;
     for (int64_t number; (number = atomic_fetch_add(&next_task, 1)) < shared_loop.count;) shared_loop.task(shared_loop.context, number);
     inside = false;
 }
@@ -102,6 +105,7 @@ void parallel(int64_t count, void (*task)(void *, int64_t), void *context) {
     }
     if (started < wanted - 1) start_threads();
     shared_loop.task = task, shared_loop.context = context, shared_loop.count = count;
+    shared_loop.threads = held;
     atomic_store(&next_task, 0);
     atomic_store(&state, ((NUMBER(atomic_load(&state)) + 1) << 17) | OPEN);
     if (atomic_load(&sleepers)) {
@@ -117,7 +121,9 @@ void parallel(int64_t count, void (*task)(void *, int64_t), void *context) {
     pthread_mutex_unlock(&busy);
 }
 
-int thread_count(void) { return wanted; }
+int thread_count(void) { return held; }
+
+int hold_thread_count(void) { return held = wanted; }
 
 void set_thread_count(int count) { wanted = count < 1 ? 1 : count > MOST_THREADS ? MOST_THREADS : count; }
 

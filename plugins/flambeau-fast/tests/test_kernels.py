@@ -1,5 +1,8 @@
 """Comparison of every kernel with the NumPy kernel that it replaces."""
 
+import sys
+import threading
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -236,6 +239,67 @@ def test_in_place_on_what_overlaps(name, arrays):
     for kernels, x in ((IN_PLACE, ours), (numpy_kernels.INPLACE, theirs)):
         kernels[name](x[1:], *[x[:-1]] * arrays, *scale)
     assert_same(ours, theirs)
+
+
+# --- memory and threads ---
+
+
+def unaligned(array):
+    memory = np.zeros(array.nbytes + 1, np.uint8)
+    result = memory[1:].view(array.dtype).reshape(array.shape)
+    result[...] = array
+    return result
+
+
+def field_of_records(array):
+    records = np.zeros(array.shape, np.dtype([("value", array.dtype), ("byte", np.uint8)]))
+    records["value"] = array
+    return records["value"]
+
+
+@pytest.mark.parametrize("layout", [unaligned, field_of_records])
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, ml_dtypes.bfloat16])
+def test_elements_that_are_not_aligned(dtype, layout):
+    x = np.random.default_rng(0).standard_normal((300, 400), np.float32).astype(dtype)
+    names = {"relu": (), "exp": (), "add": (x,), "softmax": (-1,)}
+    for name, others in names.items():
+        kernels = KERNELS if dtype is np.float32 else halves_module.half_kernels(numpy_kernels.KERNELS, {})
+        expected, ours = kernels[name](x, *others), kernels[name](layout(x), *others)
+        assert ours.dtype == x.dtype
+        rounding = 2e-2 if x.itemsize == 2 else 2e-5  # NumPy's kernels round otherwise than the pack's
+        np.testing.assert_allclose(ours.astype(float), expected.astype(float), rounding, rounding)
+    np.testing.assert_array_equal(halves_module.cast(layout(x), np.dtype(np.float32)), x.astype(np.float32))
+    with pytest.raises(BufferError, match="argument 1 is not aligned"):
+        compiled.relu(np.empty(x.shape, np.float32), layout(x.astype(np.float32)))
+
+
+def test_the_number_of_threads_changes_during_calls():
+    """Kernels divide their work by the number of threads more than once, and must not notice that another thread changes it."""
+    before, stopped = compiled.thread_count(), threading.Event()
+    places = np.random.default_rng(0).integers(0, 50, 400)
+    rows = np.ones((400, 256), np.float32)
+    expected = np.zeros((50, 256), np.float32)
+    np.add.at(expected, places, rows)
+
+    def change():
+        while not stopped.is_set():
+            for count in (1, 7, 2):
+                compiled.set_thread_count(count)
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(500):
+            out = np.zeros((50, 256), np.float32)
+            compiled.sum_rows(out, rows, places)
+            np.testing.assert_array_equal(out, expected)
+    finally:
+        stopped.set()
+        thread.join()
+        sys.setswitchinterval(interval)
+        compiled.set_thread_count(before)
 
 
 # --- NaN, infinities and denormal numbers ---

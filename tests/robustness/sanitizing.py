@@ -1,0 +1,279 @@
+"""Run the C kernels of plugins/flambeau-fast under the sanitizers for addresses, undefined behaviour and threads.
+
+    python tests/robustness/sanitizing.py              # every instruction set of this processor; requires gcc with its sanitizers
+    python tests/robustness/sanitizing.py --seconds 5  # seconds per instruction set
+
+The kernels are compiled into a temporary folder. They are called with the pack's sample calls, whose arrays are given random
+layouts: transposed, with gaps, reversed, broadcast, unaligned, or sharing memory with each other. Results must be those of the
+NumPy kernels. The thread sanitizer observes several Python threads that call kernels while the number of threads changes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import runpy
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+
+PACK = Path(__file__).parents[2] / "plugins" / "flambeau-fast"
+SANITIZERS = {
+    "address": "-O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined",
+    "thread": "-O1 -g1 -fsanitize=thread",
+}
+LIBRARIES = {"address": "libasan.so", "thread": "libtsan.so"}
+TOLERANCE = 5e-5  # error relative to the result's largest value
+
+
+# --- layouts ---
+
+
+def transposed(array: Any, random: Random) -> Any:
+    return np.asarray(array.T.copy()).T
+
+
+def with_gaps(array: Any, random: Random) -> Any:
+    """Return the values with unused elements between them, in each dimension."""
+    steps = [random.randrange(1, 4) for _ in array.shape]
+    large = np.zeros([size * step for size, step in zip(array.shape, steps, strict=True)], array.dtype)
+    result = large[tuple(slice(None, None, step) for step in steps)]
+    result[...] = array
+    return result
+
+
+def reversed_(array: Any, random: Random) -> Any:
+    flip = tuple(slice(None, None, random.choice([1, -1])) for _ in array.shape)
+    return array[flip].copy()[flip]
+
+
+def unaligned(array: Any, random: Random) -> Any:
+    memory = np.zeros(array.nbytes + array.itemsize, np.uint8)
+    start = random.randrange(1, max(2, array.itemsize))
+    result = memory[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    result[...] = array
+    return result
+
+
+def with_unaligned_strides(array: Any, random: Random) -> Any:
+    """Return the values as a field of records whose size is no multiple of the element's."""
+    records = np.zeros(array.shape, np.dtype([("value", array.dtype), ("byte", np.uint8)]))
+    records["value"] = array
+    return records["value"]
+
+
+def read_only(array: Any, random: Random) -> Any:
+    result = array.copy()
+    result.flags.writeable = False
+    return result
+
+
+def tight(array: Any, random: Random) -> Any:
+    """Return the values at the end of an allocation."""
+    memory = np.zeros(array.size + 5, array.dtype)
+    result = memory[5:].reshape(array.shape)
+    result[...] = array
+    return result
+
+
+LAYOUTS = [transposed, with_gaps, reversed_, unaligned, with_unaligned_strides, read_only, tight]
+
+
+def rearranged(args: tuple[Any, ...], random: Random, in_place: bool) -> tuple[Any, ...]:
+    """Return the arguments with random layouts."""
+    result = list(args)
+    for i, value in enumerate(args):
+        if isinstance(value, np.ndarray) and value.ndim and random.random() < 0.6:
+            layouts = [layout for layout in LAYOUTS if not (layout is read_only and in_place)]
+            result[i] = random.choice(layouts)(value, random)
+    arrays = [i for i, value in enumerate(args) if isinstance(value, np.ndarray) and value.size > 1 and i > in_place]
+    if len(arrays) > 1 and random.random() < 0.4:  # two inputs that share memory
+        one, other = random.sample(arrays, 2)
+        a, b = args[one], args[other]
+        if a.dtype == b.dtype:
+            memory = np.resize(a, max(a.size, b.size) + 1)
+            result[one], result[other] = memory[: a.size].reshape(a.shape), memory[-b.size :].reshape(b.shape)
+    if len(arrays) and random.random() < 0.1:
+        i = random.choice(arrays)
+        result[i] = np.broadcast_to(args[i].reshape(-1)[:1].reshape((1,) * args[i].ndim), args[i].shape)
+    return tuple(result)
+
+
+def copied(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if isinstance(value, dict):
+        return {key: copied(item) for key, item in value.items()}
+    return value.clone() if hasattr(value, "clone") else value
+
+
+def differ(ours: Any, theirs: Any) -> bool:
+    if isinstance(ours, tuple | list):
+        return any(differ(*pair) for pair in zip(ours, theirs, strict=True))
+    if not isinstance(ours, np.ndarray | np.generic):
+        return False
+    theirs = np.asarray(theirs)
+    if np.shape(ours) != theirs.shape:
+        return True
+    finite = np.abs(theirs[np.isfinite(theirs)].astype(np.float64))
+    scale = finite.max(initial=1e-6)
+    return not np.allclose(ours.astype(np.float64), theirs.astype(np.float64), TOLERANCE, TOLERANCE * scale, equal_nan=True)
+
+
+# --- the process under a sanitizer ---
+
+
+def kernels() -> tuple[Any, Any]:
+    """Return the pack's kernels, and those that compute in place."""
+    import flambeau_fast
+
+    from flambeau_backends.numpy import NumpyBackend
+
+    backend: Any = NumpyBackend()
+    return flambeau_fast.flambeau_kernels(backend), flambeau_fast.flambeau_inplace_kernels(backend)
+
+
+def call_with_layouts(seconds: float, seed: int) -> dict[str, Any]:
+    """Call kernels with random layouts.  Return the number of calls, and the calls that computed other values than NumPy."""
+    from flambeau_fast.kernels import kernels as compiled
+    from flambeau_fast.samples import calls
+
+    from flambeau_backends.numpy.packs import kernels as numpy_kernels
+
+    ours, in_place = kernels()
+    compiled.set_thread_count(3)
+    random, count, wrong, end = Random(seed), 0, set(), time.monotonic() + seconds
+    for sample in range(seed, seed + 10**6):
+        for call in calls(sample):
+            if time.monotonic() > end:
+                return {"calls": count, "wrong": sorted(wrong), "processor": compiled.processor}
+            for arguments in (call.args, rearranged(call.args, random, call.in_place or call.name == "adam_step")):
+                plain = tuple(map(copied, arguments))
+                with np.errstate(all="ignore"):
+                    if call.in_place:
+                        in_place[call.name](*arguments, **call.options)
+                        numpy_kernels.INPLACE[call.name](*plain, **call.options)
+                        wrong |= {call.name} if differ(arguments[0], plain[0]) else set()
+                    else:
+                        result = ours[call.name](*arguments, **call.options)
+                        reference = numpy_kernels.KERNELS.get(call.name)
+                        if reference is not None and call.name != "log_sum_exp":  # its two terms are not specified
+                            wrong |= {call.name} if differ(result, reference(*plain, **call.options)) else set()
+                count += 1
+    raise AssertionError("the samples are not exhausted")
+
+
+def call_in_threads(seconds: float, seed: int) -> dict[str, Any]:
+    """Call kernels in three threads, while another one changes the number of the pool's threads."""
+    from flambeau_fast.kernels import kernels as compiled
+    from flambeau_fast.samples import calls
+
+    ours, in_place = kernels()
+    end, counts, errors = time.monotonic() + seconds, [0, 0, 0], list[str]()
+
+    def loop(which: int) -> None:
+        for sample in range(seed + which, 10**6, 3):
+            for call in calls(sample):
+                if time.monotonic() > end:
+                    return
+                try:
+                    (in_place if call.in_place else ours)[call.name](*map(copied, call.args), **call.options)
+                except Exception as error:
+                    errors.append(f"{call.name}: {error!r}")
+                counts[which] += 1
+
+    threads = [threading.Thread(target=loop, args=(which,)) for which in range(3)]
+    for thread in threads:
+        thread.start()
+    random = Random(seed)
+    while any(thread.is_alive() for thread in threads):
+        compiled.set_thread_count(random.randrange(1, 6))
+        time.sleep(0.05)
+    return {"calls": sum(counts), "wrong": sorted(set(errors)), "processor": compiled.processor}
+
+
+# --- the process that compiles and starts them ---
+
+
+def compile_pack(kind: str, folder: Path) -> None:
+    """Compile the pack for a sanitizer into a copy of its Python package."""
+    shutil.copytree(PACK / "src", folder, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+    os.environ["CFLAGS"] = SANITIZERS[kind]
+    build = runpy.run_path(str(PACK / "c" / "build.py"))
+    build["build"](folder / "flambeau_fast" / build["NAME"])
+
+
+def run(kind: str, processor: str, folder: Path, seconds: float, seed: int) -> tuple[int, str]:
+    """Run the calls under a sanitizer.  Return the number of calls, and a report of faults or an empty string."""
+    compiler = shlex.split(os.environ.get("CC", "cc"))
+    found = subprocess.run([*compiler, f"-print-file-name={LIBRARIES[kind]}"], capture_output=True, text=True, check=True)
+    environment = os.environ | {
+        "LD_PRELOAD": found.stdout.strip(),
+        "PYTHONPATH": os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")]),
+        "PYTHONMALLOC": "malloc",
+        "FLAMBEAU_FAST_CPU": processor,
+        "FLAMBEAU_FAST_LEAST": "0",
+        "ASAN_OPTIONS": "detect_leaks=0,abort_on_error=0",
+        "UBSAN_OPTIONS": "print_stacktrace=1",
+        "TSAN_OPTIONS": "report_bugs=1,exitcode=66",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+    # The thread sanitizer of gcc 12 requires the addresses that processes get without randomization.
+    fixed = ["setarch", platform.machine(), "-R"] if kind == "thread" and shutil.which("setarch") else []
+    command = [*fixed, sys.executable, __file__, "--inside", kind, "--seconds", str(seconds), "--seed", str(seed)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, errors="replace", check=False)
+    lines = done.stdout.splitlines()
+    result = json.loads(lines[-1]) if lines and lines[-1].startswith("{") else {"calls": 0, "wrong": []}
+    report = done.stderr if done.returncode or "WARNING: ThreadSanitizer" in done.stderr else ""
+    if result["wrong"]:
+        report += f"other results than NumPy's: {', '.join(result['wrong'])}\n"
+    if not report and result["processor"] != processor:
+        return 0, ""  # this processor does not have the instructions
+    return result["calls"], report
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Run the C kernels of flambeau-fast under sanitizers.")
+    parser.add_argument("--seconds", type=float, default=12, help="seconds per instruction set (default: 12)")
+    parser.add_argument("--seed", type=int, default=0, help="first seed of the random calls (default: 0)")
+    parser.add_argument("--json", action="store_true", help="print the counts as JSON")
+    parser.add_argument("--inside", choices=SANITIZERS, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.inside:
+        function = call_with_layouts if options.inside == "address" else call_in_threads
+        print(json.dumps(function(options.seconds, options.seed)))
+        return 0
+    variants = [*runpy.run_path(str(PACK / "c" / "build.py"))["X86"]] if platform.machine() == "x86_64" else ["plain"]
+    results: dict[str, dict[str, int]] = {}
+    with tempfile.TemporaryDirectory() as place:
+        for kind in SANITIZERS:
+            compile_pack(kind, folder := Path(place) / kind)
+            for processor in variants if kind == "address" else variants[:1] + variants[-1:]:
+                count, report = run(kind, processor, folder, options.seconds, options.seed)
+                name = f"{'address, undefined' if kind == 'address' else kind}: {processor}"
+                if not count and not report:
+                    print(f"{name}: not supported by this processor", file=sys.stderr)
+                    continue
+                results[name] = {"calls": count, "failed": int(bool(report))}
+                if report:
+                    print(f"{name}:\n{report}", file=sys.stderr)
+                if not options.json:
+                    print(f"{name}: {results[name]}", flush=True)
+    if options.json:
+        print(json.dumps(results))
+    return int(any(result["failed"] for result in results.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -71,9 +71,7 @@ class Backend:
     has_data = True  # whether arrays have elements; if not, values are not checked, as on the device `meta`
     asynchronous = False  # whether work is queued, so that errors about values may be raised later, or never
     arithmetic_errors: tuple[type[Exception], ...] = ()  # raised for infinities and NaN if enabled in the library
-    index_dtype: dtype = (
-        dtypes.int64
-    )  # of the indices that the library's functions return; other dtypes are cast to PyTorch's int64
+    index_dtype: dtype = dtypes.int64  # of indices that the library's functions return; others are cast to PyTorch's int64
     checks_indices: frozenset[str] = frozenset()  # operations whose kernels raise for an index out of range
     all_inplace_kernels: Mapping[str, Callable[..., Any]] = {}  # in-place kernels, only of a `MutableBackend` and its packs
     takes_half: frozenset[str] = frozenset()  # operations whose kernels take half precision and accumulate in float32

@@ -12,6 +12,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 sys.path.insert(0, str(Path(__file__).parent))
+import gallery
 import notebooks
 import reference
 
@@ -23,6 +24,7 @@ FROM_THE_ROOT = {"project/changelog.md": "CHANGELOG.md", "project/security.md": 
 _pages: dict[str, str] = {}
 _links: dict[str, str] = {}
 _scripts: dict[str, str] = {}
+_pictures: dict[str, bytes] = {}
 _notebooks: dict[str, notebooks.Executed] = {}
 
 
@@ -38,6 +40,13 @@ def on_config(config: Any) -> Any:
     for section in config.nav:
         if "Reference" in section:
             section["Reference"] = written.navigation
+    programs = gallery.write(run=os.environ.get("FLAMBEAU_SITE_NOTEBOOKS") != "0")
+    _pages.update(programs.pages)
+    _pictures.update(programs.pictures)
+    for section in config.nav:
+        if "Examples" in section:
+            section["Examples"] = programs.navigation
+    config.extra["version"] = flambeau_version
     config.copyright = f"flambeau {flambeau_version}"
     return config
 
@@ -48,6 +57,8 @@ def on_files(files: Files, config: Any) -> Files:
         files.append(File.generated(config, path, content=text))
     for path, text in _scripts.items():
         files.append(File.generated(config, path, content=text))
+    for path, picture in _pictures.items():
+        files.append(File.generated(config, path, content=picture))
     for path, source in FROM_THE_ROOT.items():
         text = (ROOT / source).read_text(encoding="utf-8").replace("](docs/", "](../")
         files.append(File.generated(config, path, content=text))
@@ -71,7 +82,17 @@ def on_page_markdown(markdown: str, page: Page, config: Any, files: Files) -> st
         markdown = _notebooks[uri].markdown
     if uri.startswith("learn/"):
         markdown = notebooks.set_beside(markdown)
-    return _with_links(markdown, uri)
+    return _with_links(markdown, uri).replace("{version}", flambeau_version) + _edit_link(uri)
+
+
+def _edit_link(uri: str) -> str:
+    """Return a line with the file of a page, which links to the repository if FLAMBEAU_SITE_REPOSITORY is its address."""
+    source = FROM_THE_ROOT.get(uri, f"docs/{uri}")
+    if uri in _pages or not (ROOT / source).exists():
+        return ""
+    repository = os.environ.get("FLAMBEAU_SITE_REPOSITORY", "")
+    link = f"[Edit this page]({repository}/edit/main/{source})" if repository else f"Edit this page: `{source}`"
+    return f"\n\n{link}\n{{ .edit }}\n"
 
 
 _FENCE = re.compile(r"^( *)(`{3,}|~{3,}).*?^\1\2 *$", re.DOTALL | re.MULTILINE)

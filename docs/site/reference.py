@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import ast
+import functools
 import inspect
 import json
+import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import examples
+import formulas
 import griffe
 import programs
 import reference_pages
 
 import flambeau as torch
+from flambeau.cli.stubs import typed_signature
+from flambeau.engine.calls.tables import OPS
 
 ROOT = Path(__file__).parents[2]
 
@@ -172,12 +178,12 @@ def _entry(name: str, member: Any, missing: list[str]) -> Entry:
         missing.append(name)
         return entry
     entry.short = _first_sentence(docstring)
-    parts = [_signature_block(name, member), _docstring(docstring)]
+    parts = [_signature_block(name, member), formulas.formula(name), _docstring(docstring)]
     if ">>>" not in docstring:
         parts.append(examples.example(name))
     if inspect.isclass(member):
         parts += _methods(name, member)
-    parts.append(_notes(name, member))
+    parts += [_notes(name, member), _source(name, member)]
     entry.text = "\n\n".join(filter(None, parts))
     return entry
 
@@ -205,7 +211,8 @@ def _signature_block(name: str, member: Any) -> str:
 def signature_text(name: str, member: Any, prefix: str | None = None) -> str:
     """Return `torch.name(parameters) -> result`, on several lines if it is long; empty if there is no signature."""
     try:
-        signature = inspect.signature(member)
+        known = inspect.isclass(member) or prefix is not None
+        signature = inspect.signature(member) if known else typed_signature(member, _operator(name))
     except (ValueError, TypeError):
         return ""
     method = name.startswith("Tensor.") and not inspect.isclass(member)
@@ -220,6 +227,12 @@ def signature_text(name: str, member: Any, prefix: str | None = None) -> str:
     if len(line) <= 84:
         return line
     return f"{head}(\n" + "".join(f"    {parameter},\n" for parameter in shown) + f"){returns}"
+
+
+def _operator(name: str) -> str:
+    """Return the name of the operator of a function, such as `fft_fft` for `fft.fft`."""
+    module, _, function = name.rpartition(".")
+    return f"{module}_{function}" if module in ("fft", "linalg", "special") else function
 
 
 def _parameters(parameters: Iterable[inspect.Parameter]) -> list[str]:
@@ -342,6 +355,12 @@ def _methods(name: str, cls: type) -> list[str]:
     return ["**Methods**", "\n\n".join(parts)] if parts else []
 
 
+def _defining(name: str, member: Any) -> Any:
+    """Return the object whose source defines a name: for an operation, the forward function of its record."""
+    record = OPS.get(name) if "." not in name else None
+    return record.forward if record is not None else inspect.unwrap(member) if callable(member) else member
+
+
 def _notes(name: str, member: Any) -> str:
     """Return a line with the source file, and the backends on which the samples passed."""
     lines = []
@@ -358,16 +377,48 @@ def _notes(name: str, member: Any) -> str:
     )
 
 
+def _source(name: str, member: Any) -> str:
+    """Return the source code of a name, collapsed; of an operation, its record with the derivatives."""
+    place = source_file(name, member)
+    if place is None:
+        return ""
+    try:
+        lines, number = inspect.getsourcelines(_defining(name, member))
+    except (OSError, TypeError):
+        return ""
+    if inspect.isfunction(_defining(name, member)) and _defining(name, member).__name__ == "<lambda>":
+        lines, number = _statement(ROOT / place, number)
+    if len(lines) > 80:
+        lines = [*lines[:80], "...\n"]
+    code = "".join(
+        f"    {line}" if line.strip() else line
+        for line in inspect.cleandoc("x\n" + "".join(lines)).partition("\n")[2].splitlines(True)
+    )
+    return f'??? source "Source: {place}, line {number}"\n\n    ```python\n{code}\n    ```' + _source_link(place, number)
+
+
+def _statement(path: Path, number: int) -> tuple[list[str], int]:
+    """Return the lines of the statement at a line of a file, and its first line number."""
+    statement = _statements(path)[number]
+    text = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    return text[statement.lineno - 1 : statement.end_lineno], statement.lineno
+
+
+@functools.cache
+def _statements(path: Path) -> dict[int, ast.stmt]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return {line: statement for statement in tree.body for line in range(statement.lineno, (statement.end_lineno or 0) + 1)}
+
+
+def _source_link(place: str, number: int) -> str:
+    repository = os.environ.get("FLAMBEAU_SITE_REPOSITORY", "")
+    return f"\n\n    [In the repository]({repository}/blob/main/{place}#L{number})" if repository else ""
+
+
 def source_file(name: str, member: Any) -> str | None:
     """Return the path of the file that defines a name; for an operation, the file of its record."""
-    from flambeau.engine.calls.tables import OPS
-
-    record = OPS.get(name.rpartition(".")[2]) if name.count(".") == 0 else None
-    function: Callable[..., Any] | Any = (
-        record.forward if record is not None else inspect.unwrap(member) if callable(member) else None
-    )
     try:
-        path = Path(inspect.getsourcefile(function) or "")  # type: ignore[arg-type]
+        path = Path(inspect.getsourcefile(_defining(name, member)) or "")
     except TypeError:
         return None
     if path.name == "codegen.py":

@@ -33,7 +33,7 @@ class Example:
 
 GALLERY = {
     "digits": Example("Handwritten digits"),
-    "detector": Example("Object detection"),
+    "detector": Example("Object detection", ("--epochs", "4", "--plot", "plot.png")),
     "vae": Example("A variational autoencoder", ("--image", "digits.png", "--plot", "plot.png")),
     "dcgan": Example("A generative adversarial network", ("--image", "digits.png", "--plot", "plot.png")),
     "transformer": Example("A transformer encoder"),
@@ -100,7 +100,7 @@ def _run(name: str, folder: Path) -> str:
     options = [str(folder / f"{name}-{option}") if option.endswith(".png") else option for option in GALLERY[name].options]
     command = [sys.executable, "-W", "ignore", "-m", "flambeau", EXAMPLES / f"{name}.py", *options]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "MPLBACKEND": "Agg", "COLUMNS": "100"}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=folder, timeout=300)
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=folder, timeout=1500)
     if done.returncode:
         raise RuntimeError(f"examples/{name}.py: {done.stderr}")
     return re.sub(r"^(plotted|wrote|.*\bwritten) .*\n?", "", done.stdout, flags=re.MULTILINE).rstrip()

@@ -11,6 +11,7 @@ import numpy as np
 from . import row_norm
 from .chunks import chunks, contiguous, map_chunks, map_parts
 from .constants import number
+from .error_state import without_warnings
 from .kernels import KERNELS, kernel
 from .layout import keeps_channels_last
 from .sums import products_of_rows, row_sums
@@ -367,3 +368,24 @@ def fixed_norm_backward(g: Any, input: Any, weight: Any, bias: Any, mean: Any, v
     if not input.size:
         return _nothing(input, weight, bias)
     return _channel_norm_backward(g, input, weight, bias, mean, variance, eps, fixed=True)
+
+
+# --- root mean squares --------------------------------------------------------------------------------------------
+
+
+@kernel
+@without_warnings
+def rms_norm_rows(input: Any, weight: Any, count: int, eps: float) -> Any:
+    """Divide rows, the last `count` dimensions, by the root of their mean square, and multiply them by the weight."""
+    rows = input.reshape(prod(input.shape[:-count]), -1)
+    if rows.shape[1] > row_norm.LONG:
+        scales = row_sums(np.square(rows))
+    else:
+        scales = np.vecdot(rows, rows)
+    np.multiply(scales, number(1 / rows.shape[1], scales.dtype), scales)
+    np.add(scales, number(eps, scales.dtype), scales)
+    np.sqrt(scales, scales)
+    output = rows / scales[:, None]
+    if weight is not None:
+        np.multiply(output, weight.reshape(-1), output)
+    return output.reshape(input.shape)

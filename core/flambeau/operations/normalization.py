@@ -133,6 +133,18 @@ _moments = op(
     method=False,
     out=False,
 )  # fmt: skip
+
+
+def _rms_forward(xp: Any, input: Any, weight: Any = None, /, count: int = 1, eps: float = 0.0) -> Any:
+    squares = xp.mean(input * input, axis=tuple(range(-count, 0)), keepdims=True)
+    output = input / xp.sqrt(squares + eps)
+    return output if weight is None else output * weight
+
+
+_rms_norm_unrecorded = op(
+    "rms_norm_rows", _rms_forward,
+    kind=Kind.NORMALIZATION, promote="accumulate", dtypes="floating", public=False, method=False, out=False,
+)  # fmt: skip
 _batch_norm = _norm_record("batch_norm", "NativeBatchNormBackward0")
 _layer_norm = _norm_record("layer_norm", "NativeLayerNormBackward0")
 _group_norm = _norm_record("group_norm", "NativeGroupNormBackward0")
@@ -433,11 +445,24 @@ def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | No
         raise ValueError(f"Input tensor must have at least {len(shape)} dimensions, but got {input.ndim}")
     _check_layer(input, shape, weight, None)
     require_dtype("rms_norm", input, "inexact")
+    if _is_plain(input, weight):
+        eps = dtypes.finfo(dtypes.float32 if input.dtype in dtypes.HALF else input.dtype).eps if eps is None else eps
+        return _rms_norm_unrecorded(input, weight, len(shape), eps)
     wide = input.float() if input.dtype in dtypes.HALF else input
     eps = dtypes.finfo(wide.dtype).eps if eps is None else eps
     scale = ((wide * wide).mean(tuple(range(-len(shape), 0)), keepdim=True) + eps).rsqrt()
     output = wide * scale
     return (output if weight is None else output * weight).to(input.dtype)
+
+
+def _is_plain(input: Tensor, weight: Tensor | None) -> bool:
+    """Whether a kernel may compute `rms_norm`: no gradients, transforms or overrides, and a weight of the same dtype."""
+    key = input._key
+    if type(key) is not DispatchKey or (weight is not None and weight._key is not key) or state.forward_levels:
+        return False
+    if _is_recorded(input, weight) or should_offer((input,) if weight is None else (input, weight)):
+        return False
+    return "rms_norm_rows" in key.backend.all_kernels and key.dtype.category == dtypes.FLOATING and bool(input._array.size)
 
 
 for _function in (batch_norm, group_norm, instance_norm, layer_norm, rms_norm):

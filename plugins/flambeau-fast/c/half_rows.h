@@ -1,4 +1,4 @@
-/* Softmax and layer normalization of float16 and bfloat16: each row is computed in float32, and rounded once. */
+/* Softmax, layer and RMS normalization of float16 and bfloat16: each row is computed in float32, and rounded once. */
 #pragma once
 
 #include "half.h"
@@ -37,6 +37,20 @@ static void half_layer_norm_rows(const Argument *a, int64_t first, int64_t last)
     }
 }
 
+/* Arguments: out, x, weight (may be empty), eps, dtype. */
+static void half_rms_norm_rows(const Argument *a, int64_t first, int64_t last) {
+    const int64_t length = SIZE(0, 1), shape[2] = {1, length}, count = SIZE(2, 0);
+    const int dtype = (int)INTEGER(4);
+    float *row = scratch(1, (2 * length + 1) * sizeof(float)), *weight = row + length;
+    if (count) widen(weight, HALVES(2), length, dtype);
+    const Argument single[4] = {{{row, shape, NULL}}, {{row, shape, NULL}}, {{weight, &count, NULL}}, {.number = a[3].number}};
+    for (int64_t i = first; i < last; i++) {
+        widen(row, HALVES(1) + i * length, length, dtype);
+        rms_norm_rows(single, 0, 1);
+        narrow(HALVES(0) + i * length, row, length, dtype);
+    }
+}
+
 #define HALF_ROW_KERNELS                                                                                                           \
     {"half_softmax", "HHi", half_softmax_rows, ITEMS}, {"half_log_softmax", "HHi", half_log_softmax_rows, ITEMS},                  \
-        {"half_layer_norm", "HHHHfi", half_layer_norm_rows, ITEMS}
+        {"half_layer_norm", "HHHHfi", half_layer_norm_rows, ITEMS}, {"half_rms_norm", "HHHfi", half_rms_norm_rows, ITEMS}

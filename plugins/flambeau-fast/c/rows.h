@@ -201,6 +201,19 @@ static void layer_norm_backward_strips(const Argument *a, int64_t first, int64_t
     }
 }
 
+/* Divide rows by the root of their mean square.  Arguments: out, x, weight (may be empty), eps. */
+static void rms_norm_rows(const Argument *a, int64_t first, int64_t last) {
+    const int64_t length = SIZE(0, 1);
+    const float *weight = SIZE(2, 0) ? FLOATS(2) : NULL;
+    for (int64_t i = first; i < last; i++) {
+        const float *row = FLOATS(1) + i * length;
+        float *out = FLOATS(0) + i * length;
+        const float scale = 1.0f / sqrtf(sum_of_squares(row, length, 0.0f) / (float)length + NUMBER_OF(3));
+        if (weight) SIMD() for (int64_t j = 0; j < length; j++) out[j] = row[j] * scale * weight[j];
+        else SIMD() for (int64_t j = 0; j < length; j++) out[j] = row[j] * scale;
+    }
+}
+
 #define ROW_KERNELS                                                                                                                \
     {"softmax", "RR", softmax_rows, ITEMS}, {"log_softmax", "RR", log_softmax_rows, ITEMS},                                        \
         {"log_sum_exp", "RR", log_sum_exp_rows, ITEMS_OF_SECOND}, {"softmax_backward", "RRR", softmax_backward_rows, ITEMS},       \
@@ -208,4 +221,4 @@ static void layer_norm_backward_strips(const Argument *a, int64_t first, int64_t
         {"cross_entropy", "CRFLii", cross_entropy_rows, WHOLE},                                                                    \
         {"cross_entropy_backward", "RRFLCii", cross_entropy_backward_rows, WHOLE},                                                 \
         {"variance", "CRfi", variance_rows, ITEMS_OF_SECOND}, {"layer_norm", "RFFRRRf", layer_norm_rows, ITEMS},                                                                         \
-        {"layer_norm_backward", "FFFFFFFF", layer_norm_backward_strips, ITEMS}
+        {"layer_norm_backward", "FFFFFFFF", layer_norm_backward_strips, ITEMS}, {"rms_norm", "RRFf", rms_norm_rows, ITEMS}

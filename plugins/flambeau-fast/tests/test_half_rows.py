@@ -42,6 +42,31 @@ def test_layer_norm(half):
     assert halves.LOOPS["layer_norm"](x, weight, bias, None, None, (-1,), 1e-5, {}) is None
 
 
+@pytest.mark.parametrize("half", HALVES, ids=str)
+def test_rms_norm(half):
+    random = np.random.default_rng(0)
+    for shape in SHAPES:
+        x, weight = (random.standard_normal(size).astype(half) for size in (shape, shape[-1:]))
+        for parameter in (weight, None):
+            ours = halves.LOOPS["rms_norm_rows"](x, parameter, 1, 1e-5)
+            single = None if parameter is None else parameter.astype(np.float32)
+            expected = choice.KERNELS["rms_norm_rows"](x.astype(np.float32), single, 1, 1e-5)
+            np.testing.assert_array_equal(bits(ours), bits(expected.astype(half)))
+
+
+@pytest.mark.parametrize("half", HALVES, ids=str)
+def test_rms_norm_of_all_numbers(half):
+    """A row of one number is its sign, or its weight: one rounding."""
+    x = np.arange(1 << 16, dtype=np.uint16).view(half).reshape(-1, 1)
+    with np.errstate(all="ignore"):
+        single = x.astype(np.float32)
+        expected = (single * (np.float32(1) / np.sqrt(single * single + np.float32(1)))).astype(half)
+        ours = halves.LOOPS["rms_norm_rows"](x, None, 1, 1.0)
+    special = ~np.isfinite(single)
+    np.testing.assert_array_equal(bits(ours)[~special], bits(expected)[~special])
+    assert np.isnan(ours.astype(np.float32)[special]).all()
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("half", HALVES, ids=str)
 def test_special_values_stay_in_their_rows(half, value):

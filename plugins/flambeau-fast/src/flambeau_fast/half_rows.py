@@ -1,8 +1,9 @@
-"""Softmax and layer normalization of the rows of float16 and bfloat16 arrays."""
+"""Softmax, layer and RMS normalization of the rows of float16 and bfloat16 arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,22 @@ def layer_norm(
     return result.view(dtype)
 
 
+def rms_norm_rows(input: Any, weight: Any, count: int, eps: float) -> Any:
+    shape, dtype = input.shape, input.dtype
+    length = prod(shape[input.ndim - count :])
+    if not input.size or not input.flags.c_contiguous or (weight is not None and weight.dtype != dtype):
+        return None
+    parameter = NONE if weight is None else np.ascontiguousarray(weight).view(WORD).reshape(-1)
+    result = np.empty(shape, WORD)
+    kernels.half_rms_norm(result.reshape(-1, length), input.view(WORD).reshape(-1, length), parameter, eps, DTYPES[dtype])
+    return result.view(dtype)
+
+
 halves.LOOPS.update(
-    {"softmax": _by_rows(kernels.half_softmax), "log_softmax": _by_rows(kernels.half_log_softmax), "layer_norm": layer_norm}
+    {
+        "softmax": _by_rows(kernels.half_softmax),
+        "log_softmax": _by_rows(kernels.half_log_softmax),
+        "layer_norm": layer_norm,
+        "rms_norm_rows": rms_norm_rows,
+    }
 )

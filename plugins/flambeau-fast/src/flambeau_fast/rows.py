@@ -199,3 +199,13 @@ def layer_norm_backward(g: Any, input: Any, weight: Any, bias: Any, dims: Any, w
         None if weight is None else grad_weight.reshape(weight.shape),
         None if bias is None else grad_bias.reshape(bias.shape),
     )
+
+
+@fast(1)
+def rms_norm_rows(input: Any, weight: Any, count: int, eps: float) -> Any:
+    length = prod(input.shape[input.ndim - count :])
+    if not is_dense(input) or not (weight is None or is_dense(weight)):
+        return None
+    result = np.empty(input.shape, FLOAT)
+    kernels.rms_norm(result.reshape(-1, length), input.reshape(-1, length), optional(weight), eps)
+    return result

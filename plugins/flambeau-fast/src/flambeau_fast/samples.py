@@ -121,6 +121,8 @@ def _rows(draw: _Draw) -> Iterator[Call]:
         yield Call("cross_entropy", (rows, sums, target, None, reduction, ignored))
         yield Call("cross_entropy_backward", (g, rows, sums, target, None, reduction, ignored))
     weight, bias = draw.normal(length), draw.normal(length)
+    yield Call("rms_norm_rows", (cube, weight, 1, 1e-5))
+    yield Call("rms_norm_rows", (cube, None, 2, 1e-5))
     for parameters in ((weight, bias), (None, None), (weight, None), (None, bias)):
         workspace: dict[str, Any] = {}
         _forward("layer_norm", workspace, cube, *parameters, None, None, (2,), 1e-5)

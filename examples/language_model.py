@@ -203,12 +203,11 @@ class Int4Linear(nn.Module):
 
 
 def quantize(module, layer):
-    """Replace the linear layers in a module."""
+    """Replace the linear layers in a module.  `Int4Linear` requires sizes that are multiples of 16 and 32."""
     for name, child in module.named_children():
-        if isinstance(child, nn.Linear):
+        if isinstance(child, nn.Linear) and not (child.out_features % 16 or child.in_features % 32):
             setattr(module, name, layer(child))
-        else:
-            quantize(child, layer)
+        quantize(child, layer)
 
 
 # --- files ---

@@ -99,6 +99,33 @@ def test_dtype(directory: Path, dtype: str) -> None:
     assert continued(directory, "--dtype", dtype)[:9] == continued(directory)[:9]
 
 
+QUANTIZED = """
+import sys
+from pathlib import Path
+
+import torch
+from language_model import Int4Linear, Int8Linear, load_model
+
+layers = {"int8": Int8Linear, "int4": Int4Linear}
+tokens = torch.arange(12)[None]
+with torch.inference_mode():
+    expected = load_model(Path(sys.argv[1]))(tokens)
+    for name, error in (("int8", 0.02), ("int4", 0.2)):
+        model = load_model(Path(sys.argv[1]), quantized=name)
+        assert sum(isinstance(module, layers[name]) for module in model.modules()) == 14
+        difference = (model(tokens) - expected).norm() / expected.norm()
+        assert 1e-5 < difference < error, (name, difference)
+"""
+
+
+def test_quantized_weights(directory: Path, tmp_path: Path) -> None:
+    script = tmp_path / "check.py"
+    script.write_text(f"import sys\nsys.path.insert(0, {str(EXAMPLES)!r})\n{QUANTIZED}", encoding="utf-8")
+    run(script, directory)
+    printed = run(EXAMPLES / "generate.py", directory, "Mary had", "--tokens", 3, "--quantize", "int8")
+    assert "text: 3 tokens" in printed
+
+
 def test_unsupported_models_are_refused(directory: Path, tmp_path: Path) -> None:
     config = json.loads((directory / "config.json").read_text(encoding="utf-8"))
     (tmp_path / "config.json").write_text(json.dumps({**config, "model_type": "gpt2"}), encoding="utf-8")

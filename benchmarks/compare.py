@@ -4,6 +4,7 @@
     python benchmarks/compare.py --only LeNet       workloads whose name contains this, or a group: calls, networks, layers, ...
     python benchmarks/compare.py --against HEAD~3   also this repository at an earlier commit, and the ratio of new to old
     python benchmarks/compare.py --threads all      with 1, 2, 4, ... threads, up to 16 or the number of CPUs
+    python benchmarks/compare.py --only inference --peers onnxruntime,torch-compile,jax    also other inference libraries
     python benchmarks/compare.py --json FILE --markdown FILE.md --plot FILE.svg
 
 Both libraries run alternately, with the same number of threads and steps, and medians are printed. Rounds disturbed by
@@ -25,6 +26,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from peers import PEERS, compare_peers
 from plots import draw
 from sides import Failed, Side, Worker, checked_out, flambeau_sides, pytorch_side
 from workloads import GROUPS, Workload
@@ -310,10 +312,19 @@ def main() -> int:
         "--threads", type=thread_counts, default=[2], metavar="N,...", help="numbers of threads, or `all` (default: 2)"
     )
     parser.add_argument("--least", action="store_true", help="use the fastest steps of each turn, for busy machines")
+    parser.add_argument("--peers", metavar="NAMES", help=f"compare inference with other libraries: {', '.join(PEERS)}")
     args = parser.parse_args()
     workloads = select_workloads(args.only)
     if not workloads:
         parser.error(f"no workload has {args.only!r} in its name")
+    if args.peers:
+        deployed = [workload for workload in workloads if workload.model is not None]
+        functions = (lambda workers, steps: take_turns(workers, steps, args.least), steps_per_turn, difference)
+        table = compare_peers(deployed, args.peers.split(","), args.rounds, args.threads[0], functions)
+        if args.json:
+            facts_now = describe_machine(args.threads[0], [])
+            Path(args.json).write_text(json.dumps({"machine": facts_now, "rows": table}, indent=1) + "\n", encoding="utf-8")
+        return 0
     sides = [side for side in flambeau_sides() if args.backends is None or side.backend in args.backends.split(",")]
     if not sides:
         parser.error(f"none of the backends {args.backends!r} is usable")

@@ -38,10 +38,12 @@ class Side:
     distribution: str = ""
     device: str = "cpu"  # device of PyTorch's reference run
     tree: Path | None = None
+    mode: str = ""  # "compile": run by `torch.compile`; "onnx": by ONNX Runtime
 
     @property
     def label(self) -> str:
         name = "+".join(filter(None, (self.backend, self.pack))) or "PyTorch"
+        name = f"{name} {self.mode}" if self.mode else name
         return f"{name}, old" if self.tree else name
 
 
@@ -100,6 +102,7 @@ class Worker:
     def __init__(self, side: Side, threads: int) -> None:
         self.side, self.threads = side, threads
         environment = {**os.environ, **dict.fromkeys(THREADS, str(threads)), "BENCHMARK_PACK": side.distribution}
+        environment["BENCHMARK_MODE"] = side.mode
         if side.backend:
             environment["FLAMBEAU_BACKEND"] = side.backend
         if side.tree:

@@ -16,6 +16,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+import peers
 import workloads
 
 CHECKED_STEPS = 3
@@ -95,7 +96,8 @@ class RequestHandler:
 
     def _make(self, name: str) -> workloads.workload.Step:
         with nullcontext() if self.device == "cpu" else self.torch.device(self.device):
-            return workloads.find(name).make(self.torch)
+            workload, mode = workloads.find(name), os.environ.get("BENCHMARK_MODE")
+            return peers.make_step(self.torch, workload, mode) if mode else workload.make(self.torch)
 
     def _synchronize(self) -> None:
         if self.device == "cuda":

@@ -6,7 +6,7 @@ results of the step are compared between the two libraries.
 
 from __future__ import annotations
 
-from . import calls, compiled, curves, files, inference, layers, llm, loaders, networks, small, startup
+from . import calls, compiled, curves, deployed, files, inference, layers, llm, loaders, networks, small, startup
 from .curves import CURVES
 from .workload import Workload
 
@@ -18,7 +18,7 @@ GROUPS: dict[str, list[Workload]] = {
     "networks": networks.WORKLOADS,
     "compiled": compiled.WORKLOADS,
     "layers": layers.WORKLOADS,
-    "inference": inference.WORKLOADS,
+    "inference": [*inference.WORKLOADS, *deployed.WORKLOADS],
     "curves": curves.WORKLOADS,
     "llm": llm.WORKLOADS,
     "files": files.WORKLOADS,

@@ -22,4 +22,5 @@ class Workload:
     fast: float | None = None
     training: bool = False  # whether the step is a training step, whose peak memory is also compared
     tolerance: float = 1e-3  # maximum difference of results, relative to the largest value
+    model: Callable[[Any], tuple[Any, Any]] | None = None  # the network and its input, for `compare.py --peers`
     unit: str = "s"  # "s" to time the step, or "B" if the step returns a number of bytes

@@ -20,14 +20,26 @@ from functools import cached_property
 from typing import Any, TypeGuard
 
 from .engine.devices.aliases import without_aliases
-from .engine.devices.hookspecs import Fusion, FusionChain, FusionInput, FusionStep, Operand, hookimpl
+from .engine.devices.hookspecs import (
+    ArrayKind,
+    Fusion,
+    FusionChain,
+    FusionInput,
+    FusionStep,
+    InferencePlanner,
+    Operand,
+    PlanCall,
+    StaleWeights,
+    hookimpl,
+)  # fmt: skip
 from .engine.devices.plugins import backend_plugin, installed, plugins, register, warn
 from .engine.values import dtypes
 from .engine.values.dtypes import dtype
 
 __all__ = [
-    "AcceleratorBackend", "Backend", "Creating", "FusionChain", "FusionInput", "FusionStep", "MutableBackend", "Operand",
-    "RecordableBackend", "find", "for_device_type", "hookimpl", "installed", "plugins", "selected", "without_aliases",
+    "AcceleratorBackend", "ArrayKind", "Backend", "Creating", "FusionChain", "FusionInput", "FusionStep", "MutableBackend",
+    "Operand", "PlanCall", "RecordableBackend", "StaleWeights", "find", "for_device_type", "hookimpl", "installed", "plugins",
+    "selected", "without_aliases",
 ]  # fmt: skip
 
 Array = Any  # an array of whichever library the backend wraps
@@ -464,6 +476,12 @@ class RecordableBackend(Backend):
         """The compiler of fused loops for chains of elementwise operations, from a kernel pack; None if none is installed."""
         fusion: Fusion | None = plugins().hook.flambeau_fusion(backend=self)
         return fusion
+
+    @cached_property
+    def inference(self) -> InferencePlanner | None:
+        """The compiler of inference steps, from a kernel pack; None if none is installed."""
+        planner: InferencePlanner | None = plugins().hook.flambeau_inference(backend=self)
+        return planner
 
 
 class Creating:

@@ -6,7 +6,7 @@ entry-point group `flambeau.backends` with the backend's name as the entry's nam
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
@@ -141,6 +141,64 @@ def flambeau_fusion(backend: Backend) -> Fusion | None:
 
     Called once.  Before a loop is used, its results are compared bitwise with those of the operations.
     """
+
+
+class PlanCall(NamedTuple):
+    """One kernel call of an inference step: `result = name(*args, **kwargs)`, without side effects.
+
+    Values are hashable keys; every argument that is a key of `InferencePlanner.plan`'s `kinds` is an array.
+    """
+
+    name: str
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+    result: Any
+
+
+class StaleWeights(Exception):
+    """Raised by a plan whose weights have changed since it was prepared; it has computed nothing."""
+
+
+class Plan(Protocol):
+    """Consecutive calls of an inference step, run as one call."""
+
+    def prepare(self, constants: Mapping[Any, Any]) -> bool:
+        """Fold and pack the weights, given as arrays by key; return False if they do not suit.  Called again if they change."""
+
+    def __call__(self, *inputs: Any) -> Any:
+        """Return the results: one array, or a tuple of arrays.
+
+        Raises:
+            StaleWeights: a weight has changed.
+        """
+
+
+class InferencePlanner(Protocol):
+    """Compiles consecutive calls of an inference step, captured by `torch.compile`, to plans.
+
+    Results may differ from those of the separate calls in the order of rounding.
+    """
+
+    def supports(self, call: PlanCall, kinds: Mapping[Any, ArrayKind], constants: Collection[Any]) -> bool:
+        """Whether a plan can contain the call; `constants` are the keys of weights, and of values computed from them."""
+
+    def plan(
+        self,
+        calls: Sequence[PlanCall],
+        kinds: Mapping[Any, ArrayKind],
+        inputs: Sequence[Any],
+        outputs: Sequence[Any],
+        strides: Sequence[tuple[int, ...] | None],
+    ) -> Plan | None:
+        """Return a plan for the calls, or None if it would not be faster.
+
+        Arrays that are neither inputs nor computed are constants.  `strides` are those of the outputs, if the library has any.
+        """
+
+
+@hookspec(firstresult=True)
+def flambeau_inference(backend: Backend) -> InferencePlanner | None:
+    """Return the compiler of inference steps for the arrays of an existing backend, or None.  Called once."""
 
 
 class Collectives(Protocol):

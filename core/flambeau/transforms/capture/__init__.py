@@ -21,6 +21,7 @@ From a call to its program:
 - `differentiation`: the backward pass of a recorded function, recorded after its forward pass.
 - `passes`: which of the calls are needed, and in which order.
 - `elementwise`, `fusion`: chains of element-wise calls, as one loop each.
+- `inference`: consecutive calls of an inference step, as one plan each.
 - `compiled_program`: all calls as one compiled call, for array libraries that compile whole programs.
 - `source`, `program`: calls as a Python function.
 - `device_graphs`: a program as a graph of the device, launched in one call.

@@ -9,6 +9,7 @@ from typing import Any
 from ...backend import Backend, RecordableBackend, for_device_type
 from ...engine.calls.inplace import regenerate
 from ...engine.devices.devices import get_default_device
+from ...engine.devices.hookspecs import StaleWeights
 from ...engine.tape.engine import edge_of, run
 from ...engine.tape.grad_mode import is_grad_enabled
 from ...engine.tensors.tensor import Tensor, wrap
@@ -16,6 +17,7 @@ from ...engine.values.trees import flatten, unflatten
 from .differentiation import CompiledFunctionBackward, RecordedBackward, ones_like, record_backward
 from .effects import Effects
 from .guards import Aliasing, ArgumentGradient, Outside, describe, gradients_of_arguments, tensors_from_outside
+from .inference import Inference
 from .passes import needed_calls
 from .program import Program
 from .recorder import Call, RecordedArray, RecordedInteger, RecordedNumber, Recorder, Reference, references_in
@@ -96,12 +98,15 @@ class Captured:
 
     def replay(self, arguments: Sequence[Any]) -> Any:
         """Replay the call with these tensors as arguments, in the order of `tensors_in`."""
+        inference = self.forward.inference
+        if inference is not None and not inference.is_current():
+            self.separate()
         arrays = [  # most sources are external tensors; reading their arrays directly is faster than calling `_array`
             source.tensor._array if source.kind == "tensor" else self._array(source, arguments)  # type: ignore[union-attr]
             for source in self.sources
         ]
         self.effects.clear_gradients(arguments)
-        values = self.forward.run(arrays)
+        values = self.forward.run(arrays) if inference is None else self._run_plans(inference, arrays)
         arrays = []
         self.effects.apply(values[self.effects_from : self.saved_from], arguments)
         tensors = self.results.make(values, arguments)
@@ -113,6 +118,16 @@ class Captured:
             for view in between:
                 regenerate(view)
         return self.results.result(tensors, values, arguments)
+
+    def _run_plans(self, inference: Inference, arrays: Sequence[Any]) -> Sequence[Any]:
+        values: Sequence[Any]
+        try:
+            values = self.forward.run(arrays)
+        except StaleWeights:  # a write that no version counter records
+            if not inference.renew():
+                self.separate()
+            values = self.forward.run(arrays)
+        return values
 
     def _array(self, source: Source, arguments: Sequence[Any]) -> Any:
         if source.kind == "number":
@@ -285,7 +300,8 @@ def _build_captured(recording: Recording, result: Any, arguments: list[Tensor]) 
     sources.find_shared_memory(recorder.calls)
     needed = needed_calls(recorder, recorder.calls[:end], outputs, sources.all_references())
     inputs = sources.needed_by(needed, outputs)
-    captured.forward = Program(recorder, needed, inputs, outputs, sources.all_references())
+    weights = None if backwards or effects.any() else sources.tensors()
+    captured.forward = Program(recorder, needed, inputs, outputs, sources.all_references(), weights=weights)
     captured.sources = [sources.source_of(reference) for reference in inputs]
     _add_guards(captured, recording, sources, arguments)
     recorder.forget_dictionaries()

@@ -35,6 +35,10 @@ class Effects:
     cleared: list[Source] = field(default_factory=list)  # tensors whose gradient the step set to None
     versions: list[tuple[Source, int]] = field(default_factory=list)
 
+    def any(self) -> bool:
+        """Whether the step changes anything."""
+        return bool(self.arrays or self.gradients or self.cleared or self.versions)
+
     @classmethod
     def of(cls, recording: Recording, sources: Sources, arguments: Sequence[Tensor]) -> Effects:
         """Collect the effects of a recording, which must still be open.

@@ -6,12 +6,14 @@ name is deleted after its last use.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from ...engine.tensors.tensor import Tensor
 from .compiled_program import compiled_together
 from .device_graphs import DeviceGraph, obstacle
 from .fusion import fused
+from .inference import Inference
 from .passes import checks_first, merged, needed_calls, placed, specialized, without_copies
 from .recorder import CHECK, EFFECT, Call, Recorder, Reference
 from .source import Source
@@ -29,6 +31,7 @@ class Program:
         outputs: the values to return.
         stays: other values whose memory is used after the program, so that writes to it are needed.
         name: the name of the function.
+        weights: for an inference step, the tensors from outside, by the value that is their array; otherwise None.
 
     Attributes:
         code: the Python source.
@@ -52,14 +55,21 @@ class Program:
         outputs: Sequence[Reference],
         stays: Iterable[Reference] = (),
         name: str = "step",
+        weights: Mapping[Reference, Tensor] | None = None,
     ) -> None:
         self.recorder, self.inputs, self.name = recorder, list(inputs), name
         calls, outputs = merged(recorder, needed_calls(recorder, calls, outputs, stays), outputs)
         calls, self.outputs = without_copies(recorder, checks_first(recorder, calls), inputs, outputs)
         self._plain: list[Call] | None = calls
+        self.inference: Inference | None = None
+        planner = None if weights is None else recorder.backend.inference
+        if planner is not None:
+            inference = Inference(recorder, calls, self.outputs, weights or {}, planner)
+            if inference.prepared:
+                self.inference, calls = inference, inference.calls
         calls, self.body = compiled_together(recorder, calls, inputs, self.outputs)
         joined = fused(recorder, calls, self.outputs, recorder.backend.fusion)
-        self._has_parts = self.body is not None or len(joined) < len(calls)
+        self._has_parts = self.body is not None or self.inference is not None or len(joined) < len(calls)
         self._write(joined)
 
     def _write(self, calls: Sequence[Call]) -> None:
@@ -74,8 +84,8 @@ class Program:
 
     @property
     def exact(self) -> bool:
-        """Whether results are bitwise equal to the recorded ones; a whole-program compiler may round differently."""
-        return self.body is None
+        """Whether results are bitwise equal to the recorded ones; plans and whole-program compilers may round differently."""
+        return self.body is None and self.inference is None
 
     def separate(self) -> bool:
         """Undo fusion: run each call separately again.  Return whether any were fused."""
@@ -83,7 +93,7 @@ class Program:
             return False
         plain, self._plain = self._plain, None
         if self._has_parts:
-            self.body = None
+            self.body = self.inference = None
             self._write(plain)
         return self._has_parts
 

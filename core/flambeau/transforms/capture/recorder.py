@@ -85,6 +85,7 @@ class Recorder:
     group_of: list[int] = field(default_factory=list)  # for each value, the index of a value that shares its memory
     # shape and dtype of each array; None for other values
     kinds: list[tuple[tuple[int, ...], Any] | None] = field(default_factory=list)
+    strides: dict[Reference, tuple[int, ...]] = field(default_factory=dict)  # of arrays, in libraries that have strides
     devices: dict[Reference, int] = field(default_factory=dict)  # devices of arrays, in libraries with several devices
     dictionaries: dict[int, tuple[Any, Reference]] = field(default_factory=dict)  # dictionaries shared by kernels, by id
     watch: Any = None  # function of `sys.setprofile`, suspended during recorded calls
@@ -136,6 +137,8 @@ class Recorder:
         """Wrap a real array as a new value of the program."""
         reference = self.new_reference()
         self.kinds[reference.index] = array.shape, array.dtype
+        if (strides := getattr(array, "strides", None)) is not None:
+            self.strides[reference] = strides
         if self.host is not None and isinstance(array, self.host.array_type):
             self.on_host.add(reference)
         elif isinstance(self.backend, AcceleratorBackend) and self.backend.guarded:

@@ -73,6 +73,14 @@ class Sources:
         """Return a description of where a replay finds a value that existed before the recording."""
         return self.found[reference]
 
+    def tensors(self) -> dict[Reference, Tensor]:
+        """Return the external tensors by the value that is their array, without gradients."""
+        return {
+            reference: source.tensor
+            for reference, source in self.found.items()
+            if source.kind == "tensor" and source.tensor is not None
+        }
+
     def all_references(self) -> list[Reference]:
         """Return references to all values that existed before the recording."""
         return list(self.found)

@@ -11,7 +11,7 @@ from typing import Any
 
 from flambeau.backend import Backend, hookimpl
 
-__all__ = ["flambeau_fusion", "flambeau_inplace_kernels", "flambeau_kernels", "flambeau_report_header"]
+__all__ = ["flambeau_fusion", "flambeau_inference", "flambeau_inplace_kernels", "flambeau_kernels", "flambeau_report_header"]
 
 
 @hookimpl
@@ -65,6 +65,15 @@ def flambeau_fusion(backend: Backend) -> Any:
     from .fusion import Loops
 
     return Loops()
+
+
+@hookimpl
+def flambeau_inference(backend: Backend) -> Any:
+    if backend.name != "numpy":
+        return None
+    from .inference import Planner
+
+    return Planner()
 
 
 @hookimpl

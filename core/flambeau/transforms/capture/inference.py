@@ -1,0 +1,216 @@
+"""Inference steps: run consecutive calls as one plan, with folded and packed weights.
+
+A step is an inference step if it changes no tensor and has no backward.  A kernel pack compiles its calls (hook
+`flambeau_inference`).  Tensors from outside, such as parameters, are constants of a plan.  Plans are prepared again if the
+version counter of such a tensor has changed, or if it has another array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...engine.devices.hookspecs import ArrayKind, InferencePlanner, Plan, PlanCall
+from ...engine.tensors.tensor import Tensor
+from .passes import needed_calls
+from .recorder import COMPUTE, Call, Recorder, Reference, references_in
+
+__all__ = ["Inference"]
+
+_RENEWALS = 4  # after this number of consecutive replays with new weights, plans are not worth preparing
+
+
+class Inference:
+    """The plans of an inference step.
+
+    Args:
+        recorder: the recorder of the calls.
+        calls: all calls of the step.
+        outputs: the values that it returns.
+        weights: the tensors from outside, by the value that is their array.
+        planner: the compiler of plans.
+
+    Attributes:
+        calls: the calls, in which each plan is one call.
+    """
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        calls: Sequence[Call],
+        outputs: Sequence[Reference],
+        weights: Mapping[Reference, Tensor],
+        planner: InferencePlanner,
+    ) -> None:
+        self.recorder, self.planner, self.weights = recorder, planner, dict(weights)
+        self.plans: list[Plan] = []
+        self._constant_calls: dict[Reference, Call] = {}
+        self._renewals, self._idle = 0, True  # consecutive renewals; whether the last replay needed none
+        self.calls = self._planned(calls, outputs)
+        self.tensors = list(self.weights)
+        self.prepared = bool(self.plans) and self._prepare()
+
+    # --- finding plans ---
+
+    def _planned(self, calls: Sequence[Call], outputs: Sequence[Reference]) -> list[Call]:
+        constants = set(self.weights)
+        planned: list[Call] = []
+        run: list[tuple[Call, PlanCall]] = []
+        kinds: dict[Any, ArrayKind] = {
+            reference: ArrayKind(*kind)
+            for call in calls
+            for reference in references_in((call.args, call.kwargs, call.results))
+            if (kind := self.recorder.kinds[reference.index]) is not None
+        }
+        functional = _Functional(self.recorder, calls, kinds)
+        written = {self.recorder.group(target) for call in calls for target in call.writes}
+        for place, call in enumerate(calls):
+            plan_call = functional.translate(call)
+            used = list(references_in((call.args, call.kwargs)))
+            if plan_call is not None and not call.writes and constants.issuperset(used):
+                planned.append(call)
+                if self.recorder.group(call.results) not in written:
+                    self._constant_calls[call.results] = call
+                    constants.add(call.results)
+            elif plan_call is not None and self.planner.supports(plan_call, kinds, constants):
+                run.append((call, plan_call))
+                functional.accept(call, plan_call)
+            else:
+                planned += self._plan(run, calls[place:], outputs, constants, kinds, functional)
+                planned.append(call)
+                run = []
+                functional.restart()
+        planned += self._plan(run, (), outputs, constants, kinds, functional)
+        return needed_calls(self.recorder, planned, outputs)
+
+    def _plan(
+        self,
+        run: list[tuple[Call, PlanCall]],
+        later: Sequence[Call],
+        outputs: Sequence[Reference],
+        constants: set[Reference],
+        kinds: Mapping[Any, ArrayKind],
+        functional: _Functional,
+    ) -> list[Call]:
+        """Return one call for a run of calls, or the calls themselves."""
+        plain = [call for call, _ in run]
+        if not run:
+            return plain
+        made = {reference for call in plain for reference in references_in(call.results)}
+        wanted = [*outputs, *(reference for call in later for reference in references_in((call.args, call.kwargs)))]
+        results = list(dict.fromkeys(reference for reference in wanted if reference in made))
+        used = dict.fromkeys(reference for call in plain for reference in references_in((call.args, call.kwargs)))
+        inputs = [reference for reference in used if reference not in made and reference not in constants]
+        groups = [self.recorder.group(reference) for reference in (*inputs, *results)]
+        if not results or len(set(groups)) < len(groups):  # a result must not share memory with another or with an input
+            return plain
+        latest = [functional.latest(reference) for reference in results]
+        strides = [self.recorder.strides.get(reference) for reference in results]
+        plan = self.planner.plan([call for _, call in run], kinds, inputs, latest, strides)
+        if plan is None:
+            return plain
+        self.plans.append(plan)
+        returned = tuple(results) if len(results) > 1 else results[0]
+        name = "plan_of_" + "_".join(dict.fromkeys(call.name for call in plain))[:60]
+        return [Call(name, plan, tuple(inputs), {}, returned, device=plain[0].device)]
+
+    # --- weights ---
+
+    def _prepare(self) -> bool:
+        """Fold and pack all weights."""
+        tensors = [(reference, self.weights[reference]) for reference in self.tensors]
+        self._state = [(tensor, tensor._array, _version(tensor)) for _, tensor in tensors]
+        values: dict[Any, Any] = {reference: self._real(tensor._array) for reference, tensor in tensors}
+        for reference, call in self._constant_calls.items():
+            arguments = [_valued(argument, values) for argument in call.args]
+            values[reference] = call.function(*arguments, **{name: _valued(item, values) for name, item in call.kwargs.items()})
+        return all(plan.prepare(values) for plan in self.plans)
+
+    @staticmethod
+    def _real(array: Any) -> Any:
+        return getattr(array, "_value", array)  # a recorded array, while the capture is being built
+
+    def is_current(self) -> bool:
+        """Whether plans are usable, after preparing them again if weights have changed.
+
+        Returns False if the weights change in every replay.
+        """
+        for tensor, array, version in self._state:
+            storage = tensor._storage
+            if tensor._array is not array or (0 if storage is None else storage.version) != version:
+                return self.renew()
+        if self._idle:
+            self._renewals = 0
+        self._idle = True
+        return True
+
+    def renew(self) -> bool:
+        """Prepare the plans with the current weights; return False if the weights change in every replay."""
+        self._renewals, self._idle = self._renewals + 1, False
+        return self._renewals <= _RENEWALS and self._prepare()
+
+
+def _version(tensor: Tensor) -> int:
+    return 0 if tensor._storage is None else tensor._storage.version
+
+
+def _valued(argument: Any, values: Mapping[Any, Any]) -> Any:
+    if type(argument) is Reference:
+        return values[argument]
+    if type(argument) in (tuple, list):
+        return type(argument)([_valued(item, values) for item in argument])
+    return argument
+
+
+class _Functional:
+    """Rewrites calls of a run that write to their first argument as calls with a new result.
+
+    This is possible if the run has computed the argument, and nothing else shares its memory.
+    """
+
+    def __init__(self, recorder: Recorder, calls: Sequence[Call], kinds: dict[Any, ArrayKind]) -> None:
+        self.recorder, self.kinds = recorder, kinds
+        self._sharing: dict[int, set[Reference]] = {}
+        for call in calls:
+            for reference in references_in((call.args, call.kwargs, call.results)):
+                self._sharing.setdefault(recorder.group(reference), set()).add(reference)
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin a new run."""
+        self._versions: dict[Reference, Any] = {}
+        self._made: set[Reference] = set()
+
+    def latest(self, reference: Reference) -> Any:
+        """Return the key of the current value of an array."""
+        return self._versions.get(reference, reference)
+
+    def translate(self, call: Call) -> PlanCall | None:
+        """Return a call without writes, or None."""
+        if call.kind != COMPUTE or call.scalars or (call.results is not None and type(call.results) is not Reference):
+            return None
+        args = tuple([self._renamed(argument) for argument in call.args])
+        kwargs = {name: self._renamed(value) for name, value in call.kwargs.items()}
+        if not call.writes:
+            return PlanCall(call.name, args, kwargs, call.results)
+        target = call.writes[0]
+        alone = len(self._sharing[self.recorder.group(target)]) == 1 and target in self._made
+        if not alone or call.writes != call.args[:1] or call.results is not None:
+            return None
+        result = (target, len(self.kinds))
+        self.kinds[result] = ArrayKind(*self.recorder.kind(target))
+        return PlanCall(call.name, args, kwargs, result)
+
+    def accept(self, call: Call, plan_call: PlanCall) -> None:
+        """Add a translated call to the run."""
+        if call.writes:
+            self._versions[call.writes[0]] = plan_call.result
+        else:
+            self._made.add(call.results)
+
+    def _renamed(self, value: Any) -> Any:
+        if type(value) is Reference:
+            return self.latest(value)
+        if type(value) in (tuple, list):
+            return type(value)([self._renamed(item) for item in value])
+        return value

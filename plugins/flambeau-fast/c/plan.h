@@ -1,0 +1,381 @@
+/* Inference plans: a list of steps on float32 arrays, run in one call.
+
+Each step is a line of LINE_OF_PLAN integers: its kind, then its parameters.  An address is `buffer << 40 | offset in elements`, or -1 for
+none.  Buffer 0 holds the packed weights, buffer 1 the arena for intermediate results, and the others the inputs and outputs.
+Images are channels-last.  Weights of products are packed as panels of WIDTH columns, `(panel, depth, column)`, padded with zeros.
+`inference/lowering.py` writes the lines. */
+#pragma once
+
+#include "matrix.h"
+#include "scalar.h"
+
+#define LINE_OF_PLAN 32
+#define BUFFERS 10
+#define ROWS_OF_BLOCK (4 * ROWS)
+#define BLOCK_OF_A (1 << 17)      /* number of elements of a block of copied windows, to stay in the L2 cache */
+#define LEAST_OF_LOOP (1 << 14)   /* number of elements from which an element-wise loop is shared between threads */
+#define PANELS_AT_ONCE 4          /* of one row: more sums than one panel has, because each waits for the one before */
+
+enum { PRODUCT, DEPTHWISE, MEAN_OF_SPACE, MAX_POOL, TO_LAST, TO_FIRST, UNARY, ADD, MULTIPLY, SCALE, LAYER_NORM };
+enum { IDENTITY, RELU, CLAMP, HARDSWISH, HARDSIGMOID, SILU, SIGMOID, TANH, GELU, GELU_TANH };
+
+typedef struct {
+    const int64_t *line;
+    float *const *buffers;
+} Step;
+
+INLINE float *address(const Step *s, int i) {
+    const int64_t at = s->line[i];
+    return at < 0 ? NULL : s->buffers[at >> 40] + (at & ((INT64_C(1) << 40) - 1));
+}
+
+typedef struct {
+    int64_t kind;
+    float low, high;
+} Activation;
+
+INLINE Activation activation_at(const Step *s, int i) {
+    return (Activation){s->line[i], of_bits((int32_t)s->line[i + 1]), of_bits((int32_t)s->line[i + 2])};
+}
+
+/* Return x for NaN, as PyTorch does. */
+INLINE float bounded(float x, float low, float high) { return x < low ? low : x > high ? high : x; }
+
+INLINE void activate(float *x, int64_t count, Activation by) {
+#define APPLY(expression)                                                                                                          \
+    SIMD() for (int64_t i = 0; i < count; i++) x[i] = expression;                                                                  \
+    break;
+    switch (by.kind) {
+    case RELU: APPLY(x[i] < 0.0f ? 0.0f : x[i])
+    case CLAMP: APPLY(bounded(x[i], by.low, by.high))
+    case HARDSWISH: APPLY(x[i] * bounded(x[i] + 3.0f, 0.0f, 6.0f) * (1.0f / 6))
+    case HARDSIGMOID: APPLY(bounded(x[i] + 3.0f, 0.0f, 6.0f) * (1.0f / 6))
+    case SILU: APPLY(silu(x[i]))
+    case SIGMOID: APPLY(sigmoid(x[i]))
+    case TANH: APPLY(hyperbolic_tangent(x[i]))
+    case GELU: APPLY(gelu(x[i]))
+    case GELU_TANH: APPLY(gelu_tanh(x[i]))
+    default: break;
+    }
+#undef APPLY
+}
+
+/* --- products and convolutions ---
+
+A convolution is a product of its windows, copied some rows at a time, with the weight `(tap and channel, output)`. */
+
+typedef struct {
+    const float *a, *b, *bias, *residual;
+    float *out;
+    int64_t rows, columns, depth;
+    Activation by;
+    int64_t taps; /* 0: rows of A are contiguous */
+    int64_t height, width, channels, out_height, out_width, tall, wide, down, right, top, left, row_dilation, column_dilation;
+    int64_t block_rows, block_columns, across;
+} PackedProduct;
+
+/* Copy the window of position `row`. */
+static void copy_window(const PackedProduct *p, int64_t row, float *to) {
+    const int64_t x = row % p->out_width * p->right - p->left, y = row / p->out_width % p->out_height * p->down - p->top;
+    const float *image = p->a + row / p->out_width / p->out_height * p->height * p->width * p->channels;
+    for (int64_t r = 0; r < p->tall; r++, to += p->wide * p->channels) {
+        const int64_t at = y + r * p->row_dilation;
+        if (at < 0 || at >= p->height) {
+            memset(to, 0, p->wide * p->channels * sizeof(float));
+            continue;
+        }
+        const float *from = image + at * p->width * p->channels;
+        if (p->column_dilation == 1) {
+            const int64_t first = larger(0, -x), last = larger(first, smaller(p->wide, p->width - x));
+            memset(to, 0, first * p->channels * sizeof(float));
+            memcpy(to + first * p->channels, from + (x + first) * p->channels, (last - first) * p->channels * sizeof(float));
+            memset(to + last * p->channels, 0, (p->wide - last) * p->channels * sizeof(float));
+        } else
+            for (int64_t q = 0; q < p->wide; q++) {
+                const int64_t column = x + q * p->column_dilation;
+                if (column < 0 || column >= p->width) memset(to + q * p->channels, 0, p->channels * sizeof(float));
+                else memcpy(to + q * p->channels, from + column * p->channels, p->channels * sizeof(float));
+            }
+    }
+}
+
+/* Write the sums of some rows: add the residual, and activate. */
+INLINE void finish_rows(const PackedProduct *p, int64_t row, int64_t rows, int64_t column, int64_t columns, float *sums, int64_t step) {
+    for (int64_t i = 0; i < rows; i++) {
+        float *to = p->out + (row + i) * p->columns + column, *from = sums + i * step;
+        if (p->residual) {
+            const float *other = p->residual + (row + i) * p->columns + column;
+            SIMD() for (int64_t c = 0; c < columns; c++) from[c] += other[c];
+        }
+        activate(from, columns, p->by);
+        if (to != from) memcpy(to, from, columns * sizeof(float));
+    }
+}
+
+/* One row: several panels at once. */
+static void multiply_row(const PackedProduct *p, int64_t row, int64_t column, int64_t columns, const float *a) {
+    const int64_t step = p->depth * WIDTH, count = pieces(columns, WIDTH);
+    for (int64_t j = 0; j < count; j += PANELS_AT_ONCE) {
+        const float *b = p->b + (column / WIDTH + j) * step, *panel[PANELS_AT_ONCE];
+        for (int i = 0; i < PANELS_AT_ONCE; i++) panel[i] = b + smaller(i, count - 1 - j) * step;
+        Vector sums[2 * PANELS_AT_ONCE] = {{0}};
+        for (int64_t k = 0; k < p->depth; k++)
+            _Pragma("GCC unroll 4") for (int i = 0; i < PANELS_AT_ONCE; i++) {
+                sums[2 * i] += a[k] * load(panel[i] + k * WIDTH);
+                sums[2 * i + 1] += a[k] * load(panel[i] + k * WIDTH + LANES);
+            }
+        float line[WIDTH * PANELS_AT_ONCE];
+        for (int i = 0; i < 2 * PANELS_AT_ONCE; i++) store(line + i * LANES, sums[i]);
+        const int64_t at = column + j * WIDTH, some = smaller(WIDTH * PANELS_AT_ONCE, columns - j * WIDTH);
+        for (int64_t c = 0; c < some && p->bias; c++) line[c] += p->bias[at + c];
+        finish_rows(p, row, 1, at, some, line, 0);
+    }
+}
+
+static void packed_block(void *context, int64_t number) {
+    const PackedProduct *p = context;
+    const int64_t row = number / p->across * p->block_rows, column = number % p->across * p->block_columns;
+    const int64_t rows = smaller(p->block_rows, p->rows - row), columns = smaller(p->block_columns, p->columns - column);
+    const int64_t line = pieces(p->depth, LANES) * LANES + (p->depth % 1024 ? 0 : LANES);
+    const bool in_place = !p->taps && (p->depth % 1024 || rows == 1);
+    const float *a = p->a + row * p->depth;
+    int64_t a_row = p->depth;
+    if (!in_place) {
+        float *copy = scratch(6, (rows * line + WIDTH) * sizeof(float));
+        for (int64_t i = 0; i < rows; i++)
+            if (p->taps) copy_window(p, row + i, copy + i * line);
+            else memcpy(copy + i * line, a + i * p->depth, p->depth * sizeof(float));
+        a = copy, a_row = line;
+    }
+    if (rows == 1) {
+        multiply_row(p, row, column, columns, a);
+        return;
+    }
+    const int64_t height = pieces(rows, pieces(rows, ROWS)); /* nearly equal numbers of rows */
+    for (int64_t j = 0; j < columns; j += WIDTH)
+        for (int64_t i = 0, some; i < rows; i += some) {
+            some = smaller(height, rows - i);
+            const int64_t few = smaller(WIDTH, columns - j);
+            float sums[ROWS * WIDTH], bias[WIDTH];
+            const bool direct = few == WIDTH;
+            float *to = direct ? p->out + (row + i) * p->columns + column + j : sums;
+            const int64_t step = direct ? p->columns : WIDTH;
+            Panels panels = {.depth = p->depth, .a = a + i * a_row, .a_row = a_row, .b = p->b + (column + j) * p->depth, .b_step = WIDTH,
+                             .out = to, .out_row = step};
+            if (p->bias) panels.column_bias = direct ? p->bias + column + j : memcpy(bias, p->bias + column + j, few * sizeof(float));
+            micro_kernels[some - 1][few > LANES ? BY_ROWS : ROWS_NARROW](&panels);
+            if (!direct || p->residual || p->by.kind) finish_rows(p, row + i, some, column + j, few, to, step);
+        }
+}
+
+/* Parameters: 1 out, 2 a, 3 b, 4 bias, 5 residual, 6 rows, 7 columns, 8 depth, 9-11 activation, 12 taps, 13-18 height, width, channels,
+height and width of the output, 19-20 height and width of the kernel, 21-26 stride, padding, dilation. */
+static void run_product(const Step *s) {
+    const int64_t *l = s->line;
+    PackedProduct p = {address(s, 2), address(s, 3), address(s, 4), address(s, 5), address(s, 1), l[6], l[7], l[8], activation_at(s, 9), l[12],
+                       l[13], l[14], l[15], l[16], l[17], l[18], l[19], l[20], l[21], l[22], l[23], l[24], l[25], 0, 0, 0};
+    p.block_rows = larger(ROWS, smaller(ROWS_OF_BLOCK, BLOCK_OF_A / larger(1, p.depth) / ROWS * ROWS));
+    const int64_t least = shared_blocks(p.rows * p.columns * p.depth), panels = pieces(p.columns, WIDTH);
+    int64_t down = pieces(p.rows, p.block_rows);
+    while (down < least && p.block_rows > ROWS) p.block_rows -= ROWS, down = pieces(p.rows, p.block_rows);
+    const int64_t across = down >= least ? 1 : smaller(panels, pieces(least, down));
+    p.block_columns = pieces(panels, across) * WIDTH;
+    p.across = pieces(p.columns, p.block_columns);
+    parallel(down * p.across, packed_block, &p);
+}
+
+/* --- depthwise convolutions --- */
+
+#define VECTORS_AT_ONCE 4
+
+typedef struct {
+    const float *image, *weight, *bias;
+    int64_t height, width, channels, tall, wide, y, x, row_dilation, column_dilation;
+} ImageWindow;
+
+#define EACH_TAP(w)                                                                                                                \
+    for (int64_t r = 0, down = (w)->y; r < (w)->tall; r++, down += (w)->row_dilation)                                              \
+        if (down >= 0 && down < (w)->height)                                                                                       \
+            for (int64_t q = 0, across = (w)->x; q < (w)->wide; q++, across += (w)->column_dilation)                               \
+                if (across >= 0 && across < (w)->width)
+
+/* The products of one window with the weight, for some vectors of channels. */
+INLINE void sum_of_window(const ImageWindow *w, float *to, const int vectors) {
+    Vector sums[VECTORS_AT_ONCE] = {{0}};
+    for (int i = 0; i < vectors && w->bias; i++) sums[i] = load(w->bias + i * LANES);
+    EACH_TAP(w) {
+        const float *from = w->image + (down * w->width + across) * w->channels, *by = w->weight + (r * w->wide + q) * w->channels;
+        for (int i = 0; i < vectors; i++) sums[i] += load(from + i * LANES) * load(by + i * LANES);
+    }
+    for (int i = 0; i < vectors; i++) store(to + i * LANES, sums[i]);
+}
+
+static void sums_of_few_channels(const ImageWindow *w, float *to, int64_t count) {
+    for (int64_t c = 0; c < count; c++) to[c] = w->bias ? w->bias[c] : 0.0f;
+    EACH_TAP(w) {
+        const float *from = w->image + (down * w->width + across) * w->channels, *by = w->weight + (r * w->wide + q) * w->channels;
+        SIMD() for (int64_t c = 0; c < count; c++) to[c] += from[c] * by[c];
+    }
+}
+
+/* Parameters: 1 out, 2 input, 3 weight `(tap, channel)`, 4 bias, 5 batch, 6-10 height, width, channels, height and width of the output,
+11-12 height and width of the kernel, 13-18 stride, padding, dilation, 19-21 activation. */
+static void depthwise_row(void *context, int64_t number) {
+    const Step *s = context;
+    const int64_t *l = s->line, height = l[6], width = l[7], channels = l[8], out_height = l[9], out_width = l[10], tall = l[11], wide = l[12];
+    const int64_t y = number % out_height * l[13] - l[15];
+    const float *image = address(s, 2) + number / out_height * height * width * channels, *weight = address(s, 3), *bias = address(s, 4);
+    const Activation by = activation_at(s, 19);
+    float *out = address(s, 1) + number * out_width * channels;
+    for (int64_t c = 0; c < channels;) {
+        const int64_t vectors = smaller(VECTORS_AT_ONCE, (channels - c) / LANES), count = vectors ? vectors * LANES : channels - c;
+        for (int64_t column = 0; column < out_width; column++) {
+            const int64_t x = column * l[14] - l[16];
+            ImageWindow w = {image + c, weight + c, bias ? bias + c : NULL, height, width, channels, tall, wide, y, x, l[17], l[18]};
+            float *to = out + column * channels + c;
+            switch (vectors) {
+            case 4: sum_of_window(&w, to, 4); break;
+            case 3: sum_of_window(&w, to, 3); break;
+            case 2: sum_of_window(&w, to, 2); break;
+            case 1: sum_of_window(&w, to, 1); break;
+            default: sums_of_few_channels(&w, to, count);
+            }
+            activate(to, count, by);
+        }
+        c += count;
+    }
+}
+
+/* --- pooling --- */
+
+/* Means over space.  Parameters: 1 out, 2 input, 3 batch, 4 positions, 5 channels. */
+static void mean_of_image(void *context, int64_t n) {
+    const Step *s = context;
+    const int64_t positions = s->line[4], channels = s->line[5];
+    const float *from = address(s, 2) + n * positions * channels, scale = 1.0f / (float)positions;
+    float *to = address(s, 1) + n * channels;
+    memset(to, 0, channels * sizeof(float));
+    for (int64_t i = 0; i < positions; i++)
+        SIMD() for (int64_t c = 0; c < channels; c++) to[c] += from[i * channels + c];
+    SIMD() for (int64_t c = 0; c < channels; c++) to[c] *= scale;
+}
+
+/* Parameters as for DEPTHWISE, without a weight. */
+static void max_pool_row(void *context, int64_t number) {
+    const Step *s = context;
+    const int64_t *l = s->line, height = l[6], width = l[7], channels = l[8], out_height = l[9], out_width = l[10];
+    const int64_t y = number % out_height * l[13] - l[15];
+    const float *image = address(s, 2) + number / out_height * height * width * channels;
+    float *to = address(s, 1) + number * out_width * channels;
+    for (int64_t column = 0; column < out_width; column++, to += channels) {
+        for (int64_t c = 0; c < channels; c++) to[c] = -INFINITY;
+        for (int64_t r = 0; r < l[11]; r++)
+            for (int64_t q = 0; q < l[12]; q++) {
+                const int64_t down = y + r * l[17], across = column * l[14] - l[16] + q * l[18];
+                if (down < 0 || down >= height || across < 0 || across >= width) continue;
+                const float *from = image + (down * width + across) * channels;
+                SIMD() for (int64_t c = 0; c < channels; c++) to[c] = to[c] >= from[c] || to[c] != to[c] ? to[c] : from[c];
+            }
+    }
+}
+
+/* --- the rest --- */
+
+#define COLUMNS_OF_TASK 1024
+
+/* Transpose `(batch, rows, columns)`.  Parameters: 1 out, 2 input, 3 batch, 4 rows, 5 columns. */
+static void transpose_columns(void *context, int64_t number) {
+    const Step *s = context;
+    const int64_t rows = s->line[4], columns = s->line[5], tasks = pieces(columns, COLUMNS_OF_TASK);
+    const int64_t n = number / tasks, column = number % tasks * COLUMNS_OF_TASK;
+    transpose(address(s, 1) + n * rows * columns + column * rows, rows, address(s, 2) + n * rows * columns + column, columns, rows,
+              smaller(COLUMNS_OF_TASK, columns - column));
+}
+
+/* Loops over elements.  Parameters: 1 out, 2 input, 3 other, 4 size, 5 row (SCALE), 6-8 activation. */
+static void elements_of_task(void *context, int64_t number) {
+    const Step *s = context;
+    const int64_t step = LEAST_OF_LOOP / 4, first = number * step, count = smaller(step, s->line[4] - first);
+    const float *from = address(s, 2) + first, *other = address(s, 3);
+    float *to = address(s, 1) + first;
+    if (s->line[0] == UNARY) memmove(to, from, count * sizeof(float));
+    else if (s->line[0] == ADD) {
+        SIMD() for (int64_t i = 0; i < count; i++) to[i] = from[i] + other[first + i];
+    } else {
+        SIMD() for (int64_t i = 0; i < count; i++) to[i] = from[i] * other[first + i];
+    }
+    activate(to, count, activation_at(s, 6));
+}
+
+/* Multiply `(image, position, channel)` by `(image, channel)`.  Parameters: 1 out, 2 input, 3 other, 4 positions of all images,
+5 channels, 6-8 activation, 9 positions of an image. */
+static void scale_rows(void *context, int64_t number) {
+    const Step *s = context;
+    const int64_t channels = s->line[5], step = larger(1, LEAST_OF_LOOP / 4 / channels), last = smaller((number + 1) * step, s->line[4]);
+    for (int64_t i = number * step; i < last; i++) {
+        const float *from = address(s, 2) + i * channels, *by = address(s, 3) + i / s->line[9] * channels;
+        float *to = address(s, 1) + i * channels;
+        SIMD() for (int64_t c = 0; c < channels; c++) to[c] = from[c] * by[c];
+        activate(to, channels, activation_at(s, 6));
+    }
+}
+
+/* Parameters: 1 out, 2 input, 3 weight, 4 rows, 5 length, 6 bias, 7 epsilon. */
+static void normalize_row(void *context, int64_t row) {
+    const Step *s = context;
+    const int64_t length = s->line[5];
+    const float *x = address(s, 2) + row * length, *weight = address(s, 3), *bias = address(s, 6);
+    float *to = address(s, 1) + row * length;
+    const float mean = sum_of(x, length) / (float)length, variance = sum_of_squares(x, length, mean) / (float)length;
+    const float scale = 1.0f / sqrtf(variance + of_bits((int32_t)s->line[7]));
+    SIMD() for (int64_t i = 0; i < length; i++) to[i] = (x[i] - mean) * scale * (weight ? weight[i] : 1.0f) + (bias ? bias[i] : 0.0f);
+}
+
+/* Run tasks on several threads if they process many elements together. */
+static void share(int64_t tasks, int64_t elements, void (*task)(void *, int64_t), Step *s) {
+    if (elements >= LEAST_OF_LOOP) parallel(tasks, task, s);
+    else
+        for (int64_t number = 0; number < tasks; number++) task(s, number);
+}
+
+static void run_step(Step *s) {
+    const int64_t *l = s->line;
+    switch (l[0]) {
+    case PRODUCT: run_product(s); break;
+    case DEPTHWISE: share(l[5] * l[9], l[5] * l[9] * l[10] * l[8], depthwise_row, s); break;
+    case MAX_POOL: share(l[5] * l[9], l[5] * l[9] * l[10] * l[8], max_pool_row, s); break;
+    case MEAN_OF_SPACE: share(l[3], l[3] * l[4] * l[5], mean_of_image, s); break;
+    case TO_LAST: case TO_FIRST: share(l[3] * pieces(l[5], COLUMNS_OF_TASK), l[3] * l[4] * l[5], transpose_columns, s); break;
+    case UNARY: case ADD: case MULTIPLY: share(pieces(l[4], LEAST_OF_LOOP / 4), l[4], elements_of_task, s); break;
+    case SCALE: share(pieces(l[4], larger(1, LEAST_OF_LOOP / 4 / l[5])), l[4] * l[5], scale_rows, s); break;
+    case LAYER_NORM: share(l[4], l[4] * l[5], normalize_row, s); break;
+    }
+}
+
+/* Run a plan.  Arguments: lines, pairs (address, bits) of elements of the original weights, packed weights, arena, eight inputs and
+outputs (empty if unused).  Declines if a weight has changed. */
+static void run_plan(const Argument *a, int64_t first, int64_t last) {
+    (void)first, (void)last;
+    float *buffers[BUFFERS];
+    for (int i = 0; i < BUFFERS; i++) buffers[i] = FLOATS(i + 2);
+    for (int64_t i = 0; i < SIZE(1, 0); i++)
+        if (*(const int32_t *)(intptr_t)LONGS(1)[2 * i] != (int32_t)LONGS(1)[2 * i + 1]) {
+            decline();
+            return;
+        }
+    for (int64_t i = 0; i < SIZE(0, 0); i++) {
+        Step step = {LONGS(0) + i * LINE_OF_PLAN, buffers};
+        run_step(&step);
+    }
+}
+
+/* Pack a weight as panels.  Arguments: panels, matrix `(depth, column)` with any strides. */
+static void pack_panels(const Argument *a, int64_t first, int64_t last) {
+    (void)first, (void)last;
+    const int64_t depth = SIZE(1, 0), columns = SIZE(1, 1), down = a[1].strides[0] / 4, across = a[1].strides[1] / 4;
+    for (int64_t j = 0; j < columns; j++)
+        for (int64_t k = 0; k < depth; k++)
+            FLOATS(0)[j / WIDTH * depth * WIDTH + k * WIDTH + j % WIDTH] = FLOATS(1)[k * down + j * across];
+}
+
+#define PLAN_KERNELS {"plan", "LLFFFFFFFFFF", run_plan, WHOLE}, {"pack_panels", "FF", pack_panels, WHOLE}

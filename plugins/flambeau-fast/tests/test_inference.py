@@ -1,0 +1,261 @@
+"""Compiled inference steps: results as in eager mode, and changes of the state that plans depend on."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+from flambeau_fast.inference.memory import Lifetime, places
+
+import flambeau as torch
+
+nn, F = torch.nn, torch.nn.functional
+
+
+def program_of(compiled):
+    [program] = compiled.__dict__["_compiled_call"].programs
+    return program
+
+
+def compiled_and_warm(model, *inputs):
+    """Compile a module and call it until its calls are replayed; check that it has a plan."""
+    compiled = torch.compile(model)
+    with torch.no_grad():
+        for _ in range(4):
+            compiled(*inputs)
+    assert program_of(compiled).inference is not None
+    return compiled
+
+
+def assert_equal(compiled, model, *inputs):
+    with torch.no_grad():
+        ours, expected = compiled(*inputs), model(*inputs)
+    for one, other in zip(torch.utils._pytree.tree_leaves(ours), torch.utils._pytree.tree_leaves(expected), strict=True):
+        assert one.shape == other.shape
+        assert one.numel() == 1 or one.is_contiguous() == other.is_contiguous()
+        np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-4, atol=1e-5 * float(other.abs().max()))
+
+
+def randomized(model):
+    """Give batch normalization other statistics than at initialization."""
+    for name, buffer in model.named_buffers():
+        if "running" in name:
+            buffer.uniform_(0.5, 1.5)
+    return model.eval()
+
+
+ACTIVATIONS = [nn.ReLU(), nn.ReLU6(), nn.Hardswish(), nn.Hardsigmoid(), nn.SiLU(), nn.Sigmoid(), nn.Tanh(), nn.GELU(),
+               nn.Hardtanh(-0.2, 0.3), nn.GELU(approximate="tanh"), nn.ReLU(inplace=True),
+               nn.Hardswish(inplace=True), nn.Identity()]  # fmt: skip
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS, ids=str)
+def test_activation_after_convolution(activation):
+    model = randomized(
+        nn.Sequential(nn.Conv2d(5, 37, 3, padding=1, bias=False), nn.BatchNorm2d(37), activation, nn.Conv2d(37, 7, 1))
+    )
+    x = 3 * torch.randn(2, 5, 9, 11)
+    assert_equal(compiled_and_warm(model, x), model, x)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_convolution_of_random_shape(seed):
+    random = np.random.default_rng(seed)
+    size, stride, padding, dilation = (random.integers(low, high, 2) for low, high in ((1, 6), (1, 4), (0, 3), (1, 3)))
+    inputs, outputs = (int(number) for number in random.integers(1, 70, 2))
+    batch, groups = int(random.integers(1, 4)), 1
+    if seed % 3 == 0:
+        groups, outputs = inputs, inputs
+    options = {"stride": stride.tolist(), "padding": padding.tolist(), "dilation": dilation.tolist(), "groups": groups}
+    model = nn.Sequential(nn.Conv2d(inputs, outputs, size.tolist(), bias=bool(seed % 2), **options), nn.ReLU()).eval()
+    x = torch.randn(batch, inputs, *random.integers(12, 20, 2).tolist())
+    assert_equal(compiled_and_warm(model, x), model, x)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5, 14, 15, 57, 130])
+@pytest.mark.parametrize("width", [1, 16, 33, 200, 1024])
+def test_linear_layers(rows, width):
+    model = nn.Sequential(nn.Linear(width, 75), nn.GELU(), nn.LayerNorm(75), nn.Linear(75, width, bias=False)).eval()
+    x = torch.randn(rows, width)
+    assert_equal(compiled_and_warm(model, x), model, x)
+
+
+class Residual(nn.Module):
+    """Squeeze-and-excitation, residuals, pooling, and a value that is used several times."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.norm = nn.Conv2d(3, 24, 3, padding=1), nn.BatchNorm2d(24)
+        self.squeeze, self.excite = nn.Conv2d(24, 6, 1), nn.Conv2d(6, 24, 1)
+        self.second, self.head = nn.Conv2d(24, 24, 3, padding=1), nn.Linear(24, 5)
+        self.last_norm = nn.BatchNorm2d(24)
+
+    def forward(self, x):
+        x = self.norm(F.relu(self.first(x)))
+        pooled = F.hardsigmoid(self.excite(F.relu(self.squeeze(x.mean((2, 3), keepdim=True)))))
+        x = x * pooled
+        x = F.relu(x + self.second(x))
+        x = F.max_pool2d(self.last_norm(x) + x * x, 3, 2, 1)
+        return self.head(torch.flatten(F.adaptive_avg_pool2d(x, 1), 1)), x
+
+
+def test_residual_network():
+    model = randomized(Residual())
+    x = torch.randn(2, 3, 13, 12)
+    assert_equal(compiled_and_warm(model, x), model, x)
+
+
+def test_noncontiguous_inputs_and_other_shapes():
+    model = randomized(Residual())
+    compiled = compiled_and_warm(model, torch.randn(2, 3, 13, 12))
+    for x in (torch.randn(2, 13, 12, 3).permute(0, 3, 1, 2), torch.randn(2, 3, 26, 12)[:, :, ::2], torch.randn(1, 3, 8, 8)):
+        for _ in range(3):
+            assert_equal(compiled, model, x)
+
+
+def test_nan_and_infinity():
+    model = randomized(nn.Sequential(nn.Conv2d(1, 4, 1), nn.ReLU6(), nn.Conv2d(4, 4, 1), nn.Hardswish()))
+    x = torch.randn(1, 1, 4, 4)
+    compiled = compiled_and_warm(model, x)
+    x[0, 0, 0, 0], x[0, 0, 1, 1] = float("nan"), float("inf")
+    with torch.no_grad():
+        np.testing.assert_array_equal(compiled(x).isnan().numpy(), model(x).isnan().numpy())
+
+
+def network():
+    return randomized(nn.Sequential(nn.Conv2d(2, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.Flatten(), nn.Linear(8 * 16, 3)))
+
+
+@pytest.mark.parametrize("change", [
+    lambda model: model[0].weight.mul_(2),
+    lambda model: model[4].bias.data.add_(1),
+    lambda model: model[4].weight.data.mul_(3),
+    lambda model: model[1].running_mean.add_(1),
+    lambda model: setattr(model[0], "weight", nn.Parameter(torch.randn(8, 2, 3, 3))),
+    lambda model: model.load_state_dict(network().state_dict()),
+    lambda model: np.multiply(model[4].weight.numpy(), 2, out=model[4].weight.numpy()),
+])  # fmt: skip
+def test_changed_weights(change):
+    model, x = network(), torch.randn(1, 2, 6, 6)
+    compiled = compiled_and_warm(model, x)
+    with torch.no_grad():
+        change(model)
+    for _ in range(3):
+        assert_equal(compiled, model, x)
+
+
+def test_training_mode_and_hooks():
+    model, x = network(), torch.randn(4, 2, 6, 6)
+    compiled = compiled_and_warm(model, x)
+    model.train()
+    before = model[1].running_mean.clone()
+    with torch.no_grad():
+        compiled(x)
+    assert not torch.equal(model[1].running_mean, before)
+    model.eval()
+    assert_equal(compiled, model, x)
+    model[2].register_forward_hook(lambda module, args, output: output + 1)
+    for _ in range(3):
+        assert_equal(compiled, model, x)
+
+
+def test_training_between_inference():
+    """Steps of an optimizer are noticed; after some renewals in a row, replays run call by call."""
+    model, x = network(), torch.randn(4, 2, 6, 6)
+    compiled = compiled_and_warm(model, x)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+    for _ in range(7):
+        model(x).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        with torch.no_grad():
+            ours = compiled(x)
+        np.testing.assert_allclose(ours.numpy(), model(x).detach().numpy(), rtol=1e-3, atol=1e-4)
+    assert program_of(compiled).inference is None
+
+
+def test_gradients_are_not_planned():
+    model, x = network(), torch.randn(1, 2, 6, 6)
+    compiled = torch.compile(model)
+    for _ in range(4):
+        compiled(x).sum().backward()
+    assert all(program.inference is None for program in compiled.__dict__["_compiled_call"].programs)
+
+
+def test_threads():
+    model = network()
+    inputs = [torch.randn(1, 2, 6, 6) for _ in range(4)]
+    compiled = compiled_and_warm(model, inputs[0])
+    with torch.no_grad():
+        expected = [model(x).numpy() for x in inputs]
+    wrong = []
+
+    def work(number):
+        with torch.no_grad():
+            for _ in range(200):
+                if not np.allclose(compiled(inputs[number]).numpy(), expected[number], rtol=1e-4, atol=1e-5):
+                    wrong.append(number)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(len(inputs))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_results_do_not_depend_on_the_number_of_threads():
+    model, x = nn.Sequential(nn.Linear(300, 500), nn.SiLU(), nn.Linear(500, 300)).eval(), torch.randn(40, 300)
+    compiled = compiled_and_warm(model, x)
+    count = torch.get_num_threads()
+    results = []
+    try:
+        for threads in (1, 2, 3):
+            torch.set_num_threads(threads)
+            with torch.no_grad():
+                results.append(compiled(x).numpy())
+    finally:
+        torch.set_num_threads(count)
+    np.testing.assert_array_equal(results[0], results[1])
+    np.testing.assert_array_equal(results[0], results[2])
+
+
+def test_places_of_arrays():
+    random = np.random.default_rng(0)
+    for _ in range(20):
+        arrays = [
+            Lifetime(int(size), int(first), int(first + length))
+            for size, first, length in random.integers((1, 0, 0), (99, 20, 9), (15, 3))
+        ]
+        offsets, total = places(arrays)
+        for i, (one, start) in enumerate(zip(arrays, offsets, strict=True)):
+            assert 0 <= start <= start + one.size <= total
+            for other, offset in zip(arrays[:i], offsets[:i], strict=True):
+                together = one.first <= other.last and other.first <= one.last
+                assert not together or start + one.size <= offset or offset + other.size <= start
+    assert places([Lifetime(64, 0, 1), Lifetime(64, 1, 2), Lifetime(64, 2, 3)])[1] == 128
+
+
+def test_writes_in_place_between_plans():
+    """Arrays that a call outside of plans writes to are read again."""
+
+    class Writing(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.second = nn.Linear(6, 6), nn.Linear(6, 6)
+
+        def forward(self, x):
+            state = torch.zeros(2, 6)
+            state[0] = 2.0
+            hidden = self.first(state + x)
+            hidden.relu_()
+            hidden[0] = 1.0
+            hidden.cumsum_(1)
+            state.add_(hidden)
+            return self.second(hidden), self.second(state)
+
+    model, x = Writing().eval(), torch.randn(2, 6)
+    compiled = compiled_and_warm(model, x)
+    assert_equal(compiled, model, x)
+    assert_equal(compiled, model, 2 * x)

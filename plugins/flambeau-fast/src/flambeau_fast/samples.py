@@ -52,6 +52,7 @@ def calls(seed: int = 0) -> Iterator[Call]:
         _channels,
         _pooling,
         _matrices,
+        _quantized,
         _embedding,
         _attention,
         _recurrent,
@@ -195,6 +196,15 @@ def _matrices(draw: _Draw) -> Iterator[Call]:
     yield Call("linear", (draw.normal(2 * p), draw.normal(32, 8 * m), draw.normal(2 * p, 8 * m)))  # a wide weight: columns > rows
     yield Call("mm", (draw.normal(n, 1024), draw.normal(1024, p)))  # each row starts at a multiple of 4096 bytes
     yield Call("addmm", (draw.normal(p), draw.normal(n, m), draw.normal(m, p)))
+
+
+def _quantized(draw: _Draw) -> Iterator[Call]:
+    rows, depth, outputs = (int(n) for n in draw.random.integers((1, 3, 64), (40, 9, 90)))
+    a, weight = draw.normal(rows, 32 * depth), draw.random.integers(-128, 128, (outputs, 32 * depth), np.int8)
+    yield Call("int8_linear", (a, weight, draw.normal(outputs)))
+    packed = draw.random.integers(0, 256, (128, 16 * depth), np.uint8)
+    yield Call("int4_linear", (a, packed, draw.normal(depth, 128, 2), 32))
+    yield Call("int8_product", (weight[:rows], weight.T))
 
 
 def _embedding(draw: _Draw) -> Iterator[Call]:

@@ -110,6 +110,10 @@ def rearranged(args: tuple[Any, ...], random: Random, in_place: bool) -> tuple[A
     return tuple(result)
 
 
+def _arrays(args: tuple[Any, ...]) -> list[Any]:
+    return [value for value in args if isinstance(value, np.ndarray)]
+
+
 def copied(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.copy()
@@ -168,7 +172,10 @@ def call_with_layouts(seconds: float, seed: int) -> dict[str, Any]:
                     else:
                         result = ours[call.name](*arguments, **call.options)
                         reference = numpy_kernels.KERNELS.get(call.name)
-                        if reference is not None and call.name != "log_sum_exp":  # its two terms are not specified
+                        same = all(map(np.array_equal, *(_arrays(args) for args in (arguments, call.args))))
+                        has_saved = any(isinstance(value, dict) for value in arguments)  # saved for the original values
+                        # The two terms of log_sum_exp are not specified.
+                        if reference is not None and call.name != "log_sum_exp" and (same or not has_saved):
                             wrong |= {call.name} if differ(result, reference(*plain, **call.options)) else set()
                 count += 1
     raise AssertionError("the samples are not exhausted")

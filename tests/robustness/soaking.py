@@ -70,6 +70,8 @@ def growth(measured: list[dict[str, float]]) -> dict[str, float]:
     The first third warms up caches and pools.
     """
     third = len(measured) // 3
+    if not third:
+        return {name: round(measured[-1][name] - measured[0][name], 1) for name in TOLERATED}
     before, after = measured[third : 2 * third], measured[2 * third :]
     return {name: round(min(m[name] for m in after) - max(m[name] for m in before), 1) for name in TOLERATED}
 
@@ -255,9 +257,9 @@ def _ended(process: subprocess.Popen[str]) -> str:
 
 def run_jobs(seconds: float) -> dict[str, object]:
     """Run jobs that are killed and restarted, and jobs of which a rank is cut off, in turn."""
-    counts, measured, end = {"restarted jobs": 0, "cut off jobs": 0}, [], time.monotonic() + seconds
+    counts, measured, end = {"restarted jobs": 0, "cut off jobs": 0}, [resources()], time.monotonic() + seconds
     cuts = namespaces_exist()
-    while not measured or time.monotonic() < end:
+    while len(measured) < 2 or time.monotonic() < end:
         for name, job in {"restarted jobs": restarted_job, "cut off jobs": cut_off_job}.items():
             if name == "cut off jobs" and not cuts:
                 continue
@@ -265,7 +267,7 @@ def run_jobs(seconds: float) -> dict[str, object]:
                 job(Path(folder))
             counts[name] += 1
         measured.append(resources())
-    return {"counts": counts, "growth": growth(measured) if len(measured) > 2 else dict.fromkeys(TOLERATED, 0)}
+    return {"counts": counts, "growth": growth(measured)}
 
 
 def main() -> int:

@@ -273,6 +273,13 @@ def test_elements_that_are_not_aligned(dtype, layout):
         compiled.relu(np.empty(x.shape, np.float32), layout(x.astype(np.float32)))
 
 
+def test_a_transposed_convolution_reads_a_bias_with_gaps():
+    x, weight, bias = normal_arrays((3, 7, 6, 5), (7, 16, 4, 3), (32,))
+    arguments = (10, 7), (1, 1), (1, 1), (2, 2), 1
+    expected = numpy_kernels.KERNELS["convolution_transposed"](x, weight, bias[::2], *arguments)
+    assert_same(KERNELS["convolution_transposed"](x, weight, bias[::2], *arguments), expected)
+
+
 def test_the_number_of_threads_changes_during_calls():
     """Kernels divide their work by the number of threads more than once, and must not notice that another thread changes it."""
     before, stopped = compiled.thread_count(), threading.Event()

@@ -118,7 +118,7 @@ def convolution_transposed(
     dilation: Sizes = (),
     groups: int = 1,
 ) -> Any:
-    if not _suits(groups, input, weight):
+    if not _suits(groups, input, weight) or not (bias is None or is_dense(bias)):
         return None
     if plan(len(input), size, weight.shape, input.shape[2:], stride, padding, dilation).transposed_uses_winograd:
         result = winograd.convolve_back(input, weight, bias, padding, size, stride[0])

@@ -88,8 +88,10 @@ def run_in_pyodide(packages: Path, files: list[str]) -> Outcome:
 
 
 def share_out(files: list[str], count: int) -> list[list[str]]:
-    """Distribute files among guests."""
-    return [part for start in range(count) if (part := files[start::count])]
+    """Distribute files among guests: one for programs, which rename modules (`import torch`), and `count` for the others."""
+    programs = [file for file in files if file.startswith("tests/project/")]
+    others = [file for file in files if file not in programs]
+    return [part for part in (programs, *(others[start::count] for start in range(count))) if part]
 
 
 def report(system: str, outcomes: list[Outcome], seconds: float) -> bool:

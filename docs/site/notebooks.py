@@ -12,22 +12,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import jupytext
+from cells import FIGURE_STYLE
 from nbclient import NotebookClient
 
-# A hidden first cell of each notebook: transparent pictures with grey text, readable in light and dark mode.
-_BEFORE = """\
+# A hidden first cell of each notebook.
+_BEFORE = f"""\
 import warnings as _warnings
 _warnings.filterwarnings("ignore", message="IProgress")
 import matplotlib_inline.backend_inline as _inline
 _inline.set_matplotlib_formats("svg")
 import matplotlib as _matplotlib
-_grey = "#7d8590"
-_matplotlib.rcParams.update({
-    "figure.facecolor": "none", "axes.facecolor": "none", "savefig.facecolor": "none", "savefig.bbox": "tight",
-    "text.color": _grey, "axes.labelcolor": _grey, "axes.edgecolor": _grey, "xtick.color": _grey, "ytick.color": _grey,
-    "axes.titlesize": "medium", "axes.spines.top": False, "axes.spines.right": False, "font.size": 9, "svg.fonttype": "none",
-    "font.family": "sans-serif", "legend.frameon": False, "svg.hashsalt": "flambeau",
-})
+_matplotlib.rcParams.update({FIGURE_STYLE})
 """
 _ENVIRONMENT = {
     **os.environ,
@@ -74,7 +69,8 @@ def _execute(uri: str, source: str) -> Executed:
     for cell in notebook.cells[1:]:
         if cell.cell_type == "code":
             if cell.source.strip() and "hide-input" not in cell.metadata.get("tags", []):
-                parts.append(f"```python\n{cell.source}\n```")
+                raises = " .raises" if "raises-exception" in cell.metadata.get("tags", []) else ""
+                parts.append(f"``` {{ .python .cell{raises} }}\n{cell.source}\n```")
             parts += _outputs(cell.outputs, uri, name, executed)
         else:
             parts.append(cell.source)

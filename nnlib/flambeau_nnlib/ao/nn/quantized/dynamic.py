@@ -69,7 +69,7 @@ class Linear(Module):
         # Numbers up to 255 occur only where rounding exceeds the range; less 128, they are int8.
         product = torch._int_mm((numbers - 128).to(torch.int8), self.quantized_weight.t())
         product = product - (zero - 128) * self.quantized_weight.sum(1, dtype=torch.int32)
-        output = product.float() * (scale * self.weight_scale)
+        output: Tensor = product.float() * (scale * self.weight_scale)
         output = output if self.bias is None else output + self.bias
         return output.reshape(*x.shape[:-1], self.out_features)
 

@@ -30,7 +30,10 @@ def make_step(torch: Any, workload: Workload, mode: str) -> Callable[[], Any]:
 
         def run_compiled() -> Any:
             with torch.no_grad():
-                return compiled(x)
+                result = compiled(x)
+            if os.environ.get("FLAMBEAU_BACKEND") == "jax":
+                result.numpy()  # JAX computes asynchronously
+            return result
 
         for _ in range(4):
             run_compiled()

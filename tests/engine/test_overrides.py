@@ -57,8 +57,8 @@ def test_modes_that_let_everything_pass_change_nothing(family, mode):
         for a, b in zip(got, wanted, strict=True):
             if isinstance(b, torch.Tensor):
                 assert a.dtype is b.dtype, sample.name
-                # under this mode attention runs step by step, which rounds differently from the fused kernel
-                rounding = 1e-5 if "attention" in sample.name else 0
+                # under this mode attention and RMS norm run step by step, which rounds differently from the fused kernels
+                rounding = 1e-5 if "attention" in sample.name or "rms_norm" in sample.name else 0
                 torch.testing.assert_close(a, b, rtol=rounding, atol=rounding, equal_nan=True, msg=sample.name)
             else:
                 assert a == b or a != a, sample.name

@@ -131,6 +131,8 @@ def network():
     lambda model: model[0].weight.mul_(2),
     lambda model: model[4].bias.data.add_(1),
     lambda model: model[4].weight.data.mul_(3),
+    lambda model: model[4].weight.data[1, 5].fill_(3),
+    lambda model: model[0].weight.data.data.view(-1)[7:8].zero_(),
     lambda model: model[1].running_mean.add_(1),
     lambda model: setattr(model[0], "weight", nn.Parameter(torch.randn(8, 2, 3, 3))),
     lambda model: model.load_state_dict(network().state_dict()),

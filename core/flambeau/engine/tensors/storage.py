@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from .tensor import Tensor
 
 __all__ = [
-    "IN_CUSTOM_FUNCTION", "IN_INFERENCE_MODE", "InferenceStorage", "Storage", "StorageBase",
+    "IN_CUSTOM_FUNCTION", "IN_INFERENCE_MODE", "DataStorage", "InferenceStorage", "Storage", "StorageBase",
     "how_viewed", "memory_root", "root_of", "source_of",
 ]  # fmt: skip
 
@@ -22,14 +22,15 @@ IN_INFERENCE_MODE = "in inference mode, of a tensor made outside"
 class Storage:
     """State shared by a tensor and its views: the number of in-place writes (`version`), and weak references to the views.
 
-    `views` begins with the oldest view.  A storage is created when a tensor is first viewed, saved as an output, or written to.
+    `unversioned` is the number of writes through `.data`, which autograd does not count.  `views` begins with the oldest view.  A storage is created when a tensor is first viewed, saved as an output, or written to.
     """
 
-    __slots__ = ("_prune_at", "version", "views")
+    __slots__ = ("_prune_at", "unversioned", "version", "views")
     put_view: ClassVar[Callable[..., Any]]  # writes a view's new array into its parent's array; set by the operations on views
 
     def __init__(self) -> None:
         self.version: int = 0
+        self.unversioned = 0
         self.views: list[weakref.ref[Tensor]] = []
         self._prune_at = 16
 
@@ -79,6 +80,27 @@ class Storage:
         for tensor in self.alive():
             if id(tensor) not in known and memory_root(tensor) is root:
                 tensor._array = _replay(tensor)
+
+
+class DataStorage(Storage):
+    """The storage of `x.data`: it has its own version counter, and counts its writes as `unversioned` in the storage of `x`."""
+
+    __slots__ = ("_origin", "_version")
+
+    def __init__(self, origin: Storage) -> None:
+        self._origin = origin._origin if isinstance(origin, DataStorage) else origin
+        self._version = 0
+        super().__init__()
+
+    @property
+    def version(self) -> int:  # type: ignore[override]  # an attribute of Storage
+        """The number of in-place writes."""
+        return self._version
+
+    @version.setter
+    def version(self, value: int) -> None:
+        self._origin.unversioned += value - self._version
+        self._version = value
 
 
 class InferenceStorage(Storage):

@@ -22,7 +22,7 @@ from ..values import dtypes
 from ..values.handles import RemovableHandle
 from ..values.scalars import is_library_scalar
 from ..values.sizes import Size
-from .storage import InferenceStorage, Storage, memory_root
+from .storage import DataStorage, InferenceStorage, Storage, memory_root
 
 if TYPE_CHECKING:
     from ..._members import Members, NumpyArray
@@ -440,7 +440,7 @@ class Tensor(Members):
         """A tensor with the same memory but no history; autograd does not detect writes to it."""
         data: Tensor = alias(self)
         if self._key.backend.mutable:
-            data._storage = None  # a separate version counter
+            data._storage = DataStorage(self._storage or self._own_storage())
         else:
             data._storage = (self._storage or self._own_storage()).twin()
             data._storage.link(data, self)

@@ -136,8 +136,7 @@ class Inference:
         Returns False if the weights change in every replay.
         """
         for tensor, array, version in self._state:
-            storage = tensor._storage
-            if tensor._array is not array or (0 if storage is None else storage.version) != version:
+            if tensor._array is not array or _version(tensor) != version:
                 return self.renew()
         if self._idle:
             self._renewals = 0
@@ -151,7 +150,9 @@ class Inference:
 
 
 def _version(tensor: Tensor) -> int:
-    return 0 if tensor._storage is None else tensor._storage.version
+    """Return the number of in-place writes, including those through `.data`."""
+    storage = tensor._storage
+    return 0 if storage is None else storage.version + storage.unversioned
 
 
 def _valued(argument: Any, values: Mapping[Any, Any]) -> Any:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from documents.corrections import GIVEN, MISSPELLED
-from programs import run_program
+from run_program import run_program
 
 import flambeau
 

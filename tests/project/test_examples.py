@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from programs import run_program
+from run_program import run_program
 
 pytestmark = pytest.mark.slow
 

@@ -13,7 +13,6 @@ from ..engine.calls.facts import Autocast, Kind, Overlap, declare
 from ..engine.calls.inplace import in_place
 from ..engine.calls.node_names import merge_nodes, with_grad_fn
 from ..engine.calls.op import composite, formula, op
-from ..engine.calls.operands import filler
 from ..engine.calls.record import Out
 from ..engine.calls.tables import PUBLIC
 from ..engine.calls.wrappers import with_out
@@ -474,7 +473,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
         tensor([-1.,  0.,  2.])
     """
     if input.dtype in dtypes.HALF:  # PyTorch rounds the bound to the dtype
-        lambd = filler(lambd, input._key).item()
+        lambd = tensor(lambd, dtype=input.dtype, device="cpu").item()
     return _hardshrink(input, lambd)
 
 

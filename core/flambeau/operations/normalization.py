@@ -448,7 +448,7 @@ def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | No
     if _is_plain(input, weight):
         eps = dtypes.finfo(dtypes.float32 if input.dtype in dtypes.HALF else input.dtype).eps if eps is None else eps
         return _rms_norm_unrecorded(input, weight, len(shape), eps)
-    wide = input.float() if input.dtype in dtypes.HALF else input
+    wide = (input.float() if input.dtype in dtypes.HALF else input).contiguous()
     eps = dtypes.finfo(wide.dtype).eps if eps is None else eps
     scale = ((wide * wide).mean(tuple(range(-len(shape), 0)), keepdim=True) + eps).rsqrt()
     output = wide * scale

@@ -22,7 +22,8 @@ IN_INFERENCE_MODE = "in inference mode, of a tensor made outside"
 class Storage:
     """State shared by a tensor and its views: the number of in-place writes (`version`), and weak references to the views.
 
-    `unversioned` is the number of writes through `.data`, which autograd does not count.  `views` begins with the oldest view.  A storage is created when a tensor is first viewed, saved as an output, or written to.
+    `unversioned` is the number of writes through `.data`, which autograd does not count.  `views` begins with the oldest view.
+    A storage is created when a tensor is first viewed, saved as an output, or written to.
     """
 
     __slots__ = ("_prune_at", "unversioned", "version", "views")

@@ -1,7 +1,7 @@
-"""Run the C kernels of plugins/flambeau-fast under the sanitizers for addresses, undefined behaviour and threads.
+"""Run the C kernels of this pack under the sanitizers for addresses, undefined behaviour and threads.
 
-    python tests/robustness/sanitizing.py              # every instruction set of this processor; requires gcc with its sanitizers
-    python tests/robustness/sanitizing.py --seconds 5  # seconds per instruction set
+    python plugins/flambeau-fast/sanitizing.py              # every instruction set; requires gcc with its sanitizers
+    python plugins/flambeau-fast/sanitizing.py --seconds 5  # seconds per instruction set
 
 The kernels are compiled into a temporary folder. They are called with the pack's sample calls, whose arrays are given random
 layouts: transposed, with gaps, reversed, broadcast, unaligned, or sharing memory with each other. Results must be those of the
@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-PACK = Path(__file__).parents[2] / "plugins" / "flambeau-fast"
+PACK = Path(__file__).parent
 SANITIZERS = {
     "address": "-O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined",
     "thread": "-O1 -g1 -fsanitize=thread",

@@ -385,7 +385,7 @@ def rms_norm_rows(input: Any, weight: Any, count: int, eps: float) -> Any:
     np.multiply(scales, number(1 / rows.shape[1], scales.dtype), scales)
     np.add(scales, number(eps, scales.dtype), scales)
     np.sqrt(scales, scales)
-    output = rows / scales[:, None]
+    output = np.divide(rows, scales[:, None], order="C")
     if weight is not None:
         np.multiply(output, weight.reshape(-1), output)
     return output.reshape(input.shape)

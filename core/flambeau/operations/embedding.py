@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..engine.calls.arguments import as_float, as_int
@@ -61,13 +62,13 @@ def _rows_gradient(F: Any, g: Any, indices: Any, weight_shape: Any, padding_idx:
     return F.sum_rows(g, indices, weight_shape[0])
 
 
-unchecked_embedding = op(
+unchecked_embedding: Callable[..., Tensor] = op(
     "embedding", _rows_forward,
     kind=Kind.INDEXING, keeps_dtype=("indices",), public=False, method=False, out=False,
     weight=lambda F, g, indices, weight_shape, padding_idx, by_frequency: _rows_gradient(
         F, g, indices, weight_shape, padding_idx, by_frequency),
 )  # fmt: skip
-sum_rows = op(
+sum_rows: Callable[..., Tensor] = op(
     "sum_rows", _sum_rows_forward,
     kind=Kind.REDUCTION, keeps_dtype=("indices",), promote="accumulate", public=False, method=False, out=False,
     grad_fn="EmbeddingDenseBackwardBackward0",

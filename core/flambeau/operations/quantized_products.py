@@ -6,10 +6,12 @@ libraries call.  Imported on first use.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..engine.calls.facts import Kind
 from ..engine.calls.op import op
+from ..engine.tensors.tensor import Tensor
 
 __all__ = ["PACKED_COLUMNS", "int4_linear", "int8_linear", "int8_product", "pack_int4", "unpack_int4"]
 
@@ -59,15 +61,15 @@ def unpack_int4(xp: Any, packed: Any) -> Any:
     return xp.concat([numbers, xp.reshape(xp.concat([rest & 15, rest >> 4], axis=2), (columns, rows - whole))], axis=1)
 
 
-int8_product = op(
+int8_product: Callable[..., Tensor] = op(
     "int8_product", _int8_product_forward,
     kind=Kind.PRODUCT, promote="int32", dtypes="integers", public=False, method=False, out=False,
 )  # fmt: skip
-int8_linear = op(
+int8_linear: Callable[..., Tensor] = op(
     "int8_linear", _int8_linear_forward,
     kind=Kind.PRODUCT, keeps_dtype=("weight",), promote="accumulate", dtypes="floating", public=False, method=False, out=False,
 )  # fmt: skip
-int4_linear = op(
+int4_linear: Callable[..., Tensor] = op(
     "int4_linear", _int4_linear_forward,
     kind=Kind.PRODUCT, keeps_dtype=("weight",), promote="accumulate", dtypes="floating", public=False, method=False, out=False,
 )  # fmt: skip

@@ -31,7 +31,7 @@ class Storage:
 
     def __init__(self) -> None:
         self.version: int = 0
-        self.unversioned = 0
+        self.unversioned: int = 0
         self.views: list[weakref.ref[Tensor]] = []
         self._prune_at = 16
 
@@ -87,6 +87,7 @@ class DataStorage(Storage):
     """The storage of `x.data`: it has its own version counter, and counts its writes as `unversioned` in the storage of `x`."""
 
     __slots__ = ("_origin", "_version")
+    _origin: Storage
 
     def __init__(self, origin: Storage) -> None:
         self._origin = origin._origin if isinstance(origin, DataStorage) else origin
@@ -94,7 +95,7 @@ class DataStorage(Storage):
         super().__init__()
 
     @property
-    def version(self) -> int:  # type: ignore[override]  # an attribute of Storage
+    def version(self) -> int:
         """The number of in-place writes."""
         return self._version
 

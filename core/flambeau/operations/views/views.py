@@ -92,7 +92,7 @@ _reshaped = _view(
     lambda F, g, input_shape: F.reshape(g, input_shape), method=False,
     schema=("view(Tensor(a) self, SymInt[] size) -> Tensor(a)", "view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)"),
 )  # fmt: skip
-reshaped_copy = op(
+reshaped_copy: Callable[..., Tensor] = op(
     "reshape", lambda xp, input, /, shape: xp.reshape(input, shape),
     kind=Kind.VIEW, public=False, method=False, out=False,
     grad_fn="UnsafeViewBackward0", input=lambda F, g, input_shape: F.reshape(g, input_shape),
@@ -735,13 +735,13 @@ op(
     method=False,
     out=False,
 )
-tied = op(
+tied: Callable[..., Tensor] = op(
     "tied", lambda xp, input, to: input,
     kind=Kind.VIEW, keeps_dtype=("to",), public=False, method=False, out=False,
     doc="Return `input`, recorded as depending on `to` with a zero derivative: PyTorch's graphs have such edges.",
     input=lambda F, g: g, to=lambda F, g, to_shape: F.zeros_of(g, to_shape),
 )  # fmt: skip
-with_tied_gradient = op(
+with_tied_gradient: Callable[..., Tensor] = op(
     "with_tied_gradient", lambda xp, input: input, public=False, method=False, out=False,
     doc="Return `input`; its gradient is recorded as depending on `input` with a zero derivative (see `tied`).",
     input=lambda F, g, input: F.tied(g, input),

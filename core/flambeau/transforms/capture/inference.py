@@ -32,7 +32,17 @@ class Inference:
 
     Attributes:
         calls: the calls, in which each plan is one call.
+        tensors: the keys of `weights`.
+        prepared: whether there are plans, and their weights are folded and packed.
     """
+
+    recorder: Recorder
+    planner: InferencePlanner
+    weights: dict[Reference, Tensor]
+    calls: list[Call]
+    plans: list[Plan]
+    tensors: list[Reference]
+    prepared: bool
 
     def __init__(
         self,
@@ -43,7 +53,7 @@ class Inference:
         planner: InferencePlanner,
     ) -> None:
         self.recorder, self.planner, self.weights = recorder, planner, dict(weights)
-        self.plans: list[Plan] = []
+        self.plans = []
         self._constant_calls: dict[Reference, Call] = {}
         self._renewals, self._idle = 0, True  # consecutive renewals; whether the last replay needed none
         self.calls = self._planned(calls, outputs)

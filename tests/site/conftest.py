@@ -71,13 +71,13 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
 
 @pytest.fixture(scope="session")
 def serve() -> Iterator[Callable[..., str]]:
-    """A function that starts a server with attributes of the handler, and returns its address."""
+    """A function that serves a folder, by default the site, with attributes of the handler, and returns its address."""
     if not (SITE / "start/playground.html").exists():
         pytest.skip("build/site is missing: run tox -e docs first")
     servers: list[http.server.ThreadingHTTPServer] = []
 
-    def start(**attributes: object) -> str:
-        handler = functools.partial(type("Handler", (_Handler,), attributes), directory=str(SITE))
+    def start(directory: Path = SITE, **attributes: object) -> str:
+        handler = functools.partial(type("Handler", (_Handler,), attributes), directory=str(directory))
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
         threading.Thread(target=server.serve_forever, daemon=True).start()
         servers.append(server)

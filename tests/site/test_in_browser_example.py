@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from programs import run_program
+from run_program import run_program
 
 import flambeau as torch
 from flambeau_vision.datasets import UCIDigits

@@ -10,6 +10,7 @@ import re
 import zipfile
 from pathlib import Path
 from posixpath import relpath
+from textwrap import indent
 from typing import Any
 
 import array_api_compat
@@ -29,6 +30,7 @@ PACKAGES = [flambeau, flambeau_backends, flambeau_nnlib, flambeau_vision, array_
 _LEFT_OUT = re.compile(r"__pycache__|\.pyi$|\.cuh?$|\.so$|^flambeau_backends/cupy/")  # the browser has no CUDA
 _TIME = (2020, 1, 1, 0, 0, 0)  # a constant, so that equal sources give equal archives
 _EXAMPLES = "<!-- examples -->"
+_FILE = re.compile(r"^( *)<!-- file (\S+) -->$", re.MULTILINE)
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -40,8 +42,14 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: Any, files: Files) -> str:
-    """Insert the examples into the playground."""
+    """Insert the examples into the playground, and files into pages that show them."""
+    markdown = _FILE.sub(lambda found: indent(_file(found[2]), found[1]), markdown)
     return markdown.replace(_EXAMPLES, "\n".join(_example(path) for path in sorted(HERE.glob("playground/*.py"))))
+
+
+def _file(name: str) -> str:
+    path = HERE.parents[1] / name
+    return f"```{path.suffix[1:]}\n{path.read_text(encoding='utf-8')}```"
 
 
 def _example(path: Path) -> str:

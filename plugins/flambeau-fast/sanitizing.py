@@ -116,7 +116,7 @@ def _arrays(args: tuple[Any, ...]) -> list[Any]:
 
 def copied(value: Any) -> Any:
     if isinstance(value, np.ndarray):
-        return value.copy()
+        return value.copy(order="K")  # random numbers are drawn in memory order
     if isinstance(value, dict):
         return {key: copied(item) for key, item in value.items()}
     return value.clone() if hasattr(value, "clone") else value

@@ -69,6 +69,15 @@ def test_one_host(program: Path) -> None:
     assert sorted(out.splitlines()) == [f"rank {rank} of 2 sum 1 --rank {rank}" for rank in range(2)]
 
 
+def test_empty_folders_of_logs_are_removed(program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    status, _, errors = finished(start("--nproc-per-node=2", program))
+    assert status == 0, errors
+    assert not [path.name for path in folder.iterdir() if path.name.startswith("flambeau-run-")]
+
+
 def test_restarts_and_logs(program: Path, tmp_path: Path) -> None:
     logs = tmp_path / "logs"
     code, out, err = finished(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import tempfile
 import threading
+import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -86,9 +89,10 @@ class DefaultLogsSpecs(LogsSpecs):
 
     @property
     def root_log_dir(self) -> str:
-        """Return the folder of the log files; create a temporary one if none was given."""
+        """Return the folder of the log files; create a temporary one if none was given, which is removed if it stays empty."""
         if self._root_log_dir is None:
             self._root_log_dir = tempfile.mkdtemp(prefix="flambeau-run-")
+            weakref.finalize(self, _remove_empty_folders, self._root_log_dir)  # at exit at the latest
         return self._root_log_dir
 
     def destination(self, run_id: str, attempt: int, local_rank: int) -> LogsDest:
@@ -108,6 +112,13 @@ class DefaultLogsSpecs(LogsSpecs):
             folder / "error.json",
             shown,
         )
+
+
+def _remove_empty_folders(folder: str) -> None:
+    """Remove a folder and the folders in it, except those that contain files."""
+    for path, _, _ in os.walk(folder, topdown=False):
+        with contextlib.suppress(OSError):
+            os.rmdir(path)
 
 
 def _of(streams: Std | Mapping[int, Std], local_rank: int) -> Std:

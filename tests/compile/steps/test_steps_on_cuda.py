@@ -270,7 +270,7 @@ def test_random_programs() -> None:
               lambda x, y: x.masked_fill(y > 0, 0.25)]
     IN_PLACE = [lambda x, y: x.mul_(y), lambda x, y: x.add_(y, alpha=0.3), lambda x, y: x.clamp_(-3, 3), lambda x, y: x.copy_(y),
                 lambda x, y: x.addcmul_(y, y, value=0.1), lambda x, y: x[0].add_(y[1]), lambda x, y: x.t().mul_(y.t()),
-                lambda x, y: x.lerp_(y, 0.2), lambda x, y: x[1:].copy_(y[:-1]), lambda x, y: x.view(-1).zero_()]
+                lambda x, y: x.lerp_(y, 0.2), lambda x, y: x[1:].copy_(y[:-1].clone()), lambda x, y: x.view(-1).zero_()]
     OTHER = [lambda x: x.sum(0), lambda x: x.t().contiguous().t(), lambda x: x[:1], lambda x: x.mean(1, keepdim=True), lambda x: x.flip(0)]
 
     def program(seed):

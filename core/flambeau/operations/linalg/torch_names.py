@@ -555,7 +555,8 @@ def lobpcg(
             f"LOBPCG algorithm is not applicable when the number of A rows (={A.shape[-1]}) is smaller than 3 x the "
             f"number of requested eigenpairs (={k if n is None else n})"
         )
-    A = (A + A.mH) / 2  # `eigh` reads the lower triangle alone, PyTorch's iteration reads both
+    if A.is_floating_point() or A.is_complex():  # `eigh` refuses others
+        A = (A + A.mH) / 2  # `eigh` reads the lower triangle alone, PyTorch's iteration reads both
     if B is None:
         values, vectors = linalg.eigh(A)
     else:

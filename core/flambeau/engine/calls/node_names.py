@@ -91,12 +91,13 @@ def _copy_saved(source: Node, target: Node) -> None:
 
 def forget_view(result: Any, inputs: Iterable[Any]) -> None:
     """Make a result a regular tensor if it is a view of an intermediate value rather than of an input."""
-    from ..tensors.storage import Storage
+    from ..tensors.storage import InferenceStorage
 
-    if type(result._storage) is not Storage or state.forward_levels:  # inference or forward mode needs the view
+    storage = result._storage
+    if storage is None or type(storage) is InferenceStorage or state.forward_levels:  # these modes need the view
         return
     for tensor in inputs:
-        if getattr(tensor, "_storage", None) is result._storage:
+        if getattr(tensor, "_storage", None) is storage:
             return
     result._view = result._storage = None
 

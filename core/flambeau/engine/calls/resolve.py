@@ -182,13 +182,8 @@ def _casting_indices(kernel: Callable[..., Any], keys: Any, index_key: DispatchK
 def _unknown_kernels(names: Iterable[str]) -> list[str]:
     """Return the kernel names that flambeau does not know, and so never looks up.  Names of optimizer kernels end in `_step`."""
     if not all(_is_known(name) for name in names):
-        for part in (
-            "fft",
-            "linalg",
-            "special",
-            "layouts.sparse",
-            "operations.quantized_products",
-        ):  # importing them defines further operations
+        # Importing these modules defines further operations.
+        for part in ("fft", "linalg", "special", "layouts.sparse", "operations.quantized_products"):
             import_module(f"flambeau.{part}")
     return [name for name in names if not _is_known(name)]
 

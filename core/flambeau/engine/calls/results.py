@@ -9,7 +9,7 @@ from ..devices.devices import DispatchKey
 from ..devices.state import state
 from ..tape.grad_mode import grad_flag
 from ..tape.transforming import note_depth
-from ..tensors.storage import Storage
+from ..tensors.storage import InferenceStorage
 from ..tensors.tensor import Tensor, new, wrap
 from .named_results import make
 from .record import Operation
@@ -50,7 +50,7 @@ def several(record: Operation, arrays: Sequence[Any], keys: Any, tensors: Sequen
         for number, result in enumerate(results):
             result._storage = storage
             result._view = (tensors[0], None, (record.name, number, params), grad_flag.get())
-            if tracked or storage.__class__ is not Storage or not result._key.backend.mutable:
+            if tracked or storage.__class__ is InferenceStorage or not result._key.backend.mutable:
                 storage.add_view(result)
     return tuple.__new__(result_type(record), results)
 

@@ -14,7 +14,7 @@ from typing import Any
 from ...engine.calls.tables import OPS
 from ...engine.devices.devices import DispatchKey
 from ...engine.tape.grad_mode import is_grad_enabled, set_grad_enabled
-from ...engine.tensors.storage import IN_INFERENCE_MODE, InferenceStorage, Storage, memory_root, source_of
+from ...engine.tensors.storage import IN_INFERENCE_MODE, InferenceStorage, memory_root, source_of
 from ...engine.tensors.tensor import Tensor, wrap
 from ...engine.values.trees import Spec, unflatten
 from ..conjugate_views import show
@@ -302,7 +302,7 @@ class _Plan:
                 owners.setdefault(id(state.tensor._storage), self.sources.of_tensor(state.tensor))
         for index, new in enumerate(self.made):
             storage = new.tensor._storage  # type: ignore[union-attr]  # a tensor
-            if storage is None or (type(storage) is not Storage and not new.inference):
+            if storage is None or (type(storage) is InferenceStorage and not new.inference):
                 continue
             owner = owners.setdefault(id(storage), index)
             if owner is not index:

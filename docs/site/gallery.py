@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-HELPERS = {"curves", "language_model"}  # modules that the programs import
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ def write(run: bool = True) -> Gallery:
         LookupError: a program in `examples/` is not in `GALLERY`, or the other way round.
         RuntimeError: a program failed.
     """
-    present = {path.stem for path in EXAMPLES.glob("*.py")} - HELPERS
+    present = {path.stem for path in EXAMPLES.glob("*.py") if '__name__ == "__main__"' in path.read_text(encoding="utf-8")}
     if present != GALLERY.keys():
         raise LookupError(f"programs that are only in examples/ or only in docs/site/gallery.py: {present ^ GALLERY.keys()}")
     gallery = Gallery()

@@ -82,7 +82,9 @@ def on_page_markdown(markdown: str, page: Page, config: Any, files: Files) -> st
         markdown = _notebooks[uri].markdown
     if uri.startswith("learn/"):
         markdown = notebooks.set_beside(markdown)
-    return _with_links(markdown, uri).replace("{version}", flambeau_version) + _edit_link(uri)
+    if uri == "index.md":
+        markdown = markdown.replace("{version}", flambeau_version)
+    return _with_links(markdown, uri) + _edit_link(uri)
 
 
 def _edit_link(uri: str) -> str:

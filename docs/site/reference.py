@@ -8,6 +8,7 @@ import inspect
 import json
 import os
 import re
+import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -378,22 +379,20 @@ def _notes(name: str, member: Any) -> str:
 
 
 def _source(name: str, member: Any) -> str:
-    """Return the source code of a name, collapsed; of an operation, its record with the derivatives."""
+    """Return the source code of a name in a collapsed block. For an operation, this is its record, with the derivatives."""
     place = source_file(name, member)
     if place is None:
         return ""
+    defining = _defining(name, member)
     try:
-        lines, number = inspect.getsourcelines(_defining(name, member))
+        lines, number = inspect.getsourcelines(defining)
     except (OSError, TypeError):
         return ""
-    if inspect.isfunction(_defining(name, member)) and _defining(name, member).__name__ == "<lambda>":
+    if inspect.isfunction(defining) and defining.__name__ == "<lambda>":
         lines, number = _statement(ROOT / place, number)
     if len(lines) > 80:
         lines = [*lines[:80], "...\n"]
-    code = "".join(
-        f"    {line}" if line.strip() else line
-        for line in inspect.cleandoc("x\n" + "".join(lines)).partition("\n")[2].splitlines(True)
-    )
+    code = textwrap.indent(textwrap.dedent("".join(lines)).rstrip(), "    ")
     return f'??? source "Source: {place}, line {number}"\n\n    ```python\n{code}\n    ```' + _source_link(place, number)
 
 

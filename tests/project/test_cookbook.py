@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,7 @@ def test_recipes() -> None:
 
 
 def test_formulas_are_of_public_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("latex2mathml")
+    """MathML is checked where latex2mathml is installed; the site is built with it."""
     monkeypatch.syspath_prepend(ROOT / "docs/site")
     import formulas
 
@@ -38,7 +39,7 @@ def test_formulas_are_of_public_names(monkeypatch: pytest.MonkeyPatch) -> None:
         for part in name.split("."):
             found = getattr(found, part, None)
         assert found is not None or hasattr(torch.nn.functional, short), name
-        assert "<math" in formulas.formula(name)
+        assert not find_spec("latex2mathml") or "<math" in formulas.formula(name)
 
 
 def test_gallery_has_every_example(monkeypatch: pytest.MonkeyPatch) -> None:

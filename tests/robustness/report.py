@@ -4,7 +4,7 @@
     python tests/robustness/report.py --minutes 5   # with a longer soak test
     python tests/robustness/report.py --only faults --only fuzz
 
-A row has the number of cases that were run, and of those that survived: the documented result, and no other effect.
+A row has the number of cases that ran, and the number that had the documented result and no other effect.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from pathlib import Path
 HERE = Path(__file__).parent
 DOCUMENT = HERE.parents[1] / "docs" / "project" / "robustness.md"
 BEGIN, END = "<!-- written by tests/robustness/report.py -->\n", "<!-- end -->\n"
-Row = tuple[str, int, int]
+Row = tuple[str, int, int]  # name, number of cases, number of cases with the documented result
 
-# The pytest expression of each row of a kind of faults.
+# Rows of the table, and the expressions of `pytest -k` that select their tests.
 FAULTS = {
     "full disk": "full_disk or full_device",
     "home, cache and temporary folder cannot be written": "without_a_home",
@@ -38,20 +38,26 @@ FORKS = {"fork while other threads draw random numbers": "test"}
 
 
 def by_pytest(file: str, rows: dict[str, str]) -> list[Row]:
-    """Return a row for each pytest expression."""
+    """Return a row for each pytest expression.
+
+    Raises:
+        LookupError: an expression selects no tests.
+    """
     found = []
     for name, expression in rows.items():
         with tempfile.NamedTemporaryFile(suffix=".xml") as report:
             command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-k", expression, "--junit-xml", report.name]
             subprocess.run([*command, str(HERE / file)], stdout=sys.stderr, check=False)
             suite = ElementTree.parse(report.name).getroot()[0]
+        if not int(suite.get("tests", 0)):
+            raise LookupError(f"-k {expression!r} selects no tests of {file}")
         count = int(suite.get("tests", 0)) - int(suite.get("skipped", 0))
         found.append((name, count, count - int(suite.get("failures", 0)) - int(suite.get("errors", 0))))
     return found
 
 
 def by_program(file: str, *arguments: str) -> dict[str, dict[str, int]]:
-    """Return the counts that a program, of this folder or at another path, prints as JSON."""
+    """Run a program, and return the counts that it prints as JSON. A relative path starts at this folder."""
     command = [sys.executable, str(HERE / file), "--json", *arguments]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     return json.loads(done.stdout.splitlines()[-1])
@@ -88,13 +94,13 @@ KINDS: dict[str, Callable[[float], list[Row]]] = {
 
 
 def written(text: str, rows: list[Row]) -> str:
-    """Return the document with these rows: they replace rows of the same name, and others are kept."""
+    """Return the document with these rows in its table. They replace rows of the same name; others stay."""
     start, stop = text.index(BEGIN) + len(BEGIN), text.index(END)
     old = re.findall(r"^\| (.+?) \| ([\d,]+) \| ([\d,]+) \|$", text[start:stop], re.MULTILINE)
-    table = {name: (count, survived) for name, count, survived in old}
-    table |= {name: (f"{count:,}", f"{survived:,}") for name, count, survived in rows}
-    lines = ["| test | count | survived |", "|---|---|---|"]
-    lines += [f"| {name} | {count} | {survived} |" for name, (count, survived) in table.items()]
+    table = {name: (count, passed) for name, count, passed in old}
+    table |= {name: (f"{count:,}", f"{passed:,}") for name, count, passed in rows}
+    lines = ["| test | cases | as documented |", "|---|---|---|"]
+    lines += [f"| {name} | {count} | {passed} |" for name, (count, passed) in table.items()]
     return text[:start] + "\n".join(lines) + "\n" + text[stop:]
 
 
@@ -105,7 +111,7 @@ def main() -> int:
     options = parser.parse_args()
     rows = [row for kind in options.only or KINDS for row in KINDS[kind](options.minutes)]
     DOCUMENT.write_text(written(DOCUMENT.read_text(encoding="utf-8"), rows), encoding="utf-8")
-    return int(any(survived < count for _, count, survived in rows))
+    return int(any(passed < count for _, count, passed in rows))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Faults of the machine: full disks, folders that cannot be written, too little memory, too few descriptors, clocks, signals.
+"""Faults of the machine: full disks, read-only folders, missing memory and file descriptors, clock jumps, signals.
 
 `python tests/robustness/report.py` writes the table in docs/project/robustness.md from these tests.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -190,7 +191,7 @@ def test_a_shorter_file_is_refused_before_it_is_mapped(tmp_path):
     path = tmp_path / "file.pt"
     torch.save(torch.ones(100_000), path)
     os.truncate(path, 200_000)
-    with pytest.raises(RuntimeError, match="file"):
+    with pytest.raises(RuntimeError, match="failed reading zip archive.*file.pt"):
         torch.load(path, mmap=True)
 
 
@@ -203,7 +204,7 @@ def test_saving_over_a_mapped_file_leaves_the_tensors(tmp_path):
 
 
 def test_a_mapped_file_that_shrinks_ends_the_process(tmp_path):
-    """The documented limit: the system sends SIGBUS for memory whose file no longer has it."""
+    """The documented limit: reading mapped memory behind the new end of the file makes the system send SIGBUS."""
     path = tmp_path / "file.pt"
     torch.save(torch.ones(100_000), path)
     program = """
@@ -306,7 +307,7 @@ def failing_calls(total: int) -> range:
 @pytest.mark.parametrize("phase", ["forward", "backward", "optimizer"])
 @pytest.mark.parametrize("optimizer", ["SGD", "Adam"])
 def test_memory_errors_in_a_step(phase, optimizer):
-    """After a MemoryError in any kernel, the step before is restored by its state, and training continues with the same values."""
+    """After a MemoryError in any kernel, training continues from the saved state, with the losses of a run without errors."""
     reference = Training(optimizer)
     losses = [reference.step() for _ in range(5)]
 
@@ -384,9 +385,9 @@ def test_memory_errors_while_saving_and_loading(tmp_path, monkeypatch):
         print(torch.load(sys.argv[1])["a"].tolist())
     """
     done = run(program, path, tmp_path / "large.pt")
-    assert done.stdout.endswith("[0.0, 1.0, 2.0, 3.0, 4.0]\n") and done.stdout.startswith("RuntimeError Def"), (
-        done.stdout + done.stderr
-    )
+    message, *rest = done.stdout.splitlines() or [""]
+    assert re.search(r"DefaultCPUAllocator: can't allocate memory.*record .*large\.pt", message), done.stdout + done.stderr
+    assert rest == ["[0.0, 1.0, 2.0, 3.0, 4.0]"]
 
 
 def test_too_little_address_space_for_a_step():
@@ -447,7 +448,7 @@ def test_too_few_descriptors(tmp_path):
 
 
 def test_clock_jumps():
-    """Timeouts use the monotonic clock: days forwards or backwards between two readings of the time change nothing."""
+    """Timeouts use the monotonic clock: jumps of `time.time` by a year, forwards and backwards, have no effect."""
     program = """
         import itertools, time
         from flambeau.utils.data import DataLoader

@@ -3,13 +3,14 @@
 python plugins/release.py --check             compare the versions
 python plugins/release.py build/release       build source distributions, and wheels from them; check and try them
 
-The build requires the packages of plugins/release-requirements.txt, and uses exactly these:
+The build uses the installed packages, in the versions of plugins/release-requirements.txt. In the folder `plugins`, the first command
+installs them, and the second writes new versions into that file:
 
-python -m pip install --require-hashes -r plugins/release-requirements.txt
+python -m pip install --require-hashes -r release-requirements.txt
+uv pip compile --generate-hashes --universal --python-version 3.11 --no-header -o release-requirements.txt release-requirements.in
 
-`uv pip compile --generate-hashes --universal --python-version 3.11` updates that file from release-requirements.in. The wheels of
-flambeau and flambeau-strict are installed into a new environment, where a program is run. Next to the folder, `sbom.cdx.json`
-lists the packages of that environment in CycloneDX format.
+The wheels of flambeau and flambeau-strict are installed into a new environment, where a program is run. Next to the folder,
+`sbom.cdx.json` lists the packages of that environment in CycloneDX format.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Check with pyright that at least 97 % of the public names have known types: `tox -e types`.
 
-One attribute without annotation in a class such as Backend makes thousands of types unknown, of all functions that use the class.
+If one attribute of a class such as Backend has no annotation, the types of all functions that use the class are unknown.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 python plugins/release.py --check             compare the versions
 python plugins/release.py build/release       build source distributions, and wheels from them; check and try them
 
-The build uses the installed packages, in the versions of plugins/release-requirements.txt. In the folder `plugins`, the first command
-installs them, and the second writes new versions into that file:
+The build uses the installed packages, in the versions of plugins/release-requirements.txt. In the folder `plugins`, the first
+command installs them, and the second writes new versions into that file:
 
 python -m pip install --require-hashes -r release-requirements.txt
 uv pip compile --generate-hashes --universal --python-version 3.11 --no-header -o release-requirements.txt release-requirements.in

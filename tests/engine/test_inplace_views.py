@@ -171,20 +171,38 @@ def test_parts_that_may_be_written_to(name: str) -> None:
         lambda x, index: index.index_fill_(0, index, 0),
         lambda x, index: index.put_(index, index.clone()),
         lambda x, index: (mask := x > 2)[1:].masked_fill_(mask[:-1], False),
+        lambda x, index: x.__setitem__(slice(1, None), x[:-1]),
+        lambda x, index: x.__setitem__(index, x[:3]),
+        lambda x, index: x.__setitem__(x > 2, x[3:]),
+        lambda x, index: x[1:].add_(x[:-1]),
+        lambda x, index: x.mul_(x[1]),
+        lambda x, index: x[1:].clamp_(x[:-1]),
+        lambda x, index: x.view(2, 3).addr_(x[:2], x[:3]),
+        lambda x, index: torch._foreach_add_([x[1:]], [x[:-1]]),
     ],
 )
-def test_writes_by_index_refuse_to_read_the_memory_that_they_change(write):
+def test_in_place_writes_refuse_to_read_the_memory_that_they_change(write):
     x, index = torch.arange(6.0), torch.tensor([2, 1, 0])
     with pytest.raises(RuntimeError, match="unsupported operation"):
         write(x, index)
     assert x.tolist() == [0, 1, 2, 3, 4, 5] and index.tolist() == [2, 1, 0]
 
 
-def test_writes_by_index_of_separate_memory():
+def test_in_place_writes_that_may_read_the_written_memory():
     x, index = torch.arange(6.0), torch.tensor([2, 1, 0])
-    assert x.copy_(x) is x
+    assert x.copy_(x) is x and x.add_(x).div_(2) is x
     assert x.put_(index, torch.tensor([7.0, 8.0, 9.0])).tolist() == [9, 8, 7, 3, 4, 5]
     assert x[:3].index_add_(0, index, x[3:]).tolist() == [14, 12, 10]
+    x = torch.arange(6.0)
+    assert x.index_fill_(0, index[:1], x[5]).masked_fill_(x == 0, x[4]).tolist() == [4, 1, 5, 3, 4, 5]
+    assert x.masked_scatter_(x > 3, x[1:5]).tolist() == [1, 1, 5, 3, 3, 4]
+    x[1:3] += 1
+    x[x > 5] = x[0]
+    x[:] = x[0]
+    assert x.tolist() == [1] * 6
+    square = torch.ones(2, 2)
+    assert square.addmm_(square, square).tolist() == [[3, 3], [3, 3]]
+    assert square[0].addmv_(square, square[1]).tolist() == [21, 21]
     y = torch.zeros(3, requires_grad=True)
     source = torch.ones(2, requires_grad=True)
     y.clone().put_(torch.tensor([0, 0]), source, accumulate=True).sum().backward()

@@ -272,7 +272,7 @@ def _add_product(input: Tensor, multiply: Callable[..., Tensor], first: Tensor, 
     return (input if beta == 1 else input * beta) + scaled
 
 
-@composite(inplace=True, out=Out.OWN_DTYPE | Out.UNCHECKED, grad_fn="AddmmBackward0")
+@composite(inplace=True, out=Out.OWN_DTYPE | Out.UNCHECKED, grad_fn="AddmmBackward0", may_share=("mat1", "mat2"))
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """Return `beta * input + alpha * mat1 @ mat2`."""
     if legacy:
@@ -289,6 +289,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *legacy: Any, beta: Number 
     out=Out.OWN_DTYPE,
     grad_fn="AddmvBackward0",
     kind=Kind.PRODUCT,
+    may_share=("mat", "vec"),
     autocast={"cpu": Autocast.WHOLE, "cuda": Autocast.FAST},
 )
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
@@ -311,7 +312,10 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *legacy: Any, beta: Number =
     return _add_product(input, outer, vec1, vec2, beta, alpha)
 
 
-@composite(inplace=True, out=Out.OWN_DTYPE, grad_fn="BaddbmmBackward0", kind=Kind.PRODUCT, autocast=Autocast.FAST)
+@composite(
+    inplace=True, out=Out.OWN_DTYPE, grad_fn="BaddbmmBackward0", kind=Kind.PRODUCT, autocast=Autocast.FAST,
+    may_share=("batch1", "batch2"),
+)  # fmt: skip
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """Return `beta * input + alpha * batch1 @ batch2`, batch by batch."""
     if legacy:

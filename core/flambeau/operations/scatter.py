@@ -318,6 +318,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     inplace=True,
     kind=Kind.SCATTER,
     overlap=Overlap.DEPRECATED,
+    may_share=("value",),
     grad_fn="IndexFillBackward0",
     schema=(
         "index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
@@ -483,7 +484,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     return input.expand(wide).gather(dim, indices.expand(narrow))
 
 
-@composite(inplace=True, grad_fn="MaskedScatterBackward0", kind=Kind.SCATTER)
+@composite(inplace=True, grad_fn="MaskedScatterBackward0", kind=Kind.SCATTER, may_share=("source",))
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """Return `input` with its elements where `mask` is True replaced by those of `source`, in order."""
     from .views.views import broadcast_tensors

@@ -163,6 +163,8 @@ class Facts:
     """The memory layout of the result."""
     overlap: Overlap = Overlap.REFUSED
     """What the in-place form does with a tensor whose elements share memory."""
+    may_share: tuple[str, ...] = ()
+    """The tensor arguments that may share memory with the tensor that the in-place form writes to."""
     random: bool = None  # type: ignore[assignment]  # `__post_init__` sets it
     """Whether the result depends on random numbers; True by default if `kind` is `RANDOM`."""
     dynamic_shape: bool = False

@@ -8,7 +8,7 @@ and all other views of the base are recorded again, as views of the base with it
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from ...backend import is_mutable
@@ -51,7 +51,7 @@ def in_place(name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
             if overriding.should_offer(values, name=method.__name__):
                 return overriding.handle_torch_function(method, values, self, *args, **kwargs)  # type: ignore[no-any-return]  # an override may return anything
         check_writable(self)
-        check_separate(self, (*args, *kwargs.values()), name)
+        check_separate(self, args, kwargs, name, function)
         before, first = snapshot(self), next_seq()
         try:
             result = function(before, *args, **kwargs)
@@ -149,6 +149,8 @@ def kernel_caller(name: str, function: Any) -> Callable[[Tensor, tuple[Any, ...]
                     return False
             elif argument._key is not key or (argument._requires_grad and recording):
                 return False
+            elif self._storage is not None and argument._storage is self._storage and argument is not self:
+                check_memory(Out(0), self, (argument,))
             arrays.append(argument._array)
         try:
             if kwargs:
@@ -189,13 +191,14 @@ def check_writable(tensor: Tensor, used: str = "is being used", part: bool = Fal
         raise RuntimeError(f"{what} that requires grad {used} in an in-place operation.")
 
 
-def check_separate(self: Tensor, operands: Iterable[Any], name: str) -> None:
-    """Raise RuntimeError if an operation that writes by index reads memory of the written tensor."""
+def check_separate(self: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any], name: str, function: Callable[..., Any]) -> None:
+    """Raise RuntimeError if an in-place operation reads memory of the written tensor, except where PyTorch allows it."""
     facts = facts_of(name)
-    if facts is not None and facts.kind is Kind.SCATTER:
-        check_memory(Out.DISJOINT, self, operands)
-    elif facts is not None and facts.overlap is Overlap.DEPRECATED:
-        check_memory(Out(0), self, operands)
+    operands = [*args, *kwargs.values()]
+    if facts is not None and facts.may_share:
+        named = [*zip(inspect.unwrap(function).__code__.co_varnames[1:], args, strict=False), *kwargs.items()]
+        operands = [value for key, value in named if key not in facts.may_share]
+    check_memory(Out.DISJOINT if facts is not None and facts.kind is Kind.SCATTER else Out(0), self, operands)
 
 
 def is_plain(tensor: Tensor) -> bool:

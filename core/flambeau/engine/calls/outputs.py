@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from ...backend import is_mutable
 from ..devices.state import state
 from ..devices.warning import warn
 from ..tape.grad_mode import grad_flag
@@ -145,6 +146,9 @@ def _tensors_in(values: Iterable[Any]) -> Iterator[Tensor]:
 def _shared(one: Tensor, other: Tensor) -> str:
     """Return how much memory two tensors share: "none", "some" or "all"; "none" if one of them is not dense."""
     if one is not other and (one._storage is None or one._storage is not other._storage):
+        return "none"
+    backend = one._key.backend
+    if is_mutable(backend) and not backend.shares_memory(one._array, other._array):  # faster than comparing strides
         return "none"
     if not one.numel() or not other.numel() or not _is_dense(one) or not _is_dense(other):
         return "none"

@@ -10,7 +10,7 @@ from ...engine.calls.dispatch import common_shape, require_data
 from ...engine.calls.facts import Autocast, Kind, Narrow, Order, Overlap
 from ...engine.calls.op import composite, op
 from ...engine.calls.operands import filler
-from ...engine.calls.outputs import overlap_error
+from ...engine.calls.outputs import check_memory, overlap_error
 from ...engine.calls.overriding import DIRECT
 from ...engine.calls.record import Out
 from ...engine.calls.tables import OPS
@@ -391,6 +391,8 @@ def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
         value = value._key.materialize(value).to(key.device, key.dtype)
         value = value if type(key) is DispatchKey else hooks.batches.lift(value, key.levels)
     value = _drop_leading_ones(key, value, self._array, raw)
+    if value._storage is not None and value._storage is self._storage:
+        _check_separate(self, index, raw, advanced, value)
     if not advanced and self._view is not None and may_overlap(self):
         self[index].copy_(value)  # several elements of the tensor share memory, so a write to one may change others
         return
@@ -413,6 +415,23 @@ def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
     if is_grad_enabled() and (self._requires_grad or value._requires_grad):
         recorded = OPS["setitem"].record(self._array, key.materialized, before, value, raw)
         give_history(self, rename_node(recorded, node_name), storage)
+
+
+def _check_separate(self: Tensor, index: Any, raw: tuple[Any, ...], advanced: bool, value: Tensor) -> None:
+    """Raise RuntimeError if `self[index] = value`, an `index_put_`, `masked_fill_` or `copy_`, reads memory that it changes."""
+    if advanced:
+        if value.numel() > 1 or not _is_mask(raw):
+            check_memory(Out.DISJOINT, self, (value,))
+    elif value._array.ndim and not _is_item(value, self, raw):
+        check_memory(Out(0), self[index], (value,))
+
+
+def _is_item(view: Tensor, tensor: Tensor, raw: tuple[Any, ...]) -> bool:
+    """Whether a view is the item `raw` of a tensor, as in `x[1:] += 1`, which assigns `x[1:]` to itself."""
+    if view._view is None or view._view[0] is not tensor or not view._view[1].name.startswith("getitem"):
+        return False
+    items = [made[:-1] if made and made[-1] is ... else made for made in (raw, view._view[2][0])]
+    return bool(items[0] == items[1])
 
 
 def _node_name_of_write(index: tuple[Any, ...], is_tensor: bool) -> str:
@@ -712,7 +731,7 @@ _masked_fill = op(
 )  # fmt: skip
 
 
-@composite(inplace=True)
+@composite(inplace=True, may_share=("value",))
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """Return a copy of `input` with `value` (a number or 0-d tensor) where `mask` is True."""
     if mask.dtype is dtypes.uint8:

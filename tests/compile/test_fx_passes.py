@@ -13,6 +13,7 @@ from flambeau.fx.passes.dialect.common.cse_pass import CSEPass, get_CSE_banned_o
 import flambeau as torch
 from flambeau import nn
 from flambeau.fx import GraphModule, symbolic_trace
+from flambeau.nn import functional as F
 
 
 class Affine(nn.Module):
@@ -32,6 +33,7 @@ def test_constants_are_computed_once():
     assert not folded.has_folding_been_run
     assert folded(torch.tensor([1.0, 10.0])).tolist() == [2 * 2 + 2 * 2 * 2, 10 * 9 + 2 * 9]
     assert folded.has_folding_been_run and folded._FX_CONST_FOLDED_ATTRS_0.tolist() == [4, 9]
+    assert torch.equal(folded(x=torch.ones(2)), Affine()(torch.ones(2)))
     kept = split_const_subgraphs(Affine(), skip_folding_node_fn=lambda node: True)
     assert kept.const_subgraph_module is None
     assert torch.equal(kept(torch.ones(2)), Affine()(torch.ones(2)))
@@ -65,6 +67,30 @@ def test_random_and_written_values_are_not_merged(function):
     traced = make_fx(function)(torch.ones(2))
     result = CSEPass(get_CSE_banned_ops())(traced)
     assert not result.modified and len(result.graph_module.graph.nodes) == len(traced.graph.nodes)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.bernoulli() + x.bernoulli(),
+        lambda x: F.dropout(x) + F.dropout(x),
+        lambda x: F.scaled_dot_product_attention(x, x, x, dropout_p=0.5) + F.scaled_dot_product_attention(x, x, x, dropout_p=0.5),
+        lambda x: F.fractional_max_pool2d(x, 2, 1) + F.fractional_max_pool2d(x, 2, 1),
+    ],
+)
+def test_random_functions_and_methods_are_not_merged(function):
+    assert not CSEPass()(symbolic_trace(function)).modified
+    weight = nn.Parameter(torch.ones(1))
+
+    class Random(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = weight
+
+        def forward(self, x):
+            return x * function(self.weight)
+
+    assert split_const_subgraphs(Random()).const_subgraph_module is None
 
 
 def test_in_place_and_profiler_operators_stay_without_users():

@@ -298,7 +298,7 @@ def _schemas(name: str, state: str, results: str) -> tuple[str, str]:
     )
 
 
-@declare(kind=Kind.RECURRENT, schema=_schemas("lstm", "Tensor[]", "(Tensor, Tensor, Tensor)"))
+@declare(kind=Kind.RECURRENT, random=True, schema=_schemas("lstm", "Tensor[]", "(Tensor, Tensor, Tensor)"))
 def lstm(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor, Tensor]:
     """Run stacked LSTM layers; return outputs, final hidden states and final cell states.
 
@@ -324,7 +324,7 @@ def _make_single_state_function(name: str, mode: str, summary: str) -> Callable[
         args, kwargs: the arguments of `lstm`, except that `hx` is one tensor.
     """
     schemas = _schemas(name, "Tensor", "(Tensor, Tensor)")
-    return declare(kind=Kind.RECURRENT, autocast={"cuda": Autocast.FAST}, schema=schemas)(function)
+    return declare(kind=Kind.RECURRENT, random=True, autocast={"cuda": Autocast.FAST}, schema=schemas)(function)
 
 
 gru = _make_single_state_function("gru", "GRU", "Layers of gated recurrent units")

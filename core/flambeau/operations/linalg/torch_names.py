@@ -489,7 +489,7 @@ def _basis(A: Tensor, q: int, niter: int) -> Tensor:
     return Q
 
 
-@composite(method=False, kind=Kind.DECOMPOSITION, home="torch._lowrank")
+@composite(method=False, kind=Kind.DECOMPOSITION, random=True, home="torch._lowrank")
 def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """Approximate the `q` largest singular values of `A`, or of `A - M` if `M` is given, and their vectors, as `(U, S, V)`.
 
@@ -508,7 +508,7 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor |
     return Q @ U, S, Vh.mH
 
 
-@composite(method=False, kind=Kind.DECOMPOSITION, home="torch._lowrank")
+@composite(method=False, kind=Kind.DECOMPOSITION, random=True, home="torch._lowrank")
 def pca_lowrank(A: Tensor, q: int | None = None, center: Any = True, niter: int = 2) -> tuple[Tensor, Tensor, Tensor]:
     """Approximate the first `q` principal components of the rows of `A`, as `(U, S, V)`; `center` subtracts column means."""
     rows, columns = A.shape[-2:]

@@ -346,7 +346,7 @@ class Node:
                 raise AssertionError("self.graph.owning_module not set for purity check")
             return bool(getattr(self.graph.owning_module.get_submodule(self.target), "_is_impure", False))
         if self.op == "call_method":
-            return _writes(self.target)
+            return _writes(self.target) or (impure_random and self.target in names(random=True))
         if self.op == "call_function":
             packet = getattr(self.target, "overloadpacket", self.target)
             name = getattr(packet, "__name__", "")

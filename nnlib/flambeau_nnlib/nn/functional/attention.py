@@ -27,6 +27,7 @@ __all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]
 
 @declare(
     kind=Kind.ATTENTION,
+    random=True,
     autocast=Autocast.FAST,
     schema=(
         "scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0., bool "
@@ -274,7 +275,7 @@ def _mask_by_head(mask: Tensor | None, padding: Tensor | None, batch: int, heads
     return padding if mask is None else mask + padding
 
 
-@declare(kind=Kind.ATTENTION, autocast=Autocast.FAST)
+@declare(kind=Kind.ATTENTION, random=True, autocast=Autocast.FAST)
 def multi_head_attention_forward(
     query: Tensor,
     key: Tensor,

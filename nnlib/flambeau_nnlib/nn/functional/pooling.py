@@ -284,7 +284,7 @@ def _random_windows(sample: Tensor, length: int, size: int, kernel: int) -> Tens
     return starts.unsqueeze(-1) + torch.arange(kernel, device=sample.device)
 
 
-@declare(kind=Kind.POOLING, autocast={"cpu": Autocast.FLOAT32})
+@declare(kind=Kind.POOLING, random=True, autocast={"cpu": Autocast.FLOAT32})
 def fractional_max_pool2d(
     input: Tensor,
     kernel_size: Any,
@@ -314,7 +314,7 @@ def fractional_max_pool2d(
     return (maxima, indices) if return_indices else maxima
 
 
-@declare(kind=Kind.POOLING, autocast={"cpu": Autocast.FLOAT32})
+@declare(kind=Kind.POOLING, random=True, autocast={"cpu": Autocast.FLOAT32})
 def fractional_max_pool3d(
     input: Tensor,
     kernel_size: Any,

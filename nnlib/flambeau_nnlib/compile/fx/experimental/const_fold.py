@@ -47,7 +47,7 @@ class FoldedGraphModule(GraphModule):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not self.has_folding_been_run:
             self.run_folding()
-        return super().__call__(*args)
+        return super().__call__(*args, **kwargs)
 
     def run_folding(self) -> None:
         """Compute the constants and store them as attributes."""
@@ -60,7 +60,7 @@ class FoldedGraphModule(GraphModule):
 
 
 def get_unique_attr_name_in_module(mod_traced: nn.Module, name: str) -> str:
-    """Return a name that is no attribute of a module: `name`, or `name` with a number.
+    """Return a name that is not an attribute of the module: `name`, or `name` with a number.
 
     >>> from flambeau.fx.experimental.const_fold import get_unique_attr_name_in_module
     >>> get_unique_attr_name_in_module(torch.nn.Linear(2, 1), "weight")

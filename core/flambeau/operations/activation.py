@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from ..engine.calls.arguments import as_float, as_number
@@ -472,9 +473,14 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
         >>> F.hardshrink(torch.tensor([-1.0, 0.3, 2.0]))
         tensor([-1.,  0.,  2.])
     """
-    if input.dtype in dtypes.HALF:  # PyTorch rounds the bound to the dtype
-        lambd = tensor(lambd, dtype=input.dtype, device="cpu").item()
-    return _hardshrink(input, lambd)
+    lambd = as_number("hardshrink", "lambd", lambd)
+    return _hardshrink(input, _rounded(lambd, input.dtype) if input.dtype in dtypes.HALF else lambd)
+
+
+@lru_cache(256)
+def _rounded(value: float, dtype: dtypes.dtype) -> Any:
+    """Return a number rounded to the dtype, as PyTorch rounds the bound of `hardshrink`."""
+    return tensor(value, dtype=dtype, device="cpu").item()
 
 
 @with_out(Out.OWN_DTYPE, kind=Kind.POINTWISE, keeps_zero=True, home="torch._C._nn")

@@ -1,4 +1,4 @@
-"""Run programs as `python -m flambeau PROGRAM` does: in a process, or on WebAssembly, which has none, in this one."""
+"""Run programs as `python -m flambeau PROGRAM` does: in a new process or, on WebAssembly, which has no processes, in this one."""
 
 from __future__ import annotations
 

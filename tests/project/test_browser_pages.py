@@ -24,7 +24,7 @@ def test_jupyterlite_notebook_has_the_cells_of_its_page() -> None:
     assert [ast.dump(ast.parse(cell)) for cell in cells[1:]] == [ast.dump(ast.parse(block)) for block in blocks]
 
 
-def test_program_that_keeps_tensors_alone(tmp_path: Path) -> None:
+def test_program_of_the_sandbox_page_keeps_only_tensors(tmp_path: Path) -> None:
     page = (ROOT / "docs/sandbox.md").read_text(encoding="utf-8")
     program = re.search(r'^```py title="input/convert.py"\n(.*?)^```$', page, re.DOTALL | re.MULTILINE)
     assert program is not None

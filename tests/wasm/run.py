@@ -1,4 +1,4 @@
-"""Run tests in WebAssembly: in CPython for WASI, and in Pyodide if its NumPy is available.
+"""Run tests in guests, which are Python interpreters in WebAssembly: CPython for WASI, and Pyodide if it is available.
 
     python tests/wasm/run.py PACKAGES            the files in `chosen.txt`
     python tests/wasm/run.py PACKAGES FILE ...   other files

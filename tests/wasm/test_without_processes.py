@@ -1,4 +1,4 @@
-"""On WebAssembly, what needs processes, shared memory or more memory than exists is refused in one sentence, or done in-process.
+"""On WebAssembly, calls that need processes, shared memory or too much memory raise RuntimeError, and loaders run in-process.
 
 The tests run in the guests of `tox -e wasm`, and elsewhere in an interpreter whose `sys.platform` is "wasi" during imports.
 """
@@ -70,4 +70,4 @@ def test_shared_memory_is_refused():
 def test_tensors_larger_than_the_memory():
     with pytest.raises(MemoryError, match=r"can't allocate memory: .*(GiB|TiB|PiB|EiB|bytes)") as raised:
         torch.nn.Linear(2**24, 2**24)
-    assert isinstance(raised.value, RuntimeError), "programs look for PyTorch's RuntimeError"
+    assert isinstance(raised.value, RuntimeError), "programs catch PyTorch's RuntimeError"

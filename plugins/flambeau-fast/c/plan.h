@@ -3,7 +3,7 @@
 Each step is a line of LINE_OF_PLAN integers: its kind, then its parameters.  An address is `buffer << 40 | offset in elements`, or -1 for
 none.  Buffer 0 holds the packed weights, buffer 1 the arena for intermediate results, and the others the inputs and outputs.
 Images are channels-last.  Weights of products are packed as panels of WIDTH columns, `(panel, depth, column)`, padded with zeros.
-`inference/lowering.py` writes the lines. */
+`inference/plan.py` writes the lines. */
 #pragma once
 
 #include "matrix.h"
@@ -86,7 +86,7 @@ static void copy_window(const PackedProduct *p, int64_t row, float *to) {
         }
         const float *from = image + at * p->width * p->channels;
         if (p->column_dilation == 1) {
-            const int64_t first = larger(0, -x), last = larger(first, smaller(p->wide, p->width - x));
+            const int64_t first = smaller(p->wide, larger(0, -x)), last = larger(first, smaller(p->wide, p->width - x));
             memset(to, 0, first * p->channels * sizeof(float));
             memcpy(to + first * p->channels, from + (x + first) * p->channels, (last - first) * p->channels * sizeof(float));
             memset(to + last * p->channels, 0, (p->wide - last) * p->channels * sizeof(float));
@@ -168,8 +168,8 @@ static void packed_block(void *context, int64_t number) {
         }
 }
 
-/* Parameters: 1 out, 2 a, 3 b, 4 bias, 5 residual, 6 rows, 7 columns, 8 depth, 9-11 activation, 12 taps, 13-18 height, width, channels,
-height and width of the output, 19-20 height and width of the kernel, 21-26 stride, padding, dilation. */
+/* Parameters: 1 out, 2 a, 3 b, 4 bias, 5 residual, 6 rows, 7 columns, 8 depth, 9-11 activation, 12 taps, 13-17 height, width, channels,
+height and width of the output, 18-19 height and width of the kernel, 20-25 stride, padding, dilation. */
 static void run_product(const Step *s) {
     const int64_t *l = s->line;
     PackedProduct p = {address(s, 2), address(s, 3), address(s, 4), address(s, 5), address(s, 1), l[6], l[7], l[8], activation_at(s, 9), l[12],
@@ -292,7 +292,7 @@ static void transpose_columns(void *context, int64_t number) {
               smaller(COLUMNS_OF_TASK, columns - column));
 }
 
-/* Loops over elements.  Parameters: 1 out, 2 input, 3 other, 4 size, 5 row (SCALE), 6-8 activation. */
+/* Loops over elements.  Parameters: 1 out, 2 input, 3 other, 4 size, 6-8 activation. */
 static void elements_of_task(void *context, int64_t number) {
     const Step *s = context;
     const int64_t step = LEAST_OF_LOOP / 4, first = number * step, count = smaller(step, s->line[4] - first);

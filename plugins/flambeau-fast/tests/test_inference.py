@@ -73,6 +73,14 @@ def test_convolution_of_random_shape(seed):
     assert_equal(compiled_and_warm(model, x), model, x)
 
 
+@pytest.mark.parametrize(("size", "padding", "stride"), [(1, 2, 1), ((2, 2), (4, 5), 1), (3, (6, 7), 3)])
+@pytest.mark.parametrize("groups", [1, 4])
+def test_padding_larger_than_the_kernel(groups, size, padding, stride):
+    model = nn.Sequential(nn.Conv2d(4, 4, size, stride, padding, groups=groups), nn.ReLU()).eval()
+    x = torch.randn(2, 4, 5, 5)
+    assert_equal(compiled_and_warm(model, x), model, x)
+
+
 @pytest.mark.parametrize("rows", [1, 2, 5, 14, 15, 57, 130])
 @pytest.mark.parametrize("width", [1, 16, 33, 200, 1024])
 def test_linear_layers(rows, width):

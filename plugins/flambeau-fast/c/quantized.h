@@ -105,7 +105,8 @@ static void half_int8_linear(const Argument *a, int64_t first, int64_t last) {
 
 /* --- exact products of int8 --- */
 
-/* With unsigned bytes, A is increased by 128, and another row of ones computes the sums of columns of B, to subtract 128 of them. */
+/* For unsigned bytes, 128 is added to A.  A row of ones in front of A computes the sums of the columns of B, of which 128 times are
+subtracted again. */
 #define OFFSET (SPAN_OF_INTEGERS == 4 ? 128 : 0)
 
 INLINE void copy_integers(float *to, const int8_t *from, int64_t depth) {
@@ -120,7 +121,7 @@ static void integer_columns(void *context, int64_t number) {
     const Argument *a = q->arguments;
     const int64_t first = number * DOT_COLUMNS, columns = smaller(DOT_COLUMNS, SIZE(0, 1) - first), all = SIZE(0, 0) + (OFFSET > 0);
     float sums[SOME_ROWS * DOT_COLUMNS];
-    int32_t added[DOT_COLUMNS] = {0};
+    uint32_t added[DOT_COLUMNS] = {0};
     /* The row of ones is the first. */
     for (int64_t row = 0; row < all; row += SOME_ROWS) {
         const int64_t rows = smaller(SOME_ROWS, all - row);
@@ -130,9 +131,9 @@ static void integer_columns(void *context, int64_t number) {
             int32_t values[DOT_COLUMNS], *out = INTS(0) + (row + i - (OFFSET > 0)) * SIZE(0, 1) + first;
             memcpy(values, sums + i * DOT_COLUMNS, columns * sizeof(int32_t));
             if (OFFSET && row + i == 0)
-                for (int64_t j = 0; j < columns; j++) added[j] = -OFFSET * values[j];
+                for (int64_t j = 0; j < columns; j++) added[j] = -(uint32_t)OFFSET * (uint32_t)values[j]; /* overflow wraps around */
             else
-                for (int64_t j = 0; j < columns; j++) out[j] = values[j] + added[j];
+                for (int64_t j = 0; j < columns; j++) out[j] = (int32_t)((uint32_t)values[j] + added[j]);
         }
     }
 }

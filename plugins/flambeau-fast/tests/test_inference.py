@@ -114,6 +114,53 @@ def test_residual_network():
     assert_equal(compiled_and_warm(model, x), model, x)
 
 
+def steps_of(compiled):
+    return [plan.steps for plan in program_of(compiled).inference.plans]
+
+
+def test_normalization_activation_and_residual_are_part_of_products():
+    class Block(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.second = nn.Conv2d(4, 4, 3, padding=1), nn.Conv2d(4, 4, 3, padding=1)
+            self.norms = nn.ModuleList([nn.BatchNorm2d(4), nn.BatchNorm2d(4)])
+
+        def forward(self, x):
+            return F.relu(self.norms[1](self.second(F.silu(self.norms[0](self.first(x))))) + x)
+
+    model, x = randomized(Block()), torch.randn(1, 4, 6, 6)
+    compiled = compiled_and_warm(model, x)
+    assert steps_of(compiled) == [["to_last", "product", "product", "to_first"]]
+    assert_equal(compiled, model, x)
+
+
+def test_normalization_of_another_dimension_than_that_of_the_product():
+    """A linear layer multiplies the last dimension, and batch normalization is of the second, of the same size."""
+    model, x = randomized(nn.Sequential(nn.Linear(8, 5), nn.BatchNorm2d(5))), torch.randn(2, 5, 3, 8)
+    compiled = compiled_and_warm(model, x)
+    assert steps_of(compiled) == [["product", "to_last", "depthwise", "to_first"]]
+    assert_equal(compiled, model, x)
+
+
+def test_results_are_not_overwritten():
+    model, x = network(), torch.randn(1, 2, 6, 6)
+    compiled = compiled_and_warm(model, x)
+    with torch.no_grad():
+        first = compiled(x)
+        before = first.clone()
+        compiled(x + 1)
+    assert torch.equal(first, before)
+
+
+def test_unaligned_inputs():
+    model, x = nn.Sequential(nn.Linear(8, 4), nn.ReLU()).eval(), torch.randn(2, 8)
+    compiled = compiled_and_warm(model, x)
+    memory = np.zeros(4 * 16 + 1, np.uint8)
+    array = memory[1:].view(np.float32).reshape(2, 8)
+    array[...] = x.numpy()
+    assert_equal(compiled, model, torch.from_numpy(array))
+
+
 def test_noncontiguous_inputs_and_other_shapes():
     model = randomized(Residual())
     compiled = compiled_and_warm(model, torch.randn(2, 3, 13, 12))

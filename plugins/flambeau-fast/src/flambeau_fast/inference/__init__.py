@@ -31,7 +31,7 @@ class Planner:
         kinds: Mapping[Any, ArrayKind],
         inputs: Sequence[Any],
         outputs: Sequence[Any],
-        strides: Sequence[tuple[int, ...]],
+        strides: Sequence[tuple[int, ...] | None],
     ) -> Plan | None:
         if len(inputs) + len(outputs) > MOST_ARRAYS or not any(call.name in WITH_WEIGHTS for call in calls):
             return None

@@ -18,11 +18,10 @@ from .support import ACTIVATIONS
 
 __all__ = ["KINDS", "Graph", "Node", "Value"]
 
-# the order of the enumerations in `c/plan.h`
+# the order of the enumeration in `c/plan.h`
 KINDS = (
     "product", "depthwise", "mean", "max_pool", "to_last", "to_first", "unary", "add", "multiply", "scale", "layer_norm",
 )  # fmt: skip
-ACTIVATION_KINDS = ("", "relu", "clamp", "hardswish", "hardsigmoid", "silu", "sigmoid", "tanh", "gelu", "gelu_tanh")
 NO_ACTIVATION = ("", 0.0, 0.0)
 
 
@@ -71,6 +70,7 @@ class Graph:
     nodes: list[Node] = field(default_factory=list)
     values: dict[Any, Value] = field(default_factory=dict)
     uses: dict[Any, int] = field(default_factory=dict)
+    transposed: dict[Value, Value] = field(default_factory=dict)  # of each value, the value in the other order
 
     def lower(self, calls: Sequence[PlanCall], inputs: Sequence[Any], outputs: Sequence[Any]) -> list[Value]:
         """Add nodes for all calls, and return the values of the outputs."""
@@ -95,10 +95,15 @@ class Graph:
         self.nodes.append(node)
         self.values[call.result] = Value(self.kinds[call.result].shape, order, node)
 
-    def only_user(self, key: Any) -> Node | None:
-        """Return the node that computes a value with a single use, if anything can become part of it."""
+    def unshared_node(self, key: Any) -> Node | None:
+        """Return the node that computes a value, if the value has a single use, so that this use can become part of the node."""
         value = self.values[key]
         return value.node if value.node is not None and self.uses.get(key) == 1 and value.node.users == 0 else None
+
+    def share(self, key: Any) -> None:
+        """Let another key have the same node; if the value is used elsewhere, nothing may become part of the node."""
+        if self.uses.get(key) != 1:
+            _use(self.values[key])
 
     def flat(self, value: Value) -> Value:
         """Return a value in the order of its shape."""
@@ -119,10 +124,12 @@ class Graph:
         return self._transposed(value, "to_last", (batch, channels, height * width), "last")
 
     def _transposed(self, value: Value, kind: str, numbers: tuple[int, ...], order: str) -> Value:
-        _use(value)
-        node = Node(kind, [value], prod(value.shape), numbers)
-        self.nodes.append(node)
-        return Value(value.shape, order, node)
+        if value not in self.transposed:
+            _use(value)
+            node = Node(kind, [value], prod(value.shape), numbers)
+            self.nodes.append(node)
+            self.transposed[value] = Value(value.shape, order, node)
+        return self.transposed[value]
 
     def constant(self, key: Any) -> Any:
         return None if key is None else np.asarray(self.constants[key], np.float32)
@@ -131,7 +138,7 @@ class Graph:
 
     def _activation(self, call: PlanCall) -> None:
         activation = _described(call)
-        node = self.only_user(call.args[0])
+        node = self.unshared_node(call.args[0])
         if node is not None and node.activation == NO_ACTIVATION and node.kind in _WITH_ACTIVATION:
             node.activation = activation
             self.values[call.result] = self.values[call.args[0]]
@@ -208,18 +215,19 @@ def _layer_norm(graph: Graph, call: PlanCall) -> None:
 
 
 def _fixed_norm(graph: Graph, call: PlanCall) -> None:
-    """Batch normalization with running statistics: into the weight before it, or as a depthwise convolution of 1 x 1."""
+    """Fold batch normalization with running statistics into the weight before it, or add a depthwise convolution of 1 x 1."""
     weight, bias, mean, variance = (graph.constant(key) for key in call.args[1:5])
     scale = 1.0 / np.sqrt(variance.astype(np.float64) + call.args[6]).reshape(-1)
     scale = scale if weight is None else scale * weight.reshape(-1)
     shift = -mean.reshape(-1) * scale + (0.0 if bias is None else bias.reshape(-1))
-    node = graph.only_user(call.args[0])
-    if node is not None and node.kind in ("product", "depthwise") and node.is_linear and node.weight.shape[1] == len(scale):
+    node, value = graph.unshared_node(call.args[0]), graph.values[call.args[0]]
+    by_columns = value.order == "last" or value.shape[2:] == (1, 1)  # the columns of a product are its channels
+    if node is not None and node.kind in ("product", "depthwise") and node.is_linear and by_columns:
         node.bias = (shift if node.bias is None else shift + node.bias * scale).astype(np.float32)
         node.weight = (node.weight * scale).astype(np.float32)
-        graph.values[call.result] = graph.values[call.args[0]]
+        graph.values[call.result] = value
         return
-    images = graph.last(graph.values[call.args[0]])
+    images = graph.last(value)
     _use(images)
     batch, channels, height, width = images.shape
     numbers = (batch, height, width, channels, height, width, 1, 1, 1, 1, 0, 0, 1, 1)
@@ -228,9 +236,9 @@ def _fixed_norm(graph: Graph, call: PlanCall) -> None:
 
 
 def _add(graph: Graph, call: PlanCall) -> None:
-    """A sum: the residual of a product, computed where the sum is, or a node."""
+    """Add one operand to a product as its residual, at the place of the sum; or add a node."""
     for key, other in (call.args, call.args[::-1]):
-        node, value, residual = graph.only_user(key), graph.values[key], graph.values[other]
+        node, value, residual = graph.unshared_node(key), graph.values[key], graph.values[other]
         if key is other or node is None or node.kind != "product" or not node.is_linear:
             continue
         residual = (graph.last if value.order == "last" else graph.flat)(residual)
@@ -284,12 +292,13 @@ def _max_pool(graph: Graph, call: PlanCall) -> None:
 def _view(graph: Graph, call: PlanCall) -> None:
     value, shape = graph.values[call.args[0]], graph.kinds[call.result].shape
     flat = graph.flat(value)
-    if flat is value or flat.node is value.node:  # no copy: the value has one more name
-        _use(*([] if graph.uses.get(call.args[0]) == 1 else [value]))
+    if flat.node is value.node:  # not copied
+        graph.share(call.args[0])
     graph.values[call.result] = Value(shape, "flat", flat.node, flat.input)
 
 
 def _write(graph: Graph, call: PlanCall) -> None:
+    graph.share(call.args[1])
     graph.values[call.result] = graph.values[call.args[1]]
 
 

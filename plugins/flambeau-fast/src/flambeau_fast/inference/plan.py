@@ -11,8 +11,9 @@ from flambeau.backend import ArrayKind, PlanCall, StaleWeights
 
 from ..choice import FLOAT
 from ..kernels import alone, kernels, optional
-from .lowering import ACTIVATION_KINDS, KINDS, Graph, Node, Value
+from .lowering import KINDS, Graph, Node, Value
 from .memory import Lifetime, places
+from .support import ACTIVATION_KINDS
 
 __all__ = ["MOST_ARRAYS", "Plan"]
 
@@ -31,7 +32,12 @@ class Plan:
         kinds: shape and dtype of each array.
         inputs, outputs: the keys of the arrays that the plan takes and returns.
         strides: the strides of the outputs in the captured call.
+
+    Attributes:
+        steps: the kinds of the nodes, in order, once prepared.
     """
+
+    steps: list[str]
 
     def __init__(
         self,
@@ -39,61 +45,83 @@ class Plan:
         kinds: Mapping[Any, ArrayKind],
         inputs: Sequence[Any],
         outputs: Sequence[Any],
-        strides: Sequence[tuple[int, ...]],
+        strides: Sequence[tuple[int, ...] | None],
     ) -> None:
         self.calls, self.kinds, self.inputs, self.outputs = list(calls), dict(kinds), list(inputs), list(outputs)
         self.shapes = [kinds[key].shape for key in outputs]
         self._orders = [_order(shape, steps) for shape, steps in zip(self.shapes, strides, strict=True)]
+        self._unused = [optional(None)] * (MOST_ARRAYS - len(inputs) - len(outputs))
 
     def prepare(self, constants: Mapping[Any, Any]) -> bool:
         alone()
         graph = Graph(self.kinds, constants)
         results = graph.lower(self.calls, self.inputs, self.outputs)
-        self.nodes = graph.nodes
         if any(value.node is None for value in results) or len({id(value.node) for value in results}) < len(results):
             return False  # an output is an input, or the same array as another one
         used = dict.fromkeys(argument for call in self.calls for argument in call.args if type(argument) is not list)
-        self._samples([constants[key] for key in used if key in constants])
-        self._write_lines(results)
+        weights = [constants[key] for key in used if key in constants]
+        self.steps = [node.kind for node in graph.nodes]
+        self._prepared = _Prepared(graph.nodes, results, len(self.inputs), weights)
         return True
 
-    def _samples(self, arrays: Sequence[Any]) -> None:
-        """Store addresses and bits of some elements of each weight."""
-        pairs = []
-        for array in arrays:
-            for number in range(min(_SAMPLES, array.size)):
-                index = np.unravel_index(number * (array.size - 1) // max(1, _SAMPLES - 1), array.shape)
-                offset = sum(int(position) * step for position, step in zip(index, array.strides, strict=True))
-                pairs.append((array.ctypes.data + offset, int(array[index].view(np.int32))))
-        self._sampled = list(arrays)  # keeps their memory
-        self._checks = np.array(pairs, np.int64).reshape(-1, 2)
+    def __call__(self, *inputs: Any) -> Any:
+        arrays = [array if _is_usable(array) else array.copy("C") for array in inputs]
+        results = [np.empty(shape, FLOAT) for shape in self.shapes]
+        prepared = self._prepared  # another thread may prepare the plan again during this call
+        try:
+            arena = prepared.arenas.pop()
+        except IndexError:
+            arena = np.empty(prepared.arena_size, FLOAT)
+        try:
+            kernels.plan(prepared.lines, prepared.checks, prepared.weights, arena, *arrays, *results, *self._unused)
+        except BufferError:
+            raise StaleWeights from None
+        finally:
+            prepared.arenas.append(arena)
+        for number, order in enumerate(self._orders):
+            if order is not None:
+                results[number] = results[number].transpose(order).copy().transpose(np.argsort(order))
+        return results[0] if len(results) == 1 else tuple(results)
 
-    # --- lines ---
 
-    def _write_lines(self, results: Sequence[Value]) -> None:
-        order = {id(node): number for number, node in enumerate(self.nodes)}
-        last = {id(node): number for number, node in enumerate(self.nodes)}
-        for number, node in enumerate(self.nodes):
+def _is_usable(array: Any) -> bool:
+    flags = array.flags
+    return bool(flags.c_contiguous and flags.aligned)
+
+
+class _Prepared:
+    """The lines of a plan, its packed weights, and its arenas.
+
+    Args:
+        nodes: the nodes, in order.
+        results: the values to return.
+        inputs: the number of inputs.
+        weights: the original weights, of which each call compares some elements.
+    """
+
+    def __init__(self, nodes: Sequence[Node], results: Sequence[Value], inputs: int, weights: Sequence[Any]) -> None:
+        self._packed: list[Any] = []
+        self._length = 0
+        self._originals = list(weights)  # keeps their memory, which `checks` refers to by address
+        self.checks = _samples(weights)
+        order = {id(node): number for number, node in enumerate(nodes)}
+        last = dict(order)
+        for number, node in enumerate(nodes):
             for value in (*node.inputs, *([] if node.residual is None else [node.residual])):
                 if value.node is not None:
                     last[id(value.node)] = number
-        returned = {id(value.node): _FIRST_INPUT + len(self.inputs) + number for number, value in enumerate(results)}
-        inside = [node for node in self.nodes if id(node) not in returned]
-        offsets, size = places([Lifetime(node.size, order[id(node)], last[id(node)]) for node in inside])
+        returned = {id(value.node): _FIRST_INPUT + inputs + number for number, value in enumerate(results)}
+        inside = [node for node in nodes if id(node) not in returned]
+        offsets, self.arena_size = places([Lifetime(node.size, order[id(node)], last[id(node)]) for node in inside])
         self._place = {id(node): (_ARENA << 40) | offset for node, offset in zip(inside, offsets, strict=True)}
         self._place.update({key: buffer << 40 for key, buffer in returned.items()})
-        self._packed: list[Any] = []
-        self._length = 0
-        lines = np.full((len(self.nodes), _LINE), 0, np.int64)
-        for line, node in zip(lines, self.nodes, strict=True):
+        self.lines = np.zeros((len(nodes), _LINE), np.int64)
+        for line, node in zip(self.lines, nodes, strict=True):
             numbers = [KINDS.index(node.kind), self._place[id(node)], *self._parameters(node)]
             line[: len(numbers)] = numbers
-        self._lines = lines
-        self._weights = np.concatenate(self._packed) if self._packed else np.zeros(0, FLOAT)
+        self.weights = np.concatenate(self._packed) if self._packed else np.zeros(0, FLOAT)
         self._packed = []
-        self._arena_size = size
-        self._arenas: list[Any] = []  # one for each thread that runs the plan at the same time
-        self._unused = [optional(None)] * (MOST_ARRAYS - len(self.inputs) - len(self.outputs))
+        self.arenas: list[Any] = []  # unused arenas: each call takes one, so that threads do not share it
 
     def _parameters(self, node: Node) -> list[int]:
         first, activation = self._address(node.inputs[0]), _activation(node)
@@ -138,29 +166,22 @@ class Plan:
         self._length += array.size
         return (_WEIGHTS << 40) | (self._length - array.size)
 
-    # --- the call ---
 
-    def __call__(self, *inputs: Any) -> Any:
-        arrays = [array if array.flags.c_contiguous else np.ascontiguousarray(array) for array in inputs]
-        results = [np.empty(shape, FLOAT) for shape in self.shapes]
-        try:
-            arena = self._arenas.pop()
-        except IndexError:
-            arena = np.empty(self._arena_size, FLOAT)
-        try:
-            kernels.plan(self._lines, self._checks, self._weights, arena, *arrays, *results, *self._unused)
-        except BufferError:
-            raise StaleWeights from None
-        finally:
-            self._arenas.append(arena)
-        for number, order in enumerate(self._orders):
-            if order is not None:
-                results[number] = results[number].transpose(order).copy().transpose(np.argsort(order))
-        return results[0] if len(results) == 1 else tuple(results)
+def _samples(arrays: Sequence[Any]) -> Any:
+    """Return addresses and bits of some elements of each array."""
+    pairs = []
+    for array in arrays:
+        for number in range(min(_SAMPLES, array.size)):
+            index = np.unravel_index(number * (array.size - 1) // max(1, _SAMPLES - 1), array.shape)
+            offset = sum(int(position) * step for position, step in zip(index, array.strides, strict=True))
+            pairs.append((array.ctypes.data + offset, int(array[index].view(np.int32))))
+    return np.array(pairs, np.int64).reshape(-1, 2)
 
 
-def _order(shape: Sequence[int], strides: Sequence[int]) -> list[int] | None:
+def _order(shape: Sequence[int], strides: Sequence[int] | None) -> list[int] | None:
     """Return the dimensions from the longest to the shortest stride; None for an array in the order of its shape."""
+    if strides is None:
+        return None
     order = sorted(range(len(shape)), key=lambda dim: -strides[dim])
     kept = [dim for dim in order if shape[dim] > 1]
     return None if kept == sorted(kept) else order

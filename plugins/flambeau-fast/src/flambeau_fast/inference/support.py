@@ -9,16 +9,18 @@ from flambeau.backend import ArrayKind, PlanCall
 
 from ..choice import FLOAT
 
-__all__ = ["ACTIVATIONS", "WITH_WEIGHTS", "is_reshape", "supported"]
+__all__ = ["ACTIVATIONS", "ACTIVATION_KINDS", "WITH_WEIGHTS", "supported"]
 
-WITH_WEIGHTS = frozenset({"convolution", "linear", "mm"})
-ACTIVATIONS = ("relu", "hardtanh", "clamp", "hardswish", "hardsigmoid", "silu", "sigmoid", "tanh", "gelu", "gelu_tanh")
+WITH_WEIGHTS = frozenset({"convolution", "linear", "mm"})  # a plan must have one of these, to be faster than separate calls
+# the order of the enumeration in `c/plan.h`
+ACTIVATION_KINDS = ("", "relu", "clamp", "hardswish", "hardsigmoid", "silu", "sigmoid", "tanh", "gelu", "gelu_tanh")
+ACTIVATIONS = frozenset({*ACTIVATION_KINDS[1:], "hardtanh"})
 
 
 def supported(call: PlanCall, kinds: Mapping[Any, ArrayKind], constants: Collection[Any]) -> bool:
     """Whether a plan can contain the call: known name, float32 arrays, and constant weights."""
     rule = _RULES.get(call.name)
-    if rule is None or (call.kwargs and call.name not in ("gelu",)):
+    if rule is None or call.kwargs:
         return False
     arrays = [argument for argument in (*call.args, call.result) if _is_array(argument, kinds)]
     if any(kinds[array].dtype != FLOAT or 0 in kinds[array].shape for array in arrays):
@@ -106,7 +108,7 @@ def _max_pool(case: _Case) -> bool:
     return case.varies(0) and len(case.shapes[0] or ()) == 4 and len(case.args) == 6
 
 
-def is_reshape(shape: tuple[int, ...], dims: Any) -> bool:
+def _is_reshape(shape: tuple[int, ...], dims: Any) -> bool:
     """Whether a permutation only moves dimensions of length 1."""
     kept = [dim % len(shape) for dim in dims if shape[dim] != 1]
     return kept == sorted(kept)
@@ -117,7 +119,7 @@ def _view(case: _Case) -> bool:
 
 
 def _permute(case: _Case) -> bool:
-    return case.varies(0) and is_reshape(case.shapes[0] or (), case.args[1])
+    return case.varies(0) and _is_reshape(case.shapes[0] or (), case.args[1])
 
 
 def _transpose(case: _Case) -> bool:
@@ -125,7 +127,7 @@ def _transpose(case: _Case) -> bool:
     dims = list(range(len(shape)))
     first, second = case.args[1], case.args[2]
     dims[first], dims[second] = dims[second], dims[first]
-    return case.varies(0) and is_reshape(shape, dims)
+    return case.varies(0) and _is_reshape(shape, dims)
 
 
 def _write(case: _Case) -> bool:

@@ -232,6 +232,65 @@ def test_training_between_inference():
     assert program_of(compiled).inference is None
 
 
+def test_weights_that_change_in_every_second_call():
+    model, x = network(), torch.randn(1, 2, 6, 6)
+    compiled = compiled_and_warm(model, x)
+    for _ in range(8):
+        model[0].weight.data.mul_(1.01)
+        for _ in range(2):
+            assert_equal(compiled, model, x)
+    assert program_of(compiled).inference is not None
+
+
+def test_changes_of_tensors_that_plans_do_not_use():
+    class Shifted(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(6, 6)
+            self.register_buffer("shift", torch.zeros(6))
+
+        def forward(self, x):
+            return self.layer(x) + self.shift.cumsum(0)
+
+    model, x = Shifted().eval(), torch.randn(2, 6)
+    compiled = compiled_and_warm(model, x)
+    for _ in range(8):
+        model.shift.add_(1)
+        assert_equal(compiled, model, x)
+    assert program_of(compiled).inference is not None
+
+
+def test_threads_notice_changed_weights_at_the_same_time():
+    model, x = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 64)).eval(), torch.randn(3, 64)
+    compiled = compiled_and_warm(model, x)
+    count, rounds, wrong, expected = 6, 30, [], [None]
+    barrier = threading.Barrier(count)
+
+    def change():
+        with torch.no_grad():
+            model[0].weight.mul_(-1)
+            expected[0] = model(x).numpy()
+
+    def work(number):
+        with torch.no_grad():
+            for _ in range(rounds):
+                if barrier.wait() == 0:
+                    change()
+                barrier.wait()
+                for _ in range(2):
+                    if not np.allclose(compiled(x).numpy(), expected[0], rtol=1e-4, atol=1e-5):
+                        wrong.append(number)
+                barrier.wait()
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    assert program_of(compiled).inference is not None
+
+
 def test_gradients_are_not_planned():
     model, x = network(), torch.randn(1, 2, 6, 6)
     compiled = torch.compile(model)

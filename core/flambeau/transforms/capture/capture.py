@@ -98,14 +98,12 @@ class Captured:
 
     def replay(self, arguments: Sequence[Any]) -> Any:
         """Replay the call with these tensors as arguments, in the order of `tensors_in`."""
-        inference = self.forward.inference
-        if inference is not None and not inference.is_current():
-            self.separate()
         arrays = [  # most sources are external tensors; reading their arrays directly is faster than calling `_array`
             source.tensor._array if source.kind == "tensor" else self._array(source, arguments)  # type: ignore[union-attr]
             for source in self.sources
         ]
         self.effects.clear_gradients(arguments)
+        inference = self.forward.inference
         values = self.forward.run(arrays) if inference is None else self._run_plans(inference, arrays)
         arrays = []
         self.effects.apply(values[self.effects_from : self.saved_from], arguments)
@@ -120,13 +118,26 @@ class Captured:
         return self.results.result(tensors, values, arguments)
 
     def _run_plans(self, inference: Inference, arrays: Sequence[Any]) -> Sequence[Any]:
+        """Run the program, after preparing its plans again if weights have changed; without plans if they change every time."""
         values: Sequence[Any]
-        try:
-            values = self.forward.run(arrays)
-        except StaleWeights:  # a write that no version counter records
-            if not inference.renew():
-                self.separate()
-            values = self.forward.run(arrays)
+        state = inference.state
+        if inference.is_current():
+            try:
+                values = self.forward.run(arrays)
+            except StaleWeights:  # a write that no version counter records
+                pass
+            else:
+                inference.renewals = 0
+                return values
+        if inference.renew(state):
+            try:
+                values = self.forward.run(arrays)
+            except StaleWeights:  # another thread writes to the weights
+                pass
+            else:
+                return values
+        self.separate()
+        values = self.forward.run(arrays)
         return values
 
     def _array(self, source: Source, arguments: Sequence[Any]) -> Any:

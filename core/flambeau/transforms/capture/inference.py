@@ -8,6 +8,7 @@ version counter of such a tensor has changed, or if it has another array.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from threading import Lock
 from typing import Any
 
 from ...engine.devices.hookspecs import ArrayKind, InferencePlanner, Plan, PlanCall
@@ -17,7 +18,7 @@ from .recorder import COMPUTE, Call, Recorder, Reference, references_in
 
 __all__ = ["Inference"]
 
-_RENEWALS = 4  # after this number of consecutive replays with new weights, plans are not worth preparing
+_MOST_RENEWALS = 4  # after this number of consecutive replays with new weights, plans are not worth preparing
 
 
 class Inference:
@@ -31,9 +32,11 @@ class Inference:
         planner: the compiler of plans.
 
     Attributes:
+        weights: the tensors that plans depend on.
         calls: the calls, in which each plan is one call.
-        tensors: the keys of `weights`.
         prepared: whether there are plans, and their weights are folded and packed.
+        renewals: the number of replays, up to the last one, that had to prepare the plans again.
+        state: each tensor of `weights`, with its array and version when the plans were prepared.
     """
 
     recorder: Recorder
@@ -41,8 +44,9 @@ class Inference:
     weights: dict[Reference, Tensor]
     calls: list[Call]
     plans: list[Plan]
-    tensors: list[Reference]
     prepared: bool
+    renewals: int
+    state: list[tuple[Tensor, Any, int]]
 
     def __init__(
         self,
@@ -53,11 +57,12 @@ class Inference:
         planner: InferencePlanner,
     ) -> None:
         self.recorder, self.planner, self.weights = recorder, planner, dict(weights)
-        self.plans = []
+        self.plans, self.renewals = [], 0
         self._constant_calls: dict[Reference, Call] = {}
-        self._renewals, self._idle = 0, True  # consecutive renewals; whether the last replay needed none
+        self._used_constants: set[Reference] = set()  # by plans
+        self._lock = Lock()
         self.calls = self._planned(calls, outputs)
-        self.tensors = list(self.weights)
+        self._drop_unused_constants()
         self.prepared = bool(self.plans) and self._prepare()
 
     # --- finding plans ---
@@ -120,6 +125,7 @@ class Inference:
         if plan is None:
             return plain
         self.plans.append(plan)
+        self._used_constants.update(constants.intersection(used))
         returned = tuple(results) if len(results) > 1 else results[0]
         name = "plan_of_" + "_".join(dict.fromkeys(call.name for call in plain))[:60]
         return [Call(name, plan, tuple(inputs), {}, returned, device=plain[0].device)]
@@ -128,35 +134,43 @@ class Inference:
 
     def _prepare(self) -> bool:
         """Fold and pack all weights."""
-        tensors = [(reference, self.weights[reference]) for reference in self.tensors]
-        self._state = [(tensor, tensor._array, _version(tensor)) for _, tensor in tensors]
-        values: dict[Any, Any] = {reference: self._real(tensor._array) for reference, tensor in tensors}
+        state = [(tensor, self._real(tensor._array), _version(tensor)) for tensor in self.weights.values()]
+        values: dict[Any, Any] = {reference: array for reference, (_, array, _) in zip(self.weights, state, strict=True)}
         for reference, call in self._constant_calls.items():
             arguments = [_valued(argument, values) for argument in call.args]
             values[reference] = call.function(*arguments, **{name: _valued(item, values) for name, item in call.kwargs.items()})
-        return all(plan.prepare(values) for plan in self.plans)
+        is_prepared = all(plan.prepare(values) for plan in self.plans)
+        self.state = state  # last: after an exception the plans are not current
+        return is_prepared
+
+    def _drop_unused_constants(self) -> None:
+        """Keep the constants that plans depend on, directly or through calls; a change of others does not matter."""
+        needed = self._used_constants
+        for reference, call in reversed(list(self._constant_calls.items())):
+            if reference in needed:
+                needed.update(references_in((call.args, call.kwargs)))
+            else:
+                del self._constant_calls[reference]
+        self.weights = {reference: tensor for reference, tensor in self.weights.items() if reference in needed}
 
     @staticmethod
     def _real(array: Any) -> Any:
         return getattr(array, "_value", array)  # a recorded array, while the capture is being built
 
     def is_current(self) -> bool:
-        """Whether plans are usable, after preparing them again if weights have changed.
+        """Whether no weight has another array or version than when the plans were prepared."""
+        return all(tensor._array is array and _version(tensor) == version for tensor, array, version in self.state)
+
+    def renew(self, state: Any) -> bool:
+        """Prepare the plans with the current weights, unless another thread has done so and `state` is no longer the state.
 
         Returns False if the weights change in every replay.
         """
-        for tensor, array, version in self._state:
-            if tensor._array is not array or _version(tensor) != version:
-                return self.renew()
-        if self._idle:
-            self._renewals = 0
-        self._idle = True
-        return True
-
-    def renew(self) -> bool:
-        """Prepare the plans with the current weights; return False if the weights change in every replay."""
-        self._renewals, self._idle = self._renewals + 1, False
-        return self._renewals <= _RENEWALS and self._prepare()
+        with self._lock:
+            if self.state is not state:
+                return True
+            self.renewals += 1
+            return self.renewals <= _MOST_RENEWALS and self._prepare()
 
 
 def _version(tensor: Tensor) -> int:

@@ -65,6 +65,14 @@ def test_wrong_arguments():
     for arguments in ((x, packed.char(), 32, parameters), (x, packed, 33, parameters), (x, packed, 32, parameters[:, :8])):
         with pytest.raises(RuntimeError, match="_weight_int4pack_mm_for_cpu"):
             torch._weight_int4pack_mm_for_cpu(*arguments)
+    for depth in (48, 33):  # a group is incomplete
+        with pytest.raises(RuntimeError, match=f"K:{depth}, qGroupSize:32"):
+            torch._weight_int4pack_mm_for_cpu(torch.ones(2, depth), packed, 32, parameters)
+    with pytest.raises(RuntimeError, match="divisible by 16"):
+        torch._weight_int4pack_mm_for_cpu(x, torch.zeros(17, 16, dtype=torch.uint8), 32, torch.ones(1, 17, 2))
+    integers = torch.ones(2, 2, dtype=torch.int8)
+    with pytest.raises(RuntimeError, match="kInt but got float"):
+        torch._int_mm(integers, integers, out=torch.ones(2, 2))
     with pytest.raises(RuntimeError, match="int32 matrix"):
         torch._convert_weight_to_int4pack_for_cpu(weight, 2)
     for call in (

@@ -18,10 +18,10 @@ _FLOATS = (dtypes.float32, dtypes.float16, dtypes.bfloat16)
 
 
 def _int_mm(self: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Multiply two int8 matrices, and return the exact int32 product.
+    """Multiply two int8 matrices, and return the int32 product.  It is exact, modulo 2**32.
 
     Raises:
-        RuntimeError: an operand is not a matrix of int8, or the shapes do not fit.
+        RuntimeError: an operand is not a matrix of int8, the shapes do not fit, or `out` is not int32.
     """
     for name, matrix in (("self", self), ("mat2", mat2)):
         if matrix.ndim != 2:
@@ -30,6 +30,8 @@ def _int_mm(self: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
             raise RuntimeError(f"Expected {name}.dtype to be int8, but got {matrix.dtype}")
     if self.shape[1] != mat2.shape[0]:
         raise RuntimeError(f"self.size(1) needs to match mat2.size(0) but got {self.shape[1]} and {mat2.shape[0]}")
+    if out is not None and out.dtype is not dtypes.int32:
+        raise RuntimeError(f"int_mm_out_cpu: Expected result dtype to be of type kInt but got {out.dtype.name}")
     product = int8_product(self, mat2)
     return product if out is None else out.resize_(product.shape).copy_(product)
 
@@ -62,11 +64,18 @@ def _weight_int4pack_mm_for_cpu(self: Tensor, mat2: Tensor, qGroupSize: int, qSc
         RuntimeError: a dtype or shape does not fit.
     """
     _check_input("_weight_int4pack_mm_for_cpu", self)
-    rows, depth = mat2.shape[0], self.shape[1]
-    if mat2.dtype is not dtypes.uint8 or not mat2.is_contiguous() or tuple(mat2.shape) != (rows, depth // 2):
-        raise RuntimeError("_weight_int4pack_mm_for_cpu : expect B to be uint8, contiguous and of shape (N, K / 2).")
+    depth = self.shape[1]
     if qGroupSize not in (32, 64, 128, 256):
         raise RuntimeError(f"_weight_int4pack_mm_for_cpu: expect qGroupSize to be 32, 64, 128 or 256, got {qGroupSize}")
+    if depth % qGroupSize:
+        raise RuntimeError(
+            f"_weight_int4pack_mm_for_cpu: expect K to be divisible by qGroupSize, got K:{depth}, qGroupSize:{qGroupSize}"
+        )
+    if mat2.dtype is not dtypes.uint8 or not mat2.is_contiguous() or tuple(mat2.shape[1:]) != (depth // 2,) or mat2.shape[0] % 16:
+        raise RuntimeError(
+            "_weight_int4pack_mm_for_cpu : expect B to be uint8, contiguous and of shape (N, K / 2), with N divisible by 16."
+        )
+    rows = mat2.shape[0]
     if tuple(qScaleAndZeros.shape) != (depth // qGroupSize, rows, 2) or qScaleAndZeros.dtype is not self.dtype:
         raise RuntimeError(
             "_weight_int4pack_mm_for_cpu: expect qScaleAndZeros to have the shape (K / qGroupSize, N, 2) and the dtype of A"

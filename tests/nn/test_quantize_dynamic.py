@@ -28,6 +28,18 @@ def test_errors_against_float32():
     assert (rough - exact).norm() < 0.03 * exact.norm()
 
 
+def test_a_loaded_weight_is_used():
+    x, (one, other) = torch.randn(3, 8), (torch.ao.quantization.quantize_dynamic(nn.Linear(8, 4)) for _ in range(2))
+    assert set(one.state_dict()) == {"quantized_weight", "weight_scale", "bias"}
+    one.load_state_dict(other.state_dict())
+    assert torch.equal(one(x), other(x))
+
+
+def test_recurrent_layers_stay_in_float32():
+    model = torch.ao.quantization.quantize_dynamic(nn.Sequential(nn.LSTM(2, 3)), {nn.LSTM, nn.Linear})
+    assert type(model[0]) is nn.LSTM and model[0].weight_hh_l0.dtype is torch.float32
+
+
 def test_layers_are_chosen_by_type_and_name():
     def kinds(model, *args):
         return [type(module) for module in torch.ao.quantization.quantize_dynamic(model, *args).children()]

@@ -25,7 +25,7 @@ def quantize_dynamic(
 ) -> Module:
     """Replace linear layers by layers with int8 weights, which quantize their inputs when they are called.
 
-    Recurrent layers stay in float32, where PyTorch quantizes them.
+    Recurrent layers, such as `LSTM`, stay in float32 without a warning. PyTorch quantizes them.
 
     Args:
         model: the model, which is not changed unless `inplace`.

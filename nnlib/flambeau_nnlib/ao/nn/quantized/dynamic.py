@@ -20,7 +20,7 @@ class Linear(Module):
     """`torch.nn.Linear` with a weight of int8; made by `torch.ao.quantization.quantize_dynamic`.
 
     A call quantizes the input to 7 bits, with a scale and a zero for the entire tensor, multiplies integers exactly, and returns
-    the product in float32.
+    the product in float32.  Load another weight with `load_state_dict`: the sums of its rows are computed once.
 
     Args:
         in_features: size of the last dimension of the input.
@@ -34,6 +34,7 @@ class Linear(Module):
         self.register_buffer("quantized_weight", torch.zeros(out_features, in_features, dtype=torch.int8))
         self.register_buffer("weight_scale", torch.ones(()))
         self.register_buffer("bias", torch.zeros(out_features) if bias_ else None)
+        self.register_buffer("_row_sums", torch.zeros(out_features, dtype=torch.int32), persistent=False)
 
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Linear:
@@ -56,7 +57,15 @@ class Linear(Module):
             layer.quantized_weight = (weight * (1 / scale)).round().clamp(-128, 127).to(torch.int8)
             layer.weight_scale = scale
             layer.bias = None if mod.bias is None else mod.bias.detach().float()
+            layer._sum_rows()
         return layer
+
+    def _sum_rows(self) -> None:
+        self._row_sums = self.quantized_weight.sum(1, dtype=torch.int32)
+
+    def _load_from_state_dict(self, *args: Any) -> None:
+        super()._load_from_state_dict(*args)
+        self._sum_rows()
 
     def forward(self, x: Tensor) -> Tensor:
         if x.dtype is not torch.float32:
@@ -68,7 +77,7 @@ class Linear(Module):
         numbers = ((rows * (1 / scale)).round() + zero).clamp(0, 2 * _INPUT_MAX + 1)
         # Numbers up to 255 occur only where rounding exceeds the range; less 128, they are int8.
         product = torch._int_mm((numbers - 128).to(torch.int8), self.quantized_weight.t())
-        product = product - (zero - 128) * self.quantized_weight.sum(1, dtype=torch.int32)
+        product = product - (zero - 128) * self._row_sums
         output: Tensor = product.float() * (scale * self.weight_scale)
         output = output if self.bias is None else output + self.bias
         return output.reshape(*x.shape[:-1], self.out_features)

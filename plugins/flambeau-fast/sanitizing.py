@@ -67,7 +67,7 @@ def unaligned(array: Any, random: Random) -> Any:
 
 
 def with_unaligned_strides(array: Any, random: Random) -> Any:
-    """Return the values as a field of records whose size is no multiple of the element's."""
+    """Return the values as a field of records whose size is not a multiple of the element's."""
     records = np.zeros(array.shape, np.dtype([("value", array.dtype), ("byte", np.uint8)]))
     records["value"] = array
     return records["value"]

@@ -1,6 +1,6 @@
 """Verify a capture: compare its first replay with an eager call from the same state.
 
-They must agree bitwise, except if a compiler of whole programs changes the order of rounding.
+They must agree bitwise, except if inference plans or a compiler of whole programs change the order of rounding.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .recorder import Recorder
 
 __all__ = ["verified"]
 
-_ROUNDINGS = 1000  # allowed error of whole-program compilers: multiples of the rounding error of the largest element
+_ROUNDINGS = 1000  # allowed error of plans and whole-program compilers, in rounding errors of the largest element
 
 
 class _Snapshot:

@@ -1,7 +1,7 @@
 /* Products with quantized weights: int8 with a scale per output, 4-bit integers in groups with scales and zeros, and exact products of
 int8 matrices.
 
-Weights are read once, and converted in registers; sums are in float32, or in int32 where products are exact.  Rows are processed in
+Weights are read from memory once, and converted in registers or in the cache; sums are in float32, or in int32 where products are exact.  Rows are processed in
 blocks of SOME_ROWS, so that their sums stay in the cache. */
 #pragma once
 

@@ -163,7 +163,10 @@ class Plan(Protocol):
     """Consecutive calls of an inference step, run as one call."""
 
     def prepare(self, constants: Mapping[Any, Any]) -> bool:
-        """Fold and pack the weights, given as arrays by key; return False if they do not suit.  Called again if they change."""
+        """Fold and pack the weights, given as arrays by key; return False if the plan cannot be used.
+
+        Called again if weights change, possibly while another thread runs the plan.
+        """
 
     def __call__(self, *inputs: Any) -> Any:
         """Return the results: one array, or a tuple of arrays.
@@ -192,7 +195,13 @@ class InferencePlanner(Protocol):
     ) -> Plan | None:
         """Return a plan for the calls, or None if it would not be faster.
 
-        Arrays that are neither inputs nor computed are constants.  `strides` are those of the outputs, if the library has any.
+        Arrays that are neither inputs nor computed by the calls are constants.
+
+        Args:
+            calls: the calls, in order.
+            kinds: shape and dtype of each array.
+            inputs, outputs: keys of the arrays that the plan takes and returns.
+            strides: strides of the outputs in the recorded call; None in libraries whose arrays have no strides.
         """
 
 

@@ -19,8 +19,9 @@ PACKED_COLUMNS = 64  # number of outputs whose weights for one input are stored 
 
 
 def _int8_product_forward(xp: Any, input: Any, other: Any) -> Any:
-    # Products of int8 are at most 2**14: sums of 2**38 of them are exact in float64.
-    return xp.astype(xp.matmul(xp.astype(input, xp.float64), xp.astype(other, xp.float64)), xp.int32)
+    # Products of int8 are at most 2**14: sums of 2**10 of them are exact in float32, and sums of 2**38 in float64.
+    exact = xp.float32 if input.shape[-1] <= 1024 else xp.float64
+    return xp.astype(xp.matmul(xp.astype(input, exact), xp.astype(other, exact)), xp.int32)
 
 
 def _int8_linear_forward(xp: Any, input: Any, weight: Any, scales: Any) -> Any:

@@ -142,5 +142,5 @@ def svd_lowrank(A: SparseTensor, q: int | None = 6, niter: int | None = 2, M: Te
 
 @implements()
 def pca_lowrank(A: SparseTensor, q: int | None = None, center: bool = True, niter: int = 2) -> Any:
-    """Approximate the first principal components. Without its column means, the matrix is dense."""
+    """Approximate the first principal components of the dense matrix: subtracting the column means leaves few zeros."""
     return torch.pca_lowrank(to_dense(A), q, center, niter)

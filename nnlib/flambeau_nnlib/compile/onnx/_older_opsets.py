@@ -39,7 +39,7 @@ def in_older_form(builder: Builder, kind: str, inputs: Inputs, attributes: dict[
 
 
 def compose(kind: str, opset: int, attributes: dict[str, Any]) -> Callable[..., Value] | None:
-    """Return the function that computes the operator `kind` by others, or None if the opset version has the operator."""
+    """Return the function that builds the operator `kind` from others, or None if the opset version has the operator."""
     version, function = _COMPOSED.get(kind, (0, None))
     is_old = kind == "Shape" and not attributes  # only a part of the shape needs a newer version
     return function if opset < version and not is_old else None
@@ -178,7 +178,7 @@ def _or_equal(kind: str) -> Callable[..., Value]:
     return compare
 
 
-# {operator: (the version that introduced it, the function that computes it by others)}
+# {operator: (the version that introduced it, the function that builds it from other operators)}
 _COMPOSED: dict[str, tuple[int, Callable[..., Value]]] = {
     "Celu": (12, _celu),
     "GreaterOrEqual": (12, _or_equal("Greater")),

@@ -277,7 +277,7 @@ def export(
     dynamic_shapes = _with_dims(dynamic_shapes, {})
     if args and isinstance(args[-1], dict) and kwargs is None and isinstance(model, nn.Module):
         *positional, last = args
-        if not last or _are_kwargs(model, last):  # an empty one says that a dictionary before it is an input
+        if not last or _are_kwargs(model, last):  # an empty last dict marks the dict before it as an input
             args, kwargs = tuple(positional), last
     if isinstance(model, ExportedProgram):
         program = model

@@ -23,7 +23,8 @@ class FoldedGraphModule(GraphModule):
     Args:
         root, graph: see `GraphModule`.
         const_subgraph_module: the module that computes the constants, or None if there are no constants.
-        fx_const_folded_attrs_name: the attribute of a single constant; `{name}_0`, `{name}_1`, ... are those of several.
+        fx_const_folded_attrs_name: the attribute that stores the constant; several constants are stored as `{name}_0`,
+            `{name}_1`, ...
         device_for_folded_attrs: the device of the constants.
 
     Attributes:

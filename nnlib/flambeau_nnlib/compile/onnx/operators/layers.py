@@ -227,7 +227,8 @@ def softmax(b: Builder, x: Value, dim: int, dtype: Any = None) -> Value:
     kind, x = "LogSoftmax" if "log" in str(b.node.target) else "Softmax", b.cast(x, b.result_dtype)
     if b.opset >= 13 or dim % x.rank == x.rank - 1:
         return b.op(kind, x, axis=dim)
-    return transpose(b, b.op(kind, transpose(b, x, dim, -1, like=x), axis=-1, like=x), dim, -1)  # all from `axis` on, in opset 12
+    # before opset 13, Softmax normalizes over all dimensions from `axis` on
+    return transpose(b, b.op(kind, transpose(b, x, dim, -1, like=x), axis=-1, like=x), dim, -1)
 
 
 @translates("scaled_dot_product_attention")

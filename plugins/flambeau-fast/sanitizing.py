@@ -90,14 +90,21 @@ def tight(array: Any, random: Random) -> Any:
 LAYOUTS = [transposed, with_gaps, reversed_, unaligned, with_unaligned_strides, read_only, tight]
 
 
-def rearranged(args: tuple[Any, ...], random: Random, in_place: bool) -> tuple[Any, ...]:
-    """Return the arguments with random layouts."""
+def written(call: Any) -> set[int]:
+    """Return the positions of the arguments that a call writes to."""
+    if call.name == "adam_step":  # all except the gradient
+        return set(range(len(call.args))) - {1}
+    return {0} if call.in_place else set()
+
+
+def rearranged(args: tuple[Any, ...], random: Random, written: set[int]) -> tuple[Any, ...]:
+    """Return the arguments with random layouts. Those that are written stay writable and share no memory."""
     result = list(args)
     for i, value in enumerate(args):
         if isinstance(value, np.ndarray) and value.ndim and random.random() < 0.6:
-            layouts = [layout for layout in LAYOUTS if not (layout is read_only and in_place)]
+            layouts = [layout for layout in LAYOUTS if not (layout is read_only and i in written)]
             result[i] = random.choice(layouts)(value, random)
-    arrays = [i for i, value in enumerate(args) if isinstance(value, np.ndarray) and value.size > 1 and i > in_place]
+    arrays = [i for i, value in enumerate(args) if isinstance(value, np.ndarray) and value.size > 1 and i not in written]
     if len(arrays) > 1 and random.random() < 0.4:  # two inputs that share memory
         one, other = random.sample(arrays, 2)
         a, b = args[one], args[other]
@@ -162,7 +169,7 @@ def call_with_layouts(seconds: float, seed: int) -> dict[str, Any]:
         for call in calls(sample):
             if time.monotonic() > end:
                 return {"calls": count, "wrong": sorted(wrong), "processor": compiled.processor}
-            for arguments in (call.args, rearranged(call.args, random, call.in_place or call.name == "adam_step")):
+            for arguments in (call.args, rearranged(call.args, random, written(call))):
                 plain = tuple(map(copied, arguments))
                 with np.errstate(all="ignore"):
                     if call.in_place:

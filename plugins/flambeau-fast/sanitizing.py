@@ -1,7 +1,7 @@
 """Run the C kernels of this pack under the sanitizers for addresses, undefined behaviour and threads.
 
-    python plugins/flambeau-fast/sanitizing.py              # every instruction set; requires gcc with its sanitizers
-    python plugins/flambeau-fast/sanitizing.py --seconds 5  # seconds per instruction set
+    python plugins/flambeau-fast/sanitizing.py               # every instruction set; requires gcc with its sanitizers
+    python plugins/flambeau-fast/sanitizing.py --calls 9000  # kernel calls per instruction set
 
 The kernels are compiled into a temporary folder. They are called with the pack's sample calls, whose arrays are given random
 layouts: transposed, with gaps, reversed, broadcast, unaligned, or sharing memory with each other. Results must be those of the
@@ -11,6 +11,7 @@ NumPy kernels. The thread sanitizer observes several Python threads that call ke
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import platform
@@ -155,8 +156,8 @@ def kernels() -> tuple[Any, Any]:
     return flambeau_fast.flambeau_kernels(backend), flambeau_fast.flambeau_inplace_kernels(backend)
 
 
-def call_with_layouts(seconds: float, seed: int) -> dict[str, Any]:
-    """Call kernels with random layouts.  Return the number of calls, and the calls that computed other values than NumPy."""
+def call_with_layouts(calls_wanted: int, seed: int) -> dict[str, Any]:
+    """Call kernels with random layouts. Return the number of calls, and the kernels that computed other values than NumPy."""
     from flambeau_fast.kernels import kernels as compiled
     from flambeau_fast.samples import calls
 
@@ -164,10 +165,10 @@ def call_with_layouts(seconds: float, seed: int) -> dict[str, Any]:
 
     ours, in_place = kernels()
     compiled.set_thread_count(3)
-    random, count, wrong, end = Random(seed), 0, set(), time.monotonic() + seconds
-    for sample in range(seed, seed + 10**6):
+    random, count, wrong = Random(seed), 0, set()
+    for sample in itertools.count(seed):
         for call in calls(sample):
-            if time.monotonic() > end:
+            if count >= calls_wanted:
                 return {"calls": count, "wrong": sorted(wrong), "processor": compiled.processor}
             for arguments in (call.args, rearranged(call.args, random, written(call))):
                 plain = tuple(map(copied, arguments))
@@ -185,21 +186,20 @@ def call_with_layouts(seconds: float, seed: int) -> dict[str, Any]:
                         if reference is not None and call.name != "log_sum_exp" and (same or not has_saved):
                             wrong |= {call.name} if differ(result, reference(*plain, **call.options)) else set()
                 count += 1
-    raise AssertionError("the samples are not exhausted")
 
 
-def call_in_threads(seconds: float, seed: int) -> dict[str, Any]:
-    """Call kernels in three threads, while another one changes the number of the pool's threads."""
+def call_in_threads(calls_wanted: int, seed: int) -> dict[str, Any]:
+    """Call kernels in three threads, half as many in all, while another one changes the number of the pool's threads."""
     from flambeau_fast.kernels import kernels as compiled
     from flambeau_fast.samples import calls
 
     ours, in_place = kernels()
-    end, counts, errors = time.monotonic() + seconds, [0, 0, 0], list[str]()
+    counts, errors = [0, 0, 0], list[str]()
 
     def loop(which: int) -> None:
-        for sample in range(seed + which, 10**6, 3):
+        for sample in itertools.count(seed + which, 3):
             for call in calls(sample):
-                if time.monotonic() > end:
+                if counts[which] >= calls_wanted // 6:
                     return
                 try:
                     (in_place if call.in_place else ours)[call.name](*map(copied, call.args), **call.options)
@@ -228,7 +228,7 @@ def compile_pack(kind: str, folder: Path) -> None:
     build["build"](folder / "flambeau_fast" / build["NAME"])
 
 
-def run(kind: str, processor: str, folder: Path, seconds: float, seed: int) -> tuple[int, str]:
+def run(kind: str, processor: str, folder: Path, calls: int, seed: int) -> tuple[int, str]:
     """Run the calls under a sanitizer.  Return the number of calls, and a report of faults or an empty string."""
     compiler = shlex.split(os.environ.get("CC", "cc"))
     found = subprocess.run([*compiler, f"-print-file-name={LIBRARIES[kind]}"], capture_output=True, text=True, check=True)
@@ -245,7 +245,7 @@ def run(kind: str, processor: str, folder: Path, seconds: float, seed: int) -> t
     }
     # The thread sanitizer of gcc 12 requires the addresses that processes get without randomization.
     fixed = ["setarch", platform.machine(), "-R"] if kind == "thread" and shutil.which("setarch") else []
-    command = [*fixed, sys.executable, __file__, "--inside", kind, "--seconds", str(seconds), "--seed", str(seed)]
+    command = [*fixed, sys.executable, __file__, "--inside", kind, "--calls", str(calls), "--seed", str(seed)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, errors="replace", check=False)
     lines = done.stdout.splitlines()
     result = json.loads(lines[-1]) if lines and lines[-1].startswith("{") else {"calls": 0, "wrong": []}
@@ -259,14 +259,14 @@ def run(kind: str, processor: str, folder: Path, seconds: float, seed: int) -> t
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Run the C kernels of flambeau-fast under sanitizers.")
-    parser.add_argument("--seconds", type=float, default=12, help="seconds per instruction set (default: 12)")
+    parser.add_argument("--calls", type=int, default=2400, help="kernel calls per instruction set (default: 2400)")
     parser.add_argument("--seed", type=int, default=0, help="first seed of the random calls (default: 0)")
     parser.add_argument("--json", action="store_true", help="print the counts as JSON")
     parser.add_argument("--inside", choices=SANITIZERS, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.inside:
         function = call_with_layouts if options.inside == "address" else call_in_threads
-        print(json.dumps(function(options.seconds, options.seed)))
+        print(json.dumps(function(options.calls, options.seed)))
         return 0
     variants = [*runpy.run_path(str(PACK / "c" / "build.py"))["X86"]] if platform.machine() == "x86_64" else ["plain"]
     results: dict[str, dict[str, int]] = {}
@@ -274,7 +274,7 @@ def main() -> int:
         for kind in SANITIZERS:
             compile_pack(kind, folder := Path(place) / kind)
             for processor in variants if kind == "address" else variants[:1] + variants[-1:]:
-                count, report = run(kind, processor, folder, options.seconds, options.seed)
+                count, report = run(kind, processor, folder, options.calls, options.seed)
                 name = f"{'address, undefined' if kind == 'address' else kind}: {processor}"
                 if not count and not report:
                     print(f"{name}: not supported by this processor", file=sys.stderr)

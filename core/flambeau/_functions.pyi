@@ -133,47 +133,210 @@ def adaptive_avg_pool1d(input: Tensor, output_size: _int | Sequence[_int]) -> Te
         tensor([[1.5000, 3.5000]])
     """
 def adaptive_max_pool1d(input: Tensor, output_size: Any) -> tuple[Tensor, Tensor]:
-    """Return the maximum of each of `output_size` windows of `(N, C, L)` or `(C, L)`, and its index."""
+    """Return the maximum of each of `output_size` windows of a sequence, and its index.
+
+    Args:
+        input: a tensor `(N, C, L)` or `(C, L)`.
+        output_size: the number of windows.
+
+    >>> torch.adaptive_max_pool1d(torch.tensor([[1.0, 3.0, 2.0, 4.0]]), 2)
+    (tensor([[3., 4.]]), tensor([[1, 3]]))
+    """
 def add(input: Tensor, other: Tensor | _int | _float | _complex, alpha: Any = ..., *, out: Tensor | None = ...) -> Tensor:
     """`input + alpha * other`, element by element, broadcast.
+
+    Args:
+        other: a tensor that can be broadcast with `input`, or a number.
+        alpha: the factor of `other`; an integer if the result is an integer tensor.
+        out: a tensor that the result is written to.
 
     >>> torch.add(torch.ones(2), torch.ones(2), alpha=10)
     tensor([11., 11.])
     """
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = ..., alpha: Any = ..., out: Tensor | None = ...) -> Tensor:
-    """Return `beta * input + alpha * (batch1 @ batch2).sum(0)`."""
+    """Return `beta * input + alpha * (batch1 @ batch2).sum(0)`.
+
+    Args:
+        input: a tensor that can be expanded to `(n, p)`.
+        batch1: a batch of matrices `(b, n, m)`.
+        batch2: a batch of matrices `(b, m, p)`.
+        *legacy: used by the deprecated call `addbmm(beta, input, alpha, batch1, batch2)`.
+        beta: the factor of `input`; with 0, NaN in `input` is ignored.
+        alpha: the factor of the product.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: the shapes do not fit, or the dtypes differ.
+
+    >>> torch.addbmm(torch.zeros(1, 1), torch.ones(3, 1, 2), torch.ones(3, 2, 1))
+    tensor([[6.]])
+    """
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Any = ..., *args: Any, value: Any = ..., out: Tensor | None = ...) -> Tensor:
-    """`input + value * tensor1 / tensor2`."""
+    """`input + value * tensor1 / tensor2`.
+
+    Args:
+        tensor1, tensor2: tensors that can be broadcast with `input`; at least one has a floating-point or complex dtype.
+        value: the factor of the quotient.
+        *args: used by the deprecated call `addcdiv(input, value, tensor1, tensor2)`.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: `tensor1` and `tensor2` have integer or bool dtypes.
+
+    >>> torch.addcdiv(torch.zeros(2), torch.tensor([1.0, 3.0]), torch.tensor([2.0, 2.0]), value=10)
+    tensor([ 5., 15.])
+    """
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Any = ..., *args: Any, value: Any = ..., out: Tensor | None = ...) -> Tensor:
     """`input + value * tensor1 * tensor2`.
+
+    Args:
+        tensor1, tensor2: tensors that can be broadcast with `input`.
+        value: the factor of the product; converted to an integer if all three tensors have integer dtypes.
+        *args: used by the deprecated call `addcmul(input, value, tensor1, tensor2)`.
+        out: a tensor that the result is written to.
 
     >>> torch.addcmul(torch.ones(2), torch.ones(2), torch.ones(2), value=0.5)
     tensor([1.5000, 1.5000])
     """
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = ..., alpha: Any = ..., out: Tensor | None = ...) -> Tensor:
-    """Return `beta * input + alpha * mat1 @ mat2`."""
+    """Return `beta * input + alpha * mat1 @ mat2`.
+
+    Args:
+        input: a tensor that can be expanded to `(n, p)`.
+        mat1: a matrix `(n, m)`.
+        mat2: a matrix `(m, p)`.
+        *legacy: used by the deprecated call `addmm(beta, input, alpha, mat1, mat2)`.
+        beta: the factor of `input`; with 0, NaN in `input` is ignored.
+        alpha: the factor of the product.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: the shapes do not fit, or the dtypes differ.
+
+    >>> torch.addmm(torch.ones(2), torch.eye(2), torch.eye(2), alpha=3)
+    tensor([[4., 1.],
+            [1., 4.]])
+    """
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = ..., alpha: Any = ..., out: Tensor | None = ...) -> Tensor:
-    """Return `beta * input + alpha * mat @ vec`."""
+    """Return `beta * input + alpha * mat @ vec`.
+
+    Args:
+        input: a tensor that can be expanded to `(n,)`.
+        mat: a matrix `(n, m)`.
+        vec: a vector `(m,)`.
+        *legacy: used by the deprecated call `addmv(beta, input, alpha, mat, vec)`.
+        beta: the factor of `input`; with 0, NaN in `input` is ignored.
+        alpha: the factor of the product.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: the shapes do not fit, or the dtypes differ.
+
+    >>> torch.addmv(torch.ones(2), torch.eye(2), torch.tensor([1.0, 2.0]), alpha=3)
+    tensor([4., 7.])
+    """
 def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _int | _float | _complex = ..., alpha: _int | _float | _complex = ...) -> Tensor:
     """In-place form of `addmv`."""
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = ..., alpha: Any = ..., out: Tensor | None = ...) -> Tensor:
-    """Return `beta * input + alpha * outer(vec1, vec2)`."""
+    """Return `beta * input + alpha * outer(vec1, vec2)`.
+
+    Args:
+        input: a tensor that can be expanded to `(n, m)`.
+        vec1: a vector `(n,)`.
+        vec2: a vector `(m,)`.
+        *legacy: used by the deprecated call `addr(beta, input, alpha, vec1, vec2)`.
+        beta: the factor of `input`; with 0, NaN in `input` is ignored.
+        alpha: the factor of the outer product.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: the shapes do not fit.
+
+    >>> torch.addr(torch.zeros(2, 2), torch.tensor([1.0, 2.0]), torch.tensor([1.0, 10.0]))
+    tensor([[ 1., 10.],
+            [ 2., 20.]])
+    """
 def adjoint(input: Tensor) -> Tensor:
     """Return the conjugate transpose of matrices."""
 def all(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Whether every element is nonzero, in the whole tensor or in each slice over `dim`."""
 def allclose(input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> _bool:
-    """Whether all elements are close, as in `isclose`."""
+    """Whether all elements are close, as in `isclose`.
+
+    Args:
+        input, other: tensors of the same dtype whose shapes can be broadcast.
+        rtol: the relative tolerance, multiplied by `|other|`.
+        atol: the absolute tolerance.
+        equal_nan: whether two NaN are close.
+
+    Raises:
+        RuntimeError: the dtypes differ, or a tolerance is negative.
+
+    >>> torch.allclose(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.0 + 1e-7]))
+    True
+    """
 def alpha_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
-    """Apply dropout that sets elements to SELU's lower limit, and rescales to preserve mean 0 and variance 1."""
+    """Apply dropout that sets elements to SELU's lower limit, and rescales to preserve mean 0 and variance 1.
+
+    Args:
+        p: the probability of an element to be replaced.
+        train: whether dropout is active; otherwise, `input` is returned.
+
+    Raises:
+        RuntimeError: `p` is not in [0, 1].
+
+    >>> torch.alpha_dropout(torch.ones(3), 0.5, train=False)
+    tensor([1., 1., 1.])
+    """
 def alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
     """In-place form of `alpha_dropout`."""
 def amax(input: Tensor, dim: _int | Sequence[_int] = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return the largest of all elements, or over the dimensions `dim`; equal elements share the gradient."""
+    """Return the largest of all elements, or over the dimensions `dim`; equal elements share the gradient.
+
+    Args:
+        input: a tensor of a real dtype.
+        dim: the dimension or dimensions to reduce; () for all.
+        keepdim: whether reduced dimensions are kept with size 1.
+        out: a tensor that the result is written to.
+
+    Raises:
+        IndexError: a reduced dimension is empty.
+
+    >>> torch.amax(torch.tensor([[1, 5], [3, 2]]), 1)
+    tensor([5, 3])
+    """
 def amin(input: Tensor, dim: _int | Sequence[_int] = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return the smallest of all elements, or over the dimensions `dim`; equal elements share the gradient."""
+    """Return the smallest of all elements, or over the dimensions `dim`; equal elements share the gradient.
+
+    Args:
+        input: a tensor of a real dtype.
+        dim: the dimension or dimensions to reduce; () for all.
+        keepdim: whether reduced dimensions are kept with size 1.
+        out: a tensor that the result is written to.
+
+    Raises:
+        IndexError: a reduced dimension is empty.
+
+    >>> torch.amin(torch.tensor([[1, 5], [3, 2]]), 1)
+    tensor([1, 2])
+    """
 def aminmax(input: Tensor, *, dim: _int | None = ..., keepdim: _bool = ..., out: Tensor | None = ...) -> return_types.aminmax:
-    """Return the smallest and the largest of all elements, or of each slice over `dim`."""
+    """Return the smallest and the largest of all elements, or of each slice over `dim`.
+
+    Args:
+        input: a tensor of a real dtype.
+        dim: the dimension to reduce; None for all.
+        keepdim: whether reduced dimensions are kept with size 1.
+        out: tensors that the results are written to.
+
+    Raises:
+        IndexError: the reduced dimension is empty.
+
+    >>> torch.aminmax(torch.tensor([1, -3, 5]))
+    torch.return_types.aminmax(
+    min=tensor(-3),
+    max=tensor(5))
+    """
 def angle(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the argument of each number in radians; for a real number it is 0, or pi if negative.
 
@@ -209,6 +372,10 @@ def arctan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def arctan2(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the angle, in radians, of the point `(x, y) = (other, input)`, in the correct quadrant.
 
+    Args:
+        other: a tensor that can be broadcast with `input`.
+        out: a tensor that the result is written to.
+
     >>> torch.atan2(torch.tensor([1.0, -1.0]), torch.tensor([1.0, -1.0]))
     tensor([ 0.7854, -2.3562])
     """
@@ -223,26 +390,76 @@ def argmax(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, out: 
 def argmin(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the index of the minimum in the flattened tensor, or of each slice over `dim`."""
 def argsort(input: Tensor, dim: _int = ..., descending: _bool = ..., stable: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return the indices that sort the elements along `dim`."""
+    """Return the indices that sort the elements along `dim`.
+
+    Args:
+        input: a tensor of a real dtype.
+        dim: the dimension to sort.
+        descending: whether the largest elements come first.
+        stable: whether equal elements keep their order; they always do.
+        out: a tensor that the result is written to.
+
+    >>> torch.argsort(torch.tensor([3, 1, 2]))
+    tensor([1, 2, 0])
+    """
 def argwhere(input: Tensor) -> Tensor:
     """Return the indices of the nonzero elements, one per row."""
 def as_strided(input: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor:
     """Return a view of the tensor's storage with any size, strides and offset (in elements).
 
+    Args:
+        size: the sizes of the view.
+        stride: the distances in the storage between neighbouring elements of each dimension, not negative.
+        storage_offset: the index in the storage of the first element; None for that of `input`.
+
     Raises:
         RuntimeError: sizes and strides differ in number, or the view exceeds the storage.
+
+    >>> torch.as_strided(torch.arange(5), (2, 2), (1, 2))
+    tensor([[0, 2],
+            [1, 3]])
     """
 def as_strided_(input: Tensor, size: _int | Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor:
     """In-place form of `as_strided`: the tensor itself becomes the view."""
 def as_strided_scatter(input: Tensor, src: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor:
-    """Return a copy of `input` with `src` in place of `input.as_strided(size, stride, storage_offset)`."""
+    """Return a copy of `input` with `src` in place of `input.as_strided(size, stride, storage_offset)`.
+
+    Args:
+        src: a tensor of the shape `size`.
+        size: the sizes of the view.
+        stride: its strides, in elements.
+        storage_offset: the index in the storage of its first element; None for that of `input`.
+
+    Raises:
+        RuntimeError: `src` has another shape, or the view exceeds the storage.
+
+    >>> torch.as_strided_scatter(torch.zeros(2, 2), torch.ones(2), (2,), (3,))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
 def as_tensor(data: Any, *, dtype: _dtype | None = ..., device: Any = ...) -> Tensor:
-    """Convert `data` to a tensor, without a copy if dtype and device allow; a tensor keeps its autograd history."""
+    """Convert `data` to a tensor, without a copy if dtype and device allow; a tensor keeps its autograd history.
+
+    Args:
+        data: a tensor, an array, a number or nested sequences of numbers.
+        dtype: the dtype of the result; None for the dtype of `data`.
+        device: the device of the result; None for that of a tensor, else for the default device.
+
+    >>> torch.as_tensor([1, 2])
+    tensor([1, 2])
+    """
 def asarray(obj: Any, *, dtype: _dtype | None = ..., device: Any = ..., copy: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
     """Convert `obj` to a tensor that shares its memory if possible (`copy=None`), never (True), or always (False).
 
     Memory can be shared with tensors, arrays, storages, and objects with DLPack or the buffer protocol.  The bytes of a buffer
     are read as elements of `dtype`.  A tensor keeps its autograd history, unless `requires_grad` is False.
+
+    Args:
+        obj: a tensor, an array, a storage, a scalar, nested sequences, or an object with DLPack or the buffer protocol.
+        dtype: the dtype of the result; None for that of `obj`, and for the default dtype if `obj` is a buffer.
+        device: the device of the result; None for that of `obj`.
+        copy: whether to copy: True for always, False for never, None if necessary.
+        requires_grad: whether the result requires a gradient.
 
     Raises:
         ValueError: `copy=False`, and `obj` has no memory to share, or does not have the requested dtype and device.
@@ -263,6 +480,10 @@ def atan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the inverse tangent, in radians."""
 def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the angle, in radians, of the point `(x, y) = (other, input)`, in the correct quadrant.
+
+    Args:
+        other: a tensor that can be broadcast with `input`.
+        out: a tensor that the result is written to.
 
     >>> torch.atan2(torch.tensor([1.0, -1.0]), torch.tensor([1.0, -1.0]))
     tensor([ 0.7854, -2.3562])
@@ -298,7 +519,23 @@ def avg_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int |
         tensor([[1.5000, 3.5000]])
     """
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = ..., alpha: Any = ..., out: Tensor | None = ...) -> Tensor:
-    """Return `beta * input + alpha * batch1 @ batch2`, batch by batch."""
+    """Return `beta * input + alpha * batch1 @ batch2`, batch by batch.
+
+    Args:
+        input: a tensor that can be expanded to `(b, n, p)`.
+        batch1: a batch of matrices `(b, n, m)`.
+        batch2: a batch of matrices `(b, m, p)`.
+        *legacy: used by the deprecated call `baddbmm(beta, input, alpha, batch1, batch2)`.
+        beta: the factor of `input`; with 0, NaN in `input` is ignored.
+        alpha: the factor of the product.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: the shapes do not fit, or the dtypes differ.
+
+    >>> torch.baddbmm(torch.ones(1), torch.ones(2, 1, 3), torch.ones(2, 3, 1)).shape
+    torch.Size([2, 1, 1])
+    """
 def bartlett_window(window_length: _int, periodic: _bool = ..., *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., pin_memory: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
     """Return the Bartlett window, a triangle."""
 def batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: _bool, momentum: _float, eps: _float, cudnn_enabled: _bool = ...) -> Tensor:
@@ -306,9 +543,38 @@ def batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, runnin
 
     In training, the mean and variance of the batch are used, and the running statistics, if given, are updated:
     `running * (1 - momentum) + batch * momentum`.  Otherwise, the running statistics are used.
+
+    Args:
+        input: a tensor `(N, C, *)`.
+        weight, bias: vectors of length `C` that scale and shift the normalized channels; None for 1 and 0.
+        running_mean, running_var: vectors of length `C`, updated in place in training; None for no running statistics.
+        training: whether to use the statistics of the batch.
+        momentum: the weight of the batch in the update of the running statistics.
+        eps: a number added to the variance.
+        cudnn_enabled: ignored.
+
+    Raises:
+        RuntimeError: the lengths do not fit, or `training` is False without running statistics.
+
+    >>> torch.batch_norm(torch.tensor([[1.0], [3.0]]), None, None, None, None, True, 0.1, 1e-5, True)
+    tensor([[-1.0000],
+            [ 1.0000]])
     """
 def bernoulli(input: Tensor, p: _float | Tensor = ..., *, generator: Generator | None = ..., out: Tensor | None = ...) -> Tensor:
-    """Draw 0 or 1 for each element; the probability of 1 is the element, or `p` if given."""
+    """Draw 0 or 1 for each element; the probability of 1 is the element, or `p` if given.
+
+    Args:
+        input: a tensor of probabilities; with `p`, only its shape and dtype are used.
+        p: the probability for all elements: a number, or a tensor that can be broadcast to the shape of `input`.
+        generator: the random number generator; None for the default one of the device.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: a probability is not in [0, 1].
+
+    >>> torch.bernoulli(torch.tensor([0.0, 1.0]))
+    tensor([0., 1.])
+    """
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = ...) -> Tensor:
     """Compute the bilinear map `out[..., k] = input1 @ weight[k] @ input2 + bias[k]`; see `nn.Bilinear`.
 
@@ -329,11 +595,43 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
         tensor([[6., 6., 6., 6.]])
     """
 def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = ..., pos_weight: Tensor | None = ..., reduction: _int = ...) -> Tensor:
-    """Compute the cross entropy of `sigmoid(input)` and `target`; `reduction` is 0 for none, 1 for mean, 2 for sum."""
+    """Compute the binary cross entropy of `sigmoid(input)` and `target`.
+
+    Args:
+        input: a floating-point tensor of logits.
+        target: a tensor of probabilities with the shape of `input`.
+        weight: a factor for each loss, a tensor that can be broadcast to the shape of `input`; None for 1.
+        pos_weight: a factor for the loss of positive targets, a tensor that can be broadcast to the shape of `input`; None for 1.
+        reduction: 0 for none, 1 for the mean, 2 for the sum.
+
+    >>> torch.binary_cross_entropy_with_logits(torch.zeros(2), torch.tensor([0.0, 1.0]), reduction=1)
+    tensor(0.6931)
+    """
 def bincount(input: Tensor, weights: Tensor | None = ..., minlength: _int = ...) -> Tensor:
-    """Count how often each non-negative integer occurs, or sum the weights of its occurrences."""
+    """Count how often each non-negative integer occurs, or sum the weights of its occurrences.
+
+    Args:
+        input: a vector of non-negative integers.
+        weights: a vector of the same length; its elements are summed instead of counted.
+        minlength: the smallest length of the result, which otherwise is the largest element plus 1.
+
+    Raises:
+        RuntimeError: `input` is not a vector or has a negative element, or the lengths differ.
+
+    >>> torch.bincount(torch.tensor([1, 1, 3]))
+    tensor([0, 2, 0, 1])
+    """
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = ...) -> Tensor:
-    """Draw numbers of successes in `count` trials, each with the probability `prob`."""
+    """Draw numbers of successes in `count` trials, each with the probability `prob`.
+
+    Args:
+        count: a floating-point tensor of numbers of trials.
+        prob: a tensor of probabilities with the dtype of `count` that can be broadcast to its shape.
+        generator: the random number generator; None for the default one of the device.
+
+    >>> torch.binomial(torch.tensor([10.0, 10.0]), torch.tensor([0.0, 1.0]))
+    tensor([ 0., 10.])
+    """
 def bitwise_and(input: Tensor | _int | _float | _complex, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the bits that are set in both operands."""
 def bitwise_left_shift(input: Tensor | _int | _float | _complex, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -349,23 +647,111 @@ def bitwise_xor(input: Tensor | _int | _float | _complex, other: _int | _float |
 def blackman_window(window_length: _int, periodic: _bool = ..., *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., pin_memory: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
     """Return the Blackman window: `0.42 - 0.5 cos(2 pi n / N) + 0.08 cos(4 pi n / N)`."""
 def block_diag(*tensors: Tensor) -> Tensor:
-    """Return one matrix with the given matrices along its diagonal, 0 elsewhere."""
+    """Return one matrix with the given matrices along its diagonal, 0 elsewhere.
+
+    Args:
+        *tensors: tensors with at most two dimensions. Vectors are rows, and 0-d tensors are matrices with one element.
+
+    Raises:
+        RuntimeError: a tensor has more than two dimensions.
+
+    >>> torch.block_diag(torch.tensor([[1, 2]]), torch.tensor(3))
+    tensor([[1, 2, 0],
+            [0, 0, 3]])
+    """
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Multiply two batches of matrices, `(b, n, m) @ (b, m, p) -> (b, n, p)`."""
+    """Multiply two batches of matrices, `(b, n, m) @ (b, m, p) -> (b, n, p)`.
+
+    Args:
+        input: a tensor `(b, n, m)`.
+        mat2: a tensor `(b, m, p)`; batches are not broadcast, unlike in `matmul`.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: the shapes do not fit.
+
+    >>> torch.bmm(torch.ones(10, 3, 4), torch.ones(10, 4, 5)).shape
+    torch.Size([10, 3, 5])
+    """
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
-    """Expand the tensors to their common shape."""
+    """Expand the tensors to their common shape.
+
+    Args:
+        *tensors: tensors whose shapes can be broadcast.
+
+    Raises:
+        RuntimeError: the shapes do not fit.
+
+    >>> [x.shape for x in torch.broadcast_tensors(torch.ones(2, 1), torch.ones(3))]
+    [torch.Size([2, 3]), torch.Size([2, 3])]
+    """
 def broadcast_to(input: Tensor, size: Sequence[_int]) -> Tensor:
-    """Return a view broadcast to the shape `size`."""
+    """Return a view broadcast to the shape `size`.
+
+    Args:
+        size: the shape of the result; dimensions of size 1 are repeated, and new dimensions are added in front.
+
+    Raises:
+        RuntimeError: the shape does not fit.
+
+    >>> torch.broadcast_to(torch.tensor([1, 2]), (2, 2))
+    tensor([[1, 2],
+            [1, 2]])
+    """
 def btrifact(A: Tensor, info: Any = ..., pivot: _bool = ...) -> tuple[Tensor, Tensor]:
-    """Return the LU factorization of a batch of matrices as `(LU, pivots)`; a legacy name of `linalg.lu_factor`."""
+    """Return the LU factorization of a batch of matrices as `(LU, pivots)`; a legacy name of `linalg.lu_factor`.
+
+    Args:
+        A: the matrices `(*, n, n)`.
+        info: an integer tensor that is overwritten with 0 for each matrix whose factorization succeeded.
+        pivot: whether rows are exchanged.
+    """
 def btrisolve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
-    """Solve `A x = b` for a batch of vectors, given the result of `btrifact(A)`; a legacy name of `linalg.lu_solve`."""
+    """Solve `A x = b` for a batch of vectors, given the result of `btrifact(A)`; a legacy name of `linalg.lu_solve`.
+
+    Args:
+        b: the right-hand sides `(*, n)`.
+        LU_data, LU_pivots: the results of `btrifact(A)`.
+    """
 def bucketize(input: _int | _float | _complex | Tensor, boundaries: Tensor, *, out_int32: _bool = ..., right: _bool = ..., out: Tensor | None = ...) -> Tensor:
-    """Return the index of the bucket between `boundaries` that contains each element."""
+    """Return for each element the index `i` such that `boundaries[i - 1] < element <= boundaries[i]`.
+
+    Args:
+        input: a tensor, or a number.
+        boundaries: a vector in ascending order.
+        out_int32: whether the result is int32 instead of int64.
+        right: whether buckets contain their left boundary instead of the right one: `boundaries[i - 1] <= element <
+            boundaries[i]`.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: `boundaries` is not a vector.
+
+    >>> torch.bucketize(torch.tensor([1, 3, 6]), torch.tensor([1, 3, 5]))
+    tensor([0, 1, 3])
+    """
 def cartesian_prod(*tensors: Tensor) -> Tensor:
-    """Return all combinations of one element from each vector, one per row."""
+    """Return all combinations of one element from each vector, one per row.
+
+    Args:
+        *tensors: vectors.
+
+    Raises:
+        RuntimeError: an argument is not a vector.
+
+    >>> torch.cartesian_prod(torch.tensor([1, 2]), torch.tensor([4, 5]))
+    tensor([[1, 4],
+            [1, 5],
+            [2, 4],
+            [2, 5]])
+    """
 def cat(tensors: Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Join tensors along an existing dimension; their dtypes are promoted.
+
+    Args:
+        tensors: a nonempty sequence of tensors with at least one dimension. Empty vectors are ignored.
+        dim: the dimension to join.
+        out: a tensor that the result is written to.
 
     Raises:
         RuntimeError: sizes differ in a dimension other than `dim`.
@@ -377,8 +763,18 @@ def cat(tensors: Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...)
 def cdist(x1: Tensor, x2: Tensor, p: _float = ..., compute_mode: str = ...) -> Tensor:
     """Return the p-norm distances between all rows of `x1` and all rows of `x2`.
 
-    Shapes: x1 `(*, n, d)`, x2 `(*, m, d)`; the result `(*, n, m)`.  For `p=2` and more than 25 points, one matrix product is
-    used, which is faster and less exact; `compute_mode` overrides this choice.
+    The result has the shape `(*, n, m)`.  For `p=2` and more than 25 points, one matrix product is used, which is faster and
+    less exact; `compute_mode` overrides this choice.
+
+    Args:
+        x1: a floating-point tensor `(*, n, d)`.
+        x2: a tensor `(*, m, d)` with the dtype of `x1`.
+        p: the order of the norm, not negative.
+        compute_mode: "use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist" to always use a matrix product for `p=2`, or
+            "donot_use_mm_for_euclid_dist".
+
+    Raises:
+        RuntimeError: the last sizes differ, or `p` is negative.
 
     >>> torch.cdist(torch.tensor([[0.0, 0]]), torch.tensor([[3.0, 4], [0, 0]]))
     tensor([[5., 0.]])
@@ -413,7 +809,18 @@ def celu_(input: Tensor, alpha: _float = ...) -> Tensor:
         True
     """
 def chain_matmul(*matrices: Tensor, out: Tensor | None = ...) -> Tensor:
-    """Multiply matrices in the order with the fewest multiplications; see `torch.linalg.multi_dot`."""
+    """Multiply matrices in the order with the fewest multiplications; see `torch.linalg.multi_dot`.
+
+    Args:
+        *matrices: the matrices, as arguments or as one sequence.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: an argument is not a matrix, or the shapes do not fit.
+
+    >>> torch.chain_matmul(torch.ones(2, 3), torch.ones(3, 4), torch.ones(4, 1)).shape
+    torch.Size([2, 1])
+    """
 def channel_shuffle(input: Tensor, groups: _int) -> Tensor:
     """Reorder the channels so that they are taken from each of `groups` groups in turn; see `nn.ChannelShuffle`.
 
@@ -434,15 +841,69 @@ def channel_shuffle(input: Tensor, groups: _int) -> Tensor:
         tensor([0., 2., 1., 3.])
     """
 def cholesky(input: Tensor, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return the Cholesky factor of positive-definite matrices; see `torch.linalg.cholesky`."""
+    """Return the Cholesky factor of positive-definite matrices; see `torch.linalg.cholesky`.
+
+    Args:
+        input: symmetric or Hermitian positive-definite matrices `(*, n, n)`; one triangle is read.
+        upper: whether to return the upper triangular factor instead of the lower one.
+        out: a tensor that the result is written to.
+
+    Raises:
+        torch.linalg.LinAlgError: a matrix is not positive-definite.
+
+    >>> torch.cholesky(torch.tensor([[4.0, 2.0], [2.0, 5.0]]))
+    tensor([[2., 0.],
+            [1., 2.]])
+    """
 def cholesky_inverse(input: Tensor, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return the inverse of a matrix, given its Cholesky factor."""
+    """Return the inverse of the matrix `A`, given its Cholesky factor.
+
+    Args:
+        input: the triangular factors `(*, n, n)`.
+        upper: whether `input` is an upper triangular factor `U`, with `A = U^H U`, or a lower one `L`, with `A = L L^H`.
+        out: a tensor that the result is written to.
+
+    >>> torch.cholesky_inverse(torch.tensor([[2.0, 0.0], [1.0, 2.0]]))
+    tensor([[ 0.3125, -0.1250],
+            [-0.1250,  0.2500]])
+    """
 def cholesky_solve(input: Tensor, input2: Tensor, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Solve `A X = input`, where `input2` is the Cholesky factor of `A`."""
+    """Solve `A X = input`, where `input2` is the Cholesky factor of `A`.
+
+    Args:
+        input: the right-hand sides `(*, n, k)`.
+        input2: the triangular factors `(*, n, n)`.
+        upper: whether `input2` is an upper triangular factor `U`, with `A = U^H U`, or a lower one `L`, with `A = L L^H`.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: the shapes do not fit, or the dtypes differ.
+
+    >>> torch.cholesky_solve(torch.tensor([[4.0], [5.0]]), torch.tensor([[2.0, 0.0], [0.0, 1.0]]))
+    tensor([[1.],
+            [5.]])
+    """
 def chunk(input: Tensor, chunks: _int, dim: _int = ...) -> tuple[Tensor, ...]:
-    """Split `dim` into at most `chunks` consecutive views, of equal size except the last."""
+    """Split `dim` into at most `chunks` consecutive views, of equal size except the last.
+
+    Args:
+        chunks: the largest number of parts, at least 1.
+        dim: the dimension to split.
+
+    Raises:
+        RuntimeError: `input` is 0-d, or `chunks` is not positive.
+
+    >>> torch.chunk(torch.arange(5), 3)
+    (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+    """
 def clamp(input: Tensor, min: _int | _float | _complex | Tensor | None = ..., max: _int | _float | _complex | Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Limit every element to `[min, max]`; either bound may be a number, a tensor or None.
+
+    Args:
+        input: a tensor of an integer or floating-point dtype.
+        min, max: the bounds: numbers, or tensors that can be broadcast with `input`; None for no bound. At least one is given.
+            Where `min` exceeds `max`, the result is `max`.
+        out: a tensor that the result is written to.
 
     >>> torch.tensor([-1.0, 0.5, 2.0]).clamp(0, 1)
     tensor([0.0000, 0.5000, 1.0000])
@@ -450,15 +911,39 @@ def clamp(input: Tensor, min: _int | _float | _complex | Tensor | None = ..., ma
 def clamp_(input: Tensor, min: _int | _float | _complex | Tensor | None = ..., max: _int | _float | _complex | Tensor | None = ...) -> Tensor:
     """In-place form of `clamp`."""
 def clamp_max(input: Tensor, max: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Lower every element to at most `max`."""
+    """Lower every element to at most `max`.
+
+    Args:
+        input: a tensor of an integer or floating-point dtype.
+        max: the bound: a number, or a tensor that can be broadcast with `input`.
+        out: a tensor that the result is written to.
+
+    >>> torch.clamp_max(torch.tensor([-1.0, 0.5, 2.0]), 1)
+    tensor([-1.0000,  0.5000,  1.0000])
+    """
 def clamp_max_(input: Tensor, max: _int | _float | _complex | Tensor) -> Tensor:
     """In-place form of `clamp_max`."""
 def clamp_min(input: Tensor, min: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Raise every element to at least `min`."""
+    """Raise every element to at least `min`.
+
+    Args:
+        input: a tensor of an integer or floating-point dtype.
+        min: the bound: a number, or a tensor that can be broadcast with `input`.
+        out: a tensor that the result is written to.
+
+    >>> torch.clamp_min(torch.tensor([-1.0, 0.5, 2.0]), 0)
+    tensor([0.0000, 0.5000, 2.0000])
+    """
 def clamp_min_(input: Tensor, min: _int | _float | _complex | Tensor) -> Tensor:
     """In-place form of `clamp_min`."""
 def clip(input: Tensor, min: _int | _float | _complex | Tensor | None = ..., max: _int | _float | _complex | Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Limit every element to `[min, max]`; either bound may be a number, a tensor or None.
+
+    Args:
+        input: a tensor of an integer or floating-point dtype.
+        min, max: the bounds: numbers, or tensors that can be broadcast with `input`; None for no bound. At least one is given.
+            Where `min` exceeds `max`, the result is `max`.
+        out: a tensor that the result is written to.
 
     >>> torch.tensor([-1.0, 0.5, 2.0]).clamp(0, 1)
     tensor([0.0000, 0.5000, 1.0000])
@@ -466,21 +951,64 @@ def clip(input: Tensor, min: _int | _float | _complex | Tensor | None = ..., max
 def clip_(input: Tensor, min: _int | _float | _complex | Tensor | None = ..., max: _int | _float | _complex | Tensor | None = ...) -> Tensor:
     """In-place form of `clamp`."""
 def clone(input: Tensor, *, memory_format: Any = ...) -> Tensor:
-    """Return a copy; gradients flow through it."""
-def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
-    """Concatenate tensors along dimension 1; vectors are columns."""
-def combinations(input: Tensor, r: _int = ..., with_replacement: _bool = ...) -> Tensor:
-    """Return all combinations of `r` elements of a vector, one per row, in lexicographic order of position."""
-def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return `real + 1j * imag`.  Raises RuntimeError unless both have the same floating-point dtype.
+    """Return a copy; gradients flow through it.
 
-    For float16 the result is complex64, as not every library has complex32.
+    Args:
+        memory_format: the order of the dimensions in the memory of the copy; None or `torch.preserve_format` for that of `input`.
+
+    >>> x = torch.ones(2)
+    >>> y = x.clone().mul_(2)
+    >>> x
+    tensor([1., 1.])
+    """
+def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
+    """Concatenate tensors along dimension 1; vectors are columns.
+
+    Args:
+        tensors: a nonempty sequence of tensors with the same number of rows.
+        out: a tensor that the result is written to.
+
+    >>> torch.column_stack([torch.tensor([1, 2]), torch.tensor([3, 4])])
+    tensor([[1, 3],
+            [2, 4]])
+    """
+def combinations(input: Tensor, r: _int = ..., with_replacement: _bool = ...) -> Tensor:
+    """Return all combinations of `r` elements of a vector, one per row, in lexicographic order of position.
+
+    Args:
+        input: a vector.
+        r: the number of elements in each combination.
+        with_replacement: whether an element may occur several times in a combination.
+
+    Raises:
+        RuntimeError: `input` is not a vector, or `r` is negative.
+
+    >>> torch.combinations(torch.tensor([1, 2, 3]))
+    tensor([[1, 2],
+            [1, 3],
+            [2, 3]])
+    """
+def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Return `real + 1j * imag`; for float16 the result is complex64, as not every library has complex32.
+
+    Args:
+        real: the real parts, a floating-point tensor.
+        imag: the imaginary parts, a tensor of the same dtype that can be broadcast with `real`.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: the dtypes differ or are not floating-point.
 
     >>> torch.complex(torch.tensor([1.0]), torch.tensor([2.0]))
     tensor([1.+2.j])
     """
 def concat(tensors: Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Join tensors along an existing dimension; their dtypes are promoted.
+
+    Args:
+        tensors: a nonempty sequence of tensors with at least one dimension. Empty vectors are ignored.
+        dim: the dimension to join.
+        out: a tensor that the result is written to.
 
     Raises:
         RuntimeError: sizes differ in a dimension other than `dim`.
@@ -491,6 +1019,11 @@ def concat(tensors: Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = .
     """
 def concatenate(tensors: Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Join tensors along an existing dimension; their dtypes are promoted.
+
+    Args:
+        tensors: a nonempty sequence of tensors with at least one dimension. Empty vectors are ignored.
+        dim: the dimension to join.
+        out: a tensor that the result is written to.
 
     Raises:
         RuntimeError: sizes differ in a dimension other than `dim`.
@@ -513,7 +1046,19 @@ def conj_physical(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def conj_physical_(input: Tensor) -> Tensor:
     """In-place form of `conj_physical`."""
 def constant_pad_nd(input: Tensor, pad: Sequence[_int], value: _float = ...) -> Tensor:
-    """Pad with `value`; `pad` lists (before, after) pairs starting with the last dimension, and negative amounts crop."""
+    """Pad with a constant value.
+
+    Args:
+        pad: pairs (before, after) of numbers of elements to add, starting with the last dimension; negative numbers remove
+            elements.
+        value: the value of new elements.
+
+    Raises:
+        RuntimeError: `pad` has an odd length or too many pairs, or removes more elements than a dimension has.
+
+    >>> torch.constant_pad_nd(torch.tensor([1, 2]), (1, 2))
+    tensor([0, 1, 2, 0, 0])
+    """
 def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: _int | Sequence[_int] = ..., padding: _int | Sequence[_int] | str = ..., dilation: _int | Sequence[_int] = ..., groups: _int = ...) -> Tensor:
     """Convolve sequences; see `nn.Conv1d` for the sizes of the result.
 
@@ -576,7 +1121,19 @@ def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: _in
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: _int = ...) -> Tensor:
     """Convolve over time, the first dimension of `input`, with `pad` zeros at both ends.
 
-    Shapes: input `(T, N, C)`, weight `(K, C, C_out)`, bias `(C_out,)`; result `(T + 2 * pad - K + 1, N, C_out)`.
+    The result has the shape `(T + 2 * pad - K + 1, N, C_out)`.
+
+    Args:
+        input: a tensor `(T, N, C)`.
+        weight: the kernels, a tensor `(K, C, C_out)`.
+        bias: a vector `(C_out,)`.
+        pad: the number of zeros added at each end.
+
+    Raises:
+        RuntimeError: the shapes do not fit.
+
+    >>> torch.conv_tbc(torch.ones(3, 1, 1), torch.ones(2, 1, 1), torch.zeros(1)).flatten()
+    tensor([2., 2.])
     """
 def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: _int | Sequence[_int] = ..., padding: _int | Sequence[_int] = ..., output_padding: _int | Sequence[_int] = ..., groups: _int = ..., dilation: _int | Sequence[_int] = ...) -> Tensor:
     """Compute a transposed convolution over sequences; see `nn.ConvTranspose1d` for the sizes of the result.
@@ -648,11 +1205,29 @@ def convolution(input: Tensor, weight: Tensor, bias: Tensor | None, stride: Sequ
 
     Shapes: input `(N, C, *)`, weight `(C_out, C / groups, *)`, or `(C, C_out / groups, *)` if `transposed`.
 
+    Args:
+        input: a tensor `(N, C, *)`.
+        weight: the kernels.
+        bias: a vector with a number for each output channel; None for no bias.
+        stride, padding, dilation: the step, the number of zeros added on both sides, and the distance between kernel elements,
+            for each spatial dimension.
+        transposed: whether to compute the transpose of a convolution.
+        output_padding: the number of elements added to one end of each spatial dimension of a transposed convolution's result.
+        groups: the number of groups of channels that are convolved separately.
+
     >>> torch.convolution(torch.ones(1, 1, 3), torch.ones(1, 1, 2), None, (1,), (0,), (1,), False, (0,), 1)
     tensor([[[2., 2.]]])
     """
 def copysign(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the absolute value of `input` with the sign of `other`, where -0.0 counts as negative."""
+    """Return the absolute value of `input` with the sign of `other`, where -0.0 counts as negative.
+
+    Args:
+        other: a tensor that can be broadcast with `input`, or a number.
+        out: a tensor that the result is written to.
+
+    >>> torch.copysign(torch.tensor([1.0, -2.0]), torch.tensor([-0.0, 3.0]))
+    tensor([-1.,  2.])
+    """
 def corrcoef(input: Tensor) -> Tensor:
     """Return the correlation matrix of variables (rows) from observations (columns)."""
 def cos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -680,14 +1255,38 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = ..., eps: _float = ...
         tensor([0.7071])
     """
 def count_nonzero(input: Tensor, dim: _int | Sequence[_int] | None = ...) -> Tensor:
-    """Return the number of nonzero elements."""
+    """Return the number of nonzero elements.
+
+    Args:
+        dim: the dimension or dimensions in which elements are counted; None for all.
+
+    >>> torch.count_nonzero(torch.tensor([[0, 1], [2, 3]]), dim=0)
+    tensor([1, 2])
+    """
 def cov(input: Tensor, *, correction: _int = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ...) -> Tensor:
     """Return the covariance matrix of variables (rows) from observations (columns).
 
-    `fweights` and `aweights` are the frequencies and the weights of the observations.
+    Args:
+        input: a matrix, a vector of observations of one variable, or a 0-d tensor.
+        correction: the number of degrees of freedom subtracted from the number of observations: 1 for the unbiased estimate.
+        fweights: an integer vector with the number of times that each observation occurred.
+        aweights: a floating-point vector with the weights of the observations.
+
+    Raises:
+        RuntimeError: `input` has more than two dimensions or dtype bool, or the weights have another length or dtype or are
+            negative.
+
+    >>> torch.cov(torch.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
+    tensor([[ 1., -1.],
+            [-1.,  1.]])
     """
 def cross(input: Tensor, other: Tensor, dim: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the cross products of the vectors along `dim`, by default the first dimension of `input` that has size 3.
+
+    Args:
+        other: a tensor that can be broadcast with `input`.
+        dim: the dimension of the vectors, which has size 3. The default None is deprecated.
+        out: a tensor that the result is written to.
 
     Raises:
         RuntimeError: `input` has no dimension of size 3, or the sizes along `dim` are not 3.
@@ -696,9 +1295,20 @@ def cross(input: Tensor, other: Tensor, dim: _int | None = ..., *, out: Tensor |
     tensor([0., 0., 1.])
     """
 def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Sequence[_int] | Tensor, target_lengths: Sequence[_int] | Tensor, blank: _int = ..., reduction: _int = ..., zero_infinity: _bool = ...) -> Tensor:
-    """Return the negative log-likelihood of label sequences; `reduction` 0 means none, 1 the mean and 2 the sum.
+    """Compute the negative log-likelihood of label sequences; see `torch.nn.functional.ctc_loss`.
 
-    See `torch.nn.functional.ctc_loss`.
+    Args:
+        log_probs: log-probabilities `(T, N, C)` or `(T, C)`.
+        targets: labels `(N, S)`, or all concatenated in one vector.
+        input_lengths: the lengths of the inputs, at most `T`: a tensor `(N,)` or a sequence.
+        target_lengths: the lengths of the targets: a tensor `(N,)` or a sequence.
+        blank: the label for blank.
+        reduction: 0 for none; 1 for the mean, after each loss has been divided by the length of the target; 2 for the sum.
+        zero_infinity: whether infinite losses, and their gradients, are replaced by 0.
+
+    >>> log_probs = torch.tensor([0.5, 0.5]).log().expand(2, 1, 2)
+    >>> torch.ctc_loss(log_probs, torch.tensor([[1]]), (2,), (1,))
+    tensor([0.2877])
     """
 def cummax(input: Tensor, dim: _int, *, out: Sequence[Tensor] | None = ...) -> return_types.cummax:
     """Return the cumulative maximum along `dim`, and its last index."""
@@ -709,7 +1319,17 @@ def cumprod(input: Tensor, dim: _int, *, dtype: _dtype | None = ..., out: Tensor
 def cumsum(input: Tensor, dim: _int, *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor:
     """Return the cumulative sum along `dim`."""
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = ..., *, dx: Any = ..., dim: _int = ...) -> Tensor:
-    """Return the cumulative integral of `y` along `dim` by the trapezoidal rule."""
+    """Return the cumulative integral of `y` along `dim` by the trapezoidal rule.
+
+    Args:
+        y: the values of the integrand; bool is not supported.
+        x: the points, a vector or a tensor that can be broadcast with `y`; None for points `dx` apart.
+        dx: the distance between points, if `x` is not given.
+        dim: the dimension along which to integrate.
+
+    >>> torch.cumulative_trapezoid(torch.tensor([1.0, 3.0, 5.0]))
+    tensor([2., 6.])
+    """
 def deg2rad(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Convert degrees to radians."""
 def deg2rad_(input: Tensor) -> Tensor:
@@ -721,17 +1341,89 @@ def detach(input: Tensor) -> Tensor:
 def detach_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """Remove the history of this tensor, in-place."""
 def diag(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return the matrix whose diagonal is the given vector, or the diagonal of the given matrix."""
+    """Return the matrix whose diagonal is the given vector, or the diagonal of the given matrix.
+
+    Args:
+        input: a vector or a matrix.
+        diagonal: the diagonal: 0 for the main one, positive above it, negative below.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: `input` has another number of dimensions.
+
+    >>> torch.diag(torch.tensor([1, 2])), torch.diag(torch.tensor([[1, 2], [3, 4]]))
+    (tensor([[1, 0],
+            [0, 2]]), tensor([1, 4]))
+    """
 def diag_embed(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
-    """Return matrices, in dimensions `dim1` and `dim2`, whose diagonal is the last dimension of `input`."""
+    """Return matrices, in dimensions `dim1` and `dim2`, whose diagonal is the last dimension of `input`.
+
+    Args:
+        input: a tensor of at least one dimension.
+        offset: the diagonal to fill: 0 for the main one, positive above it, negative below.
+        dim1, dim2: the dimensions of the matrices in the result.
+
+    Raises:
+        RuntimeError: `dim1` and `dim2` are the same dimension.
+
+    >>> torch.diag_embed(torch.tensor([1, 2]))
+    tensor([[1, 0],
+            [0, 2]])
+    """
 def diagflat(input: Tensor, offset: _int = ...) -> Tensor:
-    """Return a matrix whose diagonal holds all elements of `input`."""
+    """Return a matrix whose diagonal holds all elements of `input`.
+
+    Args:
+        offset: the diagonal to fill: 0 for the main one, positive above it, negative below.
+
+    >>> torch.diagflat(torch.tensor([1, 2]), 1)
+    tensor([[0, 1, 0],
+            [0, 0, 2],
+            [0, 0, 0]])
+    """
 def diagonal(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
-    """Return a view of the diagonal of dimensions `dim1` and `dim2`; it is the last dimension of the view."""
+    """Return a view of the diagonal of dimensions `dim1` and `dim2`; it is the last dimension of the view.
+
+    Args:
+        offset: the diagonal: 0 for the main one, positive above it, negative below.
+        dim1, dim2: the dimensions of the matrices.
+
+    Raises:
+        RuntimeError: `dim1` and `dim2` are the same dimension.
+
+    >>> torch.diagonal(torch.tensor([[1, 2], [3, 4]]))
+    tensor([1, 4])
+    """
 def diagonal_scatter(input: Tensor, src: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
-    """Return a copy of `input` with `src` in place of its diagonal."""
+    """Return a copy of `input` with `src` in place of its diagonal.
+
+    Args:
+        src: a tensor with the shape of the diagonal.
+        offset: the diagonal: 0 for the main one, positive above it, negative below.
+        dim1, dim2: the dimensions of the matrices.
+
+    Raises:
+        RuntimeError: `src` has another shape.
+
+    >>> torch.diagonal_scatter(torch.zeros(2, 2), torch.tensor([1.0, 2.0]))
+    tensor([[1., 0.],
+            [0., 2.]])
+    """
 def diff(input: Tensor, n: _int = ..., dim: _int = ..., prepend: Tensor | None = ..., append: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return the `n`-th differences of neighbouring elements along `dim`."""
+    """Return the `n`-th differences of neighbouring elements along `dim`.
+
+    Args:
+        n: the number of times that differences are taken.
+        dim: the dimension along which elements are subtracted.
+        prepend, append: tensors that are concatenated with `input` along `dim` beforehand, with the same number of dimensions.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: `input` is 0-d, or `n` is negative.
+
+    >>> torch.diff(torch.tensor([1, 4, 9])), torch.diff(torch.tensor([1, 4, 9]), n=2)
+    (tensor([3, 5]), tensor([2]))
+    """
 def digamma(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the derivative of `lgamma`.
 
@@ -739,9 +1431,26 @@ def digamma(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     tensor([-0.5772, -1.9635])
     """
 def dist(input: Tensor, other: Tensor, p: _float = ...) -> Tensor:
-    """Return the p-norm of `input - other`."""
+    """Return the p-norm of `input - other`.
+
+    Args:
+        other: a tensor that can be broadcast with `input`.
+        p: the order of the norm.
+
+    >>> torch.dist(torch.tensor([1.0, 2.0]), torch.tensor([4.0, 6.0]))
+    tensor(5.)
+    """
 def div(input: Tensor, other: Tensor | _int | _float | _complex, *, rounding_mode: str | None = ..., out: Tensor | None = ...) -> Tensor:
     """Return `input / other`: unrounded by default, rounded towards zero with `"trunc"`, down with `"floor"`.
+
+    Args:
+        other: a tensor that can be broadcast with `input`, or a number.
+        rounding_mode: "trunc", "floor", or None for no rounding. A quotient of integers that is not rounded has the default
+            dtype.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: another rounding mode.
 
     >>> torch.div(torch.tensor([-7, 7]), 2, rounding_mode="trunc")
     tensor([-3,  3])
@@ -749,19 +1458,60 @@ def div(input: Tensor, other: Tensor | _int | _float | _complex, *, rounding_mod
 def divide(input: Tensor, other: Tensor | _int | _float | _complex, *, rounding_mode: str | None = ..., out: Tensor | None = ...) -> Tensor:
     """Return `input / other`: unrounded by default, rounded towards zero with `"trunc"`, down with `"floor"`.
 
+    Args:
+        other: a tensor that can be broadcast with `input`, or a number.
+        rounding_mode: "trunc", "floor", or None for no rounding. A quotient of integers that is not rounded has the default
+            dtype.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: another rounding mode.
+
     >>> torch.div(torch.tensor([-7, 7]), 2, rounding_mode="trunc")
     tensor([-3,  3])
     """
 def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the inner product of two vectors of the same length, without conjugation."""
+    """Return the inner product of two vectors of the same length, without conjugation.
+
+    Args:
+        input: a vector.
+        tensor: a vector with the length and dtype of `input`.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: the arguments are not vectors of one length and one dtype.
+
+    >>> torch.dot(torch.tensor([2, 3]), torch.tensor([2, 1]))
+    tensor(7)
+    """
 def dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
-    """While training, zero each element with probability `p` and scale the others by `1 / (1 - p)`."""
+    """While training, zero each element with probability `p` and scale the others by `1 / (1 - p)`.
+
+    Args:
+        p: the probability of an element to be zeroed.
+        train: whether dropout is active; otherwise, `input` is returned.
+
+    Raises:
+        RuntimeError: `p` is not in [0, 1].
+
+    >>> torch.dropout(torch.ones(3), 0.5, train=False)
+    tensor([1., 1., 1.])
+    """
 def dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
     """In-place form of `dropout`."""
 def dsplit(input: Tensor, *args: Any, indices: Sequence[_int] = ..., sections: _int = ...) -> tuple[Tensor, ...]:
     """`tensor_split` along dimension 2."""
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
-    """Concatenate tensors along dimension 2."""
+    """Concatenate tensors along dimension 2, after they have been extended to 3 dimensions; see `atleast_3d`.
+
+    Args:
+        tensors: a nonempty sequence of tensors whose shapes match except in dimension 2.
+        out: a tensor that the result is written to.
+
+    >>> torch.dstack([torch.tensor([1, 2]), torch.tensor([3, 4])])
+    tensor([[[1, 3],
+             [2, 4]]])
+    """
 def eig(input: Tensor, *args: Any, **kwargs: Any) -> Sequence[Tensor]:
     """Raise a RuntimeError that names the replacement of the removed function `eig`."""
 def einsum(equation: str, *operands: Tensor | Sequence[Tensor] | Sequence[_int]) -> Tensor:
@@ -770,6 +1520,12 @@ def einsum(equation: str, *operands: Tensor | Sequence[Tensor] | Sequence[_int])
     Operands are separate arguments or one list.  Without an equation, each operand is followed by a list of label numbers (or
     `...`), and the last argument is an optional list for the result.  More than two operands are multiplied from left to right,
     or in the order found by `opt_einsum` if that package is installed.
+
+    Args:
+        equation: the labels of the dimensions of each operand, separated by commas, and after `->` those of the result, by
+            default the labels that occur once in alphabetical order; `...` is any number of dimensions. The first operand if
+            there is no equation.
+        *operands: the tensors.
 
     Raises:
         RuntimeError: the equation is malformed, or does not fit the operands.
@@ -781,17 +1537,55 @@ def einsum(equation: str, *operands: Tensor | Sequence[Tensor] | Sequence[_int])
 def embedding(weight: Tensor, indices: Tensor, padding_idx: _int = ..., scale_grad_by_freq: _bool = ..., sparse: _bool = ...) -> Tensor:
     """Return the rows of `weight` at `indices`, of shape `(*indices.shape, weight.shape[1])`.
 
-    The row `padding_idx` receives no gradient.  With `sparse`, the gradient of `weight` is a sparse tensor of the rows that
-    were looked up.  Raises IndexError for an index outside the table.
+    Args:
+        weight: a table `(rows, columns)`.
+        indices: a tensor of dtype int64 or int32.
+        padding_idx: the row that receives no gradient; -1 for none.
+        scale_grad_by_freq: whether the gradient of each row is divided by the number of its occurrences in `indices`.
+        sparse: whether the gradient of `weight` is a sparse tensor of the rows that were looked up.
+
+    Raises:
+        IndexError: an index is outside the table.
+
+    >>> torch.embedding(torch.tensor([[1, 2], [3, 4]]), torch.tensor([1, 0]))
+    tensor([[3, 4],
+            [1, 2]])
     """
 def embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: _bool = ..., mode: _int = ..., sparse: _bool = ..., per_sample_weights: Tensor | None = ..., include_last_offset: _bool = ..., padding_idx: _int | None = ...) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Return the sum (mode 0), mean (1) or maximum (2) of the rows of each bag; bag `i` starts at `offsets[i]`.
 
     Also return three tensors that PyTorch's backward uses: the bag of each index, the size of each bag, and the indices of the
     maxima.  Sums need none of them: they are empty or zeros.  For means, the third repeats the sizes.
+
+    Args:
+        weight: a floating-point table `(rows, columns)`.
+        indices: an integer vector, the indices of all bags.
+        offsets: an integer vector, the position in `indices` at which each bag begins.
+        scale_grad_by_freq: whether the gradient of each row is divided by the number of its occurrences in `indices`.
+        mode: 0 for the sum, 1 for the mean, 2 for the maximum.
+        sparse: ignored: the gradient of `weight` is dense.
+        per_sample_weights: the factors of the rows, a vector with the length of `indices` and the dtype of `weight`; for sums
+            only.
+        include_last_offset: whether the last element of `offsets` is the end of the last bag.
+        padding_idx: the row that is left out of the bags and receives no gradient; None for none.
+
+    >>> torch.embedding_bag(torch.tensor([[1.0], [2.0], [4.0]]), torch.tensor([0, 1, 2]), torch.tensor([0, 2]))[0]
+    tensor([[3.],
+            [4.]])
     """
 def embedding_renorm_(weight: Tensor, indices: Tensor, max_norm: _float, norm_type: _float) -> Tensor:
-    """Scale the rows at `indices` in place so that no norm exceeds `max_norm`."""
+    """Scale the rows at `indices` in place so that no norm exceeds `max_norm`.
+
+    Args:
+        weight: a table `(rows, columns)`, which is changed and returned.
+        indices: a tensor of dtype int64 or int32.
+        max_norm: the largest norm.
+        norm_type: the order of the norm.
+
+    >>> torch.embedding_renorm_(torch.tensor([[3.0, 4.0], [6.0, 8.0]]), torch.tensor([0]), 1.0, 2.0)
+    tensor([[0.6000, 0.8000],
+            [6.0000, 8.0000]])
+    """
 def empty(*size: _int | Sequence[_int], out: Tensor | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ..., memory_format: Any = ..., names: Any = ...) -> Tensor:
     """Return an uninitialised tensor."""
 def empty_like(input: Tensor, *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., memory_format: Any = ..., pin_memory: _bool | None = ...) -> Tensor:
@@ -807,7 +1601,14 @@ def empty_strided(size: Sequence[_int], stride: Sequence[_int], *, dtype: _dtype
 def eq(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
     """`input == other`, element by element."""
 def equal(input: Tensor, other: Tensor) -> _bool:
-    """Whether two tensors have the same shape and elements."""
+    """Whether two tensors have the same shape and elements.
+
+    Args:
+        input, other: the tensors; their dtypes may differ.
+
+    >>> torch.equal(torch.tensor([1, 2]), torch.tensor([1, 2])), torch.equal(torch.ones(2), torch.ones(1, 2))
+    (True, False)
+    """
 def erf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the error function, `2 / sqrt(pi)` times the integral of `exp(-t**2)` from 0 to `x`.
 
@@ -835,7 +1636,18 @@ def exp2_(input: Tensor) -> Tensor:
 def exp_(input: Tensor) -> Tensor:
     """In-place form of `exp`."""
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
-    """Return `input.expand(other.size())`."""
+    """Return `input.expand(other.size())`.
+
+    Args:
+        other: a tensor to whose shape `input` can be broadcast.
+
+    Raises:
+        RuntimeError: the shapes do not fit.
+
+    >>> torch.tensor([1, 2]).expand_as(torch.ones(2, 2))
+    tensor([[1, 2],
+            [1, 2]])
+    """
 def expm1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return `exp(x) - 1`, accurate near 0."""
 def expm1_(input: Tensor) -> Tensor:
@@ -876,15 +1688,46 @@ def fake_quantize_per_tensor_affine(input: Tensor, scale: _float | Tensor, zero_
     tensor([0.0000, 0.1000, 1.5000])
     """
 def feature_alpha_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
-    """Apply alpha dropout to whole channels, `input[n, c]`."""
+    """Apply `alpha_dropout` to whole channels.
+
+    Args:
+        input: a tensor `(N, C, *)`.
+        p: the probability of a channel to be replaced.
+        train: whether dropout is active; otherwise, `input` is returned.
+
+    Raises:
+        RuntimeError: `p` is not in [0, 1].
+
+    >>> torch.feature_alpha_dropout(torch.ones(1, 1, 2), 0.5, train=False)
+    tensor([[[1., 1.]]])
+    """
 def feature_alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
     """In-place form of `feature_alpha_dropout`."""
 def feature_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
-    """Apply dropout to whole channels, `input[n, c]`."""
+    """Apply dropout to whole channels: zero each with probability `p`, and scale the others by `1 / (1 - p)`.
+
+    Args:
+        input: a tensor `(N, C, *)`.
+        p: the probability of a channel to be zeroed.
+        train: whether dropout is active; otherwise, `input` is returned.
+
+    Raises:
+        RuntimeError: `p` is not in [0, 1].
+
+    >>> torch.feature_dropout(torch.ones(1, 1, 2), 0.5, train=False)
+    tensor([[[1., 1.]]])
+    """
 def feature_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
     """In-place form of `feature_dropout`."""
 def fill(input: Tensor, value: _int | _float | _complex | Tensor) -> Tensor:
-    """Return a copy of `input` with every element set to `value`, a number or a 0-d tensor."""
+    """Return a copy of `input` with every element set to `value`.
+
+    Args:
+        value: a number or a 0-d tensor.
+
+    >>> torch.fill(torch.zeros(2), 3)
+    tensor([3., 3.])
+    """
 def fill_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """Set every element to `value`, a number or a 0-d tensor."""
 def fix(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -894,29 +1737,73 @@ def fix_(input: Tensor) -> Tensor:
 def flatten(input: Tensor, start_dim: _int = ..., end_dim: _int = ...) -> Tensor:
     """Merge dimensions `start_dim` to `end_dim` into one; the result is a view if possible.
 
+    Args:
+        start_dim: the first dimension to merge.
+        end_dim: the last dimension to merge.
+
+    Raises:
+        RuntimeError: `start_dim` comes after `end_dim`.
+
     >>> torch.zeros(2, 3, 4).flatten(1).shape
     torch.Size([2, 12])
     """
 def flip(input: Tensor, dims: Sequence[_int]) -> Tensor:
-    """Return a copy with the elements in reverse order along `dims`."""
+    """Return a copy with the elements in reverse order along `dims`.
+
+    Args:
+        dims: the dimension or dimensions to reverse.
+
+    Raises:
+        RuntimeError: a dimension occurs twice.
+
+    >>> torch.flip(torch.tensor([[1, 2], [3, 4]]), (1,))
+    tensor([[2, 1],
+            [4, 3]])
+    """
 def fliplr(input: Tensor) -> Tensor:
     """Reverse the order of the columns (dimension 1)."""
 def flipud(input: Tensor) -> Tensor:
     """Reverse the order of the rows (dimension 0)."""
 def float_power(input: Any, exponent: Any, *, out: Tensor | None = ...) -> Tensor:
-    """`input` to the power of `exponent`, in float64 or complex128."""
+    """`input` to the power of `exponent`, in float64 or complex128.
+
+    Args:
+        input: a tensor or a number; at least one of `input` and `exponent` is a tensor.
+        exponent: a tensor that can be broadcast with `input`, or a number.
+        out: a tensor that the result is written to.
+
+    >>> torch.float_power(torch.tensor([2, 3]), 2)
+    tensor([4., 9.], dtype=torch.float64)
+    """
 def floor(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the largest integer not above `x`."""
 def floor_(input: Tensor) -> Tensor:
     """In-place form of `floor`."""
 def floor_divide(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return `input / other`, rounded towards minus infinity."""
+    """Return `input / other`, rounded towards minus infinity.
+
+    Args:
+        other: a tensor that can be broadcast with `input`, or a number.
+        out: a tensor that the result is written to.
+
+    >>> torch.floor_divide(torch.tensor([-7, 7]), 2)
+    tensor([-4,  3])
+    """
 def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the larger of `input` and `other`, element by element; where one is NaN, the other one."""
 def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the smaller of `input` and `other`, element by element; where one is NaN, the other one."""
 def fmod(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the remainder of division rounded towards zero: it has the sign of `input`."""
+    """Return the remainder of division rounded towards zero: it has the sign of `input`.
+
+    Args:
+        input: a tensor of an integer or floating-point dtype.
+        other: a tensor that can be broadcast with `input`, or a number.
+        out: a tensor that the result is written to.
+
+    >>> torch.fmod(torch.tensor([-3.0, 3.0]), 2)
+    tensor([-1.,  1.])
+    """
 def frac(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the fractional part, with the sign of `x`."""
 def frac_(input: Tensor) -> Tensor:
@@ -931,13 +1818,24 @@ def frexp(input: Tensor, *, out: Sequence[Tensor] | None = ...) -> return_types.
 def frobenius_norm(input: Tensor, dim: Any, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the 2-norm over the one or two dimensions `dim`, or over all dimensions if `dim` is empty.
 
+    Args:
+        dim: one or two dimensions; () for all.
+        keepdim: whether reduced dimensions are kept with size 1.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: `dim` has more than two dimensions.
+
     >>> torch.frobenius_norm(torch.tensor([[3.0, 0.0], [0.0, 4.0]]), (0, 1))
     tensor(5.)
     """
 def from_dlpack(ext_tensor: Any, *, device: Any = ..., copy: _bool | None = ...) -> Tensor:
     """Return a tensor that shares the memory of another library's array, or of a DLPack capsule.
 
-    The data is copied if `copy` is True or `device` is another device.
+    Args:
+        ext_tensor: a tensor, an array with `__dlpack__`, or a DLPack capsule, which can be used once.
+        device: the device of the result; None for that of the array.
+        copy: whether to copy: True for always, False for never, None if the device differs.
 
     Raises:
         BufferError: the memory cannot be exported.
@@ -958,6 +1856,9 @@ def from_file(filename: str, shared: _bool | None = ..., size: _int = ..., *, dt
     """
 def from_numpy(ndarray: Any) -> Tensor:
     """Return a CPU tensor that shares the memory of a NumPy array.
+
+    Args:
+        ndarray: the array.
 
     Raises:
         TypeError: the argument is not a NumPy array, or its dtype is not supported.
@@ -994,8 +1895,13 @@ def full(size: Sequence[_int], fill_value: Any, *, out: Tensor | None = ..., dty
 def full_like(input: Tensor, fill_value: Any, *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., memory_format: Any = ..., pin_memory: _bool | None = ...) -> Tensor:
     """Return a tensor filled with `fill_value`, with the shape, dtype, device and memory order of `input`."""
 def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
-    """Gather elements along `dim`: `out[i][j] = input[index[i][j]][j]` for `dim=0`.  `sparse_grad` makes `input`'s gradient
-    sparse.
+    """Gather elements along `dim`: `out[i][j] = input[index[i][j]][j]` for `dim=0`.
+
+    Args:
+        dim: the dimension along which to index.
+        index: an integer tensor with as many dimensions as `input`; the result has its shape.
+        sparse_grad: whether the gradient of `input` is a sparse tensor.
+        out: a tensor that the result is written to.
 
     Raises:
         RuntimeError: an index is out of bounds, or `index` is larger than `input` in a dimension other than `dim`.
@@ -1005,7 +1911,16 @@ def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = ...,
             [4]])
     """
 def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the greatest common divisor of integers; it is 0 for 0 and 0."""
+    """Return the greatest common divisor of integers; it is 0 for 0 and 0.
+
+    Args:
+        input: an integer tensor.
+        other: an integer tensor that can be broadcast with `input`.
+        out: a tensor that the result is written to.
+
+    >>> torch.gcd(torch.tensor([12, 7]), torch.tensor([18, 21]))
+    tensor([6, 7])
+    """
 def gcd_(input: Tensor, other: Tensor) -> Tensor:
     """In-place form of `gcd`."""
 def ge(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1015,6 +1930,11 @@ def gels(input: Tensor, A: Tensor, *, out: Sequence[Tensor] | None = ...) -> tup
 
     This is a legacy function, replaced by `linalg.lstsq`.  For `A` of shape `(m, n)`, the solution has `max(m, n)` rows, as in
     LAPACK.  The squares of the rows after the first `n` add up to the squared norms of the residuals.
+
+    Args:
+        input: the right-hand sides `(m, k)`.
+        A: a matrix `(m, n)` of full rank.
+        out: tensors that the results are written to.
     """
 def geqrf(input: Tensor, *, out: Tensor | None = ...) -> Any:
     """Compute a QR factorization in LAPACK's format: R, with the Householder vectors below its diagonal, and the factors tau.
@@ -1022,17 +1942,57 @@ def geqrf(input: Tensor, *, out: Tensor | None = ...) -> Any:
     `torch.linalg.householder_product` computes Q from them.
     """
 def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the outer product of two vectors, `(n,), (m,) -> (n, m)`."""
+    """Return the outer product of two vectors, `(n,), (m,) -> (n, m)`.
+
+    Args:
+        input: a vector `(n,)`.
+        vec2: a vector `(m,)`.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: an argument is not a vector.
+
+    >>> torch.outer(torch.tensor([1, 2]), torch.tensor([1, 10, 100]))
+    tensor([[  1,  10, 100],
+            [  2,  20, 200]])
+    """
 def get_device(input: Tensor) -> _int:
     """The device's index; -1 on the CPU."""
 def gradient(input: Tensor, *, spacing: Any = ..., dim: Any = ..., edge_order: _int = ...) -> tuple[Tensor, ...]:
-    """Return the derivative along each dimension in `dim`, by central differences and, at the edges, by one-sided ones."""
+    """Return the derivative along each dimension in `dim`, by central differences and, at the edges, by one-sided ones.
+
+    Args:
+        input: a tensor of values of a function on a grid; uint8 is not supported.
+        spacing: the distance between points; or a list with, for each dimension, a distance or a vector of coordinates.
+        dim: the dimension or dimensions; None for all.
+        edge_order: the order of accuracy of the one-sided differences: 1 or 2.
+
+    Raises:
+        RuntimeError: a dimension has fewer than `edge_order + 1` elements, or `spacing` has another length than `dim`.
+
+    >>> torch.gradient(torch.tensor([1.0, 4.0, 9.0]))
+    (tensor([3., 4., 5.]),)
+    """
 def greater(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
     """`input > other`."""
 def greater_equal(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
     """`input >= other`."""
 def group_norm(input: Tensor, num_groups: _int, weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ..., cudnn_enabled: _bool = ...) -> Tensor:
-    """Normalize groups of channels of each sample (Wu & He 2018, "Group normalization")."""
+    """Normalize groups of channels of each sample (Wu & He 2018, "Group normalization").
+
+    Args:
+        input: a tensor `(N, C, *)`.
+        num_groups: the number of groups, which must divide `C`.
+        weight, bias: vectors of length `C` that scale and shift the normalized channels; None for 1 and 0.
+        eps: a number added to the variance.
+        cudnn_enabled: ignored.
+
+    Raises:
+        RuntimeError: `C` is not divisible by the number of groups.
+
+    >>> torch.group_norm(torch.tensor([[1.0, 3.0, 4.0, 8.0]]), 2)
+    tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
+    """
 def gt(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
     """`input > other`."""
 def hamming_window(window_length: _int, periodic: _bool = ..., alpha: _float = ..., beta: _float = ..., *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., pin_memory: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
@@ -1058,30 +2018,115 @@ def hardshrink(input: Tensor, lambd: _float = ..., *, out: Tensor | None = ...) 
 def hash_tensor(input: Tensor, dim: Any = ..., *, keepdim: _bool = ..., mode: _int = ..., out: Tensor | None = ...) -> Tensor:
     """Return a uint64 hash of all elements, or over `dim`: the exclusive or of their bits as 64-bit numbers.
 
+    Args:
+        dim: the dimension or dimensions to reduce; () or None for all.
+        keepdim: whether reduced dimensions are kept with size 1.
+        mode: the kind of hash, of which there is one: 0.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: the tensor is empty, or the mode is unknown.
+
     >>> torch.hash_tensor(torch.tensor([[1, 2], [3, 4]]), 1)
     tensor([3, 7], dtype=torch.uint64)
     """
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return 0 for negative elements, 1 for positive ones, and `values` where the element is 0.
 
+    Args:
+        values: a tensor with the dtype of `input`, which can be broadcast with it.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: the dtypes differ or are complex.
+
     >>> torch.heaviside(torch.tensor([-1.5, 0.0, 2.0]), torch.tensor([0.5]))
     tensor([0.0000, 0.5000, 1.0000])
     """
 def histc(input: Tensor, bins: _int = ..., min: _float = ..., max: _float = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Count the elements in each of `bins` equal parts of `[min, max]`, or of the data's range if both are 0."""
-def histogram(input: Tensor, bins: _int | Tensor = ..., *, range: Any = ..., weight: Tensor | None = ..., density: _bool = ..., out: Tensor | None = ...) -> return_types.histogram:
-    """Return the counts (or sums of weights, or densities) in bins, and the edges of the bins.
+    """Count the elements in each of `bins` equal parts of `[min, max]`, or of the data's range if both are equal.
 
-    `bins` is the number of bins, or their edges.
+    Args:
+        input: a floating-point tensor; elements outside of the range are not counted.
+        bins: the number of bins.
+        min, max: the bounds of the range. If they are equal, it is that of the elements; if these are also equal, it extends
+            from 1 below to 1 above.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: the range is not finite, `min` exceeds `max`, or `bins` is not positive.
+
+    >>> torch.histc(torch.tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3)
+    tensor([0., 2., 1., 0.])
+    """
+def histogram(input: Tensor, bins: _int | Tensor = ..., *, range: Any = ..., weight: Tensor | None = ..., density: _bool = ..., out: Tensor | None = ...) -> return_types.histogram:
+    """Return the counts in bins and the edges of the bins.
+
+    Args:
+        input: a tensor of dtype float32 or float64.
+        bins: the number of bins, or a vector of their edges.
+        range: the first and last edge if `bins` is a number; None for the smallest and largest element.
+        weight: a tensor with the shape of `input`; its elements are summed instead of counted.
+        density: whether the counts are divided by their sum and by the widths of the bins, so that they integrate to 1.
+        out: tensors that the results are written to.
+
+    >>> torch.histogram(torch.tensor([1.0, 2.0, 1.0]), bins=2, range=(0.0, 3.0))
+    torch.return_types.histogram(
+    hist=tensor([2., 1.]),
+    bin_edges=tensor([0.0000, 1.5000, 3.0000]))
     """
 def histogramdd(input: Tensor, bins: Any, range: Any = ..., weight: Tensor | None = ..., density: _bool = ...) -> return_types.histogramdd:
-    """Return a histogram of points: the last dimension of `input` holds their coordinates."""
+    """Return a histogram of points, and the edges of the bins in each dimension.
+
+    Args:
+        input: a tensor `(*, D)` of points, of dtype float32 or float64.
+        bins: the number of bins in all dimensions, or for each dimension a number of bins or a vector of edges.
+        range: the first and last edge of each dimension, `2 * D` numbers; None for the smallest and largest coordinates.
+        weight: a tensor with the shape `input.shape[:-1]`; its elements are summed instead of counted.
+        density: whether the counts are divided by their sum and by the volumes of the bins, so that they integrate to 1.
+
+    >>> torch.histogramdd(torch.tensor([[0.0, 1.0], [1.0, 0.0], [1.0, 2.0]]), bins=2).hist
+    tensor([[0., 1.],
+            [1., 1.]])
+    """
 def hsplit(input: Tensor, *args: Any, indices: Sequence[_int] = ..., sections: _int = ...) -> tuple[Tensor, ...]:
-    """Split along dimension 1, or dimension 0 of a vector; see `tensor_split`."""
+    """Split along dimension 1, or dimension 0 of a vector; see `tensor_split`.
+
+    Args:
+        *args: the number of parts, which must divide the size, or the indices at which the parts after the first begin.
+        indices: keyword for the indices.
+        sections: keyword for the number of parts.
+
+    Raises:
+        RuntimeError: the tensor is 0-d, or the size is not divisible by the number of parts.
+
+    >>> torch.hsplit(torch.arange(4).reshape(2, 2), 2)
+    (tensor([[0],
+            [2]]), tensor([[1],
+            [3]]))
+    """
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
-    """Concatenate tensors along dimension 1, or along dimension 0 if they are vectors."""
+    """Concatenate tensors along dimension 1, or along dimension 0 if they are vectors.
+
+    Args:
+        tensors: a nonempty sequence of tensors whose shapes match except in the joined dimension; 0-d tensors are treated as
+            vectors.
+        out: a tensor that the result is written to.
+
+    >>> torch.hstack([torch.tensor([1, 2]), torch.tensor([3])])
+    tensor([1, 2, 3])
+    """
 def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return `sqrt(input**2 + other**2)` without overflow of the squares."""
+    """Return `sqrt(input**2 + other**2)` without overflow of the squares.
+
+    Args:
+        input: a floating-point tensor.
+        other: a tensor that can be broadcast with `input`.
+        out: a tensor that the result is written to.
+
+    >>> torch.hypot(torch.tensor([3.0]), torch.tensor([4.0]))
+    tensor([5.])
+    """
 def i0(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the modified Bessel function of the first kind, of order 0.
 
@@ -1093,31 +2138,151 @@ def i0_(input: Tensor) -> Tensor:
 def igamma(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the probability that a gamma variable of shape `input` is below `other` (regularised lower incomplete gamma).
 
+    Args:
+        input: the shape parameters, a floating-point tensor; their gradient is not implemented.
+        other: the upper limits of the integral, a tensor that can be broadcast with `input`.
+        out: a tensor that the result is written to.
+
     >>> torch.igamma(torch.tensor([1.0]), torch.tensor([1.0]))
     tensor([0.6321])
     """
 def igammac(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the regularised upper incomplete gamma function: `1 - igamma`, accurate also where it is small."""
+    """Return the regularised upper incomplete gamma function: `1 - igamma`, accurate also where it is small.
+
+    Args:
+        input: the shape parameters, a floating-point tensor; their gradient is not implemented.
+        other: the lower limits of the integral, a tensor that can be broadcast with `input`.
+        out: a tensor that the result is written to.
+
+    >>> torch.igammac(torch.tensor([1.0]), torch.tensor([1.0]))
+    tensor([0.3679])
+    """
 def imag(input: Tensor) -> Tensor:
     """Return the imaginary parts as a view.  Raises RuntimeError for a real tensor."""
 def index_add(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, alpha: Any = ..., out: Tensor | None = ...) -> Tensor:
-    """Return `input` with the slices of `source`, times `alpha`, added at the positions `index` of `dim`."""
+    """Return `input` with the slices of `source`, times `alpha`, added at the positions `index` of `dim`.
+
+    Args:
+        dim: the dimension of the slices.
+        index: an integer vector of positions; slices for repeated positions are summed.
+        source: a tensor with the dtype of `input`, and its shape except in `dim`, where it has the length of `index`.
+        alpha: the factor of `source`.
+        out: a tensor that the result is written to.
+
+    Raises:
+        IndexError, RuntimeError: a position is out of range.
+
+    >>> torch.index_add(torch.zeros(3), 0, torch.tensor([0, 2, 0]), torch.tensor([1.0, 2.0, 3.0]))
+    tensor([4., 0., 2.])
+    """
 def index_copy(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return a copy of `input` with its slices at the positions `index` of `dim` replaced by those of `source`."""
+    """Return a copy of `input` with its slices at the positions `index` of `dim` replaced by those of `source`.
+
+    Args:
+        dim: the dimension of the slices.
+        index: an integer vector of positions, without repetitions.
+        source: a tensor with the dtype of `input`, and its shape except in `dim`, where it has the length of `index`.
+        out: a tensor that the result is written to.
+
+    Raises:
+        IndexError: a position is out of range.
+
+    >>> torch.index_copy(torch.zeros(3), 0, torch.tensor([2, 0]), torch.tensor([1.0, 2.0]))
+    tensor([2., 0., 1.])
+    """
 def index_fill(input: Tensor, dim: _int, index: Tensor, value: _int | _float | _complex | Tensor) -> Tensor:
-    """Return a copy of `input` with its slices at the positions `index` of `dim` filled with `value`."""
+    """Return a copy of `input` with its slices at the positions `index` of `dim` filled with `value`.
+
+    Args:
+        dim: the dimension of the slices.
+        index: an int64 vector of positions.
+        value: a number or a 0-d tensor.
+
+    Raises:
+        IndexError: a position is out of range, or `index` has another dtype.
+
+    >>> torch.index_fill(torch.zeros(3), 0, torch.tensor([0, 2]), 1)
+    tensor([1., 0., 1.])
+    """
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: _bool = ...) -> Tensor:
-    """Return a copy of `input` with `values` at `input[indices]`; with `accumulate`, they are added."""
+    """Return a copy of `input` with `values` at `input[indices]`; with `accumulate`, they are added.
+
+    Args:
+        indices: a tuple of integer or bool tensors, one for each of the first dimensions; None for a whole dimension.
+        values: a tensor with the dtype of `input` that can be broadcast to the shape of `input[indices]`.
+        accumulate: whether to add the values to the elements, also several times if indices are repeated.
+
+    Raises:
+        IndexError: an index is out of range.
+
+    >>> torch.index_put(torch.zeros(3), (torch.tensor([0, 0]),), torch.tensor([1.0, 2.0]), accumulate=True)
+    tensor([3., 0., 0.])
+    """
 def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: _bool = ...) -> Tensor:
     """In-place form of `index_put`."""
 def index_reduce(input: Tensor, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = ..., out: Tensor | None = ...) -> Tensor:
-    """Combine the slices `index` of `input` along `dim` with the slices of `source`, by "prod", "mean", "amax" or "amin"."""
+    """Return `input` with the slices at the positions `index` of `dim` reduced with the slices of `source`.
+
+    Args:
+        dim: the dimension of the slices.
+        index: an integer vector of positions.
+        source: a tensor with the dtype of `input`, and its shape except in `dim`, where it has the length of `index`.
+        reduce: the reduction: "prod", "mean", "amax" or "amin".
+        include_self: whether the slices of `input` are part of the reduction; otherwise, they are replaced.
+        out: a tensor that the result is written to.
+
+    Raises:
+        IndexError: a position is out of range.
+        RuntimeError: another reduction, or shapes that do not fit.
+
+    >>> torch.index_reduce(torch.ones(2), 0, torch.tensor([0, 0]), torch.tensor([2.0, 5.0]), "prod")
+    tensor([10.,  1.])
+    """
 def index_select(input: Tensor, dim: _int, index: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return a copy of the slices of `dim` at the positions in `index`, a vector."""
+    """Return a copy of the slices of `dim` at the positions in `index`, a vector.
+
+    Args:
+        dim: the dimension to select from.
+        index: a vector of dtype int64 or int32.
+        out: a tensor that the result is written to.
+
+    Raises:
+        IndexError: a position is out of range, or `index` has more than one dimension.
+
+    >>> torch.index_select(torch.tensor([[1, 2], [3, 4]]), 1, torch.tensor([1, 1]))
+    tensor([[2, 2],
+            [4, 4]])
+    """
 def inner(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the sums of products over the last dimensions of both; if either is a 0-d tensor, return `input * other`."""
+    """Return the sums of products over the last dimensions of both; if either is a 0-d tensor, return `input * other`.
+
+    Args:
+        input: a tensor `(*, n)`, or a 0-d tensor.
+        other: a tensor `(*, n)`, or a 0-d tensor; the other dimensions of both are independent.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: the last sizes differ.
+
+    >>> torch.inner(torch.tensor([1, 2, 3]), torch.tensor([0, 2, 1]))
+    tensor(7)
+    """
 def instance_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, use_input_stats: _bool, momentum: _float, eps: _float, cudnn_enabled: _bool = ...) -> Tensor:
-    """Normalize each channel of each sample separately (Ulyanov et al. 2016, "Instance normalization")."""
+    """Normalize each channel of each sample separately (Ulyanov et al. 2016, "Instance normalization").
+
+    Args:
+        input: a tensor `(N, C, *)`.
+        weight, bias: vectors of length `C` that scale and shift the normalized channels; None for 1 and 0.
+        running_mean, running_var: vectors of length `C`, updated in place with the means over the batch; None for no running
+            statistics.
+        use_input_stats: whether to use the statistics of each sample instead of the running ones.
+        momentum: the weight of the new statistics in the update of the running ones.
+        eps: a number added to the variance.
+        cudnn_enabled: ignored.
+
+    >>> torch.instance_norm(torch.tensor([[[1.0, 3.0]]]), None, None, None, None, True, 0.1, 1e-5, True)
+    tensor([[[-1.0000,  1.0000]]])
+    """
 def inverse(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the inverses of square matrices; see `torch.linalg.inv`."""
 def is_complex(input: Tensor) -> _bool:
@@ -1139,13 +2304,38 @@ def is_same_size(input: Tensor, *args: Any, **kwargs: Any) -> _bool:
 def is_signed(input: Tensor) -> _bool:
     """Whether the dtype can hold negative numbers."""
 def isclose(input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> Tensor:
-    """True where `|input - other| <= atol + rtol * |other|`, element by element."""
+    """True where `|input - other| <= atol + rtol * |other|`, element by element.
+
+    Args:
+        input, other: tensors of the same dtype whose shapes can be broadcast.
+        rtol: the relative tolerance, multiplied by `|other|`.
+        atol: the absolute tolerance.
+        equal_nan: whether two NaN are close.
+
+    Raises:
+        RuntimeError: the dtypes differ, or a tolerance is negative.
+
+    >>> torch.isclose(torch.tensor([1.0, float("nan")]), torch.tensor([1.0 + 1e-7, float("nan")]))
+    tensor([ True, False])
+    """
 def isfinite(input: Tensor) -> Tensor:
     """True where the element is finite."""
 def isin(elements: Tensor = ..., test_elements: Tensor = ..., *, element: _int | _float | _complex = ..., test_element: _int | _float | _complex = ..., assume_unique: _bool = ..., invert: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """Return a mask: for each element, whether it is in `test_elements`.
 
-    A single number may be given as `element` or `test_element`.
+    Args:
+        elements: a tensor or a number.
+        test_elements: a tensor or a number; one of both is a tensor.
+        element, test_element: keywords for numbers, instead of `elements` and `test_elements`.
+        assume_unique: whether both tensors have no repeated elements; it has no effect.
+        invert: whether to return the inverse mask.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: the dtype is bool or complex.
+
+    >>> torch.isin(torch.tensor([1, 2, 3]), torch.tensor([2, 4]))
+    tensor([False,  True, False])
     """
 def isinf(input: Tensor) -> Tensor:
     """True where the element is infinite."""
@@ -1160,6 +2350,18 @@ def isreal(input: Tensor) -> Tensor:
 def istft(input: Tensor, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., normalized: _bool = ..., onesided: _bool | None = ..., length: _int | None = ..., return_complex: _bool = ...) -> Tensor:
     """Reconstruct a signal from its short-time spectra, the inverse of `stft`, by overlap-add (Griffin and Lim, 1984).
 
+    Args:
+        input: a complex tensor `(*, frequencies, frames)` with at most one batch dimension, as `stft` returns it.
+        n_fft: the size of the Fourier transforms.
+        hop_length: the distance between frames; None for `n_fft // 4`.
+        win_length: the size of the window; None for `n_fft`. A shorter window is padded with zeros on both sides.
+        window: the window that `stft` used, of size `win_length`; None for a rectangular window.
+        center: whether `stft` padded the signal, so that frame `t` is centred at `t * hop_length`.
+        normalized: whether `stft` divided by `sqrt(n_fft)`.
+        onesided: whether the spectra have only the non-negative frequencies; None for True unless there are `n_fft`.
+        length: the length of the signal, which is trimmed or padded with zeros; None for the length that the frames cover.
+        return_complex: whether the signal is complex; `onesided` is then False.
+
     Raises:
         RuntimeError: the sum of the squared windows is 0 at some position.
 
@@ -1172,29 +2374,89 @@ def kaiser_window(window_length: _int, periodic: _bool = ..., beta: _float = ...
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the Kronecker product: blocks `input[i, j] * other`.
 
+    Args:
+        other: a tensor; dimensions of size 1 are added in front of the one with fewer dimensions.
+        out: a tensor that the result is written to.
+
     >>> torch.kron(torch.tensor([1, 10]), torch.tensor([1, 2]))
     tensor([ 1,  2, 10, 20])
     """
 def kthvalue(input: Tensor, k: _int, dim: _int = ..., keepdim: _bool = ..., *, out: Sequence[Tensor] | None = ...) -> return_types.kthvalue:
-    """Return the `k`-th smallest element (counted from 1) along `dim`, and its index."""
+    """Return the `k`-th smallest element (counted from 1) along `dim`, and its index.
+
+    Args:
+        input: a tensor of an integer or floating-point dtype.
+        k: the position in ascending order, from 1 to the size of `dim`.
+        dim: the dimension to reduce.
+        keepdim: whether the reduced dimension is kept with size 1.
+        out: tensors that the results are written to.
+
+    Raises:
+        RuntimeError: `k` is out of range.
+
+    >>> torch.kthvalue(torch.tensor([3, 1, 2]), 2)
+    torch.return_types.kthvalue(
+    values=tensor(2),
+    indices=tensor(2))
+    """
 def layer_norm(input: Tensor, normalized_shape: Sequence[_int], weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ..., cudnn_enable: _bool = ...) -> Tensor:
     """Normalize over the last dimensions, which have the shape `normalized_shape` (Ba et al. 2016, "Layer normalization").
+
+    Args:
+        input: a tensor `(*, *normalized_shape)`.
+        normalized_shape: the sizes of the last dimensions.
+        weight, bias: tensors of the shape `normalized_shape` that scale and shift the result; None for 1 and 0.
+        eps: a number added to the variance.
+        cudnn_enable: ignored.
+
+    Raises:
+        RuntimeError: the shapes do not fit.
 
     >>> torch.layer_norm(torch.tensor([[1.0, 3.0]]), [2])
     tensor([[-1.0000,  1.0000]])
     """
 def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the least common multiple of integers; it is 0 if either is 0."""
+    """Return the least common multiple of integers; it is 0 if either is 0.
+
+    Args:
+        input: an integer tensor.
+        other: an integer tensor that can be broadcast with `input`.
+        out: a tensor that the result is written to.
+
+    >>> torch.lcm(torch.tensor([4, 7]), torch.tensor([6, 0]))
+    tensor([12,  0])
+    """
 def lcm_(input: Tensor, other: Tensor) -> Tensor:
     """In-place form of `lcm`."""
 def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return `input * 2**other`."""
+    """Return `input * 2**other`.
+
+    Args:
+        other: a tensor of exponents that can be broadcast with `input`.
+        out: a tensor that the result is written to.
+
+    >>> torch.ldexp(torch.tensor([1.0, 3.0]), torch.tensor([2, -1]))
+    tensor([4.0000, 1.5000])
+    """
 def ldexp_(input: Tensor, other: Tensor) -> Tensor:
     """In-place form of `ldexp`."""
 def le(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
     """`input <= other`."""
 def lerp(input: Tensor, end: Tensor, weight: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Linear interpolation: `input + weight * (end - input)`, exact at both ends."""
+    """Linear interpolation: `input + weight * (end - input)`, exact at both ends.
+
+    Args:
+        input: the tensor of start values, of a floating-point or complex dtype.
+        end: a tensor of end values with the dtype of `input`, which can be broadcast with it.
+        weight: the position between start (0) and end (1): a number, or a tensor that can be broadcast with `input`.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: the dtypes of `input`, `end` and a tensor `weight` differ.
+
+    >>> torch.lerp(torch.tensor([0.0, 10.0]), torch.tensor([10.0, 20.0]), 0.25)
+    tensor([ 2.5000, 12.5000])
+    """
 def less(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
     """`input < other`."""
 def less_equal(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1210,8 +2472,22 @@ def linspace(start: Any, end: Any, steps: _int = ..., *, out: Tensor | None = ..
 def lobpcg(A: Tensor, k: _int | None = ..., B: Tensor | None = ..., X: Tensor | None = ..., n: _int | None = ..., iK: Tensor | None = ..., niter: _int | None = ..., tol: _float | None = ..., largest: _bool | None = ..., method: str | None = ..., tracker: Any = ..., ortho_iparams: Any = ..., ortho_fparams: Any = ..., ortho_bparams: Any = ...) -> tuple[Tensor, Tensor]:
     """Return the `k` largest (or smallest) eigenvalues of `A x = lambda B x` for symmetric `A` and positive-definite `B`.
 
-    Unlike PyTorch's iteration, this computes all eigenvalues by `torch.linalg.eigh`.  The number of columns of `X` is the default
-    of `k`; the other arguments of the iteration are ignored.
+    Unlike PyTorch's iteration, this computes all eigenvalues by `torch.linalg.eigh`.
+
+    Args:
+        A: symmetric or Hermitian matrices `(*, n, n)`.
+        k: the number of eigenvalues; None for the number of columns of `X`, or for 1 without `X`.
+        B: positive-definite matrices `(*, n, n)`; None for the identity.
+        X: a tensor whose last size is the default of `k`; its elements are ignored.
+        n: the number of columns of PyTorch's initial guess; `A` must have at least `3 * n` rows (`3 * k` for None).
+        iK, niter, tol, method, tracker, ortho_iparams, ortho_fparams, ortho_bparams: ignored.
+        largest: whether to return the largest eigenvalues (also for None) or the smallest.
+
+    Raises:
+        ValueError: `A` has too few rows.
+
+    >>> torch.lobpcg(torch.diag(torch.tensor([1.0, 5.0, 3.0])))[0]
+    tensor([5.])
     """
 def log(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the natural logarithm."""
@@ -1230,17 +2506,49 @@ def log2_(input: Tensor) -> Tensor:
 def log_(input: Tensor) -> Tensor:
     """In-place form of `log`."""
 def log_softmax(input: Tensor, dim: _int, dtype: _dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return the logarithm of the softmax along `dim`, computed without overflow."""
+    """Return the logarithm of the softmax along `dim`, computed without overflow.
+
+    Args:
+        dim: the dimension along which the exponentials sum to 1.
+        dtype: the dtype of the result, to which `input` is converted first; None for the dtype of `input`.
+        out: a tensor that the result is written to.
+
+    >>> torch.log_softmax(torch.tensor([0.0, 0.0]), 0)
+    tensor([-0.6931, -0.6931])
+    """
 def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return `log(exp(input) + exp(other))` without overflow of the exponentials.
+
+    Args:
+        input: a floating-point or complex tensor.
+        other: a tensor that can be broadcast with `input`.
+        out: a tensor that the result is written to.
 
     >>> torch.logaddexp(torch.tensor([0.0, 1000.0]), torch.tensor([0.0, 0.0]))
     tensor([6.9315e-01, 1.0000e+03])
     """
 def logaddexp2(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return `log2(2**input + 2**other)` without overflow of the powers."""
+    """Return `log2(2**input + 2**other)` without overflow of the powers.
+
+    Args:
+        input: a floating-point tensor.
+        other: a tensor that can be broadcast with `input`.
+        out: a tensor that the result is written to.
+
+    >>> torch.logaddexp2(torch.tensor([0.0, 2000.0]), torch.tensor([0.0, 0.0]))
+    tensor([1.0000e+00, 2.0000e+03])
+    """
 def logcumsumexp(input: Tensor, dim: _int, *, out: Tensor | None = ...) -> Tensor:
-    """Return the cumulative `log(sum(exp(input)))` along `dim`."""
+    """Return the cumulative `log(sum(exp(input)))` along `dim`.
+
+    Args:
+        input: a floating-point or complex tensor.
+        dim: the dimension along which to accumulate.
+        out: a tensor that the result is written to.
+
+    >>> torch.logcumsumexp(torch.zeros(3), 0)
+    tensor([0.0000, 0.6931, 1.0986])
+    """
 def logdet(input: Tensor) -> Tensor:
     """Return the logarithms of determinants: NaN for a negative determinant, `-inf` for 0."""
 def logical_and(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1254,6 +2562,10 @@ def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Te
 def logit(input: Tensor, eps: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return `log(x / (1 - x))`, the inverse of sigmoid; with `eps`, `x` is clamped to `[eps, 1 - eps]`.
 
+    Args:
+        eps: the distance of the bounds from 0 and 1; None for no bounds, so that the result is NaN outside of [0, 1].
+        out: a tensor that the result is written to.
+
     >>> torch.logit(torch.tensor([0.5, 0.9]))
     tensor([0.0000, 2.1972])
     """
@@ -1262,19 +2574,65 @@ def logit_(input: Tensor, eps: _float | None = ...) -> Tensor:
 def logspace(start: Any, end: Any, steps: _int = ..., base: _float = ..., *, out: Tensor | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
     """Return `base ** exponent` for the exponents `linspace(start, end, steps)`."""
 def logsumexp(input: Tensor, dim: Any, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return `log(sum(exp(input)))` over `dim` without overflow."""
+    """Return `log(sum(exp(input)))` over `dim` without overflow.
+
+    Args:
+        dim: the dimension or dimensions to reduce.
+        keepdim: whether reduced dimensions are kept with size 1.
+        out: a tensor that the result is written to.
+
+    >>> torch.logsumexp(torch.tensor([1000.0, 1000.0]), 0)
+    tensor(1000.6932)
+    """
 def lstsq(input: Tensor, *args: Any, **kwargs: Any) -> Sequence[Tensor]:
     """Raise a RuntimeError that names the replacement of the removed function `lstsq`."""
 def lt(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
     """`input < other`."""
 def lu(A: Tensor, pivot: _bool = ..., get_infos: _bool = ..., out: Tensor | None = ...) -> Any:
-    """Return `(LU, pivots)` of `torch.linalg.lu_factor`; with `get_infos`, a named tuple that also contains `info`."""
+    """Return `(LU, pivots)` of `torch.linalg.lu_factor`; with `get_infos`, a named tuple that also contains `info`.
+
+    Args:
+        A: the matrices `(*, m, n)`.
+        pivot: whether rows are exchanged; without, the factorization can fail and is less accurate.
+        get_infos: whether to return `info` as well: an integer for each matrix, 0 if its factorization succeeded.
+        out: tensors that the results are written to.
+
+    >>> LU, pivots = torch.lu(torch.tensor([[1.0, 2.0], [2.0, 2.0]]))
+    >>> LU
+    tensor([[2.0000, 2.0000],
+            [0.5000, 1.0000]])
+    """
 def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Solve `A X = input`, given the LU factorization of `A`."""
+    """Solve `A X = input`, given the LU factorization of `A`.
+
+    Args:
+        input: the right-hand sides `(*, n, k)`.
+        LU_data, LU_pivots: the results of `torch.linalg.lu_factor(A)`.
+        out: a tensor that the result is written to.
+
+    >>> LU, pivots = torch.linalg.lu_factor(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))
+    >>> torch.lu_solve(torch.tensor([[2.0], [4.0]]), LU, pivots)
+    tensor([[1.],
+            [1.]])
+    """
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: _bool = ..., unpack_pivots: _bool = ..., *, out: Tensor | None = ...) -> return_types.lu_unpack:
     """Return `P`, `L` and `U` from the compact result of `torch.linalg.lu_factor`.
 
     `P` is empty without `unpack_pivots`, `L` and `U` are empty without `unpack_data`.
+
+    Args:
+        LU_data, LU_pivots: the results of `torch.linalg.lu_factor(A)`, where `A = P L U`.
+        unpack_data: whether to compute `L` and `U`.
+        unpack_pivots: whether to compute the permutation matrices `P`.
+        out: tensors that the results are written to.
+
+    Raises:
+        RuntimeError: `LU_pivots` is not int32 or has an element that is not the number of a row.
+
+    >>> P, L, U = torch.lu_unpack(*torch.linalg.lu_factor(torch.tensor([[1.0, 2.0], [2.0, 2.0]])))
+    >>> P @ L @ U
+    tensor([[1., 2.],
+            [2., 2.]])
     """
 def masked_fill(input: Tensor, mask: Tensor, value: _int | _float | _complex | Tensor) -> Tensor:
     """Return a copy of `input` with `value` (a number or 0-d tensor) where `mask` is True."""
@@ -1460,7 +2818,20 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: _bool = ..., tran
     The result is `Q input3` if `left`, else `input3 Q`; with `transpose`, Q is replaced by `Q^H`.
     """
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the outer product of two vectors, `(n,), (m,) -> (n, m)`."""
+    """Return the outer product of two vectors, `(n,), (m,) -> (n, m)`.
+
+    Args:
+        input: a vector `(n,)`.
+        vec2: a vector `(m,)`.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: an argument is not a vector.
+
+    >>> torch.outer(torch.tensor([1, 2]), torch.tensor([1, 10, 100]))
+    tensor([[  1,  10, 100],
+            [  2,  20, 200]])
+    """
 def pairwise_distance(x1: Tensor, x2: Tensor, p: _float = ..., eps: _float = ..., keepdim: _bool = ...) -> Tensor:
     """Return the p-norm of `x1 - x2 + eps` over the last dimension; see `nn.PairwiseDistance`.
 

@@ -152,21 +152,61 @@ class Members:
     def add(self, other: Tensor | _int | _float | _complex, alpha: Any = ..., *, out: Tensor | None = ...) -> Tensor:
         """`input + alpha * other`, element by element, broadcast.
 
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number.
+            alpha: the factor of `other`; an integer if the result is an integer tensor.
+            out: a tensor that the result is written to.
+
         >>> torch.add(torch.ones(2), torch.ones(2), alpha=10)
         tensor([11., 11.])
         """
     def add_(self, other: Tensor | _int | _float | _complex, alpha: Any = ...) -> Tensor:
         """In-place form of `add`."""
     def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Any = ..., alpha: Any = ..., out: Tensor | None = ...) -> Tensor:
-        """Return `beta * input + alpha * (batch1 @ batch2).sum(0)`."""
+        """Return `beta * input + alpha * (batch1 @ batch2).sum(0)`.
+
+        Args:
+            input: a tensor that can be expanded to `(n, p)`.
+            batch1: a batch of matrices `(b, n, m)`.
+            batch2: a batch of matrices `(b, m, p)`.
+            *legacy: used by the deprecated call `addbmm(beta, input, alpha, batch1, batch2)`.
+            beta: the factor of `input`; with 0, NaN in `input` is ignored.
+            alpha: the factor of the product.
+            out: a tensor that the result is written to.
+
+        Raises:
+            RuntimeError: the shapes do not fit, or the dtypes differ.
+
+        >>> torch.addbmm(torch.zeros(1, 1), torch.ones(3, 1, 2), torch.ones(3, 2, 1))
+        tensor([[6.]])
+        """
     def addbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: _int | _float | _complex = ..., alpha: _int | _float | _complex = ...) -> Tensor:
         """In-place form of `addbmm`; `self` is resized if its shape is not that of the result."""
     def addcdiv(self, tensor1: Tensor, tensor2: Any = ..., *args: Any, value: Any = ..., out: Tensor | None = ...) -> Tensor:
-        """`input + value * tensor1 / tensor2`."""
+        """`input + value * tensor1 / tensor2`.
+
+        Args:
+            tensor1, tensor2: tensors that can be broadcast with `input`; at least one has a floating-point or complex dtype.
+            value: the factor of the quotient.
+            *args: used by the deprecated call `addcdiv(input, value, tensor1, tensor2)`.
+            out: a tensor that the result is written to.
+
+        Raises:
+            RuntimeError: `tensor1` and `tensor2` have integer or bool dtypes.
+
+        >>> torch.addcdiv(torch.zeros(2), torch.tensor([1.0, 3.0]), torch.tensor([2.0, 2.0]), value=10)
+        tensor([ 5., 15.])
+        """
     def addcdiv_(self, tensor1: Tensor, tensor2: Any = ..., *args: Any, value: Any = ...) -> Tensor:
         """In-place form of `addcdiv`."""
     def addcmul(self, tensor1: Tensor, tensor2: Any = ..., *args: Any, value: Any = ..., out: Tensor | None = ...) -> Tensor:
         """`input + value * tensor1 * tensor2`.
+
+        Args:
+            tensor1, tensor2: tensors that can be broadcast with `input`.
+            value: the factor of the product; converted to an integer if all three tensors have integer dtypes.
+            *args: used by the deprecated call `addcmul(input, value, tensor1, tensor2)`.
+            out: a tensor that the result is written to.
 
         >>> torch.addcmul(torch.ones(2), torch.ones(2), torch.ones(2), value=0.5)
         tensor([1.5000, 1.5000])
@@ -174,15 +214,65 @@ class Members:
     def addcmul_(self, tensor1: Tensor, tensor2: Any = ..., *args: Any, value: Any = ...) -> Tensor:
         """In-place form of `addcmul`."""
     def addmm(self, mat1: Tensor, mat2: Tensor, *, beta: Any = ..., alpha: Any = ..., out: Tensor | None = ...) -> Tensor:
-        """Return `beta * input + alpha * mat1 @ mat2`."""
+        """Return `beta * input + alpha * mat1 @ mat2`.
+
+        Args:
+            input: a tensor that can be expanded to `(n, p)`.
+            mat1: a matrix `(n, m)`.
+            mat2: a matrix `(m, p)`.
+            *legacy: used by the deprecated call `addmm(beta, input, alpha, mat1, mat2)`.
+            beta: the factor of `input`; with 0, NaN in `input` is ignored.
+            alpha: the factor of the product.
+            out: a tensor that the result is written to.
+
+        Raises:
+            RuntimeError: the shapes do not fit, or the dtypes differ.
+
+        >>> torch.addmm(torch.ones(2), torch.eye(2), torch.eye(2), alpha=3)
+        tensor([[4., 1.],
+                [1., 4.]])
+        """
     def addmm_(self, mat1: Tensor, mat2: Tensor, *, beta: Any = ..., alpha: Any = ...) -> Tensor:
         """In-place form of `addmm`."""
     def addmv(self, mat: Tensor, vec: Tensor, *, beta: Any = ..., alpha: Any = ..., out: Tensor | None = ...) -> Tensor:
-        """Return `beta * input + alpha * mat @ vec`."""
+        """Return `beta * input + alpha * mat @ vec`.
+
+        Args:
+            input: a tensor that can be expanded to `(n,)`.
+            mat: a matrix `(n, m)`.
+            vec: a vector `(m,)`.
+            *legacy: used by the deprecated call `addmv(beta, input, alpha, mat, vec)`.
+            beta: the factor of `input`; with 0, NaN in `input` is ignored.
+            alpha: the factor of the product.
+            out: a tensor that the result is written to.
+
+        Raises:
+            RuntimeError: the shapes do not fit, or the dtypes differ.
+
+        >>> torch.addmv(torch.ones(2), torch.eye(2), torch.tensor([1.0, 2.0]), alpha=3)
+        tensor([4., 7.])
+        """
     def addmv_(self, mat: Tensor, vec: Tensor, *, beta: Any = ..., alpha: Any = ...) -> Tensor:
         """In-place form of `addmv`."""
     def addr(self, vec1: Tensor, vec2: Tensor, *, beta: Any = ..., alpha: Any = ..., out: Tensor | None = ...) -> Tensor:
-        """Return `beta * input + alpha * outer(vec1, vec2)`."""
+        """Return `beta * input + alpha * outer(vec1, vec2)`.
+
+        Args:
+            input: a tensor that can be expanded to `(n, m)`.
+            vec1: a vector `(n,)`.
+            vec2: a vector `(m,)`.
+            *legacy: used by the deprecated call `addr(beta, input, alpha, vec1, vec2)`.
+            beta: the factor of `input`; with 0, NaN in `input` is ignored.
+            alpha: the factor of the outer product.
+            out: a tensor that the result is written to.
+
+        Raises:
+            RuntimeError: the shapes do not fit.
+
+        >>> torch.addr(torch.zeros(2, 2), torch.tensor([1.0, 2.0]), torch.tensor([1.0, 10.0]))
+        tensor([[ 1., 10.],
+                [ 2., 20.]])
+        """
     def addr_(self, vec1: Tensor, vec2: Tensor, *, beta: Any = ..., alpha: Any = ...) -> Tensor:
         """In-place form of `addr`."""
     def adjoint(self) -> Tensor:
@@ -190,13 +280,67 @@ class Members:
     def all(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """Whether every element is nonzero, in the whole tensor or in each slice over `dim`."""
     def allclose(self, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> _bool:
-        """Whether all elements are close, as in `isclose`."""
+        """Whether all elements are close, as in `isclose`.
+
+        Args:
+            input, other: tensors of the same dtype whose shapes can be broadcast.
+            rtol: the relative tolerance, multiplied by `|other|`.
+            atol: the absolute tolerance.
+            equal_nan: whether two NaN are close.
+
+        Raises:
+            RuntimeError: the dtypes differ, or a tolerance is negative.
+
+        >>> torch.allclose(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.0 + 1e-7]))
+        True
+        """
     def amax(self, dim: _int | Sequence[_int] = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-        """Return the largest of all elements, or over the dimensions `dim`; equal elements share the gradient."""
+        """Return the largest of all elements, or over the dimensions `dim`; equal elements share the gradient.
+
+        Args:
+            input: a tensor of a real dtype.
+            dim: the dimension or dimensions to reduce; () for all.
+            keepdim: whether reduced dimensions are kept with size 1.
+            out: a tensor that the result is written to.
+
+        Raises:
+            IndexError: a reduced dimension is empty.
+
+        >>> torch.amax(torch.tensor([[1, 5], [3, 2]]), 1)
+        tensor([5, 3])
+        """
     def amin(self, dim: _int | Sequence[_int] = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-        """Return the smallest of all elements, or over the dimensions `dim`; equal elements share the gradient."""
+        """Return the smallest of all elements, or over the dimensions `dim`; equal elements share the gradient.
+
+        Args:
+            input: a tensor of a real dtype.
+            dim: the dimension or dimensions to reduce; () for all.
+            keepdim: whether reduced dimensions are kept with size 1.
+            out: a tensor that the result is written to.
+
+        Raises:
+            IndexError: a reduced dimension is empty.
+
+        >>> torch.amin(torch.tensor([[1, 5], [3, 2]]), 1)
+        tensor([1, 2])
+        """
     def aminmax(self, *, dim: _int | None = ..., keepdim: _bool = ..., out: Tensor | None = ...) -> return_types.aminmax:
-        """Return the smallest and the largest of all elements, or of each slice over `dim`."""
+        """Return the smallest and the largest of all elements, or of each slice over `dim`.
+
+        Args:
+            input: a tensor of a real dtype.
+            dim: the dimension to reduce; None for all.
+            keepdim: whether reduced dimensions are kept with size 1.
+            out: tensors that the results are written to.
+
+        Raises:
+            IndexError: the reduced dimension is empty.
+
+        >>> torch.aminmax(torch.tensor([1, -3, 5]))
+        torch.return_types.aminmax(
+        min=tensor(-3),
+        max=tensor(5))
+        """
     def angle(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the argument of each number in radians; for a real number it is 0, or pi if negative.
 
@@ -228,6 +372,10 @@ class Members:
     def arctan2(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return the angle, in radians, of the point `(x, y) = (other, input)`, in the correct quadrant.
 
+        Args:
+            other: a tensor that can be broadcast with `input`.
+            out: a tensor that the result is written to.
+
         >>> torch.atan2(torch.tensor([1.0, -1.0]), torch.tensor([1.0, -1.0]))
         tensor([ 0.7854, -2.3562])
         """
@@ -244,19 +392,53 @@ class Members:
     def argmin(self, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """Return the index of the minimum in the flattened tensor, or of each slice over `dim`."""
     def argsort(self, dim: _int = ..., descending: _bool = ..., stable: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-        """Return the indices that sort the elements along `dim`."""
+        """Return the indices that sort the elements along `dim`.
+
+        Args:
+            input: a tensor of a real dtype.
+            dim: the dimension to sort.
+            descending: whether the largest elements come first.
+            stable: whether equal elements keep their order; they always do.
+            out: a tensor that the result is written to.
+
+        >>> torch.argsort(torch.tensor([3, 1, 2]))
+        tensor([1, 2, 0])
+        """
     def argwhere(self) -> Tensor:
         """Return the indices of the nonzero elements, one per row."""
     def as_strided(self, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor:
         """Return a view of the tensor's storage with any size, strides and offset (in elements).
 
+        Args:
+            size: the sizes of the view.
+            stride: the distances in the storage between neighbouring elements of each dimension, not negative.
+            storage_offset: the index in the storage of the first element; None for that of `input`.
+
         Raises:
             RuntimeError: sizes and strides differ in number, or the view exceeds the storage.
+
+        >>> torch.as_strided(torch.arange(5), (2, 2), (1, 2))
+        tensor([[0, 2],
+                [1, 3]])
         """
     def as_strided_(self, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor:
         """In-place form of `as_strided`: the tensor itself becomes the view."""
     def as_strided_scatter(self, src: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor:
-        """Return a copy of `input` with `src` in place of `input.as_strided(size, stride, storage_offset)`."""
+        """Return a copy of `input` with `src` in place of `input.as_strided(size, stride, storage_offset)`.
+
+        Args:
+            src: a tensor of the shape `size`.
+            size: the sizes of the view.
+            stride: its strides, in elements.
+            storage_offset: the index in the storage of its first element; None for that of `input`.
+
+        Raises:
+            RuntimeError: `src` has another shape, or the view exceeds the storage.
+
+        >>> torch.as_strided_scatter(torch.zeros(2, 2), torch.ones(2), (2,), (3,))
+        tensor([[1., 0.],
+                [0., 1.]])
+        """
     def as_subclass(self, cls: Any) -> Any:
         """Return the tensor as an instance of `cls`, with the same memory and history.
 
@@ -279,6 +461,10 @@ class Members:
     def atan2(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return the angle, in radians, of the point `(x, y) = (other, input)`, in the correct quadrant.
 
+        Args:
+            other: a tensor that can be broadcast with `input`.
+            out: a tensor that the result is written to.
+
         >>> torch.atan2(torch.tensor([1.0, -1.0]), torch.tensor([1.0, -1.0]))
         tensor([ 0.7854, -2.3562])
         """
@@ -293,17 +479,58 @@ class Members:
     def backward(self, gradient: Tensor | None = ..., retain_graph: _bool | None = ..., create_graph: _bool = ..., inputs: Any = ..., retain_variables: _bool | None = ...) -> None:
         """Accumulate the gradients of this tensor into the leaves.  See `torch.autograd.backward`."""
     def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Any = ..., alpha: Any = ..., out: Tensor | None = ...) -> Tensor:
-        """Return `beta * input + alpha * batch1 @ batch2`, batch by batch."""
+        """Return `beta * input + alpha * batch1 @ batch2`, batch by batch.
+
+        Args:
+            input: a tensor that can be expanded to `(b, n, p)`.
+            batch1: a batch of matrices `(b, n, m)`.
+            batch2: a batch of matrices `(b, m, p)`.
+            *legacy: used by the deprecated call `baddbmm(beta, input, alpha, batch1, batch2)`.
+            beta: the factor of `input`; with 0, NaN in `input` is ignored.
+            alpha: the factor of the product.
+            out: a tensor that the result is written to.
+
+        Raises:
+            RuntimeError: the shapes do not fit, or the dtypes differ.
+
+        >>> torch.baddbmm(torch.ones(1), torch.ones(2, 1, 3), torch.ones(2, 3, 1)).shape
+        torch.Size([2, 1, 1])
+        """
     def baddbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Any = ..., alpha: Any = ...) -> Tensor:
         """In-place form of `baddbmm`."""
     def bernoulli(self, p: _float | Tensor = ..., *, generator: Generator | None = ..., out: Tensor | None = ...) -> Tensor:
-        """Draw 0 or 1 for each element; the probability of 1 is the element, or `p` if given."""
+        """Draw 0 or 1 for each element; the probability of 1 is the element, or `p` if given.
+
+        Args:
+            input: a tensor of probabilities; with `p`, only its shape and dtype are used.
+            p: the probability for all elements: a number, or a tensor that can be broadcast to the shape of `input`.
+            generator: the random number generator; None for the default one of the device.
+            out: a tensor that the result is written to.
+
+        Raises:
+            RuntimeError: a probability is not in [0, 1].
+
+        >>> torch.bernoulli(torch.tensor([0.0, 1.0]))
+        tensor([0., 1.])
+        """
     def bernoulli_(self, p: Tensor | _float = ..., *, generator: Generator | None = ...) -> Tensor:
         """Fill with 1 with probability `p` (a number or a tensor), else 0."""
     def bfloat16(self, memory_format: Any = ...) -> Tensor:
         """`self.to(torch.bfloat16)`."""
     def bincount(self, weights: Tensor | None = ..., minlength: _int = ...) -> Tensor:
-        """Count how often each non-negative integer occurs, or sum the weights of its occurrences."""
+        """Count how often each non-negative integer occurs, or sum the weights of its occurrences.
+
+        Args:
+            input: a vector of non-negative integers.
+            weights: a vector of the same length; its elements are summed instead of counted.
+            minlength: the smallest length of the result, which otherwise is the largest element plus 1.
+
+        Raises:
+            RuntimeError: `input` is not a vector or has a negative element, or the lengths differ.
+
+        >>> torch.bincount(torch.tensor([1, 1, 3]))
+        tensor([0, 2, 0, 1])
+        """
     def bitwise_and(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return the bits that are set in both operands."""
     def bitwise_and_(self, other: _int | _float | _complex | Tensor) -> Tensor:
@@ -329,14 +556,37 @@ class Members:
     def bitwise_xor_(self, other: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `bitwise_xor`."""
     def bmm(self, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """Multiply two batches of matrices, `(b, n, m) @ (b, m, p) -> (b, n, p)`."""
+        """Multiply two batches of matrices, `(b, n, m) @ (b, m, p) -> (b, n, p)`.
+
+        Args:
+            input: a tensor `(b, n, m)`.
+            mat2: a tensor `(b, m, p)`; batches are not broadcast, unlike in `matmul`.
+            out: a tensor that the result is written to.
+
+        Raises:
+            RuntimeError: the shapes do not fit.
+
+        >>> torch.bmm(torch.ones(10, 3, 4), torch.ones(10, 4, 5)).shape
+        torch.Size([10, 3, 5])
+        """
     def bool(self, memory_format: Any = ...) -> Tensor:
         """`self.to(torch.bool)`."""
     def broadcast_to(self, size: _int | Sequence[_int], *rest: Any) -> Tensor: ...
     def btrifact(self, info: Any = ..., pivot: _bool = ...) -> tuple[Tensor, Tensor]:
-        """Return the LU factorization of a batch of matrices as `(LU, pivots)`; a legacy name of `linalg.lu_factor`."""
+        """Return the LU factorization of a batch of matrices as `(LU, pivots)`; a legacy name of `linalg.lu_factor`.
+
+        Args:
+            A: the matrices `(*, n, n)`.
+            info: an integer tensor that is overwritten with 0 for each matrix whose factorization succeeded.
+            pivot: whether rows are exchanged.
+        """
     def btrisolve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
-        """Solve `A x = b` for a batch of vectors, given the result of `btrifact(A)`; a legacy name of `linalg.lu_solve`."""
+        """Solve `A x = b` for a batch of vectors, given the result of `btrifact(A)`; a legacy name of `linalg.lu_solve`.
+
+        Args:
+            b: the right-hand sides `(*, n)`.
+            LU_data, LU_pivots: the results of `btrifact(A)`.
+        """
     def byte(self, memory_format: Any = ...) -> Tensor:
         """`self.to(torch.uint8)`."""
     def cauchy_(self, median: _float = ..., sigma: _float = ..., *, generator: Generator | None = ...) -> Tensor:
@@ -356,15 +606,69 @@ class Members:
     def char(self, memory_format: Any = ...) -> Tensor:
         """`self.to(torch.int8)`."""
     def cholesky(self, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-        """Return the Cholesky factor of positive-definite matrices; see `torch.linalg.cholesky`."""
+        """Return the Cholesky factor of positive-definite matrices; see `torch.linalg.cholesky`.
+
+        Args:
+            input: symmetric or Hermitian positive-definite matrices `(*, n, n)`; one triangle is read.
+            upper: whether to return the upper triangular factor instead of the lower one.
+            out: a tensor that the result is written to.
+
+        Raises:
+            torch.linalg.LinAlgError: a matrix is not positive-definite.
+
+        >>> torch.cholesky(torch.tensor([[4.0, 2.0], [2.0, 5.0]]))
+        tensor([[2., 0.],
+                [1., 2.]])
+        """
     def cholesky_inverse(self, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-        """Return the inverse of a matrix, given its Cholesky factor."""
+        """Return the inverse of the matrix `A`, given its Cholesky factor.
+
+        Args:
+            input: the triangular factors `(*, n, n)`.
+            upper: whether `input` is an upper triangular factor `U`, with `A = U^H U`, or a lower one `L`, with `A = L L^H`.
+            out: a tensor that the result is written to.
+
+        >>> torch.cholesky_inverse(torch.tensor([[2.0, 0.0], [1.0, 2.0]]))
+        tensor([[ 0.3125, -0.1250],
+                [-0.1250,  0.2500]])
+        """
     def cholesky_solve(self, input2: Tensor, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-        """Solve `A X = input`, where `input2` is the Cholesky factor of `A`."""
+        """Solve `A X = input`, where `input2` is the Cholesky factor of `A`.
+
+        Args:
+            input: the right-hand sides `(*, n, k)`.
+            input2: the triangular factors `(*, n, n)`.
+            upper: whether `input2` is an upper triangular factor `U`, with `A = U^H U`, or a lower one `L`, with `A = L L^H`.
+            out: a tensor that the result is written to.
+
+        Raises:
+            RuntimeError: the shapes do not fit, or the dtypes differ.
+
+        >>> torch.cholesky_solve(torch.tensor([[4.0], [5.0]]), torch.tensor([[2.0, 0.0], [0.0, 1.0]]))
+        tensor([[1.],
+                [5.]])
+        """
     def chunk(self, chunks: _int, dim: _int = ...) -> tuple[Tensor, ...]:
-        """Split `dim` into at most `chunks` consecutive views, of equal size except the last."""
+        """Split `dim` into at most `chunks` consecutive views, of equal size except the last.
+
+        Args:
+            chunks: the largest number of parts, at least 1.
+            dim: the dimension to split.
+
+        Raises:
+            RuntimeError: `input` is 0-d, or `chunks` is not positive.
+
+        >>> torch.chunk(torch.arange(5), 3)
+        (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+        """
     def clamp(self, min: _int | _float | _complex | Tensor | None = ..., max: _int | _float | _complex | Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """Limit every element to `[min, max]`; either bound may be a number, a tensor or None.
+
+        Args:
+            input: a tensor of an integer or floating-point dtype.
+            min, max: the bounds: numbers, or tensors that can be broadcast with `input`; None for no bound. At least one is given.
+                Where `min` exceeds `max`, the result is `max`.
+            out: a tensor that the result is written to.
 
         >>> torch.tensor([-1.0, 0.5, 2.0]).clamp(0, 1)
         tensor([0.0000, 0.5000, 1.0000])
@@ -372,15 +676,39 @@ class Members:
     def clamp_(self, min: _int | _float | _complex | Tensor | None = ..., max: _int | _float | _complex | Tensor | None = ...) -> Tensor:
         """In-place form of `clamp`."""
     def clamp_max(self, max: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """Lower every element to at most `max`."""
+        """Lower every element to at most `max`.
+
+        Args:
+            input: a tensor of an integer or floating-point dtype.
+            max: the bound: a number, or a tensor that can be broadcast with `input`.
+            out: a tensor that the result is written to.
+
+        >>> torch.clamp_max(torch.tensor([-1.0, 0.5, 2.0]), 1)
+        tensor([-1.0000,  0.5000,  1.0000])
+        """
     def clamp_max_(self, max: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `clamp_max`."""
     def clamp_min(self, min: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """Raise every element to at least `min`."""
+        """Raise every element to at least `min`.
+
+        Args:
+            input: a tensor of an integer or floating-point dtype.
+            min: the bound: a number, or a tensor that can be broadcast with `input`.
+            out: a tensor that the result is written to.
+
+        >>> torch.clamp_min(torch.tensor([-1.0, 0.5, 2.0]), 0)
+        tensor([0.0000, 0.5000, 2.0000])
+        """
     def clamp_min_(self, min: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `clamp_min`."""
     def clip(self, min: _int | _float | _complex | Tensor | None = ..., max: _int | _float | _complex | Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """Limit every element to `[min, max]`; either bound may be a number, a tensor or None.
+
+        Args:
+            input: a tensor of an integer or floating-point dtype.
+            min, max: the bounds: numbers, or tensors that can be broadcast with `input`; None for no bound. At least one is given.
+                Where `min` exceeds `max`, the result is `max`.
+            out: a tensor that the result is written to.
 
         >>> torch.tensor([-1.0, 0.5, 2.0]).clamp(0, 1)
         tensor([0.0000, 0.5000, 1.0000])
@@ -388,7 +716,16 @@ class Members:
     def clip_(self, min: _int | _float | _complex | Tensor | None = ..., max: _int | _float | _complex | Tensor | None = ...) -> Tensor:
         """In-place form of `clamp`."""
     def clone(self, *, memory_format: Any = ...) -> Tensor:
-        """Return a copy; gradients flow through it."""
+        """Return a copy; gradients flow through it.
+
+        Args:
+            memory_format: the order of the dimensions in the memory of the copy; None or `torch.preserve_format` for that of `input`.
+
+        >>> x = torch.ones(2)
+        >>> y = x.clone().mul_(2)
+        >>> x
+        tensor([1., 1.])
+        """
     def coalesce(self) -> Tensor:
         """Return a COO tensor with sorted indices, and duplicate entries added; the tensor itself if it is coalesced already."""
     def col_indices(self) -> Tensor:
@@ -411,7 +748,15 @@ class Members:
     def copy_(self, other: Any, non_blocking: _bool = ...) -> Tensor:
         """Overwrite the elements with those of `other`, broadcast and converted; gradients flow to `other` only."""
     def copysign(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """Return the absolute value of `input` with the sign of `other`, where -0.0 counts as negative."""
+        """Return the absolute value of `input` with the sign of `other`, where -0.0 counts as negative.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number.
+            out: a tensor that the result is written to.
+
+        >>> torch.copysign(torch.tensor([1.0, -2.0]), torch.tensor([-0.0, 3.0]))
+        tensor([-1.,  2.])
+        """
     def copysign_(self, other: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `copysign`."""
     def corrcoef(self) -> Tensor:
@@ -425,16 +770,40 @@ class Members:
     def cosh_(self) -> Tensor:
         """In-place form of `cosh`."""
     def count_nonzero(self, dim: _int | Sequence[_int] | None = ...) -> Tensor:
-        """Return the number of nonzero elements."""
+        """Return the number of nonzero elements.
+
+        Args:
+            dim: the dimension or dimensions in which elements are counted; None for all.
+
+        >>> torch.count_nonzero(torch.tensor([[0, 1], [2, 3]]), dim=0)
+        tensor([1, 2])
+        """
     def cov(self, *, correction: _int = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ...) -> Tensor:
         """Return the covariance matrix of variables (rows) from observations (columns).
 
-        `fweights` and `aweights` are the frequencies and the weights of the observations.
+        Args:
+            input: a matrix, a vector of observations of one variable, or a 0-d tensor.
+            correction: the number of degrees of freedom subtracted from the number of observations: 1 for the unbiased estimate.
+            fweights: an integer vector with the number of times that each observation occurred.
+            aweights: a floating-point vector with the weights of the observations.
+
+        Raises:
+            RuntimeError: `input` has more than two dimensions or dtype bool, or the weights have another length or dtype or are
+                negative.
+
+        >>> torch.cov(torch.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
+        tensor([[ 1., -1.],
+                [-1.,  1.]])
         """
     def cpu(self, *, memory_format: Any = ...) -> Tensor:
         """Return the tensor in CPU memory."""
     def cross(self, other: Tensor, dim: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """Return the cross products of the vectors along `dim`, by default the first dimension of `input` that has size 3.
+
+        Args:
+            other: a tensor that can be broadcast with `input`.
+            dim: the dimension of the vectors, which has size 3. The default None is deprecated.
+            out: a tensor that the result is written to.
 
         Raises:
             RuntimeError: `input` has no dimension of size 3, or the sizes along `dim` are not 3.
@@ -467,17 +836,89 @@ class Members:
     def det(self) -> Tensor:
         """Return the determinants of square matrices; see `torch.linalg.det`."""
     def diag(self, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-        """Return the matrix whose diagonal is the given vector, or the diagonal of the given matrix."""
+        """Return the matrix whose diagonal is the given vector, or the diagonal of the given matrix.
+
+        Args:
+            input: a vector or a matrix.
+            diagonal: the diagonal: 0 for the main one, positive above it, negative below.
+            out: a tensor that the result is written to.
+
+        Raises:
+            RuntimeError: `input` has another number of dimensions.
+
+        >>> torch.diag(torch.tensor([1, 2])), torch.diag(torch.tensor([[1, 2], [3, 4]]))
+        (tensor([[1, 0],
+                [0, 2]]), tensor([1, 4]))
+        """
     def diag_embed(self, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
-        """Return matrices, in dimensions `dim1` and `dim2`, whose diagonal is the last dimension of `input`."""
+        """Return matrices, in dimensions `dim1` and `dim2`, whose diagonal is the last dimension of `input`.
+
+        Args:
+            input: a tensor of at least one dimension.
+            offset: the diagonal to fill: 0 for the main one, positive above it, negative below.
+            dim1, dim2: the dimensions of the matrices in the result.
+
+        Raises:
+            RuntimeError: `dim1` and `dim2` are the same dimension.
+
+        >>> torch.diag_embed(torch.tensor([1, 2]))
+        tensor([[1, 0],
+                [0, 2]])
+        """
     def diagflat(self, offset: _int = ...) -> Tensor:
-        """Return a matrix whose diagonal holds all elements of `input`."""
+        """Return a matrix whose diagonal holds all elements of `input`.
+
+        Args:
+            offset: the diagonal to fill: 0 for the main one, positive above it, negative below.
+
+        >>> torch.diagflat(torch.tensor([1, 2]), 1)
+        tensor([[0, 1, 0],
+                [0, 0, 2],
+                [0, 0, 0]])
+        """
     def diagonal(self, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
-        """Return a view of the diagonal of dimensions `dim1` and `dim2`; it is the last dimension of the view."""
+        """Return a view of the diagonal of dimensions `dim1` and `dim2`; it is the last dimension of the view.
+
+        Args:
+            offset: the diagonal: 0 for the main one, positive above it, negative below.
+            dim1, dim2: the dimensions of the matrices.
+
+        Raises:
+            RuntimeError: `dim1` and `dim2` are the same dimension.
+
+        >>> torch.diagonal(torch.tensor([[1, 2], [3, 4]]))
+        tensor([1, 4])
+        """
     def diagonal_scatter(self, src: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
-        """Return a copy of `input` with `src` in place of its diagonal."""
+        """Return a copy of `input` with `src` in place of its diagonal.
+
+        Args:
+            src: a tensor with the shape of the diagonal.
+            offset: the diagonal: 0 for the main one, positive above it, negative below.
+            dim1, dim2: the dimensions of the matrices.
+
+        Raises:
+            RuntimeError: `src` has another shape.
+
+        >>> torch.diagonal_scatter(torch.zeros(2, 2), torch.tensor([1.0, 2.0]))
+        tensor([[1., 0.],
+                [0., 2.]])
+        """
     def diff(self, n: _int = ..., dim: _int = ..., prepend: Tensor | None = ..., append: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
-        """Return the `n`-th differences of neighbouring elements along `dim`."""
+        """Return the `n`-th differences of neighbouring elements along `dim`.
+
+        Args:
+            n: the number of times that differences are taken.
+            dim: the dimension along which elements are subtracted.
+            prepend, append: tensors that are concatenated with `input` along `dim` beforehand, with the same number of dimensions.
+            out: a tensor that the result is written to.
+
+        Raises:
+            RuntimeError: `input` is 0-d, or `n` is negative.
+
+        >>> torch.diff(torch.tensor([1, 4, 9])), torch.diff(torch.tensor([1, 4, 9]), n=2)
+        (tensor([3, 5]), tensor([2]))
+        """
     def digamma(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the derivative of `lgamma`.
 
@@ -497,9 +938,26 @@ class Members:
         (2, 1, 0)
         """
     def dist(self, other: Tensor, p: _float = ...) -> Tensor:
-        """Return the p-norm of `input - other`."""
+        """Return the p-norm of `input - other`.
+
+        Args:
+            other: a tensor that can be broadcast with `input`.
+            p: the order of the norm.
+
+        >>> torch.dist(torch.tensor([1.0, 2.0]), torch.tensor([4.0, 6.0]))
+        tensor(5.)
+        """
     def div(self, other: Tensor | _int | _float | _complex, *, rounding_mode: str | None = ..., out: Tensor | None = ...) -> Tensor:
         """Return `input / other`: unrounded by default, rounded towards zero with `"trunc"`, down with `"floor"`.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number.
+            rounding_mode: "trunc", "floor", or None for no rounding. A quotient of integers that is not rounded has the default
+                dtype.
+            out: a tensor that the result is written to.
+
+        Raises:
+            RuntimeError: another rounding mode.
 
         >>> torch.div(torch.tensor([-7, 7]), 2, rounding_mode="trunc")
         tensor([-3,  3])
@@ -509,13 +967,34 @@ class Members:
     def divide(self, other: Tensor | _int | _float | _complex, *, rounding_mode: str | None = ..., out: Tensor | None = ...) -> Tensor:
         """Return `input / other`: unrounded by default, rounded towards zero with `"trunc"`, down with `"floor"`.
 
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number.
+            rounding_mode: "trunc", "floor", or None for no rounding. A quotient of integers that is not rounded has the default
+                dtype.
+            out: a tensor that the result is written to.
+
+        Raises:
+            RuntimeError: another rounding mode.
+
         >>> torch.div(torch.tensor([-7, 7]), 2, rounding_mode="trunc")
         tensor([-3,  3])
         """
     def divide_(self, other: Tensor | _int | _float | _complex, *, rounding_mode: str | None = ...) -> Tensor:
         """In-place form of `div`."""
     def dot(self, tensor: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """Return the inner product of two vectors of the same length, without conjugation."""
+        """Return the inner product of two vectors of the same length, without conjugation.
+
+        Args:
+            input: a vector.
+            tensor: a vector with the length and dtype of `input`.
+            out: a tensor that the result is written to.
+
+        Raises:
+            RuntimeError: the arguments are not vectors of one length and one dtype.
+
+        >>> torch.dot(torch.tensor([2, 3]), torch.tensor([2, 1]))
+        tensor(7)
+        """
     def double(self, memory_format: Any = ...) -> Tensor:
         """`self.to(torch.float64)`."""
     def dsplit(self, *args: Any, indices: Sequence[_int] = ..., sections: _int = ...) -> tuple[Tensor, ...]:
@@ -527,7 +1006,14 @@ class Members:
     def eq_(self, other: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `eq`."""
     def equal(self, other: Tensor) -> _bool:
-        """Whether two tensors have the same shape and elements."""
+        """Whether two tensors have the same shape and elements.
+
+        Args:
+            input, other: the tensors; their dtypes may differ.
+
+        >>> torch.equal(torch.tensor([1, 2]), torch.tensor([1, 2])), torch.equal(torch.ones(2), torch.ones(1, 2))
+        (True, False)
+        """
     def erf(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the error function, `2 / sqrt(pi)` times the integral of `exp(-t**2)` from 0 to `x`.
 
@@ -564,7 +1050,18 @@ class Members:
                 [2, 2]])
         """
     def expand_as(self, other: Tensor) -> Tensor:
-        """Return `input.expand(other.size())`."""
+        """Return `input.expand(other.size())`.
+
+        Args:
+            other: a tensor to whose shape `input` can be broadcast.
+
+        Raises:
+            RuntimeError: the shapes do not fit.
+
+        >>> torch.tensor([1, 2]).expand_as(torch.ones(2, 2))
+        tensor([[1, 2],
+                [1, 2]])
+        """
     def expm1(self, *, out: Tensor | None = ...) -> Tensor:
         """Return `exp(x) - 1`, accurate near 0."""
     def expm1_(self) -> Tensor:
@@ -585,6 +1082,13 @@ class Members:
     def flatten(self, start_dim: _int = ..., end_dim: _int = ...) -> Tensor:
         """Merge dimensions `start_dim` to `end_dim` into one; the result is a view if possible.
 
+        Args:
+            start_dim: the first dimension to merge.
+            end_dim: the last dimension to merge.
+
+        Raises:
+            RuntimeError: `start_dim` comes after `end_dim`.
+
         >>> torch.zeros(2, 3, 4).flatten(1).shape
         torch.Size([2, 12])
         """
@@ -596,7 +1100,16 @@ class Members:
     def float(self, memory_format: Any = ...) -> Tensor:
         """`self.to(torch.float32)`."""
     def float_power(self, exponent: Any, *, out: Tensor | None = ...) -> Tensor:
-        """`input` to the power of `exponent`, in float64 or complex128."""
+        """`input` to the power of `exponent`, in float64 or complex128.
+
+        Args:
+            input: a tensor or a number; at least one of `input` and `exponent` is a tensor.
+            exponent: a tensor that can be broadcast with `input`, or a number.
+            out: a tensor that the result is written to.
+
+        >>> torch.float_power(torch.tensor([2, 3]), 2)
+        tensor([4., 9.], dtype=torch.float64)
+        """
     def float_power_(self, exponent: Tensor | _int | _float | _complex) -> Tensor:
         """In-place form of `float_power`.  Raises RuntimeError unless the dtype is float64 or complex128."""
     def floor(self, *, out: Tensor | None = ...) -> Tensor:
@@ -604,7 +1117,15 @@ class Members:
     def floor_(self) -> Tensor:
         """In-place form of `floor`."""
     def floor_divide(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """Return `input / other`, rounded towards minus infinity."""
+        """Return `input / other`, rounded towards minus infinity.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number.
+            out: a tensor that the result is written to.
+
+        >>> torch.floor_divide(torch.tensor([-7, 7]), 2)
+        tensor([-4,  3])
+        """
     def floor_divide_(self, other: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `floor_divide`."""
     def fmax(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -612,7 +1133,16 @@ class Members:
     def fmin(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return the smaller of `input` and `other`, element by element; where one is NaN, the other one."""
     def fmod(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """Return the remainder of division rounded towards zero: it has the sign of `input`."""
+        """Return the remainder of division rounded towards zero: it has the sign of `input`.
+
+        Args:
+            input: a tensor of an integer or floating-point dtype.
+            other: a tensor that can be broadcast with `input`, or a number.
+            out: a tensor that the result is written to.
+
+        >>> torch.fmod(torch.tensor([-3.0, 3.0]), 2)
+        tensor([-1.,  1.])
+        """
     def fmod_(self, other: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `fmod`."""
     def frac(self, *, out: Tensor | None = ...) -> Tensor:
@@ -627,8 +1157,13 @@ class Members:
         (tensor([0.7500]), tensor([3], dtype=torch.int32))
         """
     def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
-        """Gather elements along `dim`: `out[i][j] = input[index[i][j]][j]` for `dim=0`.  `sparse_grad` makes `input`'s gradient
-        sparse.
+        """Gather elements along `dim`: `out[i][j] = input[index[i][j]][j]` for `dim=0`.
+
+        Args:
+            dim: the dimension along which to index.
+            index: an integer tensor with as many dimensions as `input`; the result has its shape.
+            sparse_grad: whether the gradient of `input` is a sparse tensor.
+            out: a tensor that the result is written to.
 
         Raises:
             RuntimeError: an index is out of bounds, or `index` is larger than `input` in a dimension other than `dim`.
@@ -638,7 +1173,16 @@ class Members:
                 [4]])
         """
     def gcd(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """Return the greatest common divisor of integers; it is 0 for 0 and 0."""
+        """Return the greatest common divisor of integers; it is 0 for 0 and 0.
+
+        Args:
+            input: an integer tensor.
+            other: an integer tensor that can be broadcast with `input`.
+            out: a tensor that the result is written to.
+
+        >>> torch.gcd(torch.tensor([12, 7]), torch.tensor([18, 21]))
+        tensor([6, 7])
+        """
     def gcd_(self, other: Tensor) -> Tensor:
         """In-place form of `gcd`."""
     def ge(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -650,6 +1194,11 @@ class Members:
 
         This is a legacy function, replaced by `linalg.lstsq`.  For `A` of shape `(m, n)`, the solution has `max(m, n)` rows, as in
         LAPACK.  The squares of the rows after the first `n` add up to the squared norms of the residuals.
+
+        Args:
+            input: the right-hand sides `(m, k)`.
+            A: a matrix `(m, n)` of full rank.
+            out: tensors that the results are written to.
         """
     def geometric_(self, p: _float, *, generator: Generator | None = ...) -> Tensor:
         """Fill with geometric random numbers: trials up to the first success with probability `p`."""
@@ -659,7 +1208,20 @@ class Members:
         `torch.linalg.householder_product` computes Q from them.
         """
     def ger(self, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """Return the outer product of two vectors, `(n,), (m,) -> (n, m)`."""
+        """Return the outer product of two vectors, `(n,), (m,) -> (n, m)`.
+
+        Args:
+            input: a vector `(n,)`.
+            vec2: a vector `(m,)`.
+            out: a tensor that the result is written to.
+
+        Raises:
+            RuntimeError: an argument is not a vector.
+
+        >>> torch.outer(torch.tensor([1, 2]), torch.tensor([1, 10, 100]))
+        tensor([[  1,  10, 100],
+                [  2,  20, 200]])
+        """
     def greater(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
         """`input > other`."""
     def greater_(self, other: _int | _float | _complex | Tensor) -> Tensor:
@@ -689,11 +1251,27 @@ class Members:
     def hash_tensor(self, dim: Any = ..., *, keepdim: _bool = ..., mode: _int = ..., out: Tensor | None = ...) -> Tensor:
         """Return a uint64 hash of all elements, or over `dim`: the exclusive or of their bits as 64-bit numbers.
 
+        Args:
+            dim: the dimension or dimensions to reduce; () or None for all.
+            keepdim: whether reduced dimensions are kept with size 1.
+            mode: the kind of hash, of which there is one: 0.
+            out: a tensor that the result is written to.
+
+        Raises:
+            RuntimeError: the tensor is empty, or the mode is unknown.
+
         >>> torch.hash_tensor(torch.tensor([[1, 2], [3, 4]]), 1)
         tensor([3, 7], dtype=torch.uint64)
         """
     def heaviside(self, values: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return 0 for negative elements, 1 for positive ones, and `values` where the element is 0.
+
+        Args:
+            values: a tensor with the dtype of `input`, which can be broadcast with it.
+            out: a tensor that the result is written to.
+
+        Raises:
+            RuntimeError: the dtypes differ or are complex.
 
         >>> torch.heaviside(torch.tensor([-1.5, 0.0, 2.0]), torch.tensor([0.5]))
         tensor([0.0000, 0.5000, 1.0000])
@@ -701,16 +1279,64 @@ class Members:
     def heaviside_(self, values: Tensor) -> Tensor:
         """In-place form of `heaviside`."""
     def histc(self, bins: _int = ..., min: _float = ..., max: _float = ..., *, out: Tensor | None = ...) -> Tensor:
-        """Count the elements in each of `bins` equal parts of `[min, max]`, or of the data's range if both are 0."""
-    def histogram(self, bins: _int | Tensor = ..., *, range: Any = ..., weight: Tensor | None = ..., density: _bool = ..., out: Tensor | None = ...) -> return_types.histogram:
-        """Return the counts (or sums of weights, or densities) in bins, and the edges of the bins.
+        """Count the elements in each of `bins` equal parts of `[min, max]`, or of the data's range if both are equal.
 
-        `bins` is the number of bins, or their edges.
+        Args:
+            input: a floating-point tensor; elements outside of the range are not counted.
+            bins: the number of bins.
+            min, max: the bounds of the range. If they are equal, it is that of the elements; if these are also equal, it extends
+                from 1 below to 1 above.
+            out: a tensor that the result is written to.
+
+        Raises:
+            RuntimeError: the range is not finite, `min` exceeds `max`, or `bins` is not positive.
+
+        >>> torch.histc(torch.tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3)
+        tensor([0., 2., 1., 0.])
+        """
+    def histogram(self, bins: _int | Tensor = ..., *, range: Any = ..., weight: Tensor | None = ..., density: _bool = ..., out: Tensor | None = ...) -> return_types.histogram:
+        """Return the counts in bins and the edges of the bins.
+
+        Args:
+            input: a tensor of dtype float32 or float64.
+            bins: the number of bins, or a vector of their edges.
+            range: the first and last edge if `bins` is a number; None for the smallest and largest element.
+            weight: a tensor with the shape of `input`; its elements are summed instead of counted.
+            density: whether the counts are divided by their sum and by the widths of the bins, so that they integrate to 1.
+            out: tensors that the results are written to.
+
+        >>> torch.histogram(torch.tensor([1.0, 2.0, 1.0]), bins=2, range=(0.0, 3.0))
+        torch.return_types.histogram(
+        hist=tensor([2., 1.]),
+        bin_edges=tensor([0.0000, 1.5000, 3.0000]))
         """
     def hsplit(self, *args: Any, indices: Sequence[_int] = ..., sections: _int = ...) -> tuple[Tensor, ...]:
-        """Split along dimension 1, or dimension 0 of a vector; see `tensor_split`."""
+        """Split along dimension 1, or dimension 0 of a vector; see `tensor_split`.
+
+        Args:
+            *args: the number of parts, which must divide the size, or the indices at which the parts after the first begin.
+            indices: keyword for the indices.
+            sections: keyword for the number of parts.
+
+        Raises:
+            RuntimeError: the tensor is 0-d, or the size is not divisible by the number of parts.
+
+        >>> torch.hsplit(torch.arange(4).reshape(2, 2), 2)
+        (tensor([[0],
+                [2]]), tensor([[1],
+                [3]]))
+        """
     def hypot(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """Return `sqrt(input**2 + other**2)` without overflow of the squares."""
+        """Return `sqrt(input**2 + other**2)` without overflow of the squares.
+
+        Args:
+            input: a floating-point tensor.
+            other: a tensor that can be broadcast with `input`.
+            out: a tensor that the result is written to.
+
+        >>> torch.hypot(torch.tensor([3.0]), torch.tensor([4.0]))
+        tensor([5.])
+        """
     def hypot_(self, other: Tensor) -> Tensor:
         """In-place form of `hypot`."""
     def i0(self, *, out: Tensor | None = ...) -> Tensor:
@@ -724,13 +1350,27 @@ class Members:
     def igamma(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return the probability that a gamma variable of shape `input` is below `other` (regularised lower incomplete gamma).
 
+        Args:
+            input: the shape parameters, a floating-point tensor; their gradient is not implemented.
+            other: the upper limits of the integral, a tensor that can be broadcast with `input`.
+            out: a tensor that the result is written to.
+
         >>> torch.igamma(torch.tensor([1.0]), torch.tensor([1.0]))
         tensor([0.6321])
         """
     def igamma_(self, other: Tensor) -> Tensor:
         """In-place form of `igamma`."""
     def igammac(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """Return the regularised upper incomplete gamma function: `1 - igamma`, accurate also where it is small."""
+        """Return the regularised upper incomplete gamma function: `1 - igamma`, accurate also where it is small.
+
+        Args:
+            input: the shape parameters, a floating-point tensor; their gradient is not implemented.
+            other: the lower limits of the integral, a tensor that can be broadcast with `input`.
+            out: a tensor that the result is written to.
+
+        >>> torch.igammac(torch.tensor([1.0]), torch.tensor([1.0]))
+        tensor([0.3679])
+        """
     def igammac_(self, other: Tensor) -> Tensor:
         """In-place form of `igammac`."""
     @property
@@ -751,31 +1391,123 @@ class Members:
         (tensor([2, 5]), tensor([3, 5]), tensor(4))
         """
     def index_add(self, dim: _int, index: Tensor, source: Tensor, *, alpha: Any = ..., out: Tensor | None = ...) -> Tensor:
-        """Return `input` with the slices of `source`, times `alpha`, added at the positions `index` of `dim`."""
+        """Return `input` with the slices of `source`, times `alpha`, added at the positions `index` of `dim`.
+
+        Args:
+            dim: the dimension of the slices.
+            index: an integer vector of positions; slices for repeated positions are summed.
+            source: a tensor with the dtype of `input`, and its shape except in `dim`, where it has the length of `index`.
+            alpha: the factor of `source`.
+            out: a tensor that the result is written to.
+
+        Raises:
+            IndexError, RuntimeError: a position is out of range.
+
+        >>> torch.index_add(torch.zeros(3), 0, torch.tensor([0, 2, 0]), torch.tensor([1.0, 2.0, 3.0]))
+        tensor([4., 0., 2.])
+        """
     def index_add_(self, dim: _int, index: Tensor, source: Tensor, *, alpha: Any = ...) -> Tensor:
         """In-place form of `index_add`."""
     def index_copy(self, dim: _int, index: Tensor, source: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """Return a copy of `input` with its slices at the positions `index` of `dim` replaced by those of `source`."""
+        """Return a copy of `input` with its slices at the positions `index` of `dim` replaced by those of `source`.
+
+        Args:
+            dim: the dimension of the slices.
+            index: an integer vector of positions, without repetitions.
+            source: a tensor with the dtype of `input`, and its shape except in `dim`, where it has the length of `index`.
+            out: a tensor that the result is written to.
+
+        Raises:
+            IndexError: a position is out of range.
+
+        >>> torch.index_copy(torch.zeros(3), 0, torch.tensor([2, 0]), torch.tensor([1.0, 2.0]))
+        tensor([2., 0., 1.])
+        """
     def index_copy_(self, dim: _int, index: Tensor, source: Tensor) -> Tensor:
         """In-place form of `index_copy`."""
     def index_fill(self, dim: _int, index: Tensor, value: _int | _float | _complex | Tensor) -> Tensor:
-        """Return a copy of `input` with its slices at the positions `index` of `dim` filled with `value`."""
+        """Return a copy of `input` with its slices at the positions `index` of `dim` filled with `value`.
+
+        Args:
+            dim: the dimension of the slices.
+            index: an int64 vector of positions.
+            value: a number or a 0-d tensor.
+
+        Raises:
+            IndexError: a position is out of range, or `index` has another dtype.
+
+        >>> torch.index_fill(torch.zeros(3), 0, torch.tensor([0, 2]), 1)
+        tensor([1., 0., 1.])
+        """
     def index_fill_(self, dim: _int, index: Tensor, value: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `index_fill`."""
     def index_put(self, indices: Any, values: Tensor, accumulate: _bool = ...) -> Tensor:
-        """Return a copy of `input` with `values` at `input[indices]`; with `accumulate`, they are added."""
+        """Return a copy of `input` with `values` at `input[indices]`; with `accumulate`, they are added.
+
+        Args:
+            indices: a tuple of integer or bool tensors, one for each of the first dimensions; None for a whole dimension.
+            values: a tensor with the dtype of `input` that can be broadcast to the shape of `input[indices]`.
+            accumulate: whether to add the values to the elements, also several times if indices are repeated.
+
+        Raises:
+            IndexError: an index is out of range.
+
+        >>> torch.index_put(torch.zeros(3), (torch.tensor([0, 0]),), torch.tensor([1.0, 2.0]), accumulate=True)
+        tensor([3., 0., 0.])
+        """
     def index_put_(self, indices: Any, values: Tensor, accumulate: _bool = ...) -> Tensor:
         """In-place form of `index_put`."""
     def index_reduce(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = ..., out: Tensor | None = ...) -> Tensor:
-        """Combine the slices `index` of `input` along `dim` with the slices of `source`, by "prod", "mean", "amax" or "amin"."""
+        """Return `input` with the slices at the positions `index` of `dim` reduced with the slices of `source`.
+
+        Args:
+            dim: the dimension of the slices.
+            index: an integer vector of positions.
+            source: a tensor with the dtype of `input`, and its shape except in `dim`, where it has the length of `index`.
+            reduce: the reduction: "prod", "mean", "amax" or "amin".
+            include_self: whether the slices of `input` are part of the reduction; otherwise, they are replaced.
+            out: a tensor that the result is written to.
+
+        Raises:
+            IndexError: a position is out of range.
+            RuntimeError: another reduction, or shapes that do not fit.
+
+        >>> torch.index_reduce(torch.ones(2), 0, torch.tensor([0, 0]), torch.tensor([2.0, 5.0]), "prod")
+        tensor([10.,  1.])
+        """
     def index_reduce_(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = ...) -> Tensor:
         """In-place form of `index_reduce`."""
     def index_select(self, dim: _int, index: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """Return a copy of the slices of `dim` at the positions in `index`, a vector."""
+        """Return a copy of the slices of `dim` at the positions in `index`, a vector.
+
+        Args:
+            dim: the dimension to select from.
+            index: a vector of dtype int64 or int32.
+            out: a tensor that the result is written to.
+
+        Raises:
+            IndexError: a position is out of range, or `index` has more than one dimension.
+
+        >>> torch.index_select(torch.tensor([[1, 2], [3, 4]]), 1, torch.tensor([1, 1]))
+        tensor([[2, 2],
+                [4, 4]])
+        """
     def indices(self) -> Tensor:
         """Return the indices of a coalesced COO tensor, of shape `(sparse dimensions, nnz)`."""
     def inner(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """Return the sums of products over the last dimensions of both; if either is a 0-d tensor, return `input * other`."""
+        """Return the sums of products over the last dimensions of both; if either is a 0-d tensor, return `input * other`.
+
+        Args:
+            input: a tensor `(*, n)`, or a 0-d tensor.
+            other: a tensor `(*, n)`, or a 0-d tensor; the other dimensions of both are independent.
+            out: a tensor that the result is written to.
+
+        Raises:
+            RuntimeError: the last sizes differ.
+
+        >>> torch.inner(torch.tensor([1, 2, 3]), torch.tensor([0, 2, 1]))
+        tensor(7)
+        """
     def int(self, memory_format: Any = ...) -> Tensor:
         """`self.to(torch.int32)`."""
     def inverse(self, *, out: Tensor | None = ...) -> Tensor:
@@ -811,7 +1543,20 @@ class Members:
     is_xla: Any
     is_xpu: Any
     def isclose(self, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> Tensor:
-        """True where `|input - other| <= atol + rtol * |other|`, element by element."""
+        """True where `|input - other| <= atol + rtol * |other|`, element by element.
+
+        Args:
+            input, other: tensors of the same dtype whose shapes can be broadcast.
+            rtol: the relative tolerance, multiplied by `|other|`.
+            atol: the absolute tolerance.
+            equal_nan: whether two NaN are close.
+
+        Raises:
+            RuntimeError: the dtypes differ, or a tolerance is negative.
+
+        >>> torch.isclose(torch.tensor([1.0, float("nan")]), torch.tensor([1.0 + 1e-7, float("nan")]))
+        tensor([ True, False])
+        """
     def isfinite(self) -> Tensor:
         """True where the element is finite."""
     def isinf(self) -> Tensor:
@@ -827,6 +1572,18 @@ class Members:
     def istft(self, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., normalized: _bool = ..., onesided: _bool | None = ..., length: _int | None = ..., return_complex: _bool = ...) -> Tensor:
         """Reconstruct a signal from its short-time spectra, the inverse of `stft`, by overlap-add (Griffin and Lim, 1984).
 
+        Args:
+            input: a complex tensor `(*, frequencies, frames)` with at most one batch dimension, as `stft` returns it.
+            n_fft: the size of the Fourier transforms.
+            hop_length: the distance between frames; None for `n_fft // 4`.
+            win_length: the size of the window; None for `n_fft`. A shorter window is padded with zeros on both sides.
+            window: the window that `stft` used, of size `win_length`; None for a rectangular window.
+            center: whether `stft` padded the signal, so that frame `t` is centred at `t * hop_length`.
+            normalized: whether `stft` divided by `sqrt(n_fft)`.
+            onesided: whether the spectra have only the non-negative frequencies; None for True unless there are `n_fft`.
+            length: the length of the signal, which is trimmed or padded with zeros; None for the length that the frames cover.
+            return_complex: whether the signal is complex; `onesided` is then False.
+
         Raises:
             RuntimeError: the sum of the squared windows is 0 at some position.
 
@@ -837,18 +1594,55 @@ class Members:
     def kron(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return the Kronecker product: blocks `input[i, j] * other`.
 
+        Args:
+            other: a tensor; dimensions of size 1 are added in front of the one with fewer dimensions.
+            out: a tensor that the result is written to.
+
         >>> torch.kron(torch.tensor([1, 10]), torch.tensor([1, 2]))
         tensor([ 1,  2, 10, 20])
         """
     def kthvalue(self, k: _int, dim: _int = ..., keepdim: _bool = ..., *, out: Sequence[Tensor] | None = ...) -> return_types.kthvalue:
-        """Return the `k`-th smallest element (counted from 1) along `dim`, and its index."""
+        """Return the `k`-th smallest element (counted from 1) along `dim`, and its index.
+
+        Args:
+            input: a tensor of an integer or floating-point dtype.
+            k: the position in ascending order, from 1 to the size of `dim`.
+            dim: the dimension to reduce.
+            keepdim: whether the reduced dimension is kept with size 1.
+            out: tensors that the results are written to.
+
+        Raises:
+            RuntimeError: `k` is out of range.
+
+        >>> torch.kthvalue(torch.tensor([3, 1, 2]), 2)
+        torch.return_types.kthvalue(
+        values=tensor(2),
+        indices=tensor(2))
+        """
     layout: Any
     def lcm(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """Return the least common multiple of integers; it is 0 if either is 0."""
+        """Return the least common multiple of integers; it is 0 if either is 0.
+
+        Args:
+            input: an integer tensor.
+            other: an integer tensor that can be broadcast with `input`.
+            out: a tensor that the result is written to.
+
+        >>> torch.lcm(torch.tensor([4, 7]), torch.tensor([6, 0]))
+        tensor([12,  0])
+        """
     def lcm_(self, other: Tensor) -> Tensor:
         """In-place form of `lcm`."""
     def ldexp(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """Return `input * 2**other`."""
+        """Return `input * 2**other`.
+
+        Args:
+            other: a tensor of exponents that can be broadcast with `input`.
+            out: a tensor that the result is written to.
+
+        >>> torch.ldexp(torch.tensor([1.0, 3.0]), torch.tensor([2, -1]))
+        tensor([4.0000, 1.5000])
+        """
     def ldexp_(self, other: Tensor) -> Tensor:
         """In-place form of `ldexp`."""
     def le(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -856,7 +1650,20 @@ class Members:
     def le_(self, other: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `le`."""
     def lerp(self, end: Tensor, weight: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """Linear interpolation: `input + weight * (end - input)`, exact at both ends."""
+        """Linear interpolation: `input + weight * (end - input)`, exact at both ends.
+
+        Args:
+            input: the tensor of start values, of a floating-point or complex dtype.
+            end: a tensor of end values with the dtype of `input`, which can be broadcast with it.
+            weight: the position between start (0) and end (1): a number, or a tensor that can be broadcast with `input`.
+            out: a tensor that the result is written to.
+
+        Raises:
+            RuntimeError: the dtypes of `input`, `end` and a tensor `weight` differ.
+
+        >>> torch.lerp(torch.tensor([0.0, 10.0]), torch.tensor([10.0, 20.0]), 0.25)
+        tensor([ 2.5000, 12.5000])
+        """
     def lerp_(self, end: Tensor, weight: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `lerp`."""
     def less(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -894,17 +1701,49 @@ class Members:
     def log_normal_(self, mean: _float = ..., std: _float = ..., *, generator: Generator | None = ...) -> Tensor:
         """Fill with log-normal random numbers."""
     def log_softmax(self, dim: _int, dtype: _dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
-        """Return the logarithm of the softmax along `dim`, computed without overflow."""
+        """Return the logarithm of the softmax along `dim`, computed without overflow.
+
+        Args:
+            dim: the dimension along which the exponentials sum to 1.
+            dtype: the dtype of the result, to which `input` is converted first; None for the dtype of `input`.
+            out: a tensor that the result is written to.
+
+        >>> torch.log_softmax(torch.tensor([0.0, 0.0]), 0)
+        tensor([-0.6931, -0.6931])
+        """
     def logaddexp(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return `log(exp(input) + exp(other))` without overflow of the exponentials.
+
+        Args:
+            input: a floating-point or complex tensor.
+            other: a tensor that can be broadcast with `input`.
+            out: a tensor that the result is written to.
 
         >>> torch.logaddexp(torch.tensor([0.0, 1000.0]), torch.tensor([0.0, 0.0]))
         tensor([6.9315e-01, 1.0000e+03])
         """
     def logaddexp2(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """Return `log2(2**input + 2**other)` without overflow of the powers."""
+        """Return `log2(2**input + 2**other)` without overflow of the powers.
+
+        Args:
+            input: a floating-point tensor.
+            other: a tensor that can be broadcast with `input`.
+            out: a tensor that the result is written to.
+
+        >>> torch.logaddexp2(torch.tensor([0.0, 2000.0]), torch.tensor([0.0, 0.0]))
+        tensor([1.0000e+00, 2.0000e+03])
+        """
     def logcumsumexp(self, dim: _int, *, out: Tensor | None = ...) -> Tensor:
-        """Return the cumulative `log(sum(exp(input)))` along `dim`."""
+        """Return the cumulative `log(sum(exp(input)))` along `dim`.
+
+        Args:
+            input: a floating-point or complex tensor.
+            dim: the dimension along which to accumulate.
+            out: a tensor that the result is written to.
+
+        >>> torch.logcumsumexp(torch.zeros(3), 0)
+        tensor([0.0000, 0.6931, 1.0986])
+        """
     def logdet(self) -> Tensor:
         """Return the logarithms of determinants: NaN for a negative determinant, `-inf` for 0."""
     def logical_and(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -926,13 +1765,26 @@ class Members:
     def logit(self, eps: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """Return `log(x / (1 - x))`, the inverse of sigmoid; with `eps`, `x` is clamped to `[eps, 1 - eps]`.
 
+        Args:
+            eps: the distance of the bounds from 0 and 1; None for no bounds, so that the result is NaN outside of [0, 1].
+            out: a tensor that the result is written to.
+
         >>> torch.logit(torch.tensor([0.5, 0.9]))
         tensor([0.0000, 2.1972])
         """
     def logit_(self, eps: _float | None = ...) -> Tensor:
         """In-place form of `logit`."""
     def logsumexp(self, dim: Any, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-        """Return `log(sum(exp(input)))` over `dim` without overflow."""
+        """Return `log(sum(exp(input)))` over `dim` without overflow.
+
+        Args:
+            dim: the dimension or dimensions to reduce.
+            keepdim: whether reduced dimensions are kept with size 1.
+            out: a tensor that the result is written to.
+
+        >>> torch.logsumexp(torch.tensor([1000.0, 1000.0]), 0)
+        tensor(1000.6932)
+        """
     def long(self, memory_format: Any = ...) -> Tensor:
         """`self.to(torch.int64)`."""
     def lstsq(self, *args: Any, **kwargs: Any) -> Sequence[Tensor]:
@@ -942,9 +1794,32 @@ class Members:
     def lt_(self, other: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `lt`."""
     def lu(self, pivot: _bool = ..., get_infos: _bool = ..., out: Tensor | None = ...) -> Any:
-        """Return `(LU, pivots)` of `torch.linalg.lu_factor`; with `get_infos`, a named tuple that also contains `info`."""
+        """Return `(LU, pivots)` of `torch.linalg.lu_factor`; with `get_infos`, a named tuple that also contains `info`.
+
+        Args:
+            A: the matrices `(*, m, n)`.
+            pivot: whether rows are exchanged; without, the factorization can fail and is less accurate.
+            get_infos: whether to return `info` as well: an integer for each matrix, 0 if its factorization succeeded.
+            out: tensors that the results are written to.
+
+        >>> LU, pivots = torch.lu(torch.tensor([[1.0, 2.0], [2.0, 2.0]]))
+        >>> LU
+        tensor([[2.0000, 2.0000],
+                [0.5000, 1.0000]])
+        """
     def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """Solve `A X = input`, given the LU factorization of `A`."""
+        """Solve `A X = input`, given the LU factorization of `A`.
+
+        Args:
+            input: the right-hand sides `(*, n, k)`.
+            LU_data, LU_pivots: the results of `torch.linalg.lu_factor(A)`.
+            out: a tensor that the result is written to.
+
+        >>> LU, pivots = torch.linalg.lu_factor(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))
+        >>> torch.lu_solve(torch.tensor([[2.0], [4.0]]), LU, pivots)
+        tensor([[1.],
+                [1.]])
+        """
     @property
     def mH(self) -> Tensor: ...
     @property
@@ -1117,7 +1992,20 @@ class Members:
         The result is `Q input3` if `left`, else `input3 Q`; with `transpose`, Q is replaced by `Q^H`.
         """
     def outer(self, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """Return the outer product of two vectors, `(n,), (m,) -> (n, m)`."""
+        """Return the outer product of two vectors, `(n,), (m,) -> (n, m)`.
+
+        Args:
+            input: a vector `(n,)`.
+            vec2: a vector `(m,)`.
+            out: a tensor that the result is written to.
+
+        Raises:
+            RuntimeError: an argument is not a vector.
+
+        >>> torch.outer(torch.tensor([1, 2]), torch.tensor([1, 10, 100]))
+        tensor([[  1,  10, 100],
+                [  2,  20, 200]])
+        """
     def permute(self, dims: _int | Sequence[_int], *rest: Any) -> Tensor: ...
     def pin_memory(self, device: Any = ...) -> Tensor:
         """Copy the tensor to page-locked host memory, which a device can read directly. A pinned tensor is returned itself.

@@ -21,6 +21,9 @@ _Device = device
 class Generator:
     """A random number generator.  On the CPU it generates the same numbers as PyTorch for the same seed.
 
+    Args:
+        device: the device for which numbers are generated.
+
     Raises:
         RuntimeError: the device is not available, or is `meta`, which has no generator.
 

@@ -83,11 +83,25 @@ def expm1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def gammainc(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the probability that a gamma variable of shape `input` is below `other` (regularised lower incomplete gamma).
 
+    Args:
+        input: the shape parameters, a floating-point tensor; their gradient is not implemented.
+        other: the upper limits of the integral, a tensor that can be broadcast with `input`.
+        out: a tensor that the result is written to.
+
     >>> torch.igamma(torch.tensor([1.0]), torch.tensor([1.0]))
     tensor([0.6321])
     """
 def gammaincc(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the regularised upper incomplete gamma function: `1 - igamma`, accurate also where it is small."""
+    """Return the regularised upper incomplete gamma function: `1 - igamma`, accurate also where it is small.
+
+    Args:
+        input: the shape parameters, a floating-point tensor; their gradient is not implemented.
+        other: the lower limits of the integral, a tensor that can be broadcast with `input`.
+        out: a tensor that the result is written to.
+
+    >>> torch.igammac(torch.tensor([1.0]), torch.tensor([1.0]))
+    tensor([0.3679])
+    """
 def gammaln(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the logarithm of the absolute value of the gamma function.
 
@@ -127,11 +141,24 @@ def log_softmax(input: Tensor, dim: _int, *, dtype: _dtype | None = ...) -> Tens
 def logit(input: Tensor, eps: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return `log(x / (1 - x))`, the inverse of sigmoid; with `eps`, `x` is clamped to `[eps, 1 - eps]`.
 
+    Args:
+        eps: the distance of the bounds from 0 and 1; None for no bounds, so that the result is NaN outside of [0, 1].
+        out: a tensor that the result is written to.
+
     >>> torch.logit(torch.tensor([0.5, 0.9]))
     tensor([0.0000, 2.1972])
     """
 def logsumexp(input: Tensor, dim: Any, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return `log(sum(exp(input)))` over `dim` without overflow."""
+    """Return `log(sum(exp(input)))` over `dim` without overflow.
+
+    Args:
+        dim: the dimension or dimensions to reduce.
+        keepdim: whether reduced dimensions are kept with size 1.
+        out: a tensor that the result is written to.
+
+    >>> torch.logsumexp(torch.tensor([1000.0, 1000.0]), 0)
+    tensor(1000.6932)
+    """
 def modified_bessel_i0(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the modified Bessel function of the first kind, of order 0."""
 def modified_bessel_i1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:

@@ -611,7 +611,14 @@ STORAGE_CLASSES = make_storage_classes()
 
 
 def is_storage(obj: Any, /) -> bool:
-    """Whether `obj` is a storage."""
+    """Whether `obj` is a storage.
+
+    Args:
+        obj: any object.
+
+    >>> torch.is_storage(torch.ones(1).untyped_storage()), torch.is_storage([1.0])
+    (True, False)
+    """
     return isinstance(obj, (TypedStorage, UntypedStorage))
 
 

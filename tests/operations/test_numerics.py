@@ -413,6 +413,11 @@ def test_evenly_spaced_numbers_may_be_none_or_one(dtype: torch.dtype) -> None:
     assert torch.linspace(5, 9, 1, dtype=dtype).tolist() == [5]
 
 
+def test_histc_uses_the_range_of_the_elements_if_the_bounds_are_equal():
+    assert torch.histc(torch.tensor([1.0, 4.0]), 2, 1, 1).tolist() == [1, 1]
+    assert torch.histc(torch.tensor([2.0, 2.0]), 4, 3, 3).tolist() == [0, 0, 2, 0]
+
+
 def test_histc_refuses_ranges_that_are_not_finite():
     for values in ([1.0, math.nan], [1.0, math.inf]):
         with pytest.raises(RuntimeError, match="is not finite"):

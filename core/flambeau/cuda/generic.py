@@ -88,7 +88,16 @@ class Stream:
 
 
 class Event:
-    """A marker in a stream, which can be waited for and can measure time."""
+    """A marker in a stream, which can be waited for and can measure time.
+
+    Args:
+        device: the device of the streams; None for the default device.
+        enable_timing: whether the event can measure time, by `elapsed_time`.
+        blocking, interprocess: ignored, except on CUDA devices.
+
+    >>> torch.Event("cpu").query()
+    True
+    """
 
     cuda_class: ClassVar[Callable[..., Event]]  # the class of `torch.Event("cuda")`, set by `cuda.streams`
 
@@ -136,7 +145,13 @@ Stream.__module__ = Event.__module__ = "flambeau"
 
 
 def get_device_module(device: Any = None) -> ModuleType:
-    """Return the module of a device type: `torch.cuda` for `"cuda"`.  Raise RuntimeError if the type has none.
+    """Return the module of a device type: `torch.cuda` for `"cuda"`.
+
+    Args:
+        device: a device or its type; None for the default device.
+
+    Raises:
+        RuntimeError: the type has no module.
 
     >>> torch.get_device_module("cuda") is torch.cuda
     True

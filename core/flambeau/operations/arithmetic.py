@@ -94,6 +94,11 @@ def _combine_scaled(name: str, combine: Callable[..., Tensor], input: Any, other
 def add(input: Any, other: Any, alpha: Tensor | Number = 1) -> Tensor:
     """`input + alpha * other`, element by element, broadcast.
 
+    Args:
+        other: a tensor that can be broadcast with `input`, or a number.
+        alpha: the factor of `other`; an integer if the result is an integer tensor.
+        out: a tensor that the result is written to.
+
     >>> torch.add(torch.ones(2), torch.ones(2), alpha=10)
     tensor([11., 11.])
     """
@@ -163,7 +168,15 @@ floor_divide = op(
     kind=Kind.POINTWISE,
     out=Out.RECORDED, promote="arithmetic", exact_numbers=True, numbers_alone=True, dtypes="real numbers", inplace=True,
     dunders=("__floordiv__", "__rfloordiv__", "__ifloordiv__"),
-    doc="Return `input / other`, rounded towards minus infinity.", grad_fn="DivBackward2",
+    doc="""Return `input / other`, rounded towards minus infinity.
+
+    Args:
+        other: a tensor that can be broadcast with `input`, or a number.
+        out: a tensor that the result is written to.
+
+    >>> torch.floor_divide(torch.tensor([-7, 7]), 2)
+    tensor([-4,  3])
+    """, grad_fn="DivBackward2",
     input=no_slope,
     other=no_slope,
     schema=(
@@ -178,6 +191,15 @@ floor_divide = op(
 @composite(inplace=True, out=True, aliases=("divide",), operators=("__rtruediv__", "__rdiv__"))
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     """Return `input / other`: unrounded by default, rounded towards zero with `"trunc"`, down with `"floor"`.
+
+    Args:
+        other: a tensor that can be broadcast with `input`, or a number.
+        rounding_mode: "trunc", "floor", or None for no rounding. A quotient of integers that is not rounded has the default
+            dtype.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: another rounding mode.
 
     >>> torch.div(torch.tensor([-7, 7]), 2, rounding_mode="trunc")
     tensor([-3,  3])
@@ -244,7 +266,16 @@ def _fmod_forward(xp: Any, input: Any, other: Any) -> Any:
 fmod = op(
     "fmod", _fmod_forward,
     kind=Kind.POINTWISE, promote="arithmetic", scalars=("other",), dtypes="real numbers", inplace=True,
-    doc="Return the remainder of division rounded towards zero: it has the sign of `input`.",
+    doc="""Return the remainder of division rounded towards zero: it has the sign of `input`.
+
+    Args:
+        input: a tensor of an integer or floating-point dtype.
+        other: a tensor that can be broadcast with `input`, or a number.
+        out: a tensor that the result is written to.
+
+    >>> torch.fmod(torch.tensor([-3.0, 3.0]), 2)
+    tensor([-1.,  1.])
+    """,
     input=lambda F, g: g,
     other=lambda F, g, input, other: -g * F.trunc_divide(input, other),
     schema=(
@@ -387,7 +418,16 @@ def _float_power_(self: Tensor, exponent: Any) -> Tensor:
     ),
 )
 def float_power(input: Tensor | Number, exponent: Tensor | Number) -> Tensor:
-    """`input` to the power of `exponent`, in float64 or complex128."""
+    """`input` to the power of `exponent`, in float64 or complex128.
+
+    Args:
+        input: a tensor or a number; at least one of `input` and `exponent` is a tensor.
+        exponent: a tensor that can be broadcast with `input`, or a number.
+        out: a tensor that the result is written to.
+
+    >>> torch.float_power(torch.tensor([2, 3]), 2)
+    tensor([4., 9.], dtype=torch.float64)
+    """
 
     def widened(value: Any) -> Any:
         if not isinstance(value, Tensor):
@@ -420,6 +460,12 @@ def _widen_half(*tensors: Tensor) -> tuple[Tensor, ...]:
 def addcmul(input: Tensor, tensor1: Any, tensor2: Tensor | Number = None, *args: Any, value: Number = 1) -> Tensor:
     """`input + value * tensor1 * tensor2`.
 
+    Args:
+        tensor1, tensor2: tensors that can be broadcast with `input`.
+        value: the factor of the product; converted to an integer if all three tensors have integer dtypes.
+        *args: used by the deprecated call `addcmul(input, value, tensor1, tensor2)`.
+        out: a tensor that the result is written to.
+
     >>> torch.addcmul(torch.ones(2), torch.ones(2), torch.ones(2), value=0.5)
     tensor([1.5000, 1.5000])
     """
@@ -444,7 +490,20 @@ def addcmul(input: Tensor, tensor1: Any, tensor2: Tensor | Number = None, *args:
     schema="addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
 )
 def addcdiv(input: Tensor, tensor1: Any, tensor2: Tensor | Number = None, *args: Any, value: Number = 1) -> Tensor:
-    """`input + value * tensor1 / tensor2`."""
+    """`input + value * tensor1 / tensor2`.
+
+    Args:
+        tensor1, tensor2: tensors that can be broadcast with `input`; at least one has a floating-point or complex dtype.
+        value: the factor of the quotient.
+        *args: used by the deprecated call `addcdiv(input, value, tensor1, tensor2)`.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: `tensor1` and `tensor2` have integer or bool dtypes.
+
+    >>> torch.addcdiv(torch.zeros(2), torch.tensor([1.0, 3.0]), torch.tensor([2.0, 2.0]), value=10)
+    tensor([ 5., 15.])
+    """
     if args:
         warn_of_old("addcdiv", "tensor1, tensor2, *, value=1")
         value, tensor1, tensor2 = tensor1, tensor2, args[0]
@@ -493,7 +552,20 @@ _lerp_scalar = op(
 
 @composite(inplace=True, out=Out.OWN_DTYPE)
 def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
-    """Linear interpolation: `input + weight * (end - input)`, exact at both ends."""
+    """Linear interpolation: `input + weight * (end - input)`, exact at both ends.
+
+    Args:
+        input: the tensor of start values, of a floating-point or complex dtype.
+        end: a tensor of end values with the dtype of `input`, which can be broadcast with it.
+        weight: the position between start (0) and end (1): a number, or a tensor that can be broadcast with `input`.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: the dtypes of `input`, `end` and a tensor `weight` differ.
+
+    >>> torch.lerp(torch.tensor([0.0, 10.0]), torch.tensor([10.0, 20.0]), 0.25)
+    tensor([ 2.5000, 12.5000])
+    """
     if not isinstance(end, Tensor):
         raise TypeError(f"lerp(): argument 'end' (position 2) must be Tensor, not {type(end).__name__}")
     if input.dtype is not end.dtype:

@@ -61,7 +61,16 @@ atleast_1d, atleast_2d, atleast_3d = (_at_least(count) for count in (1, 2, 3))
 
 @composite(method=False, out=Out.JOINED, kind=Kind.MOVEMENT)
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Concatenate tensors along dimension 1, or along dimension 0 if they are vectors."""
+    """Concatenate tensors along dimension 1, or along dimension 0 if they are vectors.
+
+    Args:
+        tensors: a nonempty sequence of tensors whose shapes match except in the joined dimension; 0-d tensors are treated as
+            vectors.
+        out: a tensor that the result is written to.
+
+    >>> torch.hstack([torch.tensor([1, 2]), torch.tensor([3])])
+    tensor([1, 2, 3])
+    """
     if not tensors:
         raise RuntimeError("hstack expects a non-empty TensorList")
     wide = atleast_1d(*tensors) if len(tensors) > 1 else (atleast_1d(tensors[0]),)
@@ -78,7 +87,16 @@ def vstack(tensors: Sequence[Tensor]) -> Tensor:
 
 @composite(method=False, out=Out.JOINED, kind=Kind.MOVEMENT)
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Concatenate tensors along dimension 2."""
+    """Concatenate tensors along dimension 2, after they have been extended to 3 dimensions; see `atleast_3d`.
+
+    Args:
+        tensors: a nonempty sequence of tensors whose shapes match except in dimension 2.
+        out: a tensor that the result is written to.
+
+    >>> torch.dstack([torch.tensor([1, 2]), torch.tensor([3, 4])])
+    tensor([[[1, 3],
+             [2, 4]]])
+    """
     if not tensors:
         raise RuntimeError("dstack expects a non-empty TensorList")
     return cat([atleast_3d(x) for x in tensors], 2)
@@ -86,7 +104,16 @@ def dstack(tensors: Sequence[Tensor]) -> Tensor:
 
 @composite(method=False, out=Out.JOINED, kind=Kind.MOVEMENT)
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
-    """Concatenate tensors along dimension 1; vectors are columns."""
+    """Concatenate tensors along dimension 1; vectors are columns.
+
+    Args:
+        tensors: a nonempty sequence of tensors with the same number of rows.
+        out: a tensor that the result is written to.
+
+    >>> torch.column_stack([torch.tensor([1, 2]), torch.tensor([3, 4])])
+    tensor([[1, 3],
+            [2, 4]])
+    """
     return hstack([x.reshape(-1, 1) if x.ndim < 2 else x for x in tensors])
 
 
@@ -191,7 +218,21 @@ _split_along("dsplit", 2)
 
 @composite(kind=Kind.VIEW, schema=_split_schemas("hsplit"))
 def hsplit(input: Tensor, *args: Any, indices: Any = None, sections: Any = None) -> Any:
-    """Split along dimension 1, or dimension 0 of a vector; see `tensor_split`."""
+    """Split along dimension 1, or dimension 0 of a vector; see `tensor_split`.
+
+    Args:
+        *args: the number of parts, which must divide the size, or the indices at which the parts after the first begin.
+        indices: keyword for the indices.
+        sections: keyword for the number of parts.
+
+    Raises:
+        RuntimeError: the tensor is 0-d, or the size is not divisible by the number of parts.
+
+    >>> torch.hsplit(torch.arange(4).reshape(2, 2), 2)
+    (tensor([[0],
+            [2]]), tensor([[1],
+            [3]]))
+    """
     indices_or_sections = (args if len(args) > 1 else args[0]) if args else indices if sections is None else sections
     if not input.ndim:
         raise RuntimeError("torch.hsplit requires a tensor with at least 1 dimension, but got a tensor with 0 dimensions!")
@@ -279,7 +320,20 @@ def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -
 
 @composite(method=False, kind=Kind.MOVEMENT, home="torch.functional")
 def cartesian_prod(*tensors: Tensor) -> Tensor:
-    """Return all combinations of one element from each vector, one per row."""
+    """Return all combinations of one element from each vector, one per row.
+
+    Args:
+        *tensors: vectors.
+
+    Raises:
+        RuntimeError: an argument is not a vector.
+
+    >>> torch.cartesian_prod(torch.tensor([1, 2]), torch.tensor([4, 5]))
+    tensor([[1, 4],
+            [1, 5],
+            [2, 4],
+            [2, 5]])
+    """
     for vector in tensors:
         if vector.ndim != 1:
             raise RuntimeError(f"Expect a 1D vector, but got shape {list(vector.shape)}")
@@ -290,7 +344,21 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
 
 @composite(method=False, grad_fn="StackBackward0", kind=Kind.MOVEMENT)
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
-    """Return all combinations of `r` elements of a vector, one per row, in lexicographic order of position."""
+    """Return all combinations of `r` elements of a vector, one per row, in lexicographic order of position.
+
+    Args:
+        input: a vector.
+        r: the number of elements in each combination.
+        with_replacement: whether an element may occur several times in a combination.
+
+    Raises:
+        RuntimeError: `input` is not a vector, or `r` is negative.
+
+    >>> torch.combinations(torch.tensor([1, 2, 3]))
+    tensor([[1, 2],
+            [1, 3],
+            [2, 3]])
+    """
     from .creation.from_data import tensor
 
     if input.ndim != 1:
@@ -306,7 +374,18 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 
 @composite(method=False, grad_fn="BlockDiagBackward0", kind=Kind.MOVEMENT, autocast=Autocast.WHOLE, home="torch.functional")
 def block_diag(*tensors: Tensor) -> Tensor:
-    """Return one matrix with the given matrices along its diagonal, 0 elsewhere."""
+    """Return one matrix with the given matrices along its diagonal, 0 elsewhere.
+
+    Args:
+        *tensors: tensors with at most two dimensions. Vectors are rows, and 0-d tensors are matrices with one element.
+
+    Raises:
+        RuntimeError: a tensor has more than two dimensions.
+
+    >>> torch.block_diag(torch.tensor([[1, 2]]), torch.tensor(3))
+    tensor([[1, 2, 0],
+            [0, 0, 3]])
+    """
     for index, matrix in enumerate(tensors):
         if matrix.ndim > 2:
             raise RuntimeError(
@@ -327,7 +406,20 @@ def block_diag(*tensors: Tensor) -> Tensor:
 
 @composite(grad_fn="DiagEmbedBackward0", kind=Kind.MOVEMENT)
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """Return matrices, in dimensions `dim1` and `dim2`, whose diagonal is the last dimension of `input`."""
+    """Return matrices, in dimensions `dim1` and `dim2`, whose diagonal is the last dimension of `input`.
+
+    Args:
+        input: a tensor of at least one dimension.
+        offset: the diagonal to fill: 0 for the main one, positive above it, negative below.
+        dim1, dim2: the dimensions of the matrices in the result.
+
+    Raises:
+        RuntimeError: `dim1` and `dim2` are the same dimension.
+
+    >>> torch.diag_embed(torch.tensor([1, 2]))
+    tensor([[1, 0],
+            [0, 2]])
+    """
     ndim = input.ndim + 1
     first, second = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
     if first == second:
@@ -348,7 +440,20 @@ def _diagonal_copy(input: Tensor, offset: int) -> Tensor:
 
 @composite(out=Out.OWN_DTYPE | Out.RECORDED | Out.UNCHECKED, kind=Kind.MOVEMENT)
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
-    """Return the matrix whose diagonal is the given vector, or the diagonal of the given matrix."""
+    """Return the matrix whose diagonal is the given vector, or the diagonal of the given matrix.
+
+    Args:
+        input: a vector or a matrix.
+        diagonal: the diagonal: 0 for the main one, positive above it, negative below.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: `input` has another number of dimensions.
+
+    >>> torch.diag(torch.tensor([1, 2])), torch.diag(torch.tensor([[1, 2], [3, 4]]))
+    (tensor([[1, 0],
+            [0, 2]]), tensor([1, 4]))
+    """
     if input.ndim == 1:
         return diag_embed(input, diagonal)
     if input.ndim != 2:
@@ -358,7 +463,16 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
 
 @composite(kind=Kind.MOVEMENT)
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
-    """Return a matrix whose diagonal holds all elements of `input`."""
+    """Return a matrix whose diagonal holds all elements of `input`.
+
+    Args:
+        offset: the diagonal to fill: 0 for the main one, positive above it, negative below.
+
+    >>> torch.diagflat(torch.tensor([1, 2]), 1)
+    tensor([[0, 1, 0],
+            [0, 0, 2],
+            [0, 0, 0]])
+    """
     return diag_embed(input.reshape(-1), offset)
 
 

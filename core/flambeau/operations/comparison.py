@@ -227,6 +227,12 @@ def _is_safe_bound(key: DispatchKey, bound: Any) -> bool:
 def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """Limit every element to `[min, max]`; either bound may be a number, a tensor or None.
 
+    Args:
+        input: a tensor of an integer or floating-point dtype.
+        min, max: the bounds: numbers, or tensors that can be broadcast with `input`; None for no bound. At least one is given.
+            Where `min` exceeds `max`, the result is `max`.
+        out: a tensor that the result is written to.
+
     >>> torch.tensor([-1.0, 0.5, 2.0]).clamp(0, 1)
     tensor([0.0000, 0.5000, 1.0000])
     """
@@ -269,7 +275,16 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     schema=("clamp_min(Tensor self, Scalar min) -> Tensor", "clamp_min.Tensor(Tensor self, Tensor min) -> Tensor"),
 )
 def clamp_min(input: Tensor, min: Any) -> Tensor:
-    """Raise every element to at least `min`."""
+    """Raise every element to at least `min`.
+
+    Args:
+        input: a tensor of an integer or floating-point dtype.
+        min: the bound: a number, or a tensor that can be broadcast with `input`.
+        out: a tensor that the result is written to.
+
+    >>> torch.clamp_min(torch.tensor([-1.0, 0.5, 2.0]), 0)
+    tensor([0.0000, 0.5000, 2.0000])
+    """
     require_operands("clamp_min", min=min)
     return rename_node(clamp(input, min=min), f"ClampMinBackward{int(isinstance(min, Tensor))}")
 
@@ -281,7 +296,16 @@ def clamp_min(input: Tensor, min: Any) -> Tensor:
     schema=("clamp_max(Tensor self, Scalar max) -> Tensor", "clamp_max.Tensor(Tensor self, Tensor max) -> Tensor"),
 )
 def clamp_max(input: Tensor, max: Any) -> Tensor:
-    """Lower every element to at most `max`."""
+    """Lower every element to at most `max`.
+
+    Args:
+        input: a tensor of an integer or floating-point dtype.
+        max: the bound: a number, or a tensor that can be broadcast with `input`.
+        out: a tensor that the result is written to.
+
+    >>> torch.clamp_max(torch.tensor([-1.0, 0.5, 2.0]), 1)
+    tensor([-1.0000,  0.5000,  1.0000])
+    """
     require_operands("clamp_max", max=max)
     return rename_node(clamp(input, max=max), f"ClampMaxBackward{int(isinstance(max, Tensor))}")
 
@@ -381,7 +405,14 @@ attach(__invert__=_invert)
 
 @composite(kind=Kind.REDUCTION)
 def equal(input: Tensor, other: Tensor) -> bool:
-    """Whether two tensors have the same shape and elements."""
+    """Whether two tensors have the same shape and elements.
+
+    Args:
+        input, other: the tensors; their dtypes may differ.
+
+    >>> torch.equal(torch.tensor([1, 2]), torch.tensor([1, 2])), torch.equal(torch.ones(2), torch.ones(1, 2))
+    (True, False)
+    """
     require_tensors("equal", input=input, other=other)
     require_data("equal", input, other)
     if input.shape != other.shape:
@@ -391,7 +422,20 @@ def equal(input: Tensor, other: Tensor) -> bool:
 
 @composite(kind=Kind.POINTWISE)
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
-    """True where `|input - other| <= atol + rtol * |other|`, element by element."""
+    """True where `|input - other| <= atol + rtol * |other|`, element by element.
+
+    Args:
+        input, other: tensors of the same dtype whose shapes can be broadcast.
+        rtol: the relative tolerance, multiplied by `|other|`.
+        atol: the absolute tolerance.
+        equal_nan: whether two NaN are close.
+
+    Raises:
+        RuntimeError: the dtypes differ, or a tolerance is negative.
+
+    >>> torch.isclose(torch.tensor([1.0, float("nan")]), torch.tensor([1.0 + 1e-7, float("nan")]))
+    tensor([ True, False])
+    """
     require_tensors("isclose", input=input, other=other)
     if input.dtype is not other.dtype:
         raise RuntimeError(f"{input.dtype.legacy_name} did not match {other.dtype.legacy_name}")
@@ -411,7 +455,20 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
 
 @composite(kind=Kind.REDUCTION)
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
-    """Whether all elements are close, as in `isclose`."""
+    """Whether all elements are close, as in `isclose`.
+
+    Args:
+        input, other: tensors of the same dtype whose shapes can be broadcast.
+        rtol: the relative tolerance, multiplied by `|other|`.
+        atol: the absolute tolerance.
+        equal_nan: whether two NaN are close.
+
+    Raises:
+        RuntimeError: the dtypes differ, or a tolerance is negative.
+
+    >>> torch.allclose(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.0 + 1e-7]))
+    True
+    """
     return bool(isclose(input, other, rtol, atol, equal_nan).all())
 
 

@@ -126,9 +126,15 @@ _complex = op(
 
 @composite(method=False, out=Out.OWN_DTYPE)
 def complex(real: Tensor, imag: Tensor) -> Tensor:
-    """Return `real + 1j * imag`.  Raises RuntimeError unless both have the same floating-point dtype.
+    """Return `real + 1j * imag`; for float16 the result is complex64, as not every library has complex32.
 
-    For float16 the result is complex64, as not every library has complex32.
+    Args:
+        real: the real parts, a floating-point tensor.
+        imag: the imaginary parts, a tensor of the same dtype that can be broadcast with `real`.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: the dtypes differ or are not floating-point.
 
     >>> torch.complex(torch.tensor([1.0]), torch.tensor([2.0]))
     tensor([1.+2.j])

@@ -678,6 +678,16 @@ def convolution(
 
     Shapes: input `(N, C, *)`, weight `(C_out, C / groups, *)`, or `(C, C_out / groups, *)` if `transposed`.
 
+    Args:
+        input: a tensor `(N, C, *)`.
+        weight: the kernels.
+        bias: a vector with a number for each output channel; None for no bias.
+        stride, padding, dilation: the step, the number of zeros added on both sides, and the distance between kernel elements,
+            for each spatial dimension.
+        transposed: whether to compute the transpose of a convolution.
+        output_padding: the number of elements added to one end of each spatial dimension of a transposed convolution's result.
+        groups: the number of groups of channels that are convolved separately.
+
     >>> torch.convolution(torch.ones(1, 1, 3), torch.ones(1, 1, 2), None, (1,), (0,), (1,), False, (0,), 1)
     tensor([[[2., 2.]]])
     """
@@ -696,7 +706,19 @@ def convolution(
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
     """Convolve over time, the first dimension of `input`, with `pad` zeros at both ends.
 
-    Shapes: input `(T, N, C)`, weight `(K, C, C_out)`, bias `(C_out,)`; result `(T + 2 * pad - K + 1, N, C_out)`.
+    The result has the shape `(T + 2 * pad - K + 1, N, C_out)`.
+
+    Args:
+        input: a tensor `(T, N, C)`.
+        weight: the kernels, a tensor `(K, C, C_out)`.
+        bias: a vector `(C_out,)`.
+        pad: the number of zeros added at each end.
+
+    Raises:
+        RuntimeError: the shapes do not fit.
+
+    >>> torch.conv_tbc(torch.ones(3, 1, 1), torch.ones(2, 1, 1), torch.zeros(1)).flatten()
+    tensor([2., 2.])
     """
     if input.ndim != 3:
         raise RuntimeError("Input must have 3 dims: time, batch, in_channel")

@@ -273,9 +273,20 @@ def ctc_loss_of_torch(
     reduction: int = 0,
     zero_infinity: bool = False,
 ) -> Tensor:
-    """Return the negative log-likelihood of label sequences; `reduction` 0 means none, 1 the mean and 2 the sum.
+    """Compute the negative log-likelihood of label sequences; see `torch.nn.functional.ctc_loss`.
 
-    See `torch.nn.functional.ctc_loss`.
+    Args:
+        log_probs: log-probabilities `(T, N, C)` or `(T, C)`.
+        targets: labels `(N, S)`, or all concatenated in one vector.
+        input_lengths: the lengths of the inputs, at most `T`: a tensor `(N,)` or a sequence.
+        target_lengths: the lengths of the targets: a tensor `(N,)` or a sequence.
+        blank: the label for blank.
+        reduction: 0 for none; 1 for the mean, after each loss has been divided by the length of the target; 2 for the sum.
+        zero_infinity: whether infinite losses, and their gradients, are replaced by 0.
+
+    >>> log_probs = torch.tensor([0.5, 0.5]).log().expand(2, 1, 2)
+    >>> torch.ctc_loss(log_probs, torch.tensor([[1]]), (2,), (1,))
+    tensor([0.2877])
     """
     if not isinstance(reduction, int) or reduction not in (0, 1, 2):
         raise TypeError(f"ctc_loss(): argument 'reduction' must be 0, 1 or 2, not {reduction!r}")

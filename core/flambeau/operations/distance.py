@@ -126,7 +126,15 @@ def _pairs(count: int, device: Any) -> tuple[Tensor, Tensor]:
 
 @composite(grad_fn="DistBackward0", kind=Kind.REDUCTION, autocast={"cuda": Autocast.FLOAT32})
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
-    """Return the p-norm of `input - other`."""
+    """Return the p-norm of `input - other`.
+
+    Args:
+        other: a tensor that can be broadcast with `input`.
+        p: the order of the norm.
+
+    >>> torch.dist(torch.tensor([1.0, 2.0]), torch.tensor([4.0, 6.0]))
+    tensor(5.)
+    """
     require_tensors("dist", input=input, other=other)
     return norm(input - other, float(p))
 
@@ -192,8 +200,18 @@ def _check_points(x1: Tensor, x2: Tensor, p: float, compute_mode: Any) -> None:
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
     """Return the p-norm distances between all rows of `x1` and all rows of `x2`.
 
-    Shapes: x1 `(*, n, d)`, x2 `(*, m, d)`; the result `(*, n, m)`.  For `p=2` and more than 25 points, one matrix product is
-    used, which is faster and less exact; `compute_mode` overrides this choice.
+    The result has the shape `(*, n, m)`.  For `p=2` and more than 25 points, one matrix product is used, which is faster and
+    less exact; `compute_mode` overrides this choice.
+
+    Args:
+        x1: a floating-point tensor `(*, n, d)`.
+        x2: a tensor `(*, m, d)` with the dtype of `x1`.
+        p: the order of the norm, not negative.
+        compute_mode: "use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist" to always use a matrix product for `p=2`, or
+            "donot_use_mm_for_euclid_dist".
+
+    Raises:
+        RuntimeError: the last sizes differ, or `p` is negative.
 
     >>> torch.cdist(torch.tensor([[0.0, 0]]), torch.tensor([[3.0, 4], [0, 0]]))
     tensor([[5., 0.]])

@@ -90,7 +90,18 @@ def _drop_to_alpha(input: Tensor, p: float, train: bool, whole_channels: bool) -
 
 @declare(kind=Kind.POINTWISE, keeps_zero=True, random=True, schema="dropout(Tensor input, float p, bool train) -> Tensor")
 def dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """While training, zero each element with probability `p` and scale the others by `1 / (1 - p)`."""
+    """While training, zero each element with probability `p` and scale the others by `1 / (1 - p)`.
+
+    Args:
+        p: the probability of an element to be zeroed.
+        train: whether dropout is active; otherwise, `input` is returned.
+
+    Raises:
+        RuntimeError: `p` is not in [0, 1].
+
+    >>> torch.dropout(torch.ones(3), 0.5, train=False)
+    tensor([1., 1., 1.])
+    """
     return _drop(input, p, train, False)
 
 
@@ -98,19 +109,54 @@ def dropout(input: Tensor, p: float, train: bool) -> Tensor:
     kind=Kind.POINTWISE, keeps_zero=True, random=True, schema=("feature_dropout(Tensor input, float p, bool train) -> Tensor")
 )
 def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """Apply dropout to whole channels, `input[n, c]`."""
+    """Apply dropout to whole channels: zero each with probability `p`, and scale the others by `1 / (1 - p)`.
+
+    Args:
+        input: a tensor `(N, C, *)`.
+        p: the probability of a channel to be zeroed.
+        train: whether dropout is active; otherwise, `input` is returned.
+
+    Raises:
+        RuntimeError: `p` is not in [0, 1].
+
+    >>> torch.feature_dropout(torch.ones(1, 1, 2), 0.5, train=False)
+    tensor([[[1., 1.]]])
+    """
     return _drop(input, p, train, True)
 
 
 @declare(kind=Kind.POINTWISE, random=True, schema="alpha_dropout(Tensor input, float p, bool train) -> Tensor")
 def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """Apply dropout that sets elements to SELU's lower limit, and rescales to preserve mean 0 and variance 1."""
+    """Apply dropout that sets elements to SELU's lower limit, and rescales to preserve mean 0 and variance 1.
+
+    Args:
+        p: the probability of an element to be replaced.
+        train: whether dropout is active; otherwise, `input` is returned.
+
+    Raises:
+        RuntimeError: `p` is not in [0, 1].
+
+    >>> torch.alpha_dropout(torch.ones(3), 0.5, train=False)
+    tensor([1., 1., 1.])
+    """
     return _drop_to_alpha(input, p, train, False)
 
 
 @declare(kind=Kind.POINTWISE, random=True, schema="feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor")
 def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """Apply alpha dropout to whole channels, `input[n, c]`."""
+    """Apply `alpha_dropout` to whole channels.
+
+    Args:
+        input: a tensor `(N, C, *)`.
+        p: the probability of a channel to be replaced.
+        train: whether dropout is active; otherwise, `input` is returned.
+
+    Raises:
+        RuntimeError: `p` is not in [0, 1].
+
+    >>> torch.feature_alpha_dropout(torch.ones(1, 1, 2), 0.5, train=False)
+    tensor([[[1., 1.]]])
+    """
     return _drop_to_alpha(input, p, train, True)
 
 

@@ -50,6 +50,12 @@ def einsum(equation: Any, *operands: Tensor | Sequence[Tensor] | Sequence[int]) 
     `...`), and the last argument is an optional list for the result.  More than two operands are multiplied from left to right,
     or in the order found by `opt_einsum` if that package is installed.
 
+    Args:
+        equation: the labels of the dimensions of each operand, separated by commas, and after `->` those of the result, by
+            default the labels that occur once in alphabetical order; `...` is any number of dimensions. The first operand if
+            there is no equation.
+        *operands: the tensors.
+
     Raises:
         RuntimeError: the equation is malformed, or does not fit the operands.
 

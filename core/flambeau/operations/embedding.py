@@ -98,8 +98,19 @@ def embedding(
 ) -> Tensor:
     """Return the rows of `weight` at `indices`, of shape `(*indices.shape, weight.shape[1])`.
 
-    The row `padding_idx` receives no gradient.  With `sparse`, the gradient of `weight` is a sparse tensor of the rows that
-    were looked up.  Raises IndexError for an index outside the table.
+    Args:
+        weight: a table `(rows, columns)`.
+        indices: a tensor of dtype int64 or int32.
+        padding_idx: the row that receives no gradient; -1 for none.
+        scale_grad_by_freq: whether the gradient of each row is divided by the number of its occurrences in `indices`.
+        sparse: whether the gradient of `weight` is a sparse tensor of the rows that were looked up.
+
+    Raises:
+        IndexError: an index is outside the table.
+
+    >>> torch.embedding(torch.tensor([[1, 2], [3, 4]]), torch.tensor([1, 0]))
+    tensor([[3, 4],
+            [1, 2]])
     """
     if weight._array.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
@@ -117,7 +128,18 @@ def embedding(
     schema=("embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> Tensor(a!)"),
 )
 def embedding_renorm_(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
-    """Scale the rows at `indices` in place so that no norm exceeds `max_norm`."""
+    """Scale the rows at `indices` in place so that no norm exceeds `max_norm`.
+
+    Args:
+        weight: a table `(rows, columns)`, which is changed and returned.
+        indices: a tensor of dtype int64 or int32.
+        max_norm: the largest norm.
+        norm_type: the order of the norm.
+
+    >>> torch.embedding_renorm_(torch.tensor([[3.0, 4.0], [6.0, 8.0]]), torch.tensor([0]), 1.0, 2.0)
+    tensor([[0.6000, 0.8000],
+            [6.0000, 8.0000]])
+    """
     if weight.ndim != 2:
         raise RuntimeError(
             f"Expected 2-dimensional tensor, but got {weight.ndim}-dimensional tensor for argument #1 'weight' "
@@ -348,6 +370,22 @@ def embedding_bag(
 
     Also return three tensors that PyTorch's backward uses: the bag of each index, the size of each bag, and the indices of the
     maxima.  Sums need none of them: they are empty or zeros.  For means, the third repeats the sizes.
+
+    Args:
+        weight: a floating-point table `(rows, columns)`.
+        indices: an integer vector, the indices of all bags.
+        offsets: an integer vector, the position in `indices` at which each bag begins.
+        scale_grad_by_freq: whether the gradient of each row is divided by the number of its occurrences in `indices`.
+        mode: 0 for the sum, 1 for the mean, 2 for the maximum.
+        sparse: ignored: the gradient of `weight` is dense.
+        per_sample_weights: the factors of the rows, a vector with the length of `indices` and the dtype of `weight`; for sums
+            only.
+        include_last_offset: whether the last element of `offsets` is the end of the last bag.
+        padding_idx: the row that is left out of the bags and receives no gradient; None for none.
+
+    >>> torch.embedding_bag(torch.tensor([[1.0], [2.0], [4.0]]), torch.tensor([0, 1, 2]), torch.tensor([0, 2]))[0]
+    tensor([[3.],
+            [4.]])
     """
     require_flags("embedding_bag", scale_grad_by_freq=scale_grad_by_freq, sparse=sparse, include_last_offset=include_last_offset)
     if mode not in (0, 1, 2):

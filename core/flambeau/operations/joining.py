@@ -79,6 +79,11 @@ def _check_sizes(shapes: Sequence[tuple[int, ...]], dim: int) -> None:
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Join tensors along an existing dimension; their dtypes are promoted.
 
+    Args:
+        tensors: a nonempty sequence of tensors with at least one dimension. Empty vectors are ignored.
+        dim: the dimension to join.
+        out: a tensor that the result is written to.
+
     Raises:
         RuntimeError: sizes differ in a dimension other than `dim`.
 
@@ -172,7 +177,18 @@ _flip = op(
 
 @composite(method=False)
 def flip(input: Tensor, dims: Sequence[int]) -> Tensor:
-    """Return a copy with the elements in reverse order along `dims`."""
+    """Return a copy with the elements in reverse order along `dims`.
+
+    Args:
+        dims: the dimension or dimensions to reverse.
+
+    Raises:
+        RuntimeError: a dimension occurs twice.
+
+    >>> torch.flip(torch.tensor([[1, 2], [3, 4]]), (1,))
+    tensor([[2, 1],
+            [4, 3]])
+    """
     return _flip_method(input, dims)
 
 

@@ -564,7 +564,18 @@ def reduction_of(number: int) -> str:
 def binary_cross_entropy_with_logits(
     input: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None, reduction: int = 0
 ) -> Tensor:
-    """Compute the cross entropy of `sigmoid(input)` and `target`; `reduction` is 0 for none, 1 for mean, 2 for sum."""
+    """Compute the binary cross entropy of `sigmoid(input)` and `target`.
+
+    Args:
+        input: a floating-point tensor of logits.
+        target: a tensor of probabilities with the shape of `input`.
+        weight: a factor for each loss, a tensor that can be broadcast to the shape of `input`; None for 1.
+        pos_weight: a factor for the loss of positive targets, a tensor that can be broadcast to the shape of `input`; None for 1.
+        reduction: 0 for none, 1 for the mean, 2 for the sum.
+
+    >>> torch.binary_cross_entropy_with_logits(torch.zeros(2), torch.tensor([0.0, 1.0]), reduction=1)
+    tensor(0.6931)
+    """
     word = reduction_of(as_int("binary_cross_entropy_with_logits", "reduction", reduction))
     if target.shape != input.shape:
         common = common_shape(target.shape, input.shape)

@@ -86,7 +86,19 @@ def _check_inner(input: Tensor, other: Tensor) -> None:
 
 @composite(out=Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.PRODUCT, linearity=Linearity.EACH, autocast=Autocast.FAST)
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
-    """Multiply two batches of matrices, `(b, n, m) @ (b, m, p) -> (b, n, p)`."""
+    """Multiply two batches of matrices, `(b, n, m) @ (b, m, p) -> (b, n, p)`.
+
+    Args:
+        input: a tensor `(b, n, m)`.
+        mat2: a tensor `(b, m, p)`; batches are not broadcast, unlike in `matmul`.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: the shapes do not fit.
+
+    >>> torch.bmm(torch.ones(10, 3, 4), torch.ones(10, 4, 5)).shape
+    torch.Size([10, 3, 5])
+    """
     for name, batch in (("batch1", input), ("batch2", mat2)):
         if batch.ndim != 3:
             raise RuntimeError(f"{name} must be a 3D tensor")
@@ -123,7 +135,19 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
     autocast={"cpu": Autocast.WHOLE, "cuda": Autocast.WIDEST},
 )
 def dot(input: Tensor, tensor: Tensor) -> Tensor:
-    """Return the inner product of two vectors of the same length, without conjugation."""
+    """Return the inner product of two vectors of the same length, without conjugation.
+
+    Args:
+        input: a vector.
+        tensor: a vector with the length and dtype of `input`.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: the arguments are not vectors of one length and one dtype.
+
+    >>> torch.dot(torch.tensor([2, 3]), torch.tensor([2, 1]))
+    tensor(7)
+    """
     if input.ndim != 1 or tensor.ndim != 1:
         raise RuntimeError(f"1D tensors expected, but got {input.ndim}D and {tensor.ndim}D tensors")
     if input.dtype is not tensor.dtype:
@@ -152,7 +176,20 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
 
 @composite(out=True, aliases=("ger",), kind=Kind.PRODUCT, linearity=Linearity.EACH)
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
-    """Return the outer product of two vectors, `(n,), (m,) -> (n, m)`."""
+    """Return the outer product of two vectors, `(n,), (m,) -> (n, m)`.
+
+    Args:
+        input: a vector `(n,)`.
+        vec2: a vector `(m,)`.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: an argument is not a vector.
+
+    >>> torch.outer(torch.tensor([1, 2]), torch.tensor([1, 10, 100]))
+    tensor([[  1,  10, 100],
+            [  2,  20, 200]])
+    """
     if input.ndim != 1 or vec2.ndim != 1:
         wrong = input if input.ndim != 1 else vec2
         raise RuntimeError(f"outer: Expected 1-D argument {'self' if input.ndim != 1 else 'vec2'}, but got {wrong.ndim}-D")
@@ -274,7 +311,24 @@ def _add_product(input: Tensor, multiply: Callable[..., Tensor], first: Tensor, 
 
 @composite(inplace=True, out=Out.OWN_DTYPE | Out.UNCHECKED, grad_fn="AddmmBackward0", may_share=("mat1", "mat2"))
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
-    """Return `beta * input + alpha * mat1 @ mat2`."""
+    """Return `beta * input + alpha * mat1 @ mat2`.
+
+    Args:
+        input: a tensor that can be expanded to `(n, p)`.
+        mat1: a matrix `(n, m)`.
+        mat2: a matrix `(m, p)`.
+        *legacy: used by the deprecated call `addmm(beta, input, alpha, mat1, mat2)`.
+        beta: the factor of `input`; with 0, NaN in `input` is ignored.
+        alpha: the factor of the product.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: the shapes do not fit, or the dtypes differ.
+
+    >>> torch.addmm(torch.ones(2), torch.eye(2), torch.eye(2), alpha=3)
+    tensor([[4., 1.],
+            [1., 4.]])
+    """
     if legacy:
         input, mat1, mat2, beta, alpha = _from_legacy_arguments("addmm", (input, mat1, mat2, *legacy), alpha)
     if beta == 1 and alpha == 1 and mat1.ndim == 2 and mat2.ndim == 2 and input.ndim <= 2:
@@ -293,7 +347,23 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *legacy: Any, beta: Number 
     autocast={"cpu": Autocast.WHOLE, "cuda": Autocast.FAST},
 )
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
-    """Return `beta * input + alpha * mat @ vec`."""
+    """Return `beta * input + alpha * mat @ vec`.
+
+    Args:
+        input: a tensor that can be expanded to `(n,)`.
+        mat: a matrix `(n, m)`.
+        vec: a vector `(m,)`.
+        *legacy: used by the deprecated call `addmv(beta, input, alpha, mat, vec)`.
+        beta: the factor of `input`; with 0, NaN in `input` is ignored.
+        alpha: the factor of the product.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: the shapes do not fit, or the dtypes differ.
+
+    >>> torch.addmv(torch.ones(2), torch.eye(2), torch.tensor([1.0, 2.0]), alpha=3)
+    tensor([4., 7.])
+    """
     if legacy:
         input, mat, vec, beta, alpha = _from_legacy_arguments("addmv", (input, mat, vec, *legacy), alpha)
     return _add_product(input, mv, mat, vec, beta, alpha)
@@ -303,7 +373,24 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *legacy: Any, beta: Number = 
     inplace=True, out=True, grad_fn="AddrBackward0", kind=Kind.PRODUCT, autocast={"cpu": Autocast.WHOLE, "cuda": Autocast.FAST}
 )
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
-    """Return `beta * input + alpha * outer(vec1, vec2)`."""
+    """Return `beta * input + alpha * outer(vec1, vec2)`.
+
+    Args:
+        input: a tensor that can be expanded to `(n, m)`.
+        vec1: a vector `(n,)`.
+        vec2: a vector `(m,)`.
+        *legacy: used by the deprecated call `addr(beta, input, alpha, vec1, vec2)`.
+        beta: the factor of `input`; with 0, NaN in `input` is ignored.
+        alpha: the factor of the outer product.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: the shapes do not fit.
+
+    >>> torch.addr(torch.zeros(2, 2), torch.tensor([1.0, 2.0]), torch.tensor([1.0, 10.0]))
+    tensor([[ 1., 10.],
+            [ 2., 20.]])
+    """
     if legacy:
         input, vec1, vec2, beta, alpha = _from_legacy_arguments("addr", (input, vec1, vec2, *legacy), alpha)
     common = result_dtype((input, vec1, vec2))
@@ -317,7 +404,23 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *legacy: Any, beta: Number =
     may_share=("batch1", "batch2"),
 )  # fmt: skip
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
-    """Return `beta * input + alpha * batch1 @ batch2`, batch by batch."""
+    """Return `beta * input + alpha * batch1 @ batch2`, batch by batch.
+
+    Args:
+        input: a tensor that can be expanded to `(b, n, p)`.
+        batch1: a batch of matrices `(b, n, m)`.
+        batch2: a batch of matrices `(b, m, p)`.
+        *legacy: used by the deprecated call `baddbmm(beta, input, alpha, batch1, batch2)`.
+        beta: the factor of `input`; with 0, NaN in `input` is ignored.
+        alpha: the factor of the product.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: the shapes do not fit, or the dtypes differ.
+
+    >>> torch.baddbmm(torch.ones(1), torch.ones(2, 1, 3), torch.ones(2, 3, 1)).shape
+    torch.Size([2, 1, 1])
+    """
     if legacy:
         input, batch1, batch2, beta, alpha = _from_legacy_arguments("baddbmm", (input, batch1, batch2, *legacy), alpha)
     return _add_product(input, bmm, batch1, batch2, beta, alpha)
@@ -325,7 +428,23 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: N
 
 @composite(out=Out.OWN_DTYPE, grad_fn="AddbmmBackward0", kind=Kind.PRODUCT, autocast=Autocast.FAST)
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
-    """Return `beta * input + alpha * (batch1 @ batch2).sum(0)`."""
+    """Return `beta * input + alpha * (batch1 @ batch2).sum(0)`.
+
+    Args:
+        input: a tensor that can be expanded to `(n, p)`.
+        batch1: a batch of matrices `(b, n, m)`.
+        batch2: a batch of matrices `(b, m, p)`.
+        *legacy: used by the deprecated call `addbmm(beta, input, alpha, batch1, batch2)`.
+        beta: the factor of `input`; with 0, NaN in `input` is ignored.
+        alpha: the factor of the product.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: the shapes do not fit, or the dtypes differ.
+
+    >>> torch.addbmm(torch.zeros(1, 1), torch.ones(3, 1, 2), torch.ones(3, 2, 1))
+    tensor([[6.]])
+    """
     if legacy:
         input, batch1, batch2, beta, alpha = _from_legacy_arguments("addbmm", (input, batch1, batch2, *legacy), alpha)
     return _add_product(input, lambda a, b: bmm(a, b).sum(0, dtype=a.dtype), batch1, batch2, beta, alpha)

@@ -108,8 +108,17 @@ op(
 def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
     """Return a view of the tensor's storage with any size, strides and offset (in elements).
 
+    Args:
+        size: the sizes of the view.
+        stride: the distances in the storage between neighbouring elements of each dimension, not negative.
+        storage_offset: the index in the storage of the first element; None for that of `input`.
+
     Raises:
         RuntimeError: sizes and strides differ in number, or the view exceeds the storage.
+
+    >>> torch.as_strided(torch.arange(5), (2, 2), (1, 2))
+    tensor([[0, 2],
+            [1, 3]])
     """
     for name, value in (("size", size), ("stride", stride)):
         if not isinstance(value, (tuple, list)):

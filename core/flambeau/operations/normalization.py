@@ -250,6 +250,22 @@ def batch_norm(
 
     In training, the mean and variance of the batch are used, and the running statistics, if given, are updated:
     `running * (1 - momentum) + batch * momentum`.  Otherwise, the running statistics are used.
+
+    Args:
+        input: a tensor `(N, C, *)`.
+        weight, bias: vectors of length `C` that scale and shift the normalized channels; None for 1 and 0.
+        running_mean, running_var: vectors of length `C`, updated in place in training; None for no running statistics.
+        training: whether to use the statistics of the batch.
+        momentum: the weight of the batch in the update of the running statistics.
+        eps: a number added to the variance.
+        cudnn_enabled: ignored.
+
+    Raises:
+        RuntimeError: the lengths do not fit, or `training` is False without running statistics.
+
+    >>> torch.batch_norm(torch.tensor([[1.0], [3.0]]), None, None, None, None, True, 0.1, 1e-5, True)
+    tensor([[-1.0000],
+            [ 1.0000]])
     """
     if input.ndim < 2 and not input.numel():
         return input.clone()
@@ -314,7 +330,21 @@ def instance_norm(
     eps: float,
     cudnn_enabled: bool = True,
 ) -> Tensor:
-    """Normalize each channel of each sample separately (Ulyanov et al. 2016, "Instance normalization")."""
+    """Normalize each channel of each sample separately (Ulyanov et al. 2016, "Instance normalization").
+
+    Args:
+        input: a tensor `(N, C, *)`.
+        weight, bias: vectors of length `C` that scale and shift the normalized channels; None for 1 and 0.
+        running_mean, running_var: vectors of length `C`, updated in place with the means over the batch; None for no running
+            statistics.
+        use_input_stats: whether to use the statistics of each sample instead of the running ones.
+        momentum: the weight of the new statistics in the update of the running ones.
+        eps: a number added to the variance.
+        cudnn_enabled: ignored.
+
+    >>> torch.instance_norm(torch.tensor([[[1.0, 3.0]]]), None, None, None, None, True, 0.1, 1e-5, True)
+    tensor([[[-1.0000,  1.0000]]])
+    """
     if not use_input_stats and (running_mean is None or running_var is None):
         raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
     if not use_input_stats:
@@ -380,6 +410,16 @@ def layer_norm(
 ) -> Tensor:
     """Normalize over the last dimensions, which have the shape `normalized_shape` (Ba et al. 2016, "Layer normalization").
 
+    Args:
+        input: a tensor `(*, *normalized_shape)`.
+        normalized_shape: the sizes of the last dimensions.
+        weight, bias: tensors of the shape `normalized_shape` that scale and shift the result; None for 1 and 0.
+        eps: a number added to the variance.
+        cudnn_enable: ignored.
+
+    Raises:
+        RuntimeError: the shapes do not fit.
+
     >>> torch.layer_norm(torch.tensor([[1.0, 3.0]]), [2])
     tensor([[-1.0000,  1.0000]])
     """
@@ -407,7 +447,21 @@ def group_norm(
     eps: float = 1e-5,
     cudnn_enabled: bool = True,
 ) -> Tensor:
-    """Normalize groups of channels of each sample (Wu & He 2018, "Group normalization")."""
+    """Normalize groups of channels of each sample (Wu & He 2018, "Group normalization").
+
+    Args:
+        input: a tensor `(N, C, *)`.
+        num_groups: the number of groups, which must divide `C`.
+        weight, bias: vectors of length `C` that scale and shift the normalized channels; None for 1 and 0.
+        eps: a number added to the variance.
+        cudnn_enabled: ignored.
+
+    Raises:
+        RuntimeError: `C` is not divisible by the number of groups.
+
+    >>> torch.group_norm(torch.tensor([[1.0, 3.0, 4.0, 8.0]]), 2)
+    tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
+    """
     batch, channels, *space = input.shape
     if not isinstance(num_groups, int):
         raise TypeError(f"group_norm(): argument 'num_groups' (position 2) must be int, not {type(num_groups).__name__}")

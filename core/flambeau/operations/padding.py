@@ -41,7 +41,19 @@ _constant_pad = op(
 
 
 def constant_pad(input: Tensor, pad: Sequence[int], value: float = 0) -> Tensor:
-    """Pad with `value`; `pad` lists (before, after) pairs starting with the last dimension, and negative amounts crop."""
+    """Pad with a constant value.
+
+    Args:
+        pad: pairs (before, after) of numbers of elements to add, starting with the last dimension; negative numbers remove
+            elements.
+        value: the value of new elements.
+
+    Raises:
+        RuntimeError: `pad` has an odd length or too many pairs, or removes more elements than a dimension has.
+
+    >>> torch.constant_pad_nd(torch.tensor([1, 2]), (1, 2))
+    tensor([0, 1, 2, 0, 0])
+    """
     pad = whole_numbers("pad", pad)
     if len(pad) % 2:
         raise RuntimeError("Length of pad must be even but instead it equals " + str(len(pad)))

@@ -161,7 +161,16 @@ op(
     "clone", lambda xp, input, /, memory_format=None: xp.asarray(input, copy=True),
     kind=Kind.CONVERSION,
     signature="input, *, memory_format=None", out=False,
-    doc="Return a copy; gradients flow through it.",
+    doc="""Return a copy; gradients flow through it.
+
+    Args:
+        memory_format: the order of the dimensions in the memory of the copy; None or `torch.preserve_format` for that of `input`.
+
+    >>> x = torch.ones(2)
+    >>> y = x.clone().mul_(2)
+    >>> x
+    tensor([1., 1.])
+    """,
     input=lambda F, g: g,
 )  # fmt: skip
 
@@ -467,6 +476,10 @@ atan2 = op(
     promote="float", scalars=False, inplace=True, aliases=("arctan2",),
     doc="""Return the angle, in radians, of the point `(x, y) = (other, input)`, in the correct quadrant.
 
+    Args:
+        other: a tensor that can be broadcast with `input`.
+        out: a tensor that the result is written to.
+
     >>> torch.atan2(torch.tensor([1.0, -1.0]), torch.tensor([1.0, -1.0]))
     tensor([ 0.7854, -2.3562])
     """,
@@ -484,7 +497,16 @@ hypot = op(
     "hypot", lambda xp, input, other: xp.hypot(input, other),
     kind=Kind.POINTWISE, promote="arithmetic", scalars=False, dtypes="floating",
     inplace=True,
-    doc="Return `sqrt(input**2 + other**2)` without overflow of the squares.",
+    doc="""Return `sqrt(input**2 + other**2)` without overflow of the squares.
+
+    Args:
+        input: a floating-point tensor.
+        other: a tensor that can be broadcast with `input`.
+        out: a tensor that the result is written to.
+
+    >>> torch.hypot(torch.tensor([3.0]), torch.tensor([4.0]))
+    tensor([5.])
+    """,
     input=lambda F, g, input, out: g * (input / out),
     other=lambda F, g, other, out: g * (other / out),
 )  # fmt: skip
@@ -539,7 +561,15 @@ copysign = op(
     "copysign", lambda xp, input, other: xp.copysign(input, other),
     kind=Kind.POINTWISE, promote="float", scalars=("other",), dtypes="real",
     inplace=True,
-    doc="Return the absolute value of `input` with the sign of `other`, where -0.0 counts as negative.",
+    doc="""Return the absolute value of `input` with the sign of `other`, where -0.0 counts as negative.
+
+    Args:
+        other: a tensor that can be broadcast with `input`, or a number.
+        out: a tensor that the result is written to.
+
+    >>> torch.copysign(torch.tensor([1.0, -2.0]), torch.tensor([-0.0, 3.0]))
+    tensor([-1.,  2.])
+    """,
     input=lambda F, g, input, out: g * F.where(input == 0, 0.0, out / F.where(input == 0, 1.0, input)),
     other=no_slope,
     schema=(
@@ -585,6 +615,13 @@ _heaviside = op(
 def heaviside(input: Tensor, values: Tensor) -> Tensor:
     """Return 0 for negative elements, 1 for positive ones, and `values` where the element is 0.
 
+    Args:
+        values: a tensor with the dtype of `input`, which can be broadcast with it.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: the dtypes differ or are complex.
+
     >>> torch.heaviside(torch.tensor([-1.5, 0.0, 2.0]), torch.tensor([0.5]))
     tensor([0.0000, 0.5000, 1.0000])
     """
@@ -614,12 +651,30 @@ def _lcm_forward(xp: Any, input: Any, other: Any) -> Any:
 gcd = op(
     "gcd", lambda xp, input, other: _gcd_forward(xp, input, other),
     kind=Kind.POINTWISE, promote="arithmetic", scalars=False, dtypes="integers",
-    inplace=True, doc="Return the greatest common divisor of integers; it is 0 for 0 and 0.",
+    inplace=True, doc="""Return the greatest common divisor of integers; it is 0 for 0 and 0.
+
+    Args:
+        input: an integer tensor.
+        other: an integer tensor that can be broadcast with `input`.
+        out: a tensor that the result is written to.
+
+    >>> torch.gcd(torch.tensor([12, 7]), torch.tensor([18, 21]))
+    tensor([6, 7])
+    """,
 )  # fmt: skip
 lcm = op(
     "lcm", lambda xp, input, other: _lcm_forward(xp, input, other),
     kind=Kind.POINTWISE, promote="arithmetic", scalars=False, dtypes="integers",
-    inplace=True, doc="Return the least common multiple of integers; it is 0 if either is 0.",
+    inplace=True, doc="""Return the least common multiple of integers; it is 0 if either is 0.
+
+    Args:
+        input: an integer tensor.
+        other: an integer tensor that can be broadcast with `input`.
+        out: a tensor that the result is written to.
+
+    >>> torch.lcm(torch.tensor([4, 7]), torch.tensor([6, 0]))
+    tensor([12,  0])
+    """,
 )  # fmt: skip
 
 
@@ -643,6 +698,11 @@ logaddexp = op(
     kind=Kind.POINTWISE, promote="float", scalars=False, dtypes="inexact",
     doc="""Return `log(exp(input) + exp(other))` without overflow of the exponentials.
 
+    Args:
+        input: a floating-point or complex tensor.
+        other: a tensor that can be broadcast with `input`.
+        out: a tensor that the result is written to.
+
     >>> torch.logaddexp(torch.tensor([0.0, 1000.0]), torch.tensor([0.0, 0.0]))
     tensor([6.9315e-01, 1.0000e+03])
     """,
@@ -652,7 +712,16 @@ logaddexp = op(
 logaddexp2 = op(
     "logaddexp2", _logaddexp2_forward,
     kind=Kind.POINTWISE, promote="float", scalars=False, dtypes="inexact",
-    doc="Return `log2(2**input + 2**other)` without overflow of the powers.",
+    doc="""Return `log2(2**input + 2**other)` without overflow of the powers.
+
+    Args:
+        input: a floating-point tensor.
+        other: a tensor that can be broadcast with `input`.
+        out: a tensor that the result is written to.
+
+    >>> torch.logaddexp2(torch.tensor([0.0, 2000.0]), torch.tensor([0.0, 0.0]))
+    tensor([1.0000e+00, 2.0000e+03])
+    """,
     input=lambda F, g, input, other: g / (1 + F.exp2(other - input)),
     other=lambda F, g, input, other: g / (1 + F.exp2(input - other)),
 )  # fmt: skip
@@ -699,7 +768,15 @@ _FREXP = make("frexp", ("mantissa", "exponent"))
 
 @composite(inplace=True, out=True, grad_fn="LdexpBackward0", kind=Kind.POINTWISE, keeps_zero=True, schema="ldexp.Tensor")
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
-    """Return `input * 2**other`."""
+    """Return `input * 2**other`.
+
+    Args:
+        other: a tensor of exponents that can be broadcast with `input`.
+        out: a tensor that the result is written to.
+
+    >>> torch.ldexp(torch.tensor([1.0, 3.0]), torch.tensor([2, -1]))
+    tensor([4.0000, 1.5000])
+    """
     require_tensors("ldexp", input=input, other=other)
     if other.dtype.category < dtypes.FLOATING:
         other = other.to(input.dtype if input.dtype.category >= dtypes.FLOATING else dtypes.get_default_dtype())

@@ -522,7 +522,15 @@ def max_pool3d(
 
 @declare(kind=Kind.POOLING)
 def adaptive_max_pool1d(input: Tensor, output_size: Dims) -> tuple[Tensor, Tensor]:
-    """Return the maximum of each of `output_size` windows of `(N, C, L)` or `(C, L)`, and its index."""
+    """Return the maximum of each of `output_size` windows of a sequence, and its index.
+
+    Args:
+        input: a tensor `(N, C, L)` or `(C, L)`.
+        output_size: the number of windows.
+
+    >>> torch.adaptive_max_pool1d(torch.tensor([[1.0, 3.0, 2.0, 4.0]]), 2)
+    (tensor([[3., 4.]]), tensor([[1, 3]]))
+    """
     return adaptive_max_pool(1, input, output_size, return_indices=True)  # type: ignore[no-any-return]  # two tensors with `return_indices`
 
 

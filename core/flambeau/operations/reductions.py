@@ -220,14 +220,40 @@ def _refuse_empty(name: str, input: Tensor, dim: Any) -> None:
 
 @composite(out=Out.OWN_DTYPE | Out.UNCHECKED)
 def amax(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
-    """Return the largest of all elements, or over the dimensions `dim`; equal elements share the gradient."""
+    """Return the largest of all elements, or over the dimensions `dim`; equal elements share the gradient.
+
+    Args:
+        input: a tensor of a real dtype.
+        dim: the dimension or dimensions to reduce; () for all.
+        keepdim: whether reduced dimensions are kept with size 1.
+        out: a tensor that the result is written to.
+
+    Raises:
+        IndexError: a reduced dimension is empty.
+
+    >>> torch.amax(torch.tensor([[1, 5], [3, 2]]), 1)
+    tensor([5, 3])
+    """
     _refuse_empty("amax", input, dim)
     return amax_(input, dim, keepdim)
 
 
 @composite(out=Out.OWN_DTYPE | Out.UNCHECKED)
 def amin(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
-    """Return the smallest of all elements, or over the dimensions `dim`; equal elements share the gradient."""
+    """Return the smallest of all elements, or over the dimensions `dim`; equal elements share the gradient.
+
+    Args:
+        input: a tensor of a real dtype.
+        dim: the dimension or dimensions to reduce; () for all.
+        keepdim: whether reduced dimensions are kept with size 1.
+        out: a tensor that the result is written to.
+
+    Raises:
+        IndexError: a reduced dimension is empty.
+
+    >>> torch.amin(torch.tensor([[1, 5], [3, 2]]), 1)
+    tensor([1, 2])
+    """
     _refuse_empty("amin", input, dim)
     return amin_(input, dim, keepdim)
 
@@ -605,7 +631,16 @@ _logsumexp = op(
 
 @composite(out=Out.UNCHECKED)
 def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
-    """Return `log(sum(exp(input)))` over `dim` without overflow."""
+    """Return `log(sum(exp(input)))` over `dim` without overflow.
+
+    Args:
+        dim: the dimension or dimensions to reduce.
+        keepdim: whether reduced dimensions are kept with size 1.
+        out: a tensor that the result is written to.
+
+    >>> torch.logsumexp(torch.tensor([1000.0, 1000.0]), 0)
+    tensor(1000.6932)
+    """
     if not input.ndim:
         return _logsumexp(input.reshape(1), reduced_dims(dim, 1), False)
     return _logsumexp(input, dim, keepdim)
@@ -661,6 +696,15 @@ unchecked_vector_norm = op(
 @composite(out=Out.OWN_DTYPE, kind=Kind.REDUCTION)
 def hash_tensor(input: Tensor, dim: Dims | None = (), *, keepdim: bool = False, mode: int = 0) -> Tensor:
     """Return a uint64 hash of all elements, or over `dim`: the exclusive or of their bits as 64-bit numbers.
+
+    Args:
+        dim: the dimension or dimensions to reduce; () or None for all.
+        keepdim: whether reduced dimensions are kept with size 1.
+        mode: the kind of hash, of which there is one: 0.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: the tensor is empty, or the mode is unknown.
 
     >>> torch.hash_tensor(torch.tensor([[1, 2], [3, 4]]), 1)
     tensor([3, 7], dtype=torch.uint64)

@@ -351,7 +351,20 @@ def _record_sample(sample: Tensor, name: str, *parameters: Tensor) -> Tensor:
     ),
 )
 def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = None) -> Tensor:
-    """Draw 0 or 1 for each element; the probability of 1 is the element, or `p` if given."""
+    """Draw 0 or 1 for each element; the probability of 1 is the element, or `p` if given.
+
+    Args:
+        input: a tensor of probabilities; with `p`, only its shape and dtype are used.
+        p: the probability for all elements: a number, or a tensor that can be broadcast to the shape of `input`.
+        generator: the random number generator; None for the default one of the device.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: a probability is not in [0, 1].
+
+    >>> torch.bernoulli(torch.tensor([0.0, 1.0]))
+    tensor([0., 1.])
+    """
     if p is not None or open_batches():
         sample = lift_to_batch(_lift_parameter(input).new_empty(input.shape))
         return _record_sample(sample.bernoulli_(input if p is None else p, generator=generator), "BernoulliBackward0", input)
@@ -404,7 +417,16 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     schema=("binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor"),
 )
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
-    """Draw numbers of successes in `count` trials, each with the probability `prob`."""
+    """Draw numbers of successes in `count` trials, each with the probability `prob`.
+
+    Args:
+        count: a floating-point tensor of numbers of trials.
+        prob: a tensor of probabilities with the dtype of `count` that can be broadcast to its shape.
+        generator: the random number generator; None for the default one of the device.
+
+    >>> torch.binomial(torch.tensor([10.0, 10.0]), torch.tensor([0.0, 1.0]))
+    tensor([ 0., 10.])
+    """
     return _drawn_like(count, "binomial", generator, _for_sampler(_lift_parameter(prob).expand(count.shape)))
 
 

@@ -274,7 +274,21 @@ def _check_range(name: str, input: Tensor, dim: int, index: Tensor) -> None:
 
 @composite(inplace=True, out=Out.OWN_DTYPE | Out.DISJOINT_BUT_FIRST, kind=Kind.SCATTER, grad_fn="IndexAddBackward0")
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Tensor:
-    """Return `input` with the slices of `source`, times `alpha`, added at the positions `index` of `dim`."""
+    """Return `input` with the slices of `source`, times `alpha`, added at the positions `index` of `dim`.
+
+    Args:
+        dim: the dimension of the slices.
+        index: an integer vector of positions; slices for repeated positions are summed.
+        source: a tensor with the dtype of `input`, and its shape except in `dim`, where it has the length of `index`.
+        alpha: the factor of `source`.
+        out: a tensor that the result is written to.
+
+    Raises:
+        IndexError, RuntimeError: a position is out of range.
+
+    >>> torch.index_add(torch.zeros(3), 0, torch.tensor([0, 2, 0]), torch.tensor([1.0, 2.0, 3.0]))
+    tensor([4., 0., 2.])
+    """
     if index.ndim < 2 and source.ndim != input.ndim:
         raise RuntimeError(
             "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape "
@@ -307,7 +321,20 @@ def _add_slices(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tenso
     grad_fn="IndexCopyBackward0",
 )
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    """Return a copy of `input` with its slices at the positions `index` of `dim` replaced by those of `source`."""
+    """Return a copy of `input` with its slices at the positions `index` of `dim` replaced by those of `source`.
+
+    Args:
+        dim: the dimension of the slices.
+        index: an integer vector of positions, without repetitions.
+        source: a tensor with the dtype of `input`, and its shape except in `dim`, where it has the length of `index`.
+        out: a tensor that the result is written to.
+
+    Raises:
+        IndexError: a position is out of range.
+
+    >>> torch.index_copy(torch.zeros(3), 0, torch.tensor([2, 0]), torch.tensor([1.0, 2.0]))
+    tensor([2., 0., 1.])
+    """
     dim = _check_source("index_copy", input, dim, index, source)
     if not input.ndim:
         return tied(source.reshape(()).clone(), input)
@@ -326,7 +353,19 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     ),
 )
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    """Return a copy of `input` with its slices at the positions `index` of `dim` filled with `value`."""
+    """Return a copy of `input` with its slices at the positions `index` of `dim` filled with `value`.
+
+    Args:
+        dim: the dimension of the slices.
+        index: an int64 vector of positions.
+        value: a number or a 0-d tensor.
+
+    Raises:
+        IndexError: a position is out of range, or `index` has another dtype.
+
+    >>> torch.index_fill(torch.zeros(3), 0, torch.tensor([0, 2]), 1)
+    tensor([1., 0., 1.])
+    """
     dim = wrap_dim(dim, input.ndim)
     if index.dtype is not dtypes.int64:
         raise IndexError("index_fill_(): Expected dtype int64 for index.")
@@ -354,7 +393,19 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     grad_fn="IndexPutBackward0",
 )
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
-    """Return a copy of `input` with `values` at `input[indices]`; with `accumulate`, they are added."""
+    """Return a copy of `input` with `values` at `input[indices]`; with `accumulate`, they are added.
+
+    Args:
+        indices: a tuple of integer or bool tensors, one for each of the first dimensions; None for a whole dimension.
+        values: a tensor with the dtype of `input` that can be broadcast to the shape of `input[indices]`.
+        accumulate: whether to add the values to the elements, also several times if indices are repeated.
+
+    Raises:
+        IndexError: an index is out of range.
+
+    >>> torch.index_put(torch.zeros(3), (torch.tensor([0, 0]),), torch.tensor([1.0, 2.0]), accumulate=True)
+    tensor([3., 0., 0.])
+    """
     from .indexing.subscripts import NeedsLevels, raw_index
 
     if not isinstance(indices, (tuple, list)):
@@ -400,7 +451,23 @@ _index_put_add = op(
     autocast=Autocast.WHOLE,
 )
 def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
-    """Combine the slices `index` of `input` along `dim` with the slices of `source`, by "prod", "mean", "amax" or "amin"."""
+    """Return `input` with the slices at the positions `index` of `dim` reduced with the slices of `source`.
+
+    Args:
+        dim: the dimension of the slices.
+        index: an integer vector of positions.
+        source: a tensor with the dtype of `input`, and its shape except in `dim`, where it has the length of `index`.
+        reduce: the reduction: "prod", "mean", "amax" or "amin".
+        include_self: whether the slices of `input` are part of the reduction; otherwise, they are replaced.
+        out: a tensor that the result is written to.
+
+    Raises:
+        IndexError: a position is out of range.
+        RuntimeError: another reduction, or shapes that do not fit.
+
+    >>> torch.index_reduce(torch.ones(2), 0, torch.tensor([0, 0]), torch.tensor([2.0, 5.0]), "prod")
+    tensor([10.,  1.])
+    """
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"reduce argument must be either prod, mean, amax or amin, got {reduce}.")
     warn_once("index_reduce() is in beta and the API may change at any time.")
@@ -541,7 +608,20 @@ def slice_scatter(
 
 @composite(grad_fn="DiagonalScatterBackward0", kind=Kind.MOVEMENT)
 def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """Return a copy of `input` with `src` in place of its diagonal."""
+    """Return a copy of `input` with `src` in place of its diagonal.
+
+    Args:
+        src: a tensor with the shape of the diagonal.
+        offset: the diagonal: 0 for the main one, positive above it, negative below.
+        dim1, dim2: the dimensions of the matrices.
+
+    Raises:
+        RuntimeError: `src` has another shape.
+
+    >>> torch.diagonal_scatter(torch.zeros(2, 2), torch.tensor([1.0, 2.0]))
+    tensor([[1., 0.],
+            [0., 2.]])
+    """
     return _replace_view(input, src, lambda t: diagonal(t, offset, dim1, dim2), "diagonal")
 
 
@@ -549,7 +629,21 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
 def as_strided_scatter(
     input: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
 ) -> Tensor:
-    """Return a copy of `input` with `src` in place of `input.as_strided(size, stride, storage_offset)`."""
+    """Return a copy of `input` with `src` in place of `input.as_strided(size, stride, storage_offset)`.
+
+    Args:
+        src: a tensor of the shape `size`.
+        size: the sizes of the view.
+        stride: its strides, in elements.
+        storage_offset: the index in the storage of its first element; None for that of `input`.
+
+    Raises:
+        RuntimeError: `src` has another shape, or the view exceeds the storage.
+
+    >>> torch.as_strided_scatter(torch.zeros(2, 2), torch.ones(2), (2,), (3,))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
     return _replace_view(input, src, lambda t: t.as_strided(size, stride, storage_offset), "as_strided")
 
 

@@ -79,7 +79,16 @@ def softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tenso
 
 @composite(out=Out.OWN_DTYPE | Out.RECORDED | Out.UNCHECKED)
 def log_softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
-    """Return the logarithm of the softmax along `dim`, computed without overflow."""
+    """Return the logarithm of the softmax along `dim`, computed without overflow.
+
+    Args:
+        dim: the dimension along which the exponentials sum to 1.
+        dtype: the dtype of the result, to which `input` is converted first; None for the dtype of `input`.
+        out: a tensor that the result is written to.
+
+    >>> torch.log_softmax(torch.tensor([0.0, 0.0]), 0)
+    tensor([-0.6931, -0.6931])
+    """
     input, dim = _prepared("log_softmax", input, dim, dtype)
     return _log_softmax(input, dim) if input._array.ndim else _for_scalar(_log_softmax, input, "LogSoftmaxBackward0")
 

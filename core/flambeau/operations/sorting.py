@@ -70,7 +70,18 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool | 
     ),
 )
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
-    """Return the indices that sort the elements along `dim`."""
+    """Return the indices that sort the elements along `dim`.
+
+    Args:
+        input: a tensor of a real dtype.
+        dim: the dimension to sort.
+        descending: whether the largest elements come first.
+        stable: whether equal elements keep their order; they always do.
+        out: a tensor that the result is written to.
+
+    >>> torch.argsort(torch.tensor([3, 1, 2]))
+    tensor([1, 2, 0])
+    """
     where: Tensor = sort(input.detach(), dim, descending)[1]
     return where
 
@@ -165,7 +176,23 @@ op("mode", _sort_forward, kind=Kind.REDUCTION, **_RESULTS)  # this record define
 
 @composite(out=Out.OWN_DTYPE | Out.DISJOINT, kind=Kind.REDUCTION)
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
-    """Return the `k`-th smallest element (counted from 1) along `dim`, and its index."""
+    """Return the `k`-th smallest element (counted from 1) along `dim`, and its index.
+
+    Args:
+        input: a tensor of an integer or floating-point dtype.
+        k: the position in ascending order, from 1 to the size of `dim`.
+        dim: the dimension to reduce.
+        keepdim: whether the reduced dimension is kept with size 1.
+        out: tensors that the results are written to.
+
+    Raises:
+        RuntimeError: `k` is out of range.
+
+    >>> torch.kthvalue(torch.tensor([3, 1, 2]), 2)
+    torch.return_types.kthvalue(
+    values=tensor(2),
+    indices=tensor(2))
+    """
     require_dtype("kthvalue_cpu", input, "real numbers")
     dim = wrap_dim(dim, input.ndim)
     if input.ndim and not input.shape[dim]:
@@ -393,7 +420,22 @@ _search = op(
     ),
 )
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
-    """Return the index of the bucket between `boundaries` that contains each element."""
+    """Return for each element the index `i` such that `boundaries[i - 1] < element <= boundaries[i]`.
+
+    Args:
+        input: a tensor, or a number.
+        boundaries: a vector in ascending order.
+        out_int32: whether the result is int32 instead of int64.
+        right: whether buckets contain their left boundary instead of the right one: `boundaries[i - 1] <= element <
+            boundaries[i]`.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: `boundaries` is not a vector.
+
+    >>> torch.bucketize(torch.tensor([1, 3, 6]), torch.tensor([1, 3, 5]))
+    tensor([0, 1, 3])
+    """
     require_operands("bucketize", input=input)
     if boundaries.ndim != 1:
         raise RuntimeError(f"bucketize(): boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
@@ -506,7 +548,19 @@ def isin(
 ) -> Tensor:
     """Return a mask: for each element, whether it is in `test_elements`.
 
-    A single number may be given as `element` or `test_element`.
+    Args:
+        elements: a tensor or a number.
+        test_elements: a tensor or a number; one of both is a tensor.
+        element, test_element: keywords for numbers, instead of `elements` and `test_elements`.
+        assume_unique: whether both tensors have no repeated elements; it has no effect.
+        invert: whether to return the inverse mask.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: the dtype is bool or complex.
+
+    >>> torch.isin(torch.tensor([1, 2, 3]), torch.tensor([2, 4]))
+    tensor([False,  True, False])
     """
     from .creation.from_data import as_tensor
 

@@ -96,7 +96,22 @@ def nan_to_num(input: Tensor, nan: float | None = 0.0, posinf: float | None = No
 
 @composite(out=Out.OWN_DTYPE, grad_fn="AminmaxBackward0", kind=Kind.REDUCTION)
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
-    """Return the smallest and the largest of all elements, or of each slice over `dim`."""
+    """Return the smallest and the largest of all elements, or of each slice over `dim`.
+
+    Args:
+        input: a tensor of a real dtype.
+        dim: the dimension to reduce; None for all.
+        keepdim: whether reduced dimensions are kept with size 1.
+        out: tensors that the results are written to.
+
+    Raises:
+        IndexError: the reduced dimension is empty.
+
+    >>> torch.aminmax(torch.tensor([1, -3, 5]))
+    torch.return_types.aminmax(
+    min=tensor(-3),
+    max=tensor(5))
+    """
     if input.is_complex() and dim is not None and not input.ndim:
         raise RuntimeError(f"aminmax not implemented for {input.dtype.legacy_name}")
     require_dtype("aminmax_cpu", input, "real")
@@ -111,7 +126,14 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
     schema=("count_nonzero(Tensor self, int? dim=None) -> Tensor", "count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor"),
 )
 def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
-    """Return the number of nonzero elements."""
+    """Return the number of nonzero elements.
+
+    Args:
+        dim: the dimension or dimensions in which elements are counted; None for all.
+
+    >>> torch.count_nonzero(torch.tensor([[0, 1], [2, 3]]), dim=0)
+    tensor([1, 2])
+    """
     return (input != 0).sum(dim)
 
 
@@ -147,7 +169,19 @@ _counts = op(
 
 @composite(kind=Kind.REDUCTION, dynamic_shape=True)
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-    """Count how often each non-negative integer occurs, or sum the weights of its occurrences."""
+    """Count how often each non-negative integer occurs, or sum the weights of its occurrences.
+
+    Args:
+        input: a vector of non-negative integers.
+        weights: a vector of the same length; its elements are summed instead of counted.
+        minlength: the smallest length of the result, which otherwise is the largest element plus 1.
+
+    Raises:
+        RuntimeError: `input` is not a vector or has a negative element, or the lengths differ.
+
+    >>> torch.bincount(torch.tensor([1, 1, 3]))
+    tensor([0, 2, 0, 1])
+    """
     if input.dtype.category != dtypes.INTEGER:
         raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{input.dtype.legacy_name}'")
     require_data("bincount", input)
@@ -173,13 +207,27 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 @composite(out=Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.REDUCTION)
 @one_by_one
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
-    """Count the elements in each of `bins` equal parts of `[min, max]`, or of the data's range if both are 0."""
+    """Count the elements in each of `bins` equal parts of `[min, max]`, or of the data's range if both are equal.
+
+    Args:
+        input: a floating-point tensor; elements outside of the range are not counted.
+        bins: the number of bins.
+        min, max: the bounds of the range. If they are equal, it is that of the elements; if these are also equal, it extends
+            from 1 below to 1 above.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: the range is not finite, `min` exceeds `max`, or `bins` is not positive.
+
+    >>> torch.histc(torch.tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3)
+    tensor([0., 2., 1., 0.])
+    """
     min, max = (converted(float(bound), input.dtype) for bound in (min, max))
     require_dtype("histogram_cpu", input, "floating")
     if not input._key.backend.has_data:
         return input.new_empty(bins)
     flat = input.detach().reshape(-1)
-    of_data = min == max == 0 and flat.numel() > 0
+    of_data = min == max and flat.numel() > 0
     if of_data:
         min, max = float(flat.min()), float(flat.max())
     if not (math.isfinite(min) and math.isfinite(max)):
@@ -200,9 +248,20 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
 def histogram(
     input: Tensor, bins: int | Tensor = 100, *, range: Any = None, weight: Tensor | None = None, density: bool = False
 ) -> Any:
-    """Return the counts (or sums of weights, or densities) in bins, and the edges of the bins.
+    """Return the counts in bins and the edges of the bins.
 
-    `bins` is the number of bins, or their edges.
+    Args:
+        input: a tensor of dtype float32 or float64.
+        bins: the number of bins, or a vector of their edges.
+        range: the first and last edge if `bins` is a number; None for the smallest and largest element.
+        weight: a tensor with the shape of `input`; its elements are summed instead of counted.
+        density: whether the counts are divided by their sum and by the widths of the bins, so that they integrate to 1.
+        out: tensors that the results are written to.
+
+    >>> torch.histogram(torch.tensor([1.0, 2.0, 1.0]), bins=2, range=(0.0, 3.0))
+    torch.return_types.histogram(
+    hist=tensor([2., 1.]),
+    bin_edges=tensor([0.0000, 1.5000, 3.0000]))
     """
     if weight is not None and weight.shape != input.shape:
         raise _wrong_weight((*input.shape, 1), weight)
@@ -213,7 +272,19 @@ def histogram(
 @composite(method=False, kind=Kind.REDUCTION)
 @one_by_one
 def histogramdd(input: Tensor, bins: Any, range: Any = None, weight: Tensor | None = None, density: bool = False) -> Any:
-    """Return a histogram of points: the last dimension of `input` holds their coordinates."""
+    """Return a histogram of points, and the edges of the bins in each dimension.
+
+    Args:
+        input: a tensor `(*, D)` of points, of dtype float32 or float64.
+        bins: the number of bins in all dimensions, or for each dimension a number of bins or a vector of edges.
+        range: the first and last edge of each dimension, `2 * D` numbers; None for the smallest and largest coordinates.
+        weight: a tensor with the shape `input.shape[:-1]`; its elements are summed instead of counted.
+        density: whether the counts are divided by their sum and by the volumes of the bins, so that they integrate to 1.
+
+    >>> torch.histogramdd(torch.tensor([[0.0, 1.0], [1.0, 0.0], [1.0, 2.0]]), bins=2).hist
+    tensor([[0., 1.],
+            [1., 1.]])
+    """
     if input.ndim < 2:
         raise RuntimeError("torch.histogramdd: input tensor should have at least 2 dimensions")
     axes = input.shape[-1]
@@ -385,7 +456,19 @@ def nanquantile(
 def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
     """Return the covariance matrix of variables (rows) from observations (columns).
 
-    `fweights` and `aweights` are the frequencies and the weights of the observations.
+    Args:
+        input: a matrix, a vector of observations of one variable, or a 0-d tensor.
+        correction: the number of degrees of freedom subtracted from the number of observations: 1 for the unbiased estimate.
+        fweights: an integer vector with the number of times that each observation occurred.
+        aweights: a floating-point vector with the weights of the observations.
+
+    Raises:
+        RuntimeError: `input` has more than two dimensions or dtype bool, or the weights have another length or dtype or are
+            negative.
+
+    >>> torch.cov(torch.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
+    tensor([[ 1., -1.],
+            [-1.,  1.]])
     """
     if input.ndim > 2:
         raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions")
@@ -445,7 +528,20 @@ def corrcoef(input: Tensor) -> Tensor:
 
 @composite(out=Out.UNCHECKED, linearity=Linearity.JOINT)
 def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
-    """Return the `n`-th differences of neighbouring elements along `dim`."""
+    """Return the `n`-th differences of neighbouring elements along `dim`.
+
+    Args:
+        n: the number of times that differences are taken.
+        dim: the dimension along which elements are subtracted.
+        prepend, append: tensors that are concatenated with `input` along `dim` beforehand, with the same number of dimensions.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: `input` is 0-d, or `n` is negative.
+
+    >>> torch.diff(torch.tensor([1, 4, 9])), torch.diff(torch.tensor([1, 4, 9]), n=2)
+    (tensor([3, 5]), tensor([2]))
+    """
     from .joining import cat
 
     if not input.ndim:
@@ -514,7 +610,17 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = 
     ),
 )
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = -1) -> Tensor:
-    """Return the cumulative integral of `y` along `dim` by the trapezoidal rule."""
+    """Return the cumulative integral of `y` along `dim` by the trapezoidal rule.
+
+    Args:
+        y: the values of the integrand; bool is not supported.
+        x: the points, a vector or a tensor that can be broadcast with `y`; None for points `dx` apart.
+        dx: the distance between points, if `x` is not given.
+        dim: the dimension along which to integrate.
+
+    >>> torch.cumulative_trapezoid(torch.tensor([1.0, 3.0, 5.0]))
+    tensor([2., 6.])
+    """
     _refuse_bool("cumulative_trapezoid", y, x)
     after, before = _neighbours(y, dim)
     return ((after + before) * _steps("cumulative_trapezoid", y, x, dx, dim)).cumsum(dim) / 2.0  # type: ignore[no-any-return]  # the steps are Any
@@ -522,7 +628,20 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, 
 
 @composite(method=False)
 def gradient(input: Tensor, *, spacing: Any = None, dim: Dims | None = None, edge_order: int = 1) -> tuple[Tensor, ...]:
-    """Return the derivative along each dimension in `dim`, by central differences and, at the edges, by one-sided ones."""
+    """Return the derivative along each dimension in `dim`, by central differences and, at the edges, by one-sided ones.
+
+    Args:
+        input: a tensor of values of a function on a grid; uint8 is not supported.
+        spacing: the distance between points; or a list with, for each dimension, a distance or a vector of coordinates.
+        dim: the dimension or dimensions; None for all.
+        edge_order: the order of accuracy of the one-sided differences: 1 or 2.
+
+    Raises:
+        RuntimeError: a dimension has fewer than `edge_order + 1` elements, or `spacing` has another length than `dim`.
+
+    >>> torch.gradient(torch.tensor([1.0, 4.0, 9.0]))
+    (tensor([3., 4., 5.]),)
+    """
     if input.dtype is dtypes.uint8:
         raise RuntimeError("torch.gradient does not support uint8 input.")
     if edge_order not in (1, 2):
@@ -611,7 +730,16 @@ def _logcumsumexp_grad(F: Any, g: Any, input: Any, out: Any, dim: int) -> Any:
 
 @composite(out=Out.OWN_DTYPE)
 def logcumsumexp(input: Tensor, dim: int) -> Tensor:
-    """Return the cumulative `log(sum(exp(input)))` along `dim`."""
+    """Return the cumulative `log(sum(exp(input)))` along `dim`.
+
+    Args:
+        input: a floating-point or complex tensor.
+        dim: the dimension along which to accumulate.
+        out: a tensor that the result is written to.
+
+    >>> torch.logcumsumexp(torch.zeros(3), 0)
+    tensor([0.0000, 0.6931, 1.0986])
+    """
     if not input.ndim:
         wrap_dim(dim, 0)
         return input.clone()

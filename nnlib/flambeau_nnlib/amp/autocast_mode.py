@@ -61,7 +61,14 @@ def is_autocast_available(device_type: str) -> bool:
 
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
-    """Whether autocast is enabled for a device type."""
+    """Whether autocast is enabled for a device type.
+
+    Args:
+        device_type: the type of device, such as "cpu".
+
+    >>> is_autocast_enabled("cpu")
+    False
+    """
     return _state.enabled.get(device_type, False)
 
 
@@ -75,6 +82,9 @@ def set_autocast_enabled(device_type: str | bool, enabled: bool | None = None) -
 
 def get_autocast_dtype(device_type: str) -> torch.dtype:
     """Return the dtype to which autocast casts the inputs of matrix products.
+
+    Args:
+        device_type: the type of device, such as "cpu".
 
     >>> get_autocast_dtype("cpu")
     torch.bfloat16
@@ -139,6 +149,12 @@ class autocast:
 
     Raises ValueError if `device_type` is not a string, and RuntimeError if it is unknown.
     If `dtype` is neither bfloat16 nor float16, or the device is unavailable, it warns and has no effect.
+
+    Args:
+        device_type: the type of the device whose operations are affected, such as "cpu" or "cuda".
+        dtype: the dtype for matrix products and convolutions; None for `get_autocast_dtype(device_type)`.
+        enabled: whether the region has an effect.
+        cache_enabled: whether casts of parameters are cached; None for the current setting.
 
     >>> with autocast("cpu"):
     ...     is_autocast_enabled("cpu")

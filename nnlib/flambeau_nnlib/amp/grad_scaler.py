@@ -40,6 +40,14 @@ class GradScaler:
     Raises AssertionError if `growth_factor` <= 1 or `backoff_factor` >= 1. With `enabled=False`
     the scaler does nothing.
 
+    Args:
+        device: the type of the device of the gradients; on "cuda" without a GPU, the scaler warns and does nothing.
+        init_scale: the initial factor.
+        growth_factor: the multiplier of the factor after `growth_interval` steps without overflow, above 1.
+        backoff_factor: the multiplier of the factor after an overflow, below 1.
+        growth_interval: the number of steps between increases.
+        enabled: whether the scaler has an effect.
+
     >>> weight = torch.ones(1, requires_grad=True)
     >>> optimizer = torch.optim.SGD([weight], lr=0.5)
     >>> scaler = GradScaler("cpu")

@@ -23,7 +23,17 @@ def _reduction(name: str, number: int) -> str:
 
 
 def kl_div(input: Tensor, target: Tensor, reduction: int = 0, *, log_target: bool = False) -> Tensor:
-    """Compute the Kullback-Leibler divergence `target * (log(target) - input)`; `input` holds log-probabilities."""
+    """Compute the Kullback-Leibler divergence `target * (log(target) - input)`.
+
+    Args:
+        input: a tensor of log-probabilities.
+        target: a tensor of probabilities with the shape of `input`.
+        reduction: 0 for none, 1 for the mean, 2 for the sum.
+        log_target: whether `target` holds log-probabilities.
+
+    >>> torch.kl_div(torch.zeros(2), torch.ones(2))
+    tensor([0., 0.])
+    """
     return loss.divergence(input, target, _reduction("kl_div", reduction), log_target)
 
 
@@ -37,7 +47,17 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool,
 
 
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 0) -> Tensor:
-    """Compute `input` where the target is 1 and `max(0, margin - input)` where it is -1."""
+    """Compute `input` where the target is 1 and `max(0, margin - input)` where it is -1.
+
+    Args:
+        input: a tensor of any shape, such as distances.
+        target: a tensor of 1 and -1 with the shape of `input`.
+        margin: the value above which dissimilar pairs have no loss.
+        reduction: 0 for none, 1 for the mean, 2 for the sum.
+
+    >>> torch.hinge_embedding_loss(torch.tensor([0.5, 0.25]), torch.tensor([1, -1]))
+    tensor([0.5000, 0.7500])
+    """
     return margin_loss.hinge_embedding_loss(input, target, margin, reduction=_reduction("hinge_embedding_loss", reduction))
 
 
@@ -47,7 +67,17 @@ def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: 
 
 
 def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0) -> Tensor:
-    """Compute `1 - cos(input1, input2)` where the target is 1 and `max(0, cos(input1, input2) - margin)` where it is -1."""
+    """Compute `1 - cos(input1, input2)` where the target is 1 and `max(0, cos(input1, input2) - margin)` where it is -1.
+
+    Args:
+        input1, input2: tensors `(N, D)` or `(D,)`.
+        target: a tensor `(N,)` or `()` of 1 and -1.
+        margin: the cosine below which dissimilar pairs have no loss.
+        reduction: 0 for none, 1 for the mean, 2 for the sum.
+
+    >>> torch.cosine_embedding_loss(torch.ones(1, 2), torch.ones(1, 2), torch.tensor([-1]))
+    tensor([1.])
+    """
     return margin_loss.cosine_embedding_loss(
         input1, input2, target, margin, reduction=_reduction("cosine_embedding_loss", reduction)
     )
@@ -76,7 +106,17 @@ _MODES, _PADDINGS = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "ref
 
 @declare(kind=Kind.RESAMPLING)
 def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
-    """Return the sampling grid of affine maps `theta` for images of shape `size`, as input for `grid_sampler`."""
+    """Return the sampling grid of affine maps `theta` for images of shape `size`, as input for `grid_sampler`.
+
+    Args:
+        theta: affine maps `(N, 2, 3)` for images, or `(N, 3, 4)` for volumes.
+        size: the shape of the images: `(N, C, H, W)` or `(N, C, D, H, W)`.
+        align_corners: whether -1 and 1 are the centres of the border pixels instead of their outer edges.
+
+    >>> torch.affine_grid_generator(torch.tensor([[[1.0, 0, 0], [0, 1, 0]]]), (1, 1, 1, 2), False)
+    tensor([[[[-0.5000,  0.0000],
+              [ 0.5000,  0.0000]]]])
+    """
     require_flags("affine_grid_generator", align_corners=align_corners)
     if len(size) not in (4, 5):
         raise RuntimeError("AffineGridGenerator needs 4d (spatial) or 5d (volumetric) inputs.")
@@ -87,8 +127,15 @@ def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: boo
 def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
     """Sample images or volumes at the points of `grid`; see `torch.nn.functional.grid_sample`.
 
-    `interpolation_mode`: 0 for linear, 1 for nearest, 2 for cubic. `padding_mode`, the values outside the input: 0 for zeros,
-    1 for the nearest edge, 2 for reflection.
+    Args:
+        input: a tensor `(N, C, H, W)` or `(N, C, D, H, W)`.
+        grid: coordinates in [-1, 1], a tensor `(N, H', W', 2)` or `(N, D', H', W', 3)`.
+        interpolation_mode: 0 for linear, 1 for nearest, 2 for cubic interpolation.
+        padding_mode: the values outside of the input: 0 for zeros, 1 for the nearest edge, 2 for reflection.
+        align_corners: whether -1 and 1 are the centres of the border pixels instead of their outer edges.
+
+    >>> torch.grid_sampler(torch.tensor([[[[1.0, 3.0]]]]), torch.zeros(1, 1, 1, 2), 0, 0, False)
+    tensor([[[[2.]]]])
     """
     require_flags("grid_sampler", align_corners=align_corners)
     mode = _mode_name("interpolation_mode", _MODES, interpolation_mode)
@@ -105,14 +152,26 @@ def _mode_name(name: str, modes: Sequence[str], number: int) -> str:
 
 @declare(kind=Kind.RESAMPLING)
 def grid_sampler_2d(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
-    """`grid_sampler` for images `(N, C, H, W)` and grids `(N, H', W', 2)`."""
+    """Sample images at the points of `grid`; see `grid_sampler`.
+
+    Args:
+        input: a tensor `(N, C, H, W)`.
+        grid: coordinates in [-1, 1], a tensor `(N, H', W', 2)`.
+        interpolation_mode, padding_mode, align_corners: as in `grid_sampler`.
+    """
     _check_dims(4, input, grid)
     return grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
 
 
 @declare(kind=Kind.RESAMPLING)
 def grid_sampler_3d(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
-    """`grid_sampler` for volumes `(N, C, D, H, W)` and grids `(N, D', H', W', 3)`."""
+    """Sample volumes at the points of `grid`; see `grid_sampler`.
+
+    Args:
+        input: a tensor `(N, C, D, H, W)`.
+        grid: coordinates in [-1, 1], a tensor `(N, D', H', W', 3)`.
+        interpolation_mode, padding_mode, align_corners: as in `grid_sampler`.
+    """
     _check_dims(5, input, grid)
     return grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
 

@@ -353,7 +353,15 @@ def lstm_cell(
 ) -> tuple[Tensor, Tensor]:
     """Compute one step of an LSTM: the next hidden and cell state from `hx`, the pair of current ones.
 
-    Shapes: input `(N, input_size)`, states `(N, size)`, weights `(4 * size, input_size)` and `(4 * size, size)`.
+    Args:
+        input: a tensor `(N, input_size)`.
+        hx: the hidden state and the cell state, tensors `(N, size)`.
+        w_ih, w_hh: the weights `(4 * size, input_size)` and `(4 * size, size)`, for the input, forget, cell and output gates in
+            turn.
+        b_ih, b_hh: the biases `(4 * size,)`; None for 0.
+
+    >>> torch.lstm_cell(torch.ones(1, 2), (torch.ones(1, 1), torch.ones(1, 1)), torch.zeros(4, 2), torch.zeros(4, 1))[1]
+    tensor([[0.5000]])
     """
     if not isinstance(hx, (tuple, list)):
         raise TypeError(f"lstm_cell(): argument 'hx' (position 2) must be tuple of Tensors, not {type(hx).__name__}")
@@ -368,7 +376,14 @@ def gru_cell(
 ) -> Tensor:
     """Compute one step of a gated recurrent unit: the next hidden state from the state `hx`.
 
-    Shapes: input `(N, input_size)`, states `(N, size)`, weights `(3 * size, input_size)` and `(3 * size, size)`.
+    Args:
+        input: a tensor `(N, input_size)`.
+        hx: the hidden state, a tensor `(N, size)`.
+        w_ih, w_hh: the weights `(3 * size, input_size)` and `(3 * size, size)`, for the reset, update and new gates in turn.
+        b_ih, b_hh: the biases `(3 * size,)`; None for 0.
+
+    >>> torch.gru_cell(torch.ones(1, 2), torch.ones(1, 1), torch.zeros(3, 2), torch.zeros(3, 1))
+    tensor([[0.5000]])
     """
     return _cell("GRU", input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
 

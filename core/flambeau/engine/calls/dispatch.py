@@ -670,6 +670,9 @@ def _dim_range_message(dims: Any, ndim: int) -> str | None:
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
     """Return the shape that `shapes` broadcast to. None entries are skipped.
 
+    Args:
+        *shapes: tuples or lists of integers, or integers for shapes with one dimension.
+
     Raises:
         RuntimeError: the shapes do not broadcast, or an argument is not a shape.
         ValueError: a length is negative.

@@ -48,6 +48,11 @@ class device:
     An integer without a type is the index of an accelerator.  As a context manager or decorator, a device is the default device
     of new tensors.
 
+    Args:
+        type: the type, such as `"cuda"`, with or without an index (`"cuda:1"`); a device; or an integer, the index of an
+            accelerator.
+        index: the index, unless `type` has one; None for the current device of the type.
+
     Raises:
         RuntimeError: the string has an unknown device type or is malformed; the index is negative; or an index is given without a
             type and no accelerator is available.

@@ -112,7 +112,15 @@ class no_grad(_GradMode):
 
 
 class enable_grad(_GradMode):
-    """Context manager or decorator that enables recording, even inside of `no_grad`."""
+    """Context manager or decorator that enables recording, even inside of `no_grad`.
+
+    Args:
+        function: the function to decorate, for use as a decorator without parentheses.
+
+    >>> with torch.no_grad(), torch.enable_grad():
+    ...     torch.is_grad_enabled()
+    True
+    """
 
 
 class set_grad_enabled(Mode):
@@ -147,6 +155,9 @@ class set_grad_enabled(Mode):
 
 class inference_mode(Mode):
     """Context manager or decorator like `no_grad`; in addition, tensors created inside cannot take part in autograd later.
+
+    Args:
+        mode: whether inference mode is on; or the function to decorate, for use as a decorator without parentheses.
 
     >>> with torch.inference_mode():
     ...     x = torch.ones(2) * 2

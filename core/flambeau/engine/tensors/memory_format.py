@@ -25,7 +25,14 @@ Tensor.layout = strided
 
 
 def is_tensor(obj: Any, /) -> bool:
-    """Whether `obj` is a Tensor."""
+    """Whether `obj` is a Tensor.
+
+    Args:
+        obj: any object.
+
+    >>> torch.is_tensor(torch.ones(1)), torch.is_tensor([1.0])
+    (True, False)
+    """
     return isinstance(obj, Tensor)
 
 

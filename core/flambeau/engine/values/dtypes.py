@@ -269,6 +269,10 @@ def result_of(dimensioned: Iterable[dtype], zero_dim: Iterable[dtype], scalars: 
 def can_cast(from_: dtype, to: dtype) -> bool:
     """Whether PyTorch's casting rules allow a cast from `from_` to `to`: the category of `to` must not be lower.
 
+    Args:
+        from_: the dtype to cast from.
+        to: the dtype to cast to.
+
     >>> torch.can_cast(torch.float64, torch.float32), torch.can_cast(torch.float32, torch.int64)
     (True, False)
     """
@@ -282,6 +286,12 @@ def can_cast(from_: dtype, to: dtype) -> bool:
 
 class iinfo:
     """Limits of an integer dtype: `bits`, `min`, `max`.
+
+    Args:
+        type: an integer dtype.
+
+    Raises:
+        TypeError: any other dtype.
 
     >>> torch.iinfo(torch.int8)
     iinfo(min=-128, max=127, dtype=int8)
@@ -320,6 +330,12 @@ _LIMITS_OF_FLOAT8 = {
 
 class finfo:
     """Limits of a floating-point dtype: `bits`, `eps`, `max`, `min`, `tiny`, `resolution`.
+
+    Args:
+        type: a floating-point or complex dtype; None for the default dtype.
+
+    Raises:
+        TypeError: an integer dtype or bool.
 
     >>> torch.finfo(torch.float16).max
     65504.0

@@ -329,6 +329,13 @@ def _rows_of_product(mat1: SparseTensor, mat2: Tensor) -> SparseTensor:
 def hspmm(mat1: Any, mat2: Tensor) -> Any:
     """Return the product of a sparse and a dense matrix as a COO tensor. Only its first dimension, the rows, is sparse.
 
+    Args:
+        mat1: a sparse matrix `(n, m)`.
+        mat2: a dense matrix `(m, p)`.
+
+    Raises:
+        RuntimeError: `mat1` is dense.
+
     >>> torch.hspmm(torch.eye(2).to_sparse(), torch.ones(2, 3)).dense_dim()
     1
     """
@@ -363,13 +370,23 @@ def sampled_addmm(input: Any, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, al
 
 @implements()
 def dsmm(input: Any, mat2: Any) -> Any:
-    """Return the product of a sparse and a dense matrix: another name of `torch.mm`."""
+    """Return the product of a sparse and a dense matrix: another name of `torch.mm`.
+
+    Args:
+        input: a sparse matrix `(n, m)`.
+        mat2: a matrix `(m, p)`.
+    """
     return torch.mm(input, mat2)
 
 
 @implements()
 def hsmm(mat1: Any, mat2: Tensor) -> Any:
-    """Return the product of a sparse and a dense matrix with sparse rows: another name of `torch.hspmm`."""
+    """Return the product of a sparse and a dense matrix with sparse rows: another name of `torch.hspmm`.
+
+    Args:
+        mat1: a sparse matrix `(n, m)`.
+        mat2: a dense matrix `(m, p)`.
+    """
     return hspmm(mat1, mat2)
 
 

@@ -308,7 +308,16 @@ def _share_memory(data: Any, dtype: Dtype | None) -> Tensor | None:
 
 @declare(kind=Kind.FACTORY)
 def as_tensor(data: Any, *, dtype: Dtype | None = None, device: Any = None) -> Tensor:
-    """Convert `data` to a tensor, without a copy if dtype and device allow; a tensor keeps its autograd history."""
+    """Convert `data` to a tensor, without a copy if dtype and device allow; a tensor keeps its autograd history.
+
+    Args:
+        data: a tensor, an array, a number or nested sequences of numbers.
+        dtype: the dtype of the result; None for the dtype of `data`.
+        device: the device of the result; None for that of a tensor, else for the default device.
+
+    >>> torch.as_tensor([1, 2])
+    tensor([1, 2])
+    """
     if isinstance(data, Tensor):
         return _converted(data, dispatch_key(dtype or data.dtype, as_device(device) or data.device), copy=False)
     return from_data(data, dtype, device, copy=None)
@@ -322,6 +331,13 @@ def asarray(
 
     Memory can be shared with tensors, arrays, storages, and objects with DLPack or the buffer protocol.  The bytes of a buffer
     are read as elements of `dtype`.  A tensor keeps its autograd history, unless `requires_grad` is False.
+
+    Args:
+        obj: a tensor, an array, a storage, a scalar, nested sequences, or an object with DLPack or the buffer protocol.
+        dtype: the dtype of the result; None for that of `obj`, and for the default dtype if `obj` is a buffer.
+        device: the device of the result; None for that of `obj`.
+        copy: whether to copy: True for always, False for never, None if necessary.
+        requires_grad: whether the result requires a gradient.
 
     Raises:
         ValueError: `copy=False`, and `obj` has no memory to share, or does not have the requested dtype and device.
@@ -384,6 +400,9 @@ def _with_requires_grad(result: Tensor, requires_grad: bool | None) -> Tensor:
 def from_numpy(ndarray: Any, /) -> Tensor:
     """Return a CPU tensor that shares the memory of a NumPy array.
 
+    Args:
+        ndarray: the array.
+
     Raises:
         TypeError: the argument is not a NumPy array, or its dtype is not supported.
         ValueError: the strides or the byte order are not supported.
@@ -407,7 +426,10 @@ def _full_name(cls: type) -> str:
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """Return a tensor that shares the memory of another library's array, or of a DLPack capsule.
 
-    The data is copied if `copy` is True or `device` is another device.
+    Args:
+        ext_tensor: a tensor, an array with `__dlpack__`, or a DLPack capsule, which can be used once.
+        device: the device of the result; None for that of the array.
+        copy: whether to copy: True for always, False for never, None if the device differs.
 
     Raises:
         BufferError: the memory cannot be exported.

@@ -508,7 +508,14 @@ def _fill_(self: Tensor, value: Any) -> Tensor:
     schema=("fill.Scalar(Tensor self, Scalar value) -> Tensor", "fill.Tensor(Tensor self, Tensor value) -> Tensor"),
 )
 def fill(input: Tensor, value: Any) -> Tensor:
-    """Return a copy of `input` with every element set to `value`, a number or a 0-d tensor."""
+    """Return a copy of `input` with every element set to `value`.
+
+    Args:
+        value: a number or a 0-d tensor.
+
+    >>> torch.fill(torch.zeros(2), 3)
+    tensor([3., 3.])
+    """
     return input.clone().fill_(value)
 
 

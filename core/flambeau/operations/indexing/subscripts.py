@@ -549,7 +549,20 @@ def check_index_dtype(name: str, index: Tensor) -> None:
 
 @composite(out=Out.OWN_DTYPE | Out.DISJOINT, grad_fn="IndexSelectBackward0", kind=Kind.INDEXING)
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
-    """Return a copy of the slices of `dim` at the positions in `index`, a vector."""
+    """Return a copy of the slices of `dim` at the positions in `index`, a vector.
+
+    Args:
+        dim: the dimension to select from.
+        index: a vector of dtype int64 or int32.
+        out: a tensor that the result is written to.
+
+    Raises:
+        IndexError: a position is out of range, or `index` has more than one dimension.
+
+    >>> torch.index_select(torch.tensor([[1, 2], [3, 4]]), 1, torch.tensor([1, 1]))
+    tensor([[2, 2],
+            [4, 4]])
+    """
     ndim, index_ndim = input._array.ndim, index._array.ndim
     dim = wrap_dim(dim, ndim)
     check_index_dtype("index_select", index)
@@ -610,8 +623,13 @@ _gather = op(
 
 @composite(out=Out.OWN_DTYPE | Out.DISJOINT, kind=Kind.INDEXING)
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
-    """Gather elements along `dim`: `out[i][j] = input[index[i][j]][j]` for `dim=0`.  `sparse_grad` makes `input`'s gradient
-    sparse.
+    """Gather elements along `dim`: `out[i][j] = input[index[i][j]][j]` for `dim=0`.
+
+    Args:
+        dim: the dimension along which to index.
+        index: an integer tensor with as many dimensions as `input`; the result has its shape.
+        sparse_grad: whether the gradient of `input` is a sparse tensor.
+        out: a tensor that the result is written to.
 
     Raises:
         RuntimeError: an index is out of bounds, or `index` is larger than `input` in a dimension other than `dim`.

@@ -108,7 +108,19 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
 
 @composite(out=Out.OWN_DTYPE | Out.RECORDED | Out.UNCHECKED, kind=Kind.PRODUCT, linearity=Linearity.EACH)
 def inner(input: Tensor, other: Tensor) -> Tensor:
-    """Return the sums of products over the last dimensions of both; if either is a 0-d tensor, return `input * other`."""
+    """Return the sums of products over the last dimensions of both; if either is a 0-d tensor, return `input * other`.
+
+    Args:
+        input: a tensor `(*, n)`, or a 0-d tensor.
+        other: a tensor `(*, n)`, or a 0-d tensor; the other dimensions of both are independent.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: the last sizes differ.
+
+    >>> torch.inner(torch.tensor([1, 2, 3]), torch.tensor([0, 2, 1]))
+    tensor(7)
+    """
     require_tensors("inner", input=input, other=other)
     if not input.ndim or not other.ndim:
         return input * other
@@ -123,6 +135,10 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
 @composite(out=True, kind=Kind.PRODUCT, linearity=Linearity.EACH)
 def kron(input: Tensor, other: Tensor) -> Tensor:
     """Return the Kronecker product: blocks `input[i, j] * other`.
+
+    Args:
+        other: a tensor; dimensions of size 1 are added in front of the one with fewer dimensions.
+        out: a tensor that the result is written to.
 
     >>> torch.kron(torch.tensor([1, 10]), torch.tensor([1, 2]))
     tensor([ 1,  2, 10, 20])
@@ -144,7 +160,18 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     schema="chain_matmul(Tensor[] matrices) -> Tensor",
 )
 def chain_matmul(*matrices: Any) -> Tensor:
-    """Multiply matrices in the order with the fewest multiplications; see `torch.linalg.multi_dot`."""
+    """Multiply matrices in the order with the fewest multiplications; see `torch.linalg.multi_dot`.
+
+    Args:
+        *matrices: the matrices, as arguments or as one sequence.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: an argument is not a matrix, or the shapes do not fit.
+
+    >>> torch.chain_matmul(torch.ones(2, 3), torch.ones(3, 4), torch.ones(4, 1)).shape
+    torch.Size([2, 1])
+    """
     from .namespace import multi_dot
 
     _deprecate("chain_matmul(*matrices)", "multi_dot(matrices)")
@@ -161,6 +188,11 @@ def chain_matmul(*matrices: Any) -> Tensor:
 @composite(out=Out.OWN_DTYPE | Out.DISJOINT, kind=Kind.PRODUCT, linearity=Linearity.EACH, autocast={"cuda": Autocast.WIDEST})
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """Return the cross products of the vectors along `dim`, by default the first dimension of `input` that has size 3.
+
+    Args:
+        other: a tensor that can be broadcast with `input`.
+        dim: the dimension of the vectors, which has size 3. The default None is deprecated.
+        out: a tensor that the result is written to.
 
     Raises:
         RuntimeError: `input` has no dimension of size 3, or the sizes along `dim` are not 3.
@@ -189,7 +221,20 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     out=Out.ROW_MAJOR | Out.UNCHECKED, grad_fn="CholeskyBackward0", kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32}
 )
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
-    """Return the Cholesky factor of positive-definite matrices; see `torch.linalg.cholesky`."""
+    """Return the Cholesky factor of positive-definite matrices; see `torch.linalg.cholesky`.
+
+    Args:
+        input: symmetric or Hermitian positive-definite matrices `(*, n, n)`; one triangle is read.
+        upper: whether to return the upper triangular factor instead of the lower one.
+        out: a tensor that the result is written to.
+
+    Raises:
+        torch.linalg.LinAlgError: a matrix is not positive-definite.
+
+    >>> torch.cholesky(torch.tensor([[4.0, 2.0], [2.0, 5.0]]))
+    tensor([[2., 0.],
+            [1., 2.]])
+    """
     from .checks import check_square
     from .decompositions import cholesky_of, refuse_indefinite
 
@@ -209,7 +254,21 @@ def _refuse_dtype(kernel: str, input: Tensor) -> None:
 
 @composite(out=Out.ROW_MAJOR | Out.UNCHECKED, grad_fn="CholeskySolveBackward0")
 def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
-    """Solve `A X = input`, where `input2` is the Cholesky factor of `A`."""
+    """Solve `A X = input`, where `input2` is the Cholesky factor of `A`.
+
+    Args:
+        input: the right-hand sides `(*, n, k)`.
+        input2: the triangular factors `(*, n, n)`.
+        upper: whether `input2` is an upper triangular factor `U`, with `A = U^H U`, or a lower one `L`, with `A = L L^H`.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: the shapes do not fit, or the dtypes differ.
+
+    >>> torch.cholesky_solve(torch.tensor([[4.0], [5.0]]), torch.tensor([[2.0, 0.0], [0.0, 1.0]]))
+    tensor([[1.],
+            [5.]])
+    """
     from .factors import cholesky_solve
 
     _check_system(input, input2, "u")
@@ -237,7 +296,17 @@ def _check_system(b: Tensor, A: Tensor, name: str) -> None:
 
 @composite(out=Out.UNCHECKED, grad_fn="CholeskyInverseBackward0", kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32})
 def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
-    """Return the inverse of a matrix, given its Cholesky factor."""
+    """Return the inverse of the matrix `A`, given its Cholesky factor.
+
+    Args:
+        input: the triangular factors `(*, n, n)`.
+        upper: whether `input` is an upper triangular factor `U`, with `A = U^H U`, or a lower one `L`, with `A = L L^H`.
+        out: a tensor that the result is written to.
+
+    >>> torch.cholesky_inverse(torch.tensor([[2.0, 0.0], [1.0, 2.0]]))
+    tensor([[ 0.3125, -0.1250],
+            [-0.1250,  0.2500]])
+    """
     from .checks import check_square
     from .solves import refuse_singular
 
@@ -339,7 +408,19 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, tran
 
 @composite(kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32}, home="torch.functional")
 def lu(A: Tensor, pivot: bool = True, get_infos: Any = False, out: Any = None) -> Any:
-    """Return `(LU, pivots)` of `torch.linalg.lu_factor`; with `get_infos`, a named tuple that also contains `info`."""
+    """Return `(LU, pivots)` of `torch.linalg.lu_factor`; with `get_infos`, a named tuple that also contains `info`.
+
+    Args:
+        A: the matrices `(*, m, n)`.
+        pivot: whether rows are exchanged; without, the factorization can fail and is less accurate.
+        get_infos: whether to return `info` as well: an integer for each matrix, 0 if its factorization succeeded.
+        out: tensors that the results are written to.
+
+    >>> LU, pivots = torch.lu(torch.tensor([[1.0, 2.0], [2.0, 2.0]]))
+    >>> LU
+    tensor([[2.0000, 2.0000],
+            [0.5000, 1.0000]])
+    """
     from . import namespace as linalg
 
     _deprecate("lu(A)", "lu_factor(A)")
@@ -355,7 +436,18 @@ def lu(A: Tensor, pivot: bool = True, get_infos: Any = False, out: Any = None) -
 
 @composite(out=Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32})
 def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
-    """Solve `A X = input`, given the LU factorization of `A`."""
+    """Solve `A X = input`, given the LU factorization of `A`.
+
+    Args:
+        input: the right-hand sides `(*, n, k)`.
+        LU_data, LU_pivots: the results of `torch.linalg.lu_factor(A)`.
+        out: a tensor that the result is written to.
+
+    >>> LU, pivots = torch.linalg.lu_factor(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))
+    >>> torch.lu_solve(torch.tensor([[2.0], [4.0]]), LU, pivots)
+    tensor([[1.],
+            [1.]])
+    """
     from . import namespace as linalg
 
     _deprecate("lu_solve(B, LU, pivots)", "lu_solve(LU, pivots, B)")
@@ -367,6 +459,20 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
     """Return `P`, `L` and `U` from the compact result of `torch.linalg.lu_factor`.
 
     `P` is empty without `unpack_pivots`, `L` and `U` are empty without `unpack_data`.
+
+    Args:
+        LU_data, LU_pivots: the results of `torch.linalg.lu_factor(A)`, where `A = P L U`.
+        unpack_data: whether to compute `L` and `U`.
+        unpack_pivots: whether to compute the permutation matrices `P`.
+        out: tensors that the results are written to.
+
+    Raises:
+        RuntimeError: `LU_pivots` is not int32 or has an element that is not the number of a row.
+
+    >>> P, L, U = torch.lu_unpack(*torch.linalg.lu_factor(torch.tensor([[1.0, 2.0], [2.0, 2.0]])))
+    >>> P @ L @ U
+    tensor([[1., 2.],
+            [2., 2.]])
     """
     from .checks import anywhere
     from .factors import unpacked
@@ -540,8 +646,22 @@ def lobpcg(
 ) -> tuple[Tensor, Tensor]:
     """Return the `k` largest (or smallest) eigenvalues of `A x = lambda B x` for symmetric `A` and positive-definite `B`.
 
-    Unlike PyTorch's iteration, this computes all eigenvalues by `torch.linalg.eigh`.  The number of columns of `X` is the default
-    of `k`; the other arguments of the iteration are ignored.
+    Unlike PyTorch's iteration, this computes all eigenvalues by `torch.linalg.eigh`.
+
+    Args:
+        A: symmetric or Hermitian matrices `(*, n, n)`.
+        k: the number of eigenvalues; None for the number of columns of `X`, or for 1 without `X`.
+        B: positive-definite matrices `(*, n, n)`; None for the identity.
+        X: a tensor whose last size is the default of `k`; its elements are ignored.
+        n: the number of columns of PyTorch's initial guess; `A` must have at least `3 * n` rows (`3 * k` for None).
+        iK, niter, tol, method, tracker, ortho_iparams, ortho_fparams, ortho_bparams: ignored.
+        largest: whether to return the largest eigenvalues (also for None) or the smallest.
+
+    Raises:
+        ValueError: `A` has too few rows.
+
+    >>> torch.lobpcg(torch.diag(torch.tensor([1.0, 5.0, 3.0])))[0]
+    tensor([5.])
     """
     from . import namespace as linalg
     from .checks import check_square
@@ -589,6 +709,11 @@ def gels(input: Tensor, A: Tensor) -> tuple[Tensor, Tensor]:
 
     This is a legacy function, replaced by `linalg.lstsq`.  For `A` of shape `(m, n)`, the solution has `max(m, n)` rows, as in
     LAPACK.  The squares of the rows after the first `n` add up to the squared norms of the residuals.
+
+    Args:
+        input: the right-hand sides `(m, k)`.
+        A: a matrix `(m, n)` of full rank.
+        out: tensors that the results are written to.
     """
     from . import namespace as linalg
 
@@ -605,7 +730,13 @@ def gels(input: Tensor, A: Tensor) -> tuple[Tensor, Tensor]:
 
 @composite(kind=Kind.DECOMPOSITION)
 def btrifact(A: Tensor, info: Any = None, pivot: bool = True) -> tuple[Tensor, Tensor]:
-    """Return the LU factorization of a batch of matrices as `(LU, pivots)`; a legacy name of `linalg.lu_factor`."""
+    """Return the LU factorization of a batch of matrices as `(LU, pivots)`; a legacy name of `linalg.lu_factor`.
+
+    Args:
+        A: the matrices `(*, n, n)`.
+        info: an integer tensor that is overwritten with 0 for each matrix whose factorization succeeded.
+        pivot: whether rows are exchanged.
+    """
     LU, pivots, infos = lu(A, pivot, get_infos=True)
     if isinstance(info, Tensor):
         info.resize_(infos.shape).copy_(infos)
@@ -614,7 +745,12 @@ def btrifact(A: Tensor, info: Any = None, pivot: bool = True) -> tuple[Tensor, T
 
 @composite(kind=Kind.DECOMPOSITION)
 def btrisolve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
-    """Solve `A x = b` for a batch of vectors, given the result of `btrifact(A)`; a legacy name of `linalg.lu_solve`."""
+    """Solve `A x = b` for a batch of vectors, given the result of `btrifact(A)`; a legacy name of `linalg.lu_solve`.
+
+    Args:
+        b: the right-hand sides `(*, n)`.
+        LU_data, LU_pivots: the results of `btrifact(A)`.
+    """
     return lu_solve(b.unsqueeze(-1), LU_data, LU_pivots).squeeze(-1)
 
 
@@ -690,6 +826,14 @@ def norm(
 )
 def frobenius_norm(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
     """Return the 2-norm over the one or two dimensions `dim`, or over all dimensions if `dim` is empty.
+
+    Args:
+        dim: one or two dimensions; () for all.
+        keepdim: whether reduced dimensions are kept with size 1.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: `dim` has more than two dimensions.
 
     >>> torch.frobenius_norm(torch.tensor([[3.0, 0.0], [0.0, 4.0]]), (0, 1))
     tensor(5.)

@@ -302,6 +302,18 @@ def istft(
 ) -> Tensor:
     """Reconstruct a signal from its short-time spectra, the inverse of `stft`, by overlap-add (Griffin and Lim, 1984).
 
+    Args:
+        input: a complex tensor `(*, frequencies, frames)` with at most one batch dimension, as `stft` returns it.
+        n_fft: the size of the Fourier transforms.
+        hop_length: the distance between frames; None for `n_fft // 4`.
+        win_length: the size of the window; None for `n_fft`. A shorter window is padded with zeros on both sides.
+        window: the window that `stft` used, of size `win_length`; None for a rectangular window.
+        center: whether `stft` padded the signal, so that frame `t` is centred at `t * hop_length`.
+        normalized: whether `stft` divided by `sqrt(n_fft)`.
+        onesided: whether the spectra have only the non-negative frequencies; None for True unless there are `n_fft`.
+        length: the length of the signal, which is trimmed or padded with zeros; None for the length that the frames cover.
+        return_complex: whether the signal is complex; `onesided` is then False.
+
     Raises:
         RuntimeError: the sum of the squared windows is 0 at some position.
 

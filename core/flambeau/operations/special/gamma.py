@@ -283,6 +283,11 @@ gammainc = op(
     dtypes="floating", inplace=True,
     doc="""Return the probability that a gamma variable of shape `input` is below `other` (regularised lower incomplete gamma).
 
+    Args:
+        input: the shape parameters, a floating-point tensor; their gradient is not implemented.
+        other: the upper limits of the integral, a tensor that can be broadcast with `input`.
+        out: a tensor that the result is written to.
+
     >>> torch.igamma(torch.tensor([1.0]), torch.tensor([1.0]))
     tensor([0.6321])
     """,
@@ -292,7 +297,16 @@ gammaincc = op(
     "igammac", lambda xp, input, other: igammac_forward(xp, input, other),
     kind=Kind.POINTWISE, promote="arithmetic", scalars=False,
     dtypes="floating", inplace=True,
-    doc="Return the regularised upper incomplete gamma function: `1 - igamma`, accurate also where it is small.",
+    doc="""Return the regularised upper incomplete gamma function: `1 - igamma`, accurate also where it is small.
+
+    Args:
+        input: the shape parameters, a floating-point tensor; their gradient is not implemented.
+        other: the lower limits of the integral, a tensor that can be broadcast with `input`.
+        out: a tensor that the result is written to.
+
+    >>> torch.igammac(torch.tensor([1.0]), torch.tensor([1.0]))
+    tensor([0.3679])
+    """,
     input=not_implemented("igammac: input"), other=lambda F, g, input, other: _incomplete_slope(F, -g, input, other),
 )  # fmt: skip
 

@@ -67,6 +67,10 @@ logit = op(
     kind=Kind.POINTWISE, promote="float", dtypes="real", inplace=True,
     doc="""Return `log(x / (1 - x))`, the inverse of sigmoid; with `eps`, `x` is clamped to `[eps, 1 - eps]`.
 
+    Args:
+        eps: the distance of the bounds from 0 and 1; None for no bounds, so that the result is NaN outside of [0, 1].
+        out: a tensor that the result is written to.
+
     >>> torch.logit(torch.tensor([0.5, 0.9]))
     tensor([0.0000, 2.1972])
     """,

@@ -273,13 +273,35 @@ attach(expand=_expand_method)
 
 @composite(kind=Kind.VIEW)
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
-    """Return `input.expand(other.size())`."""
+    """Return `input.expand(other.size())`.
+
+    Args:
+        other: a tensor to whose shape `input` can be broadcast.
+
+    Raises:
+        RuntimeError: the shapes do not fit.
+
+    >>> torch.tensor([1, 2]).expand_as(torch.ones(2, 2))
+    tensor([[1, 2],
+            [1, 2]])
+    """
     return _expand_method(input, other.shape)
 
 
 @composite(method=False, kind=Kind.VIEW)
 def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
-    """Return a view broadcast to the shape `size`."""
+    """Return a view broadcast to the shape `size`.
+
+    Args:
+        size: the shape of the result; dimensions of size 1 are repeated, and new dimensions are added in front.
+
+    Raises:
+        RuntimeError: the shape does not fit.
+
+    >>> torch.broadcast_to(torch.tensor([1, 2]), (2, 2))
+    tensor([[1, 2],
+            [1, 2]])
+    """
     return _expand_method(input, size)
 
 
@@ -292,7 +314,17 @@ attach(broadcast_to=_broadcast_to_method)
 
 @composite(method=False, kind=Kind.VIEW, home="torch.functional")
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
-    """Expand the tensors to their common shape."""
+    """Expand the tensors to their common shape.
+
+    Args:
+        *tensors: tensors whose shapes can be broadcast.
+
+    Raises:
+        RuntimeError: the shapes do not fit.
+
+    >>> [x.shape for x in torch.broadcast_tensors(torch.ones(2, 1), torch.ones(3))]
+    [torch.Size([2, 3]), torch.Size([2, 3])]
+    """
     from ...engine.calls.dispatch import common_shape
 
     shape = common_shape(*(tensor.shape for tensor in tensors))
@@ -347,6 +379,13 @@ def unsqueeze(input: Tensor, dim: int | None = None, *, axis: int | None = None)
 @composite(kind=Kind.VIEW, schema="flatten.using_ints")
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Merge dimensions `start_dim` to `end_dim` into one; the result is a view if possible.
+
+    Args:
+        start_dim: the first dimension to merge.
+        end_dim: the last dimension to merge.
+
+    Raises:
+        RuntimeError: `start_dim` comes after `end_dim`.
 
     >>> torch.zeros(2, 3, 4).flatten(1).shape
     torch.Size([2, 12])
@@ -644,7 +683,18 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) ->
 
 @composite(kind=Kind.VIEW)
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """Split `dim` into at most `chunks` consecutive views, of equal size except the last."""
+    """Split `dim` into at most `chunks` consecutive views, of equal size except the last.
+
+    Args:
+        chunks: the largest number of parts, at least 1.
+        dim: the dimension to split.
+
+    Raises:
+        RuntimeError: `input` is 0-d, or `chunks` is not positive.
+
+    >>> torch.chunk(torch.arange(5), 3)
+    (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+    """
     if not input._array.ndim:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if chunks <= 0:
@@ -704,7 +754,18 @@ _diagonal = _view(
 
 @composite(kind=Kind.VIEW)
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """Return a view of the diagonal of dimensions `dim1` and `dim2`; it is the last dimension of the view."""
+    """Return a view of the diagonal of dimensions `dim1` and `dim2`; it is the last dimension of the view.
+
+    Args:
+        offset: the diagonal: 0 for the main one, positive above it, negative below.
+        dim1, dim2: the dimensions of the matrices.
+
+    Raises:
+        RuntimeError: `dim1` and `dim2` are the same dimension.
+
+    >>> torch.diagonal(torch.tensor([[1, 2], [3, 4]]))
+    tensor([1, 4])
+    """
     ndim = input._array.ndim
     dim1, dim2 = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
     if dim1 == dim2:

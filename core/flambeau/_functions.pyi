@@ -236,7 +236,15 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = ..., alpha: An
     tensor([4., 7.])
     """
 def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _int | _float | _complex = ..., alpha: _int | _float | _complex = ...) -> Tensor:
-    """In-place form of `addmv`."""
+    """In-place form of `addmv`.
+
+    Args:
+        mat: a matrix `(n, m)`.
+        vec: a vector `(m,)`.
+        *legacy: used by the deprecated call `addmv(beta, input, alpha, mat, vec)`.
+        beta: the factor of `input`; with 0, NaN in `input` is ignored.
+        alpha: the factor of the product.
+    """
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = ..., alpha: Any = ..., out: Tensor | None = ...) -> Tensor:
     """Return `beta * input + alpha * outer(vec1, vec2)`.
 
@@ -289,7 +297,12 @@ def alpha_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
     tensor([1., 1., 1.])
     """
 def alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
-    """In-place form of `alpha_dropout`."""
+    """In-place form of `alpha_dropout`.
+
+    Args:
+        p: the probability of an element to be replaced.
+        train: whether dropout is active; otherwise, `input` is returned.
+    """
 def amax(input: Tensor, dim: _int | Sequence[_int] = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the largest of all elements, or over the dimensions `dim`; equal elements share the gradient.
 
@@ -909,7 +922,12 @@ def clamp(input: Tensor, min: _int | _float | _complex | Tensor | None = ..., ma
     tensor([0.0000, 0.5000, 1.0000])
     """
 def clamp_(input: Tensor, min: _int | _float | _complex | Tensor | None = ..., max: _int | _float | _complex | Tensor | None = ...) -> Tensor:
-    """In-place form of `clamp`."""
+    """In-place form of `clamp`.
+
+    Args:
+        min, max: the bounds: numbers, or tensors that can be broadcast with `input`; None for no bound. At least one is given.
+            Where `min` exceeds `max`, the result is `max`.
+    """
 def clamp_max(input: Tensor, max: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Lower every element to at most `max`.
 
@@ -922,7 +940,11 @@ def clamp_max(input: Tensor, max: _int | _float | _complex | Tensor, *, out: Ten
     tensor([-1.0000,  0.5000,  1.0000])
     """
 def clamp_max_(input: Tensor, max: _int | _float | _complex | Tensor) -> Tensor:
-    """In-place form of `clamp_max`."""
+    """In-place form of `clamp_max`.
+
+    Args:
+        max: the bound: a number, or a tensor that can be broadcast with `input`.
+    """
 def clamp_min(input: Tensor, min: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Raise every element to at least `min`.
 
@@ -935,7 +957,11 @@ def clamp_min(input: Tensor, min: _int | _float | _complex | Tensor, *, out: Ten
     tensor([0.0000, 0.5000, 2.0000])
     """
 def clamp_min_(input: Tensor, min: _int | _float | _complex | Tensor) -> Tensor:
-    """In-place form of `clamp_min`."""
+    """In-place form of `clamp_min`.
+
+    Args:
+        min: the bound: a number, or a tensor that can be broadcast with `input`.
+    """
 def clip(input: Tensor, min: _int | _float | _complex | Tensor | None = ..., max: _int | _float | _complex | Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Limit every element to `[min, max]`; either bound may be a number, a tensor or None.
 
@@ -949,7 +975,12 @@ def clip(input: Tensor, min: _int | _float | _complex | Tensor | None = ..., max
     tensor([0.0000, 0.5000, 1.0000])
     """
 def clip_(input: Tensor, min: _int | _float | _complex | Tensor | None = ..., max: _int | _float | _complex | Tensor | None = ...) -> Tensor:
-    """In-place form of `clamp`."""
+    """In-place form of `clamp`.
+
+    Args:
+        min, max: the bounds: numbers, or tensors that can be broadcast with `input`; None for no bound. At least one is given.
+            Where `min` exceeds `max`, the result is `max`.
+    """
 def clone(input: Tensor, *, memory_format: Any = ...) -> Tensor:
     """Return a copy; gradients flow through it.
 
@@ -1498,9 +1529,25 @@ def dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
     tensor([1., 1., 1.])
     """
 def dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
-    """In-place form of `dropout`."""
+    """In-place form of `dropout`.
+
+    Args:
+        p: the probability of an element to be zeroed.
+        train: whether dropout is active; otherwise, `input` is returned.
+    """
 def dsplit(input: Tensor, *args: Any, indices: Sequence[_int] = ..., sections: _int = ...) -> tuple[Tensor, ...]:
-    """`tensor_split` along dimension 2."""
+    """Split along dimension 2 into views; see `tensor_split`.
+
+    Args:
+        indices: the indices of the first slice of each part but the first.
+        sections: the number of parts, all of the same length.
+
+    Raises:
+        RuntimeError: the length is not divisible by the number of parts, or the tensor has too few dimensions.
+
+    >>> torch.dsplit(torch.ones(2, 2, 2), 2)[0].shape
+    torch.Size([2, 2, 1])
+    """
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
     """Concatenate tensors along dimension 2, after they have been extended to 3 dimensions; see `atleast_3d`.
 
@@ -1587,9 +1634,29 @@ def embedding_renorm_(weight: Tensor, indices: Tensor, max_norm: _float, norm_ty
             [6.0000, 8.0000]])
     """
 def empty(*size: _int | Sequence[_int], out: Tensor | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ..., memory_format: Any = ..., names: Any = ...) -> Tensor:
-    """Return an uninitialised tensor."""
+    """Return an uninitialised tensor.
+
+    Args:
+        *size: the shape: integers, or one sequence of them.
+        out: a tensor that the result is written to.
+        dtype: the dtype of the result; None for the default dtype.
+        layout: the layout of the result; None for `torch.strided`.
+        device: the device of the result; None for the default device.
+        requires_grad: whether autograd records operations on the result.
+        pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
+        memory_format: the order of the dimensions in memory; None for row-major.
+        names: ignored.
+    """
 def empty_like(input: Tensor, *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., memory_format: Any = ..., pin_memory: _bool | None = ...) -> Tensor:
-    """Return an uninitialised tensor with the shape, dtype, device and memory order of `input`."""
+    """Return an uninitialised tensor with the shape, dtype, device and memory order of `input`.
+
+    Args:
+        dtype, device: those of the result; None for those of `input`.
+        layout: the layout of the result; None for `torch.strided`.
+        requires_grad: whether autograd records operations on the result.
+        memory_format: the order of the dimensions in memory; None or `torch.preserve_format` for that of `input`.
+        pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
+    """
 def empty_permuted(size: Sequence[_int], physical_layout: Sequence[_int], *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
     """Return an uninitialised tensor whose dimensions are stored in memory in the order `physical_layout`.
 
@@ -1599,7 +1666,11 @@ def empty_permuted(size: Sequence[_int], physical_layout: Sequence[_int], *, dty
 def empty_strided(size: Sequence[_int], stride: Sequence[_int], *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
     """Return an uninitialised tensor with the given size and strides."""
 def eq(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """`input == other`, element by element."""
+    """Return `input == other`, element by element, as a bool tensor.
+
+    Args:
+        other: a tensor that can be broadcast with `input`, or a number.
+    """
 def equal(input: Tensor, other: Tensor) -> _bool:
     """Whether two tensors have the same shape and elements.
 
@@ -1702,7 +1773,12 @@ def feature_alpha_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
     tensor([[[1., 1.]]])
     """
 def feature_alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
-    """In-place form of `feature_alpha_dropout`."""
+    """In-place form of `feature_alpha_dropout`.
+
+    Args:
+        p: the probability of a channel to be replaced.
+        train: whether dropout is active; otherwise, `input` is returned.
+    """
 def feature_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
     """Apply dropout to whole channels: zero each with probability `p`, and scale the others by `1 / (1 - p)`.
 
@@ -1718,7 +1794,12 @@ def feature_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
     tensor([[[1., 1.]]])
     """
 def feature_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
-    """In-place form of `feature_dropout`."""
+    """In-place form of `feature_dropout`.
+
+    Args:
+        p: the probability of a channel to be zeroed.
+        train: whether dropout is active; otherwise, `input` is returned.
+    """
 def fill(input: Tensor, value: _int | _float | _complex | Tensor) -> Tensor:
     """Return a copy of `input` with every element set to `value`.
 
@@ -1922,9 +2003,17 @@ def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     tensor([6, 7])
     """
 def gcd_(input: Tensor, other: Tensor) -> Tensor:
-    """In-place form of `gcd`."""
+    """In-place form of `gcd`.
+
+    Args:
+        other: an integer tensor that can be broadcast with `input`.
+    """
 def ge(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """`input >= other`."""
+    """Return `input >= other`, element by element, as a bool tensor.
+
+    Args:
+        other: a tensor that can be broadcast with `input`, or a number.
+    """
 def gels(input: Tensor, A: Tensor, *, out: Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor]:
     """Return the least-squares solution of `A X = input` for `A` of full rank, and the QR factorization of `A`.
 
@@ -1974,9 +2063,17 @@ def gradient(input: Tensor, *, spacing: Any = ..., dim: Any = ..., edge_order: _
     (tensor([3., 4., 5.]),)
     """
 def greater(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """`input > other`."""
+    """Return `input > other`, element by element, as a bool tensor.
+
+    Args:
+        other: a tensor that can be broadcast with `input`, or a number.
+    """
 def greater_equal(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """`input >= other`."""
+    """Return `input >= other`, element by element, as a bool tensor.
+
+    Args:
+        other: a tensor that can be broadcast with `input`, or a number.
+    """
 def group_norm(input: Tensor, num_groups: _int, weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ..., cudnn_enabled: _bool = ...) -> Tensor:
     """Normalize groups of channels of each sample (Wu & He 2018, "Group normalization").
 
@@ -1994,7 +2091,11 @@ def group_norm(input: Tensor, num_groups: _int, weight: Tensor | None = ..., bia
     tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
     """
 def gt(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """`input > other`."""
+    """Return `input > other`, element by element, as a bool tensor.
+
+    Args:
+        other: a tensor that can be broadcast with `input`, or a number.
+    """
 def hamming_window(window_length: _int, periodic: _bool = ..., alpha: _float = ..., beta: _float = ..., *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., pin_memory: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
     """Return the Hamming window: `alpha - beta cos(2 pi n / N)`."""
 def hann_window(window_length: _int, periodic: _bool = ..., *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., pin_memory: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
@@ -2219,7 +2320,13 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: _bool = .
     tensor([3., 0., 0.])
     """
 def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: _bool = ...) -> Tensor:
-    """In-place form of `index_put`."""
+    """In-place form of `index_put`.
+
+    Args:
+        indices: a tuple of integer or bool tensors, one for each of the first dimensions; None for a whole dimension.
+        values: a tensor with the dtype of `input` that can be broadcast to the shape of `input[indices]`.
+        accumulate: whether to add the values to the elements, also several times if indices are repeated.
+    """
 def index_reduce(input: Tensor, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """Return `input` with the slices at the positions `index` of `dim` reduced with the slices of `source`.
 
@@ -2427,7 +2534,11 @@ def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     tensor([12,  0])
     """
 def lcm_(input: Tensor, other: Tensor) -> Tensor:
-    """In-place form of `lcm`."""
+    """In-place form of `lcm`.
+
+    Args:
+        other: an integer tensor that can be broadcast with `input`.
+    """
 def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return `input * 2**other`.
 
@@ -2439,9 +2550,17 @@ def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     tensor([4.0000, 1.5000])
     """
 def ldexp_(input: Tensor, other: Tensor) -> Tensor:
-    """In-place form of `ldexp`."""
+    """In-place form of `ldexp`.
+
+    Args:
+        other: a tensor of exponents that can be broadcast with `input`.
+    """
 def le(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """`input <= other`."""
+    """Return `input <= other`, element by element, as a bool tensor.
+
+    Args:
+        other: a tensor that can be broadcast with `input`, or a number.
+    """
 def lerp(input: Tensor, end: Tensor, weight: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Linear interpolation: `input + weight * (end - input)`, exact at both ends.
 
@@ -2458,9 +2577,17 @@ def lerp(input: Tensor, end: Tensor, weight: _int | _float | _complex | Tensor, 
     tensor([ 2.5000, 12.5000])
     """
 def less(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """`input < other`."""
+    """Return `input < other`, element by element, as a bool tensor.
+
+    Args:
+        other: a tensor that can be broadcast with `input`, or a number.
+    """
 def less_equal(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """`input <= other`."""
+    """Return `input <= other`, element by element, as a bool tensor.
+
+    Args:
+        other: a tensor that can be broadcast with `input`, or a number.
+    """
 def lgamma(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the logarithm of the absolute value of the gamma function.
 
@@ -2570,7 +2697,11 @@ def logit(input: Tensor, eps: _float | None = ..., *, out: Tensor | None = ...) 
     tensor([0.0000, 2.1972])
     """
 def logit_(input: Tensor, eps: _float | None = ...) -> Tensor:
-    """In-place form of `logit`."""
+    """In-place form of `logit`.
+
+    Args:
+        eps: the distance of the bounds from 0 and 1; None for no bounds, so that the result is NaN outside of [0, 1].
+    """
 def logspace(start: Any, end: Any, steps: _int = ..., base: _float = ..., *, out: Tensor | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
     """Return `base ** exponent` for the exponents `linspace(start, end, steps)`."""
 def logsumexp(input: Tensor, dim: Any, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -2587,7 +2718,11 @@ def logsumexp(input: Tensor, dim: Any, keepdim: _bool = ..., *, out: Tensor | No
 def lstsq(input: Tensor, *args: Any, **kwargs: Any) -> Sequence[Tensor]:
     """Raise a RuntimeError that names the replacement of the removed function `lstsq`."""
 def lt(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """`input < other`."""
+    """Return `input < other`, element by element, as a bool tensor.
+
+    Args:
+        other: a tensor that can be broadcast with `input`, or a number.
+    """
 def lu(A: Tensor, pivot: _bool = ..., get_infos: _bool = ..., out: Tensor | None = ...) -> Any:
     """Return `(LU, pivots)` of `torch.linalg.lu_factor`; with `get_infos`, a named tuple that also contains `info`.
 
@@ -2643,6 +2778,9 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = ...) -> T
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the product of vectors, matrices or batches of matrices, depending on the numbers of dimensions.
 
+    Args:
+        other: a vector, a matrix `(m, p)`, or matrices `(*, m, p)`. Batch dimensions are broadcast.
+
     Raises:
         RuntimeError: the inner sizes differ, or an argument is a 0-d tensor.
 
@@ -2675,7 +2813,14 @@ def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = ..., padding: Any 
 def max_pool3d(input: Tensor, kernel_size: Any, stride: Any = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ...) -> Tensor:
     """Return the maximum of each window of `(N, C, D, H, W)` or `(C, D, H, W)`; see `torch.nn.functional.max_pool2d`."""
 def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the larger of `input` and `other`, element by element; NaN where either is NaN."""
+    """Return the larger of `input` and `other`, element by element; NaN where either is NaN.
+
+    Args:
+        other: a tensor that can be broadcast with `input`.
+
+    >>> torch.maximum(torch.tensor([1, 5]), torch.tensor([3, 2]))
+    tensor([3, 5])
+    """
 def mean(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor:
     """Return the mean of all elements, or over the dimensions `dim`.
 
@@ -2687,6 +2832,13 @@ def median(input: Tensor, *, out: Any = ...) -> Tensor:
     """Return the median of all elements, or of each slice over `dim` with its index.
 
     For an even number of elements, it is the lower of the two middle ones.  NaN is larger than any number.
+
+    Args:
+        dim: the dimension to reduce; None for all elements, without an index.
+        keepdim: whether the reduced dimension is kept with length 1.
+
+    >>> torch.tensor([3.0, 1.0, 2.0, 4.0]).median()
+    tensor(2.)
     """
 @overload
 def median(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: Any = ...) -> return_types.median: ...
@@ -2694,6 +2846,11 @@ def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = ...) ->
     """Return the coordinates of a grid: each vector expanded along the dimensions of all others.
 
     With `indexing="ij"`, dimension `i` of the grid belongs to vector `i`; with "xy", the first two dimensions are swapped.
+
+    Args:
+        *tensors: vectors or 0-d tensors, as arguments or in one sequence.
+        indexing: "ij" if dimension `i` of the results belongs to vector `i`, "xy" if the first two dimensions are swapped; None
+            for "ij".
 
     >>> torch.meshgrid(torch.tensor([1, 2]), torch.tensor([3, 4, 5]), indexing="ij")[0].shape
     torch.Size([2, 3])
@@ -2706,11 +2863,37 @@ def min(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: Any = ...) -> re
 @overload
 def min(input: Tensor, other: Tensor, *, out: Any = ...) -> Tensor: ...
 def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the smaller of `input` and `other`, element by element; NaN where either is NaN."""
+    """Return the smaller of `input` and `other`, element by element; NaN where either is NaN.
+
+    Args:
+        other: a tensor that can be broadcast with `input`.
+
+    >>> torch.minimum(torch.tensor([1, 5]), torch.tensor([3, 2]))
+    tensor([1, 2])
+    """
 def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Multiply two matrices, `(n, m) @ (m, p) -> (n, p)`."""
+    """Multiply two matrices, `(n, m) @ (m, p) -> (n, p)`.
+
+    Args:
+        mat2: a matrix `(m, p)`.
+
+    Raises:
+        RuntimeError: an argument is not a matrix, or the inner sizes differ.
+
+    >>> torch.mm(torch.ones(2, 3), torch.ones(3, 1))
+    tensor([[3.],
+            [3.]])
+    """
 def mode(input: Tensor, dim: _int = ..., keepdim: _bool = ..., *, out: Sequence[Tensor] | None = ...) -> return_types.mode:
-    """Return the most frequent element along `dim` (of several, the smallest) and its last index.  NaN equals no other NaN."""
+    """Return the most frequent element along `dim` (of several, the smallest) and its last index.  NaN equals no other NaN.
+
+    Args:
+        dim: the dimension to reduce.
+        keepdim: whether the reduced dimension is kept with length 1.
+
+    >>> torch.tensor([2, 1, 2]).mode().values
+    tensor(2)
+    """
 def moveaxis(input: Tensor, source: Any, destination: Any) -> Tensor:
     """Return a view with dimensions `source` moved to `destination`; the others keep their order."""
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
@@ -2720,46 +2903,139 @@ def msort(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def mul(input: Tensor, other: Tensor | _int | _float | _complex, *, out: Tensor | None = ...) -> Tensor:
     """Return the product `input * other`, element by element, broadcast.
 
+    Args:
+        other: a tensor that can be broadcast with `input`, or a number.
+
     >>> torch.mul(torch.tensor([1, 2]), 2.5)
     tensor([2.5000, 5.0000])
     """
 def multinomial(input: Tensor, num_samples: _int, replacement: _bool = ..., *, generator: Generator | None = ..., out: Tensor | None = ...) -> Tensor:
     """Draw indices with probabilities proportional to each row of `input`, by default without replacement.
 
+    Args:
+        num_samples: the number of indices for each row.
+        replacement: whether an index may be drawn several times.
+        generator: the random number generator; None for the default generator of the device.
+
     Raises:
         RuntimeError: a weight is negative, infinite or NaN, or too few weights are nonzero.
+
+    >>> torch.multinomial(torch.tensor([0.0, 1.0]), 3, replacement=True)
+    tensor([1, 1, 1])
     """
 def multiply(input: Tensor, other: Tensor | _int | _float | _complex, *, out: Tensor | None = ...) -> Tensor:
     """Return the product `input * other`, element by element, broadcast.
+
+    Args:
+        other: a tensor that can be broadcast with `input`, or a number.
 
     >>> torch.mul(torch.tensor([1, 2]), 2.5)
     tensor([2.5000, 5.0000])
     """
 def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Multiply a matrix and a vector, `(n, m) @ (m,) -> (n,)`."""
+    """Multiply a matrix and a vector, `(n, m) @ (m,) -> (n,)`.
+
+    Args:
+        vec: a vector `(m,)`.
+
+    Raises:
+        RuntimeError: `input` is not a matrix, `vec` is not a vector, or their sizes do not match.
+
+    >>> torch.mv(torch.ones(2, 3), torch.ones(3))
+    tensor([3., 3.])
+    """
 def mvlgamma(input: Tensor, p: _int, *, out: Tensor | None = ...) -> Tensor:
-    """Return the logarithm of the multivariate gamma function of dimension `p`."""
+    """Return the logarithm of the multivariate gamma function of dimension `p`.
+
+    Args:
+        input: a real tensor whose elements are above `(p - 1) / 2`.
+        p: the dimension, at least 1.
+
+    >>> torch.mvlgamma(torch.tensor([2.0]), 2)
+    tensor([0.4516])
+    """
 def nan_to_num(input: Tensor, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Replace NaN, inf and -inf by the given numbers: by default, by 0, the largest and the smallest number of the dtype."""
+    """Replace NaN, inf and -inf by the given numbers: by default, by 0, the largest and the smallest number of the dtype.
+
+    Args:
+        nan: the replacement of NaN; None for 0.
+        posinf: the replacement of inf; None for the largest number of the dtype.
+        neginf: the replacement of -inf; None for the smallest number of the dtype.
+
+    >>> torch.nan_to_num(torch.tensor([torch.nan, torch.inf, 1.0]), posinf=9.0)
+    tensor([0., 9., 1.])
+    """
 def nan_to_num_(input: Tensor, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ...) -> Tensor:
-    """In-place form of `nan_to_num`."""
+    """In-place form of `nan_to_num`.
+
+    Args:
+        nan: the replacement of NaN; None for 0.
+        posinf: the replacement of inf; None for the largest number of the dtype.
+        neginf: the replacement of -inf; None for the smallest number of the dtype.
+    """
 def nanmean(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor:
-    """Return the mean of the elements that are not NaN."""
+    """Return the mean of the elements that are not NaN.
+
+    Args:
+        dim: the dimensions to reduce, an int or a tuple; None for all.
+        keepdim: whether the reduced dimensions are kept with length 1.
+        dtype: the dtype in which elements are summed; None for that of `input`.
+
+    Raises:
+        RuntimeError: the dtype is complex, integer or bool.
+
+    >>> torch.nanmean(torch.tensor([1.0, torch.nan, 2.0]))
+    tensor(1.5000)
+    """
 @overload
 def nanmedian(input: Tensor, *, out: Any = ...) -> Tensor:
-    """Return the median of the elements that are not NaN."""
+    """Return the median of the elements that are not NaN.
+
+    Args:
+        dim: the dimension to reduce; None for all elements, without an index.
+        keepdim: whether the reduced dimension is kept with length 1.
+
+    >>> torch.tensor([3.0, torch.nan, 1.0]).nanmedian()
+    tensor(1.)
+    """
 @overload
 def nanmedian(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: Any = ...) -> return_types.nanmedian: ...
 def nanquantile(input: Tensor, q: Any, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ..., out: Tensor | None = ...) -> Tensor:
-    """Return the `q`-quantiles of the elements that are not NaN."""
+    """Return the `q`-quantiles of the elements that are not NaN.
+
+    Args:
+        q: one or several probabilities in [0, 1], a number or a tensor with the dtype of `input`.
+        dim: the dimension to reduce; None for all, as one vector.
+        keepdim: whether the reduced dimensions are kept with length 1.
+        interpolation: "linear", "lower", "higher", "midpoint" or "nearest", as for `quantile`.
+
+    >>> torch.nanquantile(torch.tensor([0.0, torch.nan, 1.0]), 0.5)
+    tensor(0.5000)
+    """
 def nansum(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor:
-    """Return the sum of the elements that are not NaN."""
+    """Return the sum of the elements that are not NaN.
+
+    Args:
+        dim: the dimensions to reduce, an int or a tuple; None for all.
+        keepdim: whether the reduced dimensions are kept with length 1.
+        dtype: the dtype of the result; None for that of `input`, or for int64 if it is an integer or bool dtype.
+
+    Raises:
+        RuntimeError: the dtype is complex.
+
+    >>> torch.nansum(torch.tensor([1.0, torch.nan, 2.0]))
+    tensor(3.)
+    """
 def narrow(input: Tensor, dim: _int, start: _int | Tensor, length: _int) -> Tensor:
     """Return a view of `length` slices of dimension `dim`, starting at `start`."""
 def narrow_copy(input: Tensor, dim: _int, start: _int, length: _int, *, out: Tensor | None = ...) -> Tensor:
     """Return a copy of `length` slices of dimension `dim`, starting at `start`; see `narrow`."""
 def ne(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """`input != other`."""
+    """Return `input != other`, element by element, as a bool tensor.
+
+    Args:
+        other: a tensor that can be broadcast with `input`, or a number.
+    """
 def neg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return `-x` for each element."""
 def neg_(input: Tensor) -> Tensor:
@@ -2769,11 +3045,28 @@ def negative(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def negative_(input: Tensor) -> Tensor:
     """In-place form of `neg`."""
 def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the next representable number from `input` towards `other`."""
+    """Return the next representable number from `input` towards `other`.
+
+    Args:
+        other: a floating-point tensor that can be broadcast with `input`.
+
+    >>> torch.nextafter(torch.tensor([1.0]), torch.tensor([2.0])) > 1
+    tensor([True])
+    """
 def nonzero(input: Tensor, *, as_tuple: _bool = ..., out: Tensor | None = ...) -> Any:
     """Return the indices of the nonzero elements, one per row; with `as_tuple`, one index tensor per dimension."""
 def nonzero_static(input: Tensor, *, size: _int, fill_value: _int = ..., out: Tensor | None = ...) -> Tensor:
-    """Return the first `size` rows of `nonzero`, padded with `fill_value`."""
+    """Return the first `size` rows of `nonzero`, padded with `fill_value`.
+
+    Args:
+        size: the number of rows of the result.
+        fill_value: the indices in the rows that remain free.
+
+    >>> torch.nonzero_static(torch.tensor([0, 5, 7]), size=3)
+    tensor([[ 1],
+            [ 2],
+            [-1]])
+    """
 def norm(input: Tensor, p: Any = ..., dim: Any = ..., keepdim: _bool = ..., dtype: _dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the vector norm over `dim`, or of all elements; "fro" is the 2-norm, "nuc" the sum of singular values."""
 def norm_except_dim(v: Tensor, pow: _int = ..., dim: _int = ...) -> Tensor:
@@ -2786,9 +3079,32 @@ def norm_except_dim(v: Tensor, pow: _int = ..., dim: _int = ...) -> Tensor:
             [10.]])
     """
 def normal(mean: Any = ..., std: Any = ..., size: Sequence[_int] | None = ..., *, generator: Generator | None = ..., out: Tensor | None = ..., dtype: _dtype | None = ..., device: Any = ..., requires_grad: _bool | None = ..., layout: Any = ..., pin_memory: _bool | None = ...) -> Tensor:
-    """Draw normal numbers with a mean and a standard deviation given as numbers (with `size`) or as tensors."""
+    """Draw normal numbers with a mean and a standard deviation given as numbers (with `size`) or as tensors.
+
+    Args:
+        mean: the mean: a number, or a tensor of one mean for each element.
+        std: the standard deviation: a number, or a tensor that can be broadcast with `mean`.
+        size: the shape of the result, if `mean` and `std` are numbers.
+        generator: the random number generator; None for the default generator of the device.
+        out: a tensor that the result is written to.
+        dtype: the dtype of the result, if `mean` and `std` are numbers; None for the default dtype.
+        layout: the layout of the result; None for `torch.strided`.
+        device: the device of the result; None for the default device.
+        requires_grad: whether autograd records operations on the result.
+        pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
+
+    Raises:
+        RuntimeError: a standard deviation is negative.
+
+    >>> torch.normal(torch.zeros(2, 3), 1.0).shape
+    torch.Size([2, 3])
+    """
 def not_equal(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """`input != other`."""
+    """Return `input != other`, element by element, as a bool tensor.
+
+    Args:
+        other: a tensor that can be broadcast with `input`, or a number.
+    """
 def nuclear_norm(input: Tensor, *args: Any, out: Tensor | None = ..., **kwargs: Any) -> Tensor:
     """Return the sum of the singular values of the matrices in the last two dimensions, or in `dim`.
 
@@ -2807,9 +3123,32 @@ def numel(input: Tensor) -> _int:
     6
     """
 def ones(*size: _int | Sequence[_int], out: Tensor | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ..., memory_format: Any = ..., names: Any = ...) -> Tensor:
-    """Return a tensor of ones: `ones(2, 3)` or `ones((2, 3))`."""
+    """Return a tensor of ones.
+
+    Args:
+        *size: the shape: integers, or one sequence of them.
+        out: a tensor that the result is written to.
+        dtype: the dtype of the result; None for the default dtype.
+        layout: the layout of the result; None for `torch.strided`.
+        device: the device of the result; None for the default device.
+        requires_grad: whether autograd records operations on the result.
+        pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
+        memory_format: the order of the dimensions in memory; None for row-major.
+        names: ignored.
+
+    >>> torch.ones((2,), dtype=torch.int64)
+    tensor([1, 1])
+    """
 def ones_like(input: Tensor, *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., memory_format: Any = ..., pin_memory: _bool | None = ...) -> Tensor:
-    """Return ones with the shape, dtype, device and memory order of `input`."""
+    """Return ones with the shape, dtype, device and memory order of `input`.
+
+    Args:
+        dtype, device: those of the result; None for those of `input`.
+        layout: the layout of the result; None for `torch.strided`.
+        requires_grad: whether autograd records operations on the result.
+        memory_format: the order of the dimensions in memory; None or `torch.preserve_format` for that of `input`.
+        pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
+    """
 def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the first columns of a product of Householder reflections; see `torch.linalg.householder_product`."""
 def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: _bool = ..., transpose: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -2907,15 +3246,33 @@ def pixel_unshuffle(input: Tensor, downscale_factor: _int) -> Tensor:
         torch.Size([4, 1, 1])
     """
 def poisson(input: Tensor, generator: Generator | None = ...) -> Tensor:
-    """Draw numbers from the Poisson distributions with the rates `input`."""
+    """Draw numbers from the Poisson distributions with the rates `input`.
+
+    Args:
+        generator: the random number generator; None for the default generator of the device.
+
+    Raises:
+        RuntimeError: a rate is negative.
+
+    >>> torch.poisson(torch.tensor([0.0, 0.0]))
+    tensor([0., 0.])
+    """
 def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """`abs * exp(1j * angle)`.
+
+    Args:
+        abs: the absolute values, a floating-point tensor.
+        angle: the angles in radians, with the dtype of `abs`.
 
     >>> torch.polar(torch.tensor([2.0]), torch.tensor([0.0]))
     tensor([2.+0.j])
     """
 def polygamma(n: _int, input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the `n`-th derivative of `digamma`.
+
+    Args:
+        n: the order of the derivative, not negative.
+        input: a real tensor.
 
     >>> torch.polygamma(1, torch.tensor([1.0]))
     tensor([1.6449])
@@ -2924,6 +3281,9 @@ def positive(input: Tensor) -> Tensor:
     """Return the tensor itself.  Raises RuntimeError for a bool tensor."""
 def pow(input: Any, exponent: Any, *, out: Any = ...) -> Tensor:
     """`input` to the power of `exponent`; either may be a Python number.
+
+    Args:
+        exponent: a tensor that can be broadcast with `input`, or a number.
 
     Raises:
         RuntimeError: an integer tensor to a negative integer power.
@@ -2957,6 +3317,16 @@ def quantile(input: Tensor, q: Any, dim: _int | None = ..., keepdim: _bool = ...
     """Return the `q`-quantiles of all elements, or over `dim`.
 
     For a vector `q`, the result has an additional first dimension, with one quantile for each element of `q`.
+
+    Args:
+        q: one or several probabilities in [0, 1], a number or a tensor with the dtype of `input`.
+        dim: the dimension to reduce; None for all, as one vector.
+        keepdim: whether the reduced dimensions are kept with length 1.
+        interpolation: the value between two elements `a < b`: "linear", "lower" (`a`), "higher" (`b`), "midpoint" (`(a + b) / 2`)
+            or "nearest".
+
+    >>> torch.quantile(torch.tensor([0.0, 1.0, 2.0, 3.0]), torch.tensor([0.25, 0.5]))
+    tensor([0.7500, 1.5000])
     """
 def rad2deg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Convert radians to degrees."""
@@ -2965,27 +3335,134 @@ def rad2deg_(input: Tensor) -> Tensor:
 def rand(*size: _int | Sequence[_int], generator: Generator | None = ..., out: Tensor | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ..., names: Any = ...) -> Tensor:
     """Return random numbers from the uniform distribution on [0, 1).
 
+    Args:
+        generator: the random number generator; None for the default generator of the device.
+        *size: the shape: integers, or one sequence of them.
+        out: a tensor that the result is written to.
+        dtype: the dtype of the result; None for the default dtype.
+        layout: the layout of the result; None for `torch.strided`.
+        device: the device of the result; None for the default device.
+        requires_grad: whether autograd records operations on the result.
+        pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
+        names: ignored.
+
     >>> _ = torch.manual_seed(0); torch.rand(2)
     tensor([0.4963, 0.7682])
     """
 def rand_like(input: Tensor, *, generator: Generator | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., memory_format: Any = ..., pin_memory: _bool | None = ...) -> Tensor:
-    """Call `torch.rand` with the shape, dtype, device and memory order of `input`."""
+    """Call `torch.rand` with the shape, dtype, device and memory order of `input`.
+
+    Args:
+        generator: the random number generator; None for the default generator of the device.
+        dtype, device: those of the result; None for those of `input`.
+        layout: the layout of the result; None for `torch.strided`.
+        requires_grad: whether autograd records operations on the result.
+        memory_format: the order of the dimensions in memory; None or `torch.preserve_format` for that of `input`.
+        pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
+    """
 def randint(low: _int | None = ..., high: Any = ..., size: Sequence[_int] | None = ..., *, generator: Generator | None = ..., out: Tensor | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
     """Draw integers uniformly from `[low, high)`, by default from 0: `randint(high, size)` or `randint(low, high, size)`.
+
+    Args:
+        low: the smallest integer; None for 0.
+        high: the bound above the largest integer.
+        size: the shape of the result.
+        generator: the random number generator; None for the default generator of the device.
+        out: a tensor that the result is written to.
+        dtype: the dtype of the result; None for int64.
+        layout: the layout of the result; None for `torch.strided`.
+        device: the device of the result; None for the default device.
+        requires_grad: whether autograd records operations on the result.
+        pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
+
+    Raises:
+        RuntimeError: `low` is not below `high`, or the dtype cannot represent both.
 
     >>> _ = torch.manual_seed(0); torch.randint(10, (3,))
     tensor([4, 9, 3])
     """
 def randint_like(input: Tensor, low: _int | Tensor | None = ..., high: _int | None = ..., *, generator: Generator | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., memory_format: Any = ..., pin_memory: _bool | None = ...) -> Tensor:
-    """Call `torch.randint` with the shape, dtype, device and memory order of `input`."""
+    """Call `torch.randint` with the shape, dtype, device and memory order of `input`.
+
+    Args:
+        low: the smallest integer; None for 0. A single argument is `high`.
+        high: the bound above the largest integer.
+        generator: the random number generator; None for the default generator of the device.
+        dtype, device: those of the result; None for those of `input`.
+        layout: the layout of the result; None for `torch.strided`.
+        requires_grad: whether autograd records operations on the result.
+        memory_format: the order of the dimensions in memory; None or `torch.preserve_format` for that of `input`.
+        pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
+
+    Raises:
+        RuntimeError: `low` is not below `high`, or the dtype cannot represent both.
+
+    >>> torch.randint_like(torch.ones(2, 3), 10).shape
+    torch.Size([2, 3])
+    """
 def randn(*size: _int | Sequence[_int], generator: Generator | None = ..., out: Tensor | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ..., names: Any = ...) -> Tensor:
-    """Return random numbers from the normal distribution with mean 0 and variance 1."""
+    """Return random numbers from the normal distribution with mean 0 and variance 1.
+
+    Args:
+        generator: the random number generator; None for the default generator of the device.
+        *size: the shape: integers, or one sequence of them.
+        out: a tensor that the result is written to.
+        dtype: the dtype of the result; None for the default dtype.
+        layout: the layout of the result; None for `torch.strided`.
+        device: the device of the result; None for the default device.
+        requires_grad: whether autograd records operations on the result.
+        pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
+        names: ignored.
+
+    >>> torch.randn(2, 3).shape
+    torch.Size([2, 3])
+    """
 def randn_like(input: Tensor, *, generator: Generator | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., memory_format: Any = ..., pin_memory: _bool | None = ...) -> Tensor:
-    """Call `torch.randn` with the shape, dtype, device and memory order of `input`."""
+    """Call `torch.randn` with the shape, dtype, device and memory order of `input`.
+
+    Args:
+        generator: the random number generator; None for the default generator of the device.
+        dtype, device: those of the result; None for those of `input`.
+        layout: the layout of the result; None for `torch.strided`.
+        requires_grad: whether autograd records operations on the result.
+        memory_format: the order of the dimensions in memory; None or `torch.preserve_format` for that of `input`.
+        pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
+    """
 def randperm(n: _int, *, generator: Generator | None = ..., out: Tensor | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
-    """Return the integers from 0 to `n - 1` in random order (Fisher-Yates shuffle)."""
+    """Return the integers from 0 to `n - 1` in random order (Fisher-Yates shuffle).
+
+    Args:
+        n: the number of integers.
+        generator: the random number generator; None for the default generator of the device.
+        out: a tensor that the result is written to.
+        dtype: the dtype of the result; None for int64.
+        layout: the layout of the result; None for `torch.strided`.
+        device: the device of the result; None for the default device.
+        requires_grad: whether autograd records operations on the result.
+        pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
+
+    Raises:
+        RuntimeError: `n` is negative, or too large for the dtype.
+
+    >>> torch.randperm(4).sort().values
+    tensor([0, 1, 2, 3])
+    """
 def range(start: Any, end: Any = ..., step: Any = ..., *, out: Tensor | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ...) -> Tensor:
-    """Return the numbers from `start` to `end`, both included.  Deprecated in favour of `arange`."""
+    """Return the numbers from `start` to `end`, both included.  Deprecated in favour of `arange`.
+
+    Args:
+        start: the first number. A single argument is `end`, and `start` is 0.
+        end: the bound.
+        step: the difference of successive numbers.
+        dtype: the dtype of the result; None for the default dtype.
+        layout: the layout of the result; None for `torch.strided`.
+        device: the device of the result; None for the default device.
+        requires_grad: whether autograd records operations on the result.
+        pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
+
+    Raises:
+        RuntimeError: `step` is 0, or has the wrong sign.
+    """
 def ravel(input: Tensor) -> Tensor:
     """Return all elements as a contiguous vector."""
 def real(input: Tensor) -> Tensor:
@@ -3020,13 +3497,26 @@ def relu_(input: Tensor) -> Tensor:
         True
     """
 def remainder(input: Tensor | _int | _float | _complex, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the remainder of floor division: it has the sign of `other`."""
+    """Return the remainder of floor division: it has the sign of `other`.
+
+    Args:
+        other: a tensor that can be broadcast with `input`, or a number.
+    """
 def renorm(input: Tensor, p: _float, dim: _int, maxnorm: _float, *, out: Tensor | None = ...) -> Tensor:
     """Scale down the slices `input.select(dim, i)` whose p-norm exceeds `maxnorm`, to the norm `maxnorm`."""
 def repeat_interleave(input: Tensor = ..., repeats: Tensor | _int = ..., dim: _int | None = ..., *, output_size: _int | None = ...) -> Tensor:
     """Repeat each slice of `dim` (by default, each element of the flattened input) `repeats` times.
 
     `repeats` is one number, or one for each slice or element.
+
+    Args:
+        repeats: the number of repetitions, an int or an integer tensor. A single argument is `repeats`, and the result contains
+            each index `i` `repeats[i]` times.
+        dim: the dimension whose slices are repeated; None to flatten `input`.
+        output_size: the length of the result along `dim`, if known; on a GPU, this avoids a synchronisation.
+
+    >>> torch.repeat_interleave(torch.tensor([1, 2]), torch.tensor([1, 2]))
+    tensor([1, 2, 2])
     """
 def reshape(input: Tensor, shape: Sequence[_int]) -> Tensor:
     """Return the same elements in another shape, as a view if possible, else a copy.
@@ -3049,25 +3539,70 @@ def resolve_neg(input: Tensor) -> Tensor:
 def result_type(tensor: Any = ..., other: Any = ..., *, scalar: Any = ..., scalar1: Any = ..., scalar2: Any = ...) -> _dtype:
     """Return the dtype of an operation on two tensors or Python numbers; the keyword names are those of PyTorch's overloads.
 
+    Args:
+        tensor, other: tensors or numbers.
+        scalar, scalar1, scalar2: other names of the arguments for numbers.
+
     >>> torch.result_type(torch.tensor([1, 2]), 1.0)
     torch.float32
     """
 def rms_norm(input: Tensor, normalized_shape: Sequence[_int], weight: Tensor | None = ..., eps: _float | None = ...) -> Tensor:
     """Divide by the root of the mean square over the last dimensions (Zhang & Sennrich 2019, "Root mean square layer norm")."""
 def roll(input: Tensor, shifts: Any, dims: Any = ...) -> Tensor:
-    """Shift the elements by `shifts` along `dims`, wrapping around; without `dims`, the tensor is flattened for the shift."""
+    """Shift the elements by `shifts` along `dims`, wrapping around; without `dims`, the tensor is flattened for the shift.
+
+    Args:
+        shifts: the number of places, or one for each of `dims`.
+        dims: one or several dimensions; () or None to flatten.
+
+    Raises:
+        RuntimeError: the numbers of `shifts` and `dims` differ.
+
+    >>> torch.roll(torch.tensor([1, 2, 3]), 1)
+    tensor([3, 1, 2])
+    """
 def rot90(input: Tensor, k: _int = ..., dims: Sequence[_int] = ...) -> Tensor:
-    """Rotate by `k` quarter turns from the first towards the second of `dims`."""
+    """Rotate by `k` quarter turns from the first towards the second of `dims`.
+
+    Args:
+        k: the number of quarter turns; negative for the other direction.
+        dims: the two dimensions of the plane.
+
+    Raises:
+        RuntimeError: `dims` has not two different dimensions, or `input` has fewer than two.
+
+    >>> torch.rot90(torch.tensor([[1, 2], [3, 4]]))
+    tensor([[2, 4],
+            [1, 3]])
+    """
 def round(input: Tensor, *, decimals: _int = ..., out: Tensor | None = ...) -> Tensor:
     """Round to the nearest integer, or to `decimals` decimals; ties go to the even number.
+
+    Args:
+        decimals: the number of decimals to keep; if negative, digits to the left of the point are rounded.
+
+    Raises:
+        NotImplementedError: `decimals` is not 0 and the dtype is not floating-point.
 
     >>> torch.tensor([0.5, 1.5, 2.345]).round(), torch.tensor([2.345]).round(decimals=1)
     (tensor([0., 2., 2.]), tensor([2.3000]))
     """
 def round_(input: Tensor) -> Tensor:
-    """In-place form of `round`."""
+    """In-place form of `round`.
+
+    Args:
+        decimals: the number of decimals to keep; if negative, digits to the left of the point are rounded.
+    """
 def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
-    """Concatenate tensors along dimension 0; vectors are rows."""
+    """Concatenate tensors along dimension 0; vectors are rows.
+
+    Args:
+        tensors: tensors whose sizes match in all dimensions except the first.
+
+    >>> torch.vstack([torch.tensor([1, 2]), torch.tensor([[3, 4]])])
+    tensor([[1, 2],
+            [3, 4]])
+    """
 def rrelu(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., generator: Generator | None = ...) -> Tensor:
     """Apply a leaky ReLU; while training, the slope of each element is drawn from U(lower, upper).
 
@@ -3107,9 +3642,28 @@ def rsqrt(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def rsqrt_(input: Tensor) -> Tensor:
     """In-place form of `rsqrt`."""
 def rsub(input: Tensor, other: _int | _float | _complex | Tensor, *, alpha: Any = ...) -> Tensor:
-    """`other - alpha * input`."""
+    """`other - alpha * input`.
+
+    Args:
+        other: a tensor that can be broadcast with `input`, or a number.
+        alpha: the factor of `input`; an integer if the result is an integer tensor.
+
+    Raises:
+        RuntimeError: an operand is bool.
+
+    >>> torch.rsub(torch.tensor([1.0, 2.0]), 10)
+    tensor([9., 8.])
+    """
 def scalar_tensor(s: Any, *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
     """Return a 0-d tensor of a number, by default in the default dtype.
+
+    Args:
+        s: the number.
+        dtype: the dtype of the result; None for the default dtype.
+        layout: the layout of the result; None for `torch.strided`.
+        device: the device of the result; None for the default device.
+        requires_grad: whether autograd records operations on the result.
+        pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
 
     >>> torch.scalar_tensor(3)
     tensor(3.)
@@ -3134,6 +3688,17 @@ def searchsorted(sorted_sequence: Tensor, input: Tensor, *, out_int32: _bool = .
     """Return, for each element of `input`, the index at which to insert it into a sorted row of `sorted_sequence`.
 
     It is the index before equal elements or, with `right`, the index after them.
+
+    Args:
+        sorted_sequence: rows `(*, n)` in ascending order; a vector is used for all of `input`.
+        input: a number, or a tensor whose dimensions except the last are those of `sorted_sequence`.
+        out_int32: whether the result is int32; otherwise int64.
+        right: whether to return the index after equal elements.
+        side: "left" or "right", another form of `right`.
+        sorter: the indices that sort `sorted_sequence`, if it is not sorted.
+
+    Raises:
+        RuntimeError: the shapes do not match, or `side` contradicts `right`.
 
     >>> torch.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([3, 4]))
     tensor([1, 2])
@@ -3222,6 +3787,10 @@ def slogdet(input: Tensor, *, out: Tensor | None = ...) -> return_types.slogdet:
 def softmax(input: Tensor, dim: _int, dtype: _dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return `exp(input)`, divided by its sum along `dim`.
 
+    Args:
+        dim: the dimension along which the elements sum to 1.
+        dtype: the dtype to convert `input` to before the computation; None for no conversion.
+
     >>> torch.softmax(torch.tensor([0.0, 0.0]), 0)
     tensor([0.5000, 0.5000])
     """
@@ -3229,6 +3798,11 @@ def solve(input: Tensor, *args: Any, **kwargs: Any) -> Sequence[Tensor]:
     """Raise a RuntimeError that names the replacement of the removed function `solve`."""
 def sort(input: Tensor, dim: _int = ..., descending: _bool = ..., stable: _bool | None = ..., *, out: Sequence[Tensor] | None = ...) -> return_types.sort:
     """Sort the elements along `dim`; return them and their original indices.
+
+    Args:
+        dim: the dimension to sort along.
+        descending: whether the largest element comes first.
+        stable: whether equal elements keep their order; they always do.
 
     >>> torch.tensor([3, 1, 2]).sort().indices
     tensor([1, 2, 0])
@@ -3249,6 +3823,13 @@ def squeeze(input: Tensor, dim: Any = ..., *, axis: Any = ...) -> Tensor:
     """Return a view without the dimensions of size 1, or only without those in `dim` (an int or a tuple)."""
 def stack(tensors: Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Join tensors of the same shape along a new dimension.
+
+    Args:
+        tensors: tensors of the same shape.
+        dim: the index of the new dimension.
+
+    Raises:
+        RuntimeError: `tensors` is empty, or the shapes differ.
 
     >>> torch.stack([torch.zeros(2), torch.ones(2)], dim=1)
     tensor([[0., 1.],
@@ -3273,9 +3854,31 @@ def stft(input: Tensor, n_fft: _int, hop_length: _int | None = ..., win_length: 
     torch.Size([3, 17])
     """
 def sub(input: Tensor, other: Tensor | _int | _float | _complex, alpha: Any = ..., *, out: Tensor | None = ...) -> Tensor:
-    """`input - alpha * other`, element by element, broadcast."""
+    """`input - alpha * other`, element by element, broadcast.
+
+    Args:
+        other: a tensor that can be broadcast with `input`, or a number.
+        alpha: the factor of `other`; an integer if the result is an integer tensor.
+
+    Raises:
+        RuntimeError: an operand is bool.
+
+    >>> torch.sub(torch.tensor([3.0, 4.0]), torch.ones(2), alpha=2)
+    tensor([1., 2.])
+    """
 def subtract(input: Tensor, other: Tensor | _int | _float | _complex, alpha: Any = ..., *, out: Tensor | None = ...) -> Tensor:
-    """`input - alpha * other`, element by element, broadcast."""
+    """`input - alpha * other`, element by element, broadcast.
+
+    Args:
+        other: a tensor that can be broadcast with `input`, or a number.
+        alpha: the factor of `other`; an integer if the result is an integer tensor.
+
+    Raises:
+        RuntimeError: an operand is bool.
+
+    >>> torch.sub(torch.tensor([3.0, 4.0]), torch.ones(2), alpha=2)
+    tensor([1., 2.])
+    """
 def sum(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor:
     """Return the sum of all elements, or over the dimensions `dim`; integers are summed in int64.
 
@@ -3314,6 +3917,14 @@ def tanh_(input: Tensor) -> Tensor:
 def tensor(data: Any, *, dtype: _dtype | None = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Return a tensor with a copy of `data`: a number, nested sequences, an array, or a tensor.
 
+    Args:
+        data: the numbers; the nested sequences of one depth must have equal lengths.
+        dtype: the dtype of the result; None for the dtype of `data`. Python floats then have the default dtype, and integers
+            int64.
+        device: the device of the result; None for the device of `data`, or for the default device.
+        requires_grad: whether autograd records operations on the result.
+        pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
+
     Raises:
         ValueError: the nested sequences have unequal lengths.
         TypeError: an element is not a number.
@@ -3323,7 +3934,19 @@ def tensor(data: Any, *, dtype: _dtype | None = ..., device: Any = ..., requires
             [3, 4]]), tensor(1.5000))
     """
 def tensor_split(input: Tensor, indices_or_sections: Any = ..., dim: _int = ..., *, indices: Sequence[_int] = ..., sections: _int = ..., tensor_indices_or_sections: Tensor | None = ...) -> tuple[Tensor, ...]:
-    """Split `dim` into views: into N parts of nearly equal size, or at the given indices."""
+    """Split `dim` into views: into N parts of nearly equal size, or at the given indices.
+
+    Args:
+        indices_or_sections: the number of parts, or the indices of the first slice of each part but the first.
+        dim: the dimension to split.
+        indices, sections, tensor_indices_or_sections: other names of `indices_or_sections`.
+
+    Raises:
+        RuntimeError: the number of parts is below 1.
+
+    >>> torch.tensor_split(torch.arange(5), 2), torch.tensor_split(torch.arange(5), [1, 3])
+    ((tensor([0, 1, 2]), tensor([3, 4])), (tensor([0]), tensor([1, 2]), tensor([3, 4])))
+    """
 def tensordot(a: Tensor, b: Tensor, dims: Any = ..., *, out: Any = ...) -> Tensor:
     """Multiply `a` and `b`, and sum over pairs of dimensions.
 
@@ -3360,33 +3983,122 @@ def threshold_(input: Tensor, threshold: _float, value: _float) -> Tensor:
         True
     """
 def tile(input: Tensor, dims: Sequence[_int]) -> Tensor:
-    """Repeat the tensor `dims[i]` times along each dimension; a shorter `dims` applies to the last dimensions."""
+    """Repeat the tensor `dims[i]` times along each dimension; a shorter `dims` applies to the last dimensions.
+
+    Args:
+        dims: the numbers of repetitions.
+
+    >>> torch.tile(torch.tensor([1, 2]), (2,))
+    tensor([1, 2, 1, 2])
+    """
 def topk(input: Tensor, k: _int, dim: _int = ..., largest: _bool = ..., sorted: _bool = ..., *, out: Sequence[Tensor] | None = ...) -> return_types.topk:
     """Return the `k` largest (or smallest) elements along `dim`, in order, and their indices.
 
+    Args:
+        k: the number of elements.
+        dim: the dimension to search.
+        largest: whether to return the largest elements; otherwise the smallest.
+        sorted: whether the elements are returned in order; they always are.
+
     Raises:
         RuntimeError: `k` is negative or larger than the dimension.
+
+    >>> torch.tensor([1, 4, 2]).topk(2).values
+    tensor([4, 2])
     """
 def trace(input: Tensor) -> Tensor:
     """Return the sum of the diagonal of a matrix."""
 def transpose(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
     """Return a view with two dimensions swapped."""
 def trapezoid(y: Tensor, x: Tensor | None = ..., *, dx: Any = ..., dim: _int = ...) -> Tensor:
-    """Integrate `y` over `dim` by the trapezoidal rule; the points are at `x`, or `dx` apart."""
+    """Integrate `y` over `dim` by the trapezoidal rule; the points are at `x`, or `dx` apart.
+
+    Args:
+        y: the values, a tensor.
+        x: the points, a vector or a tensor that can be broadcast with `y`; None for equal distances.
+        dx: the distance between points, used without `x`.
+        dim: the dimension to integrate over.
+
+    >>> torch.trapezoid(torch.tensor([1.0, 2.0, 3.0]), dx=2)
+    tensor(8.)
+    """
 def trapz(y: Tensor, x: Tensor | None = ..., *, dx: Any = ..., dim: _int = ...) -> Tensor:
-    """Integrate `y` over `dim` by the trapezoidal rule; the points are at `x`, or `dx` apart."""
+    """Integrate `y` over `dim` by the trapezoidal rule; the points are at `x`, or `dx` apart.
+
+    Args:
+        y: the values, a tensor.
+        x: the points, a vector or a tensor that can be broadcast with `y`; None for equal distances.
+        dx: the distance between points, used without `x`.
+        dim: the dimension to integrate over.
+
+    >>> torch.trapezoid(torch.tensor([1.0, 2.0, 3.0]), dx=2)
+    tensor(8.)
+    """
 def triangular_solve(input: Tensor, A: Tensor, upper: _bool = ..., transpose: _bool = ..., unitriangular: _bool = ..., *, out: Tensor | None = ...) -> return_types.triangular_solve:
     """Return the solution of `A X = input` (`A^T X = input` if `transpose`) for triangular `A`, and a copy of `A`."""
 def tril(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return the lower triangle of matrices, the rest 0; `diagonal` shifts the edge."""
+    """Return the lower triangle of matrices, the rest 0.
+
+    Args:
+        diagonal: the last diagonal of the triangle: 0 for the main one, positive above it, negative below.
+
+    >>> torch.tril(torch.ones(2, 2))
+    tensor([[1., 0.],
+            [1., 1.]])
+    """
 def tril_indices(row: _int, col: _int, offset: _int = ..., *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """Return the row and column indices on and below a diagonal of a `row` by `col` matrix, shape `(2, n)`."""
+    """Return the row and column indices on and below a diagonal of a `row` by `col` matrix, shape `(2, n)`.
+
+    Args:
+        row: the number of rows.
+        col: the number of columns.
+        offset: the diagonal: 0 for the main one, positive above it, negative below.
+        dtype: int64 or int32; None for int64.
+        layout: the layout of the result; None for `torch.strided`.
+        device: the device of the result; None for the default device.
+        requires_grad: whether autograd records operations on the result.
+        pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
+
+    >>> torch.tril_indices(2, 2)
+    tensor([[0, 1, 1],
+            [0, 0, 1]])
+    """
 def triu(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return the upper triangle of matrices, the rest 0; `diagonal` shifts the edge."""
+    """Return the upper triangle of matrices, the rest 0.
+
+    Args:
+        diagonal: the last diagonal of the triangle: 0 for the main one, positive above it, negative below.
+
+    >>> torch.triu(torch.ones(2, 2))
+    tensor([[1., 1.],
+            [0., 1.]])
+    """
 def triu_indices(row: _int, col: _int, offset: _int = ..., *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """Return the row and column indices on and above a diagonal of a `row` by `col` matrix, shape `(2, n)`."""
+    """Return the row and column indices on and above a diagonal of a `row` by `col` matrix, shape `(2, n)`.
+
+    Args:
+        row: the number of rows.
+        col: the number of columns.
+        offset: the diagonal: 0 for the main one, positive above it, negative below.
+        dtype: int64 or int32; None for int64.
+        layout: the layout of the result; None for `torch.strided`.
+        device: the device of the result; None for the default device.
+        requires_grad: whether autograd records operations on the result.
+        pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
+
+    >>> torch.triu_indices(2, 2)
+    tensor([[0, 0, 1],
+            [0, 1, 1]])
+    """
 def true_divide(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the unrounded quotient `input / other`."""
+    """Return the unrounded quotient `input / other`.
+
+    Args:
+        other: a tensor that can be broadcast with `input`, or a number.
+
+    >>> torch.true_divide(torch.tensor([1, 2]), 2)
+    tensor([0.5000, 1.0000])
+    """
 def trunc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the integer part, rounded towards 0."""
 def trunc_(input: Tensor) -> Tensor:
@@ -3398,32 +4110,102 @@ def unflatten(input: Tensor, dim: _int, sizes: Sequence[_int]) -> Tensor:
 def unique(input: Tensor, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any:
     """Return the sorted unique elements (or slices of `dim`) and, if requested, each element's index among them and the counts.
 
+    Args:
+        sorted: whether the result is sorted; it always is.
+        return_inverse: whether to return each element's index in the result.
+        return_counts: whether to return the number of occurrences of each element.
+        dim: the dimension whose slices are compared; None to compare elements of the flattened tensor.
+
     >>> torch.tensor([3, 1, 3]).unique(return_counts=True)
     (tensor([1, 3]), tensor([1, 2]))
     """
 def unique_consecutive(input: Tensor, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any:
-    """Return the elements (or slices of `dim`) without consecutive repetitions."""
+    """Return the elements (or slices of `dim`) without consecutive repetitions.
+
+    Args:
+        return_inverse: whether to return each element's index in the result.
+        return_counts: whether to return the length of each run of equal elements.
+        dim: the dimension whose slices are compared; None to compare elements of the flattened tensor.
+
+    >>> torch.unique_consecutive(torch.tensor([1, 1, 2, 1]))
+    tensor([1, 2, 1])
+    """
 def unravel_index(indices: Tensor, shape: _int | Sequence[_int]) -> tuple[Tensor, ...]:
-    """Convert indices into a flattened tensor of `shape` to one index tensor per dimension."""
+    """Convert indices into a flattened tensor of `shape` to one index tensor per dimension.
+
+    Args:
+        indices: an integer tensor.
+        shape: the shape of the tensor that `indices` refer to.
+
+    Raises:
+        ValueError: a size is negative.
+        TypeError: `indices` has another dtype.
+
+    >>> torch.unravel_index(torch.tensor([1, 5]), (2, 3))
+    (tensor([0, 1]), tensor([1, 2]))
+    """
 def unsafe_chunk(input: Tensor, chunks: _int, dim: _int = ...) -> Any:
-    """Split `dim` as `chunk` does, but autograd does not treat the parts as views: see `unsafe_split`."""
+    """Split `dim` as `chunk` does, but autograd does not treat the parts as views: see `unsafe_split`.
+
+    Args:
+        chunks: the largest number of parts.
+        dim: the dimension to split.
+
+    >>> torch.unsafe_chunk(torch.arange(4), 2)
+    (tensor([0, 1]), tensor([2, 3]))
+    """
 def unsafe_split(input: Tensor, split_size: Any, dim: _int = ...) -> tuple[Tensor, ...]:
     """Split `dim` as `split` does, but autograd does not treat the parts as views.
 
     A write to a part does not change the history of `input` and of the other parts, although it changes their memory.
+
+    Args:
+        split_size: the length of each part, or a list of lengths.
+        dim: the dimension to split.
+
+    >>> torch.unsafe_split(torch.arange(3), 2)
+    (tensor([0, 1]), tensor([2]))
     """
 def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[_int], dim: _int = ...) -> Any:
-    """Split `dim` as `split_with_sizes` does, but autograd does not treat the parts as views: see `unsafe_split`."""
+    """Split `dim` as `split_with_sizes` does, but autograd does not treat the parts as views: see `unsafe_split`.
+
+    Args:
+        split_sizes: the lengths of the parts, whose sum is the length of `dim`.
+        dim: the dimension to split.
+
+    >>> torch.unsafe_split_with_sizes(torch.arange(3), [1, 2])
+    (tensor([0]), tensor([1, 2]))
+    """
 def unsqueeze(input: Tensor, dim: _int | None = ..., *, axis: _int | None = ...) -> Tensor:
     """Return a view with a new dimension of size 1 at `dim`."""
 def vander(x: Tensor, N: _int | None = ..., increasing: _bool = ...) -> Tensor:
-    """Return the Vandermonde matrix: row `i` holds the powers of `x[i]`."""
+    """Return the Vandermonde matrix: row `i` holds the powers of `x[i]`.
+
+    Args:
+        x: a vector.
+        N: the number of columns; None for the length of `x`.
+        increasing: whether the powers go from 0 to `N - 1`; otherwise from `N - 1` to 0.
+
+    >>> torch.vander(torch.tensor([2, 3]), increasing=True)
+    tensor([[1, 2],
+            [1, 3]])
+    """
 def var(input: Tensor, dim: Any = ..., unbiased: _bool = ..., keepdim: _bool = ..., *, correction: Any = ..., out: Tensor | None = ...) -> Tensor:
     """Return the variance of all elements, or over `dim`; the divisor is `n - correction`, by default `n - 1`."""
 def var_mean(input: Tensor, dim: Any = ..., unbiased: _bool = ..., keepdim: _bool = ..., *, correction: Any = ...) -> tuple[Tensor, Tensor]:
     """Return the variance and the mean, of all elements or over `dim`."""
 def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the inner product of two vectors, with the first conjugated."""
+    """Return the inner product of two vectors, with the first conjugated.
+
+    Args:
+        other: a vector with the length and the dtype of `input`.
+
+    Raises:
+        RuntimeError: an argument is not a vector, or the lengths or dtypes differ.
+
+    >>> torch.vdot(torch.tensor([1j, 2]), torch.tensor([1j, 1]))
+    tensor(3.+0.j)
+    """
 def view_as(input: Tensor, other: Tensor) -> Tensor:
     """Return `input.view(other.size())`."""
 def view_as_complex(input: Tensor) -> Tensor:
@@ -3440,12 +4222,38 @@ def view_as_real(input: Tensor) -> Tensor:
     tensor([[1., 2.]])
     """
 def vsplit(input: Tensor, *args: Any, indices: Sequence[_int] = ..., sections: _int = ...) -> tuple[Tensor, ...]:
-    """`tensor_split` along dimension 0."""
+    """Split along dimension 0 into views; see `tensor_split`.
+
+    Args:
+        indices: the indices of the first slice of each part but the first.
+        sections: the number of parts, all of the same length.
+
+    Raises:
+        RuntimeError: the length is not divisible by the number of parts, or the tensor has too few dimensions.
+
+    >>> torch.vsplit(torch.ones(2, 2, 2), 2)[0].shape
+    torch.Size([1, 2, 2])
+    """
 def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
-    """Concatenate tensors along dimension 0; vectors are rows."""
+    """Concatenate tensors along dimension 0; vectors are rows.
+
+    Args:
+        tensors: tensors whose sizes match in all dimensions except the first.
+
+    >>> torch.vstack([torch.tensor([1, 2]), torch.tensor([[3, 4]])])
+    tensor([[1, 2],
+            [3, 4]])
+    """
 @overload
 def where(condition: Tensor, input: _int | _float | _complex, other: _int | _float | _complex, *, out: Any = ...) -> Tensor:
     """Select `input` where `condition` holds, else `other`; with the condition alone, return its nonzero indices.
+
+    Args:
+        condition: a bool tensor.
+        input, other: tensors that can be broadcast with `condition`, or numbers; None for both to return indices.
+
+    Raises:
+        RuntimeError: `condition` has another dtype.
 
     >>> torch.where(torch.tensor([True, False]), 1.0, 0.0)
     tensor([1., 0.])
@@ -3461,17 +4269,49 @@ def where(condition: Tensor, *, out: Any = ...) -> tuple[Tensor, ...]: ...
 def xlogy(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, out: Tensor | None = ...) -> Tensor:
     """Return `input * log(other)`; it is 0 where `input` is 0, unless `other` is NaN.
 
+    Args:
+        input: the factors, a tensor or a number.
+        other: the numbers whose logarithms are taken, a tensor or a number.
+
     >>> torch.xlogy(torch.tensor([0.0, 1.0]), torch.tensor([0.0, 1.0]))
     tensor([0., 0.])
     """
 def xlogy_(input: Tensor, other: Tensor | _int | _float | _complex) -> Tensor:
-    """In-place form of `xlogy`."""
+    """In-place form of `xlogy`.
+
+    Args:
+        other: the numbers whose logarithms are taken, a tensor or a number.
+    """
 def zero_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """Set every element to 0."""
 def zeros(*size: _int | Sequence[_int], out: Tensor | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ..., memory_format: Any = ..., names: Any = ...) -> Tensor:
-    """Return a tensor of zeros: `zeros(2, 3)` or `zeros((2, 3))`."""
+    """Return a tensor of zeros.
+
+    Args:
+        *size: the shape: integers, or one sequence of them.
+        out: a tensor that the result is written to.
+        dtype: the dtype of the result; None for the default dtype.
+        layout: the layout of the result; None for `torch.strided`.
+        device: the device of the result; None for the default device.
+        requires_grad: whether autograd records operations on the result.
+        pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
+        memory_format: the order of the dimensions in memory; None for row-major.
+        names: ignored.
+
+    >>> torch.zeros(2, 3)
+    tensor([[0., 0., 0.],
+            [0., 0., 0.]])
+    """
 def zeros_like(input: Tensor, *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., memory_format: Any = ..., pin_memory: _bool | None = ...) -> Tensor:
-    """Return zeros with the shape, dtype, device and memory order of `input`."""
+    """Return zeros with the shape, dtype, device and memory order of `input`.
+
+    Args:
+        dtype, device: those of the result; None for those of `input`.
+        layout: the layout of the result; None for `torch.strided`.
+        requires_grad: whether autograd records operations on the result.
+        memory_format: the order of the dimensions in memory; None or `torch.preserve_format` for that of `input`.
+        pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
+    """
 class BFloat16Tensor(Tensor): ...
 class BoolTensor(Tensor): ...
 class ByteTensor(Tensor): ...

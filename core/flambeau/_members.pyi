@@ -51,13 +51,25 @@ class Members:
     def __idiv__(self, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place form of `div`."""
     def __ifloordiv__(self, other: _int | _float | _complex | Tensor) -> Tensor:
-        """In-place form of `floor_divide`."""
+        """In-place form of `floor_divide`.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number.
+        """
     def __ilshift__(self, other: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `bitwise_left_shift`."""
     def __imod__(self, other: _int | _float | _complex | Tensor) -> Tensor:
-        """In-place form of `remainder`."""
+        """In-place form of `remainder`.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number.
+        """
     def __imul__(self, other: Tensor | _int | _float | _complex) -> Tensor:
-        """In-place form of `mul`."""
+        """In-place form of `mul`.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number.
+        """
     @classmethod
     def __init_subclass__(cls, **kwargs: Any) -> None: ...
     def __invert__(self) -> Tensor:
@@ -161,7 +173,12 @@ class Members:
         tensor([11., 11.])
         """
     def add_(self, other: Tensor | _int | _float | _complex, alpha: Any = ...) -> Tensor:
-        """In-place form of `add`."""
+        """In-place form of `add`.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number.
+            alpha: the factor of `other`; an integer if the result is an integer tensor.
+        """
     def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Any = ..., alpha: Any = ..., out: Tensor | None = ...) -> Tensor:
         """Return `beta * input + alpha * (batch1 @ batch2).sum(0)`.
 
@@ -198,7 +215,13 @@ class Members:
         tensor([ 5., 15.])
         """
     def addcdiv_(self, tensor1: Tensor, tensor2: Any = ..., *args: Any, value: Any = ...) -> Tensor:
-        """In-place form of `addcdiv`."""
+        """In-place form of `addcdiv`.
+
+        Args:
+            tensor1, tensor2: tensors that can be broadcast with `input`; at least one has a floating-point or complex dtype.
+            value: the factor of the quotient.
+            *args: used by the deprecated call `addcdiv(input, value, tensor1, tensor2)`.
+        """
     def addcmul(self, tensor1: Tensor, tensor2: Any = ..., *args: Any, value: Any = ..., out: Tensor | None = ...) -> Tensor:
         """`input + value * tensor1 * tensor2`.
 
@@ -212,7 +235,13 @@ class Members:
         tensor([1.5000, 1.5000])
         """
     def addcmul_(self, tensor1: Tensor, tensor2: Any = ..., *args: Any, value: Any = ...) -> Tensor:
-        """In-place form of `addcmul`."""
+        """In-place form of `addcmul`.
+
+        Args:
+            tensor1, tensor2: tensors that can be broadcast with `input`.
+            value: the factor of the product; converted to an integer if all three tensors have integer dtypes.
+            *args: used by the deprecated call `addcmul(input, value, tensor1, tensor2)`.
+        """
     def addmm(self, mat1: Tensor, mat2: Tensor, *, beta: Any = ..., alpha: Any = ..., out: Tensor | None = ...) -> Tensor:
         """Return `beta * input + alpha * mat1 @ mat2`.
 
@@ -233,7 +262,15 @@ class Members:
                 [1., 4.]])
         """
     def addmm_(self, mat1: Tensor, mat2: Tensor, *, beta: Any = ..., alpha: Any = ...) -> Tensor:
-        """In-place form of `addmm`."""
+        """In-place form of `addmm`.
+
+        Args:
+            mat1: a matrix `(n, m)`.
+            mat2: a matrix `(m, p)`.
+            *legacy: used by the deprecated call `addmm(beta, input, alpha, mat1, mat2)`.
+            beta: the factor of `input`; with 0, NaN in `input` is ignored.
+            alpha: the factor of the product.
+        """
     def addmv(self, mat: Tensor, vec: Tensor, *, beta: Any = ..., alpha: Any = ..., out: Tensor | None = ...) -> Tensor:
         """Return `beta * input + alpha * mat @ vec`.
 
@@ -253,7 +290,15 @@ class Members:
         tensor([4., 7.])
         """
     def addmv_(self, mat: Tensor, vec: Tensor, *, beta: Any = ..., alpha: Any = ...) -> Tensor:
-        """In-place form of `addmv`."""
+        """In-place form of `addmv`.
+
+        Args:
+            mat: a matrix `(n, m)`.
+            vec: a vector `(m,)`.
+            *legacy: used by the deprecated call `addmv(beta, input, alpha, mat, vec)`.
+            beta: the factor of `input`; with 0, NaN in `input` is ignored.
+            alpha: the factor of the product.
+        """
     def addr(self, vec1: Tensor, vec2: Tensor, *, beta: Any = ..., alpha: Any = ..., out: Tensor | None = ...) -> Tensor:
         """Return `beta * input + alpha * outer(vec1, vec2)`.
 
@@ -274,7 +319,15 @@ class Members:
                 [ 2., 20.]])
         """
     def addr_(self, vec1: Tensor, vec2: Tensor, *, beta: Any = ..., alpha: Any = ...) -> Tensor:
-        """In-place form of `addr`."""
+        """In-place form of `addr`.
+
+        Args:
+            vec1: a vector `(n,)`.
+            vec2: a vector `(m,)`.
+            *legacy: used by the deprecated call `addr(beta, input, alpha, vec1, vec2)`.
+            beta: the factor of `input`; with 0, NaN in `input` is ignored.
+            alpha: the factor of the outer product.
+        """
     def adjoint(self) -> Tensor:
         """Return the conjugate transpose of matrices."""
     def all(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -380,7 +433,11 @@ class Members:
         tensor([ 0.7854, -2.3562])
         """
     def arctan2_(self, other: Tensor) -> Tensor:
-        """In-place form of `atan2`."""
+        """In-place form of `atan2`.
+
+        Args:
+            other: a tensor that can be broadcast with `input`.
+        """
     def arctan_(self) -> Tensor:
         """In-place form of `atan`."""
     def arctanh(self, *, out: Tensor | None = ...) -> Tensor:
@@ -469,7 +526,11 @@ class Members:
         tensor([ 0.7854, -2.3562])
         """
     def atan2_(self, other: Tensor) -> Tensor:
-        """In-place form of `atan2`."""
+        """In-place form of `atan2`.
+
+        Args:
+            other: a tensor that can be broadcast with `input`.
+        """
     def atan_(self) -> Tensor:
         """In-place form of `atan`."""
     def atanh(self, *, out: Tensor | None = ...) -> Tensor:
@@ -497,7 +558,15 @@ class Members:
         torch.Size([2, 1, 1])
         """
     def baddbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Any = ..., alpha: Any = ...) -> Tensor:
-        """In-place form of `baddbmm`."""
+        """In-place form of `baddbmm`.
+
+        Args:
+            batch1: a batch of matrices `(b, n, m)`.
+            batch2: a batch of matrices `(b, m, p)`.
+            *legacy: used by the deprecated call `baddbmm(beta, input, alpha, batch1, batch2)`.
+            beta: the factor of `input`; with 0, NaN in `input` is ignored.
+            alpha: the factor of the product.
+        """
     def bernoulli(self, p: _float | Tensor = ..., *, generator: Generator | None = ..., out: Tensor | None = ...) -> Tensor:
         """Draw 0 or 1 for each element; the probability of 1 is the element, or `p` if given.
 
@@ -674,7 +743,12 @@ class Members:
         tensor([0.0000, 0.5000, 1.0000])
         """
     def clamp_(self, min: _int | _float | _complex | Tensor | None = ..., max: _int | _float | _complex | Tensor | None = ...) -> Tensor:
-        """In-place form of `clamp`."""
+        """In-place form of `clamp`.
+
+        Args:
+            min, max: the bounds: numbers, or tensors that can be broadcast with `input`; None for no bound. At least one is given.
+                Where `min` exceeds `max`, the result is `max`.
+        """
     def clamp_max(self, max: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Lower every element to at most `max`.
 
@@ -687,7 +761,11 @@ class Members:
         tensor([-1.0000,  0.5000,  1.0000])
         """
     def clamp_max_(self, max: _int | _float | _complex | Tensor) -> Tensor:
-        """In-place form of `clamp_max`."""
+        """In-place form of `clamp_max`.
+
+        Args:
+            max: the bound: a number, or a tensor that can be broadcast with `input`.
+        """
     def clamp_min(self, min: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Raise every element to at least `min`.
 
@@ -700,7 +778,11 @@ class Members:
         tensor([0.0000, 0.5000, 2.0000])
         """
     def clamp_min_(self, min: _int | _float | _complex | Tensor) -> Tensor:
-        """In-place form of `clamp_min`."""
+        """In-place form of `clamp_min`.
+
+        Args:
+            min: the bound: a number, or a tensor that can be broadcast with `input`.
+        """
     def clip(self, min: _int | _float | _complex | Tensor | None = ..., max: _int | _float | _complex | Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """Limit every element to `[min, max]`; either bound may be a number, a tensor or None.
 
@@ -714,7 +796,12 @@ class Members:
         tensor([0.0000, 0.5000, 1.0000])
         """
     def clip_(self, min: _int | _float | _complex | Tensor | None = ..., max: _int | _float | _complex | Tensor | None = ...) -> Tensor:
-        """In-place form of `clamp`."""
+        """In-place form of `clamp`.
+
+        Args:
+            min, max: the bounds: numbers, or tensors that can be broadcast with `input`; None for no bound. At least one is given.
+                Where `min` exceeds `max`, the result is `max`.
+        """
     def clone(self, *, memory_format: Any = ...) -> Tensor:
         """Return a copy; gradients flow through it.
 
@@ -758,7 +845,11 @@ class Members:
         tensor([-1.,  2.])
         """
     def copysign_(self, other: _int | _float | _complex | Tensor) -> Tensor:
-        """In-place form of `copysign`."""
+        """In-place form of `copysign`.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number.
+        """
     def corrcoef(self) -> Tensor:
         """Return the correlation matrix of variables (rows) from observations (columns)."""
     def cos(self, *, out: Tensor | None = ...) -> Tensor:
@@ -963,7 +1054,13 @@ class Members:
         tensor([-3,  3])
         """
     def div_(self, other: Tensor | _int | _float | _complex, *, rounding_mode: str | None = ...) -> Tensor:
-        """In-place form of `div`."""
+        """In-place form of `div`.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number.
+            rounding_mode: "trunc", "floor", or None for no rounding. A quotient of integers that is not rounded has the default
+                dtype.
+        """
     def divide(self, other: Tensor | _int | _float | _complex, *, rounding_mode: str | None = ..., out: Tensor | None = ...) -> Tensor:
         """Return `input / other`: unrounded by default, rounded towards zero with `"trunc"`, down with `"floor"`.
 
@@ -980,7 +1077,13 @@ class Members:
         tensor([-3,  3])
         """
     def divide_(self, other: Tensor | _int | _float | _complex, *, rounding_mode: str | None = ...) -> Tensor:
-        """In-place form of `div`."""
+        """In-place form of `div`.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number.
+            rounding_mode: "trunc", "floor", or None for no rounding. A quotient of integers that is not rounded has the default
+                dtype.
+        """
     def dot(self, tensor: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return the inner product of two vectors of the same length, without conjugation.
 
@@ -998,13 +1101,32 @@ class Members:
     def double(self, memory_format: Any = ...) -> Tensor:
         """`self.to(torch.float64)`."""
     def dsplit(self, *args: Any, indices: Sequence[_int] = ..., sections: _int = ...) -> tuple[Tensor, ...]:
-        """`tensor_split` along dimension 2."""
+        """Split along dimension 2 into views; see `tensor_split`.
+
+        Args:
+            indices: the indices of the first slice of each part but the first.
+            sections: the number of parts, all of the same length.
+
+        Raises:
+            RuntimeError: the length is not divisible by the number of parts, or the tensor has too few dimensions.
+
+        >>> torch.dsplit(torch.ones(2, 2, 2), 2)[0].shape
+        torch.Size([2, 2, 1])
+        """
     def eig(self, *args: Any, **kwargs: Any) -> Sequence[Tensor]:
         """Raise a RuntimeError that names the replacement of the removed function `eig`."""
     def eq(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """`input == other`, element by element."""
+        """Return `input == other`, element by element, as a bool tensor.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number.
+        """
     def eq_(self, other: _int | _float | _complex | Tensor) -> Tensor:
-        """In-place form of `eq`."""
+        """In-place form of `eq`.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number.
+        """
     def equal(self, other: Tensor) -> _bool:
         """Whether two tensors have the same shape and elements.
 
@@ -1127,7 +1249,11 @@ class Members:
         tensor([-4,  3])
         """
     def floor_divide_(self, other: _int | _float | _complex | Tensor) -> Tensor:
-        """In-place form of `floor_divide`."""
+        """In-place form of `floor_divide`.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number.
+        """
     def fmax(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return the larger of `input` and `other`, element by element; where one is NaN, the other one."""
     def fmin(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1144,7 +1270,11 @@ class Members:
         tensor([-1.,  1.])
         """
     def fmod_(self, other: _int | _float | _complex | Tensor) -> Tensor:
-        """In-place form of `fmod`."""
+        """In-place form of `fmod`.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number.
+        """
     def frac(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the fractional part, with the sign of `x`."""
     def frac_(self) -> Tensor:
@@ -1184,11 +1314,23 @@ class Members:
         tensor([6, 7])
         """
     def gcd_(self, other: Tensor) -> Tensor:
-        """In-place form of `gcd`."""
+        """In-place form of `gcd`.
+
+        Args:
+            other: an integer tensor that can be broadcast with `input`.
+        """
     def ge(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """`input >= other`."""
+        """Return `input >= other`, element by element, as a bool tensor.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number.
+        """
     def ge_(self, other: _int | _float | _complex | Tensor) -> Tensor:
-        """In-place form of `ge`."""
+        """In-place form of `ge`.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number.
+        """
     def gels(self, A: Tensor, *, out: Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor]:
         """Return the least-squares solution of `A X = input` for `A` of full rank, and the QR factorization of `A`.
 
@@ -1223,17 +1365,41 @@ class Members:
                 [  2,  20, 200]])
         """
     def greater(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """`input > other`."""
+        """Return `input > other`, element by element, as a bool tensor.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number.
+        """
     def greater_(self, other: _int | _float | _complex | Tensor) -> Tensor:
-        """In-place form of `gt`."""
+        """In-place form of `gt`.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number.
+        """
     def greater_equal(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """`input >= other`."""
+        """Return `input >= other`, element by element, as a bool tensor.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number.
+        """
     def greater_equal_(self, other: _int | _float | _complex | Tensor) -> Tensor:
-        """In-place form of `ge`."""
+        """In-place form of `ge`.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number.
+        """
     def gt(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """`input > other`."""
+        """Return `input > other`, element by element, as a bool tensor.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number.
+        """
     def gt_(self, other: _int | _float | _complex | Tensor) -> Tensor:
-        """In-place form of `gt`."""
+        """In-place form of `gt`.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number.
+        """
     def half(self, memory_format: Any = ...) -> Tensor:
         """`self.to(torch.float16)`."""
     def hardshrink(self, lambd: _float = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -1277,7 +1443,11 @@ class Members:
         tensor([0.0000, 0.5000, 1.0000])
         """
     def heaviside_(self, values: Tensor) -> Tensor:
-        """In-place form of `heaviside`."""
+        """In-place form of `heaviside`.
+
+        Args:
+            values: a tensor with the dtype of `input`, which can be broadcast with it.
+        """
     def histc(self, bins: _int = ..., min: _float = ..., max: _float = ..., *, out: Tensor | None = ...) -> Tensor:
         """Count the elements in each of `bins` equal parts of `[min, max]`, or of the data's range if both are equal.
 
@@ -1338,7 +1508,11 @@ class Members:
         tensor([5.])
         """
     def hypot_(self, other: Tensor) -> Tensor:
-        """In-place form of `hypot`."""
+        """In-place form of `hypot`.
+
+        Args:
+            other: a tensor that can be broadcast with `input`.
+        """
     def i0(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the modified Bessel function of the first kind, of order 0.
 
@@ -1359,7 +1533,11 @@ class Members:
         tensor([0.6321])
         """
     def igamma_(self, other: Tensor) -> Tensor:
-        """In-place form of `igamma`."""
+        """In-place form of `igamma`.
+
+        Args:
+            other: the upper limits of the integral, a tensor that can be broadcast with `input`.
+        """
     def igammac(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return the regularised upper incomplete gamma function: `1 - igamma`, accurate also where it is small.
 
@@ -1372,7 +1550,11 @@ class Members:
         tensor([0.3679])
         """
     def igammac_(self, other: Tensor) -> Tensor:
-        """In-place form of `igammac`."""
+        """In-place form of `igammac`.
+
+        Args:
+            other: the lower limits of the integral, a tensor that can be broadcast with `input`.
+        """
     @property
     def imag(self) -> Tensor: ...
     @imag.setter
@@ -1407,7 +1589,14 @@ class Members:
         tensor([4., 0., 2.])
         """
     def index_add_(self, dim: _int, index: Tensor, source: Tensor, *, alpha: Any = ...) -> Tensor:
-        """In-place form of `index_add`."""
+        """In-place form of `index_add`.
+
+        Args:
+            dim: the dimension of the slices.
+            index: an integer vector of positions; slices for repeated positions are summed.
+            source: a tensor with the dtype of `input`, and its shape except in `dim`, where it has the length of `index`.
+            alpha: the factor of `source`.
+        """
     def index_copy(self, dim: _int, index: Tensor, source: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return a copy of `input` with its slices at the positions `index` of `dim` replaced by those of `source`.
 
@@ -1424,7 +1613,13 @@ class Members:
         tensor([2., 0., 1.])
         """
     def index_copy_(self, dim: _int, index: Tensor, source: Tensor) -> Tensor:
-        """In-place form of `index_copy`."""
+        """In-place form of `index_copy`.
+
+        Args:
+            dim: the dimension of the slices.
+            index: an integer vector of positions, without repetitions.
+            source: a tensor with the dtype of `input`, and its shape except in `dim`, where it has the length of `index`.
+        """
     def index_fill(self, dim: _int, index: Tensor, value: _int | _float | _complex | Tensor) -> Tensor:
         """Return a copy of `input` with its slices at the positions `index` of `dim` filled with `value`.
 
@@ -1440,7 +1635,13 @@ class Members:
         tensor([1., 0., 1.])
         """
     def index_fill_(self, dim: _int, index: Tensor, value: _int | _float | _complex | Tensor) -> Tensor:
-        """In-place form of `index_fill`."""
+        """In-place form of `index_fill`.
+
+        Args:
+            dim: the dimension of the slices.
+            index: an int64 vector of positions.
+            value: a number or a 0-d tensor.
+        """
     def index_put(self, indices: Any, values: Tensor, accumulate: _bool = ...) -> Tensor:
         """Return a copy of `input` with `values` at `input[indices]`; with `accumulate`, they are added.
 
@@ -1456,7 +1657,13 @@ class Members:
         tensor([3., 0., 0.])
         """
     def index_put_(self, indices: Any, values: Tensor, accumulate: _bool = ...) -> Tensor:
-        """In-place form of `index_put`."""
+        """In-place form of `index_put`.
+
+        Args:
+            indices: a tuple of integer or bool tensors, one for each of the first dimensions; None for a whole dimension.
+            values: a tensor with the dtype of `input` that can be broadcast to the shape of `input[indices]`.
+            accumulate: whether to add the values to the elements, also several times if indices are repeated.
+        """
     def index_reduce(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = ..., out: Tensor | None = ...) -> Tensor:
         """Return `input` with the slices at the positions `index` of `dim` reduced with the slices of `source`.
 
@@ -1476,7 +1683,15 @@ class Members:
         tensor([10.,  1.])
         """
     def index_reduce_(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = ...) -> Tensor:
-        """In-place form of `index_reduce`."""
+        """In-place form of `index_reduce`.
+
+        Args:
+            dim: the dimension of the slices.
+            index: an integer vector of positions.
+            source: a tensor with the dtype of `input`, and its shape except in `dim`, where it has the length of `index`.
+            reduce: the reduction: "prod", "mean", "amax" or "amin".
+            include_self: whether the slices of `input` are part of the reduction; otherwise, they are replaced.
+        """
     def index_select(self, dim: _int, index: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return a copy of the slices of `dim` at the positions in `index`, a vector.
 
@@ -1632,7 +1847,11 @@ class Members:
         tensor([12,  0])
         """
     def lcm_(self, other: Tensor) -> Tensor:
-        """In-place form of `lcm`."""
+        """In-place form of `lcm`.
+
+        Args:
+            other: an integer tensor that can be broadcast with `input`.
+        """
     def ldexp(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return `input * 2**other`.
 
@@ -1644,11 +1863,23 @@ class Members:
         tensor([4.0000, 1.5000])
         """
     def ldexp_(self, other: Tensor) -> Tensor:
-        """In-place form of `ldexp`."""
+        """In-place form of `ldexp`.
+
+        Args:
+            other: a tensor of exponents that can be broadcast with `input`.
+        """
     def le(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """`input <= other`."""
+        """Return `input <= other`, element by element, as a bool tensor.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number.
+        """
     def le_(self, other: _int | _float | _complex | Tensor) -> Tensor:
-        """In-place form of `le`."""
+        """In-place form of `le`.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number.
+        """
     def lerp(self, end: Tensor, weight: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Linear interpolation: `input + weight * (end - input)`, exact at both ends.
 
@@ -1665,15 +1896,36 @@ class Members:
         tensor([ 2.5000, 12.5000])
         """
     def lerp_(self, end: Tensor, weight: _int | _float | _complex | Tensor) -> Tensor:
-        """In-place form of `lerp`."""
+        """In-place form of `lerp`.
+
+        Args:
+            end: a tensor of end values with the dtype of `input`, which can be broadcast with it.
+            weight: the position between start (0) and end (1): a number, or a tensor that can be broadcast with `input`.
+        """
     def less(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """`input < other`."""
+        """Return `input < other`, element by element, as a bool tensor.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number.
+        """
     def less_(self, other: _int | _float | _complex | Tensor) -> Tensor:
-        """In-place form of `lt`."""
+        """In-place form of `lt`.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number.
+        """
     def less_equal(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """`input <= other`."""
+        """Return `input <= other`, element by element, as a bool tensor.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number.
+        """
     def less_equal_(self, other: _int | _float | _complex | Tensor) -> Tensor:
-        """In-place form of `le`."""
+        """In-place form of `le`.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number.
+        """
     def lgamma(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the logarithm of the absolute value of the gamma function.
 
@@ -1773,7 +2025,11 @@ class Members:
         tensor([0.0000, 2.1972])
         """
     def logit_(self, eps: _float | None = ...) -> Tensor:
-        """In-place form of `logit`."""
+        """In-place form of `logit`.
+
+        Args:
+            eps: the distance of the bounds from 0 and 1; None for no bounds, so that the result is NaN outside of [0, 1].
+        """
     def logsumexp(self, dim: Any, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """Return `log(sum(exp(input)))` over `dim` without overflow.
 
@@ -1790,9 +2046,17 @@ class Members:
     def lstsq(self, *args: Any, **kwargs: Any) -> Sequence[Tensor]:
         """Raise a RuntimeError that names the replacement of the removed function `lstsq`."""
     def lt(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """`input < other`."""
+        """Return `input < other`, element by element, as a bool tensor.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number.
+        """
     def lt_(self, other: _int | _float | _complex | Tensor) -> Tensor:
-        """In-place form of `lt`."""
+        """In-place form of `lt`.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number.
+        """
     def lu(self, pivot: _bool = ..., get_infos: _bool = ..., out: Tensor | None = ...) -> Any:
         """Return `(LU, pivots)` of `torch.linalg.lu_factor`; with `get_infos`, a named tuple that also contains `info`.
 
@@ -1841,6 +2105,9 @@ class Members:
     def matmul(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return the product of vectors, matrices or batches of matrices, depending on the numbers of dimensions.
 
+        Args:
+            other: a vector, a matrix `(m, p)`, or matrices `(*, m, p)`. Batch dimensions are broadcast.
+
         Raises:
             RuntimeError: the inner sizes differ, or an argument is a 0-d tensor.
 
@@ -1859,7 +2126,14 @@ class Members:
     @overload
     def max(self, other: Tensor, *, out: Any = ...) -> Tensor: ...
     def maximum(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """Return the larger of `input` and `other`, element by element; NaN where either is NaN."""
+        """Return the larger of `input` and `other`, element by element; NaN where either is NaN.
+
+        Args:
+            other: a tensor that can be broadcast with `input`.
+
+        >>> torch.maximum(torch.tensor([1, 5]), torch.tensor([3, 2]))
+        tensor([3, 5])
+        """
     def mean(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor:
         """Return the mean of all elements, or over the dimensions `dim`.
 
@@ -1871,6 +2145,13 @@ class Members:
         """Return the median of all elements, or of each slice over `dim` with its index.
 
         For an even number of elements, it is the lower of the two middle ones.  NaN is larger than any number.
+
+        Args:
+            dim: the dimension to reduce; None for all elements, without an index.
+            keepdim: whether the reduced dimension is kept with length 1.
+
+        >>> torch.tensor([3.0, 1.0, 2.0, 4.0]).median()
+        tensor(2.)
         """
     @overload
     def median(self, dim: _int, keepdim: _bool = ..., *, out: Any = ...) -> return_types.median: ...
@@ -1882,11 +2163,37 @@ class Members:
     @overload
     def min(self, other: Tensor, *, out: Any = ...) -> Tensor: ...
     def minimum(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """Return the smaller of `input` and `other`, element by element; NaN where either is NaN."""
+        """Return the smaller of `input` and `other`, element by element; NaN where either is NaN.
+
+        Args:
+            other: a tensor that can be broadcast with `input`.
+
+        >>> torch.minimum(torch.tensor([1, 5]), torch.tensor([3, 2]))
+        tensor([1, 2])
+        """
     def mm(self, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """Multiply two matrices, `(n, m) @ (m, p) -> (n, p)`."""
+        """Multiply two matrices, `(n, m) @ (m, p) -> (n, p)`.
+
+        Args:
+            mat2: a matrix `(m, p)`.
+
+        Raises:
+            RuntimeError: an argument is not a matrix, or the inner sizes differ.
+
+        >>> torch.mm(torch.ones(2, 3), torch.ones(3, 1))
+        tensor([[3.],
+                [3.]])
+        """
     def mode(self, dim: _int = ..., keepdim: _bool = ..., *, out: Sequence[Tensor] | None = ...) -> return_types.mode:
-        """Return the most frequent element along `dim` (of several, the smallest) and its last index.  NaN equals no other NaN."""
+        """Return the most frequent element along `dim` (of several, the smallest) and its last index.  NaN equals no other NaN.
+
+        Args:
+            dim: the dimension to reduce.
+            keepdim: whether the reduced dimension is kept with length 1.
+
+        >>> torch.tensor([2, 1, 2]).mode().values
+        tensor(2)
+        """
     def module_load(self, other: Tensor, assign: _bool = ...) -> Tensor:
         """Return the tensor that `Module.load_state_dict` stores: `other` if `assign`, else this tensor with its values."""
     def moveaxis(self, source: Any, destination: Any) -> Tensor:
@@ -1898,54 +2205,163 @@ class Members:
     def mul(self, other: Tensor | _int | _float | _complex, *, out: Tensor | None = ...) -> Tensor:
         """Return the product `input * other`, element by element, broadcast.
 
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number.
+
         >>> torch.mul(torch.tensor([1, 2]), 2.5)
         tensor([2.5000, 5.0000])
         """
     def mul_(self, other: Tensor | _int | _float | _complex) -> Tensor:
-        """In-place form of `mul`."""
+        """In-place form of `mul`.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number.
+        """
     def multinomial(self, num_samples: _int, replacement: _bool = ..., *, generator: Generator | None = ..., out: Tensor | None = ...) -> Tensor:
         """Draw indices with probabilities proportional to each row of `input`, by default without replacement.
 
+        Args:
+            num_samples: the number of indices for each row.
+            replacement: whether an index may be drawn several times.
+            generator: the random number generator; None for the default generator of the device.
+
         Raises:
             RuntimeError: a weight is negative, infinite or NaN, or too few weights are nonzero.
+
+        >>> torch.multinomial(torch.tensor([0.0, 1.0]), 3, replacement=True)
+        tensor([1, 1, 1])
         """
     def multiply(self, other: Tensor | _int | _float | _complex, *, out: Tensor | None = ...) -> Tensor:
         """Return the product `input * other`, element by element, broadcast.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number.
 
         >>> torch.mul(torch.tensor([1, 2]), 2.5)
         tensor([2.5000, 5.0000])
         """
     def multiply_(self, other: Tensor | _int | _float | _complex) -> Tensor:
-        """In-place form of `mul`."""
+        """In-place form of `mul`.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number.
+        """
     def mv(self, vec: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """Multiply a matrix and a vector, `(n, m) @ (m,) -> (n,)`."""
+        """Multiply a matrix and a vector, `(n, m) @ (m,) -> (n,)`.
+
+        Args:
+            vec: a vector `(m,)`.
+
+        Raises:
+            RuntimeError: `input` is not a matrix, `vec` is not a vector, or their sizes do not match.
+
+        >>> torch.mv(torch.ones(2, 3), torch.ones(3))
+        tensor([3., 3.])
+        """
     def mvlgamma(self, p: _int, *, out: Tensor | None = ...) -> Tensor:
-        """Return the logarithm of the multivariate gamma function of dimension `p`."""
+        """Return the logarithm of the multivariate gamma function of dimension `p`.
+
+        Args:
+            input: a real tensor whose elements are above `(p - 1) / 2`.
+            p: the dimension, at least 1.
+
+        >>> torch.mvlgamma(torch.tensor([2.0]), 2)
+        tensor([0.4516])
+        """
     def mvlgamma_(self, p: _int) -> Tensor:
-        """In-place form of `mvlgamma`."""
+        """In-place form of `mvlgamma`.
+
+        Args:
+            p: the dimension, at least 1.
+        """
     def nan_to_num(self, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
-        """Replace NaN, inf and -inf by the given numbers: by default, by 0, the largest and the smallest number of the dtype."""
+        """Replace NaN, inf and -inf by the given numbers: by default, by 0, the largest and the smallest number of the dtype.
+
+        Args:
+            nan: the replacement of NaN; None for 0.
+            posinf: the replacement of inf; None for the largest number of the dtype.
+            neginf: the replacement of -inf; None for the smallest number of the dtype.
+
+        >>> torch.nan_to_num(torch.tensor([torch.nan, torch.inf, 1.0]), posinf=9.0)
+        tensor([0., 9., 1.])
+        """
     def nan_to_num_(self, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ...) -> Tensor:
-        """In-place form of `nan_to_num`."""
+        """In-place form of `nan_to_num`.
+
+        Args:
+            nan: the replacement of NaN; None for 0.
+            posinf: the replacement of inf; None for the largest number of the dtype.
+            neginf: the replacement of -inf; None for the smallest number of the dtype.
+        """
     def nanmean(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor:
-        """Return the mean of the elements that are not NaN."""
+        """Return the mean of the elements that are not NaN.
+
+        Args:
+            dim: the dimensions to reduce, an int or a tuple; None for all.
+            keepdim: whether the reduced dimensions are kept with length 1.
+            dtype: the dtype in which elements are summed; None for that of `input`.
+
+        Raises:
+            RuntimeError: the dtype is complex, integer or bool.
+
+        >>> torch.nanmean(torch.tensor([1.0, torch.nan, 2.0]))
+        tensor(1.5000)
+        """
     @overload
     def nanmedian(self, *, out: Any = ...) -> Tensor:
-        """Return the median of the elements that are not NaN."""
+        """Return the median of the elements that are not NaN.
+
+        Args:
+            dim: the dimension to reduce; None for all elements, without an index.
+            keepdim: whether the reduced dimension is kept with length 1.
+
+        >>> torch.tensor([3.0, torch.nan, 1.0]).nanmedian()
+        tensor(1.)
+        """
     @overload
     def nanmedian(self, dim: _int, keepdim: _bool = ..., *, out: Any = ...) -> return_types.nanmedian: ...
     def nanquantile(self, q: Any, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ..., out: Tensor | None = ...) -> Tensor:
-        """Return the `q`-quantiles of the elements that are not NaN."""
+        """Return the `q`-quantiles of the elements that are not NaN.
+
+        Args:
+            q: one or several probabilities in [0, 1], a number or a tensor with the dtype of `input`.
+            dim: the dimension to reduce; None for all, as one vector.
+            keepdim: whether the reduced dimensions are kept with length 1.
+            interpolation: "linear", "lower", "higher", "midpoint" or "nearest", as for `quantile`.
+
+        >>> torch.nanquantile(torch.tensor([0.0, torch.nan, 1.0]), 0.5)
+        tensor(0.5000)
+        """
     def nansum(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor:
-        """Return the sum of the elements that are not NaN."""
+        """Return the sum of the elements that are not NaN.
+
+        Args:
+            dim: the dimensions to reduce, an int or a tuple; None for all.
+            keepdim: whether the reduced dimensions are kept with length 1.
+            dtype: the dtype of the result; None for that of `input`, or for int64 if it is an integer or bool dtype.
+
+        Raises:
+            RuntimeError: the dtype is complex.
+
+        >>> torch.nansum(torch.tensor([1.0, torch.nan, 2.0]))
+        tensor(3.)
+        """
     def narrow(self, dim: _int, start: _int | Tensor, length: _int) -> Tensor:
         """Return a view of `length` slices of dimension `dim`, starting at `start`."""
     def narrow_copy(self, dim: _int, start: _int, length: _int, *, out: Tensor | None = ...) -> Tensor:
         """Return a copy of `length` slices of dimension `dim`, starting at `start`; see `narrow`."""
     def ne(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """`input != other`."""
+        """Return `input != other`, element by element, as a bool tensor.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number.
+        """
     def ne_(self, other: _int | _float | _complex | Tensor) -> Tensor:
-        """In-place form of `ne`."""
+        """In-place form of `ne`.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number.
+        """
     def neg(self, *, out: Tensor | None = ...) -> Tensor:
         """Return `-x` for each element."""
     def neg_(self) -> Tensor:
@@ -1969,21 +2385,50 @@ class Members:
     def new_zeros(self, size: _int | Sequence[_int], *rest: Any, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
         """`torch.zeros(*size)` with this tensor's dtype and device."""
     def nextafter(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """Return the next representable number from `input` towards `other`."""
+        """Return the next representable number from `input` towards `other`.
+
+        Args:
+            other: a floating-point tensor that can be broadcast with `input`.
+
+        >>> torch.nextafter(torch.tensor([1.0]), torch.tensor([2.0])) > 1
+        tensor([True])
+        """
     def nextafter_(self, other: Tensor) -> Tensor:
-        """In-place form of `nextafter`."""
+        """In-place form of `nextafter`.
+
+        Args:
+            other: a floating-point tensor that can be broadcast with `input`.
+        """
     def nonzero(self, *, as_tuple: _bool = ..., out: Tensor | None = ...) -> Any:
         """Return the indices of the nonzero elements, one per row; with `as_tuple`, one index tensor per dimension."""
     def nonzero_static(self, *, size: _int, fill_value: _int = ..., out: Tensor | None = ...) -> Tensor:
-        """Return the first `size` rows of `nonzero`, padded with `fill_value`."""
+        """Return the first `size` rows of `nonzero`, padded with `fill_value`.
+
+        Args:
+            size: the number of rows of the result.
+            fill_value: the indices in the rows that remain free.
+
+        >>> torch.nonzero_static(torch.tensor([0, 5, 7]), size=3)
+        tensor([[ 1],
+                [ 2],
+                [-1]])
+        """
     def norm(self, p: Any = ..., dim: Any = ..., keepdim: _bool = ..., dtype: _dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """Return the vector norm over `dim`, or of all elements; "fro" is the 2-norm, "nuc" the sum of singular values."""
     def normal_(self, mean: _float = ..., std: _float = ..., *, generator: Generator | None = ...) -> Tensor:
         """Fill with normal random numbers with `mean` and `std`."""
     def not_equal(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """`input != other`."""
+        """Return `input != other`, element by element, as a bool tensor.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number.
+        """
     def not_equal_(self, other: _int | _float | _complex | Tensor) -> Tensor:
-        """In-place form of `ne`."""
+        """In-place form of `ne`.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number.
+        """
     def orgqr(self, input2: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return the first columns of a product of Householder reflections; see `torch.linalg.householder_product`."""
     def ormqr(self, input2: Tensor, input3: Tensor, left: _bool = ..., transpose: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -2016,7 +2461,17 @@ class Members:
     def pinverse(self, rcond: _float = ...) -> Tensor:
         """Return the pseudo-inverse: `torch.linalg.pinv` with `rcond` 1e-15."""
     def poisson(self, generator: Generator | None = ...) -> Tensor:
-        """Draw numbers from the Poisson distributions with the rates `input`."""
+        """Draw numbers from the Poisson distributions with the rates `input`.
+
+        Args:
+            generator: the random number generator; None for the default generator of the device.
+
+        Raises:
+            RuntimeError: a rate is negative.
+
+        >>> torch.poisson(torch.tensor([0.0, 0.0]))
+        tensor([0., 0.])
+        """
     def polygamma(self, n: _int) -> Tensor:
         """Return the `n`-th derivative of digamma."""
     def polygamma_(self, n: _int) -> Tensor:
@@ -2026,6 +2481,9 @@ class Members:
     def pow(self, exponent: Any, *, out: Any = ...) -> Tensor:
         """`input` to the power of `exponent`; either may be a Python number.
 
+        Args:
+            exponent: a tensor that can be broadcast with `input`, or a number.
+
         Raises:
             RuntimeError: an integer tensor to a negative integer power.
 
@@ -2033,7 +2491,11 @@ class Members:
         tensor([1., 4.])
         """
     def pow_(self, exponent: Any) -> Tensor:
-        """In-place form of `pow`."""
+        """In-place form of `pow`.
+
+        Args:
+            exponent: a tensor that can be broadcast with `input`, or a number.
+        """
     def prelu(self, weight: Tensor) -> Tensor:
         """`x` where it is positive, `weight * x` elsewhere: a leaky ReLU whose slope is learned; see `nn.PReLU`.
 
@@ -2062,6 +2524,16 @@ class Members:
         """Return the `q`-quantiles of all elements, or over `dim`.
 
         For a vector `q`, the result has an additional first dimension, with one quantile for each element of `q`.
+
+        Args:
+            q: one or several probabilities in [0, 1], a number or a tensor with the dtype of `input`.
+            dim: the dimension to reduce; None for all, as one vector.
+            keepdim: whether the reduced dimensions are kept with length 1.
+            interpolation: the value between two elements `a < b`: "linear", "lower" (`a`), "higher" (`b`), "midpoint" (`(a + b) / 2`)
+                or "nearest".
+
+        >>> torch.quantile(torch.tensor([0.0, 1.0, 2.0, 3.0]), torch.tensor([0.25, 0.5]))
+        tensor([0.7500, 1.5000])
         """
     def rad2deg(self, *, out: Tensor | None = ...) -> Tensor:
         """Convert radians to degrees."""
@@ -2096,9 +2568,17 @@ class Members:
     def relu_(self) -> Tensor:
         """In-place form of `relu`."""
     def remainder(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """Return the remainder of floor division: it has the sign of `other`."""
+        """Return the remainder of floor division: it has the sign of `other`.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number.
+        """
     def remainder_(self, other: _int | _float | _complex | Tensor) -> Tensor:
-        """In-place form of `remainder`."""
+        """In-place form of `remainder`.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number.
+        """
     def renorm(self, p: _float, dim: _int, maxnorm: _float, *, out: Tensor | None = ...) -> Tensor:
         """Scale down the slices `input.select(dim, i)` whose p-norm exceeds `maxnorm`, to the norm `maxnorm`."""
     def renorm_(self, p: _float, dim: _int, maxnorm: _float) -> Tensor:
@@ -2109,6 +2589,15 @@ class Members:
         """Repeat each slice of `dim` (by default, each element of the flattened input) `repeats` times.
 
         `repeats` is one number, or one for each slice or element.
+
+        Args:
+            repeats: the number of repetitions, an int or an integer tensor. A single argument is `repeats`, and the result contains
+                each index `i` `repeats[i]` times.
+            dim: the dimension whose slices are repeated; None to flatten `input`.
+            output_size: the length of the result along `dim`, if known; on a GPU, this avoids a synchronisation.
+
+        >>> torch.repeat_interleave(torch.tensor([1, 2]), torch.tensor([1, 2]))
+        tensor([1, 2, 2])
         """
     def reshape(self, shape: _int | Sequence[_int], *rest: Any) -> Tensor: ...
     def reshape_as(self, other: Tensor) -> Tensor:
@@ -2137,17 +2626,50 @@ class Members:
     def resolve_neg(self) -> Tensor:
         """Return a copy with the negation applied if `input` is a lazily negated view; otherwise return `input` itself."""
     def roll(self, shifts: Any, dims: Any = ...) -> Tensor:
-        """Shift the elements by `shifts` along `dims`, wrapping around; without `dims`, the tensor is flattened for the shift."""
+        """Shift the elements by `shifts` along `dims`, wrapping around; without `dims`, the tensor is flattened for the shift.
+
+        Args:
+            shifts: the number of places, or one for each of `dims`.
+            dims: one or several dimensions; () or None to flatten.
+
+        Raises:
+            RuntimeError: the numbers of `shifts` and `dims` differ.
+
+        >>> torch.roll(torch.tensor([1, 2, 3]), 1)
+        tensor([3, 1, 2])
+        """
     def rot90(self, k: _int = ..., dims: Sequence[_int] = ...) -> Tensor:
-        """Rotate by `k` quarter turns from the first towards the second of `dims`."""
+        """Rotate by `k` quarter turns from the first towards the second of `dims`.
+
+        Args:
+            k: the number of quarter turns; negative for the other direction.
+            dims: the two dimensions of the plane.
+
+        Raises:
+            RuntimeError: `dims` has not two different dimensions, or `input` has fewer than two.
+
+        >>> torch.rot90(torch.tensor([[1, 2], [3, 4]]))
+        tensor([[2, 4],
+                [1, 3]])
+        """
     def round(self, *, decimals: _int = ..., out: Tensor | None = ...) -> Tensor:
         """Round to the nearest integer, or to `decimals` decimals; ties go to the even number.
+
+        Args:
+            decimals: the number of decimals to keep; if negative, digits to the left of the point are rounded.
+
+        Raises:
+            NotImplementedError: `decimals` is not 0 and the dtype is not floating-point.
 
         >>> torch.tensor([0.5, 1.5, 2.345]).round(), torch.tensor([2.345]).round(decimals=1)
         (tensor([0., 2., 2.]), tensor([2.3000]))
         """
     def round_(self, *, decimals: _int = ...) -> Tensor:
-        """In-place form of `round`."""
+        """In-place form of `round`.
+
+        Args:
+            decimals: the number of decimals to keep; if negative, digits to the left of the point are rounded.
+        """
     def row_indices(self) -> Tensor:
         """Return the row of each value (or block) of a CSC or BSC tensor."""
     def rsqrt(self, *, out: Tensor | None = ...) -> Tensor:
@@ -2228,6 +2750,10 @@ class Members:
     def softmax(self, dim: _int, dtype: _dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """Return `exp(input)`, divided by its sum along `dim`.
 
+        Args:
+            dim: the dimension along which the elements sum to 1.
+            dtype: the dtype to convert `input` to before the computation; None for no conversion.
+
         >>> torch.softmax(torch.tensor([0.0, 0.0]), 0)
         tensor([0.5000, 0.5000])
         """
@@ -2235,6 +2761,11 @@ class Members:
         """Raise a RuntimeError that names the replacement of the removed function `solve`."""
     def sort(self, dim: _int = ..., descending: _bool = ..., stable: _bool | None = ..., *, out: Sequence[Tensor] | None = ...) -> return_types.sort:
         """Sort the elements along `dim`; return them and their original indices.
+
+        Args:
+            dim: the dimension to sort along.
+            descending: whether the largest element comes first.
+            stable: whether equal elements keep their order; they always do.
 
         >>> torch.tensor([3, 1, 2]).sort().indices
         tensor([1, 2, 0])
@@ -2291,13 +2822,45 @@ class Members:
     def storage_type(self) -> Any:
         """Return the class of the tensor's typed storage."""
     def sub(self, other: Tensor | _int | _float | _complex, alpha: Any = ..., *, out: Tensor | None = ...) -> Tensor:
-        """`input - alpha * other`, element by element, broadcast."""
+        """`input - alpha * other`, element by element, broadcast.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number.
+            alpha: the factor of `other`; an integer if the result is an integer tensor.
+
+        Raises:
+            RuntimeError: an operand is bool.
+
+        >>> torch.sub(torch.tensor([3.0, 4.0]), torch.ones(2), alpha=2)
+        tensor([1., 2.])
+        """
     def sub_(self, other: Tensor | _int | _float | _complex, alpha: Any = ...) -> Tensor:
-        """In-place form of `sub`."""
+        """In-place form of `sub`.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number.
+            alpha: the factor of `other`; an integer if the result is an integer tensor.
+        """
     def subtract(self, other: Tensor | _int | _float | _complex, alpha: Any = ..., *, out: Tensor | None = ...) -> Tensor:
-        """`input - alpha * other`, element by element, broadcast."""
+        """`input - alpha * other`, element by element, broadcast.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number.
+            alpha: the factor of `other`; an integer if the result is an integer tensor.
+
+        Raises:
+            RuntimeError: an operand is bool.
+
+        >>> torch.sub(torch.tensor([3.0, 4.0]), torch.ones(2), alpha=2)
+        tensor([1., 2.])
+        """
     def subtract_(self, other: Tensor | _int | _float | _complex, alpha: Any = ...) -> Tensor:
-        """In-place form of `sub`."""
+        """In-place form of `sub`.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number.
+            alpha: the factor of `other`; an integer if the result is an integer tensor.
+        """
     def sum(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor:
         """Return the sum of all elements, or over the dimensions `dim`; integers are summed in int64.
 
@@ -2335,7 +2898,19 @@ class Members:
     def tanh_(self) -> Tensor:
         """In-place form of `tanh`."""
     def tensor_split(self, indices_or_sections: Any = ..., dim: _int = ..., *, indices: Sequence[_int] = ..., sections: _int = ..., tensor_indices_or_sections: Tensor | None = ...) -> tuple[Tensor, ...]:
-        """Split `dim` into views: into N parts of nearly equal size, or at the given indices."""
+        """Split `dim` into views: into N parts of nearly equal size, or at the given indices.
+
+        Args:
+            indices_or_sections: the number of parts, or the indices of the first slice of each part but the first.
+            dim: the dimension to split.
+            indices, sections, tensor_indices_or_sections: other names of `indices_or_sections`.
+
+        Raises:
+            RuntimeError: the number of parts is below 1.
+
+        >>> torch.tensor_split(torch.arange(5), 2), torch.tensor_split(torch.arange(5), [1, 3])
+        ((tensor([0, 1, 2]), tensor([3, 4])), (tensor([0]), tensor([1, 2]), tensor([3, 4])))
+        """
     def tile(self, dims: _int | Sequence[_int], *rest: Any) -> Tensor: ...
     def to(self, *args: Any, dtype: _dtype | None = ..., device: Any = ..., other: Tensor = ..., non_blocking: _bool = ..., copy: _bool = ..., memory_format: Any = ...) -> Tensor:
         """Convert to a dtype and device, or to those of another tensor; return `self` if nothing changes.
@@ -2373,8 +2948,17 @@ class Members:
     def topk(self, k: _int, dim: _int = ..., largest: _bool = ..., sorted: _bool = ..., *, out: Sequence[Tensor] | None = ...) -> return_types.topk:
         """Return the `k` largest (or smallest) elements along `dim`, in order, and their indices.
 
+        Args:
+            k: the number of elements.
+            dim: the dimension to search.
+            largest: whether to return the largest elements; otherwise the smallest.
+            sorted: whether the elements are returned in order; they always are.
+
         Raises:
             RuntimeError: `k` is negative or larger than the dimension.
+
+        >>> torch.tensor([1, 4, 2]).topk(2).values
+        tensor([4, 2])
         """
     def trace(self) -> Tensor:
         """Return the sum of the diagonal of a matrix."""
@@ -2385,17 +2969,52 @@ class Members:
     def triangular_solve(self, A: Tensor, upper: _bool = ..., transpose: _bool = ..., unitriangular: _bool = ..., *, out: Tensor | None = ...) -> return_types.triangular_solve:
         """Return the solution of `A X = input` (`A^T X = input` if `transpose`) for triangular `A`, and a copy of `A`."""
     def tril(self, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-        """Return the lower triangle of matrices, the rest 0; `diagonal` shifts the edge."""
+        """Return the lower triangle of matrices, the rest 0.
+
+        Args:
+            diagonal: the last diagonal of the triangle: 0 for the main one, positive above it, negative below.
+
+        >>> torch.tril(torch.ones(2, 2))
+        tensor([[1., 0.],
+                [1., 1.]])
+        """
     def tril_(self, diagonal: _int = ...) -> Tensor:
-        """In-place form of `tril`."""
+        """In-place form of `tril`.
+
+        Args:
+            diagonal: the last diagonal of the triangle: 0 for the main one, positive above it, negative below.
+        """
     def triu(self, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-        """Return the upper triangle of matrices, the rest 0; `diagonal` shifts the edge."""
+        """Return the upper triangle of matrices, the rest 0.
+
+        Args:
+            diagonal: the last diagonal of the triangle: 0 for the main one, positive above it, negative below.
+
+        >>> torch.triu(torch.ones(2, 2))
+        tensor([[1., 1.],
+                [0., 1.]])
+        """
     def triu_(self, diagonal: _int = ...) -> Tensor:
-        """In-place form of `triu`."""
+        """In-place form of `triu`.
+
+        Args:
+            diagonal: the last diagonal of the triangle: 0 for the main one, positive above it, negative below.
+        """
     def true_divide(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """Return the unrounded quotient `input / other`."""
+        """Return the unrounded quotient `input / other`.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number.
+
+        >>> torch.true_divide(torch.tensor([1, 2]), 2)
+        tensor([0.5000, 1.0000])
+        """
     def true_divide_(self, other: _int | _float | _complex | Tensor) -> Tensor:
-        """In-place form of `true_divide`."""
+        """In-place form of `true_divide`.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number.
+        """
     def trunc(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the integer part, rounded towards 0."""
     def trunc_(self) -> Tensor:
@@ -2422,20 +3041,58 @@ class Members:
     def unique(self, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any:
         """Return the sorted unique elements (or slices of `dim`) and, if requested, each element's index among them and the counts.
 
+        Args:
+            sorted: whether the result is sorted; it always is.
+            return_inverse: whether to return each element's index in the result.
+            return_counts: whether to return the number of occurrences of each element.
+            dim: the dimension whose slices are compared; None to compare elements of the flattened tensor.
+
         >>> torch.tensor([3, 1, 3]).unique(return_counts=True)
         (tensor([1, 3]), tensor([1, 2]))
         """
     def unique_consecutive(self, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any:
-        """Return the elements (or slices of `dim`) without consecutive repetitions."""
+        """Return the elements (or slices of `dim`) without consecutive repetitions.
+
+        Args:
+            return_inverse: whether to return each element's index in the result.
+            return_counts: whether to return the length of each run of equal elements.
+            dim: the dimension whose slices are compared; None to compare elements of the flattened tensor.
+
+        >>> torch.unique_consecutive(torch.tensor([1, 1, 2, 1]))
+        tensor([1, 2, 1])
+        """
     def unsafe_chunk(self, chunks: _int, dim: _int = ...) -> Any:
-        """Split `dim` as `chunk` does, but autograd does not treat the parts as views: see `unsafe_split`."""
+        """Split `dim` as `chunk` does, but autograd does not treat the parts as views: see `unsafe_split`.
+
+        Args:
+            chunks: the largest number of parts.
+            dim: the dimension to split.
+
+        >>> torch.unsafe_chunk(torch.arange(4), 2)
+        (tensor([0, 1]), tensor([2, 3]))
+        """
     def unsafe_split(self, split_size: Any, dim: _int = ...) -> tuple[Tensor, ...]:
         """Split `dim` as `split` does, but autograd does not treat the parts as views.
 
         A write to a part does not change the history of `input` and of the other parts, although it changes their memory.
+
+        Args:
+            split_size: the length of each part, or a list of lengths.
+            dim: the dimension to split.
+
+        >>> torch.unsafe_split(torch.arange(3), 2)
+        (tensor([0, 1]), tensor([2]))
         """
     def unsafe_split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = ...) -> Any:
-        """Split `dim` as `split_with_sizes` does, but autograd does not treat the parts as views: see `unsafe_split`."""
+        """Split `dim` as `split_with_sizes` does, but autograd does not treat the parts as views: see `unsafe_split`.
+
+        Args:
+            split_sizes: the lengths of the parts, whose sum is the length of `dim`.
+            dim: the dimension to split.
+
+        >>> torch.unsafe_split_with_sizes(torch.arange(3), [1, 2])
+        (tensor([0]), tensor([1, 2]))
+        """
     def unsqueeze(self, dim: _int | None = ..., *, axis: _int | None = ...) -> Tensor:
         """Return a view with a new dimension of size 1 at `dim`."""
     def unsqueeze_(self, dim: _int | None = ..., *, axis: _int | None = ...) -> Tensor:
@@ -2447,7 +3104,17 @@ class Members:
     def var(self, dim: Any = ..., unbiased: _bool = ..., keepdim: _bool = ..., *, correction: Any = ..., out: Tensor | None = ...) -> Tensor:
         """Return the variance of all elements, or over `dim`; the divisor is `n - correction`, by default `n - 1`."""
     def vdot(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """Return the inner product of two vectors, with the first conjugated."""
+        """Return the inner product of two vectors, with the first conjugated.
+
+        Args:
+            other: a vector with the length and the dtype of `input`.
+
+        Raises:
+            RuntimeError: an argument is not a vector, or the lengths or dtypes differ.
+
+        >>> torch.vdot(torch.tensor([1j, 2]), torch.tensor([1j, 1]))
+        tensor(3.+0.j)
+        """
     def view(self, size: _int | Sequence[_int] | _dtype = ..., *rest: Any, dtype: _dtype = ...) -> Tensor:
         """Return a view with another shape or, given a dtype, a view of the bits as that dtype.
 
@@ -2461,15 +3128,34 @@ class Members:
     @volatile.setter
     def volatile(self, value: Any) -> None: ...
     def vsplit(self, *args: Any, indices: Sequence[_int] = ..., sections: _int = ...) -> tuple[Tensor, ...]:
-        """`tensor_split` along dimension 0."""
+        """Split along dimension 0 into views; see `tensor_split`.
+
+        Args:
+            indices: the indices of the first slice of each part but the first.
+            sections: the number of parts, all of the same length.
+
+        Raises:
+            RuntimeError: the length is not divisible by the number of parts, or the tensor has too few dimensions.
+
+        >>> torch.vsplit(torch.ones(2, 2, 2), 2)[0].shape
+        torch.Size([1, 2, 2])
+        """
     def where(self, condition: Tensor, other: _int | _float | _complex | Tensor) -> Tensor: ...
     def xlogy(self, other: Tensor | _int | _float | _complex, *, out: Tensor | None = ...) -> Tensor:
         """Return `input * log(other)`; it is 0 where `input` is 0, unless `other` is NaN.
+
+        Args:
+            input: the factors, a tensor or a number.
+            other: the numbers whose logarithms are taken, a tensor or a number.
 
         >>> torch.xlogy(torch.tensor([0.0, 1.0]), torch.tensor([0.0, 1.0]))
         tensor([0., 0.])
         """
     def xlogy_(self, other: Tensor | _int | _float | _complex) -> Tensor:
-        """In-place form of `xlogy`."""
+        """In-place form of `xlogy`.
+
+        Args:
+            other: the numbers whose logarithms are taken, a tensor or a number.
+        """
     def zero_(self) -> Tensor:
         """Set every element to 0."""

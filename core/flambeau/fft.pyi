@@ -19,54 +19,202 @@ __all__ = [  # noqa: RUF022
 ]  # fmt: skip
 
 def fft(input: Tensor, n: _int | None = ..., dim: _int = ..., norm: str | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute the one-dimensional discrete Fourier transform."""
+    """Compute the one-dimensional discrete Fourier transform.
+
+    Args:
+        n: the length along `dim` to which the input is cropped or zero-padded; None for no change.
+        dim: the transformed dimension.
+        norm: the scaling: "backward" or None for `1 / n` in the inverse transforms, "forward" for `1 / n` in the forward ones,
+            "ortho" for `1 / sqrt(n)` in both. `n` is the number of transformed points.
+    """
 def fft2(input: Tensor, s: Any = ..., dim: Any = ..., norm: str | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute the two-dimensional discrete Fourier transform."""
+    """Compute the two-dimensional discrete Fourier transform.
+
+    Args:
+        s: the lengths along `dim` to which the input is cropped or zero-padded; None, or a length of -1, for no change.
+        dim: the transformed dimensions; None for the last `len(s)` or, if `s` is None as well, for all.
+        norm: the scaling: "backward" or None for `1 / n` in the inverse transforms, "forward" for `1 / n` in the forward ones,
+            "ortho" for `1 / sqrt(n)` in both. `n` is the number of transformed points.
+    """
 def fftfreq(n: _int, d: _float = ..., **options: Any) -> Tensor:
     """Return the frequencies of `fft` for samples with spacing `d`, in cycles per unit of `d`.
+
+    Args:
+        n: the number of samples.
+        d: the distance between samples.
+        **options: `dtype` (floating-point), `layout`, `device`, `requires_grad` and `out`, as for `torch.empty`.
 
     >>> torch.fft.fftfreq(4)
     tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
     """
 def fftn(input: Tensor, s: Any = ..., dim: Any = ..., norm: str | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute the discrete Fourier transform over the dimensions `dim`; by default the last `len(s)`, or all without `s`."""
+    """Compute the discrete Fourier transform over the dimensions `dim`; by default the last `len(s)`, or all without `s`.
+
+    Args:
+        s: the lengths along `dim` to which the input is cropped or zero-padded; None, or a length of -1, for no change.
+        dim: the transformed dimensions; None for the last `len(s)` or, if `s` is None as well, for all.
+        norm: the scaling: "backward" or None for `1 / n` in the inverse transforms, "forward" for `1 / n` in the forward ones,
+            "ortho" for `1 / sqrt(n)` in both. `n` is the number of transformed points.
+    """
 def fftshift(input: Tensor, dim: Any = ...) -> Tensor:
-    """Move the zero frequency from index 0 to the middle."""
+    """Move the zero frequency from index 0 to the middle.
+
+    Args:
+        dim: the dimension or dimensions to shift; None for all.
+    """
 def hfft(input: Tensor, n: _int | None = ..., dim: _int = ..., norm: str | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute the (real) transform of a Hermitian-symmetric signal, given by its first half."""
+    """Compute the (real) transform of a Hermitian-symmetric signal, given by its first half.
+
+    Args:
+        n: the length of the result along `dim`; None for `2 * (m - 1)`, where `m` is that of the input.
+        dim: the transformed dimension.
+        norm: the scaling: "backward" or None for `1 / n` in the inverse transforms, "forward" for `1 / n` in the forward ones,
+            "ortho" for `1 / sqrt(n)` in both. `n` is the number of transformed points.
+    """
 def hfft2(input: Tensor, s: Any = ..., dim: Any = ..., norm: str | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute the two-dimensional `hfft`. The input holds only the first half of the last transformed dimension."""
+    """Compute the two-dimensional `hfft`. The input holds only the first half of the last transformed dimension.
+
+    Args:
+        s: the lengths of the result along `dim`; None, or a length of -1, for that of the input and, in the last transformed
+            dimension, for `2 * (m - 1)`, where `m` is that of the input.
+        dim: the transformed dimensions; None for the last `len(s)` or, if `s` is None as well, for all.
+        norm: the scaling: "backward" or None for `1 / n` in the inverse transforms, "forward" for `1 / n` in the forward ones,
+            "ortho" for `1 / sqrt(n)` in both. `n` is the number of transformed points.
+    """
 def hfftn(input: Tensor, s: Any = ..., dim: Any = ..., norm: str | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute the multi-dimensional `hfft`. The input holds only the first half of the last transformed dimension."""
+    """Compute the multi-dimensional `hfft`. The input holds only the first half of the last transformed dimension.
+
+    Args:
+        s: the lengths of the result along `dim`; None, or a length of -1, for that of the input and, in the last transformed
+            dimension, for `2 * (m - 1)`, where `m` is that of the input.
+        dim: the transformed dimensions; None for the last `len(s)` or, if `s` is None as well, for all.
+        norm: the scaling: "backward" or None for `1 / n` in the inverse transforms, "forward" for `1 / n` in the forward ones,
+            "ortho" for `1 / sqrt(n)` in both. `n` is the number of transformed points.
+    """
 def ifft(input: Tensor, n: _int | None = ..., dim: _int = ..., norm: str | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute the inverse of `fft`."""
+    """Compute the inverse of `fft`.
+
+    Args:
+        n: the length along `dim` to which the input is cropped or zero-padded; None for no change.
+        dim: the transformed dimension.
+        norm: the scaling: "backward" or None for `1 / n` in the inverse transforms, "forward" for `1 / n` in the forward ones,
+            "ortho" for `1 / sqrt(n)` in both. `n` is the number of transformed points.
+    """
 def ifft2(input: Tensor, s: Any = ..., dim: Any = ..., norm: str | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute the inverse of `fft2`."""
+    """Compute the inverse of `fft2`.
+
+    Args:
+        s: the lengths along `dim` to which the input is cropped or zero-padded; None, or a length of -1, for no change.
+        dim: the transformed dimensions; None for the last `len(s)` or, if `s` is None as well, for all.
+        norm: the scaling: "backward" or None for `1 / n` in the inverse transforms, "forward" for `1 / n` in the forward ones,
+            "ortho" for `1 / sqrt(n)` in both. `n` is the number of transformed points.
+    """
 def ifftn(input: Tensor, s: Any = ..., dim: Any = ..., norm: str | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute the inverse of `fftn`."""
+    """Compute the inverse of `fftn`.
+
+    Args:
+        s: the lengths along `dim` to which the input is cropped or zero-padded; None, or a length of -1, for no change.
+        dim: the transformed dimensions; None for the last `len(s)` or, if `s` is None as well, for all.
+        norm: the scaling: "backward" or None for `1 / n` in the inverse transforms, "forward" for `1 / n` in the forward ones,
+            "ortho" for `1 / sqrt(n)` in both. `n` is the number of transformed points.
+    """
 def ifftshift(input: Tensor, dim: Any = ...) -> Tensor:
-    """Undo `fftshift`."""
+    """Undo `fftshift`.
+
+    Args:
+        dim: the dimension or dimensions to shift; None for all.
+    """
 def ihfft(input: Tensor, n: _int | None = ..., dim: _int = ..., norm: str | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute the inverse of `hfft`."""
+    """Compute the inverse of `hfft`.
+
+    Args:
+        n: the length along `dim` to which the input is cropped or zero-padded; None for no change.
+        dim: the transformed dimension.
+        norm: the scaling: "backward" or None for `1 / n` in the inverse transforms, "forward" for `1 / n` in the forward ones,
+            "ortho" for `1 / sqrt(n)` in both. `n` is the number of transformed points.
+    """
 def ihfft2(input: Tensor, s: Any = ..., dim: Any = ..., norm: str | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute the inverse of `hfft2`."""
+    """Compute the inverse of `hfft2`.
+
+    Args:
+        s: the lengths along `dim` to which the input is cropped or zero-padded; None, or a length of -1, for no change.
+        dim: the transformed dimensions; None for the last `len(s)` or, if `s` is None as well, for all.
+        norm: the scaling: "backward" or None for `1 / n` in the inverse transforms, "forward" for `1 / n` in the forward ones,
+            "ortho" for `1 / sqrt(n)` in both. `n` is the number of transformed points.
+    """
 def ihfftn(input: Tensor, s: Any = ..., dim: Any = ..., norm: str | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute the inverse of `hfftn`."""
+    """Compute the inverse of `hfftn`.
+
+    Args:
+        s: the lengths along `dim` to which the input is cropped or zero-padded; None, or a length of -1, for no change.
+        dim: the transformed dimensions; None for the last `len(s)` or, if `s` is None as well, for all.
+        norm: the scaling: "backward" or None for `1 / n` in the inverse transforms, "forward" for `1 / n` in the forward ones,
+            "ortho" for `1 / sqrt(n)` in both. `n` is the number of transformed points.
+    """
 def irfft(input: Tensor, n: _int | None = ..., dim: _int = ..., norm: str | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute the inverse of `rfft`, with output size `n`; by default `2 * (m - 1)` for `m` frequencies."""
+    """Compute the inverse of `rfft`: a real signal.
+
+    Args:
+        n: the length of the result along `dim`; None for `2 * (m - 1)`, where `m` is that of the input.
+        dim: the transformed dimension.
+        norm: the scaling: "backward" or None for `1 / n` in the inverse transforms, "forward" for `1 / n` in the forward ones,
+            "ortho" for `1 / sqrt(n)` in both. `n` is the number of transformed points.
+    """
 def irfft2(input: Tensor, s: Any = ..., dim: Any = ..., norm: str | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute the inverse of `rfft2`."""
+    """Compute the inverse of `rfft2`.
+
+    Args:
+        s: the lengths of the result along `dim`; None, or a length of -1, for that of the input and, in the last transformed
+            dimension, for `2 * (m - 1)`, where `m` is that of the input.
+        dim: the transformed dimensions; None for the last `len(s)` or, if `s` is None as well, for all.
+        norm: the scaling: "backward" or None for `1 / n` in the inverse transforms, "forward" for `1 / n` in the forward ones,
+            "ortho" for `1 / sqrt(n)` in both. `n` is the number of transformed points.
+    """
 def irfftn(input: Tensor, s: Any = ..., dim: Any = ..., norm: str | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute the inverse of `rfftn`."""
+    """Compute the inverse of `rfftn`.
+
+    Args:
+        s: the lengths of the result along `dim`; None, or a length of -1, for that of the input and, in the last transformed
+            dimension, for `2 * (m - 1)`, where `m` is that of the input.
+        dim: the transformed dimensions; None for the last `len(s)` or, if `s` is None as well, for all.
+        norm: the scaling: "backward" or None for `1 / n` in the inverse transforms, "forward" for `1 / n` in the forward ones,
+            "ortho" for `1 / sqrt(n)` in both. `n` is the number of transformed points.
+    """
 def rfft(input: Tensor, n: _int | None = ..., dim: _int = ..., norm: str | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the transform of real input, for the `n // 2 + 1` non-negative frequencies only: they determine the others.
+
+    Args:
+        n: the length along `dim` to which the input is cropped or zero-padded; None for no change.
+        dim: the transformed dimension.
+        norm: the scaling: "backward" or None for `1 / n` in the inverse transforms, "forward" for `1 / n` in the forward ones,
+            "ortho" for `1 / sqrt(n)` in both. `n` is the number of transformed points.
 
     >>> torch.fft.rfft(torch.ones(4))
     tensor([4.+0.j, 0.+0.j, 0.+0.j])
     """
 def rfft2(input: Tensor, s: Any = ..., dim: Any = ..., norm: str | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute the two-dimensional transform of real input; the last dimension keeps only non-negative frequencies."""
+    """Compute the two-dimensional transform of real input; the last dimension keeps only non-negative frequencies.
+
+    Args:
+        s: the lengths along `dim` to which the input is cropped or zero-padded; None, or a length of -1, for no change.
+        dim: the transformed dimensions; None for the last `len(s)` or, if `s` is None as well, for all.
+        norm: the scaling: "backward" or None for `1 / n` in the inverse transforms, "forward" for `1 / n` in the forward ones,
+            "ortho" for `1 / sqrt(n)` in both. `n` is the number of transformed points.
+    """
 def rfftfreq(n: _int, d: _float = ..., **options: Any) -> Tensor:
-    """Return the `n // 2 + 1` frequencies of `rfft` for samples with spacing `d`, in cycles per unit of `d`."""
+    """Return the `n // 2 + 1` frequencies of `rfft` for samples with spacing `d`, in cycles per unit of `d`.
+
+    Args:
+        n: the number of samples.
+        d: the distance between samples.
+        **options: `dtype` (floating-point), `layout`, `device`, `requires_grad` and `out`, as for `torch.empty`.
+    """
 def rfftn(input: Tensor, s: Any = ..., dim: Any = ..., norm: str | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute the multi-dimensional transform of real input; the last dimension keeps only non-negative frequencies."""
+    """Compute the multi-dimensional transform of real input; the last dimension keeps only non-negative frequencies.
+
+    Args:
+        s: the lengths along `dim` to which the input is cropped or zero-padded; None, or a length of -1, for no change.
+        dim: the transformed dimensions; None for the last `len(s)` or, if `s` is None as well, for all.
+        norm: the scaling: "backward" or None for `1 / n` in the inverse transforms, "forward" for `1 / n` in the forward ones,
+            "ortho" for `1 / sqrt(n)` in both. `n` is the number of transformed points.
+    """

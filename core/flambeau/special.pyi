@@ -35,13 +35,33 @@ def bessel_y0(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def bessel_y1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the Bessel function of the second kind, of order 1."""
 def chebyshev_polynomial_t(x: Tensor, n: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the Chebyshev polynomial of the first kind of degree `n`."""
+    """Return the Chebyshev polynomial of the first kind of degree `n`.
+
+    Args:
+        x: real numbers, a tensor or a number.
+        n: the degrees, a tensor or a number; rounded towards 0. For a negative degree the result is 0.
+    """
 def chebyshev_polynomial_u(x: Tensor, n: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the Chebyshev polynomial of the second kind of degree `n`."""
+    """Return the Chebyshev polynomial of the second kind of degree `n`.
+
+    Args:
+        x: real numbers, a tensor or a number.
+        n: the degrees, a tensor or a number; rounded towards 0. For a negative degree the result is 0.
+    """
 def chebyshev_polynomial_v(x: Tensor, n: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the Chebyshev polynomial of the third kind of degree `n`."""
+    """Return the Chebyshev polynomial of the third kind of degree `n`.
+
+    Args:
+        x: real numbers, a tensor or a number.
+        n: the degrees, a tensor or a number; rounded towards 0. For a negative degree the result is 0.
+    """
 def chebyshev_polynomial_w(x: Tensor, n: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the Chebyshev polynomial of the fourth kind of degree `n`."""
+    """Return the Chebyshev polynomial of the fourth kind of degree `n`.
+
+    Args:
+        x: real numbers, a tensor or a number.
+        n: the degrees, a tensor or a number; rounded towards 0. For a negative degree the result is 0.
+    """
 def digamma(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the derivative of `lgamma`.
 
@@ -109,9 +129,19 @@ def gammaln(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     tensor([0.5724, 0.0000, 3.1781])
     """
 def hermite_polynomial_h(x: Tensor, n: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the physicist's Hermite polynomial of degree `n`."""
+    """Return the physicist's Hermite polynomial of degree `n`.
+
+    Args:
+        x: real numbers, a tensor or a number.
+        n: the degrees, a tensor or a number; rounded towards 0. For a negative degree the result is 0.
+    """
 def hermite_polynomial_he(x: Tensor, n: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the probabilist's Hermite polynomial of degree `n`."""
+    """Return the probabilist's Hermite polynomial of degree `n`.
+
+    Args:
+        x: real numbers, a tensor or a number.
+        n: the degrees, a tensor or a number; rounded towards 0. For a negative degree the result is 0.
+    """
 def i0(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the modified Bessel function of the first kind, of order 0.
 
@@ -125,9 +155,19 @@ def i1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def i1e(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return `exp(-|x|) * i1(x)`."""
 def laguerre_polynomial_l(x: Tensor, n: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the Laguerre polynomial of degree `n`."""
+    """Return the Laguerre polynomial of degree `n`.
+
+    Args:
+        x: real numbers, a tensor or a number.
+        n: the degrees, a tensor or a number; rounded towards 0. For a negative degree the result is 0.
+    """
 def legendre_polynomial_p(x: Tensor, n: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the Legendre polynomial of degree `n`."""
+    """Return the Legendre polynomial of degree `n`.
+
+    Args:
+        x: real numbers, a tensor or a number.
+        n: the degrees, a tensor or a number; rounded towards 0. For a negative degree the result is 0.
+    """
 def log1p(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return `log(1 + x)`, accurate near 0."""
 def log_ndtr(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -137,7 +177,16 @@ def log_ndtr(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     tensor([-5.0055e+03, -6.9315e-01])
     """
 def log_softmax(input: Tensor, dim: _int, *, dtype: _dtype | None = ...) -> Tensor:
-    """Return the logarithm of `softmax`.  See `torch.log_softmax`."""
+    """Return the logarithm of `softmax`.  See `torch.log_softmax`.
+
+    Args:
+        input: a tensor of any shape.
+        dim: the dimension along which the exponentials sum to 1.
+        dtype: the dtype to convert `input` to before the computation; None for no conversion.
+
+    >>> torch.special.log_softmax(torch.tensor([0.0, 0.0]), 0)
+    tensor([-0.6931, -0.6931])
+    """
 def logit(input: Tensor, eps: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return `log(x / (1 - x))`, the inverse of sigmoid; with `eps`, `x` is clamped to `[eps, 1 - eps]`.
 
@@ -168,7 +217,15 @@ def modified_bessel_k0(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def modified_bessel_k1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the modified Bessel function of the second kind, of order 1."""
 def multigammaln(a: Tensor, p: _int, *, out: Tensor | None = ...) -> Tensor:
-    """Return the logarithm of the multivariate gamma function of dimension `p`.  See `torch.mvlgamma`."""
+    """Return the logarithm of the multivariate gamma function of dimension `p`.  See `torch.mvlgamma`.
+
+    Args:
+        a: a real tensor whose elements are above `(p - 1) / 2`.
+        p: the dimension, at least 1.
+
+    >>> torch.special.multigammaln(torch.tensor([2.0]), 2)
+    tensor([0.4516])
+    """
 def ndtr(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the standard normal distribution function: the probability of a value below `x`.
 
@@ -184,6 +241,10 @@ def ndtri(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def polygamma(n: _int, input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the `n`-th derivative of `digamma`.
 
+    Args:
+        n: the order of the derivative, not negative.
+        input: a real tensor.
+
     >>> torch.polygamma(1, torch.tensor([1.0]))
     tensor([1.6449])
     """
@@ -196,6 +257,12 @@ def psi(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def round(input: Tensor, *, decimals: _int = ..., out: Tensor | None = ...) -> Tensor:
     """Round to the nearest integer, or to `decimals` decimals; ties go to the even number.
 
+    Args:
+        decimals: the number of decimals to keep; if negative, digits to the left of the point are rounded.
+
+    Raises:
+        NotImplementedError: `decimals` is not 0 and the dtype is not floating-point.
+
     >>> torch.tensor([0.5, 1.5, 2.345]).round(), torch.tensor([2.345]).round(decimals=1)
     (tensor([0., 2., 2.]), tensor([2.3000]))
     """
@@ -204,29 +271,74 @@ def scaled_modified_bessel_k0(input: Tensor, *, out: Tensor | None = ...) -> Ten
 def scaled_modified_bessel_k1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """`exp(x) * modified_bessel_k1(x)`."""
 def shifted_chebyshev_polynomial_t(x: Tensor, n: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the Chebyshev polynomial of the first kind of degree `n` of `2 * x - 1`."""
+    """Return the Chebyshev polynomial of the first kind of degree `n` of `2 * x - 1`.
+
+    Args:
+        x: real numbers, a tensor or a number.
+        n: the degrees, a tensor or a number; rounded towards 0. For a negative degree the result is 0.
+    """
 def shifted_chebyshev_polynomial_u(x: Tensor, n: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the Chebyshev polynomial of the second kind of degree `n` of `2 * x - 1`."""
+    """Return the Chebyshev polynomial of the second kind of degree `n` of `2 * x - 1`.
+
+    Args:
+        x: real numbers, a tensor or a number.
+        n: the degrees, a tensor or a number; rounded towards 0. For a negative degree the result is 0.
+    """
 def shifted_chebyshev_polynomial_v(x: Tensor, n: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the Chebyshev polynomial of the third kind of degree `n` of `2 * x - 1`."""
+    """Return the Chebyshev polynomial of the third kind of degree `n` of `2 * x - 1`.
+
+    Args:
+        x: real numbers, a tensor or a number.
+        n: the degrees, a tensor or a number; rounded towards 0. For a negative degree the result is 0.
+    """
 def shifted_chebyshev_polynomial_w(x: Tensor, n: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the Chebyshev polynomial of the fourth kind of degree `n` of `2 * x - 1`."""
+    """Return the Chebyshev polynomial of the fourth kind of degree `n` of `2 * x - 1`.
+
+    Args:
+        x: real numbers, a tensor or a number.
+        n: the degrees, a tensor or a number; rounded towards 0. For a negative degree the result is 0.
+    """
 def sinc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return `sin(pi x) / (pi x)`, which is 1 at 0."""
 def softmax(input: Tensor, dim: _int, *, dtype: _dtype | None = ...) -> Tensor:
-    """Return `exp(x)` divided by its sum along `dim`.  See `torch.softmax`."""
+    """Return `exp(x)` divided by its sum along `dim`.  See `torch.softmax`.
+
+    Args:
+        input: a tensor of any shape.
+        dim: the dimension along which the elements sum to 1.
+        dtype: the dtype to convert `input` to before the computation; None for no conversion.
+
+    >>> torch.special.softmax(torch.tensor([0.0, 0.0]), 0)
+    tensor([0.5000, 0.5000])
+    """
 def spherical_bessel_j0(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the spherical Bessel function of order 0: `sin(x) / x`."""
 def xlog1py(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return `input * log1p(other)`; it is 0 where `input` is 0, unless `other` is NaN."""
+    """Return `input * log1p(other)`; it is 0 where `input` is 0, unless `other` is NaN.
+
+    Args:
+        input: the factors, a tensor or a number.
+        other: the numbers `x` for which `log(1 + x)` is taken, a tensor or a number.
+
+    >>> torch.special.xlog1py(torch.tensor([0.0, 1.0]), torch.tensor([-1.0, 1.0]))
+    tensor([0.0000, 0.6931])
+    """
 def xlogy(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, out: Tensor | None = ...) -> Tensor:
     """Return `input * log(other)`; it is 0 where `input` is 0, unless `other` is NaN.
+
+    Args:
+        input: the factors, a tensor or a number.
+        other: the numbers whose logarithms are taken, a tensor or a number.
 
     >>> torch.xlogy(torch.tensor([0.0, 1.0]), torch.tensor([0.0, 1.0]))
     tensor([0., 0.])
     """
 def zeta(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the Hurwitz zeta function: the sum over `k >= 0` of `(other + k)**-input`.
+
+    Args:
+        input: the exponents, a tensor or a number; below 1 the result is NaN.
+        other: the smallest terms, a tensor or a number; 0, -1, -2 and so on give infinity.
 
     >>> torch.special.zeta(torch.tensor([2.0]), torch.tensor([1.0]))
     tensor([1.6449])

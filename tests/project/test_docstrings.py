@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 import re
 from enum import Enum
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+import flambeau as torch
 
 NAMESPACES = [
     "flambeau.nn",
@@ -47,6 +51,13 @@ def public_members(namespace: str) -> list[tuple[str, Any]]:
         if (inspect.isclass(member) or inspect.isfunction(member))
         and (member.__module__.startswith(("flambeau_nnlib", "flambeau_vision")) or namespace == "flambeau.nn.functional")
     ]
+
+
+CORE_NAMESPACES = [
+    "flambeau", "flambeau.Tensor", "flambeau.autograd", "flambeau.distributions", "flambeau.fft", "flambeau.func", "flambeau.linalg",
+    "flambeau.nn", "flambeau.nn.functional", "flambeau.nn.init", "flambeau.nn.utils", "flambeau.optim", "flambeau.special",
+    "flambeau.utils.data",
+]  # fmt: skip
 
 
 def parameters_of(member: Any) -> set[str]:
@@ -94,3 +105,17 @@ def test_layers_say_the_shapes_of_input_and_output(namespace: str) -> None:
         (name, member) for name, member in public_members(namespace) if inspect.isclass(member) and "forward" in member.__dict__
     ]
     assert not [name for name, member in layers if "Shape:" not in (member.__doc__ or "")]
+
+
+@pytest.mark.parametrize("namespace", CORE_NAMESPACES)
+def test_functions_with_arguments_describe_them(namespace: str) -> None:
+    """Every public function with an argument other than `input` and `out` has an `Args:` section."""
+    owner = functools.reduce(getattr, namespace.split(".")[1:], torch)
+    names = getattr(owner, "__all__", None) or [name for name in dir(owner) if not name.startswith("_")]
+    members = [(name, getattr(owner, name)) for name in names]
+    without = [
+        name
+        for name, member in members
+        if callable(member) and parameters_of(member) - {"self", "input", "out"} and "Args:" not in (inspect.getdoc(member) or "")
+    ]
+    assert not set(without) - set((Path(__file__).parent / "undescribed.txt").read_text().split())

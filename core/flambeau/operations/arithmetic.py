@@ -107,7 +107,18 @@ def add(input: Any, other: Any, alpha: Tensor | Number = 1) -> Tensor:
 
 @composite(inplace=True, out=True, aliases=("subtract",))
 def sub(input: Any, other: Any, alpha: Tensor | Number = 1) -> Tensor:
-    """`input - alpha * other`, element by element, broadcast."""
+    """`input - alpha * other`, element by element, broadcast.
+
+    Args:
+        other: a tensor that can be broadcast with `input`, or a number.
+        alpha: the factor of `other`; an integer if the result is an integer tensor.
+
+    Raises:
+        RuntimeError: an operand is bool.
+
+    >>> torch.sub(torch.tensor([3.0, 4.0]), torch.ones(2), alpha=2)
+    tensor([1., 2.])
+    """
     if isinstance(input, bool) or isinstance(other, bool) or type(alpha) is not int or alpha != 1:
         _refuse_bool_sub(input, other)
     return _combine_scaled("sub", _sub, input, other, alpha)
@@ -124,7 +135,18 @@ def sub(input: Any, other: Any, alpha: Tensor | Number = 1) -> Tensor:
     ),
 )
 def rsub(input: Tensor, other: Any, *, alpha: Tensor | Number = 1) -> Tensor:
-    """`other - alpha * input`."""
+    """`other - alpha * input`.
+
+    Args:
+        other: a tensor that can be broadcast with `input`, or a number.
+        alpha: the factor of `input`; an integer if the result is an integer tensor.
+
+    Raises:
+        RuntimeError: an operand is bool.
+
+    >>> torch.rsub(torch.tensor([1.0, 2.0]), 10)
+    tensor([9., 8.])
+    """
     if not isinstance(input, Tensor):
         raise TypeError(f"rsub(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
     return sub(other, input, alpha)
@@ -136,6 +158,9 @@ mul = op(
     promote="arithmetic", exact_numbers=True, numbers_alone=True, inplace=True, aliases=("multiply",),
     dunders=("__mul__", "__rmul__", "__imul__"),
     doc="""Return the product `input * other`, element by element, broadcast.
+
+    Args:
+        other: a tensor that can be broadcast with `input`, or a number.
 
     >>> torch.mul(torch.tensor([1, 2]), 2.5)
     tensor([2.5000, 5.0000])
@@ -224,7 +249,14 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     ),
 )
 def true_divide(input: Any, other: Any) -> Tensor:
-    """Return the unrounded quotient `input / other`."""
+    """Return the unrounded quotient `input / other`.
+
+    Args:
+        other: a tensor that can be broadcast with `input`, or a number.
+
+    >>> torch.true_divide(torch.tensor([1, 2]), 2)
+    tensor([0.5000, 1.0000])
+    """
     return _div(input, other)
 
 
@@ -246,7 +278,11 @@ remainder = op(
     "remainder", lambda xp, input, other: xp.remainder(input, other),
     kind=Kind.POINTWISE,
     promote="arithmetic", dtypes="real numbers", inplace=True, dunders=("__mod__", "__rmod__", "__imod__"),
-    doc="Return the remainder of floor division: it has the sign of `other`.",
+    doc="""Return the remainder of floor division: it has the sign of `other`.
+
+    Args:
+        other: a tensor that can be broadcast with `input`, or a number.
+    """,
     input=lambda F, g: g,
     other=lambda F, g, input, other: -g * F.floor_divide(input, other),
     schema=(
@@ -355,6 +391,9 @@ def __pow__(input: Any, exponent: Any) -> Tensor:
 @composite(inplace=True, out=True, operators=("__pow__", "__rpow__", "__ipow__"))
 def pow(input: Any, exponent: Any) -> Tensor:
     """`input` to the power of `exponent`; either may be a Python number.
+
+    Args:
+        exponent: a tensor that can be broadcast with `input`, or a number.
 
     Raises:
         RuntimeError: an integer tensor to a negative integer power.

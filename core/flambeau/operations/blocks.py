@@ -14,6 +14,7 @@ from ..engine.calls.node_names import with_grad_fn
 from ..engine.calls.op import composite, op
 from ..engine.calls.operands import filler
 from ..engine.calls.record import Out
+from ..engine.calls.signatures import with_args
 from ..engine.calls.tables import PUBLIC
 from ..engine.calls.transform_hooks import hooks
 from ..engine.devices.state import state
@@ -22,7 +23,7 @@ from ..engine.tensors.tensor import Tensor, attach
 from ..engine.values import dtypes
 from .creation.from_data import tensor
 from .creation.from_shape import zeros
-from .creation.options import finish
+from .creation.options import OPTION_ARGS, finish
 from .creation.ranges import arange
 from .joining import cat, stack
 from .padding import constant_pad
@@ -79,7 +80,15 @@ def hstack(tensors: Sequence[Tensor]) -> Tensor:
 
 @composite(method=False, out=Out.JOINED, aliases=("row_stack",), kind=Kind.MOVEMENT)
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Concatenate tensors along dimension 0; vectors are rows."""
+    """Concatenate tensors along dimension 0; vectors are rows.
+
+    Args:
+        tensors: tensors whose sizes match in all dimensions except the first.
+
+    >>> torch.vstack([torch.tensor([1, 2]), torch.tensor([[3, 4]])])
+    tensor([[1, 2],
+            [3, 4]])
+    """
     if not tensors:
         raise RuntimeError("vstack expects a non-empty TensorList")
     return cat([atleast_2d(x) for x in tensors], 0)
@@ -135,7 +144,19 @@ def tensor_split(
     sections: Any = None,
     tensor_indices_or_sections: Tensor | None = None,
 ) -> Any:
-    """Split `dim` into views: into N parts of nearly equal size, or at the given indices."""
+    """Split `dim` into views: into N parts of nearly equal size, or at the given indices.
+
+    Args:
+        indices_or_sections: the number of parts, or the indices of the first slice of each part but the first.
+        dim: the dimension to split.
+        indices, sections, tensor_indices_or_sections: other names of `indices_or_sections`.
+
+    Raises:
+        RuntimeError: the number of parts is below 1.
+
+    >>> torch.tensor_split(torch.arange(5), 2), torch.tensor_split(torch.arange(5), [1, 3])
+    ((tensor([0, 1, 2]), tensor([3, 4])), (tensor([0]), tensor([1, 2]), tensor([3, 4])))
+    """
     options = (indices_or_sections, indices, sections, tensor_indices_or_sections)
     indices_or_sections = next((option for option in options if option is not None), None)
     if indices_or_sections is None:
@@ -201,7 +222,18 @@ def _split_along(name: str, axis: int) -> None:
         return _split_evenly(name, input, indices_or_sections, axis)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"`tensor_split` along dimension {axis}."
+    function.__doc__ = f"""Split along dimension {axis} into views; see `tensor_split`.
+
+    Args:
+        indices: the indices of the first slice of each part but the first.
+        sections: the number of parts, all of the same length.
+
+    Raises:
+        RuntimeError: the length is not divisible by the number of parts, or the tensor has too few dimensions.
+
+    >>> torch.{name}(torch.ones(2, 2, 2), 2)[0].shape
+    torch.Size({[1 if dim == axis else 2 for dim in (0, 1, 2)]})
+    """
     composite(function, kind=Kind.VIEW, schema=_split_schemas(name))
 
 
@@ -241,7 +273,15 @@ def hsplit(input: Tensor, *args: Any, indices: Any = None, sections: Any = None)
 
 @composite(grad_fn="UnsafeSplitBackward0", kind=Kind.VIEW)
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> Any:
-    """Split `dim` as `chunk` does, but autograd does not treat the parts as views: see `unsafe_split`."""
+    """Split `dim` as `chunk` does, but autograd does not treat the parts as views: see `unsafe_split`.
+
+    Args:
+        chunks: the largest number of parts.
+        dim: the dimension to split.
+
+    >>> torch.unsafe_chunk(torch.arange(4), 2)
+    (tensor([0, 1]), tensor([2, 3]))
+    """
     return tuple(map(_untracked, input.chunk(chunks, dim)))
 
 
@@ -254,13 +294,28 @@ def unsafe_split(input: Tensor, split_size: Dims, dim: int = 0) -> Any:
     """Split `dim` as `split` does, but autograd does not treat the parts as views.
 
     A write to a part does not change the history of `input` and of the other parts, although it changes their memory.
+
+    Args:
+        split_size: the length of each part, or a list of lengths.
+        dim: the dimension to split.
+
+    >>> torch.unsafe_split(torch.arange(3), 2)
+    (tensor([0, 1]), tensor([2]))
     """
     return tuple(map(_untracked, split(input, split_size, dim)))
 
 
 @composite(grad_fn="UnsafeSplitWithSizesBackward0", kind=Kind.VIEW)
 def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> Any:
-    """Split `dim` as `split_with_sizes` does, but autograd does not treat the parts as views: see `unsafe_split`."""
+    """Split `dim` as `split_with_sizes` does, but autograd does not treat the parts as views: see `unsafe_split`.
+
+    Args:
+        split_sizes: the lengths of the parts, whose sum is the length of `dim`.
+        dim: the dimension to split.
+
+    >>> torch.unsafe_split_with_sizes(torch.arange(3), [1, 2])
+    (tensor([0]), tensor([1, 2]))
+    """
     return tuple(map(_untracked, split(input, list(split_sizes), dim)))
 
 
@@ -286,6 +341,11 @@ def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -
     """Return the coordinates of a grid: each vector expanded along the dimensions of all others.
 
     With `indexing="ij"`, dimension `i` of the grid belongs to vector `i`; with "xy", the first two dimensions are swapped.
+
+    Args:
+        *tensors: vectors or 0-d tensors, as arguments or in one sequence.
+        indexing: "ij" if dimension `i` of the results belongs to vector `i`, "xy" if the first two dimensions are swapped; None
+            for "ij".
 
     >>> torch.meshgrid(torch.tensor([1, 2]), torch.tensor([3, 4, 5]), indexing="ij")[0].shape
     torch.Size([2, 3])
@@ -544,8 +604,19 @@ def _triangle_indices(name: str, span: Any) -> None:
 
     function.__name__ = function.__qualname__ = name
     side = "on and below" if name.startswith("tril") else "on and above"
-    function.__doc__ = f"Return the row and column indices {side} a diagonal of a `row` by `col` matrix, shape `(2, n)`."
-    PUBLIC[name] = function
+    function.__doc__ = f"""Return the row and column indices {side} a diagonal of a `row` by `col` matrix, shape `(2, n)`.
+
+    Args:
+        row: the number of rows.
+        col: the number of columns.
+        offset: the diagonal: 0 for the main one, positive above it, negative below.
+        dtype: int64 or int32; None for int64.
+
+    >>> torch.{name}(2, 2)
+    tensor([[0, {"1, 1" if name.startswith("tril") else "0, 1"}],
+            [0, {"0, 1" if name.startswith("tril") else "1, 1"}]])
+    """
+    PUBLIC[name] = with_args(OPTION_ARGS)(function)
     register(name, {"kind": Kind.FACTORY})
 
 
@@ -556,7 +627,19 @@ _triangle_indices("triu_indices", lambda diagonal, col: (diagonal, diagonal * 0 
 
 @composite(method=False, kind=Kind.POINTWISE, home="torch.functional")
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
-    """Convert indices into a flattened tensor of `shape` to one index tensor per dimension."""
+    """Convert indices into a flattened tensor of `shape` to one index tensor per dimension.
+
+    Args:
+        indices: an integer tensor.
+        shape: the shape of the tensor that `indices` refer to.
+
+    Raises:
+        ValueError: a size is negative.
+        TypeError: `indices` has another dtype.
+
+    >>> torch.unravel_index(torch.tensor([1, 5]), (2, 3))
+    (tensor([0, 1]), tensor([1, 2]))
+    """
     shape = as_shape((shape,)) if not isinstance(shape, int) else (shape,)
     if indices.dtype.category != dtypes.INTEGER:
         raise TypeError(f"expected 'indices' to be an integer tensor, but got {indices.dtype}")
@@ -570,7 +653,17 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
 
 @composite(method=False)
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
-    """Return the Vandermonde matrix: row `i` holds the powers of `x[i]`."""
+    """Return the Vandermonde matrix: row `i` holds the powers of `x[i]`.
+
+    Args:
+        x: a vector.
+        N: the number of columns; None for the length of `x`.
+        increasing: whether the powers go from 0 to `N - 1`; otherwise from `N - 1` to 0.
+
+    >>> torch.vander(torch.tensor([2, 3]), increasing=True)
+    tensor([[1, 2],
+            [1, 3]])
+    """
     if x.ndim != 1:
         raise RuntimeError("x must be a one-dimensional tensor.")
     if N is not None and N < 0:
@@ -601,7 +694,19 @@ def flipud(input: Tensor) -> Tensor:
 
 @composite(grad_fn="Rot90Backward0", kind=Kind.MOVEMENT)
 def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
-    """Rotate by `k` quarter turns from the first towards the second of `dims`."""
+    """Rotate by `k` quarter turns from the first towards the second of `dims`.
+
+    Args:
+        k: the number of quarter turns; negative for the other direction.
+        dims: the two dimensions of the plane.
+
+    Raises:
+        RuntimeError: `dims` has not two different dimensions, or `input` has fewer than two.
+
+    >>> torch.rot90(torch.tensor([[1, 2], [3, 4]]))
+    tensor([[2, 4],
+            [1, 3]])
+    """
     k = as_int("rot90", "k", k)
     if not isinstance(dims, (tuple, list)):
         raise TypeError(f"rot90(): argument 'dims' (position 2) must be tuple of ints, not {type(dims).__name__}")
@@ -641,7 +746,15 @@ def _triangle(name: str) -> Any:
 
     function.__name__ = function.__qualname__ = name
     side = "lower" if name == "tril" else "upper"
-    function.__doc__ = f"Return the {side} triangle of matrices, the rest 0; `diagonal` shifts the edge."
+    function.__doc__ = f"""Return the {side} triangle of matrices, the rest 0.
+
+    Args:
+        diagonal: the last diagonal of the triangle: 0 for the main one, positive above it, negative below.
+
+    >>> torch.{name}(torch.ones(2, 2))
+    tensor([[1., {int(name == "triu")}.],
+            [{int(name == "tril")}., 1.]])
+    """
     return composite(function, inplace=True, out=Out.OWN_DTYPE | Out.UNCHECKED)
 
 

@@ -19,7 +19,7 @@ from ..engine.values import dtypes
 from ..engine.values.scalars import LARGEST_SINGLE, converted
 
 
-def _compare(name: str, forward: Any, doc: str, *aliases: str, accepts: str = "real") -> Callable[..., Tensor]:
+def _compare(name: str, forward: Any, operator: str, *aliases: str, accepts: str = "real") -> Callable[..., Tensor]:
     return op(
         name,
         forward,
@@ -32,7 +32,11 @@ def _compare(name: str, forward: Any, doc: str, *aliases: str, accepts: str = "r
         inplace=True,
         aliases=aliases,
         dunders=(f"__{name}__",),
-        doc=doc,
+        doc=f"""Return `input {operator} other`, element by element, as a bool tensor.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number.
+        """,
         schema=(f"{name}.Scalar(Tensor self, Scalar other) -> Tensor", f"{name}.Tensor(Tensor self, Tensor other) -> Tensor"),
     )
 
@@ -42,19 +46,12 @@ def _ordered(xp: Any, array: Any) -> Any:
     return xp.astype(array, xp.uint8) if xp.isdtype(array.dtype, "bool") else array
 
 
-eq = _compare("eq", lambda xp, input, other: xp.equal(input, other), "`input == other`, element by element.", accepts="all")
-ne = _compare("ne", lambda xp, input, other: xp.not_equal(input, other), "`input != other`.", "not_equal", accepts="all")
-lt = _compare("lt", lambda xp, input, other: xp.less(_ordered(xp, input), _ordered(xp, other)), "`input < other`.", "less")
-le = _compare(
-    "le", lambda xp, input, other: xp.less_equal(_ordered(xp, input), _ordered(xp, other)), "`input <= other`.", "less_equal"
-)
-gt = _compare("gt", lambda xp, input, other: xp.greater(_ordered(xp, input), _ordered(xp, other)), "`input > other`.", "greater")
-ge = _compare(
-    "ge",
-    lambda xp, input, other: xp.greater_equal(_ordered(xp, input), _ordered(xp, other)),
-    "`input >= other`.",
-    "greater_equal",
-)
+eq = _compare("eq", lambda xp, input, other: xp.equal(input, other), "==", accepts="all")
+ne = _compare("ne", lambda xp, input, other: xp.not_equal(input, other), "!=", "not_equal", accepts="all")
+lt = _compare("lt", lambda xp, input, other: xp.less(_ordered(xp, input), _ordered(xp, other)), "<", "less")
+le = _compare("le", lambda xp, input, other: xp.less_equal(_ordered(xp, input), _ordered(xp, other)), "<=", "less_equal")
+gt = _compare("gt", lambda xp, input, other: xp.greater(_ordered(xp, input), _ordered(xp, other)), ">", "greater")
+ge = _compare("ge", lambda xp, input, other: xp.greater_equal(_ordered(xp, input), _ordered(xp, other)), ">=", "greater_equal")
 
 
 def equals_array(input: Tensor, other: Any) -> Any:
@@ -85,7 +82,14 @@ maximum = op(
     "maximum", lambda xp, input, other: xp.maximum(input, other),
     kind=Kind.POINTWISE, rounds_once=True, promote="arithmetic", scalars=False, dtypes="real",
     check=refuse_complex("maximum"),
-    doc="Return the larger of `input` and `other`, element by element; NaN where either is NaN.",
+    doc="""Return the larger of `input` and `other`, element by element; NaN where either is NaN.
+
+    Args:
+        other: a tensor that can be broadcast with `input`.
+
+    >>> torch.maximum(torch.tensor([1, 5]), torch.tensor([3, 2]))
+    tensor([3, 5])
+    """,
     input=lambda F, g, input, other: _split_ties(F, g, ~(input <= other), input == other),
     other=lambda F, g, input, other: _split_ties(F, g, ~(other <= input), input == other),
 )  # fmt: skip
@@ -93,7 +97,14 @@ minimum = op(
     "minimum", lambda xp, input, other: xp.minimum(input, other),
     kind=Kind.POINTWISE, rounds_once=True, promote="arithmetic", scalars=False, dtypes="real",
     check=refuse_complex("minimum"),
-    doc="Return the smaller of `input` and `other`, element by element; NaN where either is NaN.",
+    doc="""Return the smaller of `input` and `other`, element by element; NaN where either is NaN.
+
+    Args:
+        other: a tensor that can be broadcast with `input`.
+
+    >>> torch.minimum(torch.tensor([1, 5]), torch.tensor([3, 2]))
+    tensor([1, 2])
+    """,
     input=lambda F, g, input, other: _split_ties(F, g, ~(input >= other), input == other),
     other=lambda F, g, input, other: _split_ties(F, g, ~(other >= input), input == other),
 )  # fmt: skip
@@ -158,6 +169,13 @@ def _where_or_nonzero(condition: Tensor, input: Any = None, other: Any = None) -
 @composite(method=False, out=Out.OWN_DTYPE)
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """Select `input` where `condition` holds, else `other`; with the condition alone, return its nonzero indices.
+
+    Args:
+        condition: a bool tensor.
+        input, other: tensors that can be broadcast with `condition`, or numbers; None for both to return indices.
+
+    Raises:
+        RuntimeError: `condition` has another dtype.
 
     >>> torch.where(torch.tensor([True, False]), 1.0, 0.0)
     tensor([1., 0.])

@@ -148,6 +148,10 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """`abs * exp(1j * angle)`.
 
+    Args:
+        abs: the absolute values, a floating-point tensor.
+        angle: the angles in radians, with the dtype of `abs`.
+
     >>> torch.polar(torch.tensor([2.0]), torch.tensor([0.0]))
     tensor([2.+0.j])
     """
@@ -303,6 +307,10 @@ def result_type(
     scalar2: Number | None = None,
 ) -> dtypes.dtype:
     """Return the dtype of an operation on two tensors or Python numbers; the keyword names are those of PyTorch's overloads.
+
+    Args:
+        tensor, other: tensors or numbers.
+        scalar, scalar1, scalar2: other names of the arguments for numbers.
 
     >>> torch.result_type(torch.tensor([1, 2]), 1.0)
     torch.float32

@@ -116,6 +116,13 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Join tensors of the same shape along a new dimension.
 
+    Args:
+        tensors: tensors of the same shape.
+        dim: the index of the new dimension.
+
+    Raises:
+        RuntimeError: `tensors` is empty, or the shapes differ.
+
     >>> torch.stack([torch.zeros(2), torch.ones(2)], dim=1)
     tensor([[0., 1.],
             [0., 1.]])
@@ -157,7 +164,14 @@ attach(repeat=_repeat_method)
 
 @composite(method=False, kind=Kind.MOVEMENT)
 def tile(input: Tensor, dims: Sequence[int]) -> Tensor:
-    """Repeat the tensor `dims[i]` times along each dimension; a shorter `dims` applies to the last dimensions."""
+    """Repeat the tensor `dims[i]` times along each dimension; a shorter `dims` applies to the last dimensions.
+
+    Args:
+        dims: the numbers of repetitions.
+
+    >>> torch.tile(torch.tensor([1, 2]), (2,))
+    tensor([1, 2, 1, 2])
+    """
     dims = as_shape((dims,))
     return _repeat_method(input, (1,) * (input.ndim - len(dims)) + dims)
 
@@ -211,7 +225,18 @@ _roll = op(
 
 @composite(grad_fn="RollBackward0")
 def roll(input: Tensor, shifts: Dims, dims: Dims | None = ()) -> Tensor:
-    """Shift the elements by `shifts` along `dims`, wrapping around; without `dims`, the tensor is flattened for the shift."""
+    """Shift the elements by `shifts` along `dims`, wrapping around; without `dims`, the tensor is flattened for the shift.
+
+    Args:
+        shifts: the number of places, or one for each of `dims`.
+        dims: one or several dimensions; () or None to flatten.
+
+    Raises:
+        RuntimeError: the numbers of `shifts` and `dims` differ.
+
+    >>> torch.roll(torch.tensor([1, 2, 3]), 1)
+    tensor([3, 1, 2])
+    """
     shifts = whole_numbers("shifts", shifts)
     dims = () if dims is None else dims if isinstance(dims, (tuple, list)) else (dims,)
     if not shifts:
@@ -245,6 +270,15 @@ def repeat_interleave(
     """Repeat each slice of `dim` (by default, each element of the flattened input) `repeats` times.
 
     `repeats` is one number, or one for each slice or element.
+
+    Args:
+        repeats: the number of repetitions, an int or an integer tensor. A single argument is `repeats`, and the result contains
+            each index `i` `repeats[i]` times.
+        dim: the dimension whose slices are repeated; None to flatten `input`.
+        output_size: the length of the result along `dim`, if known; on a GPU, this avoids a synchronisation.
+
+    >>> torch.repeat_interleave(torch.tensor([1, 2]), torch.tensor([1, 2]))
+    tensor([1, 2, 2])
     """
     from .creation.ranges import arange
 

@@ -69,7 +69,18 @@ _addmm = op(
     autocast=Autocast.FAST,
 )
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
-    """Multiply two matrices, `(n, m) @ (m, p) -> (n, p)`."""
+    """Multiply two matrices, `(n, m) @ (m, p) -> (n, p)`.
+
+    Args:
+        mat2: a matrix `(m, p)`.
+
+    Raises:
+        RuntimeError: an argument is not a matrix, or the inner sizes differ.
+
+    >>> torch.mm(torch.ones(2, 3), torch.ones(3, 1))
+    tensor([[3.],
+            [3.]])
+    """
     if input.ndim != 2:
         raise RuntimeError("self must be a matrix")
     if mat2.ndim != 2:
@@ -118,7 +129,17 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     autocast={"cpu": Autocast.WHOLE, "cuda": Autocast.FAST},
 )
 def mv(input: Tensor, vec: Tensor) -> Tensor:
-    """Multiply a matrix and a vector, `(n, m) @ (m,) -> (n,)`."""
+    """Multiply a matrix and a vector, `(n, m) @ (m,) -> (n,)`.
+
+    Args:
+        vec: a vector `(m,)`.
+
+    Raises:
+        RuntimeError: `input` is not a matrix, `vec` is not a vector, or their sizes do not match.
+
+    >>> torch.mv(torch.ones(2, 3), torch.ones(3))
+    tensor([3., 3.])
+    """
     if input.ndim != 2 or vec.ndim != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got 1, {input.ndim}, {vec.ndim}")
     if input._array.shape[1] != vec._array.shape[0]:
@@ -170,7 +191,17 @@ def dot(input: Tensor, tensor: Tensor) -> Tensor:
     autocast={"cpu": Autocast.WHOLE, "cuda": Autocast.WIDEST},
 )
 def vdot(input: Tensor, other: Tensor) -> Tensor:
-    """Return the inner product of two vectors, with the first conjugated."""
+    """Return the inner product of two vectors, with the first conjugated.
+
+    Args:
+        other: a vector with the length and the dtype of `input`.
+
+    Raises:
+        RuntimeError: an argument is not a vector, or the lengths or dtypes differ.
+
+    >>> torch.vdot(torch.tensor([1j, 2]), torch.tensor([1j, 1]))
+    tensor(3.+0.j)
+    """
     return dot(input.conj(), other)
 
 
@@ -205,6 +236,9 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
 )
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """Return the product of vectors, matrices or batches of matrices, depending on the numbers of dimensions.
+
+    Args:
+        other: a vector, a matrix `(m, p)`, or matrices `(*, m, p)`. Batch dimensions are broadcast.
 
     Raises:
         RuntimeError: the inner sizes differ, or an argument is a 0-d tensor.

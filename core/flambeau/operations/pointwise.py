@@ -403,6 +403,12 @@ _round = _step("round", lambda xp, input: xp.round(input), "Return the nearest i
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     """Round to the nearest integer, or to `decimals` decimals; ties go to the even number.
 
+    Args:
+        decimals: the number of decimals to keep; if negative, digits to the left of the point are rounded.
+
+    Raises:
+        NotImplementedError: `decimals` is not 0 and the dtype is not floating-point.
+
     >>> torch.tensor([0.5, 1.5, 2.345]).round(), torch.tensor([2.345]).round(decimals=1)
     (tensor([0., 2., 2.]), tensor([2.3000]))
     """
@@ -581,7 +587,14 @@ nextafter = op(
     "nextafter", lambda xp, input, other: xp.nextafter(input, other),
     kind=Kind.POINTWISE, promote="arithmetic", scalars=False,
     dtypes="floating", inplace=True,
-    doc="Return the next representable number from `input` towards `other`.",
+    doc="""Return the next representable number from `input` towards `other`.
+
+    Args:
+        other: a floating-point tensor that can be broadcast with `input`.
+
+    >>> torch.nextafter(torch.tensor([1.0]), torch.tensor([2.0])) > 1
+    tensor([True])
+    """,
     input=lambda F, g: g,
     other=no_slope,
 )  # fmt: skip

@@ -15,6 +15,7 @@ from ..engine.calls.op import composite, op
 from ..engine.calls.outputs import resize
 from ..engine.calls.overriding import handle_torch_function, may_override, relevant
 from ..engine.calls.record import Out
+from ..engine.calls.signatures import with_args
 from ..engine.calls.tables import PUBLIC
 from ..engine.calls.transform_hooks import hooks
 from ..engine.devices.devices import DispatchKey, dispatch_key
@@ -28,10 +29,11 @@ from ..engine.values.dtypes import dtype as Dtype
 from ..engine.values.promotion import DTYPES
 from ..random import Generator, raw_generator
 from .creation.from_shape import checked_shape, empty_like, publish_factory
-from .creation.options import dtype_of_out, finish, key_for
+from .creation.options import LIKE_ARGS, OPTION_ARGS, SIZE_ARGS, dtype_of_out, finish, key_for
 from .views.views import tied
 
 _FLOATING = (dtypes.FLOATING, dtypes.COMPLEX)
+GENERATOR_ARGS = "    generator: the random number generator; None for the default generator of the device."
 
 
 def _sampled(array: Any, key: DispatchKey) -> Tensor:
@@ -63,7 +65,8 @@ def _factory(name: str, doc: str, sampler: str) -> Any:
     def draw(key: DispatchKey, shape: tuple[int, ...], generator: Generator | None = None) -> Tensor:
         return _sampled(getattr(raw_generator(generator, key.device), sampler)(shape, key.raw_dtype), key)
 
-    return publish_factory(name, doc, factory, draw, Kind.RANDOM)
+    args = f"{GENERATOR_ARGS}\n{SIZE_ARGS}\n    names: ignored."
+    return publish_factory(name, doc, args, factory, draw, Kind.RANDOM)
 
 
 _KERNEL = {"rand": "check_uniform_bounds", "randn": "normal_kernel_cpu"}
@@ -78,7 +81,15 @@ rand = _factory(
     """,
     "uniform",
 )
-randn = _factory("randn", "Return random numbers from the normal distribution with mean 0 and variance 1.", "normal")
+randn = _factory(
+    "randn",
+    """Return random numbers from the normal distribution with mean 0 and variance 1.
+
+    >>> torch.randn(2, 3).shape
+    torch.Size([2, 3])
+    """,
+    "normal",
+)
 
 
 def _like(name: str, fill: str) -> None:
@@ -98,7 +109,7 @@ def _like(name: str, fill: str) -> None:
         return finish(result, requires_grad, pin_memory=pin_memory)
 
     doc = f"Call `torch.{name}` with the shape, dtype, device and memory order of `input`."
-    publish_factory(f"{name}_like", doc, like, kind=Kind.RANDOM)
+    publish_factory(f"{name}_like", doc, f"{GENERATOR_ARGS}\n{LIKE_ARGS}", like, kind=Kind.RANDOM)
 
 
 _like("rand", "uniform_")
@@ -114,6 +125,7 @@ _like("randn", "normal_")
         "device=None, bool? pin_memory=None) -> Tensor",
     ),
 )
+@with_args(OPTION_ARGS)
 def randint(
     low: int | None = None,
     high: Any = None,
@@ -128,6 +140,17 @@ def randint(
     pin_memory: bool | None = False,
 ) -> Tensor:
     """Draw integers uniformly from `[low, high)`, by default from 0: `randint(high, size)` or `randint(low, high, size)`.
+
+    Args:
+        low: the smallest integer; None for 0.
+        high: the bound above the largest integer.
+        size: the shape of the result.
+        generator: the random number generator; None for the default generator of the device.
+        out: a tensor that the result is written to.
+        dtype: the dtype of the result; None for int64.
+
+    Raises:
+        RuntimeError: `low` is not below `high`, or the dtype cannot represent both.
 
     >>> _ = torch.manual_seed(0); torch.randint(10, (3,))
     tensor([4, 9, 3])
@@ -170,6 +193,7 @@ def _check_random_bounds(dtype: Dtype, low: int, high: int | None) -> None:
 
 
 @declare(kind=Kind.RANDOM)
+@with_args(LIKE_ARGS)
 def randint_like(
     input: Tensor,
     low: int | Tensor | None = None,
@@ -183,7 +207,19 @@ def randint_like(
     memory_format: Any = None,
     pin_memory: bool | None = False,
 ) -> Tensor:
-    """Call `torch.randint` with the shape, dtype, device and memory order of `input`."""
+    """Call `torch.randint` with the shape, dtype, device and memory order of `input`.
+
+    Args:
+        low: the smallest integer; None for 0. A single argument is `high`.
+        high: the bound above the largest integer.
+        generator: the random number generator; None for the default generator of the device.
+
+    Raises:
+        RuntimeError: `low` is not below `high`, or the dtype cannot represent both.
+
+    >>> torch.randint_like(torch.ones(2, 3), 10).shape
+    torch.Size([2, 3])
+    """
     result = _to_fill(input, dtype=dtype, device=device, memory_format=memory_format)
     if low is None and high is None:
         raise TypeError('randint_like() missing 1 required positional arguments: "high"')
@@ -202,6 +238,7 @@ def randint_like(
         "randperm(SymInt n, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
     ),
 )
+@with_args(OPTION_ARGS)
 def randperm(
     n: int,
     *,
@@ -213,7 +250,20 @@ def randperm(
     requires_grad: bool | None = False,
     pin_memory: bool | None = False,
 ) -> Tensor:
-    """Return the integers from 0 to `n - 1` in random order (Fisher-Yates shuffle)."""
+    """Return the integers from 0 to `n - 1` in random order (Fisher-Yates shuffle).
+
+    Args:
+        n: the number of integers.
+        generator: the random number generator; None for the default generator of the device.
+        out: a tensor that the result is written to.
+        dtype: the dtype of the result; None for int64.
+
+    Raises:
+        RuntimeError: `n` is negative, or too large for the dtype.
+
+    >>> torch.randperm(4).sort().values
+    tensor([0, 1, 2, 3])
+    """
     key = key_for(dtype, device, dtype_of_out(out) or dtypes.int64)
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got{n}")
@@ -246,6 +296,7 @@ for _function in (randint, randint_like, randperm):
         f"normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, {FACTORY_OPTIONS}) -> Tensor",
     ),
 )
+@with_args(OPTION_ARGS)
 def normal(
     mean: Tensor | Number = 0.0,
     std: Tensor | Number = 1.0,
@@ -259,7 +310,22 @@ def normal(
     layout: Any = None,
     pin_memory: bool | None = False,
 ) -> Tensor:
-    """Draw normal numbers with a mean and a standard deviation given as numbers (with `size`) or as tensors."""
+    """Draw normal numbers with a mean and a standard deviation given as numbers (with `size`) or as tensors.
+
+    Args:
+        mean: the mean: a number, or a tensor of one mean for each element.
+        std: the standard deviation: a number, or a tensor that can be broadcast with `mean`.
+        size: the shape of the result, if `mean` and `std` are numbers.
+        generator: the random number generator; None for the default generator of the device.
+        out: a tensor that the result is written to.
+        dtype: the dtype of the result, if `mean` and `std` are numbers; None for the default dtype.
+
+    Raises:
+        RuntimeError: a standard deviation is negative.
+
+    >>> torch.normal(torch.zeros(2, 3), 1.0).shape
+    torch.Size([2, 3])
+    """
     if size is not None and not (isinstance(mean, (int, float)) and isinstance(std, (int, float))):
         check("normal", {"mean": "float", "std": "float"}, {"mean": mean, "std": std})
         mean, std = float(mean), float(std)
@@ -385,8 +451,16 @@ def _check_probability(p: Tensor) -> None:
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None) -> Tensor:
     """Draw indices with probabilities proportional to each row of `input`, by default without replacement.
 
+    Args:
+        num_samples: the number of indices for each row.
+        replacement: whether an index may be drawn several times.
+        generator: the random number generator; None for the default generator of the device.
+
     Raises:
         RuntimeError: a weight is negative, infinite or NaN, or too few weights are nonzero.
+
+    >>> torch.multinomial(torch.tensor([0.0, 1.0]), 3, replacement=True)
+    tensor([1, 1, 1])
     """
     if input.ndim not in (1, 2):
         raise RuntimeError("prob_dist must be 1 or 2 dim")
@@ -404,7 +478,17 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
 
 @composite(kind=Kind.POINTWISE, random=True, schema="poisson(Tensor self, Generator? generator=None) -> Tensor")
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
-    """Draw numbers from the Poisson distributions with the rates `input`."""
+    """Draw numbers from the Poisson distributions with the rates `input`.
+
+    Args:
+        generator: the random number generator; None for the default generator of the device.
+
+    Raises:
+        RuntimeError: a rate is negative.
+
+    >>> torch.poisson(torch.tensor([0.0, 0.0]))
+    tensor([0., 0.])
+    """
     if input.numel() and input._key.backend.extremes(input._array)[0] < 0:
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     return _record_sample(_drawn_like(input, "poisson", generator), "PoissonBackward0", input)

@@ -70,6 +70,10 @@ def _prepared(name: str, input: Tensor, dim: int, dtype: Any) -> tuple[Tensor, i
 def softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
     """Return `exp(input)`, divided by its sum along `dim`.
 
+    Args:
+        dim: the dimension along which the elements sum to 1.
+        dtype: the dtype to convert `input` to before the computation; None for no conversion.
+
     >>> torch.softmax(torch.tensor([0.0, 0.0]), 0)
     tensor([0.5000, 0.5000])
     """

@@ -49,6 +49,11 @@ def _named(name: str, values: Tensor, indices: Tensor) -> Any:
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool | None = False) -> Any:
     """Sort the elements along `dim`; return them and their original indices.
 
+    Args:
+        dim: the dimension to sort along.
+        descending: whether the largest element comes first.
+        stable: whether equal elements keep their order; they always do.
+
     >>> torch.tensor([3, 1, 2]).sort().indices
     tensor([1, 2, 0])
     """
@@ -111,8 +116,17 @@ _topk: Callable[..., Any] = op(
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """Return the `k` largest (or smallest) elements along `dim`, in order, and their indices.
 
+    Args:
+        k: the number of elements.
+        dim: the dimension to search.
+        largest: whether to return the largest elements; otherwise the smallest.
+        sorted: whether the elements are returned in order; they always are.
+
     Raises:
         RuntimeError: `k` is negative or larger than the dimension.
+
+    >>> torch.tensor([1, 4, 2]).topk(2).values
+    tensor([4, 2])
     """
     if input._key.dtype.category in (dtypes.BOOL, dtypes.COMPLEX):
         raise RuntimeError(f"topk does not support {'complex' if input.is_complex() else 'bool'} dtypes on CPU")
@@ -216,6 +230,13 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """Return the median of all elements, or of each slice over `dim` with its index.
 
     For an even number of elements, it is the lower of the two middle ones.  NaN is larger than any number.
+
+    Args:
+        dim: the dimension to reduce; None for all elements, without an index.
+        keepdim: whether the reduced dimension is kept with length 1.
+
+    >>> torch.tensor([3.0, 1.0, 2.0, 4.0]).median()
+    tensor(2.)
     """
     return _median("median", input, dim, keepdim)
 
@@ -229,7 +250,15 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     ),
 )
 def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
-    """Return the median of the elements that are not NaN."""
+    """Return the median of the elements that are not NaN.
+
+    Args:
+        dim: the dimension to reduce; None for all elements, without an index.
+        keepdim: whether the reduced dimension is kept with length 1.
+
+    >>> torch.tensor([3.0, torch.nan, 1.0]).nanmedian()
+    tensor(1.)
+    """
     return _median("nanmedian", input, dim, keepdim)
 
 
@@ -251,7 +280,15 @@ def _median(name: str, input: Tensor, dim: int | None, keepdim: bool) -> Any:
 
 @composite(out=Out.OWN_DTYPE, grad_fn="ModeBackward0")
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
-    """Return the most frequent element along `dim` (of several, the smallest) and its last index.  NaN equals no other NaN."""
+    """Return the most frequent element along `dim` (of several, the smallest) and its last index.  NaN equals no other NaN.
+
+    Args:
+        dim: the dimension to reduce.
+        keepdim: whether the reduced dimension is kept with length 1.
+
+    >>> torch.tensor([2, 1, 2]).mode().values
+    tensor(2)
+    """
     if not input.ndim:
         wrap_dim(dim, 0)
         return _named("mode", input.clone(), input.new_zeros((), dtype=dtypes.int64))
@@ -355,6 +392,17 @@ def searchsorted(
 
     It is the index before equal elements or, with `right`, the index after them.
 
+    Args:
+        sorted_sequence: rows `(*, n)` in ascending order; a vector is used for all of `input`.
+        input: a number, or a tensor whose dimensions except the last are those of `sorted_sequence`.
+        out_int32: whether the result is int32; otherwise int64.
+        right: whether to return the index after equal elements.
+        side: "left" or "right", another form of `right`.
+        sorter: the indices that sort `sorted_sequence`, if it is not sorted.
+
+    Raises:
+        RuntimeError: the shapes do not match, or `side` contradicts `right`.
+
     >>> torch.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([3, 4]))
     tensor([1, 2])
     """
@@ -451,6 +499,12 @@ def unique(
 ) -> Any:
     """Return the sorted unique elements (or slices of `dim`) and, if requested, each element's index among them and the counts.
 
+    Args:
+        sorted: whether the result is sorted; it always is.
+        return_inverse: whether to return each element's index in the result.
+        return_counts: whether to return the number of occurrences of each element.
+        dim: the dimension whose slices are compared; None to compare elements of the flattened tensor.
+
     >>> torch.tensor([3, 1, 3]).unique(return_counts=True)
     (tensor([1, 3]), tensor([1, 2]))
     """
@@ -466,7 +520,16 @@ def unique(
 
 @composite(kind=Kind.SORTING, dynamic_shape=True, home="torch.functional")
 def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
-    """Return the elements (or slices of `dim`) without consecutive repetitions."""
+    """Return the elements (or slices of `dim`) without consecutive repetitions.
+
+    Args:
+        return_inverse: whether to return each element's index in the result.
+        return_counts: whether to return the length of each run of equal elements.
+        dim: the dimension whose slices are compared; None to compare elements of the flattened tensor.
+
+    >>> torch.unique_consecutive(torch.tensor([1, 1, 2, 1]))
+    tensor([1, 2, 1])
+    """
     require_data("unique_consecutive", input)
     require_dtype("unique", input, "real")
     rows = input.reshape(-1, 1) if dim is None else _slices(input, dim)

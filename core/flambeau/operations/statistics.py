@@ -41,7 +41,19 @@ _nansum = op(
 
 @composite(out=Out.SETS_DTYPE | Out.UNCHECKED)
 def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
-    """Return the sum of the elements that are not NaN."""
+    """Return the sum of the elements that are not NaN.
+
+    Args:
+        dim: the dimensions to reduce, an int or a tuple; None for all.
+        keepdim: whether the reduced dimensions are kept with length 1.
+        dtype: the dtype of the result; None for that of `input`, or for int64 if it is an integer or bool dtype.
+
+    Raises:
+        RuntimeError: the dtype is complex.
+
+    >>> torch.nansum(torch.tensor([1.0, torch.nan, 2.0]))
+    tensor(3.)
+    """
     if input.dtype.category == dtypes.COMPLEX:
         raise RuntimeError("nansum on CPU does not support complex inputs")
     if input.dtype.category != dtypes.FLOATING:
@@ -55,7 +67,19 @@ def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtyp
     schema="nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
 )
 def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
-    """Return the mean of the elements that are not NaN."""
+    """Return the mean of the elements that are not NaN.
+
+    Args:
+        dim: the dimensions to reduce, an int or a tuple; None for all.
+        keepdim: whether the reduced dimensions are kept with length 1.
+        dtype: the dtype in which elements are summed; None for that of `input`.
+
+    Raises:
+        RuntimeError: the dtype is complex, integer or bool.
+
+    >>> torch.nanmean(torch.tensor([1.0, torch.nan, 2.0]))
+    tensor(1.5000)
+    """
     if input.dtype.category < dtypes.FLOATING:
         raise RuntimeError(f"nanmean(): expected input to have floating point or complex dtype but got {input.dtype.legacy_name}")
     count = (~input.isnan()).sum(dim, keepdim)
@@ -82,7 +106,16 @@ _nan_to_num = op(
     schema="nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor",
 )
 def nan_to_num(input: Tensor, nan: float | None = 0.0, posinf: float | None = None, neginf: float | None = None) -> Tensor:
-    """Replace NaN, inf and -inf by the given numbers: by default, by 0, the largest and the smallest number of the dtype."""
+    """Replace NaN, inf and -inf by the given numbers: by default, by 0, the largest and the smallest number of the dtype.
+
+    Args:
+        nan: the replacement of NaN; None for 0.
+        posinf: the replacement of inf; None for the largest number of the dtype.
+        neginf: the replacement of -inf; None for the smallest number of the dtype.
+
+    >>> torch.nan_to_num(torch.tensor([torch.nan, torch.inf, 1.0]), posinf=9.0)
+    tensor([0., 9., 1.])
+    """
     if input.dtype.category < dtypes.FLOATING:
         return input.clone()
     limits = dtypes.finfo(input.dtype)
@@ -146,7 +179,17 @@ def argwhere(input: Tensor) -> Tensor:
 
 @composite(out=Out.OWN_DTYPE, kind=Kind.INDEXING)
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
-    """Return the first `size` rows of `nonzero`, padded with `fill_value`."""
+    """Return the first `size` rows of `nonzero`, padded with `fill_value`.
+
+    Args:
+        size: the number of rows of the result.
+        fill_value: the indices in the rows that remain free.
+
+    >>> torch.nonzero_static(torch.tensor([0, 5, 7]), size=3)
+    tensor([[ 1],
+            [ 2],
+            [-1]])
+    """
     from .creation.ranges import arange
 
     holds = (input != 0).reshape(-1)
@@ -435,6 +478,16 @@ def quantile(
     """Return the `q`-quantiles of all elements, or over `dim`.
 
     For a vector `q`, the result has an additional first dimension, with one quantile for each element of `q`.
+
+    Args:
+        q: one or several probabilities in [0, 1], a number or a tensor with the dtype of `input`.
+        dim: the dimension to reduce; None for all, as one vector.
+        keepdim: whether the reduced dimensions are kept with length 1.
+        interpolation: the value between two elements `a < b`: "linear", "lower" (`a`), "higher" (`b`), "midpoint" (`(a + b) / 2`)
+            or "nearest".
+
+    >>> torch.quantile(torch.tensor([0.0, 1.0, 2.0, 3.0]), torch.tensor([0.25, 0.5]))
+    tensor([0.7500, 1.5000])
     """
     return _quantile("quantile", input, q, dim, keepdim, interpolation, skip_nan=False)
 
@@ -445,7 +498,17 @@ def quantile(
 def nanquantile(
     input: Tensor, q: Tensor | Number, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
-    """Return the `q`-quantiles of the elements that are not NaN."""
+    """Return the `q`-quantiles of the elements that are not NaN.
+
+    Args:
+        q: one or several probabilities in [0, 1], a number or a tensor with the dtype of `input`.
+        dim: the dimension to reduce; None for all, as one vector.
+        keepdim: whether the reduced dimensions are kept with length 1.
+        interpolation: "linear", "lower", "higher", "midpoint" or "nearest", as for `quantile`.
+
+    >>> torch.nanquantile(torch.tensor([0.0, torch.nan, 1.0]), 0.5)
+    tensor(0.5000)
+    """
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation, skip_nan=True)
 
 
@@ -592,7 +655,17 @@ def _refuse_bool(name: str, *tensors: Tensor | None) -> None:
     ),
 )
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = -1) -> Tensor:
-    """Integrate `y` over `dim` by the trapezoidal rule; the points are at `x`, or `dx` apart."""
+    """Integrate `y` over `dim` by the trapezoidal rule; the points are at `x`, or `dx` apart.
+
+    Args:
+        y: the values, a tensor.
+        x: the points, a vector or a tensor that can be broadcast with `y`; None for equal distances.
+        dx: the distance between points, used without `x`.
+        dim: the dimension to integrate over.
+
+    >>> torch.trapezoid(torch.tensor([1.0, 2.0, 3.0]), dx=2)
+    tensor(8.)
+    """
     _refuse_bool("trapezoid", y, x)
     steps = _steps("trapezoid", y, x, dx, dim)
     if x is None and y.shape[dim]:

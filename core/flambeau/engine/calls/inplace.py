@@ -29,6 +29,7 @@ from .facts import Kind, Overlap, facts_of
 from .operands import constant
 from .out_rules import Out
 from .outputs import check_memory, overlap_error
+from .signatures import inplace_doc
 from .tables import OPS
 from .transform_hooks import hooks
 
@@ -64,7 +65,7 @@ def in_place(name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
 
     method.__name__ = method.__qualname__ = name + "_"
     method.__module__ = "flambeau"
-    method.__doc__ = f"In-place form of `{name}`."
+    method.__doc__ = inplace_doc(name, function.__doc__)
     method.__wrapped__ = getattr(function, "__without_out__", function)  # type: ignore[attr-defined]  # a function has attributes
     return method
 

@@ -1,4 +1,4 @@
-"""Parameter declarations of generated functions, and NumPy's alternative parameter names.
+"""Parameter declarations and docstrings of generated functions, and NumPy's alternative parameter names.
 
 PyTorch accepts `axis` for `dim`, `keepdims` for `keepdim`, `x`, `a` and `x1` for `input`, and `x2` for `other`, as in
 `torch.sum(x, axis=0, keepdims=True)`.  Generated functions collect such names in `**numpy_names`.  If it is not empty, the fast
@@ -8,12 +8,13 @@ path is skipped, and `call_with_torch_names` calls the function again with PyTor
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 __all__ = [
-    "NUMPY_NAMES", "REQUIRED", "add_out", "call_with_torch_names", "declarations", "missing", "packed", "passed_on",
-    "signature_of", "with_numpy_names",
+    "NUMPY_NAMES", "REQUIRED", "add_args", "add_out", "args_section", "call_with_torch_names", "declarations", "inplace_doc",
+    "missing", "packed", "passed_on", "signature_of", "with_args", "with_numpy_names",
 ]  # fmt: skip
 
 NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
@@ -167,3 +168,41 @@ def add_out(declared: list[str]) -> None:
 def passed_on(positional: Sequence[str], keywords: Sequence[str]) -> str:
     """Return the source code of the arguments of a call that passes on all parameters of the caller."""
     return ", ".join([*positional, *(name if name.startswith("**") else f"{name}={name}" for name in keywords)])
+
+
+# --- docstrings ---------------------------------------------------------------------------------------------------
+
+F = TypeVar("F", bound=Callable[..., Any])
+_LATER_SECTIONS = ("\n\nReturns:", "\n\nRaises:", "\n\nShape:", "\n\nExample:", "\n\n>>> ")
+
+
+def args_section(doc: str | None) -> str:
+    """Return the lines of the `Args:` section of a docstring, without the heading; "" if it has none."""
+    return inspect.cleandoc(doc or "").partition("\n\nArgs:\n")[2].partition("\n\n")[0]
+
+
+def add_args(doc: str | None, args: str) -> str:
+    """Return a docstring with `args`, one or more indented lines, added to the end of its `Args:` section."""
+    doc = inspect.cleandoc(doc or "")
+    if section := args_section(doc):
+        return doc.replace(section, f"{section}\n{args}", 1)
+    end = min((doc.find(start) for start in _LATER_SECTIONS if start in doc), default=len(doc))
+    return f"{doc[:end]}\n\nArgs:\n{args}{doc[end:]}"
+
+
+def inplace_doc(name: str, doc: str | None) -> str:
+    """Return the docstring of the in-place form of a function, with the arguments that it shares with the function."""
+    entries = re.split(r"\n(?=    \S)", args_section(doc))
+    args = "\n".join(entry for entry in entries if not entry.startswith(("    input:", "    out:")))
+    summary = f"In-place form of `{name}`."
+    return add_args(summary, args) if args else summary
+
+
+def with_args(args: str) -> Callable[[F], F]:
+    """Return a decorator that adds descriptions of arguments, which several functions share, to the docstring of a function."""
+
+    def describe(function: F) -> F:
+        function.__doc__ = add_args(function.__doc__, args)
+        return function
+
+    return describe

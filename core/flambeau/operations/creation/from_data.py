@@ -32,6 +32,14 @@ def tensor(
 ) -> Tensor:
     """Return a tensor with a copy of `data`: a number, nested sequences, an array, or a tensor.
 
+    Args:
+        data: the numbers; the nested sequences of one depth must have equal lengths.
+        dtype: the dtype of the result; None for the dtype of `data`. Python floats then have the default dtype, and integers
+            int64.
+        device: the device of the result; None for the device of `data`, or for the default device.
+        requires_grad: whether autograd records operations on the result.
+        pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
+
     Raises:
         ValueError: the nested sequences have unequal lengths.
         TypeError: an element is not a number.

@@ -16,6 +16,7 @@ from ...engine.calls.inplace import is_plain
 from ...engine.calls.op import composite
 from ...engine.calls.operands import constant, filler
 from ...engine.calls.overriding import may_override, offer_method
+from ...engine.calls.signatures import add_args, with_args
 from ...engine.calls.tables import PUBLIC
 from ...engine.calls.transform_hooks import hooks
 from ...engine.calls.wrappers import as_method
@@ -31,7 +32,7 @@ from ...engine.values.scalars import converted, is_library_scalar
 from ..conversion import write_over
 from ..views.views import as_shape
 from .from_data import NUMBERS, frombuffer, tensor
-from .options import as_device, dtype_of_out, finish, key_for, plain_shape
+from .options import LIKE_ARGS, OPTION_ARGS, SIZE_ARGS, as_device, dtype_of_out, finish, key_for, plain_shape
 
 __all__ = [
     "empty", "empty_like", "empty_permuted", "empty_strided", "eye", "from_file", "full", "full_like", "ones", "ones_like",
@@ -68,7 +69,8 @@ def _filled(name: str, doc: str, make: Callable[[DispatchKey, tuple[int, ...]], 
         result = wrap(array, key)
         return finish(result, requires_grad, out, pin_memory)
 
-    return publish_factory(name, doc, factory, lambda key, shape: wrap(make(key, shape), key))
+    args = f"{SIZE_ARGS}\n    memory_format: the order of the dimensions in memory; None for row-major.\n    names: ignored."
+    return publish_factory(name, doc, args, factory, lambda key, shape: wrap(make(key, shape), key))
 
 
 def checked_shape(name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
@@ -98,6 +100,7 @@ def require_memory(input: Tensor, shape: Sequence[int]) -> None:
 def publish_factory(
     name: str,
     doc: str,
+    args: str,
     factory: Callable[..., Tensor],
     default_factory: Callable[[DispatchKey, tuple[int, ...]], Tensor] | None = None,
     kind: Kind = Kind.FACTORY,
@@ -105,14 +108,15 @@ def publish_factory(
     """Register a factory function and return its public form.
 
     Args:
-        name, doc: the name and docstring of the factory function.
+        name, doc: the name of the factory function, and its docstring without the `Args:` section.
+        args: the lines of the `Args:` section.
         factory: the function, with all options.
         default_factory: for a factory of `*size`, a faster function of a dispatch key and a shape; it is called instead when no
             option is given.
         kind: the kind of operation.
     """
     factory.__name__ = factory.__qualname__ = name
-    factory.__doc__ = doc
+    factory.__doc__ = add_args(doc, args)
     register(name, {"kind": kind})
     PUBLIC[name] = factory if default_factory is None else _open_to_modes(name, factory, default_factory)
     return PUBLIC[name]
@@ -153,8 +157,25 @@ def _xp_filled(function: str) -> Callable[[DispatchKey, tuple[int, ...]], Any]:
     return lambda key, shape: getattr(key.backend.namespace_on(key.device.index), function)(shape, dtype=key.raw_dtype)
 
 
-zeros = _filled("zeros", "Return a tensor of zeros: `zeros(2, 3)` or `zeros((2, 3))`.", _xp_filled("zeros"))
-ones = _filled("ones", "Return a tensor of ones: `ones(2, 3)` or `ones((2, 3))`.", _xp_filled("ones"))
+zeros = _filled(
+    "zeros",
+    """Return a tensor of zeros.
+
+    >>> torch.zeros(2, 3)
+    tensor([[0., 0., 0.],
+            [0., 0., 0.]])
+    """,
+    _xp_filled("zeros"),
+)
+ones = _filled(
+    "ones",
+    """Return a tensor of ones.
+
+    >>> torch.ones((2,), dtype=torch.int64)
+    tensor([1, 1])
+    """,
+    _xp_filled("ones"),
+)
 empty = declare(schema=f"empty.memory_format(SymInt[] size, *, {FACTORY_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor")(
     _filled("empty", "Return an uninitialised tensor.", _xp_filled("empty"))
 )
@@ -190,7 +211,7 @@ def _like(name: str, doc: str, make: Callable[[DispatchKey, tuple[int, ...]], An
         array = _in_order(memory_order(input, memory_format), input._array.shape, key, make)
         return finish(wrap(array, key), requires_grad, pin_memory=pin_memory)
 
-    return publish_factory(name, doc, factory, kind=Kind.LIKE)
+    return publish_factory(name, doc, LIKE_ARGS, factory, kind=Kind.LIKE)
 
 
 def _in_order(
@@ -281,6 +302,7 @@ def full_like(
 
 
 @declare(kind=Kind.FACTORY)
+@with_args(OPTION_ARGS)
 def scalar_tensor(
     s: Number,
     *,
@@ -291,6 +313,10 @@ def scalar_tensor(
     pin_memory: bool | None = False,
 ) -> Tensor:
     """Return a 0-d tensor of a number, by default in the default dtype.
+
+    Args:
+        s: the number.
+        dtype: the dtype of the result; None for the default dtype.
 
     >>> torch.scalar_tensor(3)
     tensor(3.)

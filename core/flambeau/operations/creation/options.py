@@ -13,7 +13,27 @@ from ...engine.tensors.tensor import Tensor
 from ...engine.values import dtypes
 from ...engine.values.dtypes import dtype as Dtype
 
-__all__: list[str] = []
+__all__ = ["FACTORY_ARGS", "LIKE_ARGS", "OPTION_ARGS", "SIZE_ARGS"]
+
+# Descriptions of the options, for the docstrings of factories
+OPTION_ARGS = """\
+    layout: the layout of the result; None for `torch.strided`.
+    device: the device of the result; None for the default device.
+    requires_grad: whether autograd records operations on the result.
+    pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster."""
+FACTORY_ARGS = f"""\
+    dtype: the dtype of the result; None for the default dtype.
+{OPTION_ARGS}"""
+SIZE_ARGS = f"""\
+    *size: the shape: integers, or one sequence of them.
+    out: a tensor that the result is written to.
+{FACTORY_ARGS}"""
+LIKE_ARGS = """\
+    dtype, device: those of the result; None for those of `input`.
+    layout: the layout of the result; None for `torch.strided`.
+    requires_grad: whether autograd records operations on the result.
+    memory_format: the order of the dimensions in memory; None or `torch.preserve_format` for that of `input`.
+    pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster."""
 
 
 def as_device(device: Any) -> Device | None:

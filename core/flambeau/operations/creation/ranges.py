@@ -9,6 +9,7 @@ from typing import Any
 
 from ...engine.calls.arguments import Number, as_int
 from ...engine.calls.facts import FACTORY_OPTIONS, Kind, declare
+from ...engine.calls.signatures import with_args
 from ...engine.calls.tables import PUBLIC
 from ...engine.devices.devices import DispatchKey, dispatch_key
 from ...engine.devices.warning import warn
@@ -18,7 +19,7 @@ from ...engine.values.dtypes import dtype as Dtype
 from ...engine.values.scalars import converted, single
 from .from_data import tensor
 from .from_shape import dtype_for, plain_number
-from .options import devices_for, dtype_of_out, finish, key_for
+from .options import FACTORY_ARGS, devices_for, dtype_of_out, finish, key_for
 
 _MAX_PYTHON_STEPS = 16  # up to this length, a Python range is faster than an array library
 _REAL = frozenset({int, float})
@@ -103,6 +104,7 @@ def warn_of_length(out: Tensor, length: int) -> None:
         f"range.step(Scalar start, Scalar end, Scalar step=1, *, {FACTORY_OPTIONS}) -> Tensor",
     ),
 )
+@with_args(FACTORY_ARGS)
 def range(
     start: Number,
     end: Number | None = None,
@@ -114,7 +116,16 @@ def range(
     device: Any = None,
     requires_grad: bool | None = False,
 ) -> Tensor:
-    """Return the numbers from `start` to `end`, both included.  Deprecated in favour of `arange`."""
+    """Return the numbers from `start` to `end`, both included.  Deprecated in favour of `arange`.
+
+    Args:
+        start: the first number. A single argument is `end`, and `start` is 0.
+        end: the bound.
+        step: the difference of successive numbers.
+
+    Raises:
+        RuntimeError: `step` is 0, or has the wrong sign.
+    """
     warn(
         "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
         "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).",

@@ -1,7 +1,5 @@
 """Discrete Fourier transforms.
 
-`norm` determines the scaling: `1 / n` in the inverse transform (`"backward"`, the default), `1 / n` in the forward transform
-(`"forward"`), or `1 / sqrt(n)` in both (`"ortho"`).  `n` and `s` are sizes to which the input is cropped or zero-padded first.
 All functions raise RuntimeError for sizes below 1, repeated dimensions, an unknown `norm`, and half precision.
 
 >>> torch.fft.fft(torch.tensor([1.0, 0.0, 0.0, 0.0]))
@@ -16,6 +14,7 @@ from typing import Any
 from ...engine.calls.arguments import Dims, as_python
 from ...engine.calls.facts import FACTORY_OPTIONS, Autocast, Kind, Linearity, declare
 from ...engine.calls.record import Out
+from ...engine.calls.signatures import with_args
 from ...engine.calls.wrappers import open_to_overrides, with_out
 from ...engine.tensors.tensor import Tensor
 from ...engine.values import dtypes
@@ -31,6 +30,30 @@ __all__ = [
 ]  # fmt: skip
 
 Sizes = Sequence[int] | int | None
+
+_NORM = """\
+    norm: the scaling: "backward" or None for `1 / n` in the inverse transforms, "forward" for `1 / n` in the forward ones,
+        "ortho" for `1 / sqrt(n)` in both. `n` is the number of transformed points."""
+_ONE_DIM = f"    dim: the transformed dimension.\n{_NORM}"
+_SEVERAL_DIMS = f"    dim: the transformed dimensions; None for the last `len(s)` or, if `s` is None as well, for all.\n{_NORM}"
+_FFT_ARGS = f"""\
+    n: the length along `dim` to which the input is cropped or zero-padded; None for no change.
+{_ONE_DIM}"""
+_FFTN_ARGS = f"""\
+    s: the lengths along `dim` to which the input is cropped or zero-padded; None, or a length of -1, for no change.
+{_SEVERAL_DIMS}"""
+_IRFFT_ARGS = f"""\
+    n: the length of the result along `dim`; None for `2 * (m - 1)`, where `m` is that of the input.
+{_ONE_DIM}"""
+_IRFFTN_ARGS = f"""\
+    s: the lengths of the result along `dim`; None, or a length of -1, for that of the input and, in the last transformed
+        dimension, for `2 * (m - 1)`, where `m` is that of the input.
+{_SEVERAL_DIMS}"""
+_SHIFT_ARGS = "    dim: the dimension or dimensions to shift; None for all."
+_FREQUENCY_ARGS = """\
+    n: the number of samples.
+    d: the distance between samples.
+    **options: `dtype` (floating-point), `layout`, `device`, `requires_grad` and `out`, as for `torch.empty`."""
 
 
 def _prepared(name: str, input: Tensor, is_complex: bool) -> Tensor:
@@ -98,6 +121,7 @@ def _ihfftn(name: str, input: Tensor, s: Sizes, dim: Sizes, norm: str | None) ->
 
 
 @with_out(Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT, autocast={"cpu": Autocast.FLOAT32})
+@with_args(_FFT_ARGS)
 def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """Compute the one-dimensional discrete Fourier transform."""
     if input.dtype.category < dtypes.COMPLEX:
@@ -108,6 +132,7 @@ def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = N
 @with_out(
     Out.ROW_MAJOR | Out.RECORDED | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT, autocast={"cpu": Autocast.FLOAT32}
 )
+@with_args(_FFT_ARGS)
 def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """Compute the inverse of `fft`."""
     if input.dtype.category < dtypes.COMPLEX:
@@ -116,30 +141,35 @@ def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
 
 
 @with_out(Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT, autocast={"cpu": Autocast.FLOAT32})
+@with_args(_FFTN_ARGS)
 def fft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
     """Compute the two-dimensional discrete Fourier transform."""
     return _c2c("fft2", input, s, dim, norm, True)
 
 
 @with_out(Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT, autocast={"cpu": Autocast.FLOAT32})
+@with_args(_FFTN_ARGS)
 def ifft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
     """Compute the inverse of `fft2`."""
     return _c2c("ifft2", input, s, dim, norm, False)
 
 
 @with_out(Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT, autocast={"cpu": Autocast.FLOAT32})
+@with_args(_FFTN_ARGS)
 def fftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: str | None = None) -> Tensor:
     """Compute the discrete Fourier transform over the dimensions `dim`; by default the last `len(s)`, or all without `s`."""
     return _c2c("fftn", input, s, dim, norm, True)
 
 
 @with_out(Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT, autocast={"cpu": Autocast.FLOAT32})
+@with_args(_FFTN_ARGS)
 def ifftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: str | None = None) -> Tensor:
     """Compute the inverse of `fftn`."""
     return _c2c("ifftn", input, s, dim, norm, False)
 
 
 @with_out(Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT, autocast={"cpu": Autocast.FLOAT32})
+@with_args(_FFT_ARGS)
 def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """Compute the transform of real input, for the `n // 2 + 1` non-negative frequencies only: they determine the others.
 
@@ -152,12 +182,14 @@ def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
 @with_out(
     Out.REAL | Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT, autocast={"cpu": Autocast.FLOAT32}
 )
+@with_args(_IRFFT_ARGS)
 def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """Compute the inverse of `rfft`, with output size `n`; by default `2 * (m - 1)` for `m` frequencies."""
+    """Compute the inverse of `rfft`: a real signal."""
     return _c2r("irfft", input, *_one(input, n, dim), norm)
 
 
 @with_out(Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT, autocast={"cpu": Autocast.FLOAT32})
+@with_args(_FFTN_ARGS)
 def rfft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
     """Compute the two-dimensional transform of real input; the last dimension keeps only non-negative frequencies."""
     return _r2c("rfft2", input, s, dim, norm)
@@ -166,12 +198,14 @@ def rfft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str 
 @with_out(
     Out.REAL | Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT, autocast={"cpu": Autocast.FLOAT32}
 )
+@with_args(_IRFFTN_ARGS)
 def irfft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
     """Compute the inverse of `rfft2`."""
     return _c2r("irfft2", input, s, dim, norm)
 
 
 @with_out(Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT, autocast={"cpu": Autocast.FLOAT32})
+@with_args(_FFTN_ARGS)
 def rfftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: str | None = None) -> Tensor:
     """Compute the multi-dimensional transform of real input; the last dimension keeps only non-negative frequencies."""
     return _r2c("rfftn", input, s, dim, norm)
@@ -180,6 +214,7 @@ def rfftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: s
 @with_out(
     Out.REAL | Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT, autocast={"cpu": Autocast.FLOAT32}
 )
+@with_args(_IRFFTN_ARGS)
 def irfftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: str | None = None) -> Tensor:
     """Compute the inverse of `rfftn`."""
     return _c2r("irfftn", input, s, dim, norm)
@@ -188,6 +223,7 @@ def irfftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: 
 @with_out(
     Out.REAL | Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT, autocast={"cpu": Autocast.FLOAT32}
 )
+@with_args(_IRFFT_ARGS)
 def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """Compute the (real) transform of a Hermitian-symmetric signal, given by its first half."""
     return _c2r("hfft", input, *_one(input, n, dim), norm, forward=True)
@@ -199,30 +235,35 @@ def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
     linearity=Linearity.JOINT,
     autocast={"cpu": Autocast.FLOAT32},
 )
+@with_args(_FFT_ARGS)
 def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """Compute the inverse of `hfft`."""
     return _r2c("ihfft", input, *_one(input, n, dim), norm, forward=False)
 
 
 @with_out(Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT)
+@with_args(_IRFFTN_ARGS)
 def hfft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
     """Compute the two-dimensional `hfft`. The input holds only the first half of the last transformed dimension."""
     return _c2r("hfft2", input, s, dim, norm, forward=True)
 
 
 @with_out(Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT)
+@with_args(_FFTN_ARGS)
 def ihfft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
     """Compute the inverse of `hfft2`."""
     return _ihfftn("ihfft2", input, s, dim, norm)
 
 
 @with_out(Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT)
+@with_args(_IRFFTN_ARGS)
 def hfftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: str | None = None) -> Tensor:
     """Compute the multi-dimensional `hfft`. The input holds only the first half of the last transformed dimension."""
     return _c2r("hfftn", input, s, dim, norm, forward=True)
 
 
 @with_out(Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.FOURIER, linearity=Linearity.JOINT)
+@with_args(_FFTN_ARGS)
 def ihfftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: str | None = None) -> Tensor:
     """Compute the inverse of `hfftn`."""
     return _ihfftn("ihfftn", input, s, dim, norm)
@@ -232,6 +273,7 @@ def ihfftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: 
 
 
 @declare(kind=Kind.FACTORY, schema=f"fft_fftfreq(int n, float d=1.0, *, {FACTORY_OPTIONS}) -> Tensor")
+@with_args(_FREQUENCY_ARGS)
 def fftfreq(n: int, d: float = 1.0, **options: Any) -> Tensor:
     """Return the frequencies of `fft` for samples with spacing `d`, in cycles per unit of `d`.
 
@@ -243,6 +285,7 @@ def fftfreq(n: int, d: float = 1.0, **options: Any) -> Tensor:
 
 
 @declare(kind=Kind.FACTORY, schema=f"fft_rfftfreq(int n, float d=1.0, *, {FACTORY_OPTIONS}) -> Tensor")
+@with_args(_FREQUENCY_ARGS)
 def rfftfreq(n: int, d: float = 1.0, **options: Any) -> Tensor:
     """Return the `n // 2 + 1` frequencies of `rfft` for samples with spacing `d`, in cycles per unit of `d`."""
     return _frequencies(ranges.arange(n // 2 + 1, dtype=dtypes.float64, device="cpu"), n, d, **options)
@@ -273,6 +316,7 @@ def _all_dims(input: Tensor, dim: Sizes) -> tuple[int, ...]:
 
 
 @declare(kind=Kind.MOVEMENT)
+@with_args(_SHIFT_ARGS)
 def fftshift(input: Tensor, dim: Dims | None = None) -> Tensor:
     """Move the zero frequency from index 0 to the middle."""
     dims = _all_dims(input, dim)
@@ -280,6 +324,7 @@ def fftshift(input: Tensor, dim: Dims | None = None) -> Tensor:
 
 
 @declare(kind=Kind.MOVEMENT)
+@with_args(_SHIFT_ARGS)
 def ifftshift(input: Tensor, dim: Dims | None = None) -> Tensor:
     """Undo `fftshift`."""
     dims = _all_dims(input, dim)

@@ -101,7 +101,16 @@ def cholesky_of(name: str, A: Any, upper: bool) -> tuple[Tensor, Tensor]:
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def cholesky_ex(input: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
-    """Return the Cholesky factor and `info`: 0, or the order of the leading minor that is not positive-definite."""
+    """Return the Cholesky factor and `info`: 0, or the order of the leading minor that is not positive-definite.
+
+    Args:
+        input: Hermitian matrices `(*, n, n)`, floating-point or complex.
+        upper: whether to return the upper triangular factor `U`.
+        check_errors: whether to raise LinAlgError for a matrix that is not positive-definite.
+
+    >>> torch.linalg.cholesky_ex(torch.tensor([[4.0, 0], [0, -1]])).info
+    tensor(2, dtype=torch.int32)
+    """
     factor, info = cholesky_of("linalg.cholesky", input, upper)
     if check_errors:
         refuse_indefinite("linalg.cholesky_ex", info)
@@ -113,6 +122,10 @@ def cholesky(input: Tensor, *, upper: bool = False) -> Tensor:
     """Return the Cholesky factor of positive-definite matrices: `L` in `input = L L^H` or, if `upper`, `U` in `input = U^H U`.
 
     Only the corresponding triangle of `input` is read.
+
+    Args:
+        input: Hermitian positive-definite matrices `(*, n, n)`, floating-point or complex.
+        upper: whether to return the upper triangular factor `U`.
 
     Raises:
         LinAlgError: a matrix is not positive-definite.
@@ -175,6 +188,10 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:
     """Return `Q`, with orthonormal columns, and upper triangular `R` such that `A = Q R`.
 
     `mode` is "reduced", "complete" (`Q` is square) or "r" (`Q` is empty).
+
+    Args:
+        A: matrices `(*, m, n)`, floating-point or complex.
+        mode: "reduced" for `Q` with `min(m, n)` columns, "complete" for square `Q`, or "r" for an empty `Q`.
 
     >>> Q, R = torch.linalg.qr(torch.tensor([[3.0, 1], [4, 2]]))
     >>> torch.allclose(Q @ R, torch.tensor([[3.0, 1], [4, 2]]))
@@ -294,6 +311,10 @@ def reflect(input: Tensor, tau: Tensor, other: Tensor, adjoint: bool = False) ->
 def householder_product(input: Tensor, tau: Tensor) -> Tensor:
     """Return the first n columns of the product of the reflections `I - tau v v^H` that `geqrf` computed.
 
+    Args:
+        input: matrices `(*, m, n)` with the vectors `v` below the diagonal, as returned by `torch.geqrf`.
+        tau: the factors of the reflections, `(*, k)` with `k <= n`.
+
     Shapes: input `(*, m, n)` with `m >= n`, tau `(*, k)` with `k <= n`; the result has the shape of `input`.
     """
     _check_reflections("linalg.householder_product", input, tau)
@@ -379,6 +400,11 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
 
     Without `full_matrices`, `U` has only `min(m, n)` columns, and `Vh` only `min(m, n)` rows.
 
+    Args:
+        A: matrices `(*, m, n)`, floating-point or complex.
+        full_matrices: whether `U` and `Vh` are square, or have `min(m, n)` columns and rows.
+        driver: must be None; PyTorch accepts names of cuSOLVER algorithms for CUDA tensors.
+
     Raises:
         LinAlgError: the algorithm does not converge.
 
@@ -391,7 +417,15 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
-    """Return the singular values, in descending order."""
+    """Return the singular values, in descending order.
+
+    Args:
+        A: matrices `(*, m, n)`, floating-point or complex.
+        driver: must be None; PyTorch accepts names of cuSOLVER algorithms for CUDA tensors.
+
+    >>> torch.linalg.svdvals(torch.tensor([[0.0, 2], [1, 0]]))
+    tensor([2., 1.])
+    """
     _check_svd(A, driver)
     return _converging("linalg.svd", _svdvals, A)  # type: ignore[no-any-return]  # a backend's routine
 
@@ -445,6 +479,13 @@ def _hermitian_input(A: Any, UPLO: str) -> Tensor:
 def eigh(input: Tensor, UPLO: str = "L") -> Any:
     """Return the eigenvalues, ascending, and orthonormal eigenvectors of Hermitian matrices; only triangle `UPLO` is read.
 
+    Args:
+        input: Hermitian matrices `(*, n, n)`, floating-point or complex.
+        UPLO: "L" to read the lower triangle, or "U" to read the upper one.
+
+    Raises:
+        LinAlgError: the algorithm does not converge.
+
     >>> torch.linalg.eigh(torch.tensor([[0.0, 1], [1, 0]])).eigenvalues
     tensor([-1.,  1.])
     """
@@ -453,7 +494,15 @@ def eigh(input: Tensor, UPLO: str = "L") -> Any:
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def eigvalsh(input: Tensor, UPLO: str = "L") -> Tensor:
-    """Return the eigenvalues of Hermitian matrices, in ascending order."""
+    """Return the eigenvalues of Hermitian matrices, in ascending order.
+
+    Args:
+        input: Hermitian matrices `(*, n, n)`, floating-point or complex.
+        UPLO: "L" to read the lower triangle, or "U" to read the upper one.
+
+    >>> torch.linalg.eigvalsh(torch.tensor([[0.0, 1], [1, 0]]))
+    tensor([-1.,  1.])
+    """
     return _converging("linalg.eigh", _eigvalsh, _hermitian_input(input, UPLO))  # type: ignore[no-any-return]  # a backend's routine
 
 

@@ -88,6 +88,13 @@ triangular = op(
 def solve_triangular(input: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Tensor:
     """Return the solution `X` of `input X = B` (`X input = B` unless `left`); only the triangle chosen by `upper` is read.
 
+    Args:
+        input: triangular matrices `(*, n, n)`, floating-point or complex.
+        B: the right-hand side.
+        upper: whether to read the upper triangle; otherwise the lower one.
+        left: whether to solve `input X = B`; otherwise `X input = B`.
+        unitriangular: whether the diagonal is assumed to be 1, and not read.
+
     Shapes: input `(*, n, n)`, B `(*, n, k)` or, unless `left`, `(*, k, n)`; batches broadcast.
 
     >>> torch.linalg.solve_triangular(torch.tensor([[2.0, 0], [1, 1]]), torch.tensor([[2.0], [3]]), upper=False)
@@ -272,7 +279,13 @@ def _factored(name: str, A: Any, pivot: bool) -> Any:
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:
-    """Return `lu_factor` and `info`: 0, or the number, from 1, of the first zero on the diagonal of U."""
+    """Return `lu_factor` and `info`: 0, or the number, from 1, of the first zero on the diagonal of U.
+
+    Args:
+        A: matrices `(*, m, n)`, floating-point or complex.
+        pivot: whether to swap rows; False is not supported on the CPU.
+        check_errors: whether to raise RuntimeError for a zero on the diagonal of U.
+    """
     LU, pivots, info = _factored("torch.lu_factor", A, pivot)
     if check_errors:
         _refuse_zero_pivot("torch.linalg.lu_factor_ex", info)
@@ -285,6 +298,10 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
 
     Return `(LU, pivots)`.  U is the upper triangle of `LU`; L is the part below the diagonal, with ones on the diagonal.  Row
     `i` was swapped with row `pivots[i] - 1`.
+
+    Args:
+        A: matrices `(*, m, n)`, floating-point or complex.
+        pivot: whether to swap rows; False is not supported on the CPU.
 
     Raises:
         RuntimeError: U has a zero on its diagonal.
@@ -319,7 +336,16 @@ def unpacked(LU: Tensor, pivots: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.DECOMPOSITION)
 @with_grad_fn("LinalgLuBackward0")
 def lu(A: Tensor, *, pivot: bool = True) -> Any:
-    """Return the permutation `P`, unit lower triangular `L` and upper triangular `U` of `A = P L U`."""
+    """Return the permutation `P`, unit lower triangular `L` and upper triangular `U` of `A = P L U`.
+
+    Args:
+        A: matrices `(*, m, n)`, floating-point or complex.
+        pivot: whether to swap rows; False is not supported on the CPU.
+
+    >>> torch.linalg.lu(torch.tensor([[1.0, 2], [2, 0]])).U
+    tensor([[2., 0.],
+            [0., 2.]])
+    """
     LU, pivots, _ = _factored("linalg.lu", A, pivot)
     P, L, U = unpacked(LU, pivots)
     return _LU((P, L, U))
@@ -328,7 +354,18 @@ def lu(A: Tensor, *, pivot: bool = True) -> Any:
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.DECOMPOSITION, autocast=Autocast.WHOLE)
 @with_grad_fn("LinalgLuSolveBackward0")
 def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:
-    """Solve `A X = B` (`X A = B` unless `left`), given `lu_factor` of `A`; with `adjoint`, `A` is replaced by `A^H`."""
+    """Solve `A X = B` (`X A = B` unless `left`), given `lu_factor` of `A`; with `adjoint`, `A` is replaced by `A^H`.
+
+    Args:
+        LU: the factors of matrices `(*, n, n)`, from `lu_factor`.
+        pivots: the row swaps `(*, n)`, int32, from `lu_factor`.
+        B: the right-hand side `(*, n, k)` or, unless `left`, `(*, k, n)`, with the dtype of `LU`.
+        left: whether to solve `A X = B`; otherwise `X A = B`.
+        adjoint: whether to solve with `A^H` in place of `A`.
+
+    Raises:
+        RuntimeError: shapes or dtypes do not match, or a pivot is out of range.
+    """
     name = "linalg.lu_solve"
     check_square(name, LU, "LU")
     check_floating(name, LU, "linalg.lu_solve_cpu")
@@ -389,7 +426,13 @@ _LDLFactor, _LDLFactorEx = make("linalg_ldl_factor", ("LD", "pivots")), make("li
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def ldl_factor_ex(input: Tensor, *, hermitian: bool = False, check_errors: bool = False) -> Any:
-    """Return `ldl_factor` and `info`: 0, or the number, from 1, of the first zero block of D."""
+    """Return `ldl_factor` and `info`: 0, or the number, from 1, of the first zero block of D.
+
+    Args:
+        input: matrices `(*, n, n)`, floating-point or complex.
+        hermitian: whether complex matrices are Hermitian, not symmetric.
+        check_errors: whether to raise RuntimeError for a zero block of D.
+    """
     promote_square("torch.linalg.ldl_factor_ex", input, "ldl_factor_kernel_cpu")
     LD, pivots, info = _ldl_factor(input.detach(), hermitian)
     zero_block = failure(info) if check_errors else None
@@ -403,6 +446,13 @@ def ldl_factor(input: Tensor, *, hermitian: bool = False) -> Any:
     """Compute the LDL factorization (Bunch and Kaufman, 1977) of symmetric or Hermitian matrices, in LAPACK's compact form.
 
     Only the lower triangle is read.  On the CPU it needs SciPy: `pip install scipy`.
+
+    Args:
+        input: matrices `(*, n, n)`, floating-point or complex.
+        hermitian: whether complex matrices are Hermitian, not symmetric.
+
+    Raises:
+        RuntimeError: a block of D is zero.
     """
     LD, pivots, _ = ldl_factor_ex(input, hermitian=hermitian, check_errors=True)
     return _LDLFactor((LD, pivots))
@@ -410,7 +460,14 @@ def ldl_factor(input: Tensor, *, hermitian: bool = False) -> Any:
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:
-    """Solve `A X = B`, given `ldl_factor` of `A`."""
+    """Solve `A X = B`, given `ldl_factor` of `A`.
+
+    Args:
+        LD: the factors of matrices `(*, n, n)`, from `ldl_factor`.
+        pivots: the row swaps `(*, n)`, from `ldl_factor`.
+        B: the right-hand side `(*, n, k)`, with the dtype of `LD`.
+        hermitian: the value given to `ldl_factor`.
+    """
     promote_square("torch.linalg.ldl_solve", LD, "ldl_solve_kernel_cpu")
     check_matrix("torch.linalg.ldl_solve", B, "B")
     check_same_dtype("torch.linalg.ldl_solve", LD, B)

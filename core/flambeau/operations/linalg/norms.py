@@ -76,6 +76,16 @@ def vector_norm(
 
     For `ord` inf and -inf it is the largest and the smallest absolute value; for 0, the number of nonzero elements.
 
+    Args:
+        input: a floating-point or complex tensor.
+        ord: the order of the norm: any number, inf or -inf.
+        dim: the dimensions to reduce, an int or a tuple; None for all.
+        keepdim: whether the reduced dimensions are kept with length 1.
+        dtype: the dtype to convert `input` to before the computation; None for no conversion.
+
+    Raises:
+        RuntimeError: `input` is empty and `ord` is negative or inf, or its dtype is neither floating-point nor complex.
+
     >>> torch.linalg.vector_norm(torch.tensor([3.0, 4.0]))
     tensor(5.)
     """
@@ -121,6 +131,16 @@ def matrix_norm(
 
     A number selects the largest (`ord > 0`) or smallest (`ord < 0`) singular value for 2 and -2, column sum of absolute values
     for 1 and -1, or row sum of absolute values for inf and -inf.
+
+    Args:
+        input: floating-point or complex matrices.
+        ord: "fro", "nuc", 1, -1, 2, -2, inf or -inf.
+        dim: the two dimensions of the rows and the columns.
+        keepdim: whether the two dimensions are kept with length 1.
+        dtype: the dtype to convert `input` to before the computation; None for no conversion.
+
+    Raises:
+        RuntimeError: `ord` is another value, or `dim` has not two different dimensions.
 
     >>> torch.linalg.matrix_norm(torch.tensor([[1.0, -2], [3, 4]]), 1)
     tensor(6.)
@@ -169,6 +189,16 @@ def norm(input: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False,
     """Return `matrix_norm` if `ord` is given and `dim` (or the input) has two dimensions; otherwise `vector_norm`.
 
     Without `ord`, the result is the 2-norm over `dim`, or of all elements.
+
+    Args:
+        input: a floating-point or complex tensor.
+        ord: the order, as for `matrix_norm` or `vector_norm`.
+        dim: one dimension for vectors, two for matrices; None for all, at most two if `ord` is given.
+        keepdim: whether the reduced dimensions are kept with length 1.
+        dtype: the dtype to convert `input` to before the computation; None for no conversion.
+
+    >>> torch.linalg.norm(torch.tensor([3.0, -4.0])), torch.linalg.norm(torch.tensor([3.0, -4.0]), torch.inf)
+    (tensor(5.), tensor(4.))
     """
     if not isinstance(input, Tensor):
         raise TypeError(f"linalg_norm(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
@@ -195,6 +225,13 @@ def cond(input: Tensor, p: Any = None) -> Tensor:
     """Return the condition number `norm(input, p) * norm(inv(input), p)`; it is infinite for singular matrices.
 
     For `p` None and 2, it is the ratio of the largest and the smallest singular value; for -2, the inverse of that.
+
+    Args:
+        input: matrices `(*, m, n)`, square unless `p` is None, 2 or -2.
+        p: the order of the matrix norm: None, "fro", "nuc", 1, -1, 2, -2, inf or -inf.
+
+    Raises:
+        RuntimeError: `p` is another value, or a matrix is not square.
 
     >>> torch.linalg.cond(torch.tensor([[1.0, 0], [0, 4]]))
     tensor(4.)
@@ -237,6 +274,13 @@ def cond(input: Tensor, p: Any = None) -> Tensor:
 )
 def matrix_rank(input: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
     """Return the number of singular values above `max(atol, rtol * largest)`; `tol` is the legacy name of `atol`.
+
+    Args:
+        input: matrices `(*, m, n)`, floating-point or complex.
+        tol: the legacy name of `atol`; if given, `rtol` is 0.
+        hermitian: whether the matrices are Hermitian; absolute eigenvalues then replace the singular values, which is faster.
+        atol: the absolute tolerance, a number or a tensor of the batch shape; None for 0.
+        rtol: the relative tolerance; None for `max(m, n)` times the machine epsilon, or for 0 if an `atol` above 0 is given.
 
     >>> torch.linalg.matrix_rank(torch.ones(2, 2))
     tensor(1)

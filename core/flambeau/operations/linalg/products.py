@@ -27,13 +27,23 @@ __all__ = ["cross", "diagonal", "matmul", "matrix_exp", "matrix_power", "multi_d
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.PRODUCT, linearity=Linearity.EACH)
 def matmul(input: Tensor, other: Tensor) -> Tensor:
-    """Multiply matrices or batches of matrices; see `torch.matmul`."""
+    """Multiply matrices or batches of matrices; see `torch.matmul`.
+
+    Args:
+        other: the second factor.
+    """
     return PUBLIC["matmul"](input, other)  # type: ignore[no-any-return]  # a generated function
 
 
 @declare(kind=Kind.VIEW)
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """Return a view of the diagonals of matrices: `torch.diagonal` with the last two dimensions as default."""
+    """Return a view of the diagonals of matrices: `torch.diagonal` with the last two dimensions as default.
+
+    Args:
+        A: matrices `(*, m, n)`.
+        offset: the diagonal: 0 for the main one, positive above it, negative below.
+        dim1, dim2: the dimensions of the rows and the columns.
+    """
     if not isinstance(A, Tensor):
         raise TypeError(f"linalg_diagonal(): argument 'A' (position 1) must be Tensor, not {type(A).__name__}")
     return views.diagonal(A, offset, dim1, dim2)
@@ -46,6 +56,13 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
 @with_grad_fn("LinalgCrossBackward0")
 def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     """Return the cross product of vectors of length 3 along `dim`; the other dimensions broadcast.
+
+    Args:
+        other: a tensor with the dtype and the number of dimensions of `input`.
+        dim: the dimension of length 3.
+
+    Raises:
+        RuntimeError: a vector has not 3 elements, or the dtypes or the numbers of dimensions differ.
 
     >>> torch.linalg.cross(torch.tensor([1.0, 0, 0]), torch.tensor([0.0, 1, 0]))
     tensor([0., 0., 1.])
@@ -66,6 +83,13 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.PRODUCT, linearity=Linearity.EACH, autocast=Autocast.FAST)
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """Return the inner products of vectors along `dim`, with `x` conjugated; the other dimensions broadcast.
+
+    Args:
+        x, y: floating-point or complex tensors of the same dtype.
+        dim: the dimension of the vectors.
+
+    Raises:
+        RuntimeError: the dtypes differ, or are neither floating-point nor complex.
 
     >>> torch.linalg.vecdot(torch.tensor([[1.0, 2], [3, 4]]), torch.tensor([1.0, 1]))
     tensor([3., 7.])
@@ -88,6 +112,13 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
 @declare(kind=Kind.OTHER)
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     """Return Vandermonde matrices: row `i` holds the powers 0 to `N - 1` of `x[i]`; `N` defaults to the length of `x`.
+
+    Args:
+        x: numbers `(*, n)`.
+        N: the number of powers, above 1; None for `n`.
+
+    Raises:
+        RuntimeError: `N` is below 2.
 
     >>> torch.linalg.vander(torch.tensor([2, 3]), N=3)
     tensor([[1, 2, 4],
@@ -155,6 +186,12 @@ def _best_splits(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
 def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     """Multiply two or more matrices in the order with the fewest multiplications; the first and the last may be vectors.
 
+    Args:
+        tensors: matrices of the same dtype, whose inner sizes match.
+
+    Raises:
+        RuntimeError: fewer than two tensors are given, or their shapes or dtypes do not match.
+
     >>> torch.linalg.multi_dot([torch.ones(2, 3), torch.ones(3, 4), torch.ones(4)])
     tensor([12., 12.])
     """
@@ -174,6 +211,12 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
 @with_out(Out.UNCHECKED, kind=Kind.DECOMPOSITION)
 def matrix_power(input: Tensor, n: int) -> Tensor:
     """Return the `n`-th power of square matrices, by repeated squaring; for negative `n`, the power of the inverses.
+
+    Args:
+        n: the exponent.
+
+    Raises:
+        LinAlgError: `n` is negative and a matrix is singular.
 
     >>> torch.linalg.matrix_power(torch.tensor([[1, 1], [1, 0]]), 10)
     tensor([[89, 55],

@@ -121,7 +121,14 @@ def _to_column_major(vectors: Tensor) -> Tensor:
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
-    """Return the result of `solve`, and `info`: for each matrix 0, or the number (from 1) of the zero pivot if it is singular."""
+    """Return the result of `solve`, and `info`: for each matrix 0, or the number (from 1) of the zero pivot if it is singular.
+
+    Args:
+        A: square matrices, floating-point or complex.
+        B: the right-hand side; see `solve` for the shapes.
+        left: whether to solve `A X = B`; otherwise `X A = B`.
+        check_errors: whether to raise LinAlgError for a singular matrix.
+    """
     result, info = _solution(A, B, left)
     if check_errors:
         _refuse_singular_system("torch.linalg.solve_ex", info)
@@ -131,6 +138,11 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
 @with_out(Out.OWN_DTYPE | Out.ROW_MAJOR | Out.UNCHECKED, kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32})
 def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     """Return the solution `X` of `A X = B` (`X A = B` unless `left`) for square matrices.
+
+    Args:
+        A: square matrices, floating-point or complex.
+        B: the right-hand side.
+        left: whether to solve `A X = B`; otherwise `X A = B`.
 
     Shapes: A `(*, n, n)`, B `(n,)`, `(*, n)` with the batch of A, or `(*, n, k)`; batches broadcast.
 
@@ -153,7 +165,12 @@ def _refuse_singular_system(name: str, info: Tensor) -> None:
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
-    """Return the result of `inv`, and `info`: for each matrix 0, or the number (from 1) of the zero pivot if it is singular."""
+    """Return the result of `inv`, and `info`: for each matrix 0, or the number (from 1) of the zero pivot if it is singular.
+
+    Args:
+        A: matrices `(*, n, n)`, floating-point or complex.
+        check_errors: whether to raise LinAlgError for a singular matrix.
+    """
     promote_square("linalg.inv", A)
     inverse, info = _inv(A)
     if check_errors:
@@ -164,6 +181,9 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32})
 def inv(A: Tensor) -> Tensor:
     """Return the inverses of square matrices.
+
+    Args:
+        A: matrices `(*, n, n)`, floating-point or complex.
 
     Raises:
         LinAlgError: a matrix is singular.
@@ -236,6 +256,9 @@ _slogdet = op(
 def det(A: Tensor) -> Tensor:
     """Return the determinants of square matrices.
 
+    Args:
+        A: matrices `(*, n, n)`, floating-point or complex.
+
     >>> torch.linalg.det(torch.tensor([[2.0, 1], [1, 3]]))
     tensor(5.)
     """
@@ -247,6 +270,9 @@ def det(A: Tensor) -> Tensor:
 def slogdet(A: Tensor) -> Any:
     """Return the signs of the determinants (complex of modulus 1 for complex matrices) and the logarithms of their absolute
     values.
+
+    Args:
+        A: matrices `(*, n, n)`, floating-point or complex.
 
     >>> torch.linalg.slogdet(torch.tensor([[0.0, 1], [1, 0]])).sign
     tensor(-1.)
@@ -322,6 +348,16 @@ def pinv(input: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any
     `largest` is the largest singular value.
 
     `rtol` defaults to `max(m, n)` times the machine epsilon, or to 0 if an `atol` above 0 is given.
+
+    Args:
+        input: matrices `(*, m, n)`, floating-point or complex.
+        rcond: the legacy name of `rtol`.
+        hermitian: whether the matrices are Hermitian; their eigenvalues then replace the singular values, which is faster.
+        atol: the absolute tolerance, a number or a tensor of the batch shape; None for 0.
+        rtol: the relative tolerance, a number or a tensor of the batch shape.
+
+    Raises:
+        TypeError: `rcond` is given together with `atol` or `rtol`.
 
     >>> torch.linalg.pinv(torch.tensor([[2.0], [0.0]]))
     tensor([[0.5000, 0.0000]])
@@ -435,6 +471,12 @@ def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str |
     "gelsd"
     or "gelss") does not compute are empty.
 
+    Args:
+        input: matrices `(*, m, n)`, floating-point or complex.
+        b: the right-hand side `(*, m, k)` or `(*, m)`, with the dtype of `input`.
+        rcond: singular values up to `rcond` times the largest count as zero; None for `max(m, n)` times the machine epsilon.
+        driver: the LAPACK routine "gels", "gelsy", "gelsd" or "gelss"; None for "gelsy".
+
     >>> torch.linalg.lstsq(torch.tensor([[1.0], [1], [1]]), torch.tensor([[1.0], [2], [6]])).solution
     tensor([[3.0000]])
     """
@@ -460,7 +502,19 @@ def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str |
 
 @with_out(Out.ROW_MAJOR | Out.RECORDED | Out.UNCHECKED, kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32})
 def tensorinv(input: Tensor, ind: int = 2) -> Tensor:
-    """Return the inverse of the matrix whose rows are the first `ind` dimensions of `input`, and whose columns are the others."""
+    """Return the inverse of the matrix whose rows are the first `ind` dimensions of `input`, and whose columns are the others.
+
+    Args:
+        input: a tensor whose first `ind` sizes have the same product as the others.
+        ind: the number of dimensions of the rows, positive.
+
+    Raises:
+        RuntimeError: the products of the sizes differ.
+        LinAlgError: the matrix is singular.
+
+    >>> torch.linalg.tensorinv(torch.eye(6).reshape(2, 3, 6), ind=2).shape
+    torch.Size([6, 2, 3])
+    """
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
     if ind > input.ndim:
@@ -481,6 +535,19 @@ def _check_square_tensor(trailing: str, leading: str, columns: int, rows: int) -
 def tensorsolve(input: Tensor, other: Tensor, dims: Sequence[int] | None = None) -> Tensor:
     """Return the solution `X` of `tensordot(input, X, X.ndim) = other`; the dimensions `dims` of `input` are moved to its end
     first.
+
+    Args:
+        input: a tensor of shape `(*other.shape, *X.shape)`, after `dims` were moved, where both parts have the same number of
+            elements.
+        other: the right-hand side.
+        dims: dimensions of `input` to move to its end; None for none.
+
+    Raises:
+        RuntimeError: the numbers of elements differ.
+        LinAlgError: the matrix is singular.
+
+    >>> torch.linalg.tensorsolve(2 * torch.eye(6).reshape(2, 3, 6), torch.ones(2, 3))
+    tensor([0.5000, 0.5000, 0.5000, 0.5000, 0.5000, 0.5000])
     """
     if dims is not None:
         input = input.movedim(dims, tuple(range(input.ndim - len(dims), input.ndim)))

@@ -144,6 +144,10 @@ zeta = op(
     method=False,
     doc="""Return the Hurwitz zeta function: the sum over `k >= 0` of `(other + k)**-input`.
 
+    Args:
+        input: the exponents, a tensor or a number; below 1 the result is NaN.
+        other: the smallest terms, a tensor or a number; 0, -1, -2 and so on give infinity.
+
     >>> torch.special.zeta(torch.tensor([2.0]), torch.tensor([1.0]))
     tensor([1.6449])
     """,
@@ -176,6 +180,10 @@ _polygamma = op(
 def polygamma(n: int, input: Tensor) -> Tensor:
     """Return the `n`-th derivative of `digamma`.
 
+    Args:
+        n: the order of the derivative, not negative.
+        input: a real tensor.
+
     >>> torch.polygamma(1, torch.tensor([1.0]))
     tensor([1.6449])
     """
@@ -195,7 +203,15 @@ attach(polygamma_=in_place("polygamma", _polygamma_method))
 
 @composite(inplace=True, out=Out.UNCHECKED, grad_fn="MvlgammaBackward0", kind=Kind.POINTWISE)
 def mvlgamma(input: Tensor, p: int) -> Tensor:
-    """Return the logarithm of the multivariate gamma function of dimension `p`."""
+    """Return the logarithm of the multivariate gamma function of dimension `p`.
+
+    Args:
+        input: a real tensor whose elements are above `(p - 1) / 2`.
+        p: the dimension, at least 1.
+
+    >>> torch.mvlgamma(torch.tensor([2.0]), 2)
+    tensor([0.4516])
+    """
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
     if input.dtype is dtypes.bool_:

@@ -24,6 +24,10 @@ xlogy = op(
     kind=Kind.POINTWISE, promote="float", dtypes="real", inplace=True,
     doc="""Return `input * log(other)`; it is 0 where `input` is 0, unless `other` is NaN.
 
+    Args:
+        input: the factors, a tensor or a number.
+        other: the numbers whose logarithms are taken, a tensor or a number.
+
     >>> torch.xlogy(torch.tensor([0.0, 1.0]), torch.tensor([0.0, 1.0]))
     tensor([0., 0.])
     """,
@@ -39,7 +43,15 @@ xlogy = op(
 xlog1py = op(
     "special_xlog1py", _product_with("log1p"),
     kind=Kind.POINTWISE, promote="float", dtypes="real", public=False, method=False,
-    doc="Return `input * log1p(other)`; it is 0 where `input` is 0, unless `other` is NaN.",
+    doc="""Return `input * log1p(other)`; it is 0 where `input` is 0, unless `other` is NaN.
+
+    Args:
+        input: the factors, a tensor or a number.
+        other: the numbers `x` for which `log(1 + x)` is taken, a tensor or a number.
+
+    >>> torch.special.xlog1py(torch.tensor([0.0, 1.0]), torch.tensor([-1.0, 1.0]))
+    tensor([0.0000, 0.6931])
+    """,
     input=lambda F, g, input, other: (
         F.masked(g, (input != 0) | (other > -1)) * F.log1p(F.where((input == 0) & (other <= -1), 0.0, other))),
     other=lambda F, g, input, other: g * input / (other + 1),

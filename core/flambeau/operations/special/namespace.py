@@ -63,18 +63,44 @@ entr = op(
 
 
 def softmax(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
-    """Return `exp(x)` divided by its sum along `dim`.  See `torch.softmax`."""
+    """Return `exp(x)` divided by its sum along `dim`.  See `torch.softmax`.
+
+    Args:
+        input: a tensor of any shape.
+        dim: the dimension along which the elements sum to 1.
+        dtype: the dtype to convert `input` to before the computation; None for no conversion.
+
+    >>> torch.special.softmax(torch.tensor([0.0, 0.0]), 0)
+    tensor([0.5000, 0.5000])
+    """
     return PUBLIC["softmax"](input, dim, dtype=dtype)  # type: ignore[no-any-return]  # a generated function
 
 
 def log_softmax(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
-    """Return the logarithm of `softmax`.  See `torch.log_softmax`."""
+    """Return the logarithm of `softmax`.  See `torch.log_softmax`.
+
+    Args:
+        input: a tensor of any shape.
+        dim: the dimension along which the exponentials sum to 1.
+        dtype: the dtype to convert `input` to before the computation; None for no conversion.
+
+    >>> torch.special.log_softmax(torch.tensor([0.0, 0.0]), 0)
+    tensor([-0.6931, -0.6931])
+    """
     return PUBLIC["log_softmax"](input, dim, dtype=dtype)  # type: ignore[no-any-return]  # a generated function
 
 
 @declare(kind=Kind.POINTWISE, schema="special_multigammaln(Tensor self, int p) -> Tensor")
 def multigammaln(a: Tensor, p: int, *, out: Tensor | None = None) -> Tensor:
-    """Return the logarithm of the multivariate gamma function of dimension `p`.  See `torch.mvlgamma`."""
+    """Return the logarithm of the multivariate gamma function of dimension `p`.  See `torch.mvlgamma`.
+
+    Args:
+        a: a real tensor whose elements are above `(p - 1) / 2`.
+        p: the dimension, at least 1.
+
+    >>> torch.special.multigammaln(torch.tensor([2.0]), 2)
+    tensor([0.4516])
+    """
     return mvlgamma(a, p, out=out)  # type: ignore[call-arg]  # as all that are published with `out`
 
 

@@ -63,7 +63,12 @@ def _polynomial(name: str, called: str, first: Callable[[Any], Any], step: Step,
         public=False,
         method=False,
         out=Out.UNKNOWN_TO_AUTOGRAD,
-        doc=f"Return the {called} of degree `n`{where}.",
+        doc=f"""Return the {called} of degree `n`{where}.
+
+        Args:
+            x: real numbers, a tensor or a number.
+            n: the degrees, a tensor or a number; rounded towards 0. For a negative degree the result is 0.
+        """,
     )
 
 

@@ -368,6 +368,20 @@ def test_numbers_of_any_library(two):
     assert torch.addcmul(X, X, X, value=two).tolist() == [3, 10, 21]
 
 
+def test_a_bool_counts_as_a_size_except_as_the_first() -> None:
+    assert torch.zeros(3, True).shape == torch.ones((3, True)).shape == torch.ones(3).reshape(3, True).shape == (3, 1)
+    assert torch.nn.Conv2d(2, 4, True)(torch.ones(1, 2, 3, 3)).shape == (1, 4, 3, 3)
+    for call in (lambda: torch.zeros(True), lambda: torch.zeros(True, 3), lambda: torch.ones(3).view(True, 3)):
+        with pytest.raises(TypeError):
+            call()
+
+
+def test_weights_of_bincount_get_no_gradient() -> None:
+    weights = torch.tensor([1.0, 2.0, 4.0], requires_grad=True)
+    counts = torch.bincount(torch.tensor([0, 1, 1]), weights)
+    assert counts.tolist() == [1.0, 6.0] and not counts.requires_grad
+
+
 def test_warnings_point_at_the_line_of_the_program() -> None:
     """Warnings point at the caller's line, also through generated code, layers and overrides."""
     F, layer = torch.nn.functional, torch.nn.Sequential(torch.nn.Softmax())

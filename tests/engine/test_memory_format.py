@@ -27,7 +27,8 @@ ON_IMAGES = {
     "avg_pool2d": lambda x: F.avg_pool2d(x, 3, 1, 1), "adaptive_avg_pool2d": lambda x: F.adaptive_avg_pool2d(x, 5),
     "adaptive_max_pool2d": lambda x: F.adaptive_max_pool2d(x, 5), "conv2d": lambda x: F.conv2d(x, image(3, 4, 3, 3)),
     "max_unpool2d": lambda x: F.max_unpool2d(*F.max_pool2d(x, 2, return_indices=True), 2), "cat": lambda x: torch.cat([x, x], 1),
-    "clone": torch.clone, "to": lambda x: x.to(torch.float64), "zeros_like": torch.zeros_like, "rand_like": torch.rand_like,
+    "sort": lambda x: x.sort(1)[0], "argsort": lambda x: x.argsort(2, descending=True), "index": lambda x: x[[1, 0]],
+    "mask": lambda x: x[torch.tensor([True, True])], "clone": torch.clone, "to": lambda x: x.to(torch.float64), "zeros_like": torch.zeros_like, "rand_like": torch.rand_like,
 }  # fmt: skip
 
 
@@ -72,6 +73,17 @@ def test_strides_of_single_elements_are_ignored():
     x = torch.arange(6.0).reshape(1, 3, 2, 1).permute(0, 2, 1, 3)
     made = F.batch_norm(x, torch.zeros(2), torch.ones(2))
     assert x.is_contiguous(memory_format=LAST) and made.is_contiguous(memory_format=LAST)
+
+
+def test_index_select_returns_rows():
+    x = image()
+    made = x.contiguous(memory_format=LAST).index_select(0, torch.tensor([1, 0]))
+    assert made.is_contiguous() and torch.equal(made, x[[1, 0]])
+
+
+def test_sorted_values_have_the_memory_order_of_the_input():
+    values, indices = image(3, 4).t().sort()
+    assert values.stride() == indices.stride() == (1, 4)
 
 
 def test_empty_in_channels_last():

@@ -94,6 +94,7 @@ def test_sparse_masked_tensors(layout):
     mask = getattr(data != 0, layout)()
     mask.values()[1] = False
     tensor = masked_tensor(specified, mask)
+    assert tensor.layout is specified.layout and tensor.is_sparse is specified.is_sparse
     assert repr(tensor) == "MaskedTensor(\n  [\n    [      --,       --,   3.0000],\n    [      --,       --,   5.0000]\n  ]\n)"
     assert_masked((tensor * tensor).to_dense(), [[-1, -1, 9], [-1, -1, 25]], [[False, False, True]] * 2)
     assert_masked(tensor.sum(), 8, True)

@@ -562,3 +562,88 @@ def test_a_subclass_may_disable_the_overrides_of_its_base():
 
     assert torch.ones(2).as_subclass(Base).ndim == "offered"
     assert torch.ones(2).as_subclass(Disabled).ndim == 1
+
+
+def test_assignments_write_into_the_inner_tensors():
+    x = Pair(torch.zeros(2, 3), torch.ones(2, 3))
+    Pair.seen = []
+    x[0] = 5.0
+    x[:, 1:] = torch.tensor([7.0, 8.0])
+    assert x.a.tolist() == [[5.0, 7.0, 8.0], [0.0, 7.0, 8.0]] and x.b[1].tolist() == [1.0, 7.0, 8.0]
+    assert Pair.seen[0] is aten.select.int
+    x[torch.tensor([1])] = 9.0
+    assert x.a[1].tolist() == [9.0, 9.0, 9.0] and Pair.seen[-1] is aten.index_put_.default
+    with pytest.raises(RuntimeError, match="assignments"):
+        x.requires_grad_().clone()[0] = 1.0
+
+
+def test_an_index_that_selects_everything_calls_alias():
+    Pair.seen = []
+    x = Pair(torch.zeros(2), torch.ones(2))
+    assert x[...].b.tolist() == [1.0, 1.0] and Pair.seen == [aten.alias.default]
+    with torch.autograd.forward_ad.dual_level():
+        torch.autograd.forward_ad.make_dual(x, torch.ones(2))
+    assert Pair.seen[:2] == [aten.alias.default, aten.alias.default]
+
+
+def test_a_wrapper_has_the_layout_that_its_class_gives_it():
+    class Rows(torch.Tensor):
+        @staticmethod
+        def __new__(cls, inner):
+            wrapper = torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype, layout=inner.layout)
+            wrapper.inner = inner
+            return wrapper
+
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            return func(args[0].inner)
+
+    assert Rows(torch.eye(2).to_sparse_csr()).layout is torch.sparse_csr
+    assert Rows(torch.eye(2)).layout is torch.strided
+
+
+def test_autograd_records_inside_torch_dispatch_when_dispatch_is_enabled_again():
+    class Recording(torch.Tensor):
+        @staticmethod
+        def __new__(cls, inner):
+            wrapper = torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
+            wrapper.inner = inner
+            return wrapper
+
+        __torch_function__ = torch._C._disabled_torch_function_impl
+
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            args = [arg.inner if isinstance(arg, Recording) else arg for arg in args]
+            assert not torch.is_grad_enabled()
+            with torch.overrides.enable_reentrant_dispatch():
+                return Recording(func(*args, **(kwargs or {})))
+
+    inner = torch.ones(2, requires_grad=True)
+    result = Recording(inner) * 3
+    assert not result.requires_grad
+    result.inner.sum().backward()
+    assert inner.grad.tolist() == [3.0, 3.0]
+    with torch.no_grad():
+        assert not (Recording(inner) * 3).inner.requires_grad
+
+
+def test_a_mode_that_declines_leaves_the_call_to_the_class():
+    class Plain(torch.utils._python_dispatch.TorchDispatchMode):
+        """A mode that only handles calls of plain tensors."""
+
+        def __init__(self):
+            super().__init__()
+            self.calls = []
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            self.calls.append(types)
+            return NotImplemented if types else func(*args, **(kwargs or {}))
+
+    x = Pair(-torch.ones(2), torch.ones(2))
+    with Plain() as mode:
+        result = x.abs()
+    assert result.a.tolist() == [1.0, 1.0] and mode.calls == [(Pair,), (), ()]
+    with Plain(), Plain() as inner:
+        assert x.abs().a.tolist() == [1.0, 1.0]
+    assert inner.calls == [(Pair,)]

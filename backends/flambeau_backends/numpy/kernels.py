@@ -19,6 +19,7 @@ from flambeau.operations.sorting import search_forward, search_rows
 
 from .chunks import in_chunks, map_chunks, select
 from .error_state import without_warnings, without_warnings_in_place
+from .layout import has_channels_last, in_order_of
 from .namespace import namespace
 from .row_sums import add_rows
 from .threads import LARGE, product
@@ -430,7 +431,10 @@ def index(input: Any, index: Any) -> Any:
     if _takes_slices(index) and input.size and input.flags.c_contiguous:  # `take` would copy an input that is not contiguous
         return input.take(index[-1], len(index) - 1)  # takes less than half the time of indexing
     result = input[index]
-    return result if result.flags.c_contiguous else np.ascontiguousarray(result)  # NumPy keeps the memory order of the input
+    if result.flags.c_contiguous:
+        return result
+    selects_images = type(index[0]) is np.ndarray and result.ndim == input.ndim and has_channels_last(input)
+    return in_order_of(input, result) if selects_images else np.ascontiguousarray(result)  # NumPy keeps the order of the input
 
 
 @kernel

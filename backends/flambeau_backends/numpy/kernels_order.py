@@ -16,6 +16,7 @@ import numpy as np
 from .indices import as_intp
 from .kernels import kernel
 from .kernels_index import SMALL, elements
+from .layout import in_order_of
 
 __all__: list[str] = []
 
@@ -81,7 +82,10 @@ def _as_rows(input: Any, dim: int) -> Any:
 @kernel
 def sort(input: Any, dim: int, descending: bool) -> Any:
     indices = _argsort(input, dim, descending)
-    return elements(input, indices, dim), indices
+    values = elements(input, indices, dim)
+    if input.flags.c_contiguous or 0 in input.strides:
+        return values, indices
+    return in_order_of(input, values), in_order_of(input, indices)
 
 
 # --- top k --------------------------------------------------------------------------------------------------------

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.backend import has_channels_last_strides
+from flambeau.backend import has_channels_last_strides, memory_order
 
-__all__ = ["channels_last", "channels_second", "has_channels_last", "in_rows", "keeps_channels_last"]
+__all__ = ["channels_last", "channels_second", "has_channels_last", "in_order_of", "in_rows", "keeps_channels_last"]
 
 
 def channels_last(array: Any) -> Any:
@@ -33,6 +33,13 @@ def has_channels_last(array: Any) -> bool:
 def in_rows(result: Any) -> Any:
     """Copy a reduction's result to row-major order, since NumPy keeps the input's order, in which a later `view` may fail."""
     return result if result.ndim < 2 or result.flags.c_contiguous else np.ascontiguousarray(result)
+
+
+def in_order_of(input: Any, result: Any) -> Any:
+    """Copy a result to the memory order of the input, unless it has that order already."""
+    order = memory_order(input.shape, input.strides)
+    ordered = result.transpose(order)
+    return result if ordered.flags.c_contiguous else np.ascontiguousarray(ordered).transpose(np.argsort(order))
 
 
 def keeps_channels_last(kernel: Callable[..., Any]) -> Callable[..., Any]:

@@ -9,11 +9,12 @@ from typing import Any
 
 import flambeau as torch
 
-from ..engine.calls.overriding import open_modes, watch_calls, without_innermost_mode
+from ..engine.calls.overriding import DISPATCHING, open_modes, relevant, watch_calls, without_innermost_mode
 from ..engine.calls.schema import FunctionSchema
 from ..engine.devices.aliases import private_names
 from ..extension import Kind, facts_of, names
 from ..extension.schemas import namespace_of, schemas
+from ..layouts.subclasses.wrappers import call_torch_dispatch
 from ..overrides import TorchFunctionMode
 from .ops import OpOverload, operator_of
 
@@ -66,10 +67,21 @@ class TorchDispatchMode(TorchFunctionMode):
             return func(*args, **kwargs)
         schema = _factory_schema(name)
         if schema is None:
-            return self.__torch_dispatch__(_as_operator(func, name, args, kwargs), types, args, kwargs)
+            return self._compute(_as_operator(func, name, args, kwargs), args, kwargs)
         args, kwargs, requires_grad = _factory_arguments(schema, args, kwargs)
-        result = self.__torch_dispatch__(_as_operator(func, name, args, kwargs), types, args, kwargs)
+        result = self._compute(_as_operator(func, name, args, kwargs), args, kwargs)
         return result.requires_grad_() if requires_grad else result
+
+    def _compute(self, operator: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call `__torch_dispatch__` of this mode; if it returns NotImplemented, that of the next mode or of the arguments."""
+        types = tuple({type(value): None for value in relevant([*args, *kwargs.values()]) if type(value) in DISPATCHING})
+        result = self.__torch_dispatch__(operator, types, args, kwargs)
+        if result is not NotImplemented:
+            return result
+        if open_modes.get():
+            return operator(*args, **kwargs)
+        with self:
+            return call_torch_dispatch(operator, args, kwargs)
 
 
 @functools.cache

@@ -216,7 +216,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 
     Args:
         input: a vector of non-negative integers.
-        weights: a vector of the same length; its elements are summed instead of counted.
+        weights: a vector of the same length; its elements are summed instead of counted.  It gets no gradient.
         minlength: the smallest length of the result, which otherwise is the largest element plus 1.
 
     Raises:
@@ -240,7 +240,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     size = max(minlength, int(high) + 1)
     if weights is None:
         return _counts(input.long(), size)
-    weights = weights if weights.dtype is dtypes.float32 else weights.double()
+    weights = weights.detach() if weights.dtype is dtypes.float32 else weights.detach().double()
     return weights.new_zeros(size).index_add(0, input.long(), weights)
 
 

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from ..engine.calls.dispatch import arguments_to_save, dispatch
 from ..engine.calls.record import Operation
+from ..engine.calls.tables import OPS
 from ..engine.calls.transform_hooks import ForwardHooks, hooks
 from ..engine.devices.state import state
 from ..engine.tape import engine
@@ -141,7 +142,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         raise RuntimeError(
             f"Setting a forward grad that itself has a forward gradient at the same level{len(levels()) - 1} is not supported."
         )
-    dual: Tensor = tensor.view_as(tensor)
+    dual: Tensor = OPS["getitem_alias"].function(tensor, (...,))
     set_tangent(dual, innermost, tangent)
     return dual
 

@@ -21,6 +21,7 @@ from typing import Any, Final, TypeVar
 from ..devices.aliases import resolve
 from ..devices.state import state
 from ..tape.fast_path import leave_fast_path, register_plain, return_to_fast_path
+from ..tape.grad_mode import grad_flag, set_grad_enabled
 from ..tensors.tensor import Tensor, alias, attach
 from ..values.trees import tree_map
 from .operands import can_operate
@@ -48,6 +49,7 @@ class _Redispatched:
 
 disabled: Final = ContextVar("torch_function_disabled", default=False)
 dispatch_disabled: Final = ContextVar("torch_dispatch_disabled", default=False)  # whether subclasses compute on their own data
+outer_grad_mode: Final = ContextVar("outer_grad_mode", default=False)  # whether autograd recorded outside `__torch_dispatch__`
 _redispatched: ContextVar[_Redispatched | None] = ContextVar("torch_function_redispatched", default=None)
 open_modes: ContextVar[tuple[Any, ...]] = ContextVar("torch_function_modes", default=())
 
@@ -95,10 +97,14 @@ def without_innermost_mode() -> Iterator[Any]:
 
 @contextmanager
 def enable_reentrant_dispatch() -> Iterator[None]:
-    """Context inside `__torch_function__` in which subclasses override calls again."""
+    """Context inside `__torch_function__` in which subclasses override calls again.
+
+    Inside `__torch_dispatch__`, autograd records again, if it did for the call that is being computed.
+    """
     token = disabled.set(False)
     try:
-        yield
+        with set_grad_enabled(grad_flag.get() or outer_grad_mode.get()):
+            yield
     finally:
         disabled.reset(token)
 

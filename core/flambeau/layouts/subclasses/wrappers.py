@@ -24,8 +24,9 @@ from ...engine.tape.saved import SAVE_HOOKS, is_saved_tensor, saved_outputs
 from ...engine.tensors.storage import Storage
 from ...engine.tensors.tensor import Tensor, new
 from ...engine.values import dtypes
-from ...engine.values.constants import contiguous_format
+from ...engine.values.constants import contiguous_format, sparse_coo, strided
 from ...operations.creation.from_data import as_tensor
+from ...operations.indexing.subscripts import raw_index
 
 __all__ = ["WrapperKey"]
 
@@ -98,6 +99,8 @@ def make_wrapper_subclass(
     wrapper._array, wrapper._key = array, key
     wrapper._requires_grad = False
     wrapper._node = wrapper._grad = wrapper._storage = wrapper._view = None
+    if layout is not None and layout is not strided:
+        wrapper.layout, wrapper.is_sparse = layout, layout is sparse_coo
     if requires_grad:
         wrapper.requires_grad = True
     return wrapper
@@ -122,11 +125,15 @@ def call_torch_dispatch(function: Any, args: tuple[Any, ...], kwargs: dict[str, 
         if cls in overriding.DISPATCHING and cls not in found:
             place = next((number for number, other in enumerate(found) if issubclass(cls, other)), len(found))
             found.insert(place, cls)
-    with no_grad():
-        for cls in found:
-            result = cls.__torch_dispatch__(function, tuple(found), args, kwargs)
-            if result is not NotImplemented:
-                return result
+    token = overriding.outer_grad_mode.set(grad_flag.get())
+    try:
+        with no_grad():
+            for cls in found:
+                result = cls.__torch_dispatch__(function, tuple(found), args, kwargs)
+                if result is not NotImplemented:
+                    return result
+    finally:
+        overriding.outer_grad_mode.reset(token)
     listed = "".join(f"\n  - tensor subclass {cls}" for cls in found)
     raise TypeError(
         f"Multiple dispatch failed for '{function}'; all __torch_dispatch__ handlers returned NotImplemented:\n{listed}"
@@ -258,6 +265,8 @@ def _basic_index(tensor: Tensor, index: Any) -> Any:
         place = items.index(...)
         used = sum(item is not None for item in items) - 1
         items[place : place + 1] = [slice(None)] * (tensor.ndim - used)
+    if all(item == slice(None) for item in items):
+        return call_aten_operator("alias", (tensor,), {})
     result, dim = _detached_copy(tensor), 0
     for place, item in enumerate(items):
         if type(result) not in overriding.DISPATCHING:  # not a wrapper: apply the remaining index to it
@@ -383,6 +392,22 @@ def _inplace_method(name: str) -> Callable[..., Any]:
     return method
 
 
+def _setitem(self: Tensor, index: Any, value: Any) -> None:
+    """Write to a view of the indexed elements by `fill_` or `copy_`; with index tensors or masks, call `index_put_`."""
+    if not self._key.wraps:
+        Tensor.__setitem__(self, index, value)
+        return
+    if _is_tracked((self, value)):
+        raise RuntimeError(f"{type(self).__name__}: autograd does not support assignments to indexed elements")
+    raw, is_advanced, _ = raw_index(self, index)
+    if is_advanced:
+        value = value if isinstance(value, Tensor) else as_tensor(value, dtype=self.dtype, device=self.device)
+        call_aten_operator("index_put_", (self, _indices(raw, self.ndim), value), {})
+    else:
+        call_aten_operator("copy_" if isinstance(value, Tensor) else "fill_", (self[index], value), {})
+    (self._storage or self._own_storage()).version += 1
+
+
 def _copy_with_history(tensor: Tensor) -> Any:
     copy = _detached_copy(tensor)
     copy._node, copy._requires_grad = tensor._node, tensor._requires_grad
@@ -444,7 +469,7 @@ def prepare_dispatching(cls: type[Tensor]) -> None:
     methods |= {name: _operator_method(name) for name in (*_SINGLE_OPERATORS, "matmul")} | {
         "__matmul__": _operator_method("matmul")
     }
-    methods |= {"share_memory_": _share_memory_, "is_shared": _is_shared}
+    methods |= {"share_memory_": _share_memory_, "is_shared": _is_shared, "__setitem__": _setitem}
     methods["data"] = property(_data, _set_data)
     shaped = names(kind=Kind.FACTORY) - {"new_tensor"}
     methods |= {name: _new_method(name) for name in shaped if name.startswith("new_")}

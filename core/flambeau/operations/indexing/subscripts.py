@@ -580,8 +580,10 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
             raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {index.numel()} value(s)")
         return input.clone()
     if index_ndim and type(input) in FAST and type(index) in FAST and index._key.device is input._key.device:
-        return _indexed(input, (slice(None),) * dim + (index._array,))  # the same as `input[..., index]`, without its checks
-    return input[(slice(None),) * dim + (index if index_ndim else index.reshape(1),)]
+        selected = _indexed(input, (slice(None),) * dim + (index._array,))  # the same as `input[..., index]`, without its checks
+    else:
+        selected = input[(slice(None),) * dim + (index if index_ndim else index.reshape(1),)]
+    return selected if dim or ndim < 4 else selected.contiguous()  # `input[index]` of channels-last images is channels-last
 
 
 def out_of_range(input: Tensor, dim: int, index: Tensor) -> int | None:

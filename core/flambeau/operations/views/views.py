@@ -35,12 +35,12 @@ def wrap_dim(dim: int, ndim: int) -> int:
 
 
 def as_shape(sizes: tuple[Any, ...]) -> tuple[int, ...]:
-    """Return a shape that was passed as `f(2, 3)` or as `f((2, 3))`."""
+    """Return a shape that was passed as `f(2, 3)` or as `f((2, 3))`; a bool counts as an int, except as the first size."""
     if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
         sizes = tuple(sizes[0])
     for size in sizes:
         if type(size) is not int:
-            return tuple(map(_as_integer, sizes))
+            return (_as_integer(sizes[0]), *(int(size) if type(size) is bool else _as_integer(size) for size in sizes[1:]))
     return sizes
 
 

@@ -267,7 +267,17 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = ..., alpha: A
 def adjoint(input: Tensor) -> Tensor:
     """Return the conjugate transpose of matrices."""
 def all(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Whether every element is nonzero, in the whole tensor or in each slice over `dim`."""
+    """Whether every element is nonzero, in the whole tensor or in each slice over `dim`.
+
+    Args:
+        input: a tensor of any shape.
+        dim: the dimension or dimensions to reduce; None for all.
+        keepdim: whether reduced dimensions are kept with size 1.
+        out: a tensor that the result is written to.
+
+    >>> torch.all(torch.tensor([[True, False], [True, True]]), 1)
+    tensor([False,  True])
+    """
 def allclose(input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> _bool:
     """Whether all elements are close, as in `isclose`.
 
@@ -357,9 +367,33 @@ def angle(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     tensor([1.5708, 3.1416, 0.7854])
     """
 def any(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Whether an element is nonzero, in the whole tensor or in each slice over `dim`."""
+    """Whether an element is nonzero, in the whole tensor or in each slice over `dim`.
+
+    Args:
+        input: a tensor of any shape.
+        dim: the dimension or dimensions to reduce; None for all.
+        keepdim: whether reduced dimensions are kept with size 1.
+        out: a tensor that the result is written to.
+
+    >>> torch.any(torch.tensor([[True, False], [True, True]]), 1)
+    tensor([True, True])
+    """
 def arange(start: Any = ..., end: Any = ..., step: Any = ..., *, out: Tensor | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
     """Return the numbers from `start` (or 0) up to but not including `end`, by `step`; integers if all three are integers.
+
+    Args:
+        start: the first number. A single argument is `end`, and `start` is 0.
+        end: the bound, which is not part of the result.
+        step: the difference of successive numbers, not 0.
+        out: a tensor that the result is written to.
+        dtype: the dtype of the result; None for int64 if all three numbers are integers, else for the default dtype.
+        layout: the layout of the result; None for `torch.strided`.
+        device: the device of the result; None for the default device.
+        requires_grad: whether autograd records operations on the result.
+        pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
+
+    Raises:
+        RuntimeError: `step` is 0 or has the wrong sign.
 
     >>> torch.arange(3), torch.arange(0, 1, 0.5)
     (tensor([0, 1, 2]), tensor([0.0000, 0.5000]))
@@ -399,9 +433,35 @@ def arctanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def arctanh_(input: Tensor) -> Tensor:
     """In-place form of `atanh`."""
 def argmax(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return the index of the maximum in the flattened tensor, or of each slice over `dim`."""
+    """Return the index of the maximum in the flattened tensor, or of each slice over `dim`.
+
+    Args:
+        input: a tensor of an integer or floating-point dtype.
+        dim: the dimension to reduce; None for all.
+        keepdim: whether reduced dimensions are kept with size 1.
+        out: a tensor that the result is written to.
+
+    Raises:
+        IndexError: the reduced dimension is empty.
+
+    >>> torch.argmax(torch.tensor([[1, 5], [3, 2]]), 1)
+    tensor([1, 0])
+    """
 def argmin(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return the index of the minimum in the flattened tensor, or of each slice over `dim`."""
+    """Return the index of the minimum in the flattened tensor, or of each slice over `dim`.
+
+    Args:
+        input: a tensor of an integer or floating-point dtype.
+        dim: the dimension to reduce; None for all.
+        keepdim: whether reduced dimensions are kept with size 1.
+        out: a tensor that the result is written to.
+
+    Raises:
+        IndexError: the reduced dimension is empty.
+
+    >>> torch.argmin(torch.tensor([[1, 5], [3, 2]]), 1)
+    tensor([0, 1])
+    """
 def argsort(input: Tensor, dim: _int = ..., descending: _bool = ..., stable: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the indices that sort the elements along `dim`.
 
@@ -508,11 +568,32 @@ def atanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def atanh_(input: Tensor) -> Tensor:
     """In-place form of `atanh`."""
 def atleast_1d(*tensors: Tensor | Sequence[Tensor]) -> Any:
-    """Return the tensor, or each of several tensors, with at least 1 dimensions."""
+    """Return the tensor, or each of several tensors, with at least 1 dimension.
+
+    Args:
+        *tensors: the tensors, as arguments or as one sequence. For more than one, the result is a tuple.
+
+    >>> torch.atleast_1d(torch.tensor(1.0)).shape
+    torch.Size([1])
+    """
 def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> Any:
-    """Return the tensor, or each of several tensors, with at least 2 dimensions."""
+    """Return the tensor, or each of several tensors, with at least 2 dimensions.
+
+    Args:
+        *tensors: the tensors, as arguments or as one sequence. For more than one, the result is a tuple.
+
+    >>> torch.atleast_2d(torch.tensor(1.0)).shape
+    torch.Size([1, 1])
+    """
 def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> Any:
-    """Return the tensor, or each of several tensors, with at least 3 dimensions."""
+    """Return the tensor, or each of several tensors, with at least 3 dimensions.
+
+    Args:
+        *tensors: the tensors, as arguments or as one sequence. For more than one, the result is a tuple.
+
+    >>> torch.atleast_3d(torch.tensor(1.0)).shape
+    torch.Size([1, 1, 1])
+    """
 def avg_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] = ..., padding: _int | Sequence[_int] = ..., ceil_mode: _bool = ..., count_include_pad: _bool = ...) -> Tensor:
     """Return the mean of each window of a sequence; see `nn.AvgPool1d` for the sizes of the result.
 
@@ -550,7 +631,24 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = ..., a
     torch.Size([2, 1, 1])
     """
 def bartlett_window(window_length: _int, periodic: _bool = ..., *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., pin_memory: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
-    """Return the Bartlett window, a triangle."""
+    """Return the Bartlett window, a triangle: `1 - abs(2 n / N - 1)`.
+
+    Args:
+        window_length: the number of elements.
+        periodic: whether the window is one period, `N = window_length`, for spectral analysis; otherwise, it is symmetric,
+            `N = window_length - 1`, for the design of filters.
+        dtype: the dtype of the result; None for the default dtype.
+        layout: the layout of the result; None for `torch.strided`.
+        device: the device of the result; None for the default device.
+        requires_grad: whether autograd records operations on the result.
+        pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
+
+    Raises:
+        RuntimeError: the length is negative, or the dtype is not floating-point.
+
+    >>> torch.bartlett_window(4)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000])
+    """
 def batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: _bool, momentum: _float, eps: _float, cudnn_enabled: _bool = ...) -> Tensor:
     """Normalize each channel (dimension 1) over all other dimensions (Ioffe & Szegedy 2015, "Batch normalization").
 
@@ -646,19 +744,81 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = ...) -> 
     tensor([ 0., 10.])
     """
 def bitwise_and(input: Tensor | _int | _float | _complex, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the bits that are set in both operands."""
+    """Return the bits that are set in both operands.
+
+    Args:
+        input: a tensor of an integer dtype or bool, or a number.
+        other: a tensor that can be broadcast with `input`, or a number; one of both is a tensor.
+        out: a tensor that the result is written to.
+
+    >>> torch.bitwise_and(torch.tensor([7]), 2)
+    tensor([2])
+    """
 def bitwise_left_shift(input: Tensor | _int | _float | _complex, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """`input << other`."""
+    """Return `input << other`, element by element.
+
+    Args:
+        input: an integer tensor, or a number.
+        other: a tensor that can be broadcast with `input`, or a number; one of both is a tensor.
+        out: a tensor that the result is written to.
+
+    >>> torch.bitwise_left_shift(torch.tensor([7]), 2)
+    tensor([28])
+    """
 def bitwise_not(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Invert every bit; for bool, the logical not."""
 def bitwise_or(input: Tensor | _int | _float | _complex, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the bits that are set in either operand."""
+    """Return the bits that are set in either operand.
+
+    Args:
+        input: a tensor of an integer dtype or bool, or a number.
+        other: a tensor that can be broadcast with `input`, or a number; one of both is a tensor.
+        out: a tensor that the result is written to.
+
+    >>> torch.bitwise_or(torch.tensor([7]), 2)
+    tensor([7])
+    """
 def bitwise_right_shift(input: Tensor | _int | _float | _complex, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """`input >> other`."""
+    """Return `input >> other`, element by element.
+
+    Args:
+        input: an integer tensor, or a number.
+        other: a tensor that can be broadcast with `input`, or a number; one of both is a tensor.
+        out: a tensor that the result is written to.
+
+    >>> torch.bitwise_right_shift(torch.tensor([7]), 2)
+    tensor([1])
+    """
 def bitwise_xor(input: Tensor | _int | _float | _complex, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the bits that are set in exactly one operand."""
+    """Return the bits that are set in exactly one operand.
+
+    Args:
+        input: a tensor of an integer dtype or bool, or a number.
+        other: a tensor that can be broadcast with `input`, or a number; one of both is a tensor.
+        out: a tensor that the result is written to.
+
+    >>> torch.bitwise_xor(torch.tensor([7]), 2)
+    tensor([5])
+    """
 def blackman_window(window_length: _int, periodic: _bool = ..., *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., pin_memory: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
-    """Return the Blackman window: `0.42 - 0.5 cos(2 pi n / N) + 0.08 cos(4 pi n / N)`."""
+    """Return the Blackman window: `0.42 - 0.5 cos(2 pi n / N) + 0.08 cos(4 pi n / N)`.
+
+    Args:
+        window_length: the number of elements.
+        periodic: whether the window is one period, `N = window_length`, for spectral analysis; otherwise, it is symmetric,
+            `N = window_length - 1`, for the design of filters.
+        dtype: the dtype of the result; None for the default dtype.
+        layout: the layout of the result; None for `torch.strided`.
+        device: the device of the result; None for the default device.
+        requires_grad: whether autograd records operations on the result.
+        pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
+
+    Raises:
+        RuntimeError: the length is negative, or the dtype is not floating-point.
+
+    >>> torch.blackman_window(5, periodic=False)[1:4]
+    tensor([0.3400, 1.0000, 0.3400])
+    """
 def block_diag(*tensors: Tensor) -> Tensor:
     """Return one matrix with the given matrices along its diagonal, 0 elsewhere.
 
@@ -1342,13 +1502,53 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Sequence[_int] |
     tensor([0.2877])
     """
 def cummax(input: Tensor, dim: _int, *, out: Sequence[Tensor] | None = ...) -> return_types.cummax:
-    """Return the cumulative maximum along `dim`, and its last index."""
+    """Return the cumulative maximum along `dim`, and its last index.
+
+    Args:
+        input: a tensor of a real dtype.
+        dim: the dimension along which to accumulate.
+        out: tensors that the results are written to.
+
+    >>> torch.cummax(torch.tensor([2, 3, 1]), 0).values
+    tensor([2, 3, 3])
+    """
 def cummin(input: Tensor, dim: _int, *, out: Sequence[Tensor] | None = ...) -> return_types.cummin:
-    """Return the cumulative minimum along `dim`, and its last index."""
+    """Return the cumulative minimum along `dim`, and its last index.
+
+    Args:
+        input: a tensor of a real dtype.
+        dim: the dimension along which to accumulate.
+        out: tensors that the results are written to.
+
+    >>> torch.cummin(torch.tensor([2, 3, 1]), 0).values
+    tensor([2, 2, 1])
+    """
 def cumprod(input: Tensor, dim: _int, *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor:
-    """Return the cumulative product along `dim`."""
+    """Return the cumulative product along `dim`.
+
+    Args:
+        input: a tensor of any shape.
+        dim: the dimension along which to accumulate.
+        dtype: the dtype of the result, to which `input` is converted first; None for the dtype of `input`, or for int64 if that
+            is an integer dtype or bool.
+        out: a tensor that the result is written to.
+
+    >>> torch.cumprod(torch.tensor([1, 2, 3]), 0)
+    tensor([1, 2, 6])
+    """
 def cumsum(input: Tensor, dim: _int, *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor:
-    """Return the cumulative sum along `dim`."""
+    """Return the cumulative sum along `dim`.
+
+    Args:
+        input: a tensor of any shape.
+        dim: the dimension along which to accumulate.
+        dtype: the dtype of the result, to which `input` is converted first; None for the dtype of `input`, or for int64 if that
+            is an integer dtype or bool.
+        out: a tensor that the result is written to.
+
+    >>> torch.cumsum(torch.tensor([1, 2, 3]), 0)
+    tensor([1, 3, 6])
+    """
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = ..., *, dx: Any = ..., dim: _int = ...) -> Tensor:
     """Return the cumulative integral of `y` along `dim` by the trapezoidal rule.
 
@@ -1660,11 +1860,39 @@ def empty_like(input: Tensor, *, dtype: _dtype | None = ..., layout: Any = ..., 
 def empty_permuted(size: Sequence[_int], physical_layout: Sequence[_int], *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
     """Return an uninitialised tensor whose dimensions are stored in memory in the order `physical_layout`.
 
+    Args:
+        size: the sizes.
+        physical_layout: the dimensions in the order in which they are stored, from the outermost to the innermost.
+        dtype: the dtype of the result; None for the default dtype.
+        layout: the layout of the result; None for `torch.strided`.
+        device: the device of the result; None for the default device.
+        requires_grad: whether autograd records operations on the result.
+        pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
+
+    Raises:
+        RuntimeError: `physical_layout` is not a permutation of the dimensions.
+
     >>> torch.empty_permuted((2, 3, 4), (2, 0, 1)).stride()
     (3, 1, 6)
     """
 def empty_strided(size: Sequence[_int], stride: Sequence[_int], *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
-    """Return an uninitialised tensor with the given size and strides."""
+    """Return an uninitialised tensor with the given size and strides.
+
+    Args:
+        size: the sizes.
+        stride: the distances in memory between neighbouring elements of each dimension.
+        dtype: the dtype of the result; None for the default dtype.
+        layout: the layout of the result; None for `torch.strided`.
+        device: the device of the result; None for the default device.
+        requires_grad: whether autograd records operations on the result.
+        pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
+
+    Raises:
+        RuntimeError: the numbers of sizes and strides differ.
+
+    >>> torch.empty_strided((2, 3), (1, 2)).stride()
+    (1, 2)
+    """
 def eq(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return `input == other`, element by element, as a bool tensor.
 
@@ -1724,7 +1952,25 @@ def expm1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def expm1_(input: Tensor) -> Tensor:
     """In-place form of `expm1`."""
 def eye(n: _int, m: _int | None = ..., *, out: Tensor | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
-    """Return an `(n, m)` matrix with ones on the diagonal and zeros elsewhere."""
+    """Return an `(n, m)` matrix with ones on the diagonal and zeros elsewhere.
+
+    Args:
+        n: the number of rows.
+        m: the number of columns; None for `n`.
+        out: a tensor that the result is written to.
+        dtype: the dtype of the result; None for the default dtype.
+        layout: the layout of the result; None for `torch.strided`.
+        device: the device of the result; None for the default device.
+        requires_grad: whether autograd records operations on the result.
+        pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
+
+    Raises:
+        RuntimeError: a size is negative.
+
+    >>> torch.eye(2, 3)
+    tensor([[1., 0., 0.],
+            [0., 1., 0.]])
+    """
 def fake_quantize_per_channel_affine(input: Tensor, scale: Tensor, zero_point: Tensor, axis: _int, quant_min: _int, quant_max: _int) -> Tensor:
     """`fake_quantize_per_tensor_affine` with a scale and a zero point for each slice of dimension `axis`.
 
@@ -1871,9 +2117,27 @@ def floor_divide(input: Tensor, other: _int | _float | _complex | Tensor, *, out
     tensor([-4,  3])
     """
 def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the larger of `input` and `other`, element by element; where one is NaN, the other one."""
+    """Return the larger of `input` and `other`, element by element; where one is NaN, the other one.
+
+    Args:
+        input: a tensor of a real dtype.
+        other: a tensor that can be broadcast with `input`.
+        out: a tensor that the result is written to.
+
+    >>> torch.fmax(torch.tensor([1.0, float("nan")]), torch.tensor([3.0, 2.0]))
+    tensor([3., 2.])
+    """
 def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the smaller of `input` and `other`, element by element; where one is NaN, the other one."""
+    """Return the smaller of `input` and `other`, element by element; where one is NaN, the other one.
+
+    Args:
+        input: a tensor of a real dtype.
+        other: a tensor that can be broadcast with `input`.
+        out: a tensor that the result is written to.
+
+    >>> torch.fmin(torch.tensor([1.0, float("nan")]), torch.tensor([3.0, 2.0]))
+    tensor([1., 2.])
+    """
 def fmod(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the remainder of division rounded towards zero: it has the sign of `input`.
 
@@ -1932,6 +2196,14 @@ def from_file(filename: str, shared: _bool | None = ..., size: _int = ..., *, dt
 
     With `shared`, writes to the tensor change the file, and a missing file is created.
 
+    Args:
+        filename: the path of the file.
+        shared: whether writes to the tensor change the file; a missing file is then created.
+        size: the number of elements.
+        dtype: the dtype of the elements; None for the default dtype.
+        layout, device, pin_memory: ignored: the tensor is on the CPU.
+        requires_grad: whether autograd records operations on the result.
+
     Raises:
         RuntimeError: the file cannot be opened, or is too small.
     """
@@ -1970,11 +2242,34 @@ def frombuffer(buffer: Any, *, dtype: _dtype, count: _int = ..., offset: _int = 
 def full(size: Sequence[_int], fill_value: Any, *, out: Tensor | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ..., names: Any = ...) -> Tensor:
     """Return a tensor filled with `fill_value`; by default, its dtype follows that of the value.
 
+    Args:
+        size: the shape, a sequence of integers.
+        fill_value: the value of all elements.
+        out: a tensor that the result is written to.
+        dtype: the dtype of the result; None for int64, bool, the default dtype or the complex one, depending on the value.
+        names: ignored.
+        layout: the layout of the result; None for `torch.strided`.
+        device: the device of the result; None for the default device.
+        requires_grad: whether autograd records operations on the result.
+        pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
+
     >>> torch.full((2,), 7), torch.full((), 1.5)
     (tensor([7, 7]), tensor(1.5000))
     """
 def full_like(input: Tensor, fill_value: Any, *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., memory_format: Any = ..., pin_memory: _bool | None = ...) -> Tensor:
-    """Return a tensor filled with `fill_value`, with the shape, dtype, device and memory order of `input`."""
+    """Return a tensor filled with `fill_value`, with the shape, dtype, device and memory order of `input`.
+
+    Args:
+        fill_value: the value of all elements.
+        dtype, device: those of the result; None for those of `input`.
+        layout: the layout of the result; None for `torch.strided`.
+        requires_grad: whether autograd records operations on the result.
+        memory_format: the order of the dimensions in memory; None or `torch.preserve_format` for that of `input`.
+        pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
+
+    >>> torch.full_like(torch.zeros(2), 7)
+    tensor([7., 7.])
+    """
 def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """Gather elements along `dim`: `out[i][j] = input[index[i][j]][j]` for `dim=0`.
 
@@ -2097,9 +2392,41 @@ def gt(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor |
         other: a tensor that can be broadcast with `input`, or a number.
     """
 def hamming_window(window_length: _int, periodic: _bool = ..., alpha: _float = ..., beta: _float = ..., *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., pin_memory: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
-    """Return the Hamming window: `alpha - beta cos(2 pi n / N)`."""
+    """Return the Hamming window: `alpha - beta cos(2 pi n / N)`.
+
+    Args:
+        window_length: the number of elements.
+        periodic: whether the window is one period, `N = window_length`, for spectral analysis; otherwise, it is symmetric,
+            `N = window_length - 1`, for the design of filters.
+        alpha: the constant in the formula.
+        beta: the factor of the cosine.
+        dtype: the dtype of the result; None for the default dtype.
+        layout: the layout of the result; None for `torch.strided`.
+        device: the device of the result; None for the default device.
+        requires_grad: whether autograd records operations on the result.
+        pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
+
+    Raises:
+        RuntimeError: the length is negative, or the dtype is not floating-point.
+
+    >>> torch.hamming_window(4)
+    tensor([0.0800, 0.5400, 1.0000, 0.5400])
+    """
 def hann_window(window_length: _int, periodic: _bool = ..., *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., pin_memory: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
     """Return the Hann window: `(1 - cos(2 pi n / N)) / 2`.
+
+    Args:
+        window_length: the number of elements.
+        periodic: whether the window is one period, `N = window_length`, for spectral analysis; otherwise, it is symmetric,
+            `N = window_length - 1`, for the design of filters.
+        dtype: the dtype of the result; None for the default dtype.
+        layout: the layout of the result; None for `torch.strided`.
+        device: the device of the result; None for the default device.
+        requires_grad: whether autograd records operations on the result.
+        pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
+
+    Raises:
+        RuntimeError: the length is negative, or the dtype is not floating-point.
 
     >>> torch.hann_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
@@ -2477,7 +2804,25 @@ def istft(input: Tensor, n_fft: _int, hop_length: _int | None = ..., win_length:
     True
     """
 def kaiser_window(window_length: _int, periodic: _bool = ..., beta: _float = ..., *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., pin_memory: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
-    """Return the Kaiser window; a larger `beta` gives lower sidelobes and a wider main lobe."""
+    """Return the Kaiser window: `I0(beta sqrt(1 - (2 n / N - 1)**2)) / I0(beta)`, with the modified Bessel function `I0`.
+
+    Args:
+        window_length: the number of elements.
+        periodic: whether the window is one period, `N = window_length`, for spectral analysis; otherwise, it is symmetric,
+            `N = window_length - 1`, for the design of filters.
+        beta: the shape; a larger number gives lower sidelobes and a wider main lobe.
+        dtype: the dtype of the result; None for the default dtype.
+        layout: the layout of the result; None for `torch.strided`.
+        device: the device of the result; None for the default device.
+        requires_grad: whether autograd records operations on the result.
+        pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
+
+    Raises:
+        RuntimeError: the length is negative, or the dtype is not floating-point.
+
+    >>> torch.kaiser_window(5, periodic=False, beta=1.0)
+    tensor([0.7898, 0.9450, 1.0000, 0.9450, 0.7898])
+    """
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the Kronecker product: blocks `input[i, j] * other`.
 
@@ -2595,7 +2940,24 @@ def lgamma(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     tensor([0.5724, 0.0000, 3.1781])
     """
 def linspace(start: Any, end: Any, steps: _int = ..., *, out: Tensor | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
-    """Return `steps` numbers from `start` to `end`, both included, evenly spaced."""
+    """Return `steps` numbers from `start` to `end`, both included, evenly spaced.
+
+    Args:
+        start, end: the first and the last number: numbers or 0-d tensors.
+        steps: the number of elements.
+        out: a tensor that the result is written to.
+        dtype: the dtype of the result; None for the default dtype, or for the complex one if a bound is complex.
+        layout: the layout of the result; None for `torch.strided`.
+        device: the device of the result; None for the default device.
+        requires_grad: whether autograd records operations on the result.
+        pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
+
+    Raises:
+        RuntimeError: `steps` is negative.
+
+    >>> torch.linspace(0, 1, 5)
+    tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
+    """
 def lobpcg(A: Tensor, k: _int | None = ..., B: Tensor | None = ..., X: Tensor | None = ..., n: _int | None = ..., iK: Tensor | None = ..., niter: _int | None = ..., tol: _float | None = ..., largest: _bool | None = ..., method: str | None = ..., tracker: Any = ..., ortho_iparams: Any = ..., ortho_fparams: Any = ..., ortho_bparams: Any = ...) -> tuple[Tensor, Tensor]:
     """Return the `k` largest (or smallest) eigenvalues of `A x = lambda B x` for symmetric `A` and positive-definite `B`.
 
@@ -2679,13 +3041,40 @@ def logcumsumexp(input: Tensor, dim: _int, *, out: Tensor | None = ...) -> Tenso
 def logdet(input: Tensor) -> Tensor:
     """Return the logarithms of determinants: NaN for a negative determinant, `-inf` for 0."""
 def logical_and(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Logical and; nonzero is true."""
+    """Return the logical and of both operands; a nonzero element is true.
+
+    Args:
+        input: a tensor of any shape.
+        other: a tensor that can be broadcast with `input`.
+        out: a tensor that the result is written to.
+
+    >>> torch.logical_and(torch.tensor([1, 1]), torch.tensor([0, 1]))
+    tensor([False,  True])
+    """
 def logical_not(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return True where the element is 0."""
 def logical_or(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Logical or; nonzero is true."""
+    """Return the logical or of both operands; a nonzero element is true.
+
+    Args:
+        input: a tensor of any shape.
+        other: a tensor that can be broadcast with `input`.
+        out: a tensor that the result is written to.
+
+    >>> torch.logical_or(torch.tensor([1, 1]), torch.tensor([0, 1]))
+    tensor([True, True])
+    """
 def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Logical xor; nonzero is true."""
+    """Return the logical xor of both operands; a nonzero element is true.
+
+    Args:
+        input: a tensor of any shape.
+        other: a tensor that can be broadcast with `input`.
+        out: a tensor that the result is written to.
+
+    >>> torch.logical_xor(torch.tensor([1, 1]), torch.tensor([0, 1]))
+    tensor([ True, False])
+    """
 def logit(input: Tensor, eps: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return `log(x / (1 - x))`, the inverse of sigmoid; with `eps`, `x` is clamped to `[eps, 1 - eps]`.
 
@@ -2703,7 +3092,25 @@ def logit_(input: Tensor, eps: _float | None = ...) -> Tensor:
         eps: the distance of the bounds from 0 and 1; None for no bounds, so that the result is NaN outside of [0, 1].
     """
 def logspace(start: Any, end: Any, steps: _int = ..., base: _float = ..., *, out: Tensor | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
-    """Return `base ** exponent` for the exponents `linspace(start, end, steps)`."""
+    """Return `base ** exponent` for the exponents `linspace(start, end, steps)`.
+
+    Args:
+        start, end: the first and the last exponent: numbers or 0-d tensors.
+        steps: the number of elements.
+        base: the base of the powers.
+        out: a tensor that the result is written to.
+        dtype: the dtype of the result; None for the default dtype, or for the complex one if a bound is complex.
+        layout: the layout of the result; None for `torch.strided`.
+        device: the device of the result; None for the default device.
+        requires_grad: whether autograd records operations on the result.
+        pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
+
+    Raises:
+        RuntimeError: `steps` is negative.
+
+    >>> torch.logspace(0, 3, 4)
+    tensor([   1.,   10.,  100., 1000.])
+    """
 def logsumexp(input: Tensor, dim: Any, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return `log(sum(exp(input)))` over `dim` without overflow.
 

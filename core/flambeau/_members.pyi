@@ -47,7 +47,11 @@ class Members:
     def __iadd__(self, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place form of `add`."""
     def __iand__(self, other: _int | _float | _complex | Tensor) -> Tensor:
-        """In-place form of `bitwise_and`."""
+        """In-place form of `bitwise_and`.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number; one of both is a tensor.
+        """
     def __idiv__(self, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place form of `div`."""
     def __ifloordiv__(self, other: _int | _float | _complex | Tensor) -> Tensor:
@@ -57,7 +61,11 @@ class Members:
             other: a tensor that can be broadcast with `input`, or a number.
         """
     def __ilshift__(self, other: _int | _float | _complex | Tensor) -> Tensor:
-        """In-place form of `bitwise_left_shift`."""
+        """In-place form of `bitwise_left_shift`.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number; one of both is a tensor.
+        """
     def __imod__(self, other: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `remainder`.
 
@@ -75,16 +83,28 @@ class Members:
     def __invert__(self) -> Tensor:
         """Return `~self`, which is `bitwise_not`.  Raises TypeError unless the dtype is integer or bool."""
     def __ior__(self, other: _int | _float | _complex | Tensor) -> Tensor:
-        """In-place form of `bitwise_or`."""
+        """In-place form of `bitwise_or`.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number; one of both is a tensor.
+        """
     def __ipow__(self, other: Any) -> Tensor: ...
     def __irshift__(self, other: _int | _float | _complex | Tensor) -> Tensor:
-        """In-place form of `bitwise_right_shift`."""
+        """In-place form of `bitwise_right_shift`.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number; one of both is a tensor.
+        """
     def __isub__(self, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place form of `sub`."""
     def __itruediv__(self, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place form of `div`."""
     def __ixor__(self, other: _int | _float | _complex | Tensor) -> Tensor:
-        """In-place form of `bitwise_xor`."""
+        """In-place form of `bitwise_xor`.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number; one of both is a tensor.
+        """
     def __le__(self, other: _int | _float | _complex | Tensor) -> Tensor: ...
     def __lshift__(self, other: _int | _float | _complex | Tensor) -> Tensor: ...
     def __lt__(self, other: _int | _float | _complex | Tensor) -> Tensor: ...
@@ -331,7 +351,17 @@ class Members:
     def adjoint(self) -> Tensor:
         """Return the conjugate transpose of matrices."""
     def all(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-        """Whether every element is nonzero, in the whole tensor or in each slice over `dim`."""
+        """Whether every element is nonzero, in the whole tensor or in each slice over `dim`.
+
+        Args:
+            input: a tensor of any shape.
+            dim: the dimension or dimensions to reduce; None for all.
+            keepdim: whether reduced dimensions are kept with size 1.
+            out: a tensor that the result is written to.
+
+        >>> torch.all(torch.tensor([[True, False], [True, True]]), 1)
+        tensor([False,  True])
+        """
     def allclose(self, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> _bool:
         """Whether all elements are close, as in `isclose`.
 
@@ -401,7 +431,17 @@ class Members:
         tensor([1.5708, 3.1416, 0.7854])
         """
     def any(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-        """Whether an element is nonzero, in the whole tensor or in each slice over `dim`."""
+        """Whether an element is nonzero, in the whole tensor or in each slice over `dim`.
+
+        Args:
+            input: a tensor of any shape.
+            dim: the dimension or dimensions to reduce; None for all.
+            keepdim: whether reduced dimensions are kept with size 1.
+            out: a tensor that the result is written to.
+
+        >>> torch.any(torch.tensor([[True, False], [True, True]]), 1)
+        tensor([True, True])
+        """
     def apply_(self, *args: Any) -> Tensor:
         """Replace each element by `f(x)`, for a Python function `f` of the elements."""
     def arccos(self, *, out: Tensor | None = ...) -> Tensor:
@@ -445,9 +485,35 @@ class Members:
     def arctanh_(self) -> Tensor:
         """In-place form of `atanh`."""
     def argmax(self, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-        """Return the index of the maximum in the flattened tensor, or of each slice over `dim`."""
+        """Return the index of the maximum in the flattened tensor, or of each slice over `dim`.
+
+        Args:
+            input: a tensor of an integer or floating-point dtype.
+            dim: the dimension to reduce; None for all.
+            keepdim: whether reduced dimensions are kept with size 1.
+            out: a tensor that the result is written to.
+
+        Raises:
+            IndexError: the reduced dimension is empty.
+
+        >>> torch.argmax(torch.tensor([[1, 5], [3, 2]]), 1)
+        tensor([1, 0])
+        """
     def argmin(self, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-        """Return the index of the minimum in the flattened tensor, or of each slice over `dim`."""
+        """Return the index of the minimum in the flattened tensor, or of each slice over `dim`.
+
+        Args:
+            input: a tensor of an integer or floating-point dtype.
+            dim: the dimension to reduce; None for all.
+            keepdim: whether reduced dimensions are kept with size 1.
+            out: a tensor that the result is written to.
+
+        Raises:
+            IndexError: the reduced dimension is empty.
+
+        >>> torch.argmin(torch.tensor([[1, 5], [3, 2]]), 1)
+        tensor([0, 1])
+        """
     def argsort(self, dim: _int = ..., descending: _bool = ..., stable: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """Return the indices that sort the elements along `dim`.
 
@@ -601,29 +667,94 @@ class Members:
         tensor([0, 2, 0, 1])
         """
     def bitwise_and(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """Return the bits that are set in both operands."""
+        """Return the bits that are set in both operands.
+
+        Args:
+            input: a tensor of an integer dtype or bool, or a number.
+            other: a tensor that can be broadcast with `input`, or a number; one of both is a tensor.
+            out: a tensor that the result is written to.
+
+        >>> torch.bitwise_and(torch.tensor([7]), 2)
+        tensor([2])
+        """
     def bitwise_and_(self, other: _int | _float | _complex | Tensor) -> Tensor:
-        """In-place form of `bitwise_and`."""
+        """In-place form of `bitwise_and`.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number; one of both is a tensor.
+        """
     def bitwise_left_shift(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """`input << other`."""
+        """Return `input << other`, element by element.
+
+        Args:
+            input: an integer tensor, or a number.
+            other: a tensor that can be broadcast with `input`, or a number; one of both is a tensor.
+            out: a tensor that the result is written to.
+
+        >>> torch.bitwise_left_shift(torch.tensor([7]), 2)
+        tensor([28])
+        """
     def bitwise_left_shift_(self, other: _int | _float | _complex | Tensor) -> Tensor:
-        """In-place form of `bitwise_left_shift`."""
+        """In-place form of `bitwise_left_shift`.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number; one of both is a tensor.
+        """
     def bitwise_not(self, *, out: Tensor | None = ...) -> Tensor:
         """Invert every bit; for bool, the logical not."""
     def bitwise_not_(self) -> Tensor:
         """In-place form of `bitwise_not`."""
     def bitwise_or(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """Return the bits that are set in either operand."""
+        """Return the bits that are set in either operand.
+
+        Args:
+            input: a tensor of an integer dtype or bool, or a number.
+            other: a tensor that can be broadcast with `input`, or a number; one of both is a tensor.
+            out: a tensor that the result is written to.
+
+        >>> torch.bitwise_or(torch.tensor([7]), 2)
+        tensor([7])
+        """
     def bitwise_or_(self, other: _int | _float | _complex | Tensor) -> Tensor:
-        """In-place form of `bitwise_or`."""
+        """In-place form of `bitwise_or`.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number; one of both is a tensor.
+        """
     def bitwise_right_shift(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """`input >> other`."""
+        """Return `input >> other`, element by element.
+
+        Args:
+            input: an integer tensor, or a number.
+            other: a tensor that can be broadcast with `input`, or a number; one of both is a tensor.
+            out: a tensor that the result is written to.
+
+        >>> torch.bitwise_right_shift(torch.tensor([7]), 2)
+        tensor([1])
+        """
     def bitwise_right_shift_(self, other: _int | _float | _complex | Tensor) -> Tensor:
-        """In-place form of `bitwise_right_shift`."""
+        """In-place form of `bitwise_right_shift`.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number; one of both is a tensor.
+        """
     def bitwise_xor(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """Return the bits that are set in exactly one operand."""
+        """Return the bits that are set in exactly one operand.
+
+        Args:
+            input: a tensor of an integer dtype or bool, or a number.
+            other: a tensor that can be broadcast with `input`, or a number; one of both is a tensor.
+            out: a tensor that the result is written to.
+
+        >>> torch.bitwise_xor(torch.tensor([7]), 2)
+        tensor([5])
+        """
     def bitwise_xor_(self, other: _int | _float | _complex | Tensor) -> Tensor:
-        """In-place form of `bitwise_xor`."""
+        """In-place form of `bitwise_xor`.
+
+        Args:
+            other: a tensor that can be broadcast with `input`, or a number; one of both is a tensor.
+        """
     def bmm(self, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Multiply two batches of matrices, `(b, n, m) @ (b, m, p) -> (b, n, p)`.
 
@@ -907,17 +1038,69 @@ class Members:
     def cuda(self, device: Any = ..., non_blocking: _bool = ..., memory_format: Any = ...) -> Tensor:
         """Return the tensor on `device`, by default the current CUDA device.  The legacy `cuda(async=True)` is accepted."""
     def cummax(self, dim: _int, *, out: Sequence[Tensor] | None = ...) -> return_types.cummax:
-        """Return the cumulative maximum along `dim`, and its last index."""
+        """Return the cumulative maximum along `dim`, and its last index.
+
+        Args:
+            input: a tensor of a real dtype.
+            dim: the dimension along which to accumulate.
+            out: tensors that the results are written to.
+
+        >>> torch.cummax(torch.tensor([2, 3, 1]), 0).values
+        tensor([2, 3, 3])
+        """
     def cummin(self, dim: _int, *, out: Sequence[Tensor] | None = ...) -> return_types.cummin:
-        """Return the cumulative minimum along `dim`, and its last index."""
+        """Return the cumulative minimum along `dim`, and its last index.
+
+        Args:
+            input: a tensor of a real dtype.
+            dim: the dimension along which to accumulate.
+            out: tensors that the results are written to.
+
+        >>> torch.cummin(torch.tensor([2, 3, 1]), 0).values
+        tensor([2, 2, 1])
+        """
     def cumprod(self, dim: _int, *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor:
-        """Return the cumulative product along `dim`."""
+        """Return the cumulative product along `dim`.
+
+        Args:
+            input: a tensor of any shape.
+            dim: the dimension along which to accumulate.
+            dtype: the dtype of the result, to which `input` is converted first; None for the dtype of `input`, or for int64 if that
+                is an integer dtype or bool.
+            out: a tensor that the result is written to.
+
+        >>> torch.cumprod(torch.tensor([1, 2, 3]), 0)
+        tensor([1, 2, 6])
+        """
     def cumprod_(self, dim: _int, *, dtype: _dtype | None = ...) -> Tensor:
-        """In-place form of `cumprod`."""
+        """In-place form of `cumprod`.
+
+        Args:
+            dim: the dimension along which to accumulate.
+            dtype: the dtype of the result, to which `input` is converted first; None for the dtype of `input`, or for int64 if that
+                is an integer dtype or bool.
+        """
     def cumsum(self, dim: _int, *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor:
-        """Return the cumulative sum along `dim`."""
+        """Return the cumulative sum along `dim`.
+
+        Args:
+            input: a tensor of any shape.
+            dim: the dimension along which to accumulate.
+            dtype: the dtype of the result, to which `input` is converted first; None for the dtype of `input`, or for int64 if that
+                is an integer dtype or bool.
+            out: a tensor that the result is written to.
+
+        >>> torch.cumsum(torch.tensor([1, 2, 3]), 0)
+        tensor([1, 3, 6])
+        """
     def cumsum_(self, dim: _int, *, dtype: _dtype | None = ...) -> Tensor:
-        """In-place form of `cumsum`."""
+        """In-place form of `cumsum`.
+
+        Args:
+            dim: the dimension along which to accumulate.
+            dtype: the dtype of the result, to which `input` is converted first; None for the dtype of `input`, or for int64 if that
+                is an integer dtype or bool.
+        """
     def deg2rad(self, *, out: Tensor | None = ...) -> Tensor:
         """Convert degrees to radians."""
     def deg2rad_(self) -> Tensor:
@@ -1255,9 +1438,27 @@ class Members:
             other: a tensor that can be broadcast with `input`, or a number.
         """
     def fmax(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """Return the larger of `input` and `other`, element by element; where one is NaN, the other one."""
+        """Return the larger of `input` and `other`, element by element; where one is NaN, the other one.
+
+        Args:
+            input: a tensor of a real dtype.
+            other: a tensor that can be broadcast with `input`.
+            out: a tensor that the result is written to.
+
+        >>> torch.fmax(torch.tensor([1.0, float("nan")]), torch.tensor([3.0, 2.0]))
+        tensor([3., 2.])
+        """
     def fmin(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """Return the smaller of `input` and `other`, element by element; where one is NaN, the other one."""
+        """Return the smaller of `input` and `other`, element by element; where one is NaN, the other one.
+
+        Args:
+            input: a tensor of a real dtype.
+            other: a tensor that can be broadcast with `input`.
+            out: a tensor that the result is written to.
+
+        >>> torch.fmin(torch.tensor([1.0, float("nan")]), torch.tensor([3.0, 2.0]))
+        tensor([1., 2.])
+        """
     def fmod(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return the remainder of division rounded towards zero: it has the sign of `input`.
 
@@ -1999,21 +2200,60 @@ class Members:
     def logdet(self) -> Tensor:
         """Return the logarithms of determinants: NaN for a negative determinant, `-inf` for 0."""
     def logical_and(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """Logical and; nonzero is true."""
+        """Return the logical and of both operands; a nonzero element is true.
+
+        Args:
+            input: a tensor of any shape.
+            other: a tensor that can be broadcast with `input`.
+            out: a tensor that the result is written to.
+
+        >>> torch.logical_and(torch.tensor([1, 1]), torch.tensor([0, 1]))
+        tensor([False,  True])
+        """
     def logical_and_(self, other: Tensor) -> Tensor:
-        """In-place form of `logical_and`."""
+        """In-place form of `logical_and`.
+
+        Args:
+            other: a tensor that can be broadcast with `input`.
+        """
     def logical_not(self, *, out: Tensor | None = ...) -> Tensor:
         """Return True where the element is 0."""
     def logical_not_(self) -> Tensor:
         """In-place form of `logical_not`."""
     def logical_or(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """Logical or; nonzero is true."""
+        """Return the logical or of both operands; a nonzero element is true.
+
+        Args:
+            input: a tensor of any shape.
+            other: a tensor that can be broadcast with `input`.
+            out: a tensor that the result is written to.
+
+        >>> torch.logical_or(torch.tensor([1, 1]), torch.tensor([0, 1]))
+        tensor([True, True])
+        """
     def logical_or_(self, other: Tensor) -> Tensor:
-        """In-place form of `logical_or`."""
+        """In-place form of `logical_or`.
+
+        Args:
+            other: a tensor that can be broadcast with `input`.
+        """
     def logical_xor(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """Logical xor; nonzero is true."""
+        """Return the logical xor of both operands; a nonzero element is true.
+
+        Args:
+            input: a tensor of any shape.
+            other: a tensor that can be broadcast with `input`.
+            out: a tensor that the result is written to.
+
+        >>> torch.logical_xor(torch.tensor([1, 1]), torch.tensor([0, 1]))
+        tensor([ True, False])
+        """
     def logical_xor_(self, other: Tensor) -> Tensor:
-        """In-place form of `logical_xor`."""
+        """In-place form of `logical_xor`.
+
+        Args:
+            other: a tensor that can be broadcast with `input`.
+        """
     def logit(self, eps: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """Return `log(x / (1 - x))`, the inverse of sigmoid; with `eps`, `x` is clamped to `[eps, 1 - eps]`.
 

@@ -51,7 +51,14 @@ def _at_least(count: int) -> Any:
         return tuple(widen(x) for x in _tensors(tensors))
 
     function.__name__ = function.__qualname__ = f"atleast_{count}d"
-    function.__doc__ = f"Return the tensor, or each of several tensors, with at least {count} dimensions."
+    function.__doc__ = f"""Return the tensor, or each of several tensors, with at least {count} dimension{"s" * (count > 1)}.
+
+    Args:
+        *tensors: the tensors, as arguments or as one sequence. For more than one, the result is a tuple.
+
+    >>> torch.atleast_{count}d(torch.tensor(1.0)).shape
+    torch.Size({[1] * count})
+    """
     return composite(function, method=False, kind=Kind.VIEW, home="torch.functional")
 
 

@@ -335,7 +335,7 @@ def _as_bool(xp: Any, array: Any) -> Any:
     return array if array.dtype == xp.bool else array != 0
 
 
-def _logical(name: str, forward: Any) -> Callable[..., Tensor]:
+def _logical(name: str, forward: Any, example: str) -> Callable[..., Tensor]:
     return op(
         name,
         forward,
@@ -343,13 +343,28 @@ def _logical(name: str, forward: Any) -> Callable[..., Tensor]:
         promote="compare",
         scalars=False,
         inplace=True,
-        doc=f"{name.replace('_', ' ').capitalize()}; nonzero is true.",
+        doc=f"""Return the {name.replace("_", " ")} of both operands; a nonzero element is true.
+
+    Args:
+        input: a tensor of any shape.
+        other: a tensor that can be broadcast with `input`.
+        out: a tensor that the result is written to.
+
+    >>> torch.{name}(torch.tensor([1, 1]), torch.tensor([0, 1]))
+    tensor([{example}])
+    """,
     )
 
 
-logical_and = _logical("logical_and", lambda xp, input, other: xp.logical_and(_as_bool(xp, input), _as_bool(xp, other)))
-logical_or = _logical("logical_or", lambda xp, input, other: xp.logical_or(_as_bool(xp, input), _as_bool(xp, other)))
-logical_xor = _logical("logical_xor", lambda xp, input, other: xp.logical_xor(_as_bool(xp, input), _as_bool(xp, other)))
+logical_and = _logical(
+    "logical_and", lambda xp, input, other: xp.logical_and(_as_bool(xp, input), _as_bool(xp, other)), "False,  True"
+)
+logical_or = _logical(
+    "logical_or", lambda xp, input, other: xp.logical_or(_as_bool(xp, input), _as_bool(xp, other)), "True, True"
+)
+logical_xor = _logical(
+    "logical_xor", lambda xp, input, other: xp.logical_xor(_as_bool(xp, input), _as_bool(xp, other)), " True, False"
+)
 logical_not = op(
     "logical_not", lambda xp, input: xp.logical_not(_as_bool(xp, input)),
     kind=Kind.POINTWISE, promote="bool", inplace=True,
@@ -357,7 +372,7 @@ logical_not = op(
 )  # fmt: skip
 
 
-def _bits(name: str, forward: Any, operator: str, doc: str, accepts: str = "whole") -> Callable[..., Tensor]:
+def _bits(name: str, forward: Any, operator: str, summary: str, example: int, accepts: str = "whole") -> Callable[..., Tensor]:
     dunders = (f"__{operator}__", f"__r{operator}__", f"__i{operator}__")
     number = "Tensor_Scalar" if operator.endswith("shift") else "Scalar"
     schema = (
@@ -367,6 +382,16 @@ def _bits(name: str, forward: Any, operator: str, doc: str, accepts: str = "whol
         f"{name}_.{number}(Tensor(a!) self, Scalar other) -> Tensor(a!)",
         f"{name}_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     )
+    doc = f"""{summary}
+
+    Args:
+        input: {"an integer tensor" if accepts == "integers" else "a tensor of an integer dtype or bool"}, or a number.
+        other: a tensor that can be broadcast with `input`, or a number; one of both is a tensor.
+        out: a tensor that the result is written to.
+
+    >>> torch.{name}(torch.tensor([7]), 2)
+    tensor([{example}])
+    """
     return op(
         name, forward, kind=Kind.POINTWISE, promote="arithmetic", dtypes=accepts, inplace=True, dunders=dunders, doc=doc,
         schema=schema,
@@ -374,29 +399,36 @@ def _bits(name: str, forward: Any, operator: str, doc: str, accepts: str = "whol
 
 
 bitwise_and = _bits(
-    "bitwise_and", lambda xp, input, other: xp.bitwise_and(input, other), "and", "Return the bits that are set in both operands."
+    "bitwise_and",
+    lambda xp, input, other: xp.bitwise_and(input, other),
+    "and",
+    "Return the bits that are set in both operands.",
+    2,
 )
 bitwise_or = _bits(
-    "bitwise_or", lambda xp, input, other: xp.bitwise_or(input, other), "or", "Return the bits that are set in either operand."
+    "bitwise_or", lambda xp, input, other: xp.bitwise_or(input, other), "or", "Return the bits that are set in either operand.", 7
 )
 bitwise_xor = _bits(
     "bitwise_xor",
     lambda xp, input, other: xp.bitwise_xor(input, other),
     "xor",
     "Return the bits that are set in exactly one operand.",
+    5,
 )
 bitwise_left_shift = _bits(
     "bitwise_left_shift",
     lambda xp, input, other: xp.bitwise_left_shift(input, other),
     "lshift",
-    "`input << other`.",
+    "Return `input << other`, element by element.",
+    28,
     accepts="integers",
 )
 bitwise_right_shift = _bits(
     "bitwise_right_shift",
     lambda xp, input, other: xp.bitwise_right_shift(input, other),
     "rshift",
-    "`input >> other`.",
+    "Return `input >> other`, element by element.",
+    1,
     accepts="integers",
 )
 bitwise_not = op(
@@ -510,7 +542,16 @@ def _ignoring_nan(name: str, preferred: str, other_name: str) -> Any:
         scalars=False,
         dtypes="real",
         check=refuse_complex(name),
-        doc=f"Return the {other_name} of `input` and `other`, element by element; where one is NaN, the other one.",
+        doc=f"""Return the {other_name} of `input` and `other`, element by element; where one is NaN, the other one.
+
+    Args:
+        input: a tensor of a real dtype.
+        other: a tensor that can be broadcast with `input`.
+        out: a tensor that the result is written to.
+
+    >>> torch.{name}(torch.tensor([1.0, float("nan")]), torch.tensor([3.0, 2.0]))
+    tensor([{3 if name == "fmax" else 1}., 2.])
+    """,
         input=lambda F, g, input, other: F.masked(g, takes_input(input, other)),
         other=lambda F, g, input, other: F.masked(g, ~takes_input(input, other)),
     )

@@ -352,7 +352,20 @@ def _arg(name: str) -> Any:
         return record(input, None if dim is None else wrap_dim(dim, input.ndim), keepdim)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Return the index of the {name[3:]}imum in the flattened tensor, or of each slice over `dim`."
+    function.__doc__ = f"""Return the index of the {name[3:]}imum in the flattened tensor, or of each slice over `dim`.
+
+    Args:
+        input: a tensor of an integer or floating-point dtype.
+        dim: the dimension to reduce; None for all.
+        keepdim: whether reduced dimensions are kept with size 1.
+        out: a tensor that the result is written to.
+
+    Raises:
+        IndexError: the reduced dimension is empty.
+
+    >>> torch.{name}(torch.tensor([[1, 5], [3, 2]]), 1)
+    tensor({[1, 0] if name == "argmax" else [0, 1]})
+    """
     return composite(function, out=Out.OWN_DTYPE)
 
 
@@ -369,7 +382,17 @@ def _any_or_all(name: str, word: str) -> Any:
         narrow=Narrow.ALL,
         promote="truth",
         out=Out.OWN_DTYPE,
-        doc=f"Whether {word} nonzero, in the whole tensor or in each slice over `dim`.",
+        doc=f"""Whether {word} nonzero, in the whole tensor or in each slice over `dim`.
+
+    Args:
+        input: a tensor of any shape.
+        dim: the dimension or dimensions to reduce; None for all.
+        keepdim: whether reduced dimensions are kept with size 1.
+        out: a tensor that the result is written to.
+
+    >>> torch.{name}(torch.tensor([[True, False], [True, True]]), 1)
+    tensor([{"False,  True" if name == "all" else "True, True"}])
+    """,
         schema=(
             f"{name}(Tensor self) -> Tensor",
             f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> Tensor",
@@ -599,7 +622,18 @@ def _cumulative(name: str, record: Callable[..., Tensor]) -> Any:
         return record(input, wrap_dim(dim, input.ndim), dtype=dtype)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Return the cumulative {'sum' if name == 'cumsum' else 'product'} along `dim`."
+    function.__doc__ = f"""Return the cumulative {"sum" if name == "cumsum" else "product"} along `dim`.
+
+    Args:
+        input: a tensor of any shape.
+        dim: the dimension along which to accumulate.
+        dtype: the dtype of the result, to which `input` is converted first; None for the dtype of `input`, or for int64 if that
+            is an integer dtype or bool.
+        out: a tensor that the result is written to.
+
+    >>> torch.{name}(torch.tensor([1, 2, 3]), 0)
+    tensor([1, {"3, 6" if name == "cumsum" else "2, 6"}])
+    """
     return composite(function, inplace=True, out=Out.SETS_DTYPE)
 
 

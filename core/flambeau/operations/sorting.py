@@ -358,7 +358,16 @@ def _running_extreme(name: str, of_two: str) -> Any:
         return record(input, wrap_dim(dim, input.ndim))
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Return the cumulative {of_two}imum along `dim`, and its last index."
+    function.__doc__ = f"""Return the cumulative {of_two}imum along `dim`, and its last index.
+
+    Args:
+        input: a tensor of a real dtype.
+        dim: the dimension along which to accumulate.
+        out: tensors that the results are written to.
+
+    >>> torch.{name}(torch.tensor([2, 3, 1]), 0).values
+    tensor([2, {"3, 3" if of_two == "max" else "2, 1"}])
+    """
     return composite(function, out=Out.OWN_DTYPE)
 
 

@@ -32,7 +32,7 @@ from ...engine.values.scalars import converted, is_library_scalar
 from ..conversion import write_over
 from ..views.views import as_shape
 from .from_data import NUMBERS, frombuffer, tensor
-from .options import LIKE_ARGS, OPTION_ARGS, SIZE_ARGS, as_device, dtype_of_out, finish, key_for, plain_shape
+from .options import FACTORY_ARGS, LIKE_ARGS, OPTION_ARGS, SIZE_ARGS, as_device, dtype_of_out, finish, key_for, plain_shape
 
 __all__ = [
     "empty", "empty_like", "empty_permuted", "empty_strided", "eye", "from_file", "full", "full_like", "ones", "ones_like",
@@ -244,6 +244,7 @@ def dtype_for(value: Any) -> Dtype:
 
 
 @declare(kind=Kind.FACTORY)
+@with_args(OPTION_ARGS)
 def full(
     size: Sequence[int],
     fill_value: Number,
@@ -257,6 +258,13 @@ def full(
     names: Any = None,
 ) -> Tensor:
     """Return a tensor filled with `fill_value`; by default, its dtype follows that of the value.
+
+    Args:
+        size: the shape, a sequence of integers.
+        fill_value: the value of all elements.
+        out: a tensor that the result is written to.
+        dtype: the dtype of the result; None for int64, bool, the default dtype or the complex one, depending on the value.
+        names: ignored.
 
     >>> torch.full((2,), 7), torch.full((), 1.5)
     (tensor([7, 7]), tensor(1.5000))
@@ -279,6 +287,7 @@ def full(
 
 
 @declare(kind=Kind.LIKE)
+@with_args(LIKE_ARGS)
 def full_like(
     input: Tensor,
     fill_value: Number,
@@ -290,7 +299,14 @@ def full_like(
     memory_format: Any = None,
     pin_memory: bool | None = False,
 ) -> Tensor:
-    """Return a tensor filled with `fill_value`, with the shape, dtype, device and memory order of `input`."""
+    """Return a tensor filled with `fill_value`, with the shape, dtype, device and memory order of `input`.
+
+    Args:
+        fill_value: the value of all elements.
+
+    >>> torch.full_like(torch.zeros(2), 7)
+    tensor([7., 7.])
+    """
     key = _options(input, dtype, device)
     array = _in_order(
         memory_order(input, memory_format),
@@ -329,6 +345,7 @@ def scalar_tensor(
 
 
 @declare(kind=Kind.FACTORY)
+@with_args(FACTORY_ARGS)
 def empty_strided(
     size: Sequence[int],
     stride: Sequence[int],
@@ -339,7 +356,18 @@ def empty_strided(
     requires_grad: bool | None = False,
     pin_memory: bool | None = False,
 ) -> Tensor:
-    """Return an uninitialised tensor with the given size and strides."""
+    """Return an uninitialised tensor with the given size and strides.
+
+    Args:
+        size: the sizes.
+        stride: the distances in memory between neighbouring elements of each dimension.
+
+    Raises:
+        RuntimeError: the numbers of sizes and strides differ.
+
+    >>> torch.empty_strided((2, 3), (1, 2)).stride()
+    (1, 2)
+    """
     size, stride = as_shape((size,)), as_shape((stride,))
     if len(size) != len(stride):
         raise RuntimeError(f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})")
@@ -355,6 +383,7 @@ def empty_strided(
         f"eye.m(SymInt n, SymInt m, *, {FACTORY_OPTIONS}) -> Tensor",
     ),
 )
+@with_args(FACTORY_ARGS)
 def eye(
     n: int,
     m: int | None = None,
@@ -366,7 +395,20 @@ def eye(
     requires_grad: bool | None = False,
     pin_memory: bool | None = False,
 ) -> Tensor:
-    """Return an `(n, m)` matrix with ones on the diagonal and zeros elsewhere."""
+    """Return an `(n, m)` matrix with ones on the diagonal and zeros elsewhere.
+
+    Args:
+        n: the number of rows.
+        m: the number of columns; None for `n`.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: a size is negative.
+
+    >>> torch.eye(2, 3)
+    tensor([[1., 0., 0.],
+            [0., 1., 0.]])
+    """
     key = key_for(dtype, device, dtype_of_out(out))
     if n < 0 or (m is not None and m < 0):
         raise RuntimeError(f"n must be greater or equal to 0, got {n if n < 0 else m}")
@@ -459,6 +501,7 @@ attach(new_full=as_method(_new_full), new_tensor=_new_tensor, new_empty_strided=
 
 
 @declare(kind=Kind.FACTORY)
+@with_args(FACTORY_ARGS)
 def empty_permuted(
     size: Sequence[int],
     physical_layout: Sequence[int],
@@ -470,6 +513,13 @@ def empty_permuted(
     pin_memory: bool | None = False,
 ) -> Tensor:
     """Return an uninitialised tensor whose dimensions are stored in memory in the order `physical_layout`.
+
+    Args:
+        size: the sizes.
+        physical_layout: the dimensions in the order in which they are stored, from the outermost to the innermost.
+
+    Raises:
+        RuntimeError: `physical_layout` is not a permutation of the dimensions.
 
     >>> torch.empty_permuted((2, 3, 4), (2, 0, 1)).stride()
     (3, 1, 6)
@@ -574,6 +624,14 @@ def from_file(
     """Return a tensor of `size` elements of a memory-mapped file.
 
     With `shared`, writes to the tensor change the file, and a missing file is created.
+
+    Args:
+        filename: the path of the file.
+        shared: whether writes to the tensor change the file; a missing file is then created.
+        size: the number of elements.
+        dtype: the dtype of the elements; None for the default dtype.
+        layout, device, pin_memory: ignored: the tensor is on the CPU.
+        requires_grad: whether autograd records operations on the result.
 
     Raises:
         RuntimeError: the file cannot be opened, or is too small.

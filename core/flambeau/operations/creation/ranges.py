@@ -19,7 +19,7 @@ from ...engine.values.dtypes import dtype as Dtype
 from ...engine.values.scalars import converted, single
 from .from_data import tensor
 from .from_shape import dtype_for, plain_number
-from .options import FACTORY_ARGS, devices_for, dtype_of_out, finish, key_for
+from .options import FACTORY_ARGS, OPTION_ARGS, devices_for, dtype_of_out, finish, key_for
 
 _MAX_PYTHON_STEPS = 16  # up to this length, a Python range is faster than an array library
 _REAL = frozenset({int, float})
@@ -40,6 +40,7 @@ def _range_dtype(*bounds: Any) -> Dtype:
         f"arange.start_step(Scalar start, Scalar end, Scalar step=1, *, {FACTORY_OPTIONS}) -> Tensor",
     ),
 )
+@with_args(OPTION_ARGS)
 def arange(
     start: Number | None = None,
     end: Number | None = None,
@@ -53,6 +54,16 @@ def arange(
     pin_memory: bool | None = False,
 ) -> Tensor:
     """Return the numbers from `start` (or 0) up to but not including `end`, by `step`; integers if all three are integers.
+
+    Args:
+        start: the first number. A single argument is `end`, and `start` is 0.
+        end: the bound, which is not part of the result.
+        step: the difference of successive numbers, not 0.
+        out: a tensor that the result is written to.
+        dtype: the dtype of the result; None for int64 if all three numbers are integers, else for the default dtype.
+
+    Raises:
+        RuntimeError: `step` is 0 or has the wrong sign.
 
     >>> torch.arange(3), torch.arange(0, 1, 0.5)
     (tensor([0, 1, 2]), tensor([0.0000, 0.5000]))
@@ -205,6 +216,7 @@ def _convert_ends(
         f"linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, {FACTORY_OPTIONS}) -> Tensor",
     ),
 )
+@with_args(OPTION_ARGS)
 def linspace(
     start: Tensor | Number,
     end: Tensor | Number,
@@ -217,7 +229,20 @@ def linspace(
     requires_grad: bool | None = False,
     pin_memory: bool | None = False,
 ) -> Tensor:
-    """Return `steps` numbers from `start` to `end`, both included, evenly spaced."""
+    """Return `steps` numbers from `start` to `end`, both included, evenly spaced.
+
+    Args:
+        start, end: the first and the last number: numbers or 0-d tensors.
+        steps: the number of elements.
+        out: a tensor that the result is written to.
+        dtype: the dtype of the result; None for the default dtype, or for the complex one if a bound is complex.
+
+    Raises:
+        RuntimeError: `steps` is negative.
+
+    >>> torch.linspace(0, 1, 5)
+    tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
+    """
     steps = as_int("linspace", "steps", steps)
     start, end, key = _convert_ends("linspace", start, end, steps, dtype, device, out)
     if steps < 0:
@@ -327,6 +352,7 @@ def _refuse_dtype(kernel: str, dtype: Dtype, steps: int) -> None:
         f"logspace.Tensor_Tensor(Tensor start, Tensor end, int steps, float base=10., *, {FACTORY_OPTIONS}) -> Tensor",
     ),
 )
+@with_args(OPTION_ARGS)
 def logspace(
     start: Tensor | Number,
     end: Tensor | Number,
@@ -340,7 +366,21 @@ def logspace(
     requires_grad: bool | None = False,
     pin_memory: bool | None = False,
 ) -> Tensor:
-    """Return `base ** exponent` for the exponents `linspace(start, end, steps)`."""
+    """Return `base ** exponent` for the exponents `linspace(start, end, steps)`.
+
+    Args:
+        start, end: the first and the last exponent: numbers or 0-d tensors.
+        steps: the number of elements.
+        base: the base of the powers.
+        out: a tensor that the result is written to.
+        dtype: the dtype of the result; None for the default dtype, or for the complex one if a bound is complex.
+
+    Raises:
+        RuntimeError: `steps` is negative.
+
+    >>> torch.logspace(0, 3, 4)
+    tensor([   1.,   10.,  100., 1000.])
+    """
     steps, first = as_int("logspace", "steps", steps), plain_number(start)
     start, end, key = _convert_ends("logspace", start, end, steps, dtype, device, out)
     if steps < 0:

@@ -7,13 +7,20 @@ from typing import Any
 
 from ...engine.calls.facts import FACTORY_OPTIONS, Autocast, Kind, declare
 from ...engine.calls.op import composite
+from ...engine.calls.signatures import with_args
 from ...engine.calls.tables import PUBLIC
 from ...engine.devices.warning import warn_once
 from ...engine.tensors.tensor import Tensor
 from ...engine.values import dtypes
-from ..creation.options import devices_for, finish
+from ..creation.options import FACTORY_ARGS, devices_for, finish
 from ..fft import complex_to_complex, complex_to_real, real_to_complex, sized
 from . import windows as shapes
+
+_LENGTH_ARGS = """\
+    window_length: the number of elements.
+    periodic: whether the window is one period, `N = window_length`, for spectral analysis; otherwise, it is symmetric,
+        `N = window_length - 1`, for the design of filters."""
+_WINDOW_ARGS = f"{_LENGTH_ARGS}\n{FACTORY_ARGS}"
 
 
 def _window(
@@ -44,6 +51,7 @@ def _window(
         f"hann_window.periodic(int window_length, bool periodic, *, {FACTORY_OPTIONS}) -> Tensor",
     ),
 )
+@with_args(_WINDOW_ARGS)
 def hann_window(
     window_length: int,
     periodic: bool = True,
@@ -55,6 +63,9 @@ def hann_window(
     requires_grad: bool | None = False,
 ) -> Tensor:
     """Return the Hann window: `(1 - cos(2 pi n / N)) / 2`.
+
+    Raises:
+        RuntimeError: the length is negative, or the dtype is not floating-point.
 
     >>> torch.hann_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
@@ -72,6 +83,7 @@ def hann_window(
         f"{FACTORY_OPTIONS}) -> Tensor",
     ),
 )
+@with_args(f"{_LENGTH_ARGS}\n    alpha: the constant in the formula.\n    beta: the factor of the cosine.\n{FACTORY_ARGS}")
 def hamming_window(
     window_length: int,
     periodic: bool = True,
@@ -84,7 +96,14 @@ def hamming_window(
     pin_memory: bool | None = False,
     requires_grad: bool | None = False,
 ) -> Tensor:
-    """Return the Hamming window: `alpha - beta cos(2 pi n / N)`."""
+    """Return the Hamming window: `alpha - beta cos(2 pi n / N)`.
+
+    Raises:
+        RuntimeError: the length is negative, or the dtype is not floating-point.
+
+    >>> torch.hamming_window(4)
+    tensor([0.0800, 0.5400, 1.0000, 0.5400])
+    """
     weights = {"a": [alpha, beta]}
     shape = shapes.general_cosine
     return _window("hamming_window", shape, window_length, periodic, weights, dtype, device, pin_memory, requires_grad)
@@ -97,6 +116,7 @@ def hamming_window(
         f"blackman_window.periodic(int window_length, bool periodic, *, {FACTORY_OPTIONS}) -> Tensor",
     ),
 )
+@with_args(_WINDOW_ARGS)
 def blackman_window(
     window_length: int,
     periodic: bool = True,
@@ -107,7 +127,14 @@ def blackman_window(
     pin_memory: bool | None = False,
     requires_grad: bool | None = False,
 ) -> Tensor:
-    """Return the Blackman window: `0.42 - 0.5 cos(2 pi n / N) + 0.08 cos(4 pi n / N)`."""
+    """Return the Blackman window: `0.42 - 0.5 cos(2 pi n / N) + 0.08 cos(4 pi n / N)`.
+
+    Raises:
+        RuntimeError: the length is negative, or the dtype is not floating-point.
+
+    >>> torch.blackman_window(5, periodic=False)[1:4]
+    tensor([0.3400, 1.0000, 0.3400])
+    """
     return _window("blackman_window", shapes.blackman, window_length, periodic, {}, dtype, device, pin_memory, requires_grad)
 
 
@@ -118,6 +145,7 @@ def blackman_window(
         f"bartlett_window.periodic(int window_length, bool periodic, *, {FACTORY_OPTIONS}) -> Tensor",
     ),
 )
+@with_args(_WINDOW_ARGS)
 def bartlett_window(
     window_length: int,
     periodic: bool = True,
@@ -128,7 +156,14 @@ def bartlett_window(
     pin_memory: bool | None = False,
     requires_grad: bool | None = False,
 ) -> Tensor:
-    """Return the Bartlett window, a triangle."""
+    """Return the Bartlett window, a triangle: `1 - abs(2 n / N - 1)`.
+
+    Raises:
+        RuntimeError: the length is negative, or the dtype is not floating-point.
+
+    >>> torch.bartlett_window(4)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000])
+    """
     return _window("bartlett_window", shapes.bartlett, window_length, periodic, {}, dtype, device, pin_memory, requires_grad)
 
 
@@ -140,6 +175,7 @@ def bartlett_window(
         f"kaiser_window.beta(int window_length, bool periodic, float beta, *, {FACTORY_OPTIONS}) -> Tensor",
     ),
 )
+@with_args(f"{_LENGTH_ARGS}\n    beta: the shape; a larger number gives lower sidelobes and a wider main lobe.\n{FACTORY_ARGS}")
 def kaiser_window(
     window_length: int,
     periodic: bool = True,
@@ -151,7 +187,14 @@ def kaiser_window(
     pin_memory: bool | None = False,
     requires_grad: bool | None = False,
 ) -> Tensor:
-    """Return the Kaiser window; a larger `beta` gives lower sidelobes and a wider main lobe."""
+    """Return the Kaiser window: `I0(beta sqrt(1 - (2 n / N - 1)**2)) / I0(beta)`, with the modified Bessel function `I0`.
+
+    Raises:
+        RuntimeError: the length is negative, or the dtype is not floating-point.
+
+    >>> torch.kaiser_window(5, periodic=False, beta=1.0)
+    tensor([0.7898, 0.9450, 1.0000, 0.9450, 0.7898])
+    """
     shape = shapes.kaiser
     return _window("kaiser_window", shape, window_length, periodic, {"beta": beta}, dtype, device, pin_memory, requires_grad)
 

@@ -378,4 +378,4 @@ static void pack_panels(const Argument *a, int64_t first, int64_t last) {
             FLOATS(0)[j / WIDTH * depth * WIDTH + k * WIDTH + j % WIDTH] = FLOATS(1)[k * down + j * across];
 }
 
-#define PLAN_KERNELS {"plan", "LLFFFFFFFFFF", run_plan, WHOLE}, {"pack_panels", "FF", pack_panels, WHOLE}
+#define PLAN_KERNELS {"plan", "LLFFCCCCCCCC", run_plan, WHOLE}, {"pack_panels", "FF", pack_panels, WHOLE}

@@ -159,7 +159,11 @@ class Inference:
 
     def is_current(self) -> bool:
         """Whether no weight has another array or version than when the plans were prepared."""
-        return all(tensor._array is array and _version(tensor) == version for tensor, array, version in self.state)
+        for tensor, array, version in self.state:
+            storage = tensor._storage
+            if tensor._array is not array or version != (0 if storage is None else storage.version + storage.unversioned):
+                return False
+        return True
 
     def renew(self, state: Any) -> bool:
         """Prepare the plans with the current weights, unless another thread has done so and `state` is no longer the state.

@@ -95,6 +95,7 @@ class Results:
     Attributes:
         made: the tensors that the call creates; their arrays are the first outputs of a replay.
         outputs: references to these arrays, followed by the returned numbers.
+        one: the new tensor that is the whole result, or None.
     """
 
     spec: Spec
@@ -102,6 +103,7 @@ class Results:
     made: list[_New] = field(default_factory=list)
     outputs: list[Reference] = field(default_factory=list)
     views: list[Tensor] = field(default_factory=list)  # views in the captured call, until the recording ends
+    one: _New | None = None
 
     @classmethod
     def of(cls, recording: Recording, leaves: Sequence[Any], spec: Spec, sources: Sources) -> Results:
@@ -118,6 +120,8 @@ class Results:
                 leaf.position += len(results.made)
         plan.note_shared_versions()
         results.outputs = plan.references()
+        if spec.type is None and results.leaves == [0] and results.made[0].shares is None:
+            results.one = results.made[0]
         return results
 
     def tensors(self) -> list[Tensor]:

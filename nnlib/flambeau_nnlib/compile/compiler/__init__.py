@@ -54,7 +54,7 @@ __all__ = [
     "skip_guard_on_inbuilt_nn_modules_unsafe", "substitute_in_graph", "wrap_numpy",
 ]  # fmt: skip
 
-for _package in ("flambeau_nnlib", "flambeau_vision", "flambeau_backends"):
+for _package in ("flambeau_nnlib", "flambeau_vision", "flambeau_backends", "pluggy"):
     _found = importlib.util.find_spec(_package)
     for _folder in (_found.submodule_search_locations or ()) if _found else ():
         register_own_folder(_folder)

@@ -221,6 +221,8 @@ def _signature(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Tens
     """Return the tensors in the arguments, and a signature that selects the matching captured call."""
     if not args and not kwargs:
         return [], None
+    if not kwargs and len(args) == 1 and isinstance(args[0], Tensor):
+        return [args[0]], describe(args[0])
     if not kwargs and all(isinstance(argument, Tensor) for argument in args):
         tensors: list[Tensor] = list(args)
         return tensors, (tuple(map(describe, tensors)), _pattern(tensors))

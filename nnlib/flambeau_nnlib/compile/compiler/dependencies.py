@@ -11,6 +11,7 @@ import dis
 import functools
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Iterable, Iterator
+from operator import is_, itemgetter
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -55,6 +56,7 @@ class Dependencies:
         self._waiting = [function]
         self._environment = environment()
         self._walk()
+        self._group_names()
 
     def is_unchanged(self) -> bool:
         """Whether all state is the same as in the snapshot, apart from learning rates."""
@@ -68,9 +70,12 @@ class Dependencies:
                     copy["lr"] = group["lr"]
         except Exception:  # values that cannot be compared, such as arrays
             return False
-        for names, name, value in self._names:
-            found = names.get(name, _ABSENT)
-            if found is not value and not _same(found, value):
+        for names, read, values in self._reads:
+            try:
+                found = read(names)
+            except KeyError:  # a global has been deleted
+                return False
+            if not all(map(is_, found, values)) and not all(map(_same, found, values)):
                 return False
         for cell, value in self._cells:
             found = _contents(cell)
@@ -83,6 +88,17 @@ class Dependencies:
         if code not in self.codes:
             self._note_code(code, names)
             self._walk()
+            self._group_names()
+
+    def _group_names(self) -> None:
+        """Group the globals by their dictionary, so that a check reads all of one dictionary in one call."""
+        groups: dict[int, tuple[Any, dict[str, Any]]] = {}
+        for names, name, value in self._names:
+            groups.setdefault(id(names), (names, {}))[1].setdefault(name, value)
+        self._reads = [
+            (names, itemgetter(*found, next(iter(found))), [*found.values(), next(iter(found.values()))])  # two or more: a tuple
+            for names, found in groups.values()
+        ]
 
     # --- search ---
 
@@ -215,5 +231,5 @@ def environment() -> tuple[Any, ...]:
     return (
         torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.get_default_dtype(), torch.is_anomaly_enabled(),
         torch.are_deterministic_algorithms_enabled(),
-        *(is_autocast_enabled(device_type) and get_autocast_dtype(device_type) for device_type in ("cpu", "cuda")),
+        is_autocast_enabled("cpu") and get_autocast_dtype("cpu"), is_autocast_enabled("cuda") and get_autocast_dtype("cuda"),
     )  # fmt: skip

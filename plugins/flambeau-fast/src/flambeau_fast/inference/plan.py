@@ -50,6 +50,7 @@ class Plan:
         self.calls, self.kinds, self.inputs, self.outputs = list(calls), dict(kinds), list(inputs), list(outputs)
         self.shapes = [kinds[key].shape for key in outputs]
         self._orders = [_order(shape, steps) for shape, steps in zip(self.shapes, strides, strict=True)]
+        self._is_permuted = any(order is not None for order in self._orders)
         self._unused = [optional(None)] * (MOST_ARRAYS - len(inputs) - len(outputs))
 
     def prepare(self, constants: Mapping[Any, Any]) -> bool:
@@ -65,7 +66,6 @@ class Plan:
         return True
 
     def __call__(self, *inputs: Any) -> Any:
-        arrays = [array if _is_usable(array) else array.copy("C") for array in inputs]
         results = [np.empty(shape, FLOAT) for shape in self.shapes]
         prepared = self._prepared  # another thread may prepare the plan again during this call
         try:
@@ -73,14 +73,17 @@ class Plan:
         except IndexError:
             arena = np.empty(prepared.arena_size, FLOAT)
         try:
-            kernels.plan(prepared.lines, prepared.checks, prepared.weights, arena, *arrays, *results, *self._unused)
-        except BufferError:
-            raise StaleWeights from None
+            kernels.plan(prepared.lines, prepared.checks, prepared.weights, arena, *inputs, *results, *self._unused)
+        except BufferError:  # of an input that is not contiguous or not aligned, or by `decline`
+            if all(map(_is_usable, inputs)):
+                raise StaleWeights from None
+            return self(*[array if _is_usable(array) else array.copy("C") for array in inputs])
         finally:
             prepared.arenas.append(arena)
-        for number, order in enumerate(self._orders):
-            if order is not None:
-                results[number] = results[number].transpose(order).copy().transpose(np.argsort(order))
+        if self._is_permuted:
+            for number, order in enumerate(self._orders):
+                if order is not None:
+                    results[number] = results[number].transpose(order).copy().transpose(np.argsort(order))
         return results[0] if len(results) == 1 else tuple(results)
 
 

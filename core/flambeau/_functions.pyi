@@ -146,6 +146,7 @@ def add(input: Tensor, other: Tensor | _int | _float | _complex, alpha: Any = ..
     """`input + alpha * other`, element by element, broadcast.
 
     Args:
+        input: a tensor, or a number if `other` is a tensor.
         other: a tensor that can be broadcast with `input`, or a number.
         alpha: the factor of `other`; an integer if the result is an integer tensor.
         out: a tensor that the result is written to.
@@ -175,6 +176,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Any = ..., *args: Any, valu
     """`input + value * tensor1 / tensor2`.
 
     Args:
+        input: a tensor of any shape.
         tensor1, tensor2: tensors that can be broadcast with `input`; at least one has a floating-point or complex dtype.
         value: the factor of the quotient.
         *args: used by the deprecated call `addcdiv(input, value, tensor1, tensor2)`.
@@ -190,6 +192,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Any = ..., *args: Any, valu
     """`input + value * tensor1 * tensor2`.
 
     Args:
+        input: a tensor of any shape.
         tensor1, tensor2: tensors that can be broadcast with `input`.
         value: the factor of the product; converted to an integer if all three tensors have integer dtypes.
         *args: used by the deprecated call `addcmul(input, value, tensor1, tensor2)`.
@@ -297,6 +300,7 @@ def alpha_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
     """Apply dropout that sets elements to SELU's lower limit, and rescales to preserve mean 0 and variance 1.
 
     Args:
+        input: a tensor of any shape.
         p: the probability of an element to be replaced.
         train: whether dropout is active; otherwise, `input` is returned.
 
@@ -420,6 +424,7 @@ def arctan2(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor
     """Return the angle, in radians, of the point `(x, y) = (other, input)`, in the correct quadrant.
 
     Args:
+        input: a tensor of a real dtype.
         other: a tensor that can be broadcast with `input`.
         out: a tensor that the result is written to.
 
@@ -481,6 +486,7 @@ def as_strided(input: Tensor, size: Sequence[_int], stride: Sequence[_int], stor
     """Return a view of the tensor's storage with any size, strides and offset (in elements).
 
     Args:
+        input: a tensor of any shape.
         size: the sizes of the view.
         stride: the distances in the storage between neighbouring elements of each dimension, not negative.
         storage_offset: the index in the storage of the first element; None for that of `input`.
@@ -498,6 +504,7 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: Sequence[_int], stride:
     """Return a copy of `input` with `src` in place of `input.as_strided(size, stride, storage_offset)`.
 
     Args:
+        input: a tensor of any shape.
         src: a tensor of the shape `size`.
         size: the sizes of the view.
         stride: its strides, in elements.
@@ -555,6 +562,7 @@ def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the angle, in radians, of the point `(x, y) = (other, input)`, in the correct quadrant.
 
     Args:
+        input: a tensor of a real dtype.
         other: a tensor that can be broadcast with `input`.
         out: a tensor that the result is written to.
 
@@ -723,7 +731,7 @@ def bincount(input: Tensor, weights: Tensor | None = ..., minlength: _int = ...)
 
     Args:
         input: a vector of non-negative integers.
-        weights: a vector of the same length; its elements are summed instead of counted.
+        weights: a vector of the same length; its elements are summed instead of counted.  It gets no gradient.
         minlength: the smallest length of the result, which otherwise is the largest element plus 1.
 
     Raises:
@@ -862,6 +870,7 @@ def broadcast_to(input: Tensor, size: Sequence[_int]) -> Tensor:
     """Return a view broadcast to the shape `size`.
 
     Args:
+        input: a tensor of any shape.
         size: the shape of the result; dimensions of size 1 are repeated, and new dimensions are added in front.
 
     Raises:
@@ -878,6 +887,11 @@ def btrifact(A: Tensor, info: Any = ..., pivot: _bool = ...) -> tuple[Tensor, Te
         A: the matrices `(*, n, n)`.
         info: an integer tensor that is overwritten with 0 for each matrix whose factorization succeeded.
         pivot: whether rows are exchanged.
+
+    >>> LU, pivots = torch.btrifact(torch.tensor([[[2.0, 1.0], [4.0, 4.0]]]))
+    >>> LU
+    tensor([[[ 4.0000,  4.0000],
+             [ 0.5000, -1.0000]]])
     """
 def btrisolve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """Solve `A x = b` for a batch of vectors, given the result of `btrifact(A)`; a legacy name of `linalg.lu_solve`.
@@ -885,6 +899,10 @@ def btrisolve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     Args:
         b: the right-hand sides `(*, n)`.
         LU_data, LU_pivots: the results of `btrifact(A)`.
+
+    >>> A = torch.tensor([[[2.0, 0.0], [0.0, 4.0]]])
+    >>> torch.btrisolve(torch.tensor([[2.0, 4.0]]), *torch.btrifact(A))
+    tensor([[1., 1.]])
     """
 def bucketize(input: _int | _float | _complex | Tensor, boundaries: Tensor, *, out_int32: _bool = ..., right: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """Return for each element the index `i` such that `boundaries[i - 1] < element <= boundaries[i]`.
@@ -1060,6 +1078,7 @@ def chunk(input: Tensor, chunks: _int, dim: _int = ...) -> tuple[Tensor, ...]:
     """Split `dim` into at most `chunks` consecutive views, of equal size except the last.
 
     Args:
+        input: a tensor of at least one dimension.
         chunks: the largest number of parts, at least 1.
         dim: the dimension to split.
 
@@ -1145,6 +1164,7 @@ def clone(input: Tensor, *, memory_format: Any = ...) -> Tensor:
     """Return a copy; gradients flow through it.
 
     Args:
+        input: a tensor of any shape.
         memory_format: the order of the dimensions in the memory of the copy; None or `torch.preserve_format` for that of `input`.
 
     >>> x = torch.ones(2)
@@ -1240,6 +1260,7 @@ def constant_pad_nd(input: Tensor, pad: Sequence[_int], value: _float = ...) -> 
     """Pad with a constant value.
 
     Args:
+        input: a tensor of any shape.
         pad: pairs (before, after) of numbers of elements to add, starting with the last dimension; negative numbers remove
             elements.
         value: the value of new elements.
@@ -1413,6 +1434,7 @@ def copysign(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Te
     """Return the absolute value of `input` with the sign of `other`, where -0.0 counts as negative.
 
     Args:
+        input: a tensor of a real dtype.
         other: a tensor that can be broadcast with `input`, or a number.
         out: a tensor that the result is written to.
 
@@ -1449,6 +1471,7 @@ def count_nonzero(input: Tensor, dim: _int | Sequence[_int] | None = ...) -> Ten
     """Return the number of nonzero elements.
 
     Args:
+        input: a tensor of any shape.
         dim: the dimension or dimensions in which elements are counted; None for all.
 
     >>> torch.count_nonzero(torch.tensor([[0, 1], [2, 3]]), dim=0)
@@ -1475,6 +1498,7 @@ def cross(input: Tensor, other: Tensor, dim: _int | None = ..., *, out: Tensor |
     """Return the cross products of the vectors along `dim`, by default the first dimension of `input` that has size 3.
 
     Args:
+        input: a tensor of vectors.
         other: a tensor that can be broadcast with `input`.
         dim: the dimension of the vectors, which has size 3. The default None is deprecated.
         out: a tensor that the result is written to.
@@ -1605,6 +1629,7 @@ def diagflat(input: Tensor, offset: _int = ...) -> Tensor:
     """Return a matrix whose diagonal holds all elements of `input`.
 
     Args:
+        input: a tensor of any shape.
         offset: the diagonal to fill: 0 for the main one, positive above it, negative below.
 
     >>> torch.diagflat(torch.tensor([1, 2]), 1)
@@ -1616,6 +1641,7 @@ def diagonal(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = .
     """Return a view of the diagonal of dimensions `dim1` and `dim2`; it is the last dimension of the view.
 
     Args:
+        input: a tensor of at least two dimensions.
         offset: the diagonal: 0 for the main one, positive above it, negative below.
         dim1, dim2: the dimensions of the matrices.
 
@@ -1629,6 +1655,7 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: _int = ..., dim1: _int 
     """Return a copy of `input` with `src` in place of its diagonal.
 
     Args:
+        input: a tensor of at least two dimensions.
         src: a tensor with the shape of the diagonal.
         offset: the diagonal: 0 for the main one, positive above it, negative below.
         dim1, dim2: the dimensions of the matrices.
@@ -1644,6 +1671,7 @@ def diff(input: Tensor, n: _int = ..., dim: _int = ..., prepend: Tensor | None =
     """Return the `n`-th differences of neighbouring elements along `dim`.
 
     Args:
+        input: a tensor of at least one dimension.
         n: the number of times that differences are taken.
         dim: the dimension along which elements are subtracted.
         prepend, append: tensors that are concatenated with `input` along `dim` beforehand, with the same number of dimensions.
@@ -1665,6 +1693,7 @@ def dist(input: Tensor, other: Tensor, p: _float = ...) -> Tensor:
     """Return the p-norm of `input - other`.
 
     Args:
+        input: a floating-point or complex tensor.
         other: a tensor that can be broadcast with `input`.
         p: the order of the norm.
 
@@ -1675,6 +1704,7 @@ def div(input: Tensor, other: Tensor | _int | _float | _complex, *, rounding_mod
     """Return `input / other`: unrounded by default, rounded towards zero with `"trunc"`, down with `"floor"`.
 
     Args:
+        input: a tensor, or a number if `other` is a tensor.
         other: a tensor that can be broadcast with `input`, or a number.
         rounding_mode: "trunc", "floor", or None for no rounding. A quotient of integers that is not rounded has the default
             dtype.
@@ -1690,6 +1720,7 @@ def divide(input: Tensor, other: Tensor | _int | _float | _complex, *, rounding_
     """Return `input / other`: unrounded by default, rounded towards zero with `"trunc"`, down with `"floor"`.
 
     Args:
+        input: a tensor, or a number if `other` is a tensor.
         other: a tensor that can be broadcast with `input`, or a number.
         rounding_mode: "trunc", "floor", or None for no rounding. A quotient of integers that is not rounded has the default
             dtype.
@@ -1719,6 +1750,7 @@ def dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
     """While training, zero each element with probability `p` and scale the others by `1 / (1 - p)`.
 
     Args:
+        input: a tensor of any shape.
         p: the probability of an element to be zeroed.
         train: whether dropout is active; otherwise, `input` is returned.
 
@@ -1897,7 +1929,12 @@ def eq(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor |
     """Return `input == other`, element by element, as a bool tensor.
 
     Args:
+        input: a tensor.
         other: a tensor that can be broadcast with `input`, or a number.
+        out: a tensor that the result is written to.
+
+    >>> torch.eq(torch.tensor([1, 2, 3]), 2)
+    tensor([False,  True, False])
     """
 def equal(input: Tensor, other: Tensor) -> _bool:
     """Whether two tensors have the same shape and elements.
@@ -1938,6 +1975,7 @@ def expand_as(input: Tensor, other: Tensor) -> Tensor:
     """Return `input.expand(other.size())`.
 
     Args:
+        input: a tensor of any shape.
         other: a tensor to whose shape `input` can be broadcast.
 
     Raises:
@@ -2050,6 +2088,7 @@ def fill(input: Tensor, value: _int | _float | _complex | Tensor) -> Tensor:
     """Return a copy of `input` with every element set to `value`.
 
     Args:
+        input: the tensor to copy.
         value: a number or a 0-d tensor.
 
     >>> torch.fill(torch.zeros(2), 3)
@@ -2065,6 +2104,7 @@ def flatten(input: Tensor, start_dim: _int = ..., end_dim: _int = ...) -> Tensor
     """Merge dimensions `start_dim` to `end_dim` into one; the result is a view if possible.
 
     Args:
+        input: a tensor of any shape.
         start_dim: the first dimension to merge.
         end_dim: the last dimension to merge.
 
@@ -2078,6 +2118,7 @@ def flip(input: Tensor, dims: Sequence[_int]) -> Tensor:
     """Return a copy with the elements in reverse order along `dims`.
 
     Args:
+        input: a tensor of any shape.
         dims: the dimension or dimensions to reverse.
 
     Raises:
@@ -2110,6 +2151,7 @@ def floor_divide(input: Tensor, other: _int | _float | _complex | Tensor, *, out
     """Return `input / other`, rounded towards minus infinity.
 
     Args:
+        input: a tensor of an integer or floating-point dtype.
         other: a tensor that can be broadcast with `input`, or a number.
         out: a tensor that the result is written to.
 
@@ -2164,6 +2206,7 @@ def frobenius_norm(input: Tensor, dim: Any, keepdim: _bool = ..., *, out: Tensor
     """Return the 2-norm over the one or two dimensions `dim`, or over all dimensions if `dim` is empty.
 
     Args:
+        input: a floating-point or complex tensor.
         dim: one or two dimensions; () for all.
         keepdim: whether reduced dimensions are kept with size 1.
         out: a tensor that the result is written to.
@@ -2260,6 +2303,7 @@ def full_like(input: Tensor, fill_value: Any, *, dtype: _dtype | None = ..., lay
     """Return a tensor filled with `fill_value`, with the shape, dtype, device and memory order of `input`.
 
     Args:
+        input: a tensor of any shape.
         fill_value: the value of all elements.
         dtype, device: those of the result; None for those of `input`.
         layout: the layout of the result; None for `torch.strided`.
@@ -2274,6 +2318,7 @@ def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = ...,
     """Gather elements along `dim`: `out[i][j] = input[index[i][j]][j]` for `dim=0`.
 
     Args:
+        input: a tensor of any shape.
         dim: the dimension along which to index.
         index: an integer tensor with as many dimensions as `input`; the result has its shape.
         sparse_grad: whether the gradient of `input` is a sparse tensor.
@@ -2307,7 +2352,12 @@ def ge(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor |
     """Return `input >= other`, element by element, as a bool tensor.
 
     Args:
+        input: a tensor of a real dtype.
         other: a tensor that can be broadcast with `input`, or a number.
+        out: a tensor that the result is written to.
+
+    >>> torch.ge(torch.tensor([1, 2, 3]), 2)
+    tensor([False,  True,  True])
     """
 def gels(input: Tensor, A: Tensor, *, out: Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor]:
     """Return the least-squares solution of `A X = input` for `A` of full rank, and the QR factorization of `A`.
@@ -2319,6 +2369,10 @@ def gels(input: Tensor, A: Tensor, *, out: Sequence[Tensor] | None = ...) -> tup
         input: the right-hand sides `(m, k)`.
         A: a matrix `(m, n)` of full rank.
         out: tensors that the results are written to.
+
+    >>> torch.gels(torch.tensor([[2.0], [4.0]]), torch.tensor([[1.0, 0.0], [0.0, 2.0]]))[0]
+    tensor([[2.],
+            [2.]])
     """
 def geqrf(input: Tensor, *, out: Tensor | None = ...) -> Any:
     """Compute a QR factorization in LAPACK's format: R, with the Householder vectors below its diagonal, and the factors tau.
@@ -2361,13 +2415,23 @@ def greater(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Ten
     """Return `input > other`, element by element, as a bool tensor.
 
     Args:
+        input: a tensor of a real dtype.
         other: a tensor that can be broadcast with `input`, or a number.
+        out: a tensor that the result is written to.
+
+    >>> torch.gt(torch.tensor([1, 2, 3]), 2)
+    tensor([False, False,  True])
     """
 def greater_equal(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return `input >= other`, element by element, as a bool tensor.
 
     Args:
+        input: a tensor of a real dtype.
         other: a tensor that can be broadcast with `input`, or a number.
+        out: a tensor that the result is written to.
+
+    >>> torch.ge(torch.tensor([1, 2, 3]), 2)
+    tensor([False,  True,  True])
     """
 def group_norm(input: Tensor, num_groups: _int, weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ..., cudnn_enabled: _bool = ...) -> Tensor:
     """Normalize groups of channels of each sample (Wu & He 2018, "Group normalization").
@@ -2389,7 +2453,12 @@ def gt(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor |
     """Return `input > other`, element by element, as a bool tensor.
 
     Args:
+        input: a tensor of a real dtype.
         other: a tensor that can be broadcast with `input`, or a number.
+        out: a tensor that the result is written to.
+
+    >>> torch.gt(torch.tensor([1, 2, 3]), 2)
+    tensor([False, False,  True])
     """
 def hamming_window(window_length: _int, periodic: _bool = ..., alpha: _float = ..., beta: _float = ..., *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., pin_memory: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
     """Return the Hamming window: `alpha - beta cos(2 pi n / N)`.
@@ -2447,6 +2516,7 @@ def hash_tensor(input: Tensor, dim: Any = ..., *, keepdim: _bool = ..., mode: _i
     """Return a uint64 hash of all elements, or over `dim`: the exclusive or of their bits as 64-bit numbers.
 
     Args:
+        input: a tensor of a real dtype.
         dim: the dimension or dimensions to reduce; () or None for all.
         keepdim: whether reduced dimensions are kept with size 1.
         mode: the kind of hash, of which there is one: 0.
@@ -2462,6 +2532,7 @@ def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = ...) -> Ten
     """Return 0 for negative elements, 1 for positive ones, and `values` where the element is 0.
 
     Args:
+        input: a tensor of a real dtype.
         values: a tensor with the dtype of `input`, which can be broadcast with it.
         out: a tensor that the result is written to.
 
@@ -2521,6 +2592,7 @@ def hsplit(input: Tensor, *args: Any, indices: Sequence[_int] = ..., sections: _
     """Split along dimension 1, or dimension 0 of a vector; see `tensor_split`.
 
     Args:
+        input: a tensor of at least one dimension.
         *args: the number of parts, which must divide the size, or the indices at which the parts after the first begin.
         indices: keyword for the indices.
         sections: keyword for the number of parts.
@@ -2591,6 +2663,7 @@ def index_add(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, alpha:
     """Return `input` with the slices of `source`, times `alpha`, added at the positions `index` of `dim`.
 
     Args:
+        input: a tensor of any shape.
         dim: the dimension of the slices.
         index: an integer vector of positions; slices for repeated positions are summed.
         source: a tensor with the dtype of `input`, and its shape except in `dim`, where it has the length of `index`.
@@ -2607,6 +2680,7 @@ def index_copy(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, out: 
     """Return a copy of `input` with its slices at the positions `index` of `dim` replaced by those of `source`.
 
     Args:
+        input: a tensor of any shape.
         dim: the dimension of the slices.
         index: an integer vector of positions, without repetitions.
         source: a tensor with the dtype of `input`, and its shape except in `dim`, where it has the length of `index`.
@@ -2622,6 +2696,7 @@ def index_fill(input: Tensor, dim: _int, index: Tensor, value: _int | _float | _
     """Return a copy of `input` with its slices at the positions `index` of `dim` filled with `value`.
 
     Args:
+        input: a tensor of any shape.
         dim: the dimension of the slices.
         index: an int64 vector of positions.
         value: a number or a 0-d tensor.
@@ -2636,6 +2711,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: _bool = .
     """Return a copy of `input` with `values` at `input[indices]`; with `accumulate`, they are added.
 
     Args:
+        input: a tensor of any shape.
         indices: a tuple of integer or bool tensors, one for each of the first dimensions; None for a whole dimension.
         values: a tensor with the dtype of `input` that can be broadcast to the shape of `input[indices]`.
         accumulate: whether to add the values to the elements, also several times if indices are repeated.
@@ -2658,6 +2734,7 @@ def index_reduce(input: Tensor, dim: _int, index: Tensor, source: Tensor, reduce
     """Return `input` with the slices at the positions `index` of `dim` reduced with the slices of `source`.
 
     Args:
+        input: a tensor of any shape.
         dim: the dimension of the slices.
         index: an integer vector of positions.
         source: a tensor with the dtype of `input`, and its shape except in `dim`, where it has the length of `index`.
@@ -2676,6 +2753,7 @@ def index_select(input: Tensor, dim: _int, index: Tensor, *, out: Tensor | None 
     """Return a copy of the slices of `dim` at the positions in `index`, a vector.
 
     Args:
+        input: a tensor of any shape.
         dim: the dimension to select from.
         index: a vector of dtype int64 or int32.
         out: a tensor that the result is written to.
@@ -2827,6 +2905,7 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the Kronecker product: blocks `input[i, j] * other`.
 
     Args:
+        input: a tensor of any shape.
         other: a tensor; dimensions of size 1 are added in front of the one with fewer dimensions.
         out: a tensor that the result is written to.
 
@@ -2888,6 +2967,7 @@ def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return `input * 2**other`.
 
     Args:
+        input: a tensor of any shape.
         other: a tensor of exponents that can be broadcast with `input`.
         out: a tensor that the result is written to.
 
@@ -2904,7 +2984,12 @@ def le(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor |
     """Return `input <= other`, element by element, as a bool tensor.
 
     Args:
+        input: a tensor of a real dtype.
         other: a tensor that can be broadcast with `input`, or a number.
+        out: a tensor that the result is written to.
+
+    >>> torch.le(torch.tensor([1, 2, 3]), 2)
+    tensor([ True,  True, False])
     """
 def lerp(input: Tensor, end: Tensor, weight: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Linear interpolation: `input + weight * (end - input)`, exact at both ends.
@@ -2925,13 +3010,23 @@ def less(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor
     """Return `input < other`, element by element, as a bool tensor.
 
     Args:
+        input: a tensor of a real dtype.
         other: a tensor that can be broadcast with `input`, or a number.
+        out: a tensor that the result is written to.
+
+    >>> torch.lt(torch.tensor([1, 2, 3]), 2)
+    tensor([ True, False, False])
     """
 def less_equal(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return `input <= other`, element by element, as a bool tensor.
 
     Args:
+        input: a tensor of a real dtype.
         other: a tensor that can be broadcast with `input`, or a number.
+        out: a tensor that the result is written to.
+
+    >>> torch.le(torch.tensor([1, 2, 3]), 2)
+    tensor([ True,  True, False])
     """
 def lgamma(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the logarithm of the absolute value of the gamma function.
@@ -2998,6 +3093,7 @@ def log_softmax(input: Tensor, dim: _int, dtype: _dtype | None = ..., *, out: Te
     """Return the logarithm of the softmax along `dim`, computed without overflow.
 
     Args:
+        input: a floating-point tensor, or a tensor of any dtype if `dtype` is given.
         dim: the dimension along which the exponentials sum to 1.
         dtype: the dtype of the result, to which `input` is converted first; None for the dtype of `input`.
         out: a tensor that the result is written to.
@@ -3079,6 +3175,7 @@ def logit(input: Tensor, eps: _float | None = ..., *, out: Tensor | None = ...) 
     """Return `log(x / (1 - x))`, the inverse of sigmoid; with `eps`, `x` is clamped to `[eps, 1 - eps]`.
 
     Args:
+        input: a tensor of a real dtype.
         eps: the distance of the bounds from 0 and 1; None for no bounds, so that the result is NaN outside of [0, 1].
         out: a tensor that the result is written to.
 
@@ -3115,6 +3212,7 @@ def logsumexp(input: Tensor, dim: Any, keepdim: _bool = ..., *, out: Tensor | No
     """Return `log(sum(exp(input)))` over `dim` without overflow.
 
     Args:
+        input: a tensor of any shape; an integer tensor is converted to the default dtype.
         dim: the dimension or dimensions to reduce.
         keepdim: whether reduced dimensions are kept with size 1.
         out: a tensor that the result is written to.
@@ -3128,7 +3226,12 @@ def lt(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor |
     """Return `input < other`, element by element, as a bool tensor.
 
     Args:
+        input: a tensor of a real dtype.
         other: a tensor that can be broadcast with `input`, or a number.
+        out: a tensor that the result is written to.
+
+    >>> torch.lt(torch.tensor([1, 2, 3]), 2)
+    tensor([ True, False, False])
     """
 def lu(A: Tensor, pivot: _bool = ..., get_infos: _bool = ..., out: Tensor | None = ...) -> Any:
     """Return `(LU, pivots)` of `torch.linalg.lu_factor`; with `get_infos`, a named tuple that also contains `info`.
@@ -3441,7 +3544,12 @@ def ne(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor |
     """Return `input != other`, element by element, as a bool tensor.
 
     Args:
+        input: a tensor.
         other: a tensor that can be broadcast with `input`, or a number.
+        out: a tensor that the result is written to.
+
+    >>> torch.ne(torch.tensor([1, 2, 3]), 2)
+    tensor([ True, False,  True])
     """
 def neg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return `-x` for each element."""
@@ -3510,7 +3618,12 @@ def not_equal(input: Tensor, other: _int | _float | _complex | Tensor, *, out: T
     """Return `input != other`, element by element, as a bool tensor.
 
     Args:
+        input: a tensor.
         other: a tensor that can be broadcast with `input`, or a number.
+        out: a tensor that the result is written to.
+
+    >>> torch.ne(torch.tensor([1, 2, 3]), 2)
+    tensor([ True, False,  True])
     """
 def nuclear_norm(input: Tensor, *args: Any, out: Tensor | None = ..., **kwargs: Any) -> Tensor:
     """Return the sum of the singular values of the matrices in the last two dimensions, or in `dim`.

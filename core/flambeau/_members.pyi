@@ -185,6 +185,7 @@ class Members:
         """`input + alpha * other`, element by element, broadcast.
 
         Args:
+            input: a tensor, or a number if `other` is a tensor.
             other: a tensor that can be broadcast with `input`, or a number.
             alpha: the factor of `other`; an integer if the result is an integer tensor.
             out: a tensor that the result is written to.
@@ -223,6 +224,7 @@ class Members:
         """`input + value * tensor1 / tensor2`.
 
         Args:
+            input: a tensor of any shape.
             tensor1, tensor2: tensors that can be broadcast with `input`; at least one has a floating-point or complex dtype.
             value: the factor of the quotient.
             *args: used by the deprecated call `addcdiv(input, value, tensor1, tensor2)`.
@@ -246,6 +248,7 @@ class Members:
         """`input + value * tensor1 * tensor2`.
 
         Args:
+            input: a tensor of any shape.
             tensor1, tensor2: tensors that can be broadcast with `input`.
             value: the factor of the product; converted to an integer if all three tensors have integer dtypes.
             *args: used by the deprecated call `addcmul(input, value, tensor1, tensor2)`.
@@ -466,6 +469,7 @@ class Members:
         """Return the angle, in radians, of the point `(x, y) = (other, input)`, in the correct quadrant.
 
         Args:
+            input: a tensor of a real dtype.
             other: a tensor that can be broadcast with `input`.
             out: a tensor that the result is written to.
 
@@ -533,6 +537,7 @@ class Members:
         """Return a view of the tensor's storage with any size, strides and offset (in elements).
 
         Args:
+            input: a tensor of any shape.
             size: the sizes of the view.
             stride: the distances in the storage between neighbouring elements of each dimension, not negative.
             storage_offset: the index in the storage of the first element; None for that of `input`.
@@ -550,6 +555,7 @@ class Members:
         """Return a copy of `input` with `src` in place of `input.as_strided(size, stride, storage_offset)`.
 
         Args:
+            input: a tensor of any shape.
             src: a tensor of the shape `size`.
             size: the sizes of the view.
             stride: its strides, in elements.
@@ -585,6 +591,7 @@ class Members:
         """Return the angle, in radians, of the point `(x, y) = (other, input)`, in the correct quadrant.
 
         Args:
+            input: a tensor of a real dtype.
             other: a tensor that can be broadcast with `input`.
             out: a tensor that the result is written to.
 
@@ -657,7 +664,7 @@ class Members:
 
         Args:
             input: a vector of non-negative integers.
-            weights: a vector of the same length; its elements are summed instead of counted.
+            weights: a vector of the same length; its elements are summed instead of counted.  It gets no gradient.
             minlength: the smallest length of the result, which otherwise is the largest element plus 1.
 
         Raises:
@@ -779,6 +786,11 @@ class Members:
             A: the matrices `(*, n, n)`.
             info: an integer tensor that is overwritten with 0 for each matrix whose factorization succeeded.
             pivot: whether rows are exchanged.
+
+        >>> LU, pivots = torch.btrifact(torch.tensor([[[2.0, 1.0], [4.0, 4.0]]]))
+        >>> LU
+        tensor([[[ 4.0000,  4.0000],
+                 [ 0.5000, -1.0000]]])
         """
     def btrisolve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
         """Solve `A x = b` for a batch of vectors, given the result of `btrifact(A)`; a legacy name of `linalg.lu_solve`.
@@ -786,6 +798,10 @@ class Members:
         Args:
             b: the right-hand sides `(*, n)`.
             LU_data, LU_pivots: the results of `btrifact(A)`.
+
+        >>> A = torch.tensor([[[2.0, 0.0], [0.0, 4.0]]])
+        >>> torch.btrisolve(torch.tensor([[2.0, 4.0]]), *torch.btrifact(A))
+        tensor([[1., 1.]])
         """
     def byte(self, memory_format: Any = ...) -> Tensor:
         """`self.to(torch.uint8)`."""
@@ -852,6 +868,7 @@ class Members:
         """Split `dim` into at most `chunks` consecutive views, of equal size except the last.
 
         Args:
+            input: a tensor of at least one dimension.
             chunks: the largest number of parts, at least 1.
             dim: the dimension to split.
 
@@ -937,6 +954,7 @@ class Members:
         """Return a copy; gradients flow through it.
 
         Args:
+            input: a tensor of any shape.
             memory_format: the order of the dimensions in the memory of the copy; None or `torch.preserve_format` for that of `input`.
 
         >>> x = torch.ones(2)
@@ -969,6 +987,7 @@ class Members:
         """Return the absolute value of `input` with the sign of `other`, where -0.0 counts as negative.
 
         Args:
+            input: a tensor of a real dtype.
             other: a tensor that can be broadcast with `input`, or a number.
             out: a tensor that the result is written to.
 
@@ -995,6 +1014,7 @@ class Members:
         """Return the number of nonzero elements.
 
         Args:
+            input: a tensor of any shape.
             dim: the dimension or dimensions in which elements are counted; None for all.
 
         >>> torch.count_nonzero(torch.tensor([[0, 1], [2, 3]]), dim=0)
@@ -1023,6 +1043,7 @@ class Members:
         """Return the cross products of the vectors along `dim`, by default the first dimension of `input` that has size 3.
 
         Args:
+            input: a tensor of vectors.
             other: a tensor that can be broadcast with `input`.
             dim: the dimension of the vectors, which has size 3. The default None is deprecated.
             out: a tensor that the result is written to.
@@ -1143,6 +1164,7 @@ class Members:
         """Return a matrix whose diagonal holds all elements of `input`.
 
         Args:
+            input: a tensor of any shape.
             offset: the diagonal to fill: 0 for the main one, positive above it, negative below.
 
         >>> torch.diagflat(torch.tensor([1, 2]), 1)
@@ -1154,6 +1176,7 @@ class Members:
         """Return a view of the diagonal of dimensions `dim1` and `dim2`; it is the last dimension of the view.
 
         Args:
+            input: a tensor of at least two dimensions.
             offset: the diagonal: 0 for the main one, positive above it, negative below.
             dim1, dim2: the dimensions of the matrices.
 
@@ -1167,6 +1190,7 @@ class Members:
         """Return a copy of `input` with `src` in place of its diagonal.
 
         Args:
+            input: a tensor of at least two dimensions.
             src: a tensor with the shape of the diagonal.
             offset: the diagonal: 0 for the main one, positive above it, negative below.
             dim1, dim2: the dimensions of the matrices.
@@ -1182,6 +1206,7 @@ class Members:
         """Return the `n`-th differences of neighbouring elements along `dim`.
 
         Args:
+            input: a tensor of at least one dimension.
             n: the number of times that differences are taken.
             dim: the dimension along which elements are subtracted.
             prepend, append: tensors that are concatenated with `input` along `dim` beforehand, with the same number of dimensions.
@@ -1215,6 +1240,7 @@ class Members:
         """Return the p-norm of `input - other`.
 
         Args:
+            input: a floating-point or complex tensor.
             other: a tensor that can be broadcast with `input`.
             p: the order of the norm.
 
@@ -1225,6 +1251,7 @@ class Members:
         """Return `input / other`: unrounded by default, rounded towards zero with `"trunc"`, down with `"floor"`.
 
         Args:
+            input: a tensor, or a number if `other` is a tensor.
             other: a tensor that can be broadcast with `input`, or a number.
             rounding_mode: "trunc", "floor", or None for no rounding. A quotient of integers that is not rounded has the default
                 dtype.
@@ -1248,6 +1275,7 @@ class Members:
         """Return `input / other`: unrounded by default, rounded towards zero with `"trunc"`, down with `"floor"`.
 
         Args:
+            input: a tensor, or a number if `other` is a tensor.
             other: a tensor that can be broadcast with `input`, or a number.
             rounding_mode: "trunc", "floor", or None for no rounding. A quotient of integers that is not rounded has the default
                 dtype.
@@ -1302,7 +1330,12 @@ class Members:
         """Return `input == other`, element by element, as a bool tensor.
 
         Args:
+            input: a tensor.
             other: a tensor that can be broadcast with `input`, or a number.
+            out: a tensor that the result is written to.
+
+        >>> torch.eq(torch.tensor([1, 2, 3]), 2)
+        tensor([False,  True, False])
         """
     def eq_(self, other: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `eq`.
@@ -1358,6 +1391,7 @@ class Members:
         """Return `input.expand(other.size())`.
 
         Args:
+            input: a tensor of any shape.
             other: a tensor to whose shape `input` can be broadcast.
 
         Raises:
@@ -1388,6 +1422,7 @@ class Members:
         """Merge dimensions `start_dim` to `end_dim` into one; the result is a view if possible.
 
         Args:
+            input: a tensor of any shape.
             start_dim: the first dimension to merge.
             end_dim: the last dimension to merge.
 
@@ -1425,6 +1460,7 @@ class Members:
         """Return `input / other`, rounded towards minus infinity.
 
         Args:
+            input: a tensor of an integer or floating-point dtype.
             other: a tensor that can be broadcast with `input`, or a number.
             out: a tensor that the result is written to.
 
@@ -1491,6 +1527,7 @@ class Members:
         """Gather elements along `dim`: `out[i][j] = input[index[i][j]][j]` for `dim=0`.
 
         Args:
+            input: a tensor of any shape.
             dim: the dimension along which to index.
             index: an integer tensor with as many dimensions as `input`; the result has its shape.
             sparse_grad: whether the gradient of `input` is a sparse tensor.
@@ -1524,7 +1561,12 @@ class Members:
         """Return `input >= other`, element by element, as a bool tensor.
 
         Args:
+            input: a tensor of a real dtype.
             other: a tensor that can be broadcast with `input`, or a number.
+            out: a tensor that the result is written to.
+
+        >>> torch.ge(torch.tensor([1, 2, 3]), 2)
+        tensor([False,  True,  True])
         """
     def ge_(self, other: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `ge`.
@@ -1542,6 +1584,10 @@ class Members:
             input: the right-hand sides `(m, k)`.
             A: a matrix `(m, n)` of full rank.
             out: tensors that the results are written to.
+
+        >>> torch.gels(torch.tensor([[2.0], [4.0]]), torch.tensor([[1.0, 0.0], [0.0, 2.0]]))[0]
+        tensor([[2.],
+                [2.]])
         """
     def geometric_(self, p: _float, *, generator: Generator | None = ...) -> Tensor:
         """Fill with geometric random numbers: trials up to the first success with probability `p`."""
@@ -1569,7 +1615,12 @@ class Members:
         """Return `input > other`, element by element, as a bool tensor.
 
         Args:
+            input: a tensor of a real dtype.
             other: a tensor that can be broadcast with `input`, or a number.
+            out: a tensor that the result is written to.
+
+        >>> torch.gt(torch.tensor([1, 2, 3]), 2)
+        tensor([False, False,  True])
         """
     def greater_(self, other: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `gt`.
@@ -1581,7 +1632,12 @@ class Members:
         """Return `input >= other`, element by element, as a bool tensor.
 
         Args:
+            input: a tensor of a real dtype.
             other: a tensor that can be broadcast with `input`, or a number.
+            out: a tensor that the result is written to.
+
+        >>> torch.ge(torch.tensor([1, 2, 3]), 2)
+        tensor([False,  True,  True])
         """
     def greater_equal_(self, other: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `ge`.
@@ -1593,7 +1649,12 @@ class Members:
         """Return `input > other`, element by element, as a bool tensor.
 
         Args:
+            input: a tensor of a real dtype.
             other: a tensor that can be broadcast with `input`, or a number.
+            out: a tensor that the result is written to.
+
+        >>> torch.gt(torch.tensor([1, 2, 3]), 2)
+        tensor([False, False,  True])
         """
     def gt_(self, other: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `gt`.
@@ -1619,6 +1680,7 @@ class Members:
         """Return a uint64 hash of all elements, or over `dim`: the exclusive or of their bits as 64-bit numbers.
 
         Args:
+            input: a tensor of a real dtype.
             dim: the dimension or dimensions to reduce; () or None for all.
             keepdim: whether reduced dimensions are kept with size 1.
             mode: the kind of hash, of which there is one: 0.
@@ -1634,6 +1696,7 @@ class Members:
         """Return 0 for negative elements, 1 for positive ones, and `values` where the element is 0.
 
         Args:
+            input: a tensor of a real dtype.
             values: a tensor with the dtype of `input`, which can be broadcast with it.
             out: a tensor that the result is written to.
 
@@ -1685,6 +1748,7 @@ class Members:
         """Split along dimension 1, or dimension 0 of a vector; see `tensor_split`.
 
         Args:
+            input: a tensor of at least one dimension.
             *args: the number of parts, which must divide the size, or the indices at which the parts after the first begin.
             indices: keyword for the indices.
             sections: keyword for the number of parts.
@@ -1777,6 +1841,7 @@ class Members:
         """Return `input` with the slices of `source`, times `alpha`, added at the positions `index` of `dim`.
 
         Args:
+            input: a tensor of any shape.
             dim: the dimension of the slices.
             index: an integer vector of positions; slices for repeated positions are summed.
             source: a tensor with the dtype of `input`, and its shape except in `dim`, where it has the length of `index`.
@@ -1802,6 +1867,7 @@ class Members:
         """Return a copy of `input` with its slices at the positions `index` of `dim` replaced by those of `source`.
 
         Args:
+            input: a tensor of any shape.
             dim: the dimension of the slices.
             index: an integer vector of positions, without repetitions.
             source: a tensor with the dtype of `input`, and its shape except in `dim`, where it has the length of `index`.
@@ -1825,6 +1891,7 @@ class Members:
         """Return a copy of `input` with its slices at the positions `index` of `dim` filled with `value`.
 
         Args:
+            input: a tensor of any shape.
             dim: the dimension of the slices.
             index: an int64 vector of positions.
             value: a number or a 0-d tensor.
@@ -1847,6 +1914,7 @@ class Members:
         """Return a copy of `input` with `values` at `input[indices]`; with `accumulate`, they are added.
 
         Args:
+            input: a tensor of any shape.
             indices: a tuple of integer or bool tensors, one for each of the first dimensions; None for a whole dimension.
             values: a tensor with the dtype of `input` that can be broadcast to the shape of `input[indices]`.
             accumulate: whether to add the values to the elements, also several times if indices are repeated.
@@ -1869,6 +1937,7 @@ class Members:
         """Return `input` with the slices at the positions `index` of `dim` reduced with the slices of `source`.
 
         Args:
+            input: a tensor of any shape.
             dim: the dimension of the slices.
             index: an integer vector of positions.
             source: a tensor with the dtype of `input`, and its shape except in `dim`, where it has the length of `index`.
@@ -1897,6 +1966,7 @@ class Members:
         """Return a copy of the slices of `dim` at the positions in `index`, a vector.
 
         Args:
+            input: a tensor of any shape.
             dim: the dimension to select from.
             index: a vector of dtype int64 or int32.
             out: a tensor that the result is written to.
@@ -2011,6 +2081,7 @@ class Members:
         """Return the Kronecker product: blocks `input[i, j] * other`.
 
         Args:
+            input: a tensor of any shape.
             other: a tensor; dimensions of size 1 are added in front of the one with fewer dimensions.
             out: a tensor that the result is written to.
 
@@ -2057,6 +2128,7 @@ class Members:
         """Return `input * 2**other`.
 
         Args:
+            input: a tensor of any shape.
             other: a tensor of exponents that can be broadcast with `input`.
             out: a tensor that the result is written to.
 
@@ -2073,7 +2145,12 @@ class Members:
         """Return `input <= other`, element by element, as a bool tensor.
 
         Args:
+            input: a tensor of a real dtype.
             other: a tensor that can be broadcast with `input`, or a number.
+            out: a tensor that the result is written to.
+
+        >>> torch.le(torch.tensor([1, 2, 3]), 2)
+        tensor([ True,  True, False])
         """
     def le_(self, other: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `le`.
@@ -2107,7 +2184,12 @@ class Members:
         """Return `input < other`, element by element, as a bool tensor.
 
         Args:
+            input: a tensor of a real dtype.
             other: a tensor that can be broadcast with `input`, or a number.
+            out: a tensor that the result is written to.
+
+        >>> torch.lt(torch.tensor([1, 2, 3]), 2)
+        tensor([ True, False, False])
         """
     def less_(self, other: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `lt`.
@@ -2119,7 +2201,12 @@ class Members:
         """Return `input <= other`, element by element, as a bool tensor.
 
         Args:
+            input: a tensor of a real dtype.
             other: a tensor that can be broadcast with `input`, or a number.
+            out: a tensor that the result is written to.
+
+        >>> torch.le(torch.tensor([1, 2, 3]), 2)
+        tensor([ True,  True, False])
         """
     def less_equal_(self, other: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `le`.
@@ -2157,6 +2244,7 @@ class Members:
         """Return the logarithm of the softmax along `dim`, computed without overflow.
 
         Args:
+            input: a floating-point tensor, or a tensor of any dtype if `dtype` is given.
             dim: the dimension along which the exponentials sum to 1.
             dtype: the dtype of the result, to which `input` is converted first; None for the dtype of `input`.
             out: a tensor that the result is written to.
@@ -2258,6 +2346,7 @@ class Members:
         """Return `log(x / (1 - x))`, the inverse of sigmoid; with `eps`, `x` is clamped to `[eps, 1 - eps]`.
 
         Args:
+            input: a tensor of a real dtype.
             eps: the distance of the bounds from 0 and 1; None for no bounds, so that the result is NaN outside of [0, 1].
             out: a tensor that the result is written to.
 
@@ -2274,6 +2363,7 @@ class Members:
         """Return `log(sum(exp(input)))` over `dim` without overflow.
 
         Args:
+            input: a tensor of any shape; an integer tensor is converted to the default dtype.
             dim: the dimension or dimensions to reduce.
             keepdim: whether reduced dimensions are kept with size 1.
             out: a tensor that the result is written to.
@@ -2289,7 +2379,12 @@ class Members:
         """Return `input < other`, element by element, as a bool tensor.
 
         Args:
+            input: a tensor of a real dtype.
             other: a tensor that can be broadcast with `input`, or a number.
+            out: a tensor that the result is written to.
+
+        >>> torch.lt(torch.tensor([1, 2, 3]), 2)
+        tensor([ True, False, False])
         """
     def lt_(self, other: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `lt`.
@@ -2594,7 +2689,12 @@ class Members:
         """Return `input != other`, element by element, as a bool tensor.
 
         Args:
+            input: a tensor.
             other: a tensor that can be broadcast with `input`, or a number.
+            out: a tensor that the result is written to.
+
+        >>> torch.ne(torch.tensor([1, 2, 3]), 2)
+        tensor([ True, False,  True])
         """
     def ne_(self, other: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `ne`.
@@ -2661,7 +2761,12 @@ class Members:
         """Return `input != other`, element by element, as a bool tensor.
 
         Args:
+            input: a tensor.
             other: a tensor that can be broadcast with `input`, or a number.
+            out: a tensor that the result is written to.
+
+        >>> torch.ne(torch.tensor([1, 2, 3]), 2)
+        tensor([ True, False,  True])
         """
     def not_equal_(self, other: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `ne`.

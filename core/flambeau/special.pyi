@@ -191,6 +191,7 @@ def logit(input: Tensor, eps: _float | None = ..., *, out: Tensor | None = ...) 
     """Return `log(x / (1 - x))`, the inverse of sigmoid; with `eps`, `x` is clamped to `[eps, 1 - eps]`.
 
     Args:
+        input: a tensor of a real dtype.
         eps: the distance of the bounds from 0 and 1; None for no bounds, so that the result is NaN outside of [0, 1].
         out: a tensor that the result is written to.
 
@@ -201,6 +202,7 @@ def logsumexp(input: Tensor, dim: Any, keepdim: _bool = ..., *, out: Tensor | No
     """Return `log(sum(exp(input)))` over `dim` without overflow.
 
     Args:
+        input: a tensor of any shape; an integer tensor is converted to the default dtype.
         dim: the dimension or dimensions to reduce.
         keepdim: whether reduced dimensions are kept with size 1.
         out: a tensor that the result is written to.

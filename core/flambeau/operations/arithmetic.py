@@ -95,6 +95,7 @@ def add(input: Any, other: Any, alpha: Tensor | Number = 1) -> Tensor:
     """`input + alpha * other`, element by element, broadcast.
 
     Args:
+        input: a tensor, or a number if `other` is a tensor.
         other: a tensor that can be broadcast with `input`, or a number.
         alpha: the factor of `other`; an integer if the result is an integer tensor.
         out: a tensor that the result is written to.
@@ -196,6 +197,7 @@ floor_divide = op(
     doc="""Return `input / other`, rounded towards minus infinity.
 
     Args:
+        input: a tensor of an integer or floating-point dtype.
         other: a tensor that can be broadcast with `input`, or a number.
         out: a tensor that the result is written to.
 
@@ -218,6 +220,7 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     """Return `input / other`: unrounded by default, rounded towards zero with `"trunc"`, down with `"floor"`.
 
     Args:
+        input: a tensor, or a number if `other` is a tensor.
         other: a tensor that can be broadcast with `input`, or a number.
         rounding_mode: "trunc", "floor", or None for no rounding. A quotient of integers that is not rounded has the default
             dtype.
@@ -500,6 +503,7 @@ def addcmul(input: Tensor, tensor1: Any, tensor2: Tensor | Number = None, *args:
     """`input + value * tensor1 * tensor2`.
 
     Args:
+        input: a tensor of any shape.
         tensor1, tensor2: tensors that can be broadcast with `input`.
         value: the factor of the product; converted to an integer if all three tensors have integer dtypes.
         *args: used by the deprecated call `addcmul(input, value, tensor1, tensor2)`.
@@ -532,6 +536,7 @@ def addcdiv(input: Tensor, tensor1: Any, tensor2: Tensor | Number = None, *args:
     """`input + value * tensor1 / tensor2`.
 
     Args:
+        input: a tensor of any shape.
         tensor1, tensor2: tensors that can be broadcast with `input`; at least one has a floating-point or complex dtype.
         value: the factor of the quotient.
         *args: used by the deprecated call `addcdiv(input, value, tensor1, tensor2)`.

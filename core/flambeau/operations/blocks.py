@@ -260,6 +260,7 @@ def hsplit(input: Tensor, *args: Any, indices: Any = None, sections: Any = None)
     """Split along dimension 1, or dimension 0 of a vector; see `tensor_split`.
 
     Args:
+        input: a tensor of at least one dimension.
         *args: the number of parts, which must divide the size, or the indices at which the parts after the first begin.
         indices: keyword for the indices.
         sections: keyword for the number of parts.
@@ -533,6 +534,7 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     """Return a matrix whose diagonal holds all elements of `input`.
 
     Args:
+        input: a tensor of any shape.
         offset: the diagonal to fill: 0 for the main one, positive above it, negative below.
 
     >>> torch.diagflat(torch.tensor([1, 2]), 1)

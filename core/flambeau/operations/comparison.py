@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +20,8 @@ from ..engine.values import dtypes
 from ..engine.values.scalars import LARGEST_SINGLE, converted
 
 
-def _compare(name: str, forward: Any, operator: str, *aliases: str, accepts: str = "real") -> Callable[..., Tensor]:
+def _compare(name: str, forward: Any, symbol: str, *aliases: str, accepts: str = "real") -> Callable[..., Tensor]:
+    example = ", ".join(f"{getattr(operator, name)(number, 2)!s:>5}" for number in (1, 2, 3))
     return op(
         name,
         forward,
@@ -32,10 +34,15 @@ def _compare(name: str, forward: Any, operator: str, *aliases: str, accepts: str
         inplace=True,
         aliases=aliases,
         dunders=(f"__{name}__",),
-        doc=f"""Return `input {operator} other`, element by element, as a bool tensor.
+        doc=f"""Return `input {symbol} other`, element by element, as a bool tensor.
 
         Args:
+            input: a tensor{"" if accepts == "all" else " of a real dtype"}.
             other: a tensor that can be broadcast with `input`, or a number.
+            out: a tensor that the result is written to.
+
+        >>> torch.{name}(torch.tensor([1, 2, 3]), 2)
+        tensor([{example}])
         """,
         schema=(f"{name}.Scalar(Tensor self, Scalar other) -> Tensor", f"{name}.Tensor(Tensor self, Tensor other) -> Tensor"),
     )

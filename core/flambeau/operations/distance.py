@@ -129,6 +129,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """Return the p-norm of `input - other`.
 
     Args:
+        input: a floating-point or complex tensor.
         other: a tensor that can be broadcast with `input`.
         p: the order of the norm.
 

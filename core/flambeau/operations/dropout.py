@@ -93,6 +93,7 @@ def dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """While training, zero each element with probability `p` and scale the others by `1 / (1 - p)`.
 
     Args:
+        input: a tensor of any shape.
         p: the probability of an element to be zeroed.
         train: whether dropout is active; otherwise, `input` is returned.
 
@@ -130,6 +131,7 @@ def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """Apply dropout that sets elements to SELU's lower limit, and rescales to preserve mean 0 and variance 1.
 
     Args:
+        input: a tensor of any shape.
         p: the probability of an element to be replaced.
         train: whether dropout is active; otherwise, `input` is returned.
 

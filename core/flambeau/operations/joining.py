@@ -194,6 +194,7 @@ def flip(input: Tensor, dims: Sequence[int]) -> Tensor:
     """Return a copy with the elements in reverse order along `dims`.
 
     Args:
+        input: a tensor of any shape.
         dims: the dimension or dimensions to reverse.
 
     Raises:

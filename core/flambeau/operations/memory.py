@@ -109,6 +109,7 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
     """Return a view of the tensor's storage with any size, strides and offset (in elements).
 
     Args:
+        input: a tensor of any shape.
         size: the sizes of the view.
         stride: the distances in the storage between neighbouring elements of each dimension, not negative.
         storage_offset: the index in the storage of the first element; None for that of `input`.

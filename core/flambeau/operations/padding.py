@@ -44,6 +44,7 @@ def constant_pad(input: Tensor, pad: Sequence[int], value: float = 0) -> Tensor:
     """Pad with a constant value.
 
     Args:
+        input: a tensor of any shape.
         pad: pairs (before, after) of numbers of elements to add, starting with the last dimension; negative numbers remove
             elements.
         value: the value of new elements.

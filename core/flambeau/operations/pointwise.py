@@ -164,6 +164,7 @@ op(
     doc="""Return a copy; gradients flow through it.
 
     Args:
+        input: a tensor of any shape.
         memory_format: the order of the dimensions in the memory of the copy; None or `torch.preserve_format` for that of `input`.
 
     >>> x = torch.ones(2)
@@ -483,6 +484,7 @@ atan2 = op(
     doc="""Return the angle, in radians, of the point `(x, y) = (other, input)`, in the correct quadrant.
 
     Args:
+        input: a tensor of a real dtype.
         other: a tensor that can be broadcast with `input`.
         out: a tensor that the result is written to.
 
@@ -570,6 +572,7 @@ copysign = op(
     doc="""Return the absolute value of `input` with the sign of `other`, where -0.0 counts as negative.
 
     Args:
+        input: a tensor of a real dtype.
         other: a tensor that can be broadcast with `input`, or a number.
         out: a tensor that the result is written to.
 
@@ -629,6 +632,7 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
     """Return 0 for negative elements, 1 for positive ones, and `values` where the element is 0.
 
     Args:
+        input: a tensor of a real dtype.
         values: a tensor with the dtype of `input`, which can be broadcast with it.
         out: a tensor that the result is written to.
 
@@ -784,6 +788,7 @@ def ldexp(input: Tensor, other: Tensor) -> Tensor:
     """Return `input * 2**other`.
 
     Args:
+        input: a tensor of any shape.
         other: a tensor of exponents that can be broadcast with `input`.
         out: a tensor that the result is written to.
 

@@ -668,6 +668,7 @@ def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
     """Return `log(sum(exp(input)))` over `dim` without overflow.
 
     Args:
+        input: a tensor of any shape; an integer tensor is converted to the default dtype.
         dim: the dimension or dimensions to reduce.
         keepdim: whether reduced dimensions are kept with size 1.
         out: a tensor that the result is written to.
@@ -732,6 +733,7 @@ def hash_tensor(input: Tensor, dim: Dims | None = (), *, keepdim: bool = False, 
     """Return a uint64 hash of all elements, or over `dim`: the exclusive or of their bits as 64-bit numbers.
 
     Args:
+        input: a tensor of a real dtype.
         dim: the dimension or dimensions to reduce; () or None for all.
         keepdim: whether reduced dimensions are kept with size 1.
         mode: the kind of hash, of which there is one: 0.

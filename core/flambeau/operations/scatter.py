@@ -277,6 +277,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     """Return `input` with the slices of `source`, times `alpha`, added at the positions `index` of `dim`.
 
     Args:
+        input: a tensor of any shape.
         dim: the dimension of the slices.
         index: an integer vector of positions; slices for repeated positions are summed.
         source: a tensor with the dtype of `input`, and its shape except in `dim`, where it has the length of `index`.
@@ -324,6 +325,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     """Return a copy of `input` with its slices at the positions `index` of `dim` replaced by those of `source`.
 
     Args:
+        input: a tensor of any shape.
         dim: the dimension of the slices.
         index: an integer vector of positions, without repetitions.
         source: a tensor with the dtype of `input`, and its shape except in `dim`, where it has the length of `index`.
@@ -356,6 +358,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """Return a copy of `input` with its slices at the positions `index` of `dim` filled with `value`.
 
     Args:
+        input: a tensor of any shape.
         dim: the dimension of the slices.
         index: an int64 vector of positions.
         value: a number or a 0-d tensor.
@@ -396,6 +399,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     """Return a copy of `input` with `values` at `input[indices]`; with `accumulate`, they are added.
 
     Args:
+        input: a tensor of any shape.
         indices: a tuple of integer or bool tensors, one for each of the first dimensions; None for a whole dimension.
         values: a tensor with the dtype of `input` that can be broadcast to the shape of `input[indices]`.
         accumulate: whether to add the values to the elements, also several times if indices are repeated.
@@ -454,6 +458,7 @@ def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce:
     """Return `input` with the slices at the positions `index` of `dim` reduced with the slices of `source`.
 
     Args:
+        input: a tensor of any shape.
         dim: the dimension of the slices.
         index: an integer vector of positions.
         source: a tensor with the dtype of `input`, and its shape except in `dim`, where it has the length of `index`.
@@ -611,6 +616,7 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
     """Return a copy of `input` with `src` in place of its diagonal.
 
     Args:
+        input: a tensor of at least two dimensions.
         src: a tensor with the shape of the diagonal.
         offset: the diagonal: 0 for the main one, positive above it, negative below.
         dim1, dim2: the dimensions of the matrices.
@@ -632,6 +638,7 @@ def as_strided_scatter(
     """Return a copy of `input` with `src` in place of `input.as_strided(size, stride, storage_offset)`.
 
     Args:
+        input: a tensor of any shape.
         src: a tensor of the shape `size`.
         size: the sizes of the view.
         stride: its strides, in elements.

@@ -86,6 +86,7 @@ def log_softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> T
     """Return the logarithm of the softmax along `dim`, computed without overflow.
 
     Args:
+        input: a floating-point tensor, or a tensor of any dtype if `dtype` is given.
         dim: the dimension along which the exponentials sum to 1.
         dtype: the dtype of the result, to which `input` is converted first; None for the dtype of `input`.
         out: a tensor that the result is written to.

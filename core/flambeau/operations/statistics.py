@@ -162,6 +162,7 @@ def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
     """Return the number of nonzero elements.
 
     Args:
+        input: a tensor of any shape.
         dim: the dimension or dimensions in which elements are counted; None for all.
 
     >>> torch.count_nonzero(torch.tensor([[0, 1], [2, 3]]), dim=0)
@@ -594,6 +595,7 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
     """Return the `n`-th differences of neighbouring elements along `dim`.
 
     Args:
+        input: a tensor of at least one dimension.
         n: the number of times that differences are taken.
         dim: the dimension along which elements are subtracted.
         prepend, append: tensors that are concatenated with `input` along `dim` beforehand, with the same number of dimensions.

@@ -158,6 +158,9 @@ def grid_sampler_2d(input: Tensor, grid: Tensor, interpolation_mode: int, paddin
         input: a tensor `(N, C, H, W)`.
         grid: coordinates in [-1, 1], a tensor `(N, H', W', 2)`.
         interpolation_mode, padding_mode, align_corners: as in `grid_sampler`.
+
+    >>> torch.grid_sampler_2d(torch.tensor([[[[1.0, 3.0]]]]), torch.zeros(1, 1, 1, 2), 0, 0, False)
+    tensor([[[[2.]]]])
     """
     _check_dims(4, input, grid)
     return grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
@@ -171,6 +174,9 @@ def grid_sampler_3d(input: Tensor, grid: Tensor, interpolation_mode: int, paddin
         input: a tensor `(N, C, D, H, W)`.
         grid: coordinates in [-1, 1], a tensor `(N, D', H', W', 3)`.
         interpolation_mode, padding_mode, align_corners: as in `grid_sampler`.
+
+    >>> torch.grid_sampler_3d(torch.tensor([[[[[1.0, 3.0]]]]]), torch.zeros(1, 1, 1, 1, 3), 0, 0, False)
+    tensor([[[[[2.]]]]])
     """
     _check_dims(5, input, grid)
     return grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)

@@ -375,6 +375,10 @@ def dsmm(input: Any, mat2: Any) -> Any:
     Args:
         input: a sparse matrix `(n, m)`.
         mat2: a matrix `(m, p)`.
+
+    >>> torch.dsmm(torch.eye(2).to_sparse(), torch.ones(2, 1))
+    tensor([[1.],
+            [1.]])
     """
     return torch.mm(input, mat2)
 
@@ -386,6 +390,10 @@ def hsmm(mat1: Any, mat2: Tensor) -> Any:
     Args:
         mat1: a sparse matrix `(n, m)`.
         mat2: a dense matrix `(m, p)`.
+
+    >>> torch.hsmm(torch.eye(2).to_sparse(), torch.ones(2, 1)).to_dense()
+    tensor([[1.],
+            [1.]])
     """
     return hspmm(mat1, mat2)
 

@@ -302,6 +302,7 @@ def full_like(
     """Return a tensor filled with `fill_value`, with the shape, dtype, device and memory order of `input`.
 
     Args:
+        input: a tensor of any shape.
         fill_value: the value of all elements.
 
     >>> torch.full_like(torch.zeros(2), 7)
@@ -587,6 +588,7 @@ def fill(input: Tensor, value: Any) -> Tensor:
     """Return a copy of `input` with every element set to `value`.
 
     Args:
+        input: the tensor to copy.
         value: a number or a 0-d tensor.
 
     >>> torch.fill(torch.zeros(2), 3)

@@ -552,6 +552,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """Return a copy of the slices of `dim` at the positions in `index`, a vector.
 
     Args:
+        input: a tensor of any shape.
         dim: the dimension to select from.
         index: a vector of dtype int64 or int32.
         out: a tensor that the result is written to.
@@ -628,6 +629,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     """Gather elements along `dim`: `out[i][j] = input[index[i][j]][j]` for `dim=0`.
 
     Args:
+        input: a tensor of any shape.
         dim: the dimension along which to index.
         index: an integer tensor with as many dimensions as `input`; the result has its shape.
         sparse_grad: whether the gradient of `input` is a sparse tensor.

@@ -137,6 +137,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     """Return the Kronecker product: blocks `input[i, j] * other`.
 
     Args:
+        input: a tensor of any shape.
         other: a tensor; dimensions of size 1 are added in front of the one with fewer dimensions.
         out: a tensor that the result is written to.
 
@@ -190,6 +191,7 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """Return the cross products of the vectors along `dim`, by default the first dimension of `input` that has size 3.
 
     Args:
+        input: a tensor of vectors.
         other: a tensor that can be broadcast with `input`.
         dim: the dimension of the vectors, which has size 3. The default None is deprecated.
         out: a tensor that the result is written to.
@@ -714,6 +716,10 @@ def gels(input: Tensor, A: Tensor) -> tuple[Tensor, Tensor]:
         input: the right-hand sides `(m, k)`.
         A: a matrix `(m, n)` of full rank.
         out: tensors that the results are written to.
+
+    >>> torch.gels(torch.tensor([[2.0], [4.0]]), torch.tensor([[1.0, 0.0], [0.0, 2.0]]))[0]
+    tensor([[2.],
+            [2.]])
     """
     from . import namespace as linalg
 
@@ -736,6 +742,11 @@ def btrifact(A: Tensor, info: Any = None, pivot: bool = True) -> tuple[Tensor, T
         A: the matrices `(*, n, n)`.
         info: an integer tensor that is overwritten with 0 for each matrix whose factorization succeeded.
         pivot: whether rows are exchanged.
+
+    >>> LU, pivots = torch.btrifact(torch.tensor([[[2.0, 1.0], [4.0, 4.0]]]))
+    >>> LU
+    tensor([[[ 4.0000,  4.0000],
+             [ 0.5000, -1.0000]]])
     """
     LU, pivots, infos = lu(A, pivot, get_infos=True)
     if isinstance(info, Tensor):
@@ -750,6 +761,10 @@ def btrisolve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     Args:
         b: the right-hand sides `(*, n)`.
         LU_data, LU_pivots: the results of `btrifact(A)`.
+
+    >>> A = torch.tensor([[[2.0, 0.0], [0.0, 4.0]]])
+    >>> torch.btrisolve(torch.tensor([[2.0, 4.0]]), *torch.btrifact(A))
+    tensor([[1., 1.]])
     """
     return lu_solve(b.unsqueeze(-1), LU_data, LU_pivots).squeeze(-1)
 
@@ -828,6 +843,7 @@ def frobenius_norm(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
     """Return the 2-norm over the one or two dimensions `dim`, or over all dimensions if `dim` is empty.
 
     Args:
+        input: a floating-point or complex tensor.
         dim: one or two dimensions; () for all.
         keepdim: whether reduced dimensions are kept with size 1.
         out: a tensor that the result is written to.

@@ -80,6 +80,7 @@ logit = op(
     doc="""Return `log(x / (1 - x))`, the inverse of sigmoid; with `eps`, `x` is clamped to `[eps, 1 - eps]`.
 
     Args:
+        input: a tensor of a real dtype.
         eps: the distance of the bounds from 0 and 1; None for no bounds, so that the result is NaN outside of [0, 1].
         out: a tensor that the result is written to.
 

@@ -276,6 +276,7 @@ def expand_as(input: Tensor, other: Tensor) -> Tensor:
     """Return `input.expand(other.size())`.
 
     Args:
+        input: a tensor of any shape.
         other: a tensor to whose shape `input` can be broadcast.
 
     Raises:
@@ -293,6 +294,7 @@ def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
     """Return a view broadcast to the shape `size`.
 
     Args:
+        input: a tensor of any shape.
         size: the shape of the result; dimensions of size 1 are repeated, and new dimensions are added in front.
 
     Raises:
@@ -381,6 +383,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Merge dimensions `start_dim` to `end_dim` into one; the result is a view if possible.
 
     Args:
+        input: a tensor of any shape.
         start_dim: the first dimension to merge.
         end_dim: the last dimension to merge.
 
@@ -686,6 +689,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Split `dim` into at most `chunks` consecutive views, of equal size except the last.
 
     Args:
+        input: a tensor of at least one dimension.
         chunks: the largest number of parts, at least 1.
         dim: the dimension to split.
 
@@ -757,6 +761,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     """Return a view of the diagonal of dimensions `dim1` and `dim2`; it is the last dimension of the view.
 
     Args:
+        input: a tensor of at least two dimensions.
         offset: the diagonal: 0 for the main one, positive above it, negative below.
         dim1, dim2: the dimensions of the matrices.
 

@@ -3280,11 +3280,37 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: _bool = ..., unpa
             [2., 2.]])
     """
 def masked_fill(input: Tensor, mask: Tensor, value: _int | _float | _complex | Tensor) -> Tensor:
-    """Return a copy of `input` with `value` (a number or 0-d tensor) where `mask` is True."""
+    """Return a copy of `input` with `value` (a number or 0-d tensor) where `mask` is True.
+
+    Args:
+        mask: a bool tensor that can be broadcast to the shape of `input`.
+        value: the number.
+
+    >>> torch.masked_fill(torch.tensor([1, 2]), torch.tensor([True, False]), 0)
+    tensor([0, 2])
+    """
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """Return `input` with its elements where `mask` is True replaced by those of `source`, in order."""
+    """Return `input` with its elements where `mask` is True replaced by those of `source`, in order.
+
+    Args:
+        mask: a bool tensor that can be broadcast with `input`.
+        source: a tensor with the dtype of `input`, and at least as many elements as `mask` has True ones.
+
+    Raises:
+        RuntimeError: the dtypes do not match, or `source` has too few elements.
+
+    >>> torch.masked_scatter(torch.zeros(3), torch.tensor([True, False, True]), torch.tensor([1.0, 2.0]))
+    tensor([1., 0., 2.])
+    """
 def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return a vector of the elements where `mask` is True."""
+    """Return a vector of the elements where `mask` is True.
+
+    Args:
+        mask: a bool tensor that can be broadcast with `input`.
+
+    >>> torch.masked_select(torch.tensor([1, 2]), torch.tensor([True, False]))
+    tensor([1])
+    """
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the product of vectors, matrices or batches of matrices, depending on the numbers of dimensions.
 
@@ -3300,28 +3326,87 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def matrix_exp(input: Tensor) -> Tensor:
     """Compute the exponential of square matrices; see `torch.linalg.matrix_exp`."""
 def matrix_power(input: Tensor, n: _int, *, out: Tensor | None = ...) -> Tensor:
-    """Return the `n`-th power of square matrices; see `torch.linalg.matrix_power`."""
+    """Return the `n`-th power of square matrices; see `torch.linalg.matrix_power`.
+
+    Args:
+        n: the exponent; if negative, the power of the inverses is returned.
+    """
 def matrix_rank(input: Tensor, *args: Any, **kwargs: Any) -> Sequence[Tensor]:
     """Raise a RuntimeError that names the replacement of the removed function `matrix_rank`."""
 @overload
 def max(input: Tensor, *, out: Any = ...) -> Tensor:
-    """Return the maximum of all elements, of each slice over `dim` with its index, or of two tensors element by element."""
+    """Return the maximum of all elements, of each slice over `dim` with its index, or of two tensors.
+
+    The forms are `max(input)`, `max(input, dim, keepdim)`, which returns `(values, indices)`, and `max(input, other)`.
+
+    Args:
+        dim: the dimension to reduce.
+        keepdim: whether the reduced dimension is kept with length 1.
+        other: a tensor that can be broadcast with `input`, to compare element by element; see `torch.maximum`.
+
+    Raises:
+        RuntimeError: `input` is empty and no `dim` is given.
+        IndexError: the length of `dim` is 0.
+
+    >>> torch.max(torch.tensor([[1, 4], [3, 2]]), 1).values
+    tensor([4, 3])
+    """
 @overload
 def max(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: Any = ...) -> return_types.max: ...
 @overload
 def max(input: Tensor, other: Tensor, *, out: Any = ...) -> Tensor: ...
 def max_pool1d(input: Tensor, kernel_size: Any, stride: Any = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ...) -> Tensor:
-    """Return the maximum of each window of `(N, C, L)` or `(C, L)`; see `torch.nn.functional.max_pool2d`."""
+    """Return the maximum of each window of `(N, C, L)` or `(C, L)`; see `torch.nn.functional.max_pool2d`.
+
+    Args:
+        kernel_size: the size of a window: one number, or one for each dimension.
+        stride: the distance between windows; None or () for `kernel_size`.
+        padding: the number of places added on each side, at most half of the window; they are never the maximum.
+        dilation: the distance between the elements of a window.
+        ceil_mode: whether sizes are rounded up, so that the last window may exceed the padded input.
+
+    >>> torch.max_pool1d(torch.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+    tensor([[3., 2.]])
+    """
 def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Any = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ...) -> tuple[Tensor, Tensor]:
-    """Return the maximum of each window of `(N, C, L)` or `(C, L)`, and its index."""
+    """Return the maximum of each window of `(N, C, L)` or `(C, L)`, and its index.
+
+    Args:
+        kernel_size: the size of a window: one number, or one for each dimension.
+        stride: the distance between windows; None or () for `kernel_size`.
+        padding: the number of places added on each side, at most half of the window; they are never the maximum.
+        dilation: the distance between the elements of a window.
+        ceil_mode: whether sizes are rounded up, so that the last window may exceed the padded input.
+
+    >>> torch.max_pool1d_with_indices(torch.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+    (tensor([[3., 2.]]), tensor([[1, 2]]))
+    """
 def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ...) -> Tensor:
     """Return the maximum of each window of `(N, C, H, W)` or `(C, H, W)`; see `torch.nn.functional.max_pool2d`.
+
+    Args:
+        kernel_size: the size of a window: one number, or one for each dimension.
+        stride: the distance between windows; None or () for `kernel_size`.
+        padding: the number of places added on each side, at most half of the window; they are never the maximum.
+        dilation: the distance between the elements of a window.
+        ceil_mode: whether sizes are rounded up, so that the last window may exceed the padded input.
 
     >>> torch.max_pool2d(torch.tensor([[[1.0, 2.0], [3.0, 4.0]]]), 2)
     tensor([[[4.]]])
     """
 def max_pool3d(input: Tensor, kernel_size: Any, stride: Any = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ...) -> Tensor:
-    """Return the maximum of each window of `(N, C, D, H, W)` or `(C, D, H, W)`; see `torch.nn.functional.max_pool2d`."""
+    """Return the maximum of each window of `(N, C, D, H, W)` or `(C, D, H, W)`; see `torch.nn.functional.max_pool2d`.
+
+    Args:
+        kernel_size: the size of a window: one number, or one for each dimension.
+        stride: the distance between windows; None or () for `kernel_size`.
+        padding: the number of places added on each side, at most half of the window; they are never the maximum.
+        dilation: the distance between the elements of a window.
+        ceil_mode: whether sizes are rounded up, so that the last window may exceed the padded input.
+
+    >>> torch.max_pool3d(torch.ones(1, 2, 2, 2), 2)
+    tensor([[[[1.]]]])
+    """
 def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the larger of `input` and `other`, element by element; NaN where either is NaN.
 
@@ -3334,8 +3419,16 @@ def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor
 def mean(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor:
     """Return the mean of all elements, or over the dimensions `dim`.
 
+    Args:
+        dim: the dimensions to reduce, an int or a tuple; None for all.
+        keepdim: whether the reduced dimensions are kept with length 1.
+        dtype: the dtype of the result, to which `input` is converted before the summation; None for that of `input`.
+
     Raises:
         RuntimeError: the dtype is neither floating point nor complex.
+
+    >>> torch.tensor([[1.0, 2.0], [3.0, 4.0]]).mean(0)
+    tensor([2., 3.])
     """
 @overload
 def median(input: Tensor, *, out: Any = ...) -> Tensor:
@@ -3367,7 +3460,22 @@ def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = ...) ->
     """
 @overload
 def min(input: Tensor, *, out: Any = ...) -> Tensor:
-    """Return the minimum of all elements, of each slice over `dim` with its index, or of two tensors element by element."""
+    """Return the minimum of all elements, of each slice over `dim` with its index, or of two tensors.
+
+    The forms are `min(input)`, `min(input, dim, keepdim)`, which returns `(values, indices)`, and `min(input, other)`.
+
+    Args:
+        dim: the dimension to reduce.
+        keepdim: whether the reduced dimension is kept with length 1.
+        other: a tensor that can be broadcast with `input`, to compare element by element; see `torch.minimum`.
+
+    Raises:
+        RuntimeError: `input` is empty and no `dim` is given.
+        IndexError: the length of `dim` is 0.
+
+    >>> torch.min(torch.tensor([[1, 4], [3, 2]]), 1).values
+    tensor([1, 2])
+    """
 @overload
 def min(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: Any = ...) -> return_types.min: ...
 @overload
@@ -3405,9 +3513,31 @@ def mode(input: Tensor, dim: _int = ..., keepdim: _bool = ..., *, out: Sequence[
     tensor(2)
     """
 def moveaxis(input: Tensor, source: Any, destination: Any) -> Tensor:
-    """Return a view with dimensions `source` moved to `destination`; the others keep their order."""
+    """Return a view with dimensions `source` moved to `destination`; the others keep their order.
+
+    Args:
+        source: one dimension or several, which are moved.
+        destination: their positions in the result.
+
+    Raises:
+        RuntimeError: the numbers of dimensions differ, or a dimension is repeated.
+
+    >>> torch.movedim(torch.zeros(2, 3, 4), 0, 2).shape
+    torch.Size([3, 4, 2])
+    """
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
-    """Return a view with dimensions `source` moved to `destination`; the others keep their order."""
+    """Return a view with dimensions `source` moved to `destination`; the others keep their order.
+
+    Args:
+        source: one dimension or several, which are moved.
+        destination: their positions in the result.
+
+    Raises:
+        RuntimeError: the numbers of dimensions differ, or a dimension is repeated.
+
+    >>> torch.movedim(torch.zeros(2, 3, 4), 0, 2).shape
+    torch.Size([3, 4, 2])
+    """
 def msort(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Sort the elements along the first dimension."""
 def mul(input: Tensor, other: Tensor | _int | _float | _complex, *, out: Tensor | None = ...) -> Tensor:
@@ -3537,9 +3667,27 @@ def nansum(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _boo
     tensor(3.)
     """
 def narrow(input: Tensor, dim: _int, start: _int | Tensor, length: _int) -> Tensor:
-    """Return a view of `length` slices of dimension `dim`, starting at `start`."""
+    """Return a view of `length` slices of dimension `dim`, starting at `start`.
+
+    Args:
+        dim: the dimension to narrow.
+        start: the index of the first slice, an int or a 0-d integer tensor; negative from the end.
+        length: the number of slices.
+
+    Raises:
+        RuntimeError: the slices exceed the dimension.
+
+    >>> torch.narrow(torch.arange(5), 0, 1, 2)
+    tensor([1, 2])
+    """
 def narrow_copy(input: Tensor, dim: _int, start: _int, length: _int, *, out: Tensor | None = ...) -> Tensor:
-    """Return a copy of `length` slices of dimension `dim`, starting at `start`; see `narrow`."""
+    """Return a copy of `length` slices of dimension `dim`, starting at `start`; see `narrow`.
+
+    Args:
+        dim: the dimension to narrow.
+        start: the index of the first slice; negative from the end.
+        length: the number of slices.
+    """
 def ne(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return `input != other`, element by element, as a bool tensor.
 
@@ -3569,7 +3717,15 @@ def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tens
     tensor([True])
     """
 def nonzero(input: Tensor, *, as_tuple: _bool = ..., out: Tensor | None = ...) -> Any:
-    """Return the indices of the nonzero elements, one per row; with `as_tuple`, one index tensor per dimension."""
+    """Return the indices of the nonzero elements, one per row; with `as_tuple`, one index tensor per dimension.
+
+    Args:
+        as_tuple: whether to return one index tensor per dimension.
+
+    >>> torch.nonzero(torch.tensor([0, 5, 7]))
+    tensor([[1],
+            [2]])
+    """
 def nonzero_static(input: Tensor, *, size: _int, fill_value: _int = ..., out: Tensor | None = ...) -> Tensor:
     """Return the first `size` rows of `nonzero`, padded with `fill_value`.
 
@@ -3583,11 +3739,29 @@ def nonzero_static(input: Tensor, *, size: _int, fill_value: _int = ..., out: Te
             [-1]])
     """
 def norm(input: Tensor, p: Any = ..., dim: Any = ..., keepdim: _bool = ..., dtype: _dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return the vector norm over `dim`, or of all elements; "fro" is the 2-norm, "nuc" the sum of singular values."""
+    """Return the vector norm over `dim`, or of all elements; "fro" is the 2-norm, "nuc" the sum of singular values.
+
+    Args:
+        p: the order, a number; "fro" or None for 2; "nuc" for matrices.
+        dim: one dimension or several; None for all.
+        keepdim: whether the reduced dimensions are kept with length 1.
+        dtype: the dtype to convert `input` to before the computation; None for no conversion.
+
+    Raises:
+        RuntimeError: the dtype is neither floating-point nor complex.
+
+    >>> torch.norm(torch.tensor([3.0, 4.0]))
+    tensor(5.)
+    """
 def norm_except_dim(v: Tensor, pow: _int = ..., dim: _int = ...) -> Tensor:
     """Return the norm of order `pow` of each slice `v.select(dim, i)`; the other dimensions have size 1 in the result.
 
     For `dim=-1`, return the norm of all elements.
+
+    Args:
+        v: a floating-point or complex tensor.
+        pow: the order of the norm.
+        dim: the dimension that is not reduced, or -1.
 
     >>> torch.norm_except_dim(torch.tensor([[3.0, 4.0], [6.0, 8.0]]))
     tensor([[ 5.],
@@ -3670,11 +3844,25 @@ def ones_like(input: Tensor, *, dtype: _dtype | None = ..., layout: Any = ..., d
         pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
     """
 def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the first columns of a product of Householder reflections; see `torch.linalg.householder_product`."""
+    """Return the first columns of a product of Householder reflections; see `torch.linalg.householder_product`.
+
+    Args:
+        input: the Householder vectors that `torch.geqrf` returns.
+        input2: the factors `tau` that it returns.
+    """
 def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: _bool = ..., transpose: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Multiply `input3` by the matrix Q that `torch.geqrf` returns as `input` and `input2`.
 
     The result is `Q input3` if `left`, else `input3 Q`; with `transpose`, Q is replaced by `Q^H`.
+
+    Args:
+        input, input2: the Householder vectors and the factors `tau`.
+        input3: a matrix.
+        left: whether Q is the left factor.
+        transpose: whether to multiply by `Q^H`.
+
+    Raises:
+        RuntimeError: the shapes or dtypes do not match.
     """
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the outer product of two vectors, `(n,), (m,) -> (n, m)`.
@@ -3706,7 +3894,17 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: _float = ..., eps: _float = ...
         tensor([5.0000])
     """
 def pca_lowrank(A: Tensor, q: _int | None = ..., center: _bool = ..., niter: _int = ...) -> tuple[Tensor, Tensor, Tensor]:
-    """Approximate the first `q` principal components of the rows of `A`, as `(U, S, V)`; `center` subtracts column means."""
+    """Approximate the first `q` principal components of the rows of `A`, as `(U, S, V)`; `center` subtracts column means.
+
+    Args:
+        A: matrices `(*, m, n)` of `m` observations.
+        q: the number of components; None for `min(6, m, n)`.
+        center: whether to subtract the mean of each column.
+        niter: the number of power iterations, which increase the accuracy.
+
+    Raises:
+        ValueError: `q` is above `min(m, n)` or negative, or `niter` is negative.
+    """
 def pdist(input: Tensor, p: _float = ...) -> Tensor:
     """Return the p-norm distances of all pairs of rows `i < j` of a matrix, ordered by `i`, then `j`.
 
@@ -3725,9 +3923,23 @@ def pdist(input: Tensor, p: _float = ...) -> Tensor:
         tensor([5.0000, 1.0000, 4.2426])
     """
 def permute(input: Tensor, dims: Sequence[_int]) -> Tensor:
-    """Return a view with the dimensions in the order `dims`."""
+    """Return a view with the dimensions in the order `dims`.
+
+    Args:
+        dims: all dimensions of `input`, in the order of the result.
+
+    Raises:
+        RuntimeError: `dims` is not a permutation of the dimensions.
+
+    >>> torch.permute(torch.zeros(2, 3, 4), (2, 0, 1)).shape
+    torch.Size([4, 2, 3])
+    """
 def pinverse(input: Tensor, rcond: _float = ...) -> Tensor:
-    """Return the pseudo-inverse: `torch.linalg.pinv` with `rcond` 1e-15."""
+    """Return the pseudo-inverse: `torch.linalg.pinv` with `rcond` 1e-15.
+
+    Args:
+        rcond: singular values up to `rcond` times the largest count as zero.
+    """
 def pixel_shuffle(input: Tensor, upscale_factor: _int) -> Tensor:
     """Turn every `r * r` channels into one channel with `r` times the height and width; see `nn.PixelShuffle`.
 
@@ -3828,11 +4040,37 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         tensor([[-0.1000, -0.2000,  2.0000]])
     """
 def prod(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor:
-    """Return the product of all elements, or over one dimension; integers are multiplied in int64."""
+    """Return the product of all elements, or over one dimension; integers are multiplied in int64.
+
+    Args:
+        dim: the dimension to reduce; None for all.
+        keepdim: whether the reduced dimensions are kept with length 1.
+        dtype: the dtype of the result, to which `input` is converted before the multiplication; None for that of `input`, or for
+            int64 if it is an integer or bool dtype.
+
+    >>> torch.tensor([[1, 2], [3, 4]]).prod(1)
+    tensor([ 2, 12])
+    """
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Tensor:
-    """Return a copy of `input` with `source` at the positions `index` of the flattened tensor."""
+    """Return a copy of `input` with `source` at the positions `index` of the flattened tensor.
+
+    Args:
+        index: an int64 tensor.
+        source: the elements to write; as many as `index` has, and of the dtype of `input`.
+        accumulate: whether the elements are added to those of `input`, not replaced.
+
+    Raises:
+        IndexError: the numbers of elements differ, or an index is out of range.
+
+    >>> torch.put(torch.tensor([1, 2, 3]), torch.tensor([0]), torch.tensor([9]))
+    tensor([9, 2, 3])
+    """
 def qr(input: Tensor, some: _bool = ..., *, out: Tensor | None = ...) -> return_types.qr:
-    """Return the QR factorization, reduced if `some`, else complete; see `torch.linalg.qr`."""
+    """Return the QR factorization, reduced if `some`, else complete; see `torch.linalg.qr`.
+
+    Args:
+        some: whether `Q` has only `min(m, n)` columns.
+    """
 def quantile(input: Tensor, q: Any, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ..., out: Tensor | None = ...) -> Tensor:
     """Return the `q`-quantiles of all elements, or over `dim`.
 
@@ -4023,7 +4261,20 @@ def remainder(input: Tensor | _int | _float | _complex, other: _int | _float | _
         other: a tensor that can be broadcast with `input`, or a number.
     """
 def renorm(input: Tensor, p: _float, dim: _int, maxnorm: _float, *, out: Tensor | None = ...) -> Tensor:
-    """Scale down the slices `input.select(dim, i)` whose p-norm exceeds `maxnorm`, to the norm `maxnorm`."""
+    """Scale down the slices `input.select(dim, i)` whose p-norm exceeds `maxnorm`, to the norm `maxnorm`.
+
+    Args:
+        p: the order of the norm, positive.
+        dim: the dimension of the slices.
+        maxnorm: the upper bound of the norm.
+
+    Raises:
+        RuntimeError: `p` is not positive, `maxnorm` is negative, or `input` has fewer than two dimensions.
+
+    >>> torch.renorm(torch.tensor([[3.0, 4.0], [0.0, 1.0]]), 2, 0, 1.0)
+    tensor([[0.6000, 0.8000],
+            [0.0000, 1.0000]])
+    """
 def repeat_interleave(input: Tensor = ..., repeats: Tensor | _int = ..., dim: _int | None = ..., *, output_size: _int | None = ...) -> Tensor:
     """Repeat each slice of `dim` (by default, each element of the flattened input) `repeats` times.
 
@@ -4041,12 +4292,22 @@ def repeat_interleave(input: Tensor = ..., repeats: Tensor | _int = ..., dim: _i
 def reshape(input: Tensor, shape: Sequence[_int]) -> Tensor:
     """Return the same elements in another shape, as a view if possible, else a copy.
 
+    Args:
+        shape: the sizes of the result; one may be -1, and is then inferred.
+
+    Raises:
+        RuntimeError: the numbers of elements differ.
+
     >>> torch.arange(4).reshape(2, -1)
     tensor([[0, 1],
             [2, 3]])
     """
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
-    """Return `input.reshape(other.size())`."""
+    """Return `input.reshape(other.size())`.
+
+    Args:
+        other: a tensor with the number of elements of `input`.
+    """
 def resize_as_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """Change the shape in place to that of `the_template`; see `resize_`.
 
@@ -4067,7 +4328,19 @@ def result_type(tensor: Any = ..., other: Any = ..., *, scalar: Any = ..., scala
     torch.float32
     """
 def rms_norm(input: Tensor, normalized_shape: Sequence[_int], weight: Tensor | None = ..., eps: _float | None = ...) -> Tensor:
-    """Divide by the root of the mean square over the last dimensions (Zhang & Sennrich 2019, "Root mean square layer norm")."""
+    """Divide by the root of the mean square over the last dimensions (Zhang & Sennrich 2019, "Root mean square layer norm").
+
+    Args:
+        normalized_shape: the shape of the last dimensions, which are normalised together.
+        weight: a tensor of that shape that scales the result; None for 1.
+        eps: a number added to the mean square; None for the machine epsilon.
+
+    Raises:
+        RuntimeError: the shapes do not match.
+
+    >>> torch.rms_norm(torch.tensor([3.0, 4.0]), (2,))
+    tensor([0.8485, 1.1314])
+    """
 def roll(input: Tensor, shifts: Any, dims: Any = ...) -> Tensor:
     """Shift the elements by `shifts` along `dims`, wrapping around; without `dims`, the tensor is flattened for the shift.
 
@@ -4193,16 +4466,51 @@ def scatter(input: Tensor, dim: _int, index: Tensor, src: Tensor | _int | _float
 
     `reduce` ("add" or "multiply") combines each written value with the element of `input` instead of replacing the element.
 
+    Args:
+        dim: the dimension along which `index` refers to elements.
+        index: an integer tensor with the number of dimensions of `input`; no size is larger than that of `src`.
+        src: the elements to write, with the dtype of `input`, or one number.
+        value: another name of `src`, for a number.
+        reduce: "add" or "multiply"; None to replace elements.
+
+    Raises:
+        RuntimeError: the shapes or dtypes do not match, or an index is out of range.
+
     >>> torch.zeros(2, 3).scatter(1, torch.tensor([[0], [2]]), 1.0)
     tensor([[1., 0., 0.],
             [0., 0., 1.]])
     """
 def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return `input` with `src[i][j]` added at `[index[i][j]][j]` for `dim=0`, and likewise for other dimensions."""
+    """Return `input` with `src[i][j]` added at `[index[i][j]][j]` for `dim=0`, and likewise for other dimensions.
+
+    Args:
+        dim: the dimension along which `index` refers to elements.
+        index: an integer tensor with the number of dimensions of `input`; no size is larger than that of `src`.
+        src: the elements to add, with the dtype of `input`.
+
+    Raises:
+        RuntimeError: the shapes or dtypes do not match, or an index is out of range.
+
+    >>> torch.zeros(3).scatter_add(0, torch.tensor([0, 0, 2]), torch.ones(3))
+    tensor([2., 0., 1.])
+    """
 def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """Scatter `src`, and combine all elements for one position by "sum", "prod", "mean", "amax" or "amin".
 
     Without `include_self`, the elements of `input` at the written positions are left out.
+
+    Args:
+        dim: the dimension along which `index` refers to elements.
+        index: an integer tensor with the number of dimensions of `input`; no size is larger than that of `src`.
+        src: the elements to combine, with the dtype of `input`.
+        reduce: "sum", "prod", "mean", "amax" or "amin".
+        include_self: whether the elements of `input` take part.
+
+    Raises:
+        RuntimeError: the shapes or dtypes do not match, or an index is out of range.
+
+    >>> torch.zeros(2).scatter_reduce(0, torch.tensor([0, 0, 1]), torch.tensor([1.0, 3.0, 2.0]), "amax")
+    tensor([3., 2.])
     """
 def searchsorted(sorted_sequence: Tensor, input: Tensor, *, out_int32: _bool = ..., right: _bool = ..., side: str | None = ..., sorter: Tensor | None = ..., out: Tensor | None = ...) -> Tensor:
     """Return, for each element of `input`, the index at which to insert it into a sorted row of `sorted_sequence`.
@@ -4250,9 +4558,33 @@ def segment_reduce(data: Tensor, reduce: str, *, lengths: Tensor | None = ..., i
         tensor([3., 4.])
     """
 def select(input: Tensor, dim: _int, index: _int) -> Tensor:
-    """Return a view of the slice at `index` of dimension `dim`, without that dimension."""
+    """Return a view of the slice at `index` of dimension `dim`, without that dimension.
+
+    Args:
+        dim: the dimension to remove.
+        index: the position, from `-size` to `size - 1`.
+
+    Raises:
+        IndexError: the index is out of range.
+
+    >>> torch.select(torch.tensor([[1, 2], [3, 4]]), 0, 1)
+    tensor([3, 4])
+    """
 def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int) -> Tensor:
-    """Return a copy of `input` with `src` in place of `input.select(dim, index)`."""
+    """Return a copy of `input` with `src` in place of `input.select(dim, index)`.
+
+    Args:
+        src: the elements to write, in the shape of the slice.
+        dim: the dimension of the slice.
+        index: the position of the slice.
+
+    Raises:
+        RuntimeError: `src` has another shape.
+
+    >>> torch.select_scatter(torch.zeros(2, 2), torch.ones(2), 0, 1)
+    tensor([[0., 0.],
+            [1., 1.]])
+    """
 def selu(input: Tensor) -> Tensor:
     """Apply ELU with fixed constants, scaled so that mean 0 and variance 1 are preserved from layer to layer.
 
@@ -4301,7 +4633,20 @@ def sinh_(input: Tensor) -> Tensor:
 def slice_inverse(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """Return the tensor that `self` is a slice of, as a view of the same storage with the layout of `src`."""
 def slice_scatter(input: Tensor, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return a copy of `input` with `src` in place of `input[start:end:step]` along `dim`."""
+    """Return a copy of `input` with `src` in place of `input[start:end:step]` along `dim`.
+
+    Args:
+        src: the elements to write, in the shape of the slice.
+        dim: the dimension of the slice.
+        start, end: the bounds of the slice; None for the first and the last element.
+        step: the distance between elements of the slice, positive.
+
+    Raises:
+        RuntimeError: `src` has another shape.
+
+    >>> torch.slice_scatter(torch.zeros(4), torch.ones(2), start=1, end=3)
+    tensor([0., 1., 1., 0.])
+    """
 def slogdet(input: Tensor, *, out: Tensor | None = ...) -> return_types.slogdet:
     """Return the signs of determinants and the logarithms of their absolute values; see `torch.linalg.slogdet`."""
 def softmax(input: Tensor, dim: _int, dtype: _dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -4328,9 +4673,27 @@ def sort(input: Tensor, dim: _int = ..., descending: _bool = ..., stable: _bool 
     tensor([1, 2, 0])
     """
 def split(tensor: Tensor, split_size_or_sections: Any = ..., dim: _int = ..., *, split_size: Any = ...) -> tuple[Tensor, ...]:
-    """Split `dim` into consecutive views: of one size (the last may be smaller), or of the sizes in a list."""
+    """Split `dim` into consecutive views: of one size (the last may be smaller), or of the sizes in a list.
+
+    Args:
+        tensor: the tensor to split.
+        split_size_or_sections: the length of each part, or a list of lengths.
+        dim: the dimension to split.
+        split_size: another name of `split_size_or_sections`.
+
+    Raises:
+        RuntimeError: the lengths in the list do not add up to the size of `dim`.
+
+    >>> torch.split(torch.arange(5), 2)
+    (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+    """
 def split_with_sizes(input: Tensor, split_sizes: Sequence[_int], dim: _int = ...) -> tuple[Tensor, ...]:
-    """Split `dim` into consecutive views of the sizes in a list."""
+    """Split `dim` into consecutive views of the sizes in a list.
+
+    Args:
+        split_sizes: the lengths of the parts, whose sum is the size of `dim`.
+        dim: the dimension to split.
+    """
 def sqrt(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the square root."""
 def sqrt_(input: Tensor) -> Tensor:
@@ -4340,7 +4703,15 @@ def square(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def square_(input: Tensor) -> Tensor:
     """In-place form of `square`."""
 def squeeze(input: Tensor, dim: Any = ..., *, axis: Any = ...) -> Tensor:
-    """Return a view without the dimensions of size 1, or only without those in `dim` (an int or a tuple)."""
+    """Return a view without the dimensions of size 1, or only without those in `dim` (an int or a tuple).
+
+    Args:
+        dim: one dimension or several; None for all. Dimensions of another size are kept.
+        axis: another name of `dim`.
+
+    >>> torch.zeros(1, 2, 1).squeeze().shape, torch.zeros(1, 2, 1).squeeze(0).shape
+    (torch.Size([2]), torch.Size([2, 1]))
+    """
 def stack(tensors: Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Join tensors of the same shape along a new dimension.
 
@@ -4356,9 +4727,35 @@ def stack(tensors: Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ..
             [0., 1.]])
     """
 def std(input: Tensor, dim: Any = ..., unbiased: _bool = ..., keepdim: _bool = ..., *, correction: Any = ..., out: Tensor | None = ...) -> Tensor:
-    """Return the standard deviation of all elements, or over `dim`; the divisor of the variance is `n - correction`."""
+    """Return the standard deviation of all elements, or over `dim`; the divisor of the variance is `n - correction`.
+
+    Args:
+        dim: the dimensions to reduce, an int or a tuple; None for all.
+        unbiased: whether the divisor of the variance is `n - 1`, not `n`; without effect if `correction` is given.
+        keepdim: whether the reduced dimensions are kept with length 1.
+        correction: the number subtracted from the number of elements `n`; None for 1 if `unbiased`, else 0.
+
+    Raises:
+        RuntimeError: the dtype is neither floating-point nor complex.
+
+    >>> torch.tensor([1.0, 2.0, 3.0]).std()
+    tensor(1.)
+    """
 def std_mean(input: Tensor, dim: Any = ..., unbiased: _bool = ..., keepdim: _bool = ..., *, correction: Any = ...) -> tuple[Tensor, Tensor]:
-    """Return the standard deviation and the mean, of all elements or over `dim`."""
+    """Return the standard deviation and the mean, of all elements or over `dim`.
+
+    Args:
+        dim: the dimensions to reduce, an int or a tuple; None for all.
+        unbiased: whether the divisor of the variance is `n - 1`, not `n`; without effect if `correction` is given.
+        keepdim: whether the reduced dimensions are kept with length 1.
+        correction: the number subtracted from the number of elements `n`; None for 1 if `unbiased`, else 0.
+
+    Raises:
+        RuntimeError: the dtype is neither floating-point nor complex.
+
+    >>> torch.std_mean(torch.tensor([1.0, 2.0, 3.0]))
+    (tensor(1.), tensor(2.))
+    """
 def stft(input: Tensor, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., pad_mode: str = ..., normalized: _bool = ..., onesided: _bool | None = ..., return_complex: _bool | None = ..., align_to_window: _bool | None = ...) -> Tensor:
     """Compute the short-time Fourier transform: the spectra of windowed frames of a signal, `hop_length` apart.
 
@@ -4402,30 +4799,89 @@ def subtract(input: Tensor, other: Tensor | _int | _float | _complex, alpha: Any
 def sum(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor:
     """Return the sum of all elements, or over the dimensions `dim`; integers are summed in int64.
 
+    Args:
+        dim: the dimensions to reduce, an int or a tuple; None for all.
+        keepdim: whether the reduced dimensions are kept with length 1.
+        dtype: the dtype of the result, to which `input` is converted before the summation; None for that of `input`, or for int64
+            if it is an integer or bool dtype.
+
     >>> torch.tensor([[1, 2], [3, 4]]).sum(0, keepdim=True)
     tensor([[4, 6]])
     """
 def sum_to_size(input: Tensor, size: _int | Sequence[_int], *rest: Any) -> Tensor:
-    """Sum over dimensions so that the result has the shape `size`, which must be broadcastable to the tensor's shape."""
+    """Sum over dimensions so that the result has the shape `size`, which must be broadcastable to the tensor's shape.
+
+    Args:
+        size: the shape: integers, or one sequence of them.
+
+    >>> torch.ones(2, 3).sum_to_size(1, 3)
+    tensor([[2., 2., 2.]])
+    """
 def svd(input: Tensor, some: _bool = ..., compute_uv: _bool = ..., *, out: Tensor | None = ...) -> return_types.svd:
-    """Return `(U, S, V)`, the factors of `input = U diag(S) V^H`; without `compute_uv`, U and V are zeros."""
+    """Return `(U, S, V)`, the factors of `input = U diag(S) V^H`; without `compute_uv`, U and V are zeros.
+
+    Args:
+        some: whether `U` and `V` have only `min(m, n)` columns.
+        compute_uv: whether to compute `U` and `V`.
+    """
 def svd_lowrank(A: Tensor, q: _int | None = ..., niter: _int | None = ..., M: Tensor | None = ...) -> tuple[Tensor, Tensor, Tensor]:
     """Approximate the `q` largest singular values of `A`, or of `A - M` if `M` is given, and their vectors, as `(U, S, V)`.
 
     The algorithm is randomized.
+
+    Args:
+        A: matrices `(*, m, n)`.
+        q: the number of singular values; None for 6.
+        niter: the number of power iterations, which increase the accuracy; None for 2.
+        M: a tensor that can be broadcast to the shape of `A`.
     """
 def swapaxes(input: Tensor, axis0: _int, axis1: _int) -> Tensor:
-    """Return a view with two dimensions swapped; another name of `transpose`."""
+    """Return a view with two dimensions swapped; another name of `transpose`.
+
+    Args:
+        axis0, axis1: the dimensions to swap.
+    """
 def swapdims(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
-    """Return a view with two dimensions swapped."""
+    """Return a view with two dimensions swapped.
+
+    Args:
+        dim0, dim1: the dimensions to swap.
+
+    >>> torch.transpose(torch.zeros(2, 3), 0, 1).shape
+    torch.Size([3, 2])
+    """
 def symeig(input: Tensor, eigenvectors: _bool = ..., upper: _bool = ..., *, out: Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor]:
-    """Return the eigenvalues of symmetric matrices, ascending, and eigenvectors (or zeros); a legacy name of `linalg.eigh`."""
+    """Return the eigenvalues of symmetric matrices, ascending, and eigenvectors (or zeros); a legacy name of `linalg.eigh`.
+
+    Args:
+        eigenvectors: whether to compute the eigenvectors.
+        upper: whether to read the upper triangle; otherwise the lower one.
+    """
 def t(input: Tensor) -> Tensor:
     """Return a view of the transpose of a matrix; vectors and 0-d tensors are unchanged."""
 def take(input: Tensor, index: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the elements at the positions `index` of the flattened tensor."""
+    """Return the elements at the positions `index` of the flattened tensor.
+
+    Args:
+        index: an int64 tensor, whose shape is that of the result.
+
+    Raises:
+        IndexError: an index is out of range.
+
+    >>> torch.take(torch.tensor([[1, 2], [3, 4]]), torch.tensor([0, 3]))
+    tensor([1, 4])
+    """
 def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return the elements at `indices` along `dim`; the other dimensions broadcast.  If `dim` is None, the input is flattened."""
+    """Return the elements at `indices` along `dim`; the other dimensions broadcast.  If `dim` is None, the input is flattened.
+
+    Args:
+        indices: an int64 tensor.
+        dim: the dimension to select from; None to flatten.
+
+    >>> x = torch.tensor([[1, 3, 2]])
+    >>> torch.take_along_dim(x, x.argmax(1, keepdim=True), 1)
+    tensor([[3]])
+    """
 def tan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the tangent of an angle in radians."""
 def tan_(input: Tensor) -> Tensor:
@@ -4472,6 +4928,13 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = ..., *, out: Any = ...) -> Tenso
 
     `dims` is a number `n`, which pairs the last `n` dimensions of `a` with the first `n` of `b`, or a pair of lists: the
     dimensions of `a` and those of `b`.
+
+    Args:
+        a, b: the tensors.
+        dims: the number, or the pair of lists.
+
+    Raises:
+        RuntimeError: the sizes of paired dimensions differ.
 
     >>> torch.tensordot(torch.ones(2, 3, 4), torch.ones(4, 3, 5), dims=([1, 2], [1, 0])).shape
     torch.Size([2, 5])
@@ -4529,7 +4992,14 @@ def topk(input: Tensor, k: _int, dim: _int = ..., largest: _bool = ..., sorted: 
 def trace(input: Tensor) -> Tensor:
     """Return the sum of the diagonal of a matrix."""
 def transpose(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
-    """Return a view with two dimensions swapped."""
+    """Return a view with two dimensions swapped.
+
+    Args:
+        dim0, dim1: the dimensions to swap.
+
+    >>> torch.transpose(torch.zeros(2, 3), 0, 1).shape
+    torch.Size([3, 2])
+    """
 def trapezoid(y: Tensor, x: Tensor | None = ..., *, dx: Any = ..., dim: _int = ...) -> Tensor:
     """Integrate `y` over `dim` by the trapezoidal rule; the points are at `x`, or `dx` apart.
 
@@ -4555,7 +5025,15 @@ def trapz(y: Tensor, x: Tensor | None = ..., *, dx: Any = ..., dim: _int = ...) 
     tensor(8.)
     """
 def triangular_solve(input: Tensor, A: Tensor, upper: _bool = ..., transpose: _bool = ..., unitriangular: _bool = ..., *, out: Tensor | None = ...) -> return_types.triangular_solve:
-    """Return the solution of `A X = input` (`A^T X = input` if `transpose`) for triangular `A`, and a copy of `A`."""
+    """Return the solution of `A X = input` (`A^T X = input` if `transpose`) for triangular `A`, and a copy of `A`.
+
+    Args:
+        input: the right-hand side `(*, n, k)`.
+        A: triangular matrices `(*, n, n)`.
+        upper: whether to read the upper triangle of `A`; otherwise the lower one.
+        transpose: whether to solve `A^T X = input`.
+        unitriangular: whether the diagonal is assumed to be 1, and not read.
+    """
 def tril(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the lower triangle of matrices, the rest 0.
 
@@ -4624,9 +5102,27 @@ def trunc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def trunc_(input: Tensor) -> Tensor:
     """In-place form of `trunc`."""
 def unbind(input: Tensor, dim: _int = ...) -> tuple[Tensor, ...]:
-    """Return views of all slices along `dim`, without that dimension."""
+    """Return views of all slices along `dim`, without that dimension.
+
+    Args:
+        dim: the dimension to remove.
+
+    >>> torch.unbind(torch.tensor([[1, 2], [3, 4]]))
+    (tensor([1, 2]), tensor([3, 4]))
+    """
 def unflatten(input: Tensor, dim: _int, sizes: Sequence[_int]) -> Tensor:
-    """Split dimension `dim` into `sizes`; one size may be -1."""
+    """Split dimension `dim` into `sizes`; one size may be -1.
+
+    Args:
+        dim: the dimension to split.
+        sizes: the new sizes, whose product is the size of `dim`.
+
+    Raises:
+        RuntimeError: the product of `sizes` is another number.
+
+    >>> torch.zeros(2, 6).unflatten(1, (3, -1)).shape
+    torch.Size([2, 3, 2])
+    """
 def unique(input: Tensor, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any:
     """Return the sorted unique elements (or slices of `dim`) and, if requested, each element's index among them and the counts.
 
@@ -4697,7 +5193,15 @@ def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[_int], dim: _in
     (tensor([0]), tensor([1, 2]))
     """
 def unsqueeze(input: Tensor, dim: _int | None = ..., *, axis: _int | None = ...) -> Tensor:
-    """Return a view with a new dimension of size 1 at `dim`."""
+    """Return a view with a new dimension of size 1 at `dim`.
+
+    Args:
+        dim: the index of the new dimension in the result.
+        axis: another name of `dim`.
+
+    >>> torch.zeros(2).unsqueeze(1).shape
+    torch.Size([2, 1])
+    """
 def vander(x: Tensor, N: _int | None = ..., increasing: _bool = ...) -> Tensor:
     """Return the Vandermonde matrix: row `i` holds the powers of `x[i]`.
 
@@ -4711,9 +5215,36 @@ def vander(x: Tensor, N: _int | None = ..., increasing: _bool = ...) -> Tensor:
             [1, 3]])
     """
 def var(input: Tensor, dim: Any = ..., unbiased: _bool = ..., keepdim: _bool = ..., *, correction: Any = ..., out: Tensor | None = ...) -> Tensor:
-    """Return the variance of all elements, or over `dim`; the divisor is `n - correction`, by default `n - 1`."""
+    """Return the variance of all elements, or over `dim`: the sum of squared differences from the mean, divided by
+    `n - correction`.
+
+    Args:
+        dim: the dimensions to reduce, an int or a tuple; None for all.
+        unbiased: whether the divisor of the variance is `n - 1`, not `n`; without effect if `correction` is given.
+        keepdim: whether the reduced dimensions are kept with length 1.
+        correction: the number subtracted from the number of elements `n`; None for 1 if `unbiased`, else 0.
+
+    Raises:
+        RuntimeError: the dtype is neither floating-point nor complex.
+
+    >>> torch.tensor([1.0, 2.0, 3.0]).var()
+    tensor(1.)
+    """
 def var_mean(input: Tensor, dim: Any = ..., unbiased: _bool = ..., keepdim: _bool = ..., *, correction: Any = ...) -> tuple[Tensor, Tensor]:
-    """Return the variance and the mean, of all elements or over `dim`."""
+    """Return the variance and the mean, of all elements or over `dim`.
+
+    Args:
+        dim: the dimensions to reduce, an int or a tuple; None for all.
+        unbiased: whether the divisor of the variance is `n - 1`, not `n`; without effect if `correction` is given.
+        keepdim: whether the reduced dimensions are kept with length 1.
+        correction: the number subtracted from the number of elements `n`; None for 1 if `unbiased`, else 0.
+
+    Raises:
+        RuntimeError: the dtype is neither floating-point nor complex.
+
+    >>> torch.var_mean(torch.tensor([1.0, 2.0, 3.0]))
+    (tensor(1.), tensor(2.))
+    """
 def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the inner product of two vectors, with the first conjugated.
 
@@ -4727,7 +5258,11 @@ def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     tensor(3.+0.j)
     """
 def view_as(input: Tensor, other: Tensor) -> Tensor:
-    """Return `input.view(other.size())`."""
+    """Return `input.view(other.size())`.
+
+    Args:
+        other: a tensor with the number of elements of `input`.
+    """
 def view_as_complex(input: Tensor) -> Tensor:
     """View the memory as complex numbers; the last dimension, of length 2, holds their real and imaginary parts.
 

@@ -2428,15 +2428,51 @@ class Members:
     def map_(self, *args: Any) -> Tensor:
         """Replace each element by `f(x, y)`, for a Python function `f` of the elements  of `self` and the other tensors."""
     def masked_fill(self, mask: Tensor, value: _int | _float | _complex | Tensor) -> Tensor:
-        """Return a copy of `input` with `value` (a number or 0-d tensor) where `mask` is True."""
+        """Return a copy of `input` with `value` (a number or 0-d tensor) where `mask` is True.
+
+        Args:
+            mask: a bool tensor that can be broadcast to the shape of `input`.
+            value: the number.
+
+        >>> torch.masked_fill(torch.tensor([1, 2]), torch.tensor([True, False]), 0)
+        tensor([0, 2])
+        """
     def masked_fill_(self, mask: Tensor, value: _int | _float | _complex | Tensor) -> Tensor:
-        """In-place form of `masked_fill`."""
+        """In-place form of `masked_fill`.
+
+        Args:
+            mask: a bool tensor that can be broadcast to the shape of `input`.
+            value: the number.
+        """
     def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor:
-        """Return `input` with its elements where `mask` is True replaced by those of `source`, in order."""
+        """Return `input` with its elements where `mask` is True replaced by those of `source`, in order.
+
+        Args:
+            mask: a bool tensor that can be broadcast with `input`.
+            source: a tensor with the dtype of `input`, and at least as many elements as `mask` has True ones.
+
+        Raises:
+            RuntimeError: the dtypes do not match, or `source` has too few elements.
+
+        >>> torch.masked_scatter(torch.zeros(3), torch.tensor([True, False, True]), torch.tensor([1.0, 2.0]))
+        tensor([1., 0., 2.])
+        """
     def masked_scatter_(self, mask: Tensor, source: Tensor) -> Tensor:
-        """In-place form of `masked_scatter`."""
+        """In-place form of `masked_scatter`.
+
+        Args:
+            mask: a bool tensor that can be broadcast with `input`.
+            source: a tensor with the dtype of `input`, and at least as many elements as `mask` has True ones.
+        """
     def masked_select(self, mask: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """Return a vector of the elements where `mask` is True."""
+        """Return a vector of the elements where `mask` is True.
+
+        Args:
+            mask: a bool tensor that can be broadcast with `input`.
+
+        >>> torch.masked_select(torch.tensor([1, 2]), torch.tensor([True, False]))
+        tensor([1])
+        """
     def matmul(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return the product of vectors, matrices or batches of matrices, depending on the numbers of dimensions.
 
@@ -2452,10 +2488,29 @@ class Members:
     def matrix_exp(self) -> Tensor:
         """Compute the exponential of square matrices; see `torch.linalg.matrix_exp`."""
     def matrix_power(self, n: _int, *, out: Tensor | None = ...) -> Tensor:
-        """Return the `n`-th power of square matrices; see `torch.linalg.matrix_power`."""
+        """Return the `n`-th power of square matrices; see `torch.linalg.matrix_power`.
+
+        Args:
+            n: the exponent; if negative, the power of the inverses is returned.
+        """
     @overload
     def max(self, *, out: Any = ...) -> Tensor:
-        """Return the maximum of all elements, of each slice over `dim` with its index, or of two tensors element by element."""
+        """Return the maximum of all elements, of each slice over `dim` with its index, or of two tensors.
+
+        The forms are `max(input)`, `max(input, dim, keepdim)`, which returns `(values, indices)`, and `max(input, other)`.
+
+        Args:
+            dim: the dimension to reduce.
+            keepdim: whether the reduced dimension is kept with length 1.
+            other: a tensor that can be broadcast with `input`, to compare element by element; see `torch.maximum`.
+
+        Raises:
+            RuntimeError: `input` is empty and no `dim` is given.
+            IndexError: the length of `dim` is 0.
+
+        >>> torch.max(torch.tensor([[1, 4], [3, 2]]), 1).values
+        tensor([4, 3])
+        """
     @overload
     def max(self, dim: _int, keepdim: _bool = ..., *, out: Any = ...) -> return_types.max: ...
     @overload
@@ -2472,8 +2527,16 @@ class Members:
     def mean(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor:
         """Return the mean of all elements, or over the dimensions `dim`.
 
+        Args:
+            dim: the dimensions to reduce, an int or a tuple; None for all.
+            keepdim: whether the reduced dimensions are kept with length 1.
+            dtype: the dtype of the result, to which `input` is converted before the summation; None for that of `input`.
+
         Raises:
             RuntimeError: the dtype is neither floating point nor complex.
+
+        >>> torch.tensor([[1.0, 2.0], [3.0, 4.0]]).mean(0)
+        tensor([2., 3.])
         """
     @overload
     def median(self, *, out: Any = ...) -> Tensor:
@@ -2492,7 +2555,22 @@ class Members:
     def median(self, dim: _int, keepdim: _bool = ..., *, out: Any = ...) -> return_types.median: ...
     @overload
     def min(self, *, out: Any = ...) -> Tensor:
-        """Return the minimum of all elements, of each slice over `dim` with its index, or of two tensors element by element."""
+        """Return the minimum of all elements, of each slice over `dim` with its index, or of two tensors.
+
+        The forms are `min(input)`, `min(input, dim, keepdim)`, which returns `(values, indices)`, and `min(input, other)`.
+
+        Args:
+            dim: the dimension to reduce.
+            keepdim: whether the reduced dimension is kept with length 1.
+            other: a tensor that can be broadcast with `input`, to compare element by element; see `torch.minimum`.
+
+        Raises:
+            RuntimeError: `input` is empty and no `dim` is given.
+            IndexError: the length of `dim` is 0.
+
+        >>> torch.min(torch.tensor([[1, 4], [3, 2]]), 1).values
+        tensor([1, 2])
+        """
     @overload
     def min(self, dim: _int, keepdim: _bool = ..., *, out: Any = ...) -> return_types.min: ...
     @overload
@@ -2532,9 +2610,31 @@ class Members:
     def module_load(self, other: Tensor, assign: _bool = ...) -> Tensor:
         """Return the tensor that `Module.load_state_dict` stores: `other` if `assign`, else this tensor with its values."""
     def moveaxis(self, source: Any, destination: Any) -> Tensor:
-        """Return a view with dimensions `source` moved to `destination`; the others keep their order."""
+        """Return a view with dimensions `source` moved to `destination`; the others keep their order.
+
+        Args:
+            source: one dimension or several, which are moved.
+            destination: their positions in the result.
+
+        Raises:
+            RuntimeError: the numbers of dimensions differ, or a dimension is repeated.
+
+        >>> torch.movedim(torch.zeros(2, 3, 4), 0, 2).shape
+        torch.Size([3, 4, 2])
+        """
     def movedim(self, source: Any, destination: Any) -> Tensor:
-        """Return a view with dimensions `source` moved to `destination`; the others keep their order."""
+        """Return a view with dimensions `source` moved to `destination`; the others keep their order.
+
+        Args:
+            source: one dimension or several, which are moved.
+            destination: their positions in the result.
+
+        Raises:
+            RuntimeError: the numbers of dimensions differ, or a dimension is repeated.
+
+        >>> torch.movedim(torch.zeros(2, 3, 4), 0, 2).shape
+        torch.Size([3, 4, 2])
+        """
     def msort(self, *, out: Tensor | None = ...) -> Tensor:
         """Sort the elements along the first dimension."""
     def mul(self, other: Tensor | _int | _float | _complex, *, out: Tensor | None = ...) -> Tensor:
@@ -2682,9 +2782,27 @@ class Members:
         tensor(3.)
         """
     def narrow(self, dim: _int, start: _int | Tensor, length: _int) -> Tensor:
-        """Return a view of `length` slices of dimension `dim`, starting at `start`."""
+        """Return a view of `length` slices of dimension `dim`, starting at `start`.
+
+        Args:
+            dim: the dimension to narrow.
+            start: the index of the first slice, an int or a 0-d integer tensor; negative from the end.
+            length: the number of slices.
+
+        Raises:
+            RuntimeError: the slices exceed the dimension.
+
+        >>> torch.narrow(torch.arange(5), 0, 1, 2)
+        tensor([1, 2])
+        """
     def narrow_copy(self, dim: _int, start: _int, length: _int, *, out: Tensor | None = ...) -> Tensor:
-        """Return a copy of `length` slices of dimension `dim`, starting at `start`; see `narrow`."""
+        """Return a copy of `length` slices of dimension `dim`, starting at `start`; see `narrow`.
+
+        Args:
+            dim: the dimension to narrow.
+            start: the index of the first slice; negative from the end.
+            length: the number of slices.
+        """
     def ne(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return `input != other`, element by element, as a bool tensor.
 
@@ -2740,7 +2858,15 @@ class Members:
             other: a floating-point tensor that can be broadcast with `input`.
         """
     def nonzero(self, *, as_tuple: _bool = ..., out: Tensor | None = ...) -> Any:
-        """Return the indices of the nonzero elements, one per row; with `as_tuple`, one index tensor per dimension."""
+        """Return the indices of the nonzero elements, one per row; with `as_tuple`, one index tensor per dimension.
+
+        Args:
+            as_tuple: whether to return one index tensor per dimension.
+
+        >>> torch.nonzero(torch.tensor([0, 5, 7]))
+        tensor([[1],
+                [2]])
+        """
     def nonzero_static(self, *, size: _int, fill_value: _int = ..., out: Tensor | None = ...) -> Tensor:
         """Return the first `size` rows of `nonzero`, padded with `fill_value`.
 
@@ -2754,7 +2880,20 @@ class Members:
                 [-1]])
         """
     def norm(self, p: Any = ..., dim: Any = ..., keepdim: _bool = ..., dtype: _dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
-        """Return the vector norm over `dim`, or of all elements; "fro" is the 2-norm, "nuc" the sum of singular values."""
+        """Return the vector norm over `dim`, or of all elements; "fro" is the 2-norm, "nuc" the sum of singular values.
+
+        Args:
+            p: the order, a number; "fro" or None for 2; "nuc" for matrices.
+            dim: one dimension or several; None for all.
+            keepdim: whether the reduced dimensions are kept with length 1.
+            dtype: the dtype to convert `input` to before the computation; None for no conversion.
+
+        Raises:
+            RuntimeError: the dtype is neither floating-point nor complex.
+
+        >>> torch.norm(torch.tensor([3.0, 4.0]))
+        tensor(5.)
+        """
     def normal_(self, mean: _float = ..., std: _float = ..., *, generator: Generator | None = ...) -> Tensor:
         """Fill with normal random numbers with `mean` and `std`."""
     def not_equal(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -2775,11 +2914,25 @@ class Members:
             other: a tensor that can be broadcast with `input`, or a number.
         """
     def orgqr(self, input2: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """Return the first columns of a product of Householder reflections; see `torch.linalg.householder_product`."""
+        """Return the first columns of a product of Householder reflections; see `torch.linalg.householder_product`.
+
+        Args:
+            input: the Householder vectors that `torch.geqrf` returns.
+            input2: the factors `tau` that it returns.
+        """
     def ormqr(self, input2: Tensor, input3: Tensor, left: _bool = ..., transpose: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """Multiply `input3` by the matrix Q that `torch.geqrf` returns as `input` and `input2`.
 
         The result is `Q input3` if `left`, else `input3 Q`; with `transpose`, Q is replaced by `Q^H`.
+
+        Args:
+            input, input2: the Householder vectors and the factors `tau`.
+            input3: a matrix.
+            left: whether Q is the left factor.
+            transpose: whether to multiply by `Q^H`.
+
+        Raises:
+            RuntimeError: the shapes or dtypes do not match.
         """
     def outer(self, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return the outer product of two vectors, `(n,), (m,) -> (n, m)`.
@@ -2804,7 +2957,11 @@ class Members:
             RuntimeError: the tensor is not on the CPU, or no accelerator is available.
         """
     def pinverse(self, rcond: _float = ...) -> Tensor:
-        """Return the pseudo-inverse: `torch.linalg.pinv` with `rcond` 1e-15."""
+        """Return the pseudo-inverse: `torch.linalg.pinv` with `rcond` 1e-15.
+
+        Args:
+            rcond: singular values up to `rcond` times the largest count as zero.
+        """
     def poisson(self, generator: Generator | None = ...) -> Tensor:
         """Draw numbers from the Poisson distributions with the rates `input`.
 
@@ -2858,13 +3015,39 @@ class Members:
             tensor([[-0.1000, -0.2000,  2.0000]])
         """
     def prod(self, dim: _int | None = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor:
-        """Return the product of all elements, or over one dimension; integers are multiplied in int64."""
+        """Return the product of all elements, or over one dimension; integers are multiplied in int64.
+
+        Args:
+            dim: the dimension to reduce; None for all.
+            keepdim: whether the reduced dimensions are kept with length 1.
+            dtype: the dtype of the result, to which `input` is converted before the multiplication; None for that of `input`, or for
+                int64 if it is an integer or bool dtype.
+
+        >>> torch.tensor([[1, 2], [3, 4]]).prod(1)
+        tensor([ 2, 12])
+        """
     def put(self, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Tensor:
-        """Return a copy of `input` with `source` at the positions `index` of the flattened tensor."""
+        """Return a copy of `input` with `source` at the positions `index` of the flattened tensor.
+
+        Args:
+            index: an int64 tensor.
+            source: the elements to write; as many as `index` has, and of the dtype of `input`.
+            accumulate: whether the elements are added to those of `input`, not replaced.
+
+        Raises:
+            IndexError: the numbers of elements differ, or an index is out of range.
+
+        >>> torch.put(torch.tensor([1, 2, 3]), torch.tensor([0]), torch.tensor([9]))
+        tensor([9, 2, 3])
+        """
     def put_(self, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Tensor:
         """Write `source` at the positions `index` of the flattened tensor, in place."""
     def qr(self, some: _bool = ..., *, out: Tensor | None = ...) -> return_types.qr:
-        """Return the QR factorization, reduced if `some`, else complete; see `torch.linalg.qr`."""
+        """Return the QR factorization, reduced if `some`, else complete; see `torch.linalg.qr`.
+
+        Args:
+            some: whether `Q` has only `min(m, n)` columns.
+        """
     def quantile(self, q: Any, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ..., out: Tensor | None = ...) -> Tensor:
         """Return the `q`-quantiles of all elements, or over `dim`.
 
@@ -2925,9 +3108,28 @@ class Members:
             other: a tensor that can be broadcast with `input`, or a number.
         """
     def renorm(self, p: _float, dim: _int, maxnorm: _float, *, out: Tensor | None = ...) -> Tensor:
-        """Scale down the slices `input.select(dim, i)` whose p-norm exceeds `maxnorm`, to the norm `maxnorm`."""
+        """Scale down the slices `input.select(dim, i)` whose p-norm exceeds `maxnorm`, to the norm `maxnorm`.
+
+        Args:
+            p: the order of the norm, positive.
+            dim: the dimension of the slices.
+            maxnorm: the upper bound of the norm.
+
+        Raises:
+            RuntimeError: `p` is not positive, `maxnorm` is negative, or `input` has fewer than two dimensions.
+
+        >>> torch.renorm(torch.tensor([[3.0, 4.0], [0.0, 1.0]]), 2, 0, 1.0)
+        tensor([[0.6000, 0.8000],
+                [0.0000, 1.0000]])
+        """
     def renorm_(self, p: _float, dim: _int, maxnorm: _float) -> Tensor:
-        """In-place form of `renorm`."""
+        """In-place form of `renorm`.
+
+        Args:
+            p: the order of the norm, positive.
+            dim: the dimension of the slices.
+            maxnorm: the upper bound of the norm.
+        """
     def repeat(self, repeats: _int | Sequence[_int], *rest: Any) -> Tensor:
         """Repeat the tensor `repeats[i]` times along each dimension; additional repeats add dimensions at the front."""
     def repeat_interleave(self, repeats: Tensor | _int = ..., dim: _int | None = ..., *, output_size: _int | None = ...) -> Tensor:
@@ -2946,7 +3148,11 @@ class Members:
         """
     def reshape(self, shape: _int | Sequence[_int], *rest: Any) -> Tensor: ...
     def reshape_as(self, other: Tensor) -> Tensor:
-        """Return `input.reshape(other.size())`."""
+        """Return `input.reshape(other.size())`.
+
+        Args:
+            other: a tensor with the number of elements of `input`.
+        """
     def resize(self, *sizes: _int | Sequence[_int]) -> Tensor:
         """Return a view of another shape.  Deprecated in favour of `view`."""
     def resize_(self, size: _int | Sequence[_int], *rest: Any, memory_format: Any = ...) -> Tensor:
@@ -3026,27 +3232,108 @@ class Members:
 
         `reduce` ("add" or "multiply") combines each written value with the element of `input` instead of replacing the element.
 
+        Args:
+            dim: the dimension along which `index` refers to elements.
+            index: an integer tensor with the number of dimensions of `input`; no size is larger than that of `src`.
+            src: the elements to write, with the dtype of `input`, or one number.
+            value: another name of `src`, for a number.
+            reduce: "add" or "multiply"; None to replace elements.
+
+        Raises:
+            RuntimeError: the shapes or dtypes do not match, or an index is out of range.
+
         >>> torch.zeros(2, 3).scatter(1, torch.tensor([[0], [2]]), 1.0)
         tensor([[1., 0., 0.],
                 [0., 0., 1.]])
         """
     def scatter_(self, dim: _int, index: Tensor, src: Tensor | _int | _float | _complex = ..., *, value: _int | _float | _complex = ..., reduce: str | None = ...) -> Tensor:
-        """In-place form of `scatter`."""
+        """In-place form of `scatter`.
+
+        Args:
+            dim: the dimension along which `index` refers to elements.
+            index: an integer tensor with the number of dimensions of `input`; no size is larger than that of `src`.
+            src: the elements to write, with the dtype of `input`, or one number.
+            value: another name of `src`, for a number.
+            reduce: "add" or "multiply"; None to replace elements.
+        """
     def scatter_add(self, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """Return `input` with `src[i][j]` added at `[index[i][j]][j]` for `dim=0`, and likewise for other dimensions."""
+        """Return `input` with `src[i][j]` added at `[index[i][j]][j]` for `dim=0`, and likewise for other dimensions.
+
+        Args:
+            dim: the dimension along which `index` refers to elements.
+            index: an integer tensor with the number of dimensions of `input`; no size is larger than that of `src`.
+            src: the elements to add, with the dtype of `input`.
+
+        Raises:
+            RuntimeError: the shapes or dtypes do not match, or an index is out of range.
+
+        >>> torch.zeros(3).scatter_add(0, torch.tensor([0, 0, 2]), torch.ones(3))
+        tensor([2., 0., 1.])
+        """
     def scatter_add_(self, dim: _int, index: Tensor, src: Tensor) -> Tensor:
-        """In-place form of `scatter_add`."""
+        """In-place form of `scatter_add`.
+
+        Args:
+            dim: the dimension along which `index` refers to elements.
+            index: an integer tensor with the number of dimensions of `input`; no size is larger than that of `src`.
+            src: the elements to add, with the dtype of `input`.
+        """
     def scatter_reduce(self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = ..., out: Tensor | None = ...) -> Tensor:
         """Scatter `src`, and combine all elements for one position by "sum", "prod", "mean", "amax" or "amin".
 
         Without `include_self`, the elements of `input` at the written positions are left out.
+
+        Args:
+            dim: the dimension along which `index` refers to elements.
+            index: an integer tensor with the number of dimensions of `input`; no size is larger than that of `src`.
+            src: the elements to combine, with the dtype of `input`.
+            reduce: "sum", "prod", "mean", "amax" or "amin".
+            include_self: whether the elements of `input` take part.
+
+        Raises:
+            RuntimeError: the shapes or dtypes do not match, or an index is out of range.
+
+        >>> torch.zeros(2).scatter_reduce(0, torch.tensor([0, 0, 1]), torch.tensor([1.0, 3.0, 2.0]), "amax")
+        tensor([3., 2.])
         """
     def scatter_reduce_(self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = ...) -> Tensor:
-        """In-place form of `scatter_reduce`."""
+        """In-place form of `scatter_reduce`.
+
+        Args:
+            dim: the dimension along which `index` refers to elements.
+            index: an integer tensor with the number of dimensions of `input`; no size is larger than that of `src`.
+            src: the elements to combine, with the dtype of `input`.
+            reduce: "sum", "prod", "mean", "amax" or "amin".
+            include_self: whether the elements of `input` take part.
+        """
     def select(self, dim: _int, index: _int) -> Tensor:
-        """Return a view of the slice at `index` of dimension `dim`, without that dimension."""
+        """Return a view of the slice at `index` of dimension `dim`, without that dimension.
+
+        Args:
+            dim: the dimension to remove.
+            index: the position, from `-size` to `size - 1`.
+
+        Raises:
+            IndexError: the index is out of range.
+
+        >>> torch.select(torch.tensor([[1, 2], [3, 4]]), 0, 1)
+        tensor([3, 4])
+        """
     def select_scatter(self, src: Tensor, dim: _int, index: _int) -> Tensor:
-        """Return a copy of `input` with `src` in place of `input.select(dim, index)`."""
+        """Return a copy of `input` with `src` in place of `input.select(dim, index)`.
+
+        Args:
+            src: the elements to write, in the shape of the slice.
+            dim: the dimension of the slice.
+            index: the position of the slice.
+
+        Raises:
+            RuntimeError: `src` has another shape.
+
+        >>> torch.select_scatter(torch.zeros(2, 2), torch.ones(2), 0, 1)
+        tensor([[0., 0.],
+                [1., 1.]])
+        """
     def set_(self, source: Any = ..., storage_offset: _int | None = ..., size: _int | Sequence[_int] = ..., stride: Sequence[_int] | None = ...) -> Tensor:
         """Make this tensor a view of the memory of a storage or of another tensor; memory that is too small is enlarged.
 
@@ -3087,7 +3374,20 @@ class Members:
     def slice_inverse(self, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ...) -> Tensor:
         """Return the tensor that `self` is a slice of, as a view of the same storage with the layout of `src`."""
     def slice_scatter(self, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-        """Return a copy of `input` with `src` in place of `input[start:end:step]` along `dim`."""
+        """Return a copy of `input` with `src` in place of `input[start:end:step]` along `dim`.
+
+        Args:
+            src: the elements to write, in the shape of the slice.
+            dim: the dimension of the slice.
+            start, end: the bounds of the slice; None for the first and the last element.
+            step: the distance between elements of the slice, positive.
+
+        Raises:
+            RuntimeError: `src` has another shape.
+
+        >>> torch.slice_scatter(torch.zeros(4), torch.ones(2), start=1, end=3)
+        tensor([0., 1., 1., 0.])
+        """
     def slogdet(self, *, out: Tensor | None = ...) -> return_types.slogdet:
         """Return the signs of determinants and the logarithms of their absolute values; see `torch.linalg.slogdet`."""
     def smm(self, mat: Tensor) -> Tensor:
@@ -3129,9 +3429,27 @@ class Members:
     def sparse_resize_and_clear_(self, size: Sequence[_int], sparse_dim: _int, dense_dim: _int) -> Tensor:
         """Change the shape of a COO tensor, and remove all elements, in-place."""
     def split(self, split_size_or_sections: Any = ..., dim: _int = ..., *, split_size: Any = ...) -> tuple[Tensor, ...]:
-        """Split `dim` into consecutive views: of one size (the last may be smaller), or of the sizes in a list."""
+        """Split `dim` into consecutive views: of one size (the last may be smaller), or of the sizes in a list.
+
+        Args:
+            tensor: the tensor to split.
+            split_size_or_sections: the length of each part, or a list of lengths.
+            dim: the dimension to split.
+            split_size: another name of `split_size_or_sections`.
+
+        Raises:
+            RuntimeError: the lengths in the list do not add up to the size of `dim`.
+
+        >>> torch.split(torch.arange(5), 2)
+        (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+        """
     def split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = ...) -> tuple[Tensor, ...]:
-        """Split `dim` into consecutive views of the sizes in a list."""
+        """Split `dim` into consecutive views of the sizes in a list.
+
+        Args:
+            split_sizes: the lengths of the parts, whose sum is the size of `dim`.
+            dim: the dimension to split.
+        """
     def sqrt(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the square root."""
     def sqrt_(self) -> Tensor:
@@ -3141,13 +3459,34 @@ class Members:
     def square_(self) -> Tensor:
         """In-place form of `square`."""
     def squeeze(self, dim: Any = ..., *, axis: Any = ...) -> Tensor:
-        """Return a view without the dimensions of size 1, or only without those in `dim` (an int or a tuple)."""
+        """Return a view without the dimensions of size 1, or only without those in `dim` (an int or a tuple).
+
+        Args:
+            dim: one dimension or several; None for all. Dimensions of another size are kept.
+            axis: another name of `dim`.
+
+        >>> torch.zeros(1, 2, 1).squeeze().shape, torch.zeros(1, 2, 1).squeeze(0).shape
+        (torch.Size([2]), torch.Size([2, 1]))
+        """
     def squeeze_(self, dim: Any = ..., *, axis: Any = ...) -> Tensor:
         """In-place form of `squeeze`: the tensor itself becomes the view."""
     def sspaddmm(self, mat1: Tensor, mat2: Tensor, *, beta: _int = ..., alpha: _int = ...) -> Tensor:
         """Return `beta * self + alpha * mat1 @ mat2` as a sparse matrix: see `torch.sspaddmm`."""
     def std(self, dim: Any = ..., unbiased: _bool = ..., keepdim: _bool = ..., *, correction: Any = ..., out: Tensor | None = ...) -> Tensor:
-        """Return the standard deviation of all elements, or over `dim`; the divisor of the variance is `n - correction`."""
+        """Return the standard deviation of all elements, or over `dim`; the divisor of the variance is `n - correction`.
+
+        Args:
+            dim: the dimensions to reduce, an int or a tuple; None for all.
+            unbiased: whether the divisor of the variance is `n - 1`, not `n`; without effect if `correction` is given.
+            keepdim: whether the reduced dimensions are kept with length 1.
+            correction: the number subtracted from the number of elements `n`; None for 1 if `unbiased`, else 0.
+
+        Raises:
+            RuntimeError: the dtype is neither floating-point nor complex.
+
+        >>> torch.tensor([1.0, 2.0, 3.0]).std()
+        tensor(1.)
+        """
     def stft(self, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., pad_mode: str = ..., normalized: _bool = ..., onesided: _bool | None = ..., return_complex: _bool | None = ..., align_to_window: _bool | None = ...) -> Tensor:
         """Compute the short-time Fourier transform: the spectra of windowed frames of a signal, `hop_length` apart.
 
@@ -3209,31 +3548,84 @@ class Members:
     def sum(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor:
         """Return the sum of all elements, or over the dimensions `dim`; integers are summed in int64.
 
+        Args:
+            dim: the dimensions to reduce, an int or a tuple; None for all.
+            keepdim: whether the reduced dimensions are kept with length 1.
+            dtype: the dtype of the result, to which `input` is converted before the summation; None for that of `input`, or for int64
+                if it is an integer or bool dtype.
+
         >>> torch.tensor([[1, 2], [3, 4]]).sum(0, keepdim=True)
         tensor([[4, 6]])
         """
     def sum_to_size(self, size: _int | Sequence[_int], *rest: Any) -> Tensor:
-        """Sum over dimensions so that the result has the shape `size`, which must be broadcastable to the tensor's shape."""
+        """Sum over dimensions so that the result has the shape `size`, which must be broadcastable to the tensor's shape.
+
+        Args:
+            size: the shape: integers, or one sequence of them.
+
+        >>> torch.ones(2, 3).sum_to_size(1, 3)
+        tensor([[2., 2., 2.]])
+        """
     def svd(self, some: _bool = ..., compute_uv: _bool = ..., *, out: Tensor | None = ...) -> return_types.svd:
-        """Return `(U, S, V)`, the factors of `input = U diag(S) V^H`; without `compute_uv`, U and V are zeros."""
+        """Return `(U, S, V)`, the factors of `input = U diag(S) V^H`; without `compute_uv`, U and V are zeros.
+
+        Args:
+            some: whether `U` and `V` have only `min(m, n)` columns.
+            compute_uv: whether to compute `U` and `V`.
+        """
     def swapaxes(self, axis0: _int, axis1: _int) -> Tensor:
-        """Return a view with two dimensions swapped; another name of `transpose`."""
+        """Return a view with two dimensions swapped; another name of `transpose`.
+
+        Args:
+            axis0, axis1: the dimensions to swap.
+        """
     def swapaxes_(self, axis0: _int, axis1: _int) -> Tensor:
         """In-place form of `swapaxes`: the tensor itself becomes the view."""
     def swapdims(self, dim0: _int, dim1: _int) -> Tensor:
-        """Return a view with two dimensions swapped."""
+        """Return a view with two dimensions swapped.
+
+        Args:
+            dim0, dim1: the dimensions to swap.
+
+        >>> torch.transpose(torch.zeros(2, 3), 0, 1).shape
+        torch.Size([3, 2])
+        """
     def swapdims_(self, dim0: _int, dim1: _int) -> Tensor:
         """In-place form of `swapdims`: the tensor itself becomes the view."""
     def symeig(self, eigenvectors: _bool = ..., upper: _bool = ..., *, out: Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor]:
-        """Return the eigenvalues of symmetric matrices, ascending, and eigenvectors (or zeros); a legacy name of `linalg.eigh`."""
+        """Return the eigenvalues of symmetric matrices, ascending, and eigenvectors (or zeros); a legacy name of `linalg.eigh`.
+
+        Args:
+            eigenvectors: whether to compute the eigenvectors.
+            upper: whether to read the upper triangle; otherwise the lower one.
+        """
     def t(self) -> Tensor:
         """Return a view of the transpose of a matrix; vectors and 0-d tensors are unchanged."""
     def t_(self) -> Tensor:
         """In-place form of `t`: the tensor itself becomes the view."""
     def take(self, index: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """Return the elements at the positions `index` of the flattened tensor."""
+        """Return the elements at the positions `index` of the flattened tensor.
+
+        Args:
+            index: an int64 tensor, whose shape is that of the result.
+
+        Raises:
+            IndexError: an index is out of range.
+
+        >>> torch.take(torch.tensor([[1, 2], [3, 4]]), torch.tensor([0, 3]))
+        tensor([1, 4])
+        """
     def take_along_dim(self, indices: Tensor, dim: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
-        """Return the elements at `indices` along `dim`; the other dimensions broadcast.  If `dim` is None, the input is flattened."""
+        """Return the elements at `indices` along `dim`; the other dimensions broadcast.  If `dim` is None, the input is flattened.
+
+        Args:
+            indices: an int64 tensor.
+            dim: the dimension to select from; None to flatten.
+
+        >>> x = torch.tensor([[1, 3, 2]])
+        >>> torch.take_along_dim(x, x.argmax(1, keepdim=True), 1)
+        tensor([[3]])
+        """
     def tan(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the tangent of an angle in radians."""
     def tan_(self) -> Tensor:
@@ -3308,11 +3700,26 @@ class Members:
     def trace(self) -> Tensor:
         """Return the sum of the diagonal of a matrix."""
     def transpose(self, dim0: _int, dim1: _int) -> Tensor:
-        """Return a view with two dimensions swapped."""
+        """Return a view with two dimensions swapped.
+
+        Args:
+            dim0, dim1: the dimensions to swap.
+
+        >>> torch.transpose(torch.zeros(2, 3), 0, 1).shape
+        torch.Size([3, 2])
+        """
     def transpose_(self, dim0: _int, dim1: _int) -> Tensor:
         """In-place form of `transpose`: the tensor itself becomes the view."""
     def triangular_solve(self, A: Tensor, upper: _bool = ..., transpose: _bool = ..., unitriangular: _bool = ..., *, out: Tensor | None = ...) -> return_types.triangular_solve:
-        """Return the solution of `A X = input` (`A^T X = input` if `transpose`) for triangular `A`, and a copy of `A`."""
+        """Return the solution of `A X = input` (`A^T X = input` if `transpose`) for triangular `A`, and a copy of `A`.
+
+        Args:
+            input: the right-hand side `(*, n, k)`.
+            A: triangular matrices `(*, n, n)`.
+            upper: whether to read the upper triangle of `A`; otherwise the lower one.
+            transpose: whether to solve `A^T X = input`.
+            unitriangular: whether the diagonal is assumed to be 1, and not read.
+        """
     def tril(self, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
         """Return the lower triangle of matrices, the rest 0.
 
@@ -3373,9 +3780,27 @@ class Members:
     def type_as(self, other: Tensor) -> Tensor:
         """Convert to the dtype and device of `other`: `self.type(other.type())`."""
     def unbind(self, dim: _int = ...) -> tuple[Tensor, ...]:
-        """Return views of all slices along `dim`, without that dimension."""
+        """Return views of all slices along `dim`, without that dimension.
+
+        Args:
+            dim: the dimension to remove.
+
+        >>> torch.unbind(torch.tensor([[1, 2], [3, 4]]))
+        (tensor([1, 2]), tensor([3, 4]))
+        """
     def unflatten(self, dim: _int, sizes: Sequence[_int]) -> Tensor:
-        """Split dimension `dim` into `sizes`; one size may be -1."""
+        """Split dimension `dim` into `sizes`; one size may be -1.
+
+        Args:
+            dim: the dimension to split.
+            sizes: the new sizes, whose product is the size of `dim`.
+
+        Raises:
+            RuntimeError: the product of `sizes` is another number.
+
+        >>> torch.zeros(2, 6).unflatten(1, (3, -1)).shape
+        torch.Size([2, 3, 2])
+        """
     def unfold(self, dimension: _int, size: _int, step: _int) -> Tensor:
         """Return a view of all windows of length `size` along `dimension`, `step` apart.
 
@@ -3439,7 +3864,15 @@ class Members:
         (tensor([0]), tensor([1, 2]))
         """
     def unsqueeze(self, dim: _int | None = ..., *, axis: _int | None = ...) -> Tensor:
-        """Return a view with a new dimension of size 1 at `dim`."""
+        """Return a view with a new dimension of size 1 at `dim`.
+
+        Args:
+            dim: the index of the new dimension in the result.
+            axis: another name of `dim`.
+
+        >>> torch.zeros(2).unsqueeze(1).shape
+        torch.Size([2, 1])
+        """
     def unsqueeze_(self, dim: _int | None = ..., *, axis: _int | None = ...) -> Tensor:
         """In-place form of `unsqueeze`: the tensor itself becomes the view."""
     def untyped_storage(self) -> UntypedStorage:
@@ -3447,7 +3880,21 @@ class Members:
     def values(self) -> Tensor:
         """Return the specified elements of a sparse tensor; a COO tensor must be coalesced."""
     def var(self, dim: Any = ..., unbiased: _bool = ..., keepdim: _bool = ..., *, correction: Any = ..., out: Tensor | None = ...) -> Tensor:
-        """Return the variance of all elements, or over `dim`; the divisor is `n - correction`, by default `n - 1`."""
+        """Return the variance of all elements, or over `dim`: the sum of squared differences from the mean, divided by
+        `n - correction`.
+
+        Args:
+            dim: the dimensions to reduce, an int or a tuple; None for all.
+            unbiased: whether the divisor of the variance is `n - 1`, not `n`; without effect if `correction` is given.
+            keepdim: whether the reduced dimensions are kept with length 1.
+            correction: the number subtracted from the number of elements `n`; None for 1 if `unbiased`, else 0.
+
+        Raises:
+            RuntimeError: the dtype is neither floating-point nor complex.
+
+        >>> torch.tensor([1.0, 2.0, 3.0]).var()
+        tensor(1.)
+        """
     def vdot(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return the inner product of two vectors, with the first conjugated.
 
@@ -3467,7 +3914,11 @@ class Members:
             RuntimeError: the number of elements differs, or the strides do not allow a view of this shape.
         """
     def view_as(self, other: Tensor) -> Tensor:
-        """Return `input.view(other.size())`."""
+        """Return `input.view(other.size())`.
+
+        Args:
+            other: a tensor with the number of elements of `input`.
+        """
     @property
     def volatile(self) -> _bool: ...
     @volatile.setter

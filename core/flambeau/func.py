@@ -134,6 +134,17 @@ def grad(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: 
 def grad_and_value(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable[..., Any]:
     """Return a function that computes `(gradient, output)` of `func`; with `has_aux`, `(gradient, (output, aux))`.
 
+    Args:
+        func: a function whose output is a 0-d tensor.
+        argnums: the number or the numbers of the arguments to differentiate by.
+        has_aux: whether `func` returns `(output, aux)`.
+
+    Returns:
+        a function of the arguments of `func`.
+
+    Raises:
+        RuntimeError: the output is not a 0-d tensor.
+
     >>> torch.func.grad_and_value(lambda x: x**3)(torch.tensor(2.0))
     (tensor(12.), tensor(8.))
     """
@@ -163,6 +174,14 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """Return `(output, vjp_fn)`; `vjp_fn` maps a cotangent of the output to the gradients of the primals.
 
     With `has_aux`, `func` returns `(output, aux)` and the result is `(output, vjp_fn, aux)`.
+
+    Args:
+        func: the function to differentiate.
+        *primals: the arguments of `func`.
+        has_aux: whether `func` returns `(output, aux)`.
+
+    Raises:
+        RuntimeError: an output is not a floating-point or complex tensor.
 
     >>> output, vjp_fn = torch.func.vjp(torch.exp, torch.zeros(2))
     >>> vjp_fn(torch.tensor([1.0, 2.0]))
@@ -276,6 +295,13 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
 
     `func` is called only once, for any number of calls of `jvp_fn`.
 
+    Args:
+        func: the function to differentiate.
+        *primals: the arguments of `func`.
+
+    Raises:
+        RuntimeError: tangents have other structures, shapes or dtypes than the primals.
+
     >>> output, jvp_fn = torch.func.linearize(torch.sin, torch.tensor(0.0))
     >>> jvp_fn(torch.tensor(2.0))
     tensor(2.)
@@ -364,6 +390,12 @@ def jacfwd(
 ) -> Callable[..., Any]:
     """Like `jacrev`, but by forward mode, which is faster if there are more outputs than inputs.
 
+    Args:
+        func: the function to differentiate.
+        argnums: the number or the numbers of the arguments to differentiate by.
+        has_aux: whether `func` returns `(output, aux)`; the result is then `(jacobian, aux)`.
+        randomness: the handling of random operations, as for `vmap`.
+
     >>> torch.func.jacfwd(lambda x: x**2)(torch.ones(2))
     tensor([[2., 0.],
             [0., 2.]])
@@ -399,6 +431,10 @@ def jacfwd(
 
 def hessian(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Callable[..., Any]:
     """Return a function that computes the second derivatives of `func`: `jacfwd(jacrev(func))`.
+
+    Args:
+        func: a function whose output is a real tensor.
+        argnums: the number or the numbers of the arguments to differentiate by.
 
     >>> torch.func.hessian(lambda x: (x**3).sum())(torch.ones(2))
     tensor([[6., 0.],
@@ -586,6 +622,15 @@ def _for_all_names(own: dict[str, Any], replacements: dict[str, Any]) -> dict[st
 def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Stack the parameters and the buffers of several models with the same architecture, for `vmap` over the models.
 
+    Args:
+        models: an iterable of modules of one class, all in training mode or all in evaluation mode.
+
+    Returns:
+        the stacked parameters and the stacked buffers, by name.
+
+    Raises:
+        RuntimeError: there is no model, or the models differ in class, mode or `requires_grad`.
+
     >>> models = [torch.nn.Linear(2, 3) for _ in range(4)]
     >>> parameters, buffers = torch.func.stack_module_state(models)
     >>> parameters["weight"].shape
@@ -617,6 +662,9 @@ def replace_all_batch_norm_modules_(root: Any) -> Any:
     """Make all batch norm modules of `root` stop tracking running statistics, which cannot be updated inside `vmap`.
 
     The modules are changed in-place, and `root` is returned.
+
+    Args:
+        root: the module to change, with all modules inside.
     """
     for module in root.modules():
         if isinstance(module, torch.nn.modules.batchnorm._BatchNorm) and module.track_running_stats:
@@ -659,6 +707,10 @@ def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
     """Return a tensor of `vmap` with its hidden batch dimensions as leading dimensions.
 
     Without `recurse`, only the innermost batch dimension is included.
+
+    Args:
+        tensor: a tensor inside of a function given to `vmap`.
+        recurse: whether to include the dimensions of all nested `vmap` calls.
     """
     levels = levels_of(tensor._key)
     for level in reversed(levels if recurse else levels[-1:]):

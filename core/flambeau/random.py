@@ -56,7 +56,11 @@ class Generator:
         return self._raw
 
     def manual_seed(self, seed: int) -> Generator:
-        """Set the seed.  Return the generator."""
+        """Set the seed.  Return the generator.
+
+        Args:
+            seed: the seed; negative numbers are taken modulo `2**64`.
+        """
         if isinstance(seed, bool) or not hasattr(seed, "__index__"):
             raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")
         try:
@@ -162,6 +166,9 @@ _default_seed: int | None = None  # the seed of `manual_seed`, for default gener
 def manual_seed(seed: int) -> Generator:
     """Seed the default generators of all devices.  Return that of the CPU.
 
+    Args:
+        seed: the seed; negative numbers are taken modulo `2**64`.
+
     >>> _ = torch.manual_seed(0); torch.rand(1)
     tensor([0.4963])
     """
@@ -193,7 +200,17 @@ def get_rng_state() -> Tensor:
 
 
 def set_rng_state(new_state: Tensor) -> None:
-    """Set the state of the default CPU generator."""
+    """Set the state of the default CPU generator.
+
+    Args:
+        new_state: a state from `get_rng_state`.
+
+    >>> state = torch.get_rng_state()
+    >>> first = torch.rand(2)
+    >>> torch.set_rng_state(state)
+    >>> torch.equal(torch.rand(2), first)
+    True
+    """
     default_generator.set_state(new_state)
 
 

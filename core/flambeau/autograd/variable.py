@@ -29,6 +29,15 @@ class Variable(metaclass=VariableMeta):
 
     The result of an operation with a volatile argument is also volatile and does not require grad, whatever the other arguments.
 
+    Args:
+        data: the tensor; None for an empty one.
+        requires_grad: whether operations on the result are recorded.
+        volatile: whether the results of operations do not require grad.
+
+    Raises:
+        ValueError: both flags are True.
+        TypeError: `data` is not a tensor.
+
     >>> from flambeau.autograd import Variable
     >>> x = Variable(torch.ones(2), requires_grad=True)
     >>> isinstance(x, Variable), (x * Variable(torch.ones(2), volatile=True)).requires_grad

@@ -32,6 +32,10 @@ def _device_or_default(device: Any) -> devices.device:
 class Stream:
     """A queue of work on a device.  The CPU runs work immediately, so its queue is always empty.
 
+    Args:
+        device: the device; None for the default device.
+        priority: ignored except on CUDA devices, where a lower number means a higher priority.
+
     >>> torch.Stream("cpu").query()
     True
     """

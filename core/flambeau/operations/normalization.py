@@ -493,7 +493,19 @@ def group_norm(
     schema=("rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor"),
 )
 def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None) -> Tensor:
-    """Divide by the root of the mean square over the last dimensions (Zhang & Sennrich 2019, "Root mean square layer norm")."""
+    """Divide by the root of the mean square over the last dimensions (Zhang & Sennrich 2019, "Root mean square layer norm").
+
+    Args:
+        normalized_shape: the shape of the last dimensions, which are normalised together.
+        weight: a tensor of that shape that scales the result; None for 1.
+        eps: a number added to the mean square; None for the machine epsilon.
+
+    Raises:
+        RuntimeError: the shapes do not match.
+
+    >>> torch.rms_norm(torch.tensor([3.0, 4.0]), (2,))
+    tensor([0.8485, 1.1314])
+    """
     shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
     if input.ndim < len(shape):
         raise ValueError(f"Input tensor must have at least {len(shape)} dimensions, but got {input.ndim}")

@@ -14,6 +14,7 @@ from ..engine.calls.facts import Autocast, Kind, Linearity, Order, declare
 from ..engine.calls.node_names import merge_nodes
 from ..engine.calls.op import composite, formula, op
 from ..engine.calls.record import Out
+from ..engine.calls.signatures import with_args
 from ..engine.calls.tables import PUBLIC
 from ..engine.calls.wrappers import with_out
 from ..engine.tape.grad_mode import no_grad
@@ -483,24 +484,42 @@ def avg_pool3d(
 
 # --- functions of `torch` ------------------------------------------------------------------------------------------
 
+_MAX_POOL_ARGS = """\
+    kernel_size: the size of a window: one number, or one for each dimension.
+    stride: the distance between windows; None or () for `kernel_size`.
+    padding: the number of places added on each side, at most half of the window; they are never the maximum.
+    dilation: the distance between the elements of a window.
+    ceil_mode: whether sizes are rounded up, so that the last window may exceed the padded input."""
+
 
 @declare(kind=Kind.POOLING)
+@with_args(_MAX_POOL_ARGS)
 def max_pool1d(
     input: Tensor, kernel_size: Dims, stride: Dims | None = (), padding: Dims = 0, dilation: Dims = 1, ceil_mode: bool = False
 ) -> Tensor:
-    """Return the maximum of each window of `(N, C, L)` or `(C, L)`; see `torch.nn.functional.max_pool2d`."""
+    """Return the maximum of each window of `(N, C, L)` or `(C, L)`; see `torch.nn.functional.max_pool2d`.
+
+    >>> torch.max_pool1d(torch.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+    tensor([[3., 2.]])
+    """
     return max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode)  # type: ignore[no-any-return]  # a tensor without `return_indices`
 
 
 @declare(kind=Kind.POOLING)
+@with_args(_MAX_POOL_ARGS)
 def max_pool1d_with_indices(
     input: Tensor, kernel_size: Dims, stride: Dims | None = (), padding: Dims = 0, dilation: Dims = 1, ceil_mode: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """Return the maximum of each window of `(N, C, L)` or `(C, L)`, and its index."""
+    """Return the maximum of each window of `(N, C, L)` or `(C, L)`, and its index.
+
+    >>> torch.max_pool1d_with_indices(torch.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+    (tensor([[3., 2.]]), tensor([[1, 2]]))
+    """
     return max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices=True)  # type: ignore[no-any-return]  # two tensors with `return_indices`
 
 
 @declare(kind=Kind.POOLING, order=Order.IMAGE)
+@with_args(_MAX_POOL_ARGS)
 def max_pool2d(
     input: Tensor, kernel_size: Dims, stride: Dims | None = (), padding: Dims = 0, dilation: Dims = 1, ceil_mode: bool = False
 ) -> Tensor:
@@ -513,10 +532,15 @@ def max_pool2d(
 
 
 @declare(kind=Kind.POOLING, autocast={"cpu": Autocast.FLOAT32})
+@with_args(_MAX_POOL_ARGS)
 def max_pool3d(
     input: Tensor, kernel_size: Dims, stride: Dims | None = (), padding: Dims = 0, dilation: Dims = 1, ceil_mode: bool = False
 ) -> Tensor:
-    """Return the maximum of each window of `(N, C, D, H, W)` or `(C, D, H, W)`; see `torch.nn.functional.max_pool2d`."""
+    """Return the maximum of each window of `(N, C, D, H, W)` or `(C, D, H, W)`; see `torch.nn.functional.max_pool2d`.
+
+    >>> torch.max_pool3d(torch.ones(1, 2, 2, 2), 2)
+    tensor([[[[1.]]]])
+    """
     return max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode)  # type: ignore[no-any-return]  # a tensor without `return_indices`
 
 

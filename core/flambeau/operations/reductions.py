@@ -11,6 +11,7 @@ from ..engine.calls.dispatch import refusing, require_dtype, whole_numbers
 from ..engine.calls.facts import Autocast, Kind, Linearity, Narrow, Order
 from ..engine.calls.op import composite, formula, no_slope, op
 from ..engine.calls.record import Out
+from ..engine.calls.signatures import with_args
 from ..engine.calls.results import result_type
 from ..engine.calls.tables import OPS
 from ..engine.devices.warning import warn
@@ -62,6 +63,12 @@ sum = op(
     out=Out.SETS_DTYPE | Out.UNCHECKED, promote="sum", grad_fn=("SumBackward0", "SumBackward1"),
     doc="""Return the sum of all elements, or over the dimensions `dim`; integers are summed in int64.
 
+    Args:
+        dim: the dimensions to reduce, an int or a tuple; None for all.
+        keepdim: whether the reduced dimensions are kept with length 1.
+        dtype: the dtype of the result, to which `input` is converted before the summation; None for that of `input`, or for int64
+            if it is an integer or bool dtype.
+
     >>> torch.tensor([[1, 2], [3, 4]]).sum(0, keepdim=True)
     tensor([[4, 6]])
     """,
@@ -90,8 +97,16 @@ _mean = op(
 def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """Return the mean of all elements, or over the dimensions `dim`.
 
+    Args:
+        dim: the dimensions to reduce, an int or a tuple; None for all.
+        keepdim: whether the reduced dimensions are kept with length 1.
+        dtype: the dtype of the result, to which `input` is converted before the summation; None for that of `input`.
+
     Raises:
         RuntimeError: the dtype is neither floating point nor complex.
+
+    >>> torch.tensor([[1.0, 2.0], [3.0, 4.0]]).mean(0)
+    tensor([2., 3.])
     """
     if (dtype or input.dtype).category < dtypes.FLOATING:
         problem = "could not infer output dtype. Input dtype" if dtype is None else "the desired output dtype"
@@ -164,7 +179,17 @@ def _one_dim(name: str, input: Tensor, dim: Any) -> int:
 
 @composite(out=Out.SETS_DTYPE | Out.UNCHECKED)
 def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
-    """Return the product of all elements, or over one dimension; integers are multiplied in int64."""
+    """Return the product of all elements, or over one dimension; integers are multiplied in int64.
+
+    Args:
+        dim: the dimension to reduce; None for all.
+        keepdim: whether the reduced dimensions are kept with length 1.
+        dtype: the dtype of the result, to which `input` is converted before the multiplication; None for that of `input`, or for
+            int64 if it is an integer or bool dtype.
+
+    >>> torch.tensor([[1, 2], [3, 4]]).prod(1)
+    tensor([ 2, 12])
+    """
     return _prod(input, None if dim is None else _one_dim("prod", input, dim), keepdim, dtype=dtype)
 
 
@@ -318,9 +343,22 @@ def _max_or_min(name: str, along: Any, of_all: Any, of_two: str) -> Any:
         return along(input, wrap_dim(dim, input.ndim), keepdim)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = (
-        f"Return the {name}imum of all elements, of each slice over `dim` with its index, or of two tensors element by element."
-    )
+    function.__doc__ = f"""Return the {name}imum of all elements, of each slice over `dim` with its index, or of two tensors.
+
+    The forms are `{name}(input)`, `{name}(input, dim, keepdim)`, which returns `(values, indices)`, and `{name}(input, other)`.
+
+    Args:
+        dim: the dimension to reduce.
+        keepdim: whether the reduced dimension is kept with length 1.
+        other: a tensor that can be broadcast with `input`, to compare element by element; see `torch.{name}imum`.
+
+    Raises:
+        RuntimeError: `input` is empty and no `dim` is given.
+        IndexError: the length of `dim` is 0.
+
+    >>> torch.{name}(torch.tensor([[1, 4], [3, 2]]), 1).values
+    tensor([{"4, 3" if name == "max" else "1, 2"}])
+    """
     schema = (
         f"{name}(Tensor self) -> Tensor",
         f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
@@ -476,7 +514,15 @@ def _variance_arguments(
     return dim, correction, keepdim
 
 
+_VARIANCE_ARGS = """\
+    dim: the dimensions to reduce, an int or a tuple; None for all.
+    unbiased: whether the divisor of the variance is `n - 1`, not `n`; without effect if `correction` is given.
+    keepdim: whether the reduced dimensions are kept with length 1.
+    correction: the number subtracted from the number of elements `n`; None for 1 if `unbiased`, else 0."""
+
+
 @composite(out=Out.UNCHECKED)
+@with_args(_VARIANCE_ARGS)
 def var(
     input: Tensor,
     dim: Dims | bool | None = None,
@@ -485,12 +531,21 @@ def var(
     *,
     correction: Number | None = None,
 ) -> Tensor:
-    """Return the variance of all elements, or over `dim`; the divisor is `n - correction`, by default `n - 1`."""
+    """Return the variance of all elements, or over `dim`: the sum of squared differences from the mean, divided by
+    `n - correction`.
+
+    Raises:
+        RuntimeError: the dtype is neither floating-point nor complex.
+
+    >>> torch.tensor([1.0, 2.0, 3.0]).var()
+    tensor(1.)
+    """
     dim, correction, keepdim = _variance_arguments("var", input, dim, unbiased, keepdim, correction)
     return _var(input, dim, correction, keepdim)
 
 
 @composite(out=Out.UNCHECKED)
+@with_args(_VARIANCE_ARGS)
 def std(
     input: Tensor,
     dim: Dims | bool | None = None,
@@ -499,7 +554,14 @@ def std(
     *,
     correction: Number | None = None,
 ) -> Tensor:
-    """Return the standard deviation of all elements, or over `dim`; the divisor of the variance is `n - correction`."""
+    """Return the standard deviation of all elements, or over `dim`; the divisor of the variance is `n - correction`.
+
+    Raises:
+        RuntimeError: the dtype is neither floating-point nor complex.
+
+    >>> torch.tensor([1.0, 2.0, 3.0]).std()
+    tensor(1.)
+    """
     return _std(input, *_variance_arguments("std", input, dim, unbiased, keepdim, correction))
 
 
@@ -536,6 +598,7 @@ _std = op(
         "var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
     ),
 )
+@with_args(_VARIANCE_ARGS)
 def var_mean(
     input: Tensor,
     dim: Dims | bool | None = None,
@@ -544,7 +607,14 @@ def var_mean(
     *,
     correction: Number | None = None,
 ) -> Any:
-    """Return the variance and the mean, of all elements or over `dim`."""
+    """Return the variance and the mean, of all elements or over `dim`.
+
+    Raises:
+        RuntimeError: the dtype is neither floating-point nor complex.
+
+    >>> torch.var_mean(torch.tensor([1.0, 2.0, 3.0]))
+    (tensor(1.), tensor(2.))
+    """
     dim, correction, keepdim = _variance_arguments("var_mean", input, dim, unbiased, keepdim, correction)
     return _var(input, dim, correction, keepdim), _mean(input, dim, keepdim)
 
@@ -559,6 +629,7 @@ def var_mean(
         "std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
     ),
 )
+@with_args(_VARIANCE_ARGS)
 def std_mean(
     input: Tensor,
     dim: Dims | bool | None = None,
@@ -567,7 +638,14 @@ def std_mean(
     *,
     correction: Number | None = None,
 ) -> Any:
-    """Return the standard deviation and the mean, of all elements or over `dim`."""
+    """Return the standard deviation and the mean, of all elements or over `dim`.
+
+    Raises:
+        RuntimeError: the dtype is neither floating-point nor complex.
+
+    >>> torch.std_mean(torch.tensor([1.0, 2.0, 3.0]))
+    (tensor(1.), tensor(2.))
+    """
     dim, correction, keepdim = _variance_arguments("std_mean", input, dim, unbiased, keepdim, correction)
     return _std(input, dim, correction, keepdim), _mean(input, dim, keepdim)
 

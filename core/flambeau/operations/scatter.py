@@ -84,6 +84,16 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
 
     `reduce` ("add" or "multiply") combines each written value with the element of `input` instead of replacing the element.
 
+    Args:
+        dim: the dimension along which `index` refers to elements.
+        index: an integer tensor with the number of dimensions of `input`; no size is larger than that of `src`.
+        src: the elements to write, with the dtype of `input`, or one number.
+        value: another name of `src`, for a number.
+        reduce: "add" or "multiply"; None to replace elements.
+
+    Raises:
+        RuntimeError: the shapes or dtypes do not match, or an index is out of range.
+
     >>> torch.zeros(2, 3).scatter(1, torch.tensor([[0], [2]]), 1.0)
     tensor([[1., 0., 0.],
             [0., 0., 1.]])
@@ -145,6 +155,19 @@ def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
     """Scatter `src`, and combine all elements for one position by "sum", "prod", "mean", "amax" or "amin".
 
     Without `include_self`, the elements of `input` at the written positions are left out.
+
+    Args:
+        dim: the dimension along which `index` refers to elements.
+        index: an integer tensor with the number of dimensions of `input`; no size is larger than that of `src`.
+        src: the elements to combine, with the dtype of `input`.
+        reduce: "sum", "prod", "mean", "amax" or "amin".
+        include_self: whether the elements of `input` take part.
+
+    Raises:
+        RuntimeError: the shapes or dtypes do not match, or an index is out of range.
+
+    >>> torch.zeros(2).scatter_reduce(0, torch.tensor([0, 0, 1]), torch.tensor([1.0, 3.0, 2.0]), "amax")
+    tensor([3., 2.])
     """
     if reduce not in _REDUCTIONS:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
@@ -497,7 +520,17 @@ def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce:
 
 @composite(out=Out.OWN_DTYPE | Out.DISJOINT, grad_fn="TakeBackward0", kind=Kind.INDEXING)
 def take(input: Tensor, index: Tensor) -> Tensor:
-    """Return the elements at the positions `index` of the flattened tensor."""
+    """Return the elements at the positions `index` of the flattened tensor.
+
+    Args:
+        index: an int64 tensor, whose shape is that of the result.
+
+    Raises:
+        IndexError: an index is out of range.
+
+    >>> torch.take(torch.tensor([[1, 2], [3, 4]]), torch.tensor([0, 3]))
+    tensor([1, 4])
+    """
     if index.dtype is not dtypes.int64:
         raise RuntimeError(f"take(): Expected a long tensor for index, but got {index.dtype.legacy_name}")
     try:
@@ -514,7 +547,19 @@ def _put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False)
 
 @composite(grad_fn="PutBackward0", kind=Kind.SCATTER)
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """Return a copy of `input` with `source` at the positions `index` of the flattened tensor."""
+    """Return a copy of `input` with `source` at the positions `index` of the flattened tensor.
+
+    Args:
+        index: an int64 tensor.
+        source: the elements to write; as many as `index` has, and of the dtype of `input`.
+        accumulate: whether the elements are added to those of `input`, not replaced.
+
+    Raises:
+        IndexError: the numbers of elements differ, or an index is out of range.
+
+    >>> torch.put(torch.tensor([1, 2, 3]), torch.tensor([0]), torch.tensor([9]))
+    tensor([9, 2, 3])
+    """
     if index.dtype is not dtypes.int64:
         raise RuntimeError(f"put_(): Expected a long tensor for index, but got {index.dtype.legacy_name}")
     if index.numel() != source.numel():
@@ -532,7 +577,16 @@ attach(put_=as_method(_put_))
 
 @composite(out=Out.OWN_DTYPE | Out.DISJOINT, kind=Kind.INDEXING)
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
-    """Return the elements at `indices` along `dim`; the other dimensions broadcast.  If `dim` is None, the input is flattened."""
+    """Return the elements at `indices` along `dim`; the other dimensions broadcast.  If `dim` is None, the input is flattened.
+
+    Args:
+        indices: an int64 tensor.
+        dim: the dimension to select from; None to flatten.
+
+    >>> x = torch.tensor([[1, 3, 2]])
+    >>> torch.take_along_dim(x, x.argmax(1, keepdim=True), 1)
+    tensor([[3]])
+    """
     if indices.dtype is not dtypes.int64:
         raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.legacy_name}")
     if dim is None:
@@ -558,7 +612,18 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
 
 @composite(inplace=True, grad_fn="MaskedScatterBackward0", kind=Kind.SCATTER, may_share=("source",))
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """Return `input` with its elements where `mask` is True replaced by those of `source`, in order."""
+    """Return `input` with its elements where `mask` is True replaced by those of `source`, in order.
+
+    Args:
+        mask: a bool tensor that can be broadcast with `input`.
+        source: a tensor with the dtype of `input`, and at least as many elements as `mask` has True ones.
+
+    Raises:
+        RuntimeError: the dtypes do not match, or `source` has too few elements.
+
+    >>> torch.masked_scatter(torch.zeros(3), torch.tensor([True, False, True]), torch.tensor([1.0, 2.0]))
+    tensor([1., 0., 2.])
+    """
     from .views.views import broadcast_tensors
 
     if mask.dtype is not dtypes.bool_:
@@ -596,7 +661,20 @@ def _replace_view(input: Tensor, src: Tensor, part: Any, what: str) -> Tensor:
 
 @composite(grad_fn="SelectScatterBackward0", kind=Kind.MOVEMENT)
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
-    """Return a copy of `input` with `src` in place of `input.select(dim, index)`."""
+    """Return a copy of `input` with `src` in place of `input.select(dim, index)`.
+
+    Args:
+        src: the elements to write, in the shape of the slice.
+        dim: the dimension of the slice.
+        index: the position of the slice.
+
+    Raises:
+        RuntimeError: `src` has another shape.
+
+    >>> torch.select_scatter(torch.zeros(2, 2), torch.ones(2), 0, 1)
+    tensor([[0., 0.],
+            [1., 1.]])
+    """
     return _replace_view(input, src, lambda t: t.select(dim, index), "select")
 
 
@@ -604,7 +682,20 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
 def slice_scatter(
     input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Tensor:
-    """Return a copy of `input` with `src` in place of `input[start:end:step]` along `dim`."""
+    """Return a copy of `input` with `src` in place of `input[start:end:step]` along `dim`.
+
+    Args:
+        src: the elements to write, in the shape of the slice.
+        dim: the dimension of the slice.
+        start, end: the bounds of the slice; None for the first and the last element.
+        step: the distance between elements of the slice, positive.
+
+    Raises:
+        RuntimeError: `src` has another shape.
+
+    >>> torch.slice_scatter(torch.zeros(4), torch.ones(2), start=1, end=3)
+    tensor([0., 1., 1., 0.])
+    """
     if step <= 0:
         raise RuntimeError("slice step must be positive")
     index = _along(wrap_dim(dim, input.ndim), slice(start, end, step))

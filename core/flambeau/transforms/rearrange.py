@@ -19,6 +19,11 @@ def rearrange(tensor: Any, pattern: str, **axes_lengths: int) -> Tensor:
     Names in parentheses form one dimension; `...` matches all unnamed dimensions; `1` is a dimension of size 1.  Sizes that
     cannot be inferred from the tensor are given as keyword arguments.
 
+    Args:
+        tensor: a tensor, or a list of tensors of one shape, which are stacked along a first dimension.
+        pattern: the names of the dimensions, such as `"batch (row column) -> row column batch"`.
+        **axes_lengths: sizes of named dimensions.
+
     Raises:
         ValueError: the pattern is malformed, or does not fit the tensor.
 

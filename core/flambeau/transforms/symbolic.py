@@ -107,6 +107,13 @@ def sym_max(a: Any, b: Any) -> Any:
 def sym_min(a: Any, b: Any) -> Any:
     """Return the smaller of the numbers `a` and `b`, without a branch on symbolic numbers; a float if either is a float.
 
+    Args:
+        a: a number.
+        b: another number.
+
+    Raises:
+        AssertionError: an argument is not a number.
+
     Example:
         >>> torch.sym_min(5, 4.0)
         4.0

@@ -14,6 +14,9 @@ __all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]
 def to_dlpack(tensor: Tensor) -> Any:
     """Return a DLPack capsule that shares the tensor's memory.  It can be consumed once, by `from_dlpack`.
 
+    Args:
+        tensor: the tensor; the capsule has no autograd history.
+
     >>> torch.from_dlpack(torch.utils.dlpack.to_dlpack(torch.ones(2)))
     tensor([1., 1.])
     """

@@ -73,7 +73,15 @@ def is_autocast_enabled(device_type: str = "cuda") -> bool:
 
 
 def set_autocast_enabled(device_type: str | bool, enabled: bool | None = None) -> None:
-    """Enable or disable autocast for a device type, or for CUDA if given only a bool. Effective inside an `autocast` region."""
+    """Enable or disable autocast for a device type, or for CUDA if given only a bool. Effective inside an `autocast` region.
+
+    Args:
+        device_type: the type of device, such as "cpu"; or, as the only argument, whether autocast is enabled for CUDA.
+        enabled: whether autocast is enabled.
+
+    Raises:
+        TypeError: `enabled` is not a bool.
+    """
     name, value = ("cuda", device_type) if enabled is None else (device_type, enabled)
     if not isinstance(value, bool):
         raise TypeError(f"enabled must be a bool (got {type(value).__name__})")
@@ -93,7 +101,15 @@ def get_autocast_dtype(device_type: str) -> torch.dtype:
 
 
 def set_autocast_dtype(device_type: str, dtype: torch.dtype) -> None:
-    """Set the dtype to which autocast casts the inputs of matrix products."""
+    """Set the dtype to which autocast casts the inputs of matrix products.
+
+    Args:
+        device_type: the type of device, such as "cpu".
+        dtype: the dtype, such as `torch.bfloat16`.
+
+    Raises:
+        TypeError: `dtype` is not a dtype.
+    """
     if not isinstance(dtype, torch.dtype):
         raise TypeError(f"dtype must be a torch.dtype (got {type(dtype).__name__})")
     _state.dtypes[device_type] = dtype
@@ -105,7 +121,11 @@ def is_autocast_cache_enabled() -> bool:
 
 
 def set_autocast_cache_enabled(enabled: bool) -> None:
-    """Enable or disable the cache of cast parameters."""
+    """Enable or disable the cache of cast parameters.
+
+    Args:
+        enabled: whether the cache is used.
+    """
     _state.cache_enabled = enabled
 
 

@@ -26,7 +26,16 @@ F = TypeVar("F", bound=Factory)
 
 
 class ConstraintRegistry:
-    """Maps the type of a constraint to a factory of transforms onto the values that satisfy it."""
+    """Maps the type of a constraint to a factory of transforms onto the values that satisfy it.
+
+    `biject_to(constraint)` and `transform_to(constraint)` return a transform; that of `biject_to` has an inverse.
+
+    Args:
+        constraint: a constraint of a registered type.
+
+    >>> torch.distributions.biject_to(torch.distributions.constraints.positive)(torch.tensor(0.0))
+    tensor(1.)
+    """
 
     def __init__(self) -> None:
         self._registry: dict[type, Factory] = {}

@@ -40,6 +40,14 @@ def kl_div(input: Tensor, target: Tensor, reduction: int = 0, *, log_target: boo
 def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int) -> Tensor:
     """Compute the negative log-likelihood of counts `target` under a Poisson distribution with rate (or log rate) `input`.
 
+    Args:
+        input: a tensor of rates, or of their logarithms.
+        target: a tensor of counts with the shape of `input`.
+        log_input: whether `input` holds logarithms.
+        full: whether to add Stirling's approximation of `log(target!)`.
+        eps: a number added to the rates before the logarithm; used unless `log_input`.
+        reduction: 0 for none, 1 for the mean, 2 for the sum.
+
     >>> torch.poisson_nll_loss(torch.zeros(1), torch.ones(1), True, False, 1e-8, 2)
     tensor(1.)
     """
@@ -62,7 +70,17 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, red
 
 
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0) -> Tensor:
-    """Compute `max(0, -target * (input1 - input2) + margin)`."""
+    """Compute `max(0, -target * (input1 - input2) + margin)`.
+
+    Args:
+        input1, input2: tensors of scores, of the same shape.
+        target: a tensor of 1 where `input1` should be larger, and of -1 where `input2` should be.
+        margin: the difference of the scores above which a pair has no loss.
+        reduction: 0 for none, 1 for the mean, 2 for the sum.
+
+    >>> torch.margin_ranking_loss(torch.tensor([1.0]), torch.tensor([3.0]), torch.tensor([1]))
+    tensor([2.])
+    """
     return margin_loss.ranking(input1, input2, target, margin, _reduction("margin_ranking_loss", reduction))
 
 
@@ -93,7 +111,19 @@ def triplet_margin_loss(
     swap: bool = False,
     reduction: int = 0,
 ) -> Tensor:
-    """Compute `max(0, margin + |anchor - positive| - |anchor - negative|)`; vectors are along the last dimension."""
+    """Compute `max(0, margin + |anchor - positive| - |anchor - negative|)`; vectors are along the last dimension.
+
+    Args:
+        anchor, positive, negative: tensors `(*, D)`.
+        margin: the difference of the distances above which a triplet has no loss.
+        p: the order of the norm.
+        eps: a number added to the differences, so that the norm has a derivative where the vectors are equal.
+        swap: whether the smaller of the negative's distances to `anchor` and to `positive` is used.
+        reduction: 0 for none, 1 for the mean, 2 for the sum.
+
+    >>> torch.triplet_margin_loss(torch.zeros(1, 2), torch.zeros(1, 2), torch.ones(1, 2), margin=2.0).round(decimals=2)
+    tensor([0.5900])
+    """
     require_flags("triplet_margin_loss", swap=swap)
     reduction_name, margin = _reduction("triplet_margin_loss", reduction), as_float("triplet_margin_loss", "margin", margin)
     return margin_loss.triplet(anchor, positive, negative, margin, p, eps, swap, reduction_name)

@@ -392,7 +392,17 @@ def gru_cell(
 def rnn_tanh_cell(
     input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
 ) -> Tensor:
-    """Compute one step of an Elman network: `tanh(w_ih @ input + b_ih + w_hh @ hx + b_hh)` for each sample."""
+    """Compute one step of an Elman network: `tanh(w_ih @ input + b_ih + w_hh @ hx + b_hh)` for each sample.
+
+    Args:
+        input: a tensor `(N, input_size)`.
+        hx: the hidden state, a tensor `(N, size)`.
+        w_ih, w_hh: the weights `(size, input_size)` and `(size, size)`.
+        b_ih, b_hh: the biases `(size,)`; None for 0.
+
+    >>> torch.rnn_tanh_cell(torch.ones(1, 2), torch.ones(1, 1), torch.zeros(1, 2), torch.zeros(1, 1))
+    tensor([[0.]])
+    """
     return _cell("RNN_TANH", input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
 
 
@@ -400,7 +410,17 @@ def rnn_tanh_cell(
 def rnn_relu_cell(
     input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
 ) -> Tensor:
-    """Compute one step of an Elman network with ReLU; see `rnn_tanh_cell`."""
+    """Compute one step of an Elman network with ReLU; see `rnn_tanh_cell`.
+
+    Args:
+        input: a tensor `(N, input_size)`.
+        hx: the hidden state, a tensor `(N, size)`.
+        w_ih, w_hh: the weights `(size, input_size)` and `(size, size)`.
+        b_ih, b_hh: the biases `(size,)`; None for 0.
+
+    >>> torch.rnn_relu_cell(torch.ones(1, 2), torch.ones(1, 1), torch.ones(1, 2), torch.ones(1, 1))
+    tensor([[3.]])
+    """
     return _cell("RNN_RELU", input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
 
 

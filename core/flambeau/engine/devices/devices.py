@@ -161,6 +161,9 @@ _process_default: device | None = None
 def set_default_device(device: Any) -> None:
     """Set the default device of new tensors; None restores the selected backend's device.
 
+    Args:
+        device: a device, or its name; None for the selected backend's device.
+
     >>> torch.set_default_device("cpu"); torch.get_default_device()
     device(type='cpu')
     >>> torch.set_default_device(None)

@@ -40,7 +40,11 @@ def get_num_threads() -> int:
 
 
 def set_num_threads(num: int, /) -> None:
-    """Set the number of threads that the CPU backend's kernels use.  RuntimeError unless it is positive."""
+    """Set the number of threads that the CPU backend's kernels use.  RuntimeError unless it is positive.
+
+    Args:
+        num: the number of threads.
+    """
     if not isinstance(num, int) or isinstance(num, bool):
         raise RuntimeError(f"set_num_threads expects an int, but got {type(num).__name__}")
     if num <= 0:
@@ -55,7 +59,14 @@ def get_num_interop_threads() -> int:
 
 
 def set_num_interop_threads(num: int, /) -> None:
-    """Set the value that `get_num_interop_threads` returns.  It has no other effect."""
+    """Set the value that `get_num_interop_threads` returns.  It has no other effect.
+
+    Args:
+        num: the value, positive.
+
+    Raises:
+        RuntimeError: the value is not positive.
+    """
     if num <= 0:
         raise RuntimeError("set_num_interop_threads expects a positive integer")
     _settings["interop_threads"] = num
@@ -65,7 +76,15 @@ _DEBUG_MODES = {"default": 0, "warn": 1, "error": 2}
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Set whether only deterministic algorithms are used; flambeau's CPU kernels are always deterministic."""
+    """Set whether only deterministic algorithms are used; flambeau's CPU kernels are always deterministic.
+
+    Args:
+        mode: the setting.
+        warn_only: whether operations without a deterministic algorithm warn instead of raising.
+
+    Raises:
+        TypeError: an argument is not a bool.
+    """
     for argument, value in (("'mode' (position 1)", mode), ("'warn_only'", warn_only)):
         if type(value) is not bool:
             raise TypeError(f"_set_deterministic_algorithms(): argument {argument} must be bool, not {type(value).__name__}")
@@ -83,7 +102,14 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
 
 
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
-    """Set whether nondeterministic operations run silently (`"default"`, 0), warn (`"warn"`, 1) or raise (`"error"`, 2)."""
+    """Set whether nondeterministic operations run silently (`"default"`, 0), warn (`"warn"`, 1) or raise (`"error"`, 2).
+
+    Args:
+        debug_mode: the mode, as a name or a number.
+
+    Raises:
+        RuntimeError: the mode is unknown.
+    """
     if debug_mode not in (0, 1, 2, *_DEBUG_MODES):
         raise RuntimeError(
             f"invalid value of debug_mode, expected 0, 1, 2 or one of {', '.join(_DEBUG_MODES)}, but got {debug_mode}"
@@ -103,7 +129,11 @@ def get_float32_matmul_precision() -> str:
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Set the precision of float32 matrix products; with `"high"` or `"medium"`, CUDA may round the factors to TF32."""
+    """Set the precision of float32 matrix products; with `"high"` or `"medium"`, CUDA may round the factors to TF32.
+
+    Args:
+        precision: "highest", "high" or "medium"; any other value has no effect, with a warning.
+    """
     if precision not in ("highest", "high", "medium"):
         warnings.warn(f"{precision} is not one of 'highest', 'high', or 'medium'; the setting stays as it is", stacklevel=2)
         return
@@ -111,7 +141,11 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 
 def set_warn_always(b: bool, /) -> None:
-    """Set whether warnings that are normally shown once per process are always shown."""
+    """Set whether warnings that are normally shown once per process are always shown.
+
+    Args:
+        b: the setting.
+    """
     _settings["warn_always"] = bool(b)
 
 
@@ -122,6 +156,12 @@ def is_warn_always_enabled() -> bool:
 
 def set_flush_denormal(mode: bool, /) -> bool:
     """Set whether denormal numbers are flushed to 0 in this thread; return whether this is supported (x86-64 with glibc).
+
+    Args:
+        mode: the setting.
+
+    Raises:
+        RuntimeError: the argument is not a bool.
 
     >>> torch.set_flush_denormal(False)
     True

@@ -14,7 +14,15 @@ __all__ = ["detect_anomaly", "is_anomaly_check_nan_enabled", "is_anomaly_enabled
 
 
 def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
-    """Turn anomaly mode on or off."""
+    """Turn anomaly mode on or off.
+
+    Args:
+        enabled: whether anomaly mode is on.
+        check_nan: whether a NaN in a gradient raises an error.
+
+    Raises:
+        TypeError: an argument is not a bool.
+    """
     for position, (name, value) in enumerate((("enabled", enabled), ("check_nan", check_nan)), 1):
         if type(value) is not bool:
             raise TypeError(
@@ -40,6 +48,10 @@ class set_detect_anomaly:
     In anomaly mode, an error in backward comes with a warning that shows the traceback of the forward call.  A NaN in a gradient
     raises an error, unless `check_nan=False`.
 
+    Args:
+        mode: whether anomaly mode is on.
+        check_nan: whether a NaN in a gradient raises an error.
+
     >>> with torch.autograd.set_detect_anomaly(True):
     ...     torch.is_anomaly_enabled()
     True
@@ -57,7 +69,11 @@ class set_detect_anomaly:
 
 
 class detect_anomaly:
-    """Context in which anomaly mode is on; see `set_detect_anomaly`."""
+    """Context in which anomaly mode is on; see `set_detect_anomaly`.
+
+    Args:
+        check_nan: whether a NaN in a gradient raises an error.
+    """
 
     def __init__(self, check_nan: bool = True) -> None:
         self.check_nan = check_nan

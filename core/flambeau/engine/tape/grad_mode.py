@@ -102,6 +102,9 @@ class _GradMode(Mode):
 class no_grad(_GradMode):
     """Context manager or decorator that disables recording: results do not require grad.
 
+    Args:
+        function: the function to decorate, for use as a decorator without parentheses.
+
     >>> x = torch.ones(2, requires_grad=True)
     >>> with torch.no_grad():
     ...     (x * 2).requires_grad
@@ -125,6 +128,9 @@ class enable_grad(_GradMode):
 
 class set_grad_enabled(Mode):
     """Turn recording on or off immediately; as a context manager, restore the previous mode on exit.
+
+    Args:
+        mode: whether operations are recorded.
 
     >>> with torch.set_grad_enabled(False):
     ...     torch.is_grad_enabled()
@@ -227,13 +233,21 @@ class _Setting(Mode):
 
 
 class set_multithreading_enabled(_Setting):
-    """Function or context without effect: a backward pass always runs in the calling thread."""
+    """Function or context without effect: a backward pass always runs in the calling thread.
+
+    Args:
+        mode: the stored value.
+    """
 
     value: ContextVar[bool] = ContextVar("multithreading", default=True)
 
 
 class enforce_grad_layout_policy(_Setting):
-    """Has no effect; a function or a context manager.  The backend determines the strides of a leaf's `grad`."""
+    """Has no effect; a function or a context manager.  The backend determines the strides of a leaf's `grad`.
+
+    Args:
+        mode: the stored value.
+    """
 
     value: ContextVar[bool] = ContextVar("grad_layout", default=True)
 

@@ -39,6 +39,9 @@ def is_tensor(obj: Any, /) -> bool:
 def typename(obj: Any, /) -> str:
     """Return the name of the object's type, with its module; for tensors, the legacy type (`torch.FloatTensor`).
 
+    Args:
+        obj: any object, or a class.
+
     >>> torch.typename(torch.ones(1)), torch.typename(1)
     ('torch.FloatTensor', 'int')
     """

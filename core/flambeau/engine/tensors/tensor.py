@@ -41,6 +41,11 @@ class Tensor(Members):
     Use `torch.tensor` to create one from data.  `Tensor` itself is the legacy constructor: `Tensor(2, 3)` is an uninitialized
     float32 tensor of that shape, and `Tensor([1, 2])` holds the data as float32.
 
+    Args:
+        *args: the sizes of an uninitialised tensor, or one sequence of numbers, array or tensor.
+        device: the device, one whose tensors are float32; None for the default device.
+        requires_grad: whether autograd records operations on the result.
+
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> (x * x).sum().backward()
     >>> x.grad

@@ -208,6 +208,12 @@ _BAREBONES_UNSIGNED = frozenset({uint16, uint32, uint64})
 def promote_types(type1: dtype, type2: dtype) -> dtype:
     """Return the smallest dtype that holds both `type1` and `type2`, by PyTorch's rules.
 
+    Args:
+        type1, type2: the dtypes.
+
+    Raises:
+        RuntimeError: the dtypes have no common dtype: one is float8, or uint16, uint32 or uint64.
+
     >>> torch.promote_types(torch.int64, torch.float16), torch.promote_types(torch.uint8, torch.int8)
     (torch.float16, torch.int16)
     """

@@ -15,6 +15,9 @@ __all__ = ["Size"]
 class Size(tuple[int, ...]):
     """The shape of a tensor: a tuple of ints.
 
+    Args:
+        sizes: the integers, in any iterable.
+
     >>> torch.Size([2, 3]).numel(), torch.zeros(2, 3).size()[1:]
     (6, torch.Size([3]))
     """

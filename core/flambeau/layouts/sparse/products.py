@@ -285,19 +285,42 @@ def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> A
 
 
 def spmm(input: Any, mat2: Any) -> Any:
-    """Return the product of a sparse and a dense matrix: another name of `torch.mm`."""
+    """Return the product of a sparse and a dense matrix: another name of `torch.mm`.
+
+    Args:
+        mat2: a dense matrix `(m, p)`.
+
+    >>> torch.spmm(torch.eye(2).to_sparse(), torch.ones(2, 2))
+    tensor([[1., 1.],
+            [1., 1.]])
+    """
     return torch.mm(input, mat2)
 
 
 @implements()
 def saddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    """Return `beta * input + alpha * mat1 @ mat2` for a sparse `mat1`; `input` and the result may be sparse."""
+    """Return `beta * input + alpha * mat1 @ mat2` for a sparse `mat1`; `input` and the result may be sparse.
+
+    Args:
+        input: a matrix `(n, p)`.
+        mat1: a sparse matrix `(n, m)`.
+        mat2: a dense matrix `(m, p)`.
+        beta, alpha: the factors of `input` and of the product.
+
+    >>> torch.saddmm(torch.ones(2, 2), torch.eye(2).to_sparse(), torch.ones(2, 2))
+    tensor([[2., 2.],
+            [2., 2.]])
+    """
     return (sspaddmm if isinstance(input, SparseTensor) else addmm)(input, mat1, mat2, beta=beta, alpha=alpha)
 
 
 @implements()
 def smm(input: Any, mat: Any) -> Any:
     """Return the product of a sparse and a dense matrix as a sparse matrix.
+
+    Args:
+        input: a sparse matrix `(n, m)`.
+        mat: a dense matrix `(m, p)`.
 
     >>> torch.smm(torch.eye(2).to_sparse(), torch.ones(2, 2)).is_sparse
     True
@@ -310,6 +333,15 @@ def sspaddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1)
     """Return `beta * input + alpha * mat1 @ mat2` as a sparse matrix; `input` and `mat1` are sparse, `mat2` is dense.
 
     In the rows where `mat1` has elements, the result stores all columns.
+
+    Args:
+        input: a sparse matrix `(n, p)`.
+        mat1: a sparse matrix `(n, m)`.
+        mat2: a dense matrix `(m, p)`.
+        beta, alpha: the factors of `input` and of the product.
+
+    Raises:
+        RuntimeError: `input` or `mat1` is dense.
     """
     if not isinstance(mat1, SparseTensor) or not isinstance(input, SparseTensor):
         raise RuntimeError("sspaddmm: expected sparse input and mat1, and a dense mat2")

@@ -77,7 +77,17 @@ class _BufferMeta(type):
 
 
 class Buffer(Tensor, metaclass=_BufferMeta):
-    """A tensor that becomes a buffer of the Module to which it is assigned, and part of its `state_dict` if `persistent`."""
+    """A tensor that becomes a buffer of the Module to which it is assigned, and part of its `state_dict` if `persistent`.
+
+    Args:
+        data: the tensor whose memory is shared; None for an empty tensor.
+        persistent: whether the buffer is part of the `state_dict`.
+
+    >>> module = torch.nn.Module()
+    >>> module.scale = torch.nn.Buffer(torch.ones(1))
+    >>> module.state_dict()
+    OrderedDict({'scale': tensor([1.])})
+    """
 
     __slots__ = ()
     __torch_function__ = _disabled_torch_function_impl  # type: ignore[assignment]  # operations on a buffer return plain tensors

@@ -212,6 +212,9 @@ def new_method(self: Tensor, *args: Any, **options: Any) -> Tensor:
 def set_default_dtype(d: dtype, /) -> None:
     """Set the default dtype, a floating-point one, for tensors created from Python floats or without `dtype=`.
 
+    Args:
+        d: the dtype: float16, bfloat16, float32 or float64.
+
     Raises:
         TypeError: the dtype is not floating point.
     """
@@ -228,7 +231,14 @@ def set_default_dtype(d: dtype, /) -> None:
 
 
 def set_default_tensor_type(t: Any, /) -> None:
-    """Deprecated: set the default dtype and device of new tensors to those of a tensor type."""
+    """Deprecated: set the default dtype and device of new tensors to those of a tensor type.
+
+    Args:
+        t: a floating-point tensor type, or its name, such as "torch.DoubleTensor".
+
+    Raises:
+        TypeError: the type is not floating-point.
+    """
     global _default_type
     from ...engine.devices.devices import set_default_device
 

@@ -723,7 +723,19 @@ def copy_depending_on(input: Tensor, source: Tensor) -> Tensor:
 
 @composite(inplace=True, out=Out.OWN_DTYPE | Out.DISJOINT_BUT_FIRST, kind=Kind.SCATTER, autocast={"cuda": Autocast.WIDEST})
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """Return `input` with `src[i][j]` added at `[index[i][j]][j]` for `dim=0`, and likewise for other dimensions."""
+    """Return `input` with `src[i][j]` added at `[index[i][j]][j]` for `dim=0`, and likewise for other dimensions.
+
+    Args:
+        dim: the dimension along which `index` refers to elements.
+        index: an integer tensor with the number of dimensions of `input`; no size is larger than that of `src`.
+        src: the elements to add, with the dtype of `input`.
+
+    Raises:
+        RuntimeError: the shapes or dtypes do not match, or an index is out of range.
+
+    >>> torch.zeros(3).scatter_add(0, torch.tensor([0, 0, 2]), torch.ones(3))
+    tensor([2., 0., 1.])
+    """
     dim = wrap_dim(dim, input.ndim)
     if input.dtype is not src.dtype:
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
@@ -755,7 +767,15 @@ _masked_fill = op(
 
 @composite(inplace=True, may_share=("value",))
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """Return a copy of `input` with `value` (a number or 0-d tensor) where `mask` is True."""
+    """Return a copy of `input` with `value` (a number or 0-d tensor) where `mask` is True.
+
+    Args:
+        mask: a bool tensor that can be broadcast to the shape of `input`.
+        value: the number.
+
+    >>> torch.masked_fill(torch.tensor([1, 2]), torch.tensor([True, False]), 0)
+    tensor([0, 2])
+    """
     if mask.dtype is dtypes.uint8:
         mask = mask.bool()
     if mask.dtype is not dtypes.bool_:
@@ -775,7 +795,14 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 @composite(out=Out.OWN_DTYPE | Out.DISJOINT, grad_fn="MaskedSelectBackward0", kind=Kind.INDEXING, dynamic_shape=True)
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
-    """Return a vector of the elements where `mask` is True."""
+    """Return a vector of the elements where `mask` is True.
+
+    Args:
+        mask: a bool tensor that can be broadcast with `input`.
+
+    >>> torch.masked_select(torch.tensor([1, 2]), torch.tensor([True, False]))
+    tensor([1])
+    """
     from ..views.views import broadcast_tensors
 
     if mask.dtype is not dtypes.bool_:
@@ -787,7 +814,15 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
 
 @composite(out=Out.OWN_DTYPE | Out.DISJOINT, kind=Kind.INDEXING, dynamic_shape=True)
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
-    """Return the indices of the nonzero elements, one per row; with `as_tuple`, one index tensor per dimension."""
+    """Return the indices of the nonzero elements, one per row; with `as_tuple`, one index tensor per dimension.
+
+    Args:
+        as_tuple: whether to return one index tensor per dimension.
+
+    >>> torch.nonzero(torch.tensor([0, 5, 7]))
+    tensor([[1],
+            [2]])
+    """
     require_data("nonzero", input)
     key = dispatch_key(dtypes.int64, input.device)
     with key.backend.guard(key.device.index or 0):

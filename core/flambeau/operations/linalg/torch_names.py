@@ -79,6 +79,13 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     `dims` is a number `n`, which pairs the last `n` dimensions of `a` with the first `n` of `b`, or a pair of lists: the
     dimensions of `a` and those of `b`.
 
+    Args:
+        a, b: the tensors.
+        dims: the number, or the pair of lists.
+
+    Raises:
+        RuntimeError: the sizes of paired dimensions differ.
+
     >>> torch.tensordot(torch.ones(2, 3, 4), torch.ones(4, 3, 5), dims=([1, 2], [1, 0])).shape
     torch.Size([2, 5])
     """
@@ -324,7 +331,11 @@ def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
 
 @composite(out=Out.OWN_DTYPE, kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32})
 def qr(input: Tensor, some: bool = True) -> Any:
-    """Return the QR factorization, reduced if `some`, else complete; see `torch.linalg.qr`."""
+    """Return the QR factorization, reduced if `some`, else complete; see `torch.linalg.qr`.
+
+    Args:
+        some: whether `Q` has only `min(m, n)` columns.
+    """
     from . import namespace as linalg
 
     _deprecate("qr(A, some)", "qr(A, 'reduced' if some else 'complete')")
@@ -333,7 +344,12 @@ def qr(input: Tensor, some: bool = True) -> Any:
 
 @composite(out=Out.OWN_DTYPE, kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32})
 def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
-    """Return `(U, S, V)`, the factors of `input = U diag(S) V^H`; without `compute_uv`, U and V are zeros."""
+    """Return `(U, S, V)`, the factors of `input = U diag(S) V^H`; without `compute_uv`, U and V are zeros.
+
+    Args:
+        some: whether `U` and `V` have only `min(m, n)` columns.
+        compute_uv: whether to compute `U` and `V`.
+    """
     from . import namespace as linalg
 
     if input.ndim < 2:
@@ -360,7 +376,12 @@ def geqrf(input: Tensor) -> Any:
 
 @composite(out=Out.UNCHECKED, kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32})
 def orgqr(input: Tensor, input2: Tensor) -> Tensor:
-    """Return the first columns of a product of Householder reflections; see `torch.linalg.householder_product`."""
+    """Return the first columns of a product of Householder reflections; see `torch.linalg.householder_product`.
+
+    Args:
+        input: the Householder vectors that `torch.geqrf` returns.
+        input2: the factors `tau` that it returns.
+    """
     from .namespace import householder_product
 
     return householder_product(input, input2)
@@ -373,6 +394,15 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, tran
     """Multiply `input3` by the matrix Q that `torch.geqrf` returns as `input` and `input2`.
 
     The result is `Q input3` if `left`, else `input3 Q`; with `transpose`, Q is replaced by `Q^H`.
+
+    Args:
+        input, input2: the Householder vectors and the factors `tau`.
+        input3: a matrix.
+        left: whether Q is the left factor.
+        transpose: whether to multiply by `Q^H`.
+
+    Raises:
+        RuntimeError: the shapes or dtypes do not match.
     """
     from .checks import check_floating
     from .decompositions import reflect
@@ -499,7 +529,15 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
 
 @composite(out=Out.OWN_DTYPE, grad_fn="TriangularSolveBackward0", kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32})
 def triangular_solve(input: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
-    """Return the solution of `A X = input` (`A^T X = input` if `transpose`) for triangular `A`, and a copy of `A`."""
+    """Return the solution of `A X = input` (`A^T X = input` if `transpose`) for triangular `A`, and a copy of `A`.
+
+    Args:
+        input: the right-hand side `(*, n, k)`.
+        A: triangular matrices `(*, n, n)`.
+        upper: whether to read the upper triangle of `A`; otherwise the lower one.
+        transpose: whether to solve `A^T X = input`.
+        unitriangular: whether the diagonal is assumed to be 1, and not read.
+    """
     from .namespace import solve_triangular
 
     _deprecate("triangular_solve(B, A)", "solve_triangular(A, B, upper=True)")
@@ -529,7 +567,11 @@ def inverse(input: Tensor) -> Tensor:
 
 @composite(kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32})
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
-    """Return the pseudo-inverse: `torch.linalg.pinv` with `rcond` 1e-15."""
+    """Return the pseudo-inverse: `torch.linalg.pinv` with `rcond` 1e-15.
+
+    Args:
+        rcond: singular values up to `rcond` times the largest count as zero.
+    """
     from .namespace import pinv
 
     return pinv(input, rcond)
@@ -568,7 +610,11 @@ def slogdet(input: Tensor) -> Any:
 
 @composite(out=Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.DECOMPOSITION)
 def matrix_power(input: Tensor, n: int) -> Tensor:
-    """Return the `n`-th power of square matrices; see `torch.linalg.matrix_power`."""
+    """Return the `n`-th power of square matrices; see `torch.linalg.matrix_power`.
+
+    Args:
+        n: the exponent; if negative, the power of the inverses is returned.
+    """
     from . import namespace as linalg
 
     return linalg.matrix_power(input, n)
@@ -602,6 +648,12 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor |
     """Approximate the `q` largest singular values of `A`, or of `A - M` if `M` is given, and their vectors, as `(U, S, V)`.
 
     The algorithm is randomized.
+
+    Args:
+        A: matrices `(*, m, n)`.
+        q: the number of singular values; None for 6.
+        niter: the number of power iterations, which increase the accuracy; None for 2.
+        M: a tensor that can be broadcast to the shape of `A`.
     """
     from .namespace import svd
 
@@ -618,7 +670,17 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor |
 
 @composite(method=False, kind=Kind.DECOMPOSITION, random=True, home="torch._lowrank")
 def pca_lowrank(A: Tensor, q: int | None = None, center: Any = True, niter: int = 2) -> tuple[Tensor, Tensor, Tensor]:
-    """Approximate the first `q` principal components of the rows of `A`, as `(U, S, V)`; `center` subtracts column means."""
+    """Approximate the first `q` principal components of the rows of `A`, as `(U, S, V)`; `center` subtracts column means.
+
+    Args:
+        A: matrices `(*, m, n)` of `m` observations.
+        q: the number of components; None for `min(6, m, n)`.
+        center: whether to subtract the mean of each column.
+        niter: the number of power iterations, which increase the accuracy.
+
+    Raises:
+        ValueError: `q` is above `min(m, n)` or negative, or `niter` is negative.
+    """
     rows, columns = A.shape[-2:]
     if q is None:
         q = min(6, rows, columns)
@@ -696,7 +758,12 @@ def lobpcg(
 
 @composite(out=True, kind=Kind.DECOMPOSITION, home="torch._linalg_utils")
 def symeig(input: Tensor, eigenvectors: bool = False, upper: bool = True) -> tuple[Tensor, Tensor]:
-    """Return the eigenvalues of symmetric matrices, ascending, and eigenvectors (or zeros); a legacy name of `linalg.eigh`."""
+    """Return the eigenvalues of symmetric matrices, ascending, and eigenvectors (or zeros); a legacy name of `linalg.eigh`.
+
+    Args:
+        eigenvectors: whether to compute the eigenvectors.
+        upper: whether to read the upper triangle; otherwise the lower one.
+    """
     from . import namespace as linalg
 
     half = "U" if upper else "L"
@@ -817,7 +884,20 @@ def norm(
     keepdim: bool = False,
     dtype: dtypes.dtype | None = None,
 ) -> Tensor:
-    """Return the vector norm over `dim`, or of all elements; "fro" is the 2-norm, "nuc" the sum of singular values."""
+    """Return the vector norm over `dim`, or of all elements; "fro" is the 2-norm, "nuc" the sum of singular values.
+
+    Args:
+        p: the order, a number; "fro" or None for 2; "nuc" for matrices.
+        dim: one dimension or several; None for all.
+        keepdim: whether the reduced dimensions are kept with length 1.
+        dtype: the dtype to convert `input` to before the computation; None for no conversion.
+
+    Raises:
+        RuntimeError: the dtype is neither floating-point nor complex.
+
+    >>> torch.norm(torch.tensor([3.0, 4.0]))
+    tensor(5.)
+    """
     if dtype is not None:
         input = input.to(dtype)
     if p == "nuc":
@@ -892,7 +972,20 @@ def nuclear_norm(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs:
     inplace=True, out=Out.OWN_DTYPE, grad_fn="RenormBackward0", kind=Kind.NORMALIZATION, autocast={"cuda": Autocast.FLOAT32}
 )
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
-    """Scale down the slices `input.select(dim, i)` whose p-norm exceeds `maxnorm`, to the norm `maxnorm`."""
+    """Scale down the slices `input.select(dim, i)` whose p-norm exceeds `maxnorm`, to the norm `maxnorm`.
+
+    Args:
+        p: the order of the norm, positive.
+        dim: the dimension of the slices.
+        maxnorm: the upper bound of the norm.
+
+    Raises:
+        RuntimeError: `p` is not positive, `maxnorm` is negative, or `input` has fewer than two dimensions.
+
+    >>> torch.renorm(torch.tensor([[3.0, 4.0], [0.0, 1.0]]), 2, 0, 1.0)
+    tensor([[0.6000, 0.8000],
+            [0.0000, 1.0000]])
+    """
     if input.ndim < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
     if p <= 0:
@@ -911,6 +1004,11 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     """Return the norm of order `pow` of each slice `v.select(dim, i)`; the other dimensions have size 1 in the result.
 
     For `dim=-1`, return the norm of all elements.
+
+    Args:
+        v: a floating-point or complex tensor.
+        pow: the order of the norm.
+        dim: the dimension that is not reduced, or -1.
 
     >>> torch.norm_except_dim(torch.tensor([[3.0, 4.0], [6.0, 8.0]]))
     tensor([[ 5.],

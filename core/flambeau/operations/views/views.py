@@ -110,6 +110,12 @@ def _cannot_view(input: Tensor) -> RuntimeError:
 def reshape(input: Tensor, shape: Sequence[int]) -> Tensor:
     """Return the same elements in another shape, as a view if possible, else a copy.
 
+    Args:
+        shape: the sizes of the result; one may be -1, and is then inferred.
+
+    Raises:
+        RuntimeError: the numbers of elements differ.
+
     >>> torch.arange(4).reshape(2, -1)
     tensor([[0, 1],
             [2, 3]])
@@ -215,13 +221,21 @@ op(
 
 @composite(kind=Kind.VIEW)
 def view_as(input: Tensor, other: Tensor) -> Tensor:
-    """Return `input.view(other.size())`."""
+    """Return `input.view(other.size())`.
+
+    Args:
+        other: a tensor with the number of elements of `input`.
+    """
     return _view_method(input, other.shape)
 
 
 @composite(kind=Kind.VIEW)
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
-    """Return `input.reshape(other.size())`."""
+    """Return `input.reshape(other.size())`.
+
+    Args:
+        other: a tensor with the number of elements of `input`.
+    """
     return _reshape_method(input, other.shape)
 
 
@@ -350,7 +364,15 @@ _unsqueezed = _view(
     ),
 )
 def squeeze(input: Tensor, dim: Dims | None = None, *, axis: Dims | None = None) -> Tensor:
-    """Return a view without the dimensions of size 1, or only without those in `dim` (an int or a tuple)."""
+    """Return a view without the dimensions of size 1, or only without those in `dim` (an int or a tuple).
+
+    Args:
+        dim: one dimension or several; None for all. Dimensions of another size are kept.
+        axis: another name of `dim`.
+
+    >>> torch.zeros(1, 2, 1).squeeze().shape, torch.zeros(1, 2, 1).squeeze(0).shape
+    (torch.Size([2]), torch.Size([2, 1]))
+    """
     if axis is not None:
         dim = axis
     shape = input._array.shape
@@ -370,7 +392,15 @@ def squeeze(input: Tensor, dim: Dims | None = None, *, axis: Dims | None = None)
 
 @composite(kind=Kind.VIEW, schema="unsqueeze(Tensor(a) self, int dim) -> Tensor(a)")
 def unsqueeze(input: Tensor, dim: int | None = None, *, axis: int | None = None) -> Tensor:
-    """Return a view with a new dimension of size 1 at `dim`."""
+    """Return a view with a new dimension of size 1 at `dim`.
+
+    Args:
+        dim: the index of the new dimension in the result.
+        axis: another name of `dim`.
+
+    >>> torch.zeros(2).unsqueeze(1).shape
+    torch.Size([2, 1])
+    """
     if dim is None:
         if axis is None:
             raise missing("unsqueeze", "dim")
@@ -406,7 +436,18 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 @composite(kind=Kind.VIEW, schema="unflatten.int")
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
-    """Split dimension `dim` into `sizes`; one size may be -1."""
+    """Split dimension `dim` into `sizes`; one size may be -1.
+
+    Args:
+        dim: the dimension to split.
+        sizes: the new sizes, whose product is the size of `dim`.
+
+    Raises:
+        RuntimeError: the product of `sizes` is another number.
+
+    >>> torch.zeros(2, 6).unflatten(1, (3, -1)).shape
+    torch.Size([2, 3, 2])
+    """
     shape = input._array.shape
     dim = wrap_dim(dim, len(shape))
     sizes = as_shape((sizes,))
@@ -442,7 +483,17 @@ _permuted = _view(
 
 @composite(method=False, kind=Kind.VIEW)
 def permute(input: Tensor, dims: Sequence[int]) -> Tensor:
-    """Return a view with the dimensions in the order `dims`."""
+    """Return a view with the dimensions in the order `dims`.
+
+    Args:
+        dims: all dimensions of `input`, in the order of the result.
+
+    Raises:
+        RuntimeError: `dims` is not a permutation of the dimensions.
+
+    >>> torch.permute(torch.zeros(2, 3, 4), (2, 0, 1)).shape
+    torch.Size([4, 2, 3])
+    """
     return _permute_method(input, dims)
 
 
@@ -476,7 +527,14 @@ _t = _view("t", lambda xp, input: xp.permute_dims(input, tuple(range(input.ndim)
 
 @composite(aliases=("swapdims",), kind=Kind.VIEW, schema="transpose.int")
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """Return a view with two dimensions swapped."""
+    """Return a view with two dimensions swapped.
+
+    Args:
+        dim0, dim1: the dimensions to swap.
+
+    >>> torch.transpose(torch.zeros(2, 3), 0, 1).shape
+    torch.Size([3, 2])
+    """
     ndim = input._array.ndim
     dim0, dim1 = wrap_dim(dim0, ndim), wrap_dim(dim1, ndim)
     return _transposed(input, dim0, dim1) if ndim else input
@@ -484,7 +542,11 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
 
 @composite(kind=Kind.VIEW)
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
-    """Return a view with two dimensions swapped; another name of `transpose`."""
+    """Return a view with two dimensions swapped; another name of `transpose`.
+
+    Args:
+        axis0, axis1: the dimensions to swap.
+    """
     return transpose(input, axis0, axis1)
 
 
@@ -559,7 +621,18 @@ def adjoint(input: Tensor) -> Tensor:
     ),
 )
 def movedim(input: Tensor, source: Dims, destination: Dims) -> Tensor:
-    """Return a view with dimensions `source` moved to `destination`; the others keep their order."""
+    """Return a view with dimensions `source` moved to `destination`; the others keep their order.
+
+    Args:
+        source: one dimension or several, which are moved.
+        destination: their positions in the result.
+
+    Raises:
+        RuntimeError: the numbers of dimensions differ, or a dimension is repeated.
+
+    >>> torch.movedim(torch.zeros(2, 3, 4), 0, 2).shape
+    torch.Size([3, 4, 2])
+    """
     ndim = input._array.ndim
     several = isinstance(source, (tuple, list))
     if several is not isinstance(destination, (tuple, list)):
@@ -591,7 +664,18 @@ def movedim(input: Tensor, source: Dims, destination: Dims) -> Tensor:
 
 @composite(kind=Kind.VIEW, schema="select.int")
 def select(input: Tensor, dim: int, index: int) -> Tensor:
-    """Return a view of the slice at `index` of dimension `dim`, without that dimension."""
+    """Return a view of the slice at `index` of dimension `dim`, without that dimension.
+
+    Args:
+        dim: the dimension to remove.
+        index: the position, from `-size` to `size - 1`.
+
+    Raises:
+        IndexError: the index is out of range.
+
+    >>> torch.select(torch.tensor([[1, 2], [3, 4]]), 0, 1)
+    tensor([3, 4])
+    """
     shape = input._array.shape
     if not shape:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
@@ -604,7 +688,19 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
 
 @composite(kind=Kind.VIEW)
 def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
-    """Return a view of `length` slices of dimension `dim`, starting at `start`."""
+    """Return a view of `length` slices of dimension `dim`, starting at `start`.
+
+    Args:
+        dim: the dimension to narrow.
+        start: the index of the first slice, an int or a 0-d integer tensor; negative from the end.
+        length: the number of slices.
+
+    Raises:
+        RuntimeError: the slices exceed the dimension.
+
+    >>> torch.narrow(torch.arange(5), 0, 1, 2)
+    tensor([1, 2])
+    """
     if not input._array.ndim:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     if isinstance(start, Tensor) and (start.ndim or start.dtype.category != dtypes.INTEGER):
@@ -623,7 +719,13 @@ def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
 
 @composite(out=True, grad_fn="NarrowCopyBackward0", kind=Kind.MOVEMENT)
 def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
-    """Return a copy of `length` slices of dimension `dim`, starting at `start`; see `narrow`."""
+    """Return a copy of `length` slices of dimension `dim`, starting at `start`; see `narrow`.
+
+    Args:
+        dim: the dimension to narrow.
+        start: the index of the first slice; negative from the end.
+        length: the number of slices.
+    """
     if dim >= max(input.ndim, 1):
         raise RuntimeError(f"narrow_copy(): expected a dim below {input.ndim}, but got {dim}")
     return narrow(input, dim, start, length).clone()
@@ -654,7 +756,20 @@ _split = op(
 def split(
     tensor: Tensor, split_size_or_sections: Dims | None = None, dim: int = 0, *, split_size: Dims | None = None
 ) -> tuple[Tensor, ...]:
-    """Split `dim` into consecutive views: of one size (the last may be smaller), or of the sizes in a list."""
+    """Split `dim` into consecutive views: of one size (the last may be smaller), or of the sizes in a list.
+
+    Args:
+        tensor: the tensor to split.
+        split_size_or_sections: the length of each part, or a list of lengths.
+        dim: the dimension to split.
+        split_size: another name of `split_size_or_sections`.
+
+    Raises:
+        RuntimeError: the lengths in the list do not add up to the size of `dim`.
+
+    >>> torch.split(torch.arange(5), 2)
+    (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+    """
     sections: Any = split_size if split_size_or_sections is None else split_size_or_sections
     if not tensor._array.ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
@@ -680,7 +795,12 @@ def split(
 
 @composite(kind=Kind.VIEW)
 def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Split `dim` into consecutive views of the sizes in a list."""
+    """Split `dim` into consecutive views of the sizes in a list.
+
+    Args:
+        split_sizes: the lengths of the parts, whose sum is the size of `dim`.
+        dim: the dimension to split.
+    """
     return split(input, list(split_sizes), dim)
 
 
@@ -732,7 +852,14 @@ _unbind = op(
 @composite
 @offered_as(lambda input, dim=0: (input, dim))  # pass `dim` even if it is 0: TensorDict's override has no default for it
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """Return views of all slices along `dim`, without that dimension."""
+    """Return views of all slices along `dim`, without that dimension.
+
+    Args:
+        dim: the dimension to remove.
+
+    >>> torch.unbind(torch.tensor([[1, 2], [3, 4]]))
+    (tensor([1, 2]), tensor([3, 4]))
+    """
     if not input._array.ndim:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     dim = wrap_dim(dim, input._array.ndim)
@@ -816,7 +943,14 @@ with_tied_gradient: Callable[..., Tensor] = op(
 
 @composite(kind=Kind.REDUCTION, linearity=Linearity.JOINT)
 def sum_to_size(input: Tensor, size: Any, *rest: Any) -> Tensor:
-    """Sum over dimensions so that the result has the shape `size`, which must be broadcastable to the tensor's shape."""
+    """Sum over dimensions so that the result has the shape `size`, which must be broadcastable to the tensor's shape.
+
+    Args:
+        size: the shape: integers, or one sequence of them.
+
+    >>> torch.ones(2, 3).sum_to_size(1, 3)
+    tensor([[2., 2., 2.]])
+    """
     from ...engine.calls.dispatch import common_shape
     from ...engine.tape.engine import sum_to_size as summed
 

@@ -308,7 +308,16 @@ def backward_method(
     inputs: Any = None,
     retain_variables: bool | None = None,
 ) -> None:
-    """Accumulate the gradients of this tensor into the leaves.  See `torch.autograd.backward`."""
+    """Accumulate the gradients of this tensor into the leaves.  See `torch.autograd.backward`.
+
+    Args:
+        gradient: the gradient of the differentiated value with respect to this tensor, of its shape; None for 1 if the tensor has
+            one element.
+        retain_graph: whether the graph is kept for another backward pass; None for the value of `create_graph`.
+        create_graph: whether the gradients are recorded, so that they can be differentiated.
+        inputs: the tensors whose `grad` is accumulated; None for all leaves.
+        retain_variables: the legacy name of `retain_graph`.
+    """
     plain = (
         gradient is None and not create_graph and inputs is None and retain_variables is None and type(self._key) is DispatchKey
     )

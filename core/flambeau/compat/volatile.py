@@ -44,7 +44,11 @@ volatile = property(_is_volatile, _set_volatile)
 
 
 def reinforce(self: Tensor, reward: Any) -> None:
-    """Raise RuntimeError: PyTorch removed this method.  The message names the replacement, `torch.distributions`."""
+    """Raise RuntimeError: PyTorch removed this method.  The message names the replacement, `torch.distributions`.
+
+    Args:
+        reward: ignored.
+    """
     raise RuntimeError(
         "reinforce() was removed.\nUse torch.distributions instead: sample from a Categorical, and compute the loss as "
         "-log_prob(sample) * reward."

@@ -52,27 +52,48 @@ def to_sparse_coo(self: Tensor) -> Tensor:
 
 
 def to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> Tensor:
-    """Convert the tensor to CSR: the start of each row, and a column for each value."""
+    """Convert the tensor to CSR: the start of each row, and a column for each value.
+
+    Args:
+        dense_dim: the number of last dimensions that are dense; None for 0.
+    """
     return _tensor("to_sparse_csr", self, dense_dim)
 
 
 def to_sparse_csc(self: Tensor, dense_dim: int | None = None) -> Tensor:
-    """Convert the tensor to CSC: the start of each column, and a row for each value."""
+    """Convert the tensor to CSC: the start of each column, and a row for each value.
+
+    Args:
+        dense_dim: the number of last dimensions that are dense; None for 0.
+    """
     return _tensor("to_sparse_csc", self, dense_dim)
 
 
 def to_sparse_bsr(self: Tensor, blocksize: Sequence[int], dense_dim: int | None = None) -> Tensor:
-    """Convert the tensor to BSR: like CSR, with blocks of `blocksize = (height, width)` instead of elements."""
+    """Convert the tensor to BSR: like CSR, with blocks of `blocksize = (height, width)` instead of elements.
+
+    Args:
+        blocksize: the height and the width of a block, which divide those of the matrix.
+        dense_dim: the number of last dimensions that are dense; None for 0.
+    """
     return _tensor("to_sparse_bsr", self, blocksize, dense_dim)
 
 
 def to_sparse_bsc(self: Tensor, blocksize: Sequence[int], dense_dim: int | None = None) -> Tensor:
-    """Convert the tensor to BSC: like CSC, with blocks of `blocksize = (height, width)` instead of elements."""
+    """Convert the tensor to BSC: like CSC, with blocks of `blocksize = (height, width)` instead of elements.
+
+    Args:
+        blocksize: the height and the width of a block, which divide those of the matrix.
+        dense_dim: the number of last dimensions that are dense; None for 0.
+    """
     return _tensor("to_sparse_bsc", self, blocksize, dense_dim)
 
 
 def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
     """Return a sparse tensor with the layout and indices of `mask`, and the values of this tensor at these indices.
+
+    Args:
+        mask: a sparse tensor of the same shape.
 
     >>> torch.ones(2, 2).sparse_mask(torch.eye(2).to_sparse()).to_dense()
     tensor([[1., 0.],
@@ -153,27 +174,53 @@ def dense_dim(self: Tensor) -> int:
 
 
 def sparse_resize_(self: Tensor, size: Sequence[int], sparse_dim: int, dense_dim: int) -> Tensor:
-    """Change the shape of a COO tensor in-place; all of its indices must be inside of the new shape."""
+    """Change the shape of a COO tensor in-place; all of its indices must be inside of the new shape.
+
+    Args:
+        size: the shape.
+        sparse_dim: the number of sparse dimensions.
+        dense_dim: the number of dense dimensions.
+    """
     return _tensor("sparse_resize_", self, size, sparse_dim, dense_dim)
 
 
 def sparse_resize_and_clear_(self: Tensor, size: Sequence[int], sparse_dim: int, dense_dim: int) -> Tensor:
-    """Change the shape of a COO tensor, and remove all elements, in-place."""
+    """Change the shape of a COO tensor, and remove all elements, in-place.
+
+    Args:
+        size: the shape.
+        sparse_dim: the number of sparse dimensions.
+        dense_dim: the number of dense dimensions.
+    """
     return _tensor("sparse_resize_and_clear_", self, size, sparse_dim, dense_dim)
 
 
 def resize_as_sparse_(self: Tensor, other: Tensor) -> Tensor:
-    """Change the shape of a COO tensor to that of `other`, in-place."""
+    """Change the shape of a COO tensor to that of `other`, in-place.
+
+    Args:
+        other: a COO tensor.
+    """
     return _tensor("resize_as_sparse_", self, other)
 
 
 def smm(self: Tensor, mat: Tensor) -> Tensor:
-    """Return the product of a sparse and a dense matrix as a sparse matrix: see `torch.smm`."""
+    """Return the product of a sparse and a dense matrix as a sparse matrix: see `torch.smm`.
+
+    Args:
+        mat: a dense matrix `(m, p)`.
+    """
     return _tensor("smm", self, mat)
 
 
 def sspaddmm(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    """Return `beta * self + alpha * mat1 @ mat2` as a sparse matrix: see `torch.sspaddmm`."""
+    """Return `beta * self + alpha * mat1 @ mat2` as a sparse matrix: see `torch.sspaddmm`.
+
+    Args:
+        mat1: a sparse matrix `(n, m)`.
+        mat2: a dense matrix `(m, p)`.
+        beta, alpha: the factors of `self` and of the product.
+    """
     return _tensor("sspaddmm", self, mat1, mat2, beta=beta, alpha=alpha)
 
 

@@ -440,7 +440,11 @@ attach(__ipow__=__ipow__)
 
 
 def _float_power_(self: Tensor, exponent: Any) -> Tensor:
-    """In-place form of `float_power`.  Raises RuntimeError unless the dtype is float64 or complex128."""
+    """In-place form of `float_power`.  Raises RuntimeError unless the dtype is float64 or complex128.
+
+    Args:
+        exponent: a tensor that can be broadcast with `self`, or a number.
+    """
     required = dtypes.complex128 if result_dtype((self, exponent)).is_complex else dtypes.float64
     if self.dtype is not required:
         raise RuntimeError(

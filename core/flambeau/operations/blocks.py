@@ -559,6 +559,14 @@ def _fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor
     """Set the main diagonal to `fill_value`, in place.
 
     With `wrap`, the diagonal of a tall matrix restarts every `width + 1` rows.
+
+    Args:
+        fill_value: the number.
+        wrap: whether the diagonal of a tall matrix continues.
+
+    >>> torch.zeros(2, 2).fill_diagonal_(5)
+    tensor([[5., 0.],
+            [0., 5.]])
     """
     if self.ndim < 2:
         raise RuntimeError("dimensions must larger than 1")

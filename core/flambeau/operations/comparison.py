@@ -191,6 +191,15 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
 
 
 def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
+    """Select `self` where `condition` holds, else `other`.
+
+    Args:
+        condition: a bool tensor that can be broadcast with `self`.
+        other: a tensor that can be broadcast with `self`, or a number.
+
+    >>> torch.tensor([1, 2]).where(torch.tensor([True, False]), 0)
+    tensor([1, 0])
+    """
     result: Tensor = _where_or_nonzero(condition, self, other)
     return result
 

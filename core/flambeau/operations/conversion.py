@@ -122,6 +122,14 @@ def _to_method(
 ) -> Tensor:
     """Convert to a dtype and device, or to those of another tensor; return `self` if nothing changes.
 
+    Args:
+        dtype: the dtype of the result; None for that of `self`.
+        device: the device of the result; None for that of `self`.
+        other: a tensor whose dtype and device are used.
+        non_blocking: whether a copy between pinned CPU memory and a GPU may return before it has finished.
+        copy: whether a copy is returned even if nothing changes.
+        memory_format: the order of the dimensions in memory; None for that of `self`.
+
     >>> torch.ones(1).to(torch.int64), torch.ones(1).to("cpu", torch.float64)
     (tensor([1]), tensor([1.], dtype=torch.float64))
     """
@@ -190,7 +198,11 @@ def _converter(name: str, dtype: dtypes.dtype) -> None:
         return to_key(self, self._key.to(dtype))
 
     method.__name__ = method.__qualname__ = name
-    method.__doc__ = f"`self.to({dtype!r})`."
+    method.__doc__ = f"""Return `self.to({dtype!r})`.
+
+    Args:
+        memory_format: the order of the dimensions in memory; None for that of the tensor.
+    """
     register(name, {"kind": Kind.CONVERSION})
     setattr(Tensor, name, method)
 
@@ -215,20 +227,37 @@ for _name, _dtype in {
 
 @declare("type_as", kind=Kind.CONVERSION)
 def _type_as(self: Tensor, other: Tensor) -> Tensor:
-    """Convert to the dtype and device of `other`: `self.type(other.type())`."""
+    """Convert to the dtype and device of `other`: `self.type(other.type())`.
+
+    Args:
+        other: a tensor.
+    """
     require_tensors("type_as", other=other)
     return to_key(self, other._key)
 
 
 @declare("cpu", kind=Kind.CONVERSION)
 def _cpu(self: Tensor, *, memory_format: Any = None) -> Tensor:
-    """Return the tensor in CPU memory."""
+    """Return the tensor in CPU memory.
+
+    Args:
+        memory_format: without effect.
+    """
     return to_key(self, dispatch_key(self.dtype, _device("cpu")))
 
 
 @declare("cuda", kind=Kind.CONVERSION)
 def _cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None, **legacy: Any) -> Tensor:
-    """Return the tensor on `device`, by default the current CUDA device.  The legacy `cuda(async=True)` is accepted."""
+    """Return the tensor on `device`, by default the current CUDA device.  The legacy `cuda(async=True)` is accepted.
+
+    Args:
+        device: the device or its index; None for the current one.
+        non_blocking: whether a copy from pinned CPU memory may return before it has finished.
+        memory_format: without effect.
+
+    Raises:
+        RuntimeError: `device` is not a CUDA device.
+    """
     if isinstance(device, bool):
         device = None
     counted = isinstance(device, int) and cuda_runtime.is_available()
@@ -246,7 +275,11 @@ attach(type_as=as_method(_type_as), cpu=_cpu, cuda=_cuda)
 
 
 def _is_contiguous(self: Tensor, *, memory_format: Any = None) -> bool:
-    """Whether the elements are stored in row-major order, or in the order of `memory_format`."""
+    """Whether the elements are stored in row-major order, or in the order of `memory_format`.
+
+    Args:
+        memory_format: `torch.channels_last`, `torch.channels_last_3d`, or None for row-major order.
+    """
     if memory_format is not None and _is_channels_last(memory_format):
         return _in_channels_last(self)
     return self._key.backend.is_contiguous(self._array)
@@ -283,7 +316,11 @@ def in_format_of(tensor: Tensor, like: Tensor) -> Tensor:
 
 
 def _contiguous(self: Tensor, *, memory_format: Any = None) -> Tensor:
-    """Return the tensor itself if it is contiguous, else a contiguous copy."""
+    """Return the tensor itself if it is contiguous, else a contiguous copy.
+
+    Args:
+        memory_format: `torch.channels_last`, `torch.channels_last_3d`, or None for row-major order.
+    """
     if memory_format is not None and _is_channels_last(memory_format):
         return self if _in_channels_last(self) else self.clone(memory_format=memory_format)
     return self if self._key.backend.is_contiguous(self._array) else _contiguous_copy(self)
@@ -297,7 +334,12 @@ _contiguous_copy = op(
 
 
 def _to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
-    """Return this tensor, which is dense already; converted to `dtype` if that is given."""
+    """Return this tensor, which is dense already; converted to `dtype` if that is given.
+
+    Args:
+        dtype: the dtype of the result; None for that of this tensor.
+        masked_grad: without effect on a dense tensor.
+    """
     return self if dtype is None else self.to(dtype)
 
 
@@ -306,7 +348,15 @@ attach(is_contiguous=_is_contiguous, contiguous=_contiguous, to_dense=_to_dense)
 
 @declare("copy_", kind=Kind.CONVERSION)
 def _copy(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
-    """Overwrite the elements with those of `other`, broadcast and converted; gradients flow to `other` only."""
+    """Overwrite the elements with those of `other`, broadcast and converted; gradients flow to `other` only.
+
+    Args:
+        other: a tensor that can be broadcast to the shape of `self`.
+        non_blocking: whether a copy between pinned CPU memory and a GPU may return before it has finished.
+
+    >>> torch.zeros(2).copy_(torch.tensor([1, 2]))
+    tensor([1., 2.])
+    """
     kernel = self._key.backend.all_inplace_kernels.get("copy")
     alike = type(other) in FAST and type(self) in FAST and other._key is self._key and other._array.shape == self._array.shape
     separate = alike and (self._storage is None or self._storage is not other._storage)
@@ -355,7 +405,12 @@ attach(copy_=_copy)
 
 
 def _module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
-    """Return the tensor that `Module.load_state_dict` stores: `other` if `assign`, else this tensor with its values."""
+    """Return the tensor that `Module.load_state_dict` stores: `other` if `assign`, else this tensor with its values.
+
+    Args:
+        other: the tensor of the state dict.
+        assign: whether `other` replaces this tensor.
+    """
     return other.detach() if assign else self.copy_(other).detach()
 
 

@@ -214,6 +214,19 @@ def _unfold_method(self: Tensor, dimension: int, size: int, step: int) -> Tensor
     """Return a view of all windows of length `size` along `dimension`, `step` apart.
 
     The windows' elements are in a new last dimension.
+
+    Args:
+        dimension: the dimension to take windows of.
+        size: the length of a window.
+        step: the distance between windows.
+
+    Raises:
+        RuntimeError: `size` is negative or above the length of the dimension, or `step` is not positive.
+
+    >>> torch.arange(4).unfold(0, 2, 1)
+    tensor([[0, 1],
+            [1, 2],
+            [2, 3]])
     """
     if bool in (type(dimension), type(size), type(step)):
         raise TypeError("unfold(): arguments 'dimension', 'size' and 'step' must be int, not bool")

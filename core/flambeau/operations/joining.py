@@ -144,7 +144,14 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
 
 @declare("repeat", kind=Kind.MOVEMENT)
 def _repeat_method(self: Tensor, repeats: Any, *rest: Any) -> Tensor:
-    """Repeat the tensor `repeats[i]` times along each dimension; additional repeats add dimensions at the front."""
+    """Repeat the tensor `repeats[i]` times along each dimension; additional repeats add dimensions at the front.
+
+    Args:
+        repeats: the numbers of repetitions: integers, or one sequence of them.
+
+    >>> torch.tensor([1, 2]).repeat(2)
+    tensor([1, 2, 1, 2])
+    """
     repeats = sizes_given(repeats, rest)
     extra = len(repeats) - self.ndim
     if extra < 0:
@@ -180,6 +187,7 @@ def _tile_method(self: Tensor, dims: Any, *rest: Any) -> Tensor:
     return tile(self, sizes_given(dims, rest))
 
 
+_tile_method.__doc__ = tile.__doc__
 attach(tile=_tile_method)
 
 _flip = op(
@@ -215,6 +223,7 @@ def _flip_method(self: Tensor, dims: Any, *rest: Any) -> Tensor:
     return _flip(self, axes).clone() if axes and self.ndim else self.clone()
 
 
+_flip_method.__doc__ = flip.__doc__
 attach(flip=_flip_method)
 
 _roll = op(

@@ -534,7 +534,15 @@ def _scaled_mm(
 
 
 def _addbmm_(self: Tensor, batch1: Any, batch2: Any, *legacy: Any, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    """In-place form of `addbmm`; `self` is resized if its shape is not that of the result."""
+    """In-place form of `addbmm`; `self` is resized if its shape is not that of the result.
+
+    Args:
+        batch1: a batch of matrices `(b, n, m)`.
+        batch2: a batch of matrices `(b, m, p)`.
+        *legacy: used by the deprecated call `addbmm_(beta, alpha, batch1, batch2)`.
+        beta: the factor of `self`.
+        alpha: the factor of the sum of the products.
+    """
     check_writable(self)
     result = addbmm(snapshot(self), batch1, batch2, *legacy, beta=beta, alpha=alpha)
     return assign(self if result._array.shape == self._array.shape else self.resize_(result.shape), result)

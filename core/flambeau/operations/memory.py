@@ -152,7 +152,11 @@ RECORDED.as_strided = _strided  # so that `F.as_strided` in derivative rules tak
 
 
 def _is_set_to(self: Tensor, tensor: Tensor) -> bool:
-    """Whether both tensors have the same storage, address, shape and strides."""
+    """Whether both tensors have the same storage, address, shape and strides.
+
+    Args:
+        tensor: the other tensor.
+    """
     if not self.numel() and (self._storage is None or self._storage is not tensor._storage):
         return self is tensor
     return self.data_ptr() == tensor.data_ptr() and self.shape == tensor.shape and self.stride() == tensor.stride()
@@ -160,13 +164,21 @@ def _is_set_to(self: Tensor, tensor: Tensor) -> bool:
 
 @declare("is_same_size", kind=Kind.QUERY)
 def _is_same_size(self: Tensor, other: Tensor) -> bool:
-    """Whether both tensors have the same shape."""
+    """Whether both tensors have the same shape.
+
+    Args:
+        other: the other tensor.
+    """
     require_tensors("is_same_size", other=other)
     return self._array.shape == other._array.shape  # type: ignore[no-any-return]  # arrays are untyped
 
 
 def _is_pinned(self: Tensor, device: Any = None) -> bool:
-    """Whether the tensor is in page-locked host memory."""
+    """Whether the tensor is in page-locked host memory.
+
+    Args:
+        device: without effect.
+    """
     from ..engine.devices import cuda as runtime
 
     return self.device.type == "cpu" and runtime.is_initialized() and runtime.init().is_pinned(self.data_ptr())
@@ -175,6 +187,9 @@ def _is_pinned(self: Tensor, device: Any = None) -> bool:
 @declare("pin_memory", kind=Kind.CONVERSION)
 def _pin_memory(self: Tensor, device: Any = None) -> Tensor:
     """Copy the tensor to page-locked host memory, which a device can read directly. A pinned tensor is returned itself.
+
+    Args:
+        device: without effect.
 
     Raises:
         RuntimeError: the tensor is not on the CPU, or no accelerator is available.
@@ -199,7 +214,11 @@ def _is_shared(self: Tensor) -> bool:
 
 
 def _record_stream(self: Tensor, s: Any) -> None:
-    """Prevent reuse of the memory until the work queued on the stream `s` is done."""
+    """Prevent reuse of the memory until the work queued on the stream `s` is done.
+
+    Args:
+        s: a CUDA stream; without effect for a CPU tensor.
+    """
     if self.is_cuda:
         from ..engine.devices import cuda as runtime
 
@@ -216,6 +235,9 @@ def _dim_order(self: Tensor, *, ambiguity_check: bool | list[Any] = False) -> tu
     Sizes of 1 and equal strides make the order ambiguous.  With `ambiguity_check=True`, an ambiguous order raises RuntimeError.
     With a list of memory formats it does as well, unless the strides differ and the tensor is contiguous in exactly one of the
     formats.
+
+    Args:
+        ambiguity_check: True, False or a list of memory formats.
 
     >>> torch.ones(2, 3, 4).transpose(0, 2).dim_order()
     (2, 1, 0)
@@ -244,7 +266,12 @@ def _is_distributed(self: Tensor) -> bool:
 def _slice_inverse(
     self: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Tensor:
-    """Return the tensor that `self` is a slice of, as a view of the same storage with the layout of `src`."""
+    """Return the tensor that `self` is a slice of, as a view of the same storage with the layout of `src`.
+
+    Args:
+        src: the tensor with the shape, strides and offset of the result.
+        dim, start, end, step: without effect, because `src` determines the result.
+    """
     return self.as_strided(src.shape, src.stride(), src.storage_offset())
 
 

@@ -11,8 +11,8 @@ from ..engine.calls.dispatch import refusing, require_dtype, whole_numbers
 from ..engine.calls.facts import Autocast, Kind, Linearity, Narrow, Order
 from ..engine.calls.op import composite, formula, no_slope, op
 from ..engine.calls.record import Out
-from ..engine.calls.signatures import with_args
 from ..engine.calls.results import result_type
+from ..engine.calls.signatures import with_args
 from ..engine.calls.tables import OPS
 from ..engine.devices.warning import warn
 from ..engine.tape.node import rename_node

@@ -15,7 +15,7 @@ from ..engine.calls.op import composite, op
 from ..engine.calls.outputs import resize
 from ..engine.calls.overriding import handle_torch_function, may_override, relevant
 from ..engine.calls.record import Out
-from ..engine.calls.signatures import with_args
+from ..engine.calls.signatures import add_args, with_args
 from ..engine.calls.tables import PUBLIC
 from ..engine.calls.transform_hooks import hooks
 from ..engine.devices.devices import DispatchKey, dispatch_key
@@ -592,7 +592,7 @@ def _fill(name: str, doc: str, sample: Any, accepts: str = "floating", overloads
         return self._overwrite(values if order == tuple(back) == tuple(range(len(order))) else values.permute(back))
 
     method.__name__ = method.__qualname__ = name
-    method.__doc__ = doc
+    method.__doc__ = add_args(doc, GENERATOR_ARGS)
     parts = [text.partition(":") for text in overloads]
     schemas = tuple(
         f"{name}{'.' * bool(overload)}{overload}(Tensor(a!) self,{parameters} *, Generator? generator=None) -> Tensor(a!)"
@@ -686,28 +686,88 @@ def _bernoulli_fill(raw: Any, tensor: Tensor, shape: Any, order: Any, p: Any = 0
     return raw.bernoulli(shape, tensor._key.raw_dtype, p)
 
 
-_fill("uniform_", "Fill with uniform random numbers from `[from, to)`.", _uniform, "inexact", [": float from=0, float to=1,"])
-_fill("normal_", "Fill with normal random numbers with `mean` and `std`.", _normal, "inexact", [": float mean=0, float std=1,"])
+_fill(
+    "uniform_",
+    """Fill with uniform random numbers from `[from, to)`.
+
+    Args:
+        low: the lower bound, by position; its keyword is `from`.
+        high, to: the upper bound, by position or by keyword.
+    """,
+    _uniform,
+    "inexact",
+    [": float from=0, float to=1,"],
+)
+_fill(
+    "normal_",
+    """Fill with normal random numbers.
+
+    Args:
+        mean: the mean.
+        std: the standard deviation, not negative.
+    """,
+    _normal,
+    "inexact",
+    [": float mean=0, float std=1,"],
+)
 _fill(
     "random_",
-    "Fill with random integers from `[from, to)`, `[0, to)`, or the range of the dtype.",
+    """Fill with random integers from `[from, to)`, `[0, to)`, or the range of the dtype.
+
+    Args:
+        *bounds: `to`, or `from` and `to`; nothing for the range of the dtype.
+        to: the upper bound, by keyword.
+    """,
     _random,
     "real",
     [":", "to: int to,", "from: int from, int? to,"],
 )
 _fill(
     "bernoulli_",
-    "Fill with 1 with probability `p` (a number or a tensor), else 0.",
+    """Fill with 1 with probability `p`, else 0.
+
+    Args:
+        p: the probability: a number, or a tensor that can be broadcast to the shape of `self`.
+    """,
     _bernoulli_fill,
     "real",
     ["Tensor: Tensor p,", "float: float p=0.5,"],
 )
-_fill("exponential_", "Fill with exponential random numbers with rate `lambd`.", _exponential)
+_fill(
+    "exponential_",
+    """Fill with exponential random numbers.
+
+    Args:
+        lambd: the rate, the inverse of the mean.
+    """,
+    _exponential,
+)
 _fill(
     "geometric_",
-    "Fill with geometric random numbers: trials up to the first success with probability `p`.",
+    """Fill with geometric random numbers: trials up to the first success.
+
+    Args:
+        p: the probability of success of a trial.
+    """,
     _geometric,
     "real numbers",
 )
-_fill("cauchy_", "Fill with Cauchy random numbers.", _cauchy)
-_fill("log_normal_", "Fill with log-normal random numbers.", _log_normal)
+_fill(
+    "cauchy_",
+    """Fill with Cauchy random numbers.
+
+    Args:
+        median: the median.
+        sigma: the half width of the density at half of its maximum.
+    """,
+    _cauchy,
+)
+_fill(
+    "log_normal_",
+    """Fill with numbers whose logarithms are normal random numbers.
+
+    Args:
+        mean, std: the mean and the standard deviation of the logarithms.
+    """,
+    _log_normal,
+)

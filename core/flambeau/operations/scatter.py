@@ -541,7 +541,13 @@ def take(input: Tensor, index: Tensor) -> Tensor:
 
 
 def _put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """Write `source` at the positions `index` of the flattened tensor, in place."""
+    """Write `source` at the positions `index` of the flattened tensor, in place.
+
+    Args:
+        index: an int64 tensor.
+        source: the elements to write; as many as `index` has, and of the dtype of `self`.
+        accumulate: whether the elements are added, not replaced.
+    """
     return _recorded_put(self, index, source, accumulate)
 
 

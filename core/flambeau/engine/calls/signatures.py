@@ -190,11 +190,14 @@ def add_args(doc: str | None, args: str) -> str:
     return f"{doc[:end]}\n\nArgs:\n{args}{doc[end:]}"
 
 
-def inplace_doc(name: str, doc: str | None) -> str:
-    """Return the docstring of the in-place form of a function, with the arguments that it shares with the function."""
+def inplace_doc(name: str, doc: str | None, remark: str = "") -> str:
+    """Return the docstring of the in-place form of a function, with the arguments that it shares with the function.
+
+    The summary ends with `remark`.
+    """
     entries = re.split(r"\n(?=    \S)", args_section(doc))
     args = "\n".join(entry for entry in entries if not entry.startswith(("    input:", "    out:")))
-    summary = f"In-place form of `{name}`."
+    summary = f"In-place form of `{name}`{remark}."
     return add_args(summary, args) if args else summary
 
 

@@ -101,7 +101,11 @@ class Tensor(Members):
     def size(self, dim: int) -> int: ...
 
     def size(self, dim: int | None = None) -> Any:
-        """Return the shape, or the size of dimension `dim`."""
+        """Return the shape, or the size of dimension `dim`.
+
+        Args:
+            dim: the dimension; None for the whole shape.
+        """
         if dim is None:
             return tuple.__new__(Size, self._array.shape)
         shape = self._array.shape
@@ -142,7 +146,11 @@ class Tensor(Members):
     def stride(self, dim: int) -> int: ...
 
     def stride(self, dim: int | None = None) -> Any:
-        """Return the stride of dimension `dim` in elements; by default, a tuple of the strides of all dimensions."""
+        """Return the stride of dimension `dim` in elements; by default, a tuple of the strides of all dimensions.
+
+        Args:
+            dim: the dimension; None for all.
+        """
         strides = self._key.backend.strides(self._array)
         return strides if dim is None else strides[dim]
 
@@ -266,7 +274,11 @@ class Tensor(Members):
         self._requires_grad = bool(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Set `requires_grad` in-place, and return the tensor."""
+        """Set `requires_grad` in-place, and return the tensor.
+
+        Args:
+            requires_grad: the value.
+        """
         if requires_grad and in_transform():
             raise RuntimeError(
                 "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* "
@@ -383,7 +395,17 @@ class Tensor(Members):
         return self.__dict__.get("_retains_grad", False)  # type: ignore[no-any-return]  # a dict of Any
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
-        """Call `hook(grad)` whenever this tensor's gradient is computed. A result other than None replaces the gradient."""
+        """Call `hook(grad)` whenever this tensor's gradient is computed. A result other than None replaces the gradient.
+
+        Args:
+            hook: a function of the gradient. It must not modify it in place.
+
+        Returns:
+            a handle, whose method `remove` removes the hook.
+
+        Raises:
+            RuntimeError: the tensor does not require grad.
+        """
         if not self._requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self._node is None:
@@ -409,7 +431,17 @@ class Tensor(Members):
             self.__dict__.pop("_hooks", None)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
-        """Call `hook(self)` whenever backward has accumulated `grad` of this leaf."""
+        """Call `hook(self)` whenever backward has accumulated `grad` of this leaf.
+
+        Args:
+            hook: a function of the tensor; its result is ignored.
+
+        Returns:
+            a handle, whose method `remove` removes the hook.
+
+        Raises:
+            RuntimeError: the tensor does not require grad, or is not a leaf.
+        """
         if not self._requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self._node is not None:
@@ -573,6 +605,9 @@ class Tensor(Members):
     def numpy(self, *, force: bool = False) -> NumpyArray:
         """Return the tensor as a NumPy array that shares its memory.  `force` detaches it, and copies it to the CPU if necessary.
 
+        Args:
+            force: whether to convert any tensor, with a copy if necessary.
+
         Raises:
             RuntimeError: the tensor requires a gradient, in grad mode.
             TypeError: the tensor is not on the CPU, or NumPy does not have its dtype.
@@ -615,7 +650,12 @@ class Tensor(Members):
         return self._key.backend.to_dlpack(self._array, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> Tensor:
-        """Return the tensor on another device, like `to`; the array API standard has this name."""
+        """Return the tensor on another device, like `to`; the array API standard has this name.
+
+        Args:
+            device: the device.
+            stream: must be None.
+        """
         if stream is not None:
             raise ValueError(f"to_device() takes no stream, but got {stream!r}")
         return self.to(device)

@@ -85,8 +85,8 @@ class Buffer(Tensor, metaclass=_BufferMeta):
 
     >>> module = torch.nn.Module()
     >>> module.scale = torch.nn.Buffer(torch.ones(1))
-    >>> module.state_dict()
-    OrderedDict({'scale': tensor([1.])})
+    >>> list(module.state_dict())
+    ['scale']
     """
 
     __slots__ = ()

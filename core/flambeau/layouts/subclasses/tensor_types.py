@@ -130,6 +130,9 @@ def construct(cls: type[Tensor], *args: Any, device: Any = None, requires_grad: 
 def as_subclass(self: Tensor, cls: type[Tensor]) -> Any:
     """Return the tensor as an instance of `cls`, with the same memory and history.
 
+    Args:
+        cls: a subclass of Tensor.
+
     >>> class Labelled(torch.Tensor): pass
     >>> x = torch.ones(2, requires_grad=True)
     >>> x.as_subclass(Labelled).sum().backward()
@@ -188,6 +191,10 @@ def find_type(spec: Any) -> TensorType:
 def type_method(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
     """Return the name of the tensor's type; or, given a type (class, name or dtype), the tensor converted to it.
 
+    Args:
+        dtype: a tensor type or its name, or a dtype; None to return the name.
+        non_blocking: whether a copy between pinned CPU memory and a GPU may return before it has finished.
+
     >>> torch.ones(1).type(), torch.ones(1).type(torch.LongTensor)
     ('torch.FloatTensor', tensor([1]))
     """
@@ -204,7 +211,12 @@ def type_method(self: Tensor, dtype: Any = None, non_blocking: bool = False, **k
 
 
 def new_method(self: Tensor, *args: Any, **options: Any) -> Tensor:
-    """Create a tensor with the dtype and device of this one, from sizes or data, like the legacy constructors."""
+    """Create a tensor with the dtype and device of this one, from sizes or data, like the legacy constructors.
+
+    Args:
+        *args: the sizes of an uninitialised tensor, or one sequence of numbers, array or tensor.
+        **options: `device`, the device of the result.
+    """
     place = options.pop("device", None) or self.device
     return construct_as(self.dtype, place, _from_keyword("new", args, options))
 

@@ -32,7 +32,9 @@ from ...engine.values.scalars import converted, is_library_scalar
 from ..conversion import write_over
 from ..views.views import as_shape
 from .from_data import NUMBERS, frombuffer, tensor
-from .options import FACTORY_ARGS, LIKE_ARGS, OPTION_ARGS, SIZE_ARGS, as_device, dtype_of_out, finish, key_for, plain_shape
+from .options import (
+    FACTORY_ARGS, LIKE_ARGS, NEW_ARGS, OPTION_ARGS, SIZE_ARGS, as_device, dtype_of_out, finish, key_for, plain_shape,
+)  # fmt: skip
 
 __all__ = [
     "empty", "empty_like", "empty_permuted", "empty_strided", "eye", "from_file", "full", "full_like", "ones", "ones_like",
@@ -439,7 +441,8 @@ def _new_filled(name: str, factory: Callable[..., Tensor]) -> None:
         return factory(size, *rest, **options) if layout is None else factory(size, *rest, layout=layout, **options)
 
     method.__name__ = method.__qualname__ = f"new_{name}"
-    method.__doc__ = f"`torch.{name}(*size)` with this tensor's dtype and device."
+    args = f"    size: the shape: integers, or one sequence of them.\n{NEW_ARGS}"
+    method.__doc__ = add_args(f"Return `torch.{name}(size)` with this tensor's dtype and device.", args)
     setattr(Tensor, f"new_{name}", declare(kind=Kind.FACTORY)(method))
 
 
@@ -448,6 +451,7 @@ for _name, _factory in (("zeros", zeros), ("ones", ones), ("empty", empty)):
 
 
 @declare("new_full", kind=Kind.FACTORY)
+@with_args(NEW_ARGS)
 def _new_full(
     self: Tensor,
     size: Sequence[int],
@@ -459,7 +463,12 @@ def _new_full(
     requires_grad: bool | None = False,
     pin_memory: bool | None = False,
 ) -> Tensor:
-    """`torch.full(size, fill_value)` with this tensor's dtype and device."""
+    """Return `torch.full(size, fill_value)` with this tensor's dtype and device.
+
+    Args:
+        size: the shape.
+        fill_value: the number.
+    """
     key = _options(self, dtype, device)
     return full(
         size,
@@ -476,12 +485,19 @@ def _new_full(
 def _new_tensor(
     self: Tensor, data: Any, *, dtype: Dtype | None = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """`torch.tensor(data)` with this tensor's dtype and device."""
+    """Return `torch.tensor(data)` with this tensor's dtype and device.
+
+    Args:
+        data: a number, nested sequences, an array, or a tensor.
+        dtype, device: those of the result; None for those of this tensor.
+        requires_grad: whether autograd records operations on the result.
+    """
     key = _options(self, dtype, device)
     return tensor(data, dtype=key.dtype, device=key.device, requires_grad=requires_grad)
 
 
 @declare("new_empty_strided", kind=Kind.FACTORY)
+@with_args(NEW_ARGS)
 def _new_empty_strided(
     self: Tensor,
     size: Sequence[int],
@@ -493,7 +509,12 @@ def _new_empty_strided(
     requires_grad: bool | None = False,
     pin_memory: bool | None = False,
 ) -> Tensor:
-    """`torch.empty_strided(size, stride)` with this tensor's dtype and device."""
+    """Return `torch.empty_strided(size, stride)` with this tensor's dtype and device.
+
+    Args:
+        size: the shape.
+        stride: the strides.
+    """
     key = _options(self, dtype, device)
     return empty_strided(size, stride, dtype=key.dtype, device=key.device, requires_grad=requires_grad, pin_memory=pin_memory)
 
@@ -566,7 +587,11 @@ def _fill_by_kernel(self: Tensor, value: Any) -> bool:
 
 @declare("fill_", kind=Kind.POINTWISE)
 def _fill_(self: Tensor, value: Any) -> Tensor:
-    """Set every element to `value`, a number or a 0-d tensor."""
+    """Set every element to `value`, a number or a 0-d tensor.
+
+    Args:
+        value: the number.
+    """
     if type(value) in self._key.scalars and type(self) in FAST and is_plain(self) and _fill_by_kernel(self, value):
         return self
     if isinstance(value, Tensor):

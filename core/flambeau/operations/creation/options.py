@@ -13,27 +13,24 @@ from ...engine.tensors.tensor import Tensor
 from ...engine.values import dtypes
 from ...engine.values.dtypes import dtype as Dtype
 
-__all__ = ["FACTORY_ARGS", "LIKE_ARGS", "OPTION_ARGS", "SIZE_ARGS"]
+__all__ = ["FACTORY_ARGS", "LIKE_ARGS", "NEW_ARGS", "OPTION_ARGS", "SIZE_ARGS"]
 
 # Descriptions of the options, for the docstrings of factories
-OPTION_ARGS = """\
+_COMMON_ARGS = """\
     layout: the layout of the result; None for `torch.strided`.
-    device: the device of the result; None for the default device.
     requires_grad: whether autograd records operations on the result.
     pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster."""
-FACTORY_ARGS = f"""\
-    dtype: the dtype of the result; None for the default dtype.
-{OPTION_ARGS}"""
+OPTION_ARGS = f"    device: the device of the result; None for the default device.\n{_COMMON_ARGS}"
+FACTORY_ARGS = f"    dtype: the dtype of the result; None for the default dtype.\n{OPTION_ARGS}"
 SIZE_ARGS = f"""\
     *size: the shape: integers, or one sequence of them.
     out: a tensor that the result is written to.
 {FACTORY_ARGS}"""
-LIKE_ARGS = """\
+LIKE_ARGS = f"""\
     dtype, device: those of the result; None for those of `input`.
-    layout: the layout of the result; None for `torch.strided`.
-    requires_grad: whether autograd records operations on the result.
     memory_format: the order of the dimensions in memory; None or `torch.preserve_format` for that of `input`.
-    pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster."""
+{_COMMON_ARGS}"""
+NEW_ARGS = f"    dtype, device: those of the result; None for those of this tensor.\n{_COMMON_ARGS}"
 
 
 def as_device(device: Any) -> Device | None:

@@ -501,6 +501,10 @@ def index(input: Tensor, positions: Any, dims: Any) -> Tensor:
 
     A tuple of dimensions in `positions` is indexed as if they were flattened into one.
 
+    Args:
+        positions: one dimension, or a sequence of dimensions.
+        dims: one item, or a sequence with one item for each position.
+
     Raises:
         IndexError: a dimension or an index is out of bounds.
         TypeError: a position is not an integer, or `dims` and `positions` have different lengths.

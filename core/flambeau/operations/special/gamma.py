@@ -193,7 +193,11 @@ def polygamma(n: int, input: Tensor) -> Tensor:
 
 
 def _polygamma_method(self: Tensor, n: int) -> Tensor:
-    """Return the `n`-th derivative of digamma."""
+    """Return the `n`-th derivative of digamma.
+
+    Args:
+        n: the order of the derivative, not negative.
+    """
     return polygamma(n, self)
 
 

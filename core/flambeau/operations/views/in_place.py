@@ -14,7 +14,7 @@ from ...engine.calls.arguments import as_int
 from ...engine.calls.dispatch import require_tensors
 from ...engine.calls.facts import Kind, declare
 from ...engine.calls.inplace import check_writable
-from ...engine.calls.signatures import REQUIRED
+from ...engine.calls.signatures import REQUIRED, inplace_doc
 from ...engine.calls.transform_hooks import hooks
 from ...engine.calls.wrappers import as_method
 from ...engine.devices.state import state
@@ -90,7 +90,7 @@ def _in_place(name: str, view: Callable[..., Tensor]) -> None:
         return _become_view(self, lambda before: view(before, *args, **kwargs))
 
     method.__name__ = method.__qualname__ = name
-    method.__doc__ = f"In-place form of `{name.rstrip('_')}`: the tensor itself becomes the view."
+    method.__doc__ = inplace_doc(name.rstrip("_"), view.__doc__, ": the tensor itself becomes the view")
     method.__wrapped__ = view  # type: ignore[attr-defined]  # a function has attributes
     setattr(Tensor, name, method)
 
@@ -114,6 +114,12 @@ def _set_(
     self: Tensor, source: Any = REQUIRED, storage_offset: int | None = None, size: Any = None, stride: Any = None
 ) -> Tensor:
     """Make this tensor a view of the memory of a storage or of another tensor; memory that is too small is enlarged.
+
+    Args:
+        source: a storage or a tensor; by default, empty memory.
+        storage_offset: the number of elements before the first one.
+        size: the shape; by default, that of `source`.
+        stride: the strides; None for row-major ones.
 
     Raises:
         TypeError: `source` is neither a storage nor a tensor, or an offset or stride is given without a size.
@@ -189,6 +195,10 @@ def _resize_(self: Tensor, size: Any, *rest: Any, memory_format: Any = None) -> 
 
     Without `memory_format`, a tensor that already has this shape keeps its strides; any other tensor becomes row-major.
 
+    Args:
+        size: the shape: integers, or one sequence of them.
+        memory_format: `torch.contiguous_format` or `torch.channels_last`, for example; None as described above.
+
     Raises:
         RuntimeError: a size is negative, the tensor requires grad, or the memory format does not suit the shape.
     """
@@ -229,13 +239,21 @@ def _strides_in(shape: tuple[int, ...], target: memory_format) -> tuple[int, ...
 
 
 def _resize(self: Tensor, *sizes: Any) -> Tensor:
-    """Return a view of another shape.  Deprecated in favour of `view`."""
+    """Return a view of another shape.  Deprecated in favour of `view`.
+
+    Args:
+        *sizes: the shape: integers, or one sequence of them.
+    """
     warn_once("non-inplace resize is deprecated")
     return self.reshape(*sizes)
 
 
 def _resize_as(self: Tensor, tensor: Tensor) -> Tensor:
-    """Return a view of the shape of `tensor`.  Deprecated in favour of `view_as`."""
+    """Return a view of the shape of `tensor`.  Deprecated in favour of `view_as`.
+
+    Args:
+        tensor: a tensor with as many elements.
+    """
     return _resize(self, tensor.shape)
 
 
@@ -248,6 +266,10 @@ def _resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None
     """Change the shape in place to that of `the_template`; see `resize_`.
 
     The memory format `torch.preserve_format` is that of `the_template`.
+
+    Args:
+        the_template: the tensor whose shape is used.
+        memory_format: as for `resize_`.
     """
     require_tensors("resize_as_", the_template=the_template)
     if memory_format is preserve_format:

@@ -162,8 +162,16 @@ def _can_view(sizes: Sequence[int], strides: Sequence[int], shape: Sequence[int]
 def _view_method(self: Tensor, size: Any = None, *rest: Any, dtype: Any = None) -> Tensor:
     """Return a view with another shape or, given a dtype, a view of the bits as that dtype.
 
+    Args:
+        size: the shape: integers, or one sequence of them; or the dtype.
+        dtype: the dtype.
+
     Raises:
         RuntimeError: the number of elements differs, or the strides do not allow a view of this shape.
+
+    >>> torch.arange(4).view(2, 2)
+    tensor([[0, 1],
+            [2, 3]])
     """
     if size is None or type(size) is dtypes.dtype:
         return _view_dtype(self, dtype or size)
@@ -178,6 +186,7 @@ def _view_method(self: Tensor, size: Any = None, *rest: Any, dtype: Any = None) 
         raise _cannot_view(self) from error
 
 
+_reshape_method.__doc__ = reshape.__doc__
 attach(view=_view_method, reshape=_reshape_method)
 
 
@@ -250,6 +259,13 @@ _expanded = _view("expand", _expand_forward, lambda F, g: g)  # the engine sums 
 
 def _expand_method(self: Tensor, size: Any, *rest: Any, implicit: bool = False) -> Tensor:
     """Return a view with dimensions of size 1 expanded and new dimensions added at the front; -1 keeps a size.
+
+    Args:
+        size: the shape: integers, or one sequence of them.
+        implicit: without effect.
+
+    Raises:
+        RuntimeError: a size differs from one that is not 1.
 
     >>> torch.tensor([[1], [2]]).expand(-1, 2)
     tensor([[1, 1],
@@ -325,6 +341,7 @@ def _broadcast_to_method(self: Tensor, size: Any, *rest: Any) -> Tensor:
     return _expand_method(self, size, *rest)
 
 
+_broadcast_to_method.__doc__ = broadcast_to.__doc__
 attach(broadcast_to=_broadcast_to_method)
 
 
@@ -512,6 +529,7 @@ def _permute_method(self: Tensor, dims: Any, *rest: Any) -> Tensor:
     return _permuted(self, order)
 
 
+_permute_method.__doc__ = permute.__doc__
 attach(permute=_permute_method)
 
 

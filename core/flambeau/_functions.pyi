@@ -391,8 +391,8 @@ def arange(start: Any = ..., end: Any = ..., step: Any = ..., *, out: Tensor | N
         step: the difference of successive numbers, not 0.
         out: a tensor that the result is written to.
         dtype: the dtype of the result; None for int64 if all three numbers are integers, else for the default dtype.
-        layout: the layout of the result; None for `torch.strided`.
         device: the device of the result; None for the default device.
+        layout: the layout of the result; None for `torch.strided`.
         requires_grad: whether autograd records operations on the result.
         pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
 
@@ -499,7 +499,13 @@ def as_strided(input: Tensor, size: Sequence[_int], stride: Sequence[_int], stor
             [1, 3]])
     """
 def as_strided_(input: Tensor, size: _int | Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor:
-    """In-place form of `as_strided`: the tensor itself becomes the view."""
+    """In-place form of `as_strided`: the tensor itself becomes the view.
+
+    Args:
+        size: the sizes of the view.
+        stride: the distances in the storage between neighbouring elements of each dimension, not negative.
+        storage_offset: the index in the storage of the first element; None for that of `input`.
+    """
 def as_strided_scatter(input: Tensor, src: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor:
     """Return a copy of `input` with `src` in place of `input.as_strided(size, stride, storage_offset)`.
 
@@ -646,8 +652,8 @@ def bartlett_window(window_length: _int, periodic: _bool = ..., *, dtype: _dtype
         periodic: whether the window is one period, `N = window_length`, for spectral analysis; otherwise, it is symmetric,
             `N = window_length - 1`, for the design of filters.
         dtype: the dtype of the result; None for the default dtype.
-        layout: the layout of the result; None for `torch.strided`.
         device: the device of the result; None for the default device.
+        layout: the layout of the result; None for `torch.strided`.
         requires_grad: whether autograd records operations on the result.
         pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
 
@@ -816,8 +822,8 @@ def blackman_window(window_length: _int, periodic: _bool = ..., *, dtype: _dtype
         periodic: whether the window is one period, `N = window_length`, for spectral analysis; otherwise, it is symmetric,
             `N = window_length - 1`, for the design of filters.
         dtype: the dtype of the result; None for the default dtype.
-        layout: the layout of the result; None for `torch.strided`.
         device: the device of the result; None for the default device.
+        layout: the layout of the result; None for `torch.strided`.
         requires_grad: whether autograd records operations on the result.
         pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
 
@@ -1872,8 +1878,8 @@ def empty(*size: _int | Sequence[_int], out: Tensor | None = ..., dtype: _dtype 
         *size: the shape: integers, or one sequence of them.
         out: a tensor that the result is written to.
         dtype: the dtype of the result; None for the default dtype.
-        layout: the layout of the result; None for `torch.strided`.
         device: the device of the result; None for the default device.
+        layout: the layout of the result; None for `torch.strided`.
         requires_grad: whether autograd records operations on the result.
         pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
         memory_format: the order of the dimensions in memory; None for row-major.
@@ -1884,9 +1890,9 @@ def empty_like(input: Tensor, *, dtype: _dtype | None = ..., layout: Any = ..., 
 
     Args:
         dtype, device: those of the result; None for those of `input`.
+        memory_format: the order of the dimensions in memory; None or `torch.preserve_format` for that of `input`.
         layout: the layout of the result; None for `torch.strided`.
         requires_grad: whether autograd records operations on the result.
-        memory_format: the order of the dimensions in memory; None or `torch.preserve_format` for that of `input`.
         pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
     """
 def empty_permuted(size: Sequence[_int], physical_layout: Sequence[_int], *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
@@ -1896,8 +1902,8 @@ def empty_permuted(size: Sequence[_int], physical_layout: Sequence[_int], *, dty
         size: the sizes.
         physical_layout: the dimensions in the order in which they are stored, from the outermost to the innermost.
         dtype: the dtype of the result; None for the default dtype.
-        layout: the layout of the result; None for `torch.strided`.
         device: the device of the result; None for the default device.
+        layout: the layout of the result; None for `torch.strided`.
         requires_grad: whether autograd records operations on the result.
         pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
 
@@ -1914,8 +1920,8 @@ def empty_strided(size: Sequence[_int], stride: Sequence[_int], *, dtype: _dtype
         size: the sizes.
         stride: the distances in memory between neighbouring elements of each dimension.
         dtype: the dtype of the result; None for the default dtype.
-        layout: the layout of the result; None for `torch.strided`.
         device: the device of the result; None for the default device.
+        layout: the layout of the result; None for `torch.strided`.
         requires_grad: whether autograd records operations on the result.
         pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
 
@@ -1997,8 +2003,8 @@ def eye(n: _int, m: _int | None = ..., *, out: Tensor | None = ..., dtype: _dtyp
         m: the number of columns; None for `n`.
         out: a tensor that the result is written to.
         dtype: the dtype of the result; None for the default dtype.
-        layout: the layout of the result; None for `torch.strided`.
         device: the device of the result; None for the default device.
+        layout: the layout of the result; None for `torch.strided`.
         requires_grad: whether autograd records operations on the result.
         pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
 
@@ -2095,7 +2101,11 @@ def fill(input: Tensor, value: _int | _float | _complex | Tensor) -> Tensor:
     tensor([3., 3.])
     """
 def fill_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """Set every element to `value`, a number or a 0-d tensor."""
+    """Set every element to `value`, a number or a 0-d tensor.
+
+    Args:
+        value: the number.
+    """
 def fix(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the integer part, rounded towards 0."""
 def fix_(input: Tensor) -> Tensor:
@@ -2291,8 +2301,8 @@ def full(size: Sequence[_int], fill_value: Any, *, out: Tensor | None = ..., dty
         out: a tensor that the result is written to.
         dtype: the dtype of the result; None for int64, bool, the default dtype or the complex one, depending on the value.
         names: ignored.
-        layout: the layout of the result; None for `torch.strided`.
         device: the device of the result; None for the default device.
+        layout: the layout of the result; None for `torch.strided`.
         requires_grad: whether autograd records operations on the result.
         pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
 
@@ -2306,9 +2316,9 @@ def full_like(input: Tensor, fill_value: Any, *, dtype: _dtype | None = ..., lay
         input: a tensor of any shape.
         fill_value: the value of all elements.
         dtype, device: those of the result; None for those of `input`.
+        memory_format: the order of the dimensions in memory; None or `torch.preserve_format` for that of `input`.
         layout: the layout of the result; None for `torch.strided`.
         requires_grad: whether autograd records operations on the result.
-        memory_format: the order of the dimensions in memory; None or `torch.preserve_format` for that of `input`.
         pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
 
     >>> torch.full_like(torch.zeros(2), 7)
@@ -2470,8 +2480,8 @@ def hamming_window(window_length: _int, periodic: _bool = ..., alpha: _float = .
         alpha: the constant in the formula.
         beta: the factor of the cosine.
         dtype: the dtype of the result; None for the default dtype.
-        layout: the layout of the result; None for `torch.strided`.
         device: the device of the result; None for the default device.
+        layout: the layout of the result; None for `torch.strided`.
         requires_grad: whether autograd records operations on the result.
         pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
 
@@ -2489,8 +2499,8 @@ def hann_window(window_length: _int, periodic: _bool = ..., *, dtype: _dtype | N
         periodic: whether the window is one period, `N = window_length`, for spectral analysis; otherwise, it is symmetric,
             `N = window_length - 1`, for the design of filters.
         dtype: the dtype of the result; None for the default dtype.
-        layout: the layout of the result; None for `torch.strided`.
         device: the device of the result; None for the default device.
+        layout: the layout of the result; None for `torch.strided`.
         requires_grad: whether autograd records operations on the result.
         pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
 
@@ -2812,7 +2822,11 @@ def is_neg(input: Tensor) -> _bool:
 def is_nonzero(input: Tensor) -> _bool:
     """Whether the only element is not 0.  Raises RuntimeError unless the tensor has exactly one element."""
 def is_same_size(input: Tensor, *args: Any, **kwargs: Any) -> _bool:
-    """Whether both tensors have the same shape."""
+    """Whether both tensors have the same shape.
+
+    Args:
+        other: the other tensor.
+    """
 def is_signed(input: Tensor) -> _bool:
     """Whether the dtype can hold negative numbers."""
 def isclose(input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> Tensor:
@@ -2890,8 +2904,8 @@ def kaiser_window(window_length: _int, periodic: _bool = ..., beta: _float = ...
             `N = window_length - 1`, for the design of filters.
         beta: the shape; a larger number gives lower sidelobes and a wider main lobe.
         dtype: the dtype of the result; None for the default dtype.
-        layout: the layout of the result; None for `torch.strided`.
         device: the device of the result; None for the default device.
+        layout: the layout of the result; None for `torch.strided`.
         requires_grad: whether autograd records operations on the result.
         pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
 
@@ -3042,8 +3056,8 @@ def linspace(start: Any, end: Any, steps: _int = ..., *, out: Tensor | None = ..
         steps: the number of elements.
         out: a tensor that the result is written to.
         dtype: the dtype of the result; None for the default dtype, or for the complex one if a bound is complex.
-        layout: the layout of the result; None for `torch.strided`.
         device: the device of the result; None for the default device.
+        layout: the layout of the result; None for `torch.strided`.
         requires_grad: whether autograd records operations on the result.
         pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
 
@@ -3197,8 +3211,8 @@ def logspace(start: Any, end: Any, steps: _int = ..., base: _float = ..., *, out
         base: the base of the powers.
         out: a tensor that the result is written to.
         dtype: the dtype of the result; None for the default dtype, or for the complex one if a bound is complex.
-        layout: the layout of the result; None for `torch.strided`.
         device: the device of the result; None for the default device.
+        layout: the layout of the result; None for `torch.strided`.
         requires_grad: whether autograd records operations on the result.
         pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
 
@@ -3777,8 +3791,8 @@ def normal(mean: Any = ..., std: Any = ..., size: Sequence[_int] | None = ..., *
         generator: the random number generator; None for the default generator of the device.
         out: a tensor that the result is written to.
         dtype: the dtype of the result, if `mean` and `std` are numbers; None for the default dtype.
-        layout: the layout of the result; None for `torch.strided`.
         device: the device of the result; None for the default device.
+        layout: the layout of the result; None for `torch.strided`.
         requires_grad: whether autograd records operations on the result.
         pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
 
@@ -3823,8 +3837,8 @@ def ones(*size: _int | Sequence[_int], out: Tensor | None = ..., dtype: _dtype |
         *size: the shape: integers, or one sequence of them.
         out: a tensor that the result is written to.
         dtype: the dtype of the result; None for the default dtype.
-        layout: the layout of the result; None for `torch.strided`.
         device: the device of the result; None for the default device.
+        layout: the layout of the result; None for `torch.strided`.
         requires_grad: whether autograd records operations on the result.
         pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
         memory_format: the order of the dimensions in memory; None for row-major.
@@ -3838,9 +3852,9 @@ def ones_like(input: Tensor, *, dtype: _dtype | None = ..., layout: Any = ..., d
 
     Args:
         dtype, device: those of the result; None for those of `input`.
+        memory_format: the order of the dimensions in memory; None or `torch.preserve_format` for that of `input`.
         layout: the layout of the result; None for `torch.strided`.
         requires_grad: whether autograd records operations on the result.
-        memory_format: the order of the dimensions in memory; None or `torch.preserve_format` for that of `input`.
         pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
     """
 def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -4098,8 +4112,8 @@ def rand(*size: _int | Sequence[_int], generator: Generator | None = ..., out: T
         *size: the shape: integers, or one sequence of them.
         out: a tensor that the result is written to.
         dtype: the dtype of the result; None for the default dtype.
-        layout: the layout of the result; None for `torch.strided`.
         device: the device of the result; None for the default device.
+        layout: the layout of the result; None for `torch.strided`.
         requires_grad: whether autograd records operations on the result.
         pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
         names: ignored.
@@ -4113,9 +4127,9 @@ def rand_like(input: Tensor, *, generator: Generator | None = ..., dtype: _dtype
     Args:
         generator: the random number generator; None for the default generator of the device.
         dtype, device: those of the result; None for those of `input`.
+        memory_format: the order of the dimensions in memory; None or `torch.preserve_format` for that of `input`.
         layout: the layout of the result; None for `torch.strided`.
         requires_grad: whether autograd records operations on the result.
-        memory_format: the order of the dimensions in memory; None or `torch.preserve_format` for that of `input`.
         pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
     """
 def randint(low: _int | None = ..., high: Any = ..., size: Sequence[_int] | None = ..., *, generator: Generator | None = ..., out: Tensor | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
@@ -4128,8 +4142,8 @@ def randint(low: _int | None = ..., high: Any = ..., size: Sequence[_int] | None
         generator: the random number generator; None for the default generator of the device.
         out: a tensor that the result is written to.
         dtype: the dtype of the result; None for int64.
-        layout: the layout of the result; None for `torch.strided`.
         device: the device of the result; None for the default device.
+        layout: the layout of the result; None for `torch.strided`.
         requires_grad: whether autograd records operations on the result.
         pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
 
@@ -4147,9 +4161,9 @@ def randint_like(input: Tensor, low: _int | Tensor | None = ..., high: _int | No
         high: the bound above the largest integer.
         generator: the random number generator; None for the default generator of the device.
         dtype, device: those of the result; None for those of `input`.
+        memory_format: the order of the dimensions in memory; None or `torch.preserve_format` for that of `input`.
         layout: the layout of the result; None for `torch.strided`.
         requires_grad: whether autograd records operations on the result.
-        memory_format: the order of the dimensions in memory; None or `torch.preserve_format` for that of `input`.
         pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
 
     Raises:
@@ -4166,8 +4180,8 @@ def randn(*size: _int | Sequence[_int], generator: Generator | None = ..., out: 
         *size: the shape: integers, or one sequence of them.
         out: a tensor that the result is written to.
         dtype: the dtype of the result; None for the default dtype.
-        layout: the layout of the result; None for `torch.strided`.
         device: the device of the result; None for the default device.
+        layout: the layout of the result; None for `torch.strided`.
         requires_grad: whether autograd records operations on the result.
         pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
         names: ignored.
@@ -4181,9 +4195,9 @@ def randn_like(input: Tensor, *, generator: Generator | None = ..., dtype: _dtyp
     Args:
         generator: the random number generator; None for the default generator of the device.
         dtype, device: those of the result; None for those of `input`.
+        memory_format: the order of the dimensions in memory; None or `torch.preserve_format` for that of `input`.
         layout: the layout of the result; None for `torch.strided`.
         requires_grad: whether autograd records operations on the result.
-        memory_format: the order of the dimensions in memory; None or `torch.preserve_format` for that of `input`.
         pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
     """
 def randperm(n: _int, *, generator: Generator | None = ..., out: Tensor | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
@@ -4194,8 +4208,8 @@ def randperm(n: _int, *, generator: Generator | None = ..., out: Tensor | None =
         generator: the random number generator; None for the default generator of the device.
         out: a tensor that the result is written to.
         dtype: the dtype of the result; None for int64.
-        layout: the layout of the result; None for `torch.strided`.
         device: the device of the result; None for the default device.
+        layout: the layout of the result; None for `torch.strided`.
         requires_grad: whether autograd records operations on the result.
         pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
 
@@ -4213,8 +4227,8 @@ def range(start: Any, end: Any = ..., step: Any = ..., *, out: Tensor | None = .
         end: the bound.
         step: the difference of successive numbers.
         dtype: the dtype of the result; None for the default dtype.
-        layout: the layout of the result; None for `torch.strided`.
         device: the device of the result; None for the default device.
+        layout: the layout of the result; None for `torch.strided`.
         requires_grad: whether autograd records operations on the result.
         pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
 
@@ -4312,6 +4326,10 @@ def resize_as_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """Change the shape in place to that of `the_template`; see `resize_`.
 
     The memory format `torch.preserve_format` is that of `the_template`.
+
+    Args:
+        the_template: the tensor whose shape is used.
+        memory_format: as for `resize_`.
     """
 def resolve_conj(input: Tensor) -> Tensor:
     """Return a copy with the conjugation applied if `input` is a lazily conjugated view; otherwise return `input` itself."""
@@ -4453,8 +4471,8 @@ def scalar_tensor(s: Any, *, dtype: _dtype | None = ..., layout: Any = ..., devi
     Args:
         s: the number.
         dtype: the dtype of the result; None for the default dtype.
-        layout: the layout of the result; None for `torch.strided`.
         device: the device of the result; None for the default device.
+        layout: the layout of the result; None for `torch.strided`.
         requires_grad: whether autograd records operations on the result.
         pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
 
@@ -4631,7 +4649,12 @@ def sinh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def sinh_(input: Tensor) -> Tensor:
     """In-place form of `sinh`."""
 def slice_inverse(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """Return the tensor that `self` is a slice of, as a view of the same storage with the layout of `src`."""
+    """Return the tensor that `self` is a slice of, as a view of the same storage with the layout of `src`.
+
+    Args:
+        src: the tensor with the shape, strides and offset of the result.
+        dim, start, end, step: without effect, because `src` determines the result.
+    """
 def slice_scatter(input: Tensor, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return a copy of `input` with `src` in place of `input[start:end:step]` along `dim`.
 
@@ -4761,11 +4784,21 @@ def stft(input: Tensor, n_fft: _int, hop_length: _int | None = ..., win_length: 
 
     Args:
         input: `(*, length)`, at most one batch dimension.
+        n_fft: the length of a frame.
+        hop_length: the distance between frames; None for `n_fft // 4`.
+        win_length: the length of the window, which is padded with zeros to `n_fft`; None for `n_fft`.
+        window: a tensor of that length; None for ones, with a warning.
         center: whether to pad the signal so that frame `t` is centred at `t * hop_length`.
+        pad_mode: the kind of padding, as for `torch.nn.functional.pad`.
         normalized: whether to divide by `sqrt(n_fft)`.
         onesided: whether to return only the non-negative frequencies; the default for real signals.
         return_complex: whether to return a complex tensor `(*, frequencies, frames)`, or real and imaginary parts in a last
             dimension.
+        align_to_window: whether frame `t` begins at `t * hop_length` with the window, not with its zeros; None for False.
+
+    Raises:
+        RuntimeError: a length is out of range, `return_complex` is missing for a real signal, or `align_to_window` is given
+            with `center`.
 
     >>> torch.stft(torch.ones(16), n_fft=4, return_complex=True).shape
     torch.Size([3, 17])
@@ -5052,8 +5085,8 @@ def tril_indices(row: _int, col: _int, offset: _int = ..., *, dtype: _dtype | No
         col: the number of columns.
         offset: the diagonal: 0 for the main one, positive above it, negative below.
         dtype: int64 or int32; None for int64.
-        layout: the layout of the result; None for `torch.strided`.
         device: the device of the result; None for the default device.
+        layout: the layout of the result; None for `torch.strided`.
         requires_grad: whether autograd records operations on the result.
         pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
 
@@ -5079,8 +5112,8 @@ def triu_indices(row: _int, col: _int, offset: _int = ..., *, dtype: _dtype | No
         col: the number of columns.
         offset: the diagonal: 0 for the main one, positive above it, negative below.
         dtype: int64 or int32; None for int64.
-        layout: the layout of the result; None for `torch.strided`.
         device: the device of the result; None for the default device.
+        layout: the layout of the result; None for `torch.strided`.
         requires_grad: whether autograd records operations on the result.
         pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
 
@@ -5346,8 +5379,8 @@ def zeros(*size: _int | Sequence[_int], out: Tensor | None = ..., dtype: _dtype 
         *size: the shape: integers, or one sequence of them.
         out: a tensor that the result is written to.
         dtype: the dtype of the result; None for the default dtype.
-        layout: the layout of the result; None for `torch.strided`.
         device: the device of the result; None for the default device.
+        layout: the layout of the result; None for `torch.strided`.
         requires_grad: whether autograd records operations on the result.
         pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
         memory_format: the order of the dimensions in memory; None for row-major.
@@ -5362,9 +5395,9 @@ def zeros_like(input: Tensor, *, dtype: _dtype | None = ..., layout: Any = ..., 
 
     Args:
         dtype, device: those of the result; None for those of `input`.
+        memory_format: the order of the dimensions in memory; None or `torch.preserve_format` for that of `input`.
         layout: the layout of the result; None for `torch.strided`.
         requires_grad: whether autograd records operations on the result.
-        memory_format: the order of the dimensions in memory; None or `torch.preserve_format` for that of `input`.
         pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
     """
 class BFloat16Tensor(Tensor): ...

@@ -219,7 +219,15 @@ class Members:
         tensor([[6.]])
         """
     def addbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: _int | _float | _complex = ..., alpha: _int | _float | _complex = ...) -> Tensor:
-        """In-place form of `addbmm`; `self` is resized if its shape is not that of the result."""
+        """In-place form of `addbmm`; `self` is resized if its shape is not that of the result.
+
+        Args:
+            batch1: a batch of matrices `(b, n, m)`.
+            batch2: a batch of matrices `(b, m, p)`.
+            *legacy: used by the deprecated call `addbmm_(beta, alpha, batch1, batch2)`.
+            beta: the factor of `self`.
+            alpha: the factor of the sum of the products.
+        """
     def addcdiv(self, tensor1: Tensor, tensor2: Any = ..., *args: Any, value: Any = ..., out: Tensor | None = ...) -> Tensor:
         """`input + value * tensor1 / tensor2`.
 
@@ -550,7 +558,13 @@ class Members:
                 [1, 3]])
         """
     def as_strided_(self, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor:
-        """In-place form of `as_strided`: the tensor itself becomes the view."""
+        """In-place form of `as_strided`: the tensor itself becomes the view.
+
+        Args:
+            size: the sizes of the view.
+            stride: the distances in the storage between neighbouring elements of each dimension, not negative.
+            storage_offset: the index in the storage of the first element; None for that of `input`.
+        """
     def as_strided_scatter(self, src: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor:
         """Return a copy of `input` with `src` in place of `input.as_strided(size, stride, storage_offset)`.
 
@@ -570,6 +584,9 @@ class Members:
         """
     def as_subclass(self, cls: Any) -> Any:
         """Return the tensor as an instance of `cls`, with the same memory and history.
+
+        Args:
+            cls: a subclass of Tensor.
 
         >>> class Labelled(torch.Tensor): pass
         >>> x = torch.ones(2, requires_grad=True)
@@ -611,7 +628,16 @@ class Members:
     def atanh_(self) -> Tensor:
         """In-place form of `atanh`."""
     def backward(self, gradient: Tensor | None = ..., retain_graph: _bool | None = ..., create_graph: _bool = ..., inputs: Any = ..., retain_variables: _bool | None = ...) -> None:
-        """Accumulate the gradients of this tensor into the leaves.  See `torch.autograd.backward`."""
+        """Accumulate the gradients of this tensor into the leaves.  See `torch.autograd.backward`.
+
+        Args:
+            gradient: the gradient of the differentiated value with respect to this tensor, of its shape; None for 1 if the tensor has
+                one element.
+            retain_graph: whether the graph is kept for another backward pass; None for the value of `create_graph`.
+            create_graph: whether the gradients are recorded, so that they can be differentiated.
+            inputs: the tensors whose `grad` is accumulated; None for all leaves.
+            retain_variables: the legacy name of `retain_graph`.
+        """
     def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Any = ..., alpha: Any = ..., out: Tensor | None = ...) -> Tensor:
         """Return `beta * input + alpha * batch1 @ batch2`, batch by batch.
 
@@ -656,9 +682,18 @@ class Members:
         tensor([0., 1.])
         """
     def bernoulli_(self, p: Tensor | _float = ..., *, generator: Generator | None = ...) -> Tensor:
-        """Fill with 1 with probability `p` (a number or a tensor), else 0."""
+        """Fill with 1 with probability `p`, else 0.
+
+        Args:
+            p: the probability: a number, or a tensor that can be broadcast to the shape of `self`.
+            generator: the random number generator; None for the default generator of the device.
+        """
     def bfloat16(self, memory_format: Any = ...) -> Tensor:
-        """`self.to(torch.bfloat16)`."""
+        """Return `self.to(torch.bfloat16)`.
+
+        Args:
+            memory_format: the order of the dimensions in memory; None for that of the tensor.
+        """
     def bincount(self, weights: Tensor | None = ..., minlength: _int = ...) -> Tensor:
         """Count how often each non-negative integer occurs, or sum the weights of its occurrences.
 
@@ -777,8 +812,24 @@ class Members:
         torch.Size([10, 3, 5])
         """
     def bool(self, memory_format: Any = ...) -> Tensor:
-        """`self.to(torch.bool)`."""
-    def broadcast_to(self, size: _int | Sequence[_int], *rest: Any) -> Tensor: ...
+        """Return `self.to(torch.bool)`.
+
+        Args:
+            memory_format: the order of the dimensions in memory; None for that of the tensor.
+        """
+    def broadcast_to(self, size: _int | Sequence[_int], *rest: Any) -> Tensor:
+        """Return a view broadcast to the shape `size`.
+
+        Args:
+            size: the shape of the result; dimensions of size 1 are repeated, and new dimensions are added in front.
+
+        Raises:
+            RuntimeError: the shape does not fit.
+
+        >>> torch.broadcast_to(torch.tensor([1, 2]), (2, 2))
+        tensor([[1, 2],
+                [1, 2]])
+        """
     def btrifact(self, info: Any = ..., pivot: _bool = ...) -> tuple[Tensor, Tensor]:
         """Return the LU factorization of a batch of matrices as `(LU, pivots)`; a legacy name of `linalg.lu_factor`.
 
@@ -804,23 +855,49 @@ class Members:
         tensor([[1., 1.]])
         """
     def byte(self, memory_format: Any = ...) -> Tensor:
-        """`self.to(torch.uint8)`."""
+        """Return `self.to(torch.uint8)`.
+
+        Args:
+            memory_format: the order of the dimensions in memory; None for that of the tensor.
+        """
     def cauchy_(self, median: _float = ..., sigma: _float = ..., *, generator: Generator | None = ...) -> Tensor:
-        """Fill with Cauchy random numbers."""
+        """Fill with Cauchy random numbers.
+
+        Args:
+            median: the median.
+            sigma: the half width of the density at half of its maximum.
+            generator: the random number generator; None for the default generator of the device.
+        """
     def ccol_indices(self) -> Tensor:
         """Return the position in the values at which each column of a CSC or BSC tensor begins, followed by `nnz`."""
     def cdouble(self, memory_format: Any = ...) -> Tensor:
-        """`self.to(torch.complex128)`."""
+        """Return `self.to(torch.complex128)`.
+
+        Args:
+            memory_format: the order of the dimensions in memory; None for that of the tensor.
+        """
     def ceil(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the smallest integer not below `x`."""
     def ceil_(self) -> Tensor:
         """In-place form of `ceil`."""
     def cfloat(self, memory_format: Any = ...) -> Tensor:
-        """`self.to(torch.complex64)`."""
+        """Return `self.to(torch.complex64)`.
+
+        Args:
+            memory_format: the order of the dimensions in memory; None for that of the tensor.
+        """
     def chalf(self, memory_format: Any = ...) -> Tensor:
-        """`self.to(torch.complex32)`."""
+        """Return `self.to(torch.complex32)`.
+
+        Args:
+            memory_format: the order of the dimensions in memory; None for that of the tensor.
+        """
     def char(self, memory_format: Any = ...) -> Tensor:
-        """`self.to(torch.int8)`."""
+        """Return `self.to(torch.int8)`.
+
+        Args:
+            memory_format: the order of the dimensions in memory; None for that of the tensor.
+        """
     def cholesky(self, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """Return the Cholesky factor of positive-definite matrices; see `torch.linalg.cholesky`.
 
@@ -980,9 +1057,21 @@ class Members:
     def conj_physical_(self) -> Tensor:
         """In-place form of `conj_physical`."""
     def contiguous(self, *, memory_format: Any = ...) -> Tensor:
-        """Return the tensor itself if it is contiguous, else a contiguous copy."""
+        """Return the tensor itself if it is contiguous, else a contiguous copy.
+
+        Args:
+            memory_format: `torch.channels_last`, `torch.channels_last_3d`, or None for row-major order.
+        """
     def copy_(self, other: Any, non_blocking: _bool = ...) -> Tensor:
-        """Overwrite the elements with those of `other`, broadcast and converted; gradients flow to `other` only."""
+        """Overwrite the elements with those of `other`, broadcast and converted; gradients flow to `other` only.
+
+        Args:
+            other: a tensor that can be broadcast to the shape of `self`.
+            non_blocking: whether a copy between pinned CPU memory and a GPU may return before it has finished.
+
+        >>> torch.zeros(2).copy_(torch.tensor([1, 2]))
+        tensor([1., 2.])
+        """
     def copysign(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return the absolute value of `input` with the sign of `other`, where -0.0 counts as negative.
 
@@ -1038,7 +1127,11 @@ class Members:
                 [-1.,  1.]])
         """
     def cpu(self, *, memory_format: Any = ...) -> Tensor:
-        """Return the tensor in CPU memory."""
+        """Return the tensor in CPU memory.
+
+        Args:
+            memory_format: without effect.
+        """
     def cross(self, other: Tensor, dim: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """Return the cross products of the vectors along `dim`, by default the first dimension of `input` that has size 3.
 
@@ -1057,7 +1150,16 @@ class Members:
     def crow_indices(self) -> Tensor:
         """Return the position in the values at which each row of a CSR or BSR tensor begins, followed by `nnz`."""
     def cuda(self, device: Any = ..., non_blocking: _bool = ..., memory_format: Any = ...) -> Tensor:
-        """Return the tensor on `device`, by default the current CUDA device.  The legacy `cuda(async=True)` is accepted."""
+        """Return the tensor on `device`, by default the current CUDA device.  The legacy `cuda(async=True)` is accepted.
+
+        Args:
+            device: the device or its index; None for the current one.
+            non_blocking: whether a copy from pinned CPU memory may return before it has finished.
+            memory_format: without effect.
+
+        Raises:
+            RuntimeError: `device` is not a CUDA device.
+        """
     def cummax(self, dim: _int, *, out: Sequence[Tensor] | None = ...) -> return_types.cummax:
         """Return the cumulative maximum along `dim`, and its last index.
 
@@ -1233,6 +1335,9 @@ class Members:
         With a list of memory formats it does as well, unless the strides differ and the tensor is contiguous in exactly one of the
         formats.
 
+        Args:
+            ambiguity_check: True, False or a list of memory formats.
+
         >>> torch.ones(2, 3, 4).transpose(0, 2).dim_order()
         (2, 1, 0)
         """
@@ -1310,7 +1415,11 @@ class Members:
         tensor(7)
         """
     def double(self, memory_format: Any = ...) -> Tensor:
-        """`self.to(torch.float64)`."""
+        """Return `self.to(torch.float64)`.
+
+        Args:
+            memory_format: the order of the dimensions in memory; None for that of the tensor.
+        """
     def dsplit(self, *args: Any, indices: Sequence[_int] = ..., sections: _int = ...) -> tuple[Tensor, ...]:
         """Split along dimension 2 into views; see `tensor_split`.
 
@@ -1383,6 +1492,13 @@ class Members:
     def expand(self, size: _int | Sequence[_int], *rest: Any, implicit: _bool = ...) -> Tensor:
         """Return a view with dimensions of size 1 expanded and new dimensions added at the front; -1 keeps a size.
 
+        Args:
+            size: the shape: integers, or one sequence of them.
+            implicit: without effect.
+
+        Raises:
+            RuntimeError: a size differs from one that is not 1.
+
         >>> torch.tensor([[1], [2]]).expand(-1, 2)
         tensor([[1, 1],
                 [2, 2]])
@@ -1406,13 +1522,30 @@ class Members:
     def expm1_(self) -> Tensor:
         """In-place form of `expm1`."""
     def exponential_(self, lambd: _float = ..., *, generator: Generator | None = ...) -> Tensor:
-        """Fill with exponential random numbers with rate `lambd`."""
+        """Fill with exponential random numbers.
+
+        Args:
+            lambd: the rate, the inverse of the mean.
+            generator: the random number generator; None for the default generator of the device.
+        """
     def fill_(self, value: _int | _float | _complex | Tensor) -> Tensor:
-        """Set every element to `value`, a number or a 0-d tensor."""
+        """Set every element to `value`, a number or a 0-d tensor.
+
+        Args:
+            value: the number.
+        """
     def fill_diagonal_(self, fill_value: _int | _float | _complex, wrap: _bool = ...) -> Tensor:
         """Set the main diagonal to `fill_value`, in place.
 
         With `wrap`, the diagonal of a tall matrix restarts every `width + 1` rows.
+
+        Args:
+            fill_value: the number.
+            wrap: whether the diagonal of a tall matrix continues.
+
+        >>> torch.zeros(2, 2).fill_diagonal_(5)
+        tensor([[5., 0.],
+                [0., 5.]])
         """
     def fix(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the integer part, rounded towards 0."""
@@ -1432,13 +1565,29 @@ class Members:
         >>> torch.zeros(2, 3, 4).flatten(1).shape
         torch.Size([2, 12])
         """
-    def flip(self, dims: _int | Sequence[_int], *rest: Any) -> Tensor: ...
+    def flip(self, dims: _int | Sequence[_int], *rest: Any) -> Tensor:
+        """Return a copy with the elements in reverse order along `dims`.
+
+        Args:
+            dims: the dimension or dimensions to reverse.
+
+        Raises:
+            RuntimeError: a dimension occurs twice.
+
+        >>> torch.flip(torch.tensor([[1, 2], [3, 4]]), (1,))
+        tensor([[2, 1],
+                [4, 3]])
+        """
     def fliplr(self) -> Tensor:
         """Reverse the order of the columns (dimension 1)."""
     def flipud(self) -> Tensor:
         """Reverse the order of the rows (dimension 0)."""
     def float(self, memory_format: Any = ...) -> Tensor:
-        """`self.to(torch.float32)`."""
+        """Return `self.to(torch.float32)`.
+
+        Args:
+            memory_format: the order of the dimensions in memory; None for that of the tensor.
+        """
     def float_power(self, exponent: Any, *, out: Tensor | None = ...) -> Tensor:
         """`input` to the power of `exponent`, in float64 or complex128.
 
@@ -1451,7 +1600,11 @@ class Members:
         tensor([4., 9.], dtype=torch.float64)
         """
     def float_power_(self, exponent: Tensor | _int | _float | _complex) -> Tensor:
-        """In-place form of `float_power`.  Raises RuntimeError unless the dtype is float64 or complex128."""
+        """In-place form of `float_power`.  Raises RuntimeError unless the dtype is float64 or complex128.
+
+        Args:
+            exponent: a tensor that can be broadcast with `self`, or a number.
+        """
     def floor(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the largest integer not above `x`."""
     def floor_(self) -> Tensor:
@@ -1590,7 +1743,12 @@ class Members:
                 [2.]])
         """
     def geometric_(self, p: _float, *, generator: Generator | None = ...) -> Tensor:
-        """Fill with geometric random numbers: trials up to the first success with probability `p`."""
+        """Fill with geometric random numbers: trials up to the first success.
+
+        Args:
+            p: the probability of success of a trial.
+            generator: the random number generator; None for the default generator of the device.
+        """
     def geqrf(self, *, out: Tensor | None = ...) -> Any:
         """Compute a QR factorization in LAPACK's format: R, with the Householder vectors below its diagonal, and the factors tau.
 
@@ -1663,7 +1821,11 @@ class Members:
             other: a tensor that can be broadcast with `input`, or a number.
         """
     def half(self, memory_format: Any = ...) -> Tensor:
-        """`self.to(torch.float16)`."""
+        """Return `self.to(torch.float16)`.
+
+        Args:
+            memory_format: the order of the dimensions in memory; None for that of the tensor.
+        """
     def hardshrink(self, lambd: _float = ..., *, out: Tensor | None = ...) -> Tensor:
         """Keep the elements farther than `lambd` from 0, and set the others to 0; see `nn.Hardshrink`.
 
@@ -1828,6 +1990,10 @@ class Members:
         """Index the dimensions `positions` by the items of `dims`: integers, slices, tensors, lists or None.
 
         A tuple of dimensions in `positions` is indexed as if they were flattened into one.
+
+        Args:
+            positions: one dimension, or a sequence of dimensions.
+            dims: one item, or a sequence with one item for each position.
 
         Raises:
             IndexError: a dimension or an index is out of bounds.
@@ -1995,7 +2161,11 @@ class Members:
         tensor(7)
         """
     def int(self, memory_format: Any = ...) -> Tensor:
-        """`self.to(torch.int32)`."""
+        """Return `self.to(torch.int32)`.
+
+        Args:
+            memory_format: the order of the dimensions in memory; None for that of the tensor.
+        """
     def inverse(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the inverses of square matrices; see `torch.linalg.inv`."""
     def is_coalesced(self) -> _bool:
@@ -2003,7 +2173,11 @@ class Members:
     def is_conj(self) -> _bool:
         """Whether the tensor is a lazily conjugated view of its memory."""
     def is_contiguous(self, *, memory_format: Any = ...) -> _bool:
-        """Whether the elements are stored in row-major order, or in the order of `memory_format`."""
+        """Whether the elements are stored in row-major order, or in the order of `memory_format`.
+
+        Args:
+            memory_format: `torch.channels_last`, `torch.channels_last_3d`, or None for row-major order.
+        """
     def is_distributed(self) -> _bool:
         """Return False, as PyTorch always does; this is a legacy method."""
     is_maia: Any
@@ -2016,12 +2190,24 @@ class Members:
     def is_nonzero(self) -> _bool:
         """Whether the only element is not 0.  Raises RuntimeError unless the tensor has exactly one element."""
     def is_pinned(self, device: Any = ...) -> _bool:
-        """Whether the tensor is in page-locked host memory."""
+        """Whether the tensor is in page-locked host memory.
+
+        Args:
+            device: without effect.
+        """
     is_quantized: Any
     def is_same_size(self, other: Tensor) -> _bool:
-        """Whether both tensors have the same shape."""
+        """Whether both tensors have the same shape.
+
+        Args:
+            other: the other tensor.
+        """
     def is_set_to(self, tensor: Tensor) -> _bool:
-        """Whether both tensors have the same storage, address, shape and strides."""
+        """Whether both tensors have the same storage, address, shape and strides.
+
+        Args:
+            tensor: the other tensor.
+        """
     def is_shared(self) -> _bool:
         """Whether the tensor is in memory that other processes can access."""
     is_sparse_csr: Any
@@ -2239,7 +2425,12 @@ class Members:
     def log_(self) -> Tensor:
         """In-place form of `log`."""
     def log_normal_(self, mean: _float = ..., std: _float = ..., *, generator: Generator | None = ...) -> Tensor:
-        """Fill with log-normal random numbers."""
+        """Fill with numbers whose logarithms are normal random numbers.
+
+        Args:
+            mean, std: the mean and the standard deviation of the logarithms.
+            generator: the random number generator; None for the default generator of the device.
+        """
     def log_softmax(self, dim: _int, dtype: _dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """Return the logarithm of the softmax along `dim`, computed without overflow.
 
@@ -2372,7 +2563,11 @@ class Members:
         tensor(1000.6932)
         """
     def long(self, memory_format: Any = ...) -> Tensor:
-        """`self.to(torch.int64)`."""
+        """Return `self.to(torch.int64)`.
+
+        Args:
+            memory_format: the order of the dimensions in memory; None for that of the tensor.
+        """
     def lstsq(self, *args: Any, **kwargs: Any) -> Sequence[Tensor]:
         """Raise a RuntimeError that names the replacement of the removed function `lstsq`."""
     def lt(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -2608,7 +2803,12 @@ class Members:
         tensor(2)
         """
     def module_load(self, other: Tensor, assign: _bool = ...) -> Tensor:
-        """Return the tensor that `Module.load_state_dict` stores: `other` if `assign`, else this tensor with its values."""
+        """Return the tensor that `Module.load_state_dict` stores: `other` if `assign`, else this tensor with its values.
+
+        Args:
+            other: the tensor of the state dict.
+            assign: whether `other` replaces this tensor.
+        """
     def moveaxis(self, source: Any, destination: Any) -> Tensor:
         """Return a view with dimensions `source` moved to `destination`; the others keep their order.
 
@@ -2829,19 +3029,72 @@ class Members:
     def negative_(self) -> Tensor:
         """In-place form of `neg`."""
     def new(self, *args: Any, **options: Any) -> Tensor:
-        """Create a tensor with the dtype and device of this one, from sizes or data, like the legacy constructors."""
+        """Create a tensor with the dtype and device of this one, from sizes or data, like the legacy constructors.
+
+        Args:
+            *args: the sizes of an uninitialised tensor, or one sequence of numbers, array or tensor.
+            **options: `device`, the device of the result.
+        """
     def new_empty(self, size: _int | Sequence[_int], *rest: Any, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
-        """`torch.empty(*size)` with this tensor's dtype and device."""
+        """Return `torch.empty(size)` with this tensor's dtype and device.
+
+        Args:
+            size: the shape: integers, or one sequence of them.
+            dtype, device: those of the result; None for those of this tensor.
+            layout: the layout of the result; None for `torch.strided`.
+            requires_grad: whether autograd records operations on the result.
+            pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
+        """
     def new_empty_strided(self, size: Sequence[_int], stride: Sequence[_int], *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
-        """`torch.empty_strided(size, stride)` with this tensor's dtype and device."""
+        """Return `torch.empty_strided(size, stride)` with this tensor's dtype and device.
+
+        Args:
+            size: the shape.
+            stride: the strides.
+            dtype, device: those of the result; None for those of this tensor.
+            layout: the layout of the result; None for `torch.strided`.
+            requires_grad: whether autograd records operations on the result.
+            pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
+        """
     def new_full(self, size: Sequence[_int], fill_value: Any, *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
-        """`torch.full(size, fill_value)` with this tensor's dtype and device."""
+        """Return `torch.full(size, fill_value)` with this tensor's dtype and device.
+
+        Args:
+            size: the shape.
+            fill_value: the number.
+            dtype, device: those of the result; None for those of this tensor.
+            layout: the layout of the result; None for `torch.strided`.
+            requires_grad: whether autograd records operations on the result.
+            pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
+        """
     def new_ones(self, size: _int | Sequence[_int], *rest: Any, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
-        """`torch.ones(*size)` with this tensor's dtype and device."""
+        """Return `torch.ones(size)` with this tensor's dtype and device.
+
+        Args:
+            size: the shape: integers, or one sequence of them.
+            dtype, device: those of the result; None for those of this tensor.
+            layout: the layout of the result; None for `torch.strided`.
+            requires_grad: whether autograd records operations on the result.
+            pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
+        """
     def new_tensor(self, data: Any, *, dtype: _dtype | None = ..., device: Any = ..., requires_grad: _bool = ...) -> Tensor:
-        """`torch.tensor(data)` with this tensor's dtype and device."""
+        """Return `torch.tensor(data)` with this tensor's dtype and device.
+
+        Args:
+            data: a number, nested sequences, an array, or a tensor.
+            dtype, device: those of the result; None for those of this tensor.
+            requires_grad: whether autograd records operations on the result.
+        """
     def new_zeros(self, size: _int | Sequence[_int], *rest: Any, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
-        """`torch.zeros(*size)` with this tensor's dtype and device."""
+        """Return `torch.zeros(size)` with this tensor's dtype and device.
+
+        Args:
+            size: the shape: integers, or one sequence of them.
+            dtype, device: those of the result; None for those of this tensor.
+            layout: the layout of the result; None for `torch.strided`.
+            requires_grad: whether autograd records operations on the result.
+            pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
+        """
     def nextafter(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return the next representable number from `input` towards `other`.
 
@@ -2895,7 +3148,13 @@ class Members:
         tensor(5.)
         """
     def normal_(self, mean: _float = ..., std: _float = ..., *, generator: Generator | None = ...) -> Tensor:
-        """Fill with normal random numbers with `mean` and `std`."""
+        """Fill with normal random numbers.
+
+        Args:
+            mean: the mean.
+            std: the standard deviation, not negative.
+            generator: the random number generator; None for the default generator of the device.
+        """
     def not_equal(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return `input != other`, element by element, as a bool tensor.
 
@@ -2949,9 +3208,23 @@ class Members:
         tensor([[  1,  10, 100],
                 [  2,  20, 200]])
         """
-    def permute(self, dims: _int | Sequence[_int], *rest: Any) -> Tensor: ...
+    def permute(self, dims: _int | Sequence[_int], *rest: Any) -> Tensor:
+        """Return a view with the dimensions in the order `dims`.
+
+        Args:
+            dims: all dimensions of `input`, in the order of the result.
+
+        Raises:
+            RuntimeError: `dims` is not a permutation of the dimensions.
+
+        >>> torch.permute(torch.zeros(2, 3, 4), (2, 0, 1)).shape
+        torch.Size([4, 2, 3])
+        """
     def pin_memory(self, device: Any = ...) -> Tensor:
         """Copy the tensor to page-locked host memory, which a device can read directly. A pinned tensor is returned itself.
+
+        Args:
+            device: without effect.
 
         Raises:
             RuntimeError: the tensor is not on the CPU, or no accelerator is available.
@@ -2975,9 +3248,17 @@ class Members:
         tensor([0., 0.])
         """
     def polygamma(self, n: _int) -> Tensor:
-        """Return the `n`-th derivative of digamma."""
+        """Return the `n`-th derivative of digamma.
+
+        Args:
+            n: the order of the derivative, not negative.
+        """
     def polygamma_(self, n: _int) -> Tensor:
-        """In-place form of `polygamma`."""
+        """In-place form of `polygamma`.
+
+        Args:
+            n: the order of the derivative, not negative.
+        """
     def positive(self) -> Tensor:
         """Return the tensor itself.  Raises RuntimeError for a bool tensor."""
     def pow(self, exponent: Any, *, out: Any = ...) -> Tensor:
@@ -3041,7 +3322,13 @@ class Members:
         tensor([9, 2, 3])
         """
     def put_(self, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Tensor:
-        """Write `source` at the positions `index` of the flattened tensor, in place."""
+        """Write `source` at the positions `index` of the flattened tensor, in place.
+
+        Args:
+            index: an int64 tensor.
+            source: the elements to write; as many as `index` has, and of the dtype of `self`.
+            accumulate: whether the elements are added, not replaced.
+        """
     def qr(self, some: _bool = ..., *, out: Tensor | None = ...) -> return_types.qr:
         """Return the QR factorization, reduced if `some`, else complete; see `torch.linalg.qr`.
 
@@ -3068,7 +3355,13 @@ class Members:
     def rad2deg_(self) -> Tensor:
         """In-place form of `rad2deg`."""
     def random_(self, *bounds: Any, to: _int | None = ..., generator: Generator | None = ..., **named: Any) -> Tensor:
-        """Fill with random integers from `[from, to)`, `[0, to)`, or the range of the dtype."""
+        """Fill with random integers from `[from, to)`, `[0, to)`, or the range of the dtype.
+
+        Args:
+            *bounds: `to`, or `from` and `to`; nothing for the range of the dtype.
+            to: the upper bound, by keyword.
+            generator: the random number generator; None for the default generator of the device.
+        """
     def ravel(self) -> Tensor:
         """Return all elements as a contiguous vector."""
     @property
@@ -3080,9 +3373,17 @@ class Members:
     def reciprocal_(self) -> Tensor:
         """In-place form of `reciprocal`."""
     def record_stream(self, s: Any) -> None:
-        """Prevent reuse of the memory until the work queued on the stream `s` is done."""
+        """Prevent reuse of the memory until the work queued on the stream `s` is done.
+
+        Args:
+            s: a CUDA stream; without effect for a CPU tensor.
+        """
     def reinforce(self, reward: Any) -> None:
-        """Raise RuntimeError: PyTorch removed this method.  The message names the replacement, `torch.distributions`."""
+        """Raise RuntimeError: PyTorch removed this method.  The message names the replacement, `torch.distributions`.
+
+        Args:
+            reward: ignored.
+        """
     def relu(self) -> Tensor:
         """Return the element where it is positive, else 0: the rectified linear unit.
 
@@ -3131,7 +3432,14 @@ class Members:
             maxnorm: the upper bound of the norm.
         """
     def repeat(self, repeats: _int | Sequence[_int], *rest: Any) -> Tensor:
-        """Repeat the tensor `repeats[i]` times along each dimension; additional repeats add dimensions at the front."""
+        """Repeat the tensor `repeats[i]` times along each dimension; additional repeats add dimensions at the front.
+
+        Args:
+            repeats: the numbers of repetitions: integers, or one sequence of them.
+
+        >>> torch.tensor([1, 2]).repeat(2)
+        tensor([1, 2, 1, 2])
+        """
     def repeat_interleave(self, repeats: Tensor | _int = ..., dim: _int | None = ..., *, output_size: _int | None = ...) -> Tensor:
         """Repeat each slice of `dim` (by default, each element of the flattened input) `repeats` times.
 
@@ -3146,7 +3454,19 @@ class Members:
         >>> torch.repeat_interleave(torch.tensor([1, 2]), torch.tensor([1, 2]))
         tensor([1, 2, 2])
         """
-    def reshape(self, shape: _int | Sequence[_int], *rest: Any) -> Tensor: ...
+    def reshape(self, shape: _int | Sequence[_int], *rest: Any) -> Tensor:
+        """Return the same elements in another shape, as a view if possible, else a copy.
+
+        Args:
+            shape: the sizes of the result; one may be -1, and is then inferred.
+
+        Raises:
+            RuntimeError: the numbers of elements differ.
+
+        >>> torch.arange(4).reshape(2, -1)
+        tensor([[0, 1],
+                [2, 3]])
+        """
     def reshape_as(self, other: Tensor) -> Tensor:
         """Return `input.reshape(other.size())`.
 
@@ -3154,24 +3474,44 @@ class Members:
             other: a tensor with the number of elements of `input`.
         """
     def resize(self, *sizes: _int | Sequence[_int]) -> Tensor:
-        """Return a view of another shape.  Deprecated in favour of `view`."""
+        """Return a view of another shape.  Deprecated in favour of `view`.
+
+        Args:
+            *sizes: the shape: integers, or one sequence of them.
+        """
     def resize_(self, size: _int | Sequence[_int], *rest: Any, memory_format: Any = ...) -> Tensor:
         """Change the shape in place: memory that is too small is enlarged; new elements are uninitialized.
 
         Without `memory_format`, a tensor that already has this shape keeps its strides; any other tensor becomes row-major.
 
+        Args:
+            size: the shape: integers, or one sequence of them.
+            memory_format: `torch.contiguous_format` or `torch.channels_last`, for example; None as described above.
+
         Raises:
             RuntimeError: a size is negative, the tensor requires grad, or the memory format does not suit the shape.
         """
     def resize_as(self, tensor: Tensor) -> Tensor:
-        """Return a view of the shape of `tensor`.  Deprecated in favour of `view_as`."""
+        """Return a view of the shape of `tensor`.  Deprecated in favour of `view_as`.
+
+        Args:
+            tensor: a tensor with as many elements.
+        """
     def resize_as_(self, the_template: Tensor, *, memory_format: Any = ...) -> Tensor:
         """Change the shape in place to that of `the_template`; see `resize_`.
 
         The memory format `torch.preserve_format` is that of `the_template`.
+
+        Args:
+            the_template: the tensor whose shape is used.
+            memory_format: as for `resize_`.
         """
     def resize_as_sparse_(self, other: Tensor) -> Tensor:
-        """Change the shape of a COO tensor to that of `other`, in-place."""
+        """Change the shape of a COO tensor to that of `other`, in-place.
+
+        Args:
+            other: a COO tensor.
+        """
     def resolve_conj(self) -> Tensor:
         """Return a copy with the conjugation applied if `input` is a lazily conjugated view; otherwise return `input` itself."""
     def resolve_neg(self) -> Tensor:
@@ -3337,6 +3677,12 @@ class Members:
     def set_(self, source: Any = ..., storage_offset: _int | None = ..., size: _int | Sequence[_int] = ..., stride: Sequence[_int] | None = ...) -> Tensor:
         """Make this tensor a view of the memory of a storage or of another tensor; memory that is too small is enlarged.
 
+        Args:
+            source: a storage or a tensor; by default, empty memory.
+            storage_offset: the number of elements before the first one.
+            size: the shape; by default, that of `source`.
+            stride: the strides; None for row-major ones.
+
         Raises:
             TypeError: `source` is neither a storage nor a tensor, or an offset or stride is given without a size.
             RuntimeError: `source` has another dtype or device, or its memory is too small and cannot be enlarged.
@@ -3348,7 +3694,11 @@ class Members:
     def share_memory_(self) -> Tensor:
         """Move the tensor, and all tensors that share its memory, to memory shared between processes."""
     def short(self, memory_format: Any = ...) -> Tensor:
-        """`self.to(torch.int16)`."""
+        """Return `self.to(torch.int16)`.
+
+        Args:
+            memory_format: the order of the dimensions in memory; None for that of the tensor.
+        """
     def sigmoid(self, *, out: Tensor | None = ...) -> Tensor:
         """`1 / (1 + exp(-x))`."""
     def sigmoid_(self) -> Tensor:
@@ -3372,7 +3722,12 @@ class Members:
     def sinh_(self) -> Tensor:
         """In-place form of `sinh`."""
     def slice_inverse(self, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ...) -> Tensor:
-        """Return the tensor that `self` is a slice of, as a view of the same storage with the layout of `src`."""
+        """Return the tensor that `self` is a slice of, as a view of the same storage with the layout of `src`.
+
+        Args:
+            src: the tensor with the shape, strides and offset of the result.
+            dim, start, end, step: without effect, because `src` determines the result.
+        """
     def slice_scatter(self, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Tensor | None = ...) -> Tensor:
         """Return a copy of `input` with `src` in place of `input[start:end:step]` along `dim`.
 
@@ -3391,7 +3746,11 @@ class Members:
     def slogdet(self, *, out: Tensor | None = ...) -> return_types.slogdet:
         """Return the signs of determinants and the logarithms of their absolute values; see `torch.linalg.slogdet`."""
     def smm(self, mat: Tensor) -> Tensor:
-        """Return the product of a sparse and a dense matrix as a sparse matrix: see `torch.smm`."""
+        """Return the product of a sparse and a dense matrix as a sparse matrix: see `torch.smm`.
+
+        Args:
+            mat: a dense matrix `(m, p)`.
+        """
     def softmax(self, dim: _int, dtype: _dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """Return `exp(input)`, divided by its sum along `dim`.
 
@@ -3420,14 +3779,29 @@ class Members:
     def sparse_mask(self, mask: Tensor) -> Tensor:
         """Return a sparse tensor with the layout and indices of `mask`, and the values of this tensor at these indices.
 
+        Args:
+            mask: a sparse tensor of the same shape.
+
         >>> torch.ones(2, 2).sparse_mask(torch.eye(2).to_sparse()).to_dense()
         tensor([[1., 0.],
                 [0., 1.]])
         """
     def sparse_resize_(self, size: Sequence[_int], sparse_dim: _int, dense_dim: _int) -> Tensor:
-        """Change the shape of a COO tensor in-place; all of its indices must be inside of the new shape."""
+        """Change the shape of a COO tensor in-place; all of its indices must be inside of the new shape.
+
+        Args:
+            size: the shape.
+            sparse_dim: the number of sparse dimensions.
+            dense_dim: the number of dense dimensions.
+        """
     def sparse_resize_and_clear_(self, size: Sequence[_int], sparse_dim: _int, dense_dim: _int) -> Tensor:
-        """Change the shape of a COO tensor, and remove all elements, in-place."""
+        """Change the shape of a COO tensor, and remove all elements, in-place.
+
+        Args:
+            size: the shape.
+            sparse_dim: the number of sparse dimensions.
+            dense_dim: the number of dense dimensions.
+        """
     def split(self, split_size_or_sections: Any = ..., dim: _int = ..., *, split_size: Any = ...) -> tuple[Tensor, ...]:
         """Split `dim` into consecutive views: of one size (the last may be smaller), or of the sizes in a list.
 
@@ -3469,9 +3843,20 @@ class Members:
         (torch.Size([2]), torch.Size([2, 1]))
         """
     def squeeze_(self, dim: Any = ..., *, axis: Any = ...) -> Tensor:
-        """In-place form of `squeeze`: the tensor itself becomes the view."""
+        """In-place form of `squeeze`: the tensor itself becomes the view.
+
+        Args:
+            dim: one dimension or several; None for all. Dimensions of another size are kept.
+            axis: another name of `dim`.
+        """
     def sspaddmm(self, mat1: Tensor, mat2: Tensor, *, beta: _int = ..., alpha: _int = ...) -> Tensor:
-        """Return `beta * self + alpha * mat1 @ mat2` as a sparse matrix: see `torch.sspaddmm`."""
+        """Return `beta * self + alpha * mat1 @ mat2` as a sparse matrix: see `torch.sspaddmm`.
+
+        Args:
+            mat1: a sparse matrix `(n, m)`.
+            mat2: a dense matrix `(m, p)`.
+            beta, alpha: the factors of `self` and of the product.
+        """
     def std(self, dim: Any = ..., unbiased: _bool = ..., keepdim: _bool = ..., *, correction: Any = ..., out: Tensor | None = ...) -> Tensor:
         """Return the standard deviation of all elements, or over `dim`; the divisor of the variance is `n - correction`.
 
@@ -3492,11 +3877,21 @@ class Members:
 
         Args:
             input: `(*, length)`, at most one batch dimension.
+            n_fft: the length of a frame.
+            hop_length: the distance between frames; None for `n_fft // 4`.
+            win_length: the length of the window, which is padded with zeros to `n_fft`; None for `n_fft`.
+            window: a tensor of that length; None for ones, with a warning.
             center: whether to pad the signal so that frame `t` is centred at `t * hop_length`.
+            pad_mode: the kind of padding, as for `torch.nn.functional.pad`.
             normalized: whether to divide by `sqrt(n_fft)`.
             onesided: whether to return only the non-negative frequencies; the default for real signals.
             return_complex: whether to return a complex tensor `(*, frequencies, frames)`, or real and imaginary parts in a last
                 dimension.
+            align_to_window: whether frame `t` begins at `t * hop_length` with the window, not with its zeros; None for False.
+
+        Raises:
+            RuntimeError: a length is out of range, `return_complex` is missing for a real signal, or `align_to_window` is given
+                with `center`.
 
         >>> torch.stft(torch.ones(16), n_fft=4, return_complex=True).shape
         torch.Size([3, 17])
@@ -3580,7 +3975,11 @@ class Members:
             axis0, axis1: the dimensions to swap.
         """
     def swapaxes_(self, axis0: _int, axis1: _int) -> Tensor:
-        """In-place form of `swapaxes`: the tensor itself becomes the view."""
+        """In-place form of `swapaxes`: the tensor itself becomes the view.
+
+        Args:
+            axis0, axis1: the dimensions to swap.
+        """
     def swapdims(self, dim0: _int, dim1: _int) -> Tensor:
         """Return a view with two dimensions swapped.
 
@@ -3591,7 +3990,11 @@ class Members:
         torch.Size([3, 2])
         """
     def swapdims_(self, dim0: _int, dim1: _int) -> Tensor:
-        """In-place form of `swapdims`: the tensor itself becomes the view."""
+        """In-place form of `swapdims`: the tensor itself becomes the view.
+
+        Args:
+            dim0, dim1: the dimensions to swap.
+        """
     def symeig(self, eigenvectors: _bool = ..., upper: _bool = ..., *, out: Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor]:
         """Return the eigenvalues of symmetric matrices, ascending, and eigenvectors (or zeros); a legacy name of `linalg.eigh`.
 
@@ -3648,15 +4051,36 @@ class Members:
         >>> torch.tensor_split(torch.arange(5), 2), torch.tensor_split(torch.arange(5), [1, 3])
         ((tensor([0, 1, 2]), tensor([3, 4])), (tensor([0]), tensor([1, 2]), tensor([3, 4])))
         """
-    def tile(self, dims: _int | Sequence[_int], *rest: Any) -> Tensor: ...
+    def tile(self, dims: _int | Sequence[_int], *rest: Any) -> Tensor:
+        """Repeat the tensor `dims[i]` times along each dimension; a shorter `dims` applies to the last dimensions.
+
+        Args:
+            dims: the numbers of repetitions.
+
+        >>> torch.tile(torch.tensor([1, 2]), (2,))
+        tensor([1, 2, 1, 2])
+        """
     def to(self, *args: Any, dtype: _dtype | None = ..., device: Any = ..., other: Tensor = ..., non_blocking: _bool = ..., copy: _bool = ..., memory_format: Any = ...) -> Tensor:
         """Convert to a dtype and device, or to those of another tensor; return `self` if nothing changes.
+
+        Args:
+            dtype: the dtype of the result; None for that of `self`.
+            device: the device of the result; None for that of `self`.
+            other: a tensor whose dtype and device are used.
+            non_blocking: whether a copy between pinned CPU memory and a GPU may return before it has finished.
+            copy: whether a copy is returned even if nothing changes.
+            memory_format: the order of the dimensions in memory; None for that of `self`.
 
         >>> torch.ones(1).to(torch.int64), torch.ones(1).to("cpu", torch.float64)
         (tensor([1]), tensor([1.], dtype=torch.float64))
         """
     def to_dense(self, dtype: _dtype | None = ..., *, masked_grad: _bool | None = ...) -> Tensor:
-        """Return this tensor, which is dense already; converted to `dtype` if that is given."""
+        """Return this tensor, which is dense already; converted to `dtype` if that is given.
+
+        Args:
+            dtype: the dtype of the result; None for that of this tensor.
+            masked_grad: without effect on a dense tensor.
+        """
     def to_sparse(self, sparse_dim: _int | None = ..., *, layout: Any = ..., blocksize: Any = ..., dense_dim: _int | None = ...) -> Tensor:
         """Convert the tensor to a sparse layout, by default COO.
 
@@ -3673,15 +4097,33 @@ class Members:
                size=(2, 2), nnz=1, layout=torch.sparse_coo)
         """
     def to_sparse_bsc(self, blocksize: Sequence[_int], dense_dim: _int | None = ...) -> Tensor:
-        """Convert the tensor to BSC: like CSC, with blocks of `blocksize = (height, width)` instead of elements."""
+        """Convert the tensor to BSC: like CSC, with blocks of `blocksize = (height, width)` instead of elements.
+
+        Args:
+            blocksize: the height and the width of a block, which divide those of the matrix.
+            dense_dim: the number of last dimensions that are dense; None for 0.
+        """
     def to_sparse_bsr(self, blocksize: Sequence[_int], dense_dim: _int | None = ...) -> Tensor:
-        """Convert the tensor to BSR: like CSR, with blocks of `blocksize = (height, width)` instead of elements."""
+        """Convert the tensor to BSR: like CSR, with blocks of `blocksize = (height, width)` instead of elements.
+
+        Args:
+            blocksize: the height and the width of a block, which divide those of the matrix.
+            dense_dim: the number of last dimensions that are dense; None for 0.
+        """
     def to_sparse_coo(self) -> Tensor:
         """Convert the tensor to COO: an index for each value."""
     def to_sparse_csc(self, dense_dim: _int | None = ...) -> Tensor:
-        """Convert the tensor to CSC: the start of each column, and a row for each value."""
+        """Convert the tensor to CSC: the start of each column, and a row for each value.
+
+        Args:
+            dense_dim: the number of last dimensions that are dense; None for 0.
+        """
     def to_sparse_csr(self, dense_dim: _int | None = ...) -> Tensor:
-        """Convert the tensor to CSR: the start of each row, and a column for each value."""
+        """Convert the tensor to CSR: the start of each row, and a column for each value.
+
+        Args:
+            dense_dim: the number of last dimensions that are dense; None for 0.
+        """
     def topk(self, k: _int, dim: _int = ..., largest: _bool = ..., sorted: _bool = ..., *, out: Sequence[Tensor] | None = ...) -> return_types.topk:
         """Return the `k` largest (or smallest) elements along `dim`, in order, and their indices.
 
@@ -3709,7 +4151,11 @@ class Members:
         torch.Size([3, 2])
         """
     def transpose_(self, dim0: _int, dim1: _int) -> Tensor:
-        """In-place form of `transpose`: the tensor itself becomes the view."""
+        """In-place form of `transpose`: the tensor itself becomes the view.
+
+        Args:
+            dim0, dim1: the dimensions to swap.
+        """
     def triangular_solve(self, A: Tensor, upper: _bool = ..., transpose: _bool = ..., unitriangular: _bool = ..., *, out: Tensor | None = ...) -> return_types.triangular_solve:
         """Return the solution of `A X = input` (`A^T X = input` if `transpose`) for triangular `A`, and a copy of `A`.
 
@@ -3774,11 +4220,19 @@ class Members:
     def type(self, dtype: _dtype | str | None = ..., non_blocking: _bool = ..., **kwargs: Any) -> Any:
         """Return the name of the tensor's type; or, given a type (class, name or dtype), the tensor converted to it.
 
+        Args:
+            dtype: a tensor type or its name, or a dtype; None to return the name.
+            non_blocking: whether a copy between pinned CPU memory and a GPU may return before it has finished.
+
         >>> torch.ones(1).type(), torch.ones(1).type(torch.LongTensor)
         ('torch.FloatTensor', tensor([1]))
         """
     def type_as(self, other: Tensor) -> Tensor:
-        """Convert to the dtype and device of `other`: `self.type(other.type())`."""
+        """Convert to the dtype and device of `other`: `self.type(other.type())`.
+
+        Args:
+            other: a tensor.
+        """
     def unbind(self, dim: _int = ...) -> tuple[Tensor, ...]:
         """Return views of all slices along `dim`, without that dimension.
 
@@ -3805,9 +4259,28 @@ class Members:
         """Return a view of all windows of length `size` along `dimension`, `step` apart.
 
         The windows' elements are in a new last dimension.
+
+        Args:
+            dimension: the dimension to take windows of.
+            size: the length of a window.
+            step: the distance between windows.
+
+        Raises:
+            RuntimeError: `size` is negative or above the length of the dimension, or `step` is not positive.
+
+        >>> torch.arange(4).unfold(0, 2, 1)
+        tensor([[0, 1],
+                [1, 2],
+                [2, 3]])
         """
     def uniform_(self, low: _float = ..., high: _float = ..., *, to: _float = ..., generator: Generator | None = ..., **named: Any) -> Tensor:
-        """Fill with uniform random numbers from `[from, to)`."""
+        """Fill with uniform random numbers from `[from, to)`.
+
+        Args:
+            low: the lower bound, by position; its keyword is `from`.
+            high, to: the upper bound, by position or by keyword.
+            generator: the random number generator; None for the default generator of the device.
+        """
     def unique(self, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any:
         """Return the sorted unique elements (or slices of `dim`) and, if requested, each element's index among them and the counts.
 
@@ -3874,7 +4347,12 @@ class Members:
         torch.Size([2, 1])
         """
     def unsqueeze_(self, dim: _int | None = ..., *, axis: _int | None = ...) -> Tensor:
-        """In-place form of `unsqueeze`: the tensor itself becomes the view."""
+        """In-place form of `unsqueeze`: the tensor itself becomes the view.
+
+        Args:
+            dim: the index of the new dimension in the result.
+            axis: another name of `dim`.
+        """
     def untyped_storage(self) -> UntypedStorage:
         """Return the tensor's storage as bytes."""
     def values(self) -> Tensor:
@@ -3910,8 +4388,16 @@ class Members:
     def view(self, size: _int | Sequence[_int] | _dtype = ..., *rest: Any, dtype: _dtype = ...) -> Tensor:
         """Return a view with another shape or, given a dtype, a view of the bits as that dtype.
 
+        Args:
+            size: the shape: integers, or one sequence of them; or the dtype.
+            dtype: the dtype.
+
         Raises:
             RuntimeError: the number of elements differs, or the strides do not allow a view of this shape.
+
+        >>> torch.arange(4).view(2, 2)
+        tensor([[0, 1],
+                [2, 3]])
         """
     def view_as(self, other: Tensor) -> Tensor:
         """Return `input.view(other.size())`.
@@ -3936,7 +4422,16 @@ class Members:
         >>> torch.vsplit(torch.ones(2, 2, 2), 2)[0].shape
         torch.Size([1, 2, 2])
         """
-    def where(self, condition: Tensor, other: _int | _float | _complex | Tensor) -> Tensor: ...
+    def where(self, condition: Tensor, other: _int | _float | _complex | Tensor) -> Tensor:
+        """Select `self` where `condition` holds, else `other`.
+
+        Args:
+            condition: a bool tensor that can be broadcast with `self`.
+            other: a tensor that can be broadcast with `self`, or a number.
+
+        >>> torch.tensor([1, 2]).where(torch.tensor([True, False]), 0)
+        tensor([1, 0])
+        """
     def xlogy(self, other: Tensor | _int | _float | _complex, *, out: Tensor | None = ...) -> Tensor:
         """Return `input * log(other)`; it is 0 where `input` is 0, unless `other` is NaN.
 

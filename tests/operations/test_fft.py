@@ -80,6 +80,14 @@ def test_short_time_transform_refuses():
         torch.istft(torch.ones(5, 4) + 0j, 8, window=torch.zeros(8))
 
 
+def test_stft_aligned_to_the_window_starts_each_frame_with_it() -> None:
+    options = {"hop_length": 4, "win_length": 4, "window": torch.ones(4), "center": False, "return_complex": True}
+    frames = torch.stft(torch.arange(16.0), 8, **options, align_to_window=True)
+    assert frames[0].real.tolist() == [6.0, 22.0, 38.0, 54.0]  # the sums of four elements each
+    with pytest.raises(RuntimeError, match="align_to_window should only be set when center = false"):
+        torch.stft(torch.arange(16.0), 8, window=torch.ones(8), return_complex=True, align_to_window=True)
+
+
 def test_windows():
     n = np.arange(7)
     np.testing.assert_allclose(torch.signal.windows.hann(7, dtype=torch.float64).numpy(), np.hanning(7), atol=1e-15)

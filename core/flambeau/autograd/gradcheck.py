@@ -121,8 +121,8 @@ def gradgradcheck(
         grad_outputs: weights of the outputs; random by default.
         gen_non_contig_grad_outputs: make the random weights non-contiguous.
         check_rev_over_rev, check_fwd_over_rev: whether to differentiate the gradient in reverse mode, and in forward mode.
-
-    The other arguments are those of `gradcheck`.
+        eps, atol, rtol, raise_exception, nondet_tol: as for `gradcheck`.
+        check_undefined_grad, check_grad_dtypes, check_batched_grad, fast_mode, masked: as for `gradcheck`.
 
     >>> x = torch.linspace(0, 1, 3, dtype=torch.float64, requires_grad=True)
     >>> torch.autograd.gradgradcheck(torch.sin, x)

@@ -33,8 +33,17 @@ from ..conversion import write_over
 from ..views.views import as_shape
 from .from_data import NUMBERS, frombuffer, tensor
 from .options import (
-    FACTORY_ARGS, LIKE_ARGS, NEW_ARGS, OPTION_ARGS, SIZE_ARGS, as_device, dtype_of_out, finish, key_for, plain_shape,
-)  # fmt: skip
+    FACTORY_ARGS,
+    LIKE_ARGS,
+    NEW_ARGS,
+    OPTION_ARGS,
+    SIZE_ARGS,
+    as_device,
+    dtype_of_out,
+    finish,
+    key_for,
+    plain_shape,
+)
 
 __all__ = [
     "empty", "empty_like", "empty_permuted", "empty_strided", "eye", "from_file", "full", "full_like", "ones", "ones_like",

@@ -260,11 +260,21 @@ def stft(
 
     Args:
         input: `(*, length)`, at most one batch dimension.
+        n_fft: the length of a frame.
+        hop_length: the distance between frames; None for `n_fft // 4`.
+        win_length: the length of the window, which is padded with zeros to `n_fft`; None for `n_fft`.
+        window: a tensor of that length; None for ones, with a warning.
         center: whether to pad the signal so that frame `t` is centred at `t * hop_length`.
+        pad_mode: the kind of padding, as for `torch.nn.functional.pad`.
         normalized: whether to divide by `sqrt(n_fft)`.
         onesided: whether to return only the non-negative frequencies; the default for real signals.
         return_complex: whether to return a complex tensor `(*, frequencies, frames)`, or real and imaginary parts in a last
             dimension.
+        align_to_window: whether frame `t` begins at `t * hop_length` with the window, not with its zeros; None for False.
+
+    Raises:
+        RuntimeError: a length is out of range, `return_complex` is missing for a real signal, or `align_to_window` is given
+            with `center`.
 
     >>> torch.stft(torch.ones(16), n_fft=4, return_complex=True).shape
     torch.Size([3, 17])
@@ -275,6 +285,8 @@ def stft(
     hop = n_fft // 4 if hop_length is None else hop_length
     length = n_fft if win_length is None else win_length
     signal = input
+    if center and align_to_window is not None:
+        raise RuntimeError("stft align_to_window should only be set when center = false")
     if center:
         signal = pad(input.reshape((1,) * (3 - input.ndim) + tuple(input.shape)), (n_fft // 2, n_fft // 2), pad_mode)
     is_complex = input.is_complex() or (window is not None and window.is_complex())
@@ -296,6 +308,9 @@ def stft(
     window = _checked_window("stft", input, n_fft, hop, length, window)
     if onesided and is_complex:
         raise RuntimeError("Cannot have onesided output if window or input is complex")
+    if align_to_window:
+        left = (n_fft - length) // 2
+        signal = pad(signal, (left, n_fft - length - left))
     frames = signal.unfold(-1, n_fft, hop)
     frames = frames if window is None else frames * window
     scale = 1 if normalized else 0

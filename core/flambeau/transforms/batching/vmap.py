@@ -33,6 +33,7 @@ def vmap(
     """Vectorize `func` over a batch: it is called once, with tensors whose batch dimension is hidden.
 
     Args:
+        func: the function; its arguments are tensors or nested containers of them.
         in_dims: the batch dimension of each argument (None if the argument is the same for all members): an int, or a tuple
             nested like the arguments.  Keyword arguments are the same for all members.
         out_dims: the batch dimension of the results.

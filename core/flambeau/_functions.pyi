@@ -2176,7 +2176,7 @@ def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         other: a tensor that can be broadcast with `input`.
         out: a tensor that the result is written to.
 
-    >>> torch.fmax(torch.tensor([1.0, float("nan")]), torch.tensor([3.0, 2.0]))
+    >>> torch.fmax(torch.tensor([1.0, torch.nan]), torch.tensor([3.0, 2.0]))
     tensor([3., 2.])
     """
 def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -2187,7 +2187,7 @@ def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         other: a tensor that can be broadcast with `input`.
         out: a tensor that the result is written to.
 
-    >>> torch.fmin(torch.tensor([1.0, float("nan")]), torch.tensor([3.0, 2.0]))
+    >>> torch.fmin(torch.tensor([1.0, torch.nan]), torch.tensor([3.0, 2.0]))
     tensor([1., 2.])
     """
 def fmod(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -2841,7 +2841,7 @@ def isclose(input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ...
     Raises:
         RuntimeError: the dtypes differ, or a tolerance is negative.
 
-    >>> torch.isclose(torch.tensor([1.0, float("nan")]), torch.tensor([1.0 + 1e-7, float("nan")]))
+    >>> torch.isclose(torch.tensor([1.0, torch.nan]), torch.tensor([1.0 + 1e-7, torch.nan]))
     tensor([ True, False])
     """
 def isfinite(input: Tensor) -> Tensor:

@@ -821,6 +821,7 @@ class Members:
         """Return a view broadcast to the shape `size`.
 
         Args:
+            input: a tensor of any shape.
             size: the shape of the result; dimensions of size 1 are repeated, and new dimensions are added in front.
 
         Raises:
@@ -1569,6 +1570,7 @@ class Members:
         """Return a copy with the elements in reverse order along `dims`.
 
         Args:
+            input: a tensor of any shape.
             dims: the dimension or dimensions to reverse.
 
         Raises:
@@ -1634,7 +1636,7 @@ class Members:
             other: a tensor that can be broadcast with `input`.
             out: a tensor that the result is written to.
 
-        >>> torch.fmax(torch.tensor([1.0, float("nan")]), torch.tensor([3.0, 2.0]))
+        >>> torch.fmax(torch.tensor([1.0, torch.nan]), torch.tensor([3.0, 2.0]))
         tensor([3., 2.])
         """
     def fmin(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1645,7 +1647,7 @@ class Members:
             other: a tensor that can be broadcast with `input`.
             out: a tensor that the result is written to.
 
-        >>> torch.fmin(torch.tensor([1.0, float("nan")]), torch.tensor([3.0, 2.0]))
+        >>> torch.fmin(torch.tensor([1.0, torch.nan]), torch.tensor([3.0, 2.0]))
         tensor([1., 2.])
         """
     def fmod(self, other: _int | _float | _complex | Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -2226,7 +2228,7 @@ class Members:
         Raises:
             RuntimeError: the dtypes differ, or a tolerance is negative.
 
-        >>> torch.isclose(torch.tensor([1.0, float("nan")]), torch.tensor([1.0 + 1e-7, float("nan")]))
+        >>> torch.isclose(torch.tensor([1.0, torch.nan]), torch.tensor([1.0 + 1e-7, torch.nan]))
         tensor([ True, False])
         """
     def isfinite(self) -> Tensor:

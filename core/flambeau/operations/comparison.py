@@ -499,7 +499,7 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
     Raises:
         RuntimeError: the dtypes differ, or a tolerance is negative.
 
-    >>> torch.isclose(torch.tensor([1.0, float("nan")]), torch.tensor([1.0 + 1e-7, float("nan")]))
+    >>> torch.isclose(torch.tensor([1.0, torch.nan]), torch.tensor([1.0 + 1e-7, torch.nan]))
     tensor([ True, False])
     """
     require_tensors("isclose", input=input, other=other)
@@ -565,7 +565,7 @@ def _ignoring_nan(name: str, preferred: str, other_name: str) -> Any:
         other: a tensor that can be broadcast with `input`.
         out: a tensor that the result is written to.
 
-    >>> torch.{name}(torch.tensor([1.0, float("nan")]), torch.tensor([3.0, 2.0]))
+    >>> torch.{name}(torch.tensor([1.0, torch.nan]), torch.tensor([3.0, 2.0]))
     tensor([{3 if name == "fmax" else 1}., 2.])
     """,
         input=lambda F, g, input, other: F.masked(g, takes_input(input, other)),

@@ -197,6 +197,31 @@ def test_compiled_functions_do_not_look_inside_operators():
         assert compiled(torch.tensor(values)).tolist() == [2 * value for value in sorted(values)]
 
 
+@torch.library.custom_op("opaque::sort_into", mutates_args={"out"})
+def sort_into(x: torch.Tensor, out: torch.Tensor) -> None:
+    out.numpy()[...] = np.sort(x.numpy())
+
+
+def test_compiled_functions_call_operators_that_change_their_arguments():
+    def sorted_twice(x):
+        out = torch.empty_like(x)
+        torch.ops.opaque.sort_into(x, out)
+        return out * 2
+
+    def sorted_given(x, out):
+        torch.ops.opaque.sort_into(x + 1, out)
+        return out - 1
+
+    compiled = torch.compile(sorted_twice, fullgraph=True)
+    for values in ([3.0, 1.0], [1.0, 5.0], [9.0, 1.0]):
+        assert compiled(torch.tensor(values)).tolist() == [2 * value for value in sorted(values)]
+    compiled = torch.compile(sorted_given, fullgraph=True)
+    for values in ([3.0, 1.0], [1.0, 5.0], [9.0, 1.0]):
+        out = torch.zeros(2)
+        assert compiled(torch.tensor(values), out).tolist() == sorted(values)
+        assert out.tolist() == [value + 1 for value in sorted(values)]
+
+
 @torch.library.custom_op("opaque::scale", mutates_args=())
 def scaled(x: torch.Tensor, by: float) -> torch.Tensor:
     CALLS.append(by)

@@ -259,6 +259,9 @@ def test_an_open_file():
 def test_a_dictionary_as_input():
     program = torch.onnx.export(Call(lambda pair: pair["a"] + pair["b"]), ({"a": X, "b": Y}, {}))
     np.testing.assert_allclose(program({"a": X, "b": Y})[0], X + Y)
+    layer = nn.Linear(6, 2).eval()
+    by_name = torch.onnx.export(layer, {"input": X}, io.BytesIO(), dynamo=False)
+    np.testing.assert_allclose(by_name(X)[0], layer(X).detach(), rtol=1e-5)
 
 
 def test_symbolic_functions():

@@ -12,6 +12,7 @@ import inspect
 import io
 import math
 import queue
+import types
 from typing import Any
 
 import numpy as np
@@ -138,6 +139,24 @@ def make_non_contiguous(tensor: Any) -> Any:
     wide = torch.empty(*tensor.shape, 2, dtype=tensor.dtype)
     wide[..., 1].copy_(tensor.detach())
     return wide[..., 1].detach()
+
+
+def call_on_instance(function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """Call a method of Tensor on its first argument, or read an attribute of it; call other functions.
+
+    flambeau checks methods and attributes for overrides where programs use them, on the instance: `x.split(2)`, and not
+    `Tensor.split(x, 2)`.
+    """
+    from torch import Tensor
+
+    if isinstance(function, types.MethodType) and isinstance(function.__self__, Tensor):
+        function, args = function.__func__, [function.__self__, *args]
+    attribute = getattr(function, "__self__", function)
+    name = next((name for name in dir(Tensor) if getattr(Tensor, name) is attribute), None)
+    if name is None:
+        return function(*args, **kwargs)
+    member = getattr(args[0], name)
+    return member if function.__name__ == "__get__" else member(*args[1:], **kwargs)
 
 
 # --- removed names ------------------------------------------------------------------------------------------------

@@ -123,7 +123,7 @@ class Operator:
         """Call the kernel for the device of the arguments, or the fake function for the device `meta`."""
         tensors = _tensors(bound)
         recorded = next((tensor._array for tensor in tensors if type(getattr(tensor, "_array", None)) is RecordedArray), None)
-        if recorded is not None and self.is_custom and not self.schema.is_mutable:
+        if recorded is not None and self.is_custom:
             return self._record(recorded._recorder, bound)
         kind = tensors[0].device.type if tensors else "cpu"
         if kind == "meta" and self.fake is not None:
@@ -141,7 +141,8 @@ class Operator:
 
         def run(*values: Any) -> Any:
             args = [value if key is None else wrap(value, key) for value, key in zip(values, keys, strict=True)]
-            found, structure = flatten(self.compute(unflatten(args, spec)))
+            result = self.compute(unflatten(args, spec))
+            found, structure = flatten(() if result is None else result)
             shapes = [tuple(tensor.shape) for tensor in found]
             if results and shapes != results[1]:
                 raise RuntimeError(f"{self.name} returned shapes {shapes}, but {results[1]} when it was compiled")
@@ -149,9 +150,18 @@ class Operator:
             return tuple(tensor._array for tensor in found)
 
         values = tuple(leaf._array if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves)
-        arrays = recorder.call(self.name, run, values, {}, EFFECT)
+        arrays = recorder.call(self.name, run, values, {}, EFFECT, self._written_leaves(bound))
         structure, _, result_keys = results
+        if not arrays:
+            return None
         return unflatten([wrap(array, key) for array, key in zip(arrays, result_keys, strict=True)], structure)
+
+    def _written_leaves(self, bound: dict[str, Any]) -> list[int]:
+        """Return the positions of the tensors that the operator changes among the leaves of its arguments."""
+        written = {argument.name for argument in self.schema.arguments if argument.writes}
+        counted = ((name in written, len(flatten(value)[0])) for name, value in bound.items())
+        flags = [is_written for is_written, count in counted for _ in range(count)]
+        return [position for position, is_written in enumerate(flags) if is_written]
 
     def kernel_for(self, key: str) -> Callable[..., Any]:
         """Return the enabled kernel for a dispatch key, else one for all devices.  NotImplementedError if there is neither."""

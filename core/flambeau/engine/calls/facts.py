@@ -290,7 +290,7 @@ def facts_of(name: str) -> Facts | None:
     """Return the facts about the operation with a public name, or None if none are declared."""
     found = _facts.get(name)
     if found is None:
-        own = name if name in _declared else _spellings.get(name) or name.removesuffix("_")
+        own = name if name in _declared else _spellings.get(name) or name.removesuffix("_").removeprefix("special_")
         if own not in _declared:
             return None
         found = _facts[name] = _facts.get(own) or Facts(name=own, **_declared[own])

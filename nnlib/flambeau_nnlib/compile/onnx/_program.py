@@ -267,7 +267,7 @@ def export(
     opset = DEFAULT_OPSET if opset_version is None else opset_version
     if opset < OLDEST_OPSET:
         raise ValueError(f"Unsupported ONNX opset version: {opset}")
-    args = (args,) if isinstance(args, torch.Tensor) else tuple(args)
+    args = (args,) if isinstance(args, (torch.Tensor, dict)) else tuple(args)
     if not args and kwargs is None and hasattr(model, "example_arguments"):  # the model is an `ExportableModule`
         exportable: Any = model
         args, kwargs = exportable.example_arguments()

@@ -106,13 +106,18 @@ def report(calls: str) -> dict[str, Any]:
     return json.loads(done.stdout)  # type: ignore[no-any-return]
 
 
-@pytest.mark.parametrize("calls", [SCIPY, SKLEARN], ids=["scipy", "scikit-learn"])
-def test_tensors_in_tensors_out(calls: str) -> None:
+# The first versions whose functions named above all support the array API.
+@pytest.mark.parametrize(
+    ("library", "version", "calls"), [("scipy", "1.17", SCIPY), ("sklearn", "1.8", SKLEARN)], ids=["scipy", "scikit-learn"]
+)
+def test_tensors_in_tensors_out(library: str, version: str, calls: str) -> None:
+    pytest.importorskip(library, minversion=version)
     wrong = {name: found for name, found in report(calls).items() if found != [["float" if name in NUMBERS else "Tensor"], True]}
     assert not wrong
 
 
 def test_a_tensor_with_a_history_keeps_it_where_all_is_array_api() -> None:
+    pytest.importorskip("scipy", minversion="1.16")
     calls = """
 from scipy import special
 x = torch.tensor([[1.0, 2.0], [0.5, -1.0]], dtype=torch.float64, requires_grad=True)

@@ -531,6 +531,12 @@ def test_condition_number_of_singular_matrices(p):
     assert torch.linalg.cond(matrices, p).isinf().tolist() == [True, True, False]
 
 
+@pytest.mark.parametrize("p", ["fro", 1, -1, float("inf"), -float("inf")])
+@pytest.mark.parametrize("value", [float("inf"), float("nan")])
+def test_condition_number_of_infinite_matrices(p, value):
+    assert torch.linalg.cond(torch.full((2, 2), value), p).item() == float("inf")
+
+
 @pytest.mark.parametrize("pivot", [0, 3])
 def test_pivots_outside_the_matrix_are_refused(pivot):
     LU, pivots = torch.linalg.lu_factor(torch.randn(3, 2, 2))

@@ -468,3 +468,5 @@ def test_the_absolute_value_of_complex_numbers_is_written_to_complex_and_real_te
     assert torch.abs(z, out=torch.empty(2, dtype=torch.float64)).tolist() == [5, 1]
     with pytest.raises(RuntimeError, match="float32"):
         torch.abs(z.real, out=torch.empty(2, dtype=torch.float64))
+    with pytest.raises(RuntimeError, match="out tensor to have dtype"):
+        torch.abs(z, out=torch.empty(2, dtype=torch.complex128))

@@ -179,3 +179,20 @@ def test_normal_with_tensors_warns_when_it_resizes_out():
         assert torch.normal(mean, 1.0, out=torch.ones(5)).shape == (2, 3)
     out = torch.empty(0)
     assert torch.normal(mean, mean, out=out) is out and out.shape == (2, 3)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda out, p: out.bernoulli_(p),
+        lambda out, p: torch.normal(p, 1.0, out=out),
+        lambda out, p: torch.normal(0.0, p, out=out),
+        lambda out, p: torch.normal(p, p, out=out),
+    ],
+)
+def test_parameters_must_not_overlap_the_written_tensor(draw):
+    memory = torch.full((6,), 0.5)
+    with pytest.raises(RuntimeError, match="some elements of the input tensor and the written-to tensor"):
+        draw(memory[1:], memory[:-1])
+    assert memory.tolist() == [0.5] * 6
+    draw(memory, memory)

@@ -66,7 +66,7 @@ REASONS = {
         "linalg.matmul": "reversed in memory",
     },
     "wants the dtype of the result or not, as the other arguments are": {
-        "abs": "complex64", "clamp": SMALL_DTYPES, "ldexp": SMALL_DTYPES, "lerp": SMALL_DTYPES, "lu": "bool, int64",
+        "clamp": SMALL_DTYPES, "ldexp": SMALL_DTYPES, "lerp": SMALL_DTYPES, "lu": "bool, int64",
         "linalg.matrix_power": SMALL_DTYPES, "fft.ifft": "complex64, of inputs that require grad",
         "fft.hfft2": "complex64", "fft.hfftn": "complex64", "narrow_copy": SMALL_DTYPES,
     },

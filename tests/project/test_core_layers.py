@@ -38,7 +38,7 @@ LAYERS: list[tuple[str, set[str]]] = [
     ("transforms of functions", {"func"}),
     ("profiles", {"autograd.profiler", "autograd.profiler_util", "profiler"}),
     ("files", {"serialization", "compat.tar"}),
-    ("for authors of layers and operators", {"extension", "library"}),
+    ("for authors of layers and operators", {"extension", "library", "utils.serialization"}),
     ("checks", {"conformance", "testing", "utils.flop_counter"}),
     ("PyTorch's private names, and old programs", {"compat"}),
     ("command line", {"__config__", "__main__", "cli", "utils.collect_env"}),

@@ -12,7 +12,7 @@ from ..engine.calls.dispatch import require_dtype
 from ..engine.calls.facts import FACTORY_OPTIONS, Kind, declare, register
 from ..engine.calls.node_names import merge_nodes
 from ..engine.calls.op import composite, op
-from ..engine.calls.outputs import resize
+from ..engine.calls.outputs import check_memory, resize
 from ..engine.calls.overriding import handle_torch_function, may_override, relevant
 from ..engine.calls.record import Out
 from ..engine.calls.signatures import add_args, with_args
@@ -350,6 +350,8 @@ def normal(
             raise RuntimeError("normal expects all elements of std >= 0.0")
     elif std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {float(std)}")
+    if out is not None:
+        check_memory(Out(0), out, (mean, std))
     like = mean if isinstance(mean, Tensor) else std
     from ..engine.calls.dispatch import common_shape
 
@@ -680,6 +682,7 @@ def _log_normal(raw: Any, tensor: Tensor, shape: Any, order: Any, mean: float = 
 
 def _bernoulli_fill(raw: Any, tensor: Tensor, shape: Any, order: Any, p: Any = 0.5) -> Any:
     if isinstance(p, Tensor):
+        check_memory(Out(0), tensor, (p,))
         p = _for_sampler(p.expand(tensor.shape).permute(order))
     elif not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["ArchiveReader", "ArchiveWriter", "Record", "check_sizes", "is_archive", "swap_bytes"]
 
 ALIGNMENT = 64
+_MOST_ALIGNMENT = 32768  # the padding is in a field of at most 65535 bytes
 MAGIC = b"PK\x03\x04"
 _HEADER_SIZE = 30  # bytes of a local file header before its variable part: the name and the extra field
 _FLAGS = 0x0808  # two flag bits: names are UTF-8, and the checksum of a record follows its data
@@ -90,13 +91,16 @@ class _Checksum:
 
 
 class ArchiveWriter:
-    """Write records whose data is aligned to 64 bytes, to a file that need not be seekable.
+    """Write records whose data is aligned, by default to 64 bytes, to a file that need not be seekable.
 
     `zipfile` would copy each record, always compute checksums, and be slower than PyTorch for small records.
     """
 
-    def __init__(self, file: IO[bytes]) -> None:
+    def __init__(self, file: IO[bytes], alignment: int = ALIGNMENT) -> None:
+        if not 1 <= alignment <= _MOST_ALIGNMENT:
+            raise RuntimeError(f"storage_alignment: expected 1 to {_MOST_ALIGNMENT} bytes, but got {alignment}")
         self._file = file
+        self._alignment = alignment
         self._offset = 0
         self._directory: list[bytes] = []
 
@@ -114,7 +118,7 @@ class ArchiveWriter:
         path, size, start = f"archive/{name}".encode(), len(memory), self._offset
         large = size > ZIP64_LIMIT
         extra = struct.pack("<HHQQ", 1, 16, size, size) if large else b""
-        padding = -(start + _HEADER_SIZE + len(path) + len(extra) + 4) % ALIGNMENT
+        padding = -(start + _HEADER_SIZE + len(path) + len(extra) + 4) % self._alignment
         extra += b"FB" + struct.pack("<H", padding) + b"Z" * padding
         fields = (_version(large), _FLAGS, ZIP_STORED, 0, _DATE)
         sizes = (_MAX, _MAX) if large else (size, size)

@@ -19,7 +19,7 @@ from ..storage import UntypedStorage
 from .archive import ArchiveReader, is_archive, swap_bytes
 from .damage import CallerError, DamageError, EmptyFileError, brief, caller_code, file_label, reading
 from .legacy import LegacyLoader, SourceChangeWarning, Unpickling, is_tar
-from .options import assumed_byteorder, garbage_collection_paused, get_default_mmap_options, is_skipping_data
+from .options import assumed_byteorder, garbage_collection_paused, get_default_mmap_options, is_skipping_data, load_settings
 from .pickles import SafeUnpickler, unpickler_class, unsafe_globals
 from .storages import SavedStorage, checked_restorer, filled_storage, parse_storage_id
 
@@ -53,7 +53,7 @@ def load(
         weights_only: only allow tensors, plain Python data and the classes given to `add_safe_globals`, so
             that loading runs no code from the file.  True by default, unless a `pickle_module` is given.
         mmap: map the file into memory, so that tensor data is only read on use.  Of a `.safetensors` file, large tensors are
-            mapped one by one.
+            mapped one by one.  The default is `torch.utils.serialization.config.load.mmap`, initially False.
         pickle_load_args: options of the unpickler for `weights_only=False`, such as `encoding="latin1"`.
 
     Raises:
@@ -75,17 +75,18 @@ def load(
         if pickle_load_args:
             warnings.warn("pickle_load_args only works if `weights_only=False`.", stacklevel=2)
     unpickle = _unpickling(weights_only, pickle_module or pickle, {"encoding": "utf-8", **pickle_load_args})
+    mmap = bool(load_settings.mmap if mmap is None else mmap)
     is_path = isinstance(f, str | os.PathLike)
     if is_path and os.fspath(f).endswith(".safetensors"):
         from .safetensors import load_safetensors
 
-        return load_safetensors(f, map_location, bool(mmap))
+        return load_safetensors(f, map_location, mmap)
     if mmap and not is_path:
         raise ValueError("f must be a file path in order to use the mmap argument")
     with _opened(f) as file, garbage_collection_paused():
         try:
             start = file.tell()
-            loader = _loader(file, f, map_location, unpickle, not weights_only, bool(mmap))
+            loader = _loader(file, f, map_location, unpickle, not weights_only, mmap)
             if isinstance(loader, _ArchiveLoader) and loader.is_script:
                 file.seek(start)
                 return _load_script(file, map_location)

@@ -13,6 +13,8 @@ from typing import Any
 
 __all__ = [
     "LoadEndianness",
+    "LoadSettings",
+    "SaveSettings",
     "add_safe_globals",
     "clear_safe_globals",
     "garbage_collection_paused",
@@ -21,7 +23,9 @@ __all__ = [
     "get_default_mmap_options",
     "get_safe_globals",
     "is_skipping_data",
+    "load_settings",
     "safe_globals",
+    "save_settings",
     "set_crc32_options",
     "set_default_load_endianness",
     "set_default_mmap_options",
@@ -42,9 +46,30 @@ class LoadEndianness(enum.Enum):
     BIG = 3
 
 
-_load_endianness: LoadEndianness | None = None
-_computes_crc32 = True
-_mmap_flags: int | None = _MAP_PRIVATE
+class LoadSettings:
+    """The settings of `load`, `torch.utils.serialization.config.load`."""
+
+    __slots__ = ("calculate_storage_offsets", "endianness", "mmap", "mmap_flags")
+
+    def __init__(self) -> None:
+        self.mmap = False  # the default of `load(mmap=...)`
+        self.endianness: LoadEndianness | None = None
+        self.mmap_flags: int | None = _MAP_PRIVATE
+        self.calculate_storage_offsets = False  # no effect: offsets are always read from the file
+
+
+class SaveSettings:
+    """The settings of `save`, `torch.utils.serialization.config.save`."""
+
+    __slots__ = ("compute_crc32", "storage_alignment", "use_pinned_memory_for_d2h")
+
+    def __init__(self) -> None:
+        self.compute_crc32 = True
+        self.use_pinned_memory_for_d2h = False  # no effect
+        self.storage_alignment = 64  # bytes
+
+
+load_settings, save_settings = LoadSettings(), SaveSettings()
 _skips_data: ContextVar[bool] = ContextVar("skip_data", default=False)
 _safe_globals: list[SafeGlobal] = []
 
@@ -54,7 +79,7 @@ _safe_globals: list[SafeGlobal] = []
 
 def get_default_load_endianness() -> LoadEndianness | None:
     """Return the byte order assumed for files that do not record it; None means little-endian."""
-    return _load_endianness
+    return load_settings.endianness
 
 
 def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
@@ -63,33 +88,31 @@ def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
     >>> torch.serialization.set_default_load_endianness(torch.serialization.LoadEndianness.BIG)
     >>> torch.serialization.set_default_load_endianness(None)
     """
-    global _load_endianness
     if endianness is not None and not isinstance(endianness, LoadEndianness):
         raise TypeError("Invalid argument type in function set_default_load_endianness")
-    _load_endianness = endianness
+    load_settings.endianness = endianness
 
 
 def assumed_byteorder() -> str:
     """Return the byte order assumed for files that do not record it: `"little"` or `"big"`."""
-    if _load_endianness is LoadEndianness.NATIVE:
+    if load_settings.endianness is LoadEndianness.NATIVE:
         return sys.byteorder
-    return "big" if _load_endianness is LoadEndianness.BIG else "little"
+    return "big" if load_settings.endianness is LoadEndianness.BIG else "little"
 
 
 def get_crc32_options() -> bool:
     """Return whether `save` computes checksums and `load` verifies them."""
-    return _computes_crc32
+    return save_settings.compute_crc32
 
 
 def set_crc32_options(compute_crc32: bool) -> None:
     """Set whether `save` computes the CRC-32 checksums of records, and `load` verifies them.  If not, `save` writes 0."""
-    global _computes_crc32
-    _computes_crc32 = compute_crc32
+    save_settings.compute_crc32 = compute_crc32
 
 
 def get_default_mmap_options() -> int | None:
     """Return the flags with which `load(mmap=True)` maps files: `mmap.MAP_PRIVATE` unless set otherwise."""
-    return _mmap_flags
+    return load_settings.mmap_flags
 
 
 class set_default_mmap_options:
@@ -105,7 +128,6 @@ class set_default_mmap_options:
     """
 
     def __init__(self, flags: int) -> None:
-        global _mmap_flags
         if _MAP_PRIVATE is None:
             raise RuntimeError("Changing the default mmap options is currently not supported for Windows")
         if flags not in (_MAP_PRIVATE, _MAP_SHARED):
@@ -113,14 +135,13 @@ class set_default_mmap_options:
                 "Invalid argument in function set_default_mmap_options, expected mmap.MAP_PRIVATE or "
                 f"mmap.MAP_SHARED, but got {flags}"
             )
-        self._previous, _mmap_flags = _mmap_flags, flags
+        self._previous, load_settings.mmap_flags = load_settings.mmap_flags, flags
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, *exception: object) -> None:
-        global _mmap_flags
-        _mmap_flags = self._previous
+        load_settings.mmap_flags = self._previous
 
 
 class skip_data:

@@ -106,10 +106,10 @@ class PyTorchFileWriter:
     Args:
         name_or_buffer: the path of a file, or an open file.
         compute_crc32: whether to compute the checksums of records.
-        storage_alignment: the alignment of records in bytes; only 64 is supported.
+        storage_alignment: the alignment of records in bytes, at most 32768.
 
     Raises:
-        RuntimeError: the alignment is not 64, a record is written twice, or after `write_end_of_file`.
+        RuntimeError: the alignment is not supported, a record is written twice, or after `write_end_of_file`.
 
     Example:
         >>> import io
@@ -122,12 +122,10 @@ class PyTorchFileWriter:
     """
 
     def __init__(self, name_or_buffer: Any, compute_crc32: bool = True, storage_alignment: int = 64) -> None:
-        if storage_alignment != 64:
-            raise RuntimeError(f"PyTorchFileWriter: expected storage_alignment=64, but got {storage_alignment}")
         self._owned: IO[bytes] | None = None
         if isinstance(name_or_buffer, (str, os.PathLike)):
             self._owned = open(name_or_buffer, "wb")  # noqa: SIM115  # closed at the end of the file
-        self._archive = ArchiveWriter(self._owned or name_or_buffer)
+        self._archive = ArchiveWriter(self._owned or name_or_buffer, storage_alignment)
         self._checked = compute_crc32
         self._version = 3
         self._written: dict[str, int] = {}  # {record name: checksum of name and data}

@@ -16,7 +16,7 @@ from ..storage import TypedStorage, UntypedStorage
 from .archive import ArchiveWriter
 from .locations import location_tag
 from .names import storage_type
-from .options import garbage_collection_paused, is_skipping_data
+from .options import garbage_collection_paused, is_skipping_data, save_settings
 from .pickles import pickler_class, standard_pickler
 from .replacing import atomic_write
 
@@ -65,7 +65,7 @@ def save(
     base = standard_pickler() if pickle_module is pickle else pickler_class(pickle_module.Pickler)
     with _opened(f) as file, garbage_collection_paused():
         if _use_new_zipfile_serialization:
-            with ArchiveWriter(file) as archive:
+            with ArchiveWriter(file, save_settings.storage_alignment) as archive:
                 _save_archive(obj, archive, base, pickle_protocol, not _disable_byteorder_record)
         else:
             _save_legacy(obj, file, base, pickle_protocol)

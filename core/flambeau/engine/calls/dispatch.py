@@ -162,8 +162,10 @@ def write_to_out(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...
         return overriding.call(op, tensors, params, out)
     result = _dispatch_after(write_to_out, op, tensors, params)
     rules = op.out_rules
-    if op.promote == "real" and any(isinstance(tensor, Tensor) and tensor.is_complex() for tensor in tensors):
-        rules &= ~Out.OWN_DTYPE  # the real result of complex numbers may be converted: `torch.abs(z, out=z)`
+    if op.promote == "real" and Out.OWN_DTYPE in rules:
+        numbers = [tensor.dtype for tensor in tensors if isinstance(tensor, Tensor) and tensor.is_complex()]
+        if numbers and isinstance(out, Tensor) and (out.dtype in numbers or not out.is_complex()):
+            rules &= ~Out.OWN_DTYPE  # the real result may be converted, also to the input's dtype: `torch.abs(z, out=z)`
     return outputs.write(op.name, rules, out, result)
 
 

@@ -257,7 +257,8 @@ def cond(input: Tensor, p: Any = None) -> Tensor:
     inverse, info = inv_ex(input)
     singular = info != 0
     inverse = inverse.masked_fill(singular.unsqueeze(-1).unsqueeze(-1), 0.0)
-    return (matrix_norm(input, p) * matrix_norm(inverse, p)).masked_fill(singular, math.inf)
+    numbers = (matrix_norm(input, p) * matrix_norm(inverse, p)).masked_fill(singular, math.inf)
+    return numbers.nan_to_num(math.inf, math.inf)  # NaN is the product of an infinite norm and 0
 
 
 @with_out(

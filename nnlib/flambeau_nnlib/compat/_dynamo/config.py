@@ -12,7 +12,7 @@ False
 
 from __future__ import annotations
 
-from ..settings import make_patch
+from flambeau.extension.settings import make_patch
 
 __all__ = ["cache_size_limit", "patch", "recompile_limit", "suppress_errors", "verbose"]
 

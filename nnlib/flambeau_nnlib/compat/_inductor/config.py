@@ -9,7 +9,7 @@ import sys
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
-from ..settings import make_patch
+from flambeau.extension.settings import make_patch
 
 __all__ = ["MODES", "get_config_copy", "patch"]
 

@@ -74,28 +74,48 @@ typedef struct {
     int64_t block_rows, block_columns, across;
 } PackedProduct;
 
-/* Copy the window of position `row`. */
-static void copy_window(const PackedProduct *p, int64_t row, float *to) {
-    const int64_t x = row % p->out_width * p->right - p->left, y = row / p->out_width % p->out_height * p->down - p->top;
-    const float *image = p->a + row / p->out_width / p->out_height * p->height * p->width * p->channels;
-    for (int64_t r = 0; r < p->tall; r++, to += p->wide * p->channels) {
-        const int64_t at = y + r * p->row_dilation;
-        if (at < 0 || at >= p->height) {
-            memset(to, 0, p->wide * p->channels * sizeof(float));
-            continue;
+/* Copy whole vectors while they end before `end`; may write up to LANES - 1 elements more than `count`. */
+INLINE void copy_few(float *to, const float *from, int64_t count, const float *end) {
+    int64_t i = 0;
+    for (; i < count && from + i + LANES <= end; i += LANES) store(to + i, load(from + i));
+    for (; i < count; i++) to[i] = from[i];
+}
+
+/* Copy one row of a window whose columns are adjacent, with zeros outside the image. */
+INLINE void copy_window_row(const PackedProduct *p, int64_t x, const float *from, float *to, const float *end) {
+    const int64_t first = smaller(p->wide, larger(0, -x)), last = larger(first, smaller(p->wide, p->width - x));
+    if (last - first == p->wide) copy_few(to, from + x * p->channels, p->wide * p->channels, end);
+    else {
+        memset(to, 0, first * p->channels * sizeof(float));
+        memcpy(to + first * p->channels, from + (x + first) * p->channels, (last - first) * p->channels * sizeof(float));
+        memset(to + last * p->channels, 0, (p->wide - last) * p->channels * sizeof(float));
+    }
+}
+
+/* Copy the windows of `rows` positions from position `row` on, `line` elements apart.  Elements after a window are undefined. */
+static void copy_windows(const PackedProduct *p, int64_t row, int64_t rows, float *copy, int64_t line) {
+    const int64_t size = p->height * p->width * p->channels, width = p->wide * p->channels;
+    int64_t column = row % p->out_width, place = row / p->out_width % p->out_height;
+    const float *image = p->a + row / p->out_width / p->out_height * size;
+    for (int64_t i = 0; i < rows; i++) {
+        const int64_t x = column * p->right - p->left, y = place * p->down - p->top;
+        float *to = copy + i * line;
+        for (int64_t r = 0; r < p->tall; r++, to += width) {
+            const int64_t at = y + r * p->row_dilation;
+            const float *from = image + at * p->width * p->channels;
+            if (at < 0 || at >= p->height) memset(to, 0, width * sizeof(float));
+            else if (p->column_dilation == 1) copy_window_row(p, x, from, to, image + size);
+            else
+                for (int64_t q = 0; q < p->wide; q++) {
+                    const int64_t other = x + q * p->column_dilation;
+                    if (other < 0 || other >= p->width) memset(to + q * p->channels, 0, p->channels * sizeof(float));
+                    else memcpy(to + q * p->channels, from + other * p->channels, p->channels * sizeof(float));
+                }
         }
-        const float *from = image + at * p->width * p->channels;
-        if (p->column_dilation == 1) {
-            const int64_t first = smaller(p->wide, larger(0, -x)), last = larger(first, smaller(p->wide, p->width - x));
-            memset(to, 0, first * p->channels * sizeof(float));
-            memcpy(to + first * p->channels, from + (x + first) * p->channels, (last - first) * p->channels * sizeof(float));
-            memset(to + last * p->channels, 0, (p->wide - last) * p->channels * sizeof(float));
-        } else
-            for (int64_t q = 0; q < p->wide; q++) {
-                const int64_t column = x + q * p->column_dilation;
-                if (column < 0 || column >= p->width) memset(to + q * p->channels, 0, p->channels * sizeof(float));
-                else memcpy(to + q * p->channels, from + column * p->channels, p->channels * sizeof(float));
-            }
+        if (++column == p->out_width) {
+            column = 0;
+            if (++place == p->out_height) place = 0, image += size;
+        }
     }
 }
 
@@ -142,9 +162,9 @@ static void packed_block(void *context, int64_t number) {
     int64_t a_row = p->depth;
     if (!in_place) {
         float *copy = scratch(6, (rows * line + WIDTH) * sizeof(float));
-        for (int64_t i = 0; i < rows; i++)
-            if (p->taps) copy_window(p, row + i, copy + i * line);
-            else memcpy(copy + i * line, a + i * p->depth, p->depth * sizeof(float));
+        if (p->taps) copy_windows(p, row, rows, copy, line);
+        else
+            for (int64_t i = 0; i < rows; i++) memcpy(copy + i * line, a + i * p->depth, p->depth * sizeof(float));
         a = copy, a_row = line;
     }
     if (rows == 1) {
@@ -187,33 +207,52 @@ static void run_product(const Step *s) {
 /* --- depthwise convolutions --- */
 
 #define VECTORS_AT_ONCE 4
+#define WINDOWS_AT_ONCE 8
+#define WEIGHTS_OF_BLOCK (1 << 12) /* number of elements: half of the smallest L1 cache */
 
+/* A window, from row `first_row` and column `first_column` to row `last_row` and column `last_column` (exclusive): the others are
+outside the image. */
 typedef struct {
     const float *image, *weight, *bias;
-    int64_t height, width, channels, tall, wide, y, x, row_dilation, column_dilation;
+    int64_t width, channels, wide, y, x, row_dilation, column_dilation, first_row, last_row, first_column, last_column;
 } ImageWindow;
 
+INLINE const float *input_of_tap(const ImageWindow *w, int64_t r, int64_t q) {
+    return w->image + ((w->y + r * w->row_dilation) * w->width + w->x + q * w->column_dilation) * w->channels;
+}
+INLINE const float *weight_of_tap(const ImageWindow *w, int64_t r, int64_t q) { return w->weight + (r * w->wide + q) * w->channels; }
+
 #define EACH_TAP(w)                                                                                                                \
-    for (int64_t r = 0, down = (w)->y; r < (w)->tall; r++, down += (w)->row_dilation)                                              \
-        if (down >= 0 && down < (w)->height)                                                                                       \
-            for (int64_t q = 0, across = (w)->x; q < (w)->wide; q++, across += (w)->column_dilation)                               \
-                if (across >= 0 && across < (w)->width)
+    for (int64_t r = (w)->first_row; r < (w)->last_row; r++)                                                                       \
+        for (int64_t q = (w)->first_column; q < (w)->last_column; q++)
 
 /* The products of one window with the weight, for some vectors of channels. */
 INLINE void sum_of_window(const ImageWindow *w, float *to, const int vectors) {
     Vector sums[VECTORS_AT_ONCE] = {{0}};
     for (int i = 0; i < vectors && w->bias; i++) sums[i] = load(w->bias + i * LANES);
     EACH_TAP(w) {
-        const float *from = w->image + (down * w->width + across) * w->channels, *by = w->weight + (r * w->wide + q) * w->channels;
+        const float *from = input_of_tap(w, r, q), *by = weight_of_tap(w, r, q);
         for (int i = 0; i < vectors; i++) sums[i] += load(from + i * LANES) * load(by + i * LANES);
     }
     for (int i = 0; i < vectors; i++) store(to + i * LANES, sums[i]);
 }
 
+/* The same for windows at a distance of `step` elements, for one vector of channels. */
+INLINE void sums_of_windows(const ImageWindow *w, float *to, int64_t step, const int windows) {
+    Vector sums[WINDOWS_AT_ONCE];
+    for (int i = 0; i < windows; i++) sums[i] = w->bias ? load(w->bias) : (Vector){0};
+    EACH_TAP(w) {
+        const float *from = input_of_tap(w, r, q);
+        const Vector by = load(weight_of_tap(w, r, q));
+        for (int i = 0; i < windows; i++) sums[i] += load(from + i * step) * by;
+    }
+    for (int i = 0; i < windows; i++) store(to + i * w->channels, sums[i]);
+}
+
 static void sums_of_few_channels(const ImageWindow *w, float *to, int64_t count) {
     for (int64_t c = 0; c < count; c++) to[c] = w->bias ? w->bias[c] : 0.0f;
     EACH_TAP(w) {
-        const float *from = w->image + (down * w->width + across) * w->channels, *by = w->weight + (r * w->wide + q) * w->channels;
+        const float *from = input_of_tap(w, r, q), *by = weight_of_tap(w, r, q);
         SIMD() for (int64_t c = 0; c < count; c++) to[c] += from[c] * by[c];
     }
 }
@@ -222,28 +261,42 @@ static void sums_of_few_channels(const ImageWindow *w, float *to, int64_t count)
 11-12 height and width of the kernel, 13-18 stride, padding, dilation, 19-21 activation. */
 static void depthwise_row(void *context, int64_t number) {
     const Step *s = context;
-    const int64_t *l = s->line, height = l[6], width = l[7], channels = l[8], out_height = l[9], out_width = l[10], tall = l[11], wide = l[12];
-    const int64_t y = number % out_height * l[13] - l[15];
-    const float *image = address(s, 2) + number / out_height * height * width * channels, *weight = address(s, 3), *bias = address(s, 4);
-    const Activation by = activation_at(s, 19);
+    const int64_t *l = s->line, height = l[6], width = l[7], channels = l[8], out_width = l[10], tall = l[11], wide = l[12];
+    const int64_t y = number % l[9] * l[13] - l[15], right = l[14], left = l[16], row_dilation = l[17], column_dilation = l[18];
+    const float *image = address(s, 2) + number / l[9] * height * width * channels, *weight = address(s, 3), *bias = address(s, 4);
     float *out = address(s, 1) + number * out_width * channels;
-    for (int64_t c = 0; c < channels;) {
-        const int64_t vectors = smaller(VECTORS_AT_ONCE, (channels - c) / LANES), count = vectors ? vectors * LANES : channels - c;
-        for (int64_t column = 0; column < out_width; column++) {
-            const int64_t x = column * l[14] - l[16];
-            ImageWindow w = {image + c, weight + c, bias ? bias + c : NULL, height, width, channels, tall, wide, y, x, l[17], l[18]};
-            float *to = out + column * channels + c;
-            switch (vectors) {
-            case 4: sum_of_window(&w, to, 4); break;
-            case 3: sum_of_window(&w, to, 3); break;
-            case 2: sum_of_window(&w, to, 2); break;
-            case 1: sum_of_window(&w, to, 1); break;
-            default: sums_of_few_channels(&w, to, count);
+    int64_t first_row = 0, last_row = tall;
+    while (first_row < tall && y + first_row * row_dilation < 0) first_row++;
+    while (last_row > first_row && y + (last_row - 1) * row_dilation >= height) last_row--;
+    const int64_t reach = (wide - 1) * column_dilation, block = larger(1, WEIGHTS_OF_BLOCK / (tall * wide * VECTORS_AT_ONCE * LANES)) * VECTORS_AT_ONCE * LANES;
+    for (int64_t start = 0; start < channels; start += block) /* the weights of a block of channels stay in the L1 cache */
+        for (int64_t column = 0, windows; column < out_width; column += windows) {
+            const int64_t x = column * right - left, end = smaller(channels, start + block);
+            ImageWindow w = {image, weight, bias, width, channels, wide, y, x, row_dilation, column_dilation, first_row, last_row, 0, wide};
+            while (w.first_column < wide && x + w.first_column * column_dilation < 0) w.first_column++;
+            while (w.last_column > w.first_column && x + (w.last_column - 1) * column_dilation >= width) w.last_column--;
+            windows = 1;
+            if (channels >= LANES && x >= 0) /* the last window must be inside the image */
+                while (windows < WINDOWS_AT_ONCE && column + 2 * windows <= out_width && x + (2 * windows - 1) * right + reach < width)
+                    windows *= 2;
+            for (int64_t c = start, vectors; c < end; c += larger(1, vectors) * LANES) {
+                vectors = channels < LANES ? 0 : windows > 1 ? 1 : larger(1, smaller(VECTORS_AT_ONCE, (end - c) / LANES));
+                c = vectors ? smaller(c, channels - LANES) : c; /* the last vector may overlap the one before */
+                float *to = out + column * channels + c;
+                w.image = image + c, w.weight = weight + c, w.bias = bias ? bias + c : NULL;
+                switch (windows > 1 ? 8 * windows : vectors) {
+                case 64: sums_of_windows(&w, to, right * channels, 8); break;
+                case 32: sums_of_windows(&w, to, right * channels, 4); break;
+                case 16: sums_of_windows(&w, to, right * channels, 2); break;
+                case 4: sum_of_window(&w, to, 4); break;
+                case 3: sum_of_window(&w, to, 3); break;
+                case 2: sum_of_window(&w, to, 2); break;
+                case 1: sum_of_window(&w, to, 1); break;
+                default: sums_of_few_channels(&w, to, channels);
+                }
             }
-            activate(to, count, by);
         }
-        c += count;
-    }
+    activate(out, out_width * channels, activation_at(s, 19));
 }
 
 /* --- pooling --- */
@@ -288,6 +341,13 @@ static void transpose_columns(void *context, int64_t number) {
     const Step *s = context;
     const int64_t rows = s->line[4], columns = s->line[5], tasks = pieces(columns, COLUMNS_OF_TASK);
     const int64_t n = number / tasks, column = number % tasks * COLUMNS_OF_TASK;
+    if (rows == 3) { /* images with channels last, without vectors of which most lanes are unused */
+        const float *from = address(s, 2) + n * rows * columns;
+        float *restrict to = address(s, 1) + n * rows * columns;
+        SIMD() for (int64_t i = column; i < smaller(columns, column + COLUMNS_OF_TASK); i++)
+            to[3 * i] = from[i], to[3 * i + 1] = from[columns + i], to[3 * i + 2] = from[2 * columns + i];
+        return;
+    }
     transpose(address(s, 1) + n * rows * columns + column * rows, rows, address(s, 2) + n * rows * columns + column, columns, rows,
               smaller(COLUMNS_OF_TASK, columns - column));
 }

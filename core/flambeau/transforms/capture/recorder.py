@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import get_ident
+from threading import Event, get_ident
 from typing import Any
 
 from ...backend import AcceleratorBackend, RecordableBackend
@@ -27,6 +27,7 @@ COMPUTE = "computation"  # a call of this kind is dropped if neither its results
 EFFECT = "effect"  # a random draw: a call of this kind always runs, and in the recorded order
 _CONSTANT_BYTES = 1 << 14  # constant results of more bytes are not stored, but computed again in each replay
 _WRITING_METHODS = frozenset({"fill", "partition", "put", "sort"})  # array methods that write to the array
+_LONGEST_WAIT = 10.0  # seconds that other threads wait: the recorded program may be waiting for one of them
 CHECK = "check"  # a call of this kind compares its result with the recorded one
 
 
@@ -91,6 +92,7 @@ class Recorder:
     watch: Any = None  # function of `sys.setprofile`, suspended during recorded calls
     past_dictionaries: set[Reference] = field(default_factory=set)  # references to dropped dictionaries
     thread: int = field(default_factory=get_ident)
+    ended: Event = field(default_factory=Event)
     constants: set[Reference] = field(default_factory=set)  # values computed from constants alone
     host: RecordableBackend | None = None  # backend of host arrays, on which optimizers count steps
     on_host: set[Reference] = field(default_factory=set)  # values that are arrays of the host backend
@@ -186,12 +188,15 @@ class Recorder:
         expected: Any = None,
     ) -> Any:
         """Call a function on the real values, and record the call."""
-        if self.depth:
+        if self.active and get_ident() != self.thread:
+            if not _has_recorded(args) and not _has_recorded(kwargs):
+                return function(*args, **kwargs)
+            if not self.spoiled and not self.ended.wait(_LONGEST_WAIT):
+                self.spoil("another thread computes at the same time")
+        elif self.depth:
             return function(*args, **kwargs)
         if not self.active:  # the recording has ended, but wrapped functions are still called
             return function(*self.unwrapped(args, [])[0], **self.unwrapped(kwargs, [])[0])
-        if get_ident() != self.thread:
-            self.spoil("another thread computes at the same time")
         if any(type(argument) is RecordedGenerator for argument in args):
             kind = EFFECT  # random draws
         arrays: list[RecordedArray] = []
@@ -328,6 +333,15 @@ class Recorder:
         if self.active and not self.depth:
             self.calls.append(Call(name, function, template, {}, None, CHECK, expected=outcome))
         return outcome
+
+
+def _has_recorded(value: Any) -> bool:
+    """Whether a (nested) argument contains recorded arrays or a recorded generator."""
+    if isinstance(value, (tuple, list)):
+        return any(map(_has_recorded, value))
+    if isinstance(value, dict):
+        return any(map(_has_recorded, value.values()))
+    return isinstance(value, (RecordedArray, RecordedGenerator))
 
 
 class RecordedArray:
@@ -560,14 +574,15 @@ open_recorders: list[Recorder] = []
 
 
 def is_recording() -> bool:
-    """Whether a step is being recorded."""
-    return bool(open_recorders)
+    """Whether this thread is recording a step."""
+    return bool(open_recorders) and any(recorder.thread == get_ident() for recorder in list(open_recorders))
 
 
 def refuse(reason: str) -> None:
-    """Mark the current recording, if any, as not replayable, for this reason."""
-    for recorder in open_recorders:
-        recorder.spoil(reason)
+    """Mark this thread's recording, if any, as not replayable, for this reason."""
+    for recorder in list(open_recorders):
+        if recorder.thread == get_ident():
+            recorder.spoil(reason)
 
 
 # --- locations in the program --------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from ...backend import Backend, RecordableBackend, for_device_type
 from ...engine.devices.devices import DispatchKey, device, dispatch_key
+from ...engine.devices.interceptor import real_backend
 from ...engine.devices.state import state
 from ...engine.tape.node import Node, next_seq
 from ...engine.tape.transforming import open_batches
@@ -122,6 +123,9 @@ class Recording:
         self.first_seq, self.device = next_seq(), self.recorder.current_device()
         self._interceptor.__enter__()
         open_recorders.append(self.recorder)
+        # The kernels are replaced first: other threads that find a recorded array then also call a recording kernel, which waits.
+        for saved in self.states.values():
+            saved.tensor._array = saved.lifted
         return self
 
     def _lift(self, tensors: Sequence[Tensor]) -> None:
@@ -150,22 +154,21 @@ class Recording:
                 tensor._view,
                 key,
             )
-        for tensor_state in self.states.values():
-            tensor_state.tensor._array = tensor_state.lifted
 
     # --- ending ---
 
     def __exit__(self, *exception: object) -> None:
         self.recorder.active = False
         open_recorders.remove(self.recorder)
-        self._interceptor.__exit__(*exception)
         for generator, raw in self.generators:
             generator._raw = raw
+        for tensor in self._tensors:
+            self._restore(tensor)
+        self._interceptor.__exit__(*exception)
+        self.recorder.ended.set()
         for (container, key), number in zip(self.places, self.numbers, strict=True):
             if container.get(key) is number:
                 container[key] = number.plain
-        for tensor in self._tensors:
-            self._restore(tensor)
         for new in gc.get_objects():  # `gc.freeze` at the start excludes all earlier objects
             if issubclass(type(new), Tensor):
                 self._restore(new)
@@ -176,7 +179,7 @@ class Recording:
     def _restore(self, tensor: Tensor) -> None:
         array = getattr(tensor, "_array", None)
         if type(array) is RecordedArray:
-            tensor._array = tensor._key.backend.wrap(array._value)
+            tensor._array = real_backend(tensor._key.backend).wrap(array._value)
 
     # --- inspection ---
 

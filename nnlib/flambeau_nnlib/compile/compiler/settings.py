@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from types import TracebackType
 from typing import Any
 
@@ -36,7 +37,7 @@ _STANCES = ("default", "force_eager", "eager_on_recompile", "fail_on_recompile",
 _default_backend: str | Callable[..., Any] = "inductor"
 _stance = "default"
 _generation = 0  # the number of `reset` calls
-_compiling = 0  # the number of functions that are currently captured or verified
+_compiling: ContextVar[bool] = ContextVar("compiling", default=False)  # whether this thread captures or verifies a function
 
 
 # --- internal ---
@@ -55,12 +56,11 @@ def generation() -> int:
 @contextmanager
 def compiling() -> Iterator[None]:
     """Context manager in which `is_compiling` returns True."""
-    global _compiling
-    _compiling += 1
+    token = _compiling.set(True)
     try:
         yield
     finally:
-        _compiling -= 1
+        _compiling.reset(token)
 
 
 def check_backend(backend: Any) -> None:
@@ -74,12 +74,12 @@ def check_backend(backend: Any) -> None:
 
 def is_compiling() -> bool:
     """Whether a compiled function is currently being captured, or a call of it is compared with the captured graph."""
-    return _compiling > 0
+    return _compiling.get()
 
 
 def is_dynamo_compiling() -> bool:
     """Alias of `is_compiling`."""
-    return _compiling > 0
+    return _compiling.get()
 
 
 def is_exporting() -> bool:

@@ -32,7 +32,7 @@ from .engine.devices.hookspecs import (
     StaleWeights,
     hookimpl,
 )  # fmt: skip
-from .engine.devices.plugins import backend_plugin, installed, plugins, register, warn
+from .engine.devices.plugins import backend_plugin, installed, plugins, register, registry_lock, warn
 from .engine.values import dtypes
 from .engine.values.dtypes import dtype
 
@@ -561,11 +561,14 @@ def find(name: str) -> Backend:
             the message gives the cause and what to do.
     """
     if name not in _backends:
-        hooks = register(name, backend_plugin(name))
-        others = [plugin for plugin in plugins().get_plugins() if plugin is not hooks]
-        backend: Any = plugins().subset_hook_caller("flambeau_backend", others)(name=name)
-        _check(name, backend)
-        _backends[name] = backend
+        plugin = backend_plugin(name)  # imported before the lock is held: another thread may be importing it
+        with registry_lock:
+            if name not in _backends:
+                hooks = register(name, plugin)
+                others = [plugin for plugin in plugins().get_plugins() if plugin is not hooks]
+                backend: Any = plugins().subset_hook_caller("flambeau_backend", others)(name=name)
+                _check(name, backend)
+                _backends[name] = backend
     return _backends[name]
 
 

@@ -12,10 +12,12 @@ from .engine.devices.devices import canonical, device, dispatch_key
 from .engine.tape.transforming import open_batches
 from .engine.tensors.tensor import Tensor, wrap
 from .engine.values import dtypes
+from .engine.values.forking import new_lock
 
 __all__ = ["Generator", "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
 
 _Device = device
+_lock = new_lock()
 
 
 class Generator:
@@ -52,7 +54,9 @@ class Generator:
         """The generator object of the backend, which draws the samples."""
         if self._raw is None:
             place = canonical(self.device)
-            self._raw = backends.for_device_type(place.type).generator(place.index or 0)
+            raw = backends.for_device_type(place.type).generator(place.index or 0)
+            with _lock:  # of two threads that create it, the first one sets it
+                self._raw = self._raw or raw
         return self._raw
 
     def manual_seed(self, seed: int) -> Generator:
@@ -154,9 +158,10 @@ def default_for(place: device) -> Generator:
     place = canonical(place)
     key = (place.type, place.index or 0)
     if key not in _defaults:
-        _defaults[key] = Generator(place)
+        generator = Generator(place)
         if _default_seed is not None:
-            _defaults[key].manual_seed(_default_seed)
+            generator.manual_seed(_default_seed)
+        _defaults.setdefault(key, generator)
     return _defaults[key]
 
 

@@ -20,6 +20,8 @@ from itertools import chain
 
 import numpy as np
 
+from flambeau.engine.values.forking import new_lock
+
 from . import box_muller
 from .constants import number
 from .error_state import without_warnings
@@ -59,6 +61,7 @@ class Generator:
 
     def __init__(self, seed: int = DEFAULT_SEED) -> None:
         self._words = WordBuffer()
+        self._pairs = new_lock()  # for `_spare`, while normal values are drawn in pairs
         self.manual_seed(seed)
 
     # --- seed and state ---
@@ -341,17 +344,18 @@ class Generator:
 
         `dtype` is the dtype to which the caller casts the values; it selects the precision of the logarithm.
         """
-        waiting = [] if self._spare is None else [self._spare]
-        uniforms = self._doubles(2 * ((count - len(waiting) + 1) // 2))
-        if count < 16:  # a Python loop is faster
-            uniform = iter(uniforms.tolist()).__next__
-            return np.array([self._next_normal(uniform) for _ in range(count)])
-        log1p = _function("log1p", dtype)
-        radius, angle = np.sqrt(-2 * log1p(-uniforms[1::2])), 2 * math.pi * uniforms[::2]
-        values = np.stack([radius * np.cos(angle), radius * np.sin(angle)], 1)
-        values = np.concatenate([waiting, values.ravel()])
-        self._spare = float(values[count]) if len(values) > count else None
-        return values[:count]
+        with self._pairs:
+            waiting = [] if self._spare is None else [self._spare]
+            uniforms = self._doubles(2 * ((count - len(waiting) + 1) // 2))
+            if count < 16:  # a Python loop is faster
+                uniform = iter(uniforms.tolist()).__next__
+                return np.array([self._next_normal(uniform) for _ in range(count)])
+            log1p = _function("log1p", dtype)
+            radius, angle = np.sqrt(-2 * log1p(-uniforms[1::2])), 2 * math.pi * uniforms[::2]
+            values = np.stack([radius * np.cos(angle), radius * np.sin(angle)], 1)
+            values = np.concatenate([waiting, values.ravel()])
+            self._spare = float(values[count]) if len(values) > count else None
+            return values[:count]
 
     def _next_normal(self, uniform: Uniform) -> float:
         """Draw one standard normal float64 value, from the same pairs as `_normal_pairs`."""
@@ -407,7 +411,9 @@ class Generator:
         alpha = alpha[live]
         small = alpha < 1  # drawn with alpha + 1, then scaled by a power of a uniform value
         d = np.where(small, alpha + 1, alpha) - _THIRD
-        values[live] = self._marsaglia_tsang(d.astype(float).tolist(), np.where(small, 1 / alpha, 0).astype(float).tolist())
+        boosts = np.where(small, 1 / alpha, 0).astype(float).tolist()
+        with self._pairs:
+            values[live] = self._marsaglia_tsang(d.astype(float).tolist(), boosts)
         return values
 
     def _marsaglia_tsang(self, shapes: list[float], boosts: list[float]) -> list[float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from functools import lru_cache
@@ -14,7 +15,6 @@ from ..engine.calls.inplace import in_place
 from ..engine.calls.node_names import merge_nodes, with_grad_fn
 from ..engine.calls.op import composite, formula, op
 from ..engine.calls.record import Out
-from ..engine.calls.signatures import args_section
 from ..engine.calls.tables import PUBLIC
 from ..engine.calls.wrappers import with_out
 from ..engine.tensors.tensor import Tensor
@@ -112,7 +112,8 @@ tanh = op(
 def _in_place_form(name: str, function: Callable[..., Tensor], call: str) -> Callable[..., Tensor]:
     """Return the in-place form `name_` of `function`. Its docstring repeats the `Args:` section, with `call` as the example."""
     method = in_place(name, function)
-    arguments = [line for line in args_section(function.__doc__).splitlines() if not line.startswith("    out:")]
+    _, _, section = inspect.cleandoc(function.__doc__ or "").partition("Args:\n")
+    arguments = [line for line in section.partition("\n\n")[0].splitlines() if not line.startswith("    out:")]
     method.__doc__ = "\n".join([
         f"In-place form of `{name}`: the result overwrites `input`, which is returned.", "",
         "Args:", *arguments, "",

@@ -509,7 +509,7 @@ def dangling(plain: DispatchKey) -> DanglingKey:
     """Return the dispatch key for a dangling tensor whose key was `plain`.  One key is created for each `plain`."""
     key = _keys.get(plain)
     if key is None:
-        key = _keys[plain] = DanglingKey(plain)
+        key = _keys.setdefault(plain, DanglingKey(plain))
     return key
 
 

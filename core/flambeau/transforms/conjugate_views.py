@@ -140,7 +140,7 @@ def lazy(plain: DispatchKey, lazy_op: str) -> LazyKey:
     """Return the only `LazyKey` of the dispatch key `plain` and the operation `lazy_op`."""
     key = _keys.get((plain, lazy_op))
     if key is None:
-        key = _keys[plain, lazy_op] = LazyKey(plain, lazy_op)
+        key = _keys.setdefault((plain, lazy_op), LazyKey(plain, lazy_op))
     return key
 
 

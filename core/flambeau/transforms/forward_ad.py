@@ -50,7 +50,7 @@ def open_level() -> Level:
     """Open a level, which becomes the innermost one."""
     level = Level()
     _levels.set((*levels(), level))
-    state.forward_levels += 1
+    state.count("forward_levels", 1)
     leave_fast_path()
     return level
 
@@ -60,7 +60,7 @@ def close_level(level: Level) -> None:
     *outer, innermost = levels()
     assert innermost is level
     _levels.set(tuple(outer))
-    state.forward_levels -= 1
+    state.count("forward_levels", -1)
     return_to_fast_path()
     for reference in level.members:
         tensor = reference()
@@ -266,13 +266,13 @@ def _hidden(tensors: Sequence[Any], level: Level) -> Iterator[list[Any]]:
         table[level] = None
     # If the tangents of the outermost level are hidden, no tensor of this thread has a tangent: the fast path is safe.
     if hidden:
-        state.forward_levels -= hidden
+        state.count("forward_levels", -hidden)
         return_to_fast_path()
     try:
         yield tangents
     finally:
         if hidden:
-            state.forward_levels += hidden
+            state.count("forward_levels", hidden)
             leave_fast_path()
         for table, tangent in held:
             if tangent is _DERIVED:

@@ -23,6 +23,7 @@ from ..devices.state import state
 from ..tape.fast_path import leave_fast_path, register_plain, return_to_fast_path
 from ..tape.grad_mode import grad_flag, set_grad_enabled
 from ..tensors.tensor import Tensor, alias, attach
+from ..values.forking import new_lock
 from ..values.trees import tree_map
 from .operands import can_operate
 from .record import Operation
@@ -56,6 +57,7 @@ open_modes: ContextVar[tuple[Any, ...]] = ContextVar("torch_function_modes", def
 _ORDINARY: set[type] = {Tensor, list, tuple, slice, int, float, bool, complex, str, type(None), type(...)}
 DIRECT: set[type] = set(_ORDINARY)  # types that override nothing; emptied while a mode is active
 _open_modes = 0
+_lock = new_lock()  # for the modes and their number
 
 
 # --- modes --------------------------------------------------------------------------------------------------------
@@ -74,11 +76,12 @@ class DisableTorchFunctionSubclass:
 def watch_calls(begin: bool) -> None:
     """Make every call check for active modes, or undo that.  Called when a mode is entered or exited."""
     global _open_modes
-    _open_modes += 1 if begin else -1
-    if _open_modes:
-        DIRECT.clear()
-    else:
-        DIRECT.update(_ORDINARY)
+    with _lock:
+        _open_modes += 1 if begin else -1
+        if _open_modes:
+            DIRECT.clear()
+        else:
+            DIRECT.update(_ORDINARY)
     (leave_fast_path if begin else return_to_fast_path)()
 
 

@@ -177,10 +177,8 @@ _LATER_SECTIONS = ("\n\nReturns:", "\n\nRaises:", "\n\nShape:", "\n\nExample:", 
 
 
 def args_section(doc: str | None) -> str:
-    """Return the lines of the `Args:` section of a docstring, indented by 4, without the heading; "" if it has none."""
-    lines = (doc or "").partition("Args:\n")[2].partition("\n\n")[0].rstrip().splitlines()
-    extra = len(lines[0]) - len(lines[0].lstrip()) - 4 if lines else 0  # `inspect.cleandoc` would take 20 microseconds
-    return "\n".join([line[extra:] for line in lines])
+    """Return the lines of the `Args:` section of a docstring, without the heading; "" if it has none."""
+    return inspect.cleandoc(doc or "").partition("\n\nArgs:\n")[2].partition("\n\n")[0]
 
 
 def add_args(doc: str | None, args: str) -> str:
@@ -200,7 +198,7 @@ def inplace_doc(name: str, doc: str | None, remark: str = "") -> str:
     entries = re.split(r"\n(?=    \S)", args_section(doc))
     args = "\n".join(entry for entry in entries if not entry.startswith(("    input:", "    out:")))
     summary = f"In-place form of `{name}`{remark}."
-    return f"{summary}\n\nArgs:\n{args}" if args else summary
+    return add_args(summary, args) if args else summary
 
 
 def with_args(args: str) -> Callable[[F], F]:

@@ -367,7 +367,8 @@ def dispatch_key(dtype: dtype, place: device | None = None) -> DispatchKey:
                 (canonical_device.type, canonical_device.index), canonical_device
             )  # one object per device, so that devices can be compared by identity
             key = DispatchKey(dtype, canonical_device, backends.for_device_type(canonical_device.type))
-            cached_keys[dtype, canonical_device.type, canonical_device.index] = key
+            # of two threads that create the same key, the first one sets it
+            key = cached_keys.setdefault((dtype, canonical_device.type, canonical_device.index), key)
         if place.type in ("cpu", "meta") or place.index is not None:  # else `place` is the current device, which may change
             cached_keys[dtype, place.type, place.index] = key
     return key

@@ -16,10 +16,11 @@ from typing import Any
 
 import pluggy
 
+from ..values.forking import new_lock
 from . import hookspecs
 from .aliases import without_aliases
 
-__all__ = ["MORE_BACKENDS", "backend_plugin", "installed", "plugins", "register", "unknown_backend", "warn"]
+__all__ = ["MORE_BACKENDS", "backend_plugin", "installed", "plugins", "register", "registry_lock", "unknown_backend", "warn"]
 
 GROUP = "flambeau.backends"
 BUILTIN = {"numpy": "flambeau_backends.numpy", "cupy": "flambeau_backends.cupy"}
@@ -27,22 +28,33 @@ WITHOUT_DATA = {"meta": "flambeau_backends.meta"}  # not selectable as a backend
 INSTALL_HINT = {"cupy": "pip install 'cupy-cuda12x[ctk]>=14'  (or cupy-cuda13x)"}
 MORE_BACKENDS = "Other backends are plugins, which docs/backends.md lists."
 
+registry_lock = new_lock(reentrant=True)  # held while plugins and backends are registered
 _manager: pluggy.PluginManager | None = None
+_loaded = False  # whether all plugins have been loaded, not only some of them
 _registered: list[tuple[Any, ModuleType]] = []  # (plugin, module registered for it)
 
 
 def plugins() -> pluggy.PluginManager:
     """Return the plugin manager.  The first call loads all plugins from their entry points, except backends."""
-    global _manager
-    if _manager is None:
-        _manager = pluggy.PluginManager(hookspecs.PROJECT)
-        _manager.add_hookspecs(hookspecs)
-        for entry in _entry_points(f"{hookspecs.PROJECT}.plugins"):
-            try:
-                register(entry.name, _load(entry))
-            except RuntimeError as error:  # warn, and load the other plugins
-                warn(str(error))
+    global _loaded
+    if not _loaded:
+        with registry_lock:
+            if _manager is None:
+                _load_plugins()
+            _loaded = True
+    assert _manager is not None
     return _manager
+
+
+def _load_plugins() -> None:
+    global _manager
+    _manager = pluggy.PluginManager(hookspecs.PROJECT)
+    _manager.add_hookspecs(hookspecs)
+    for entry in _entry_points(f"{hookspecs.PROJECT}.plugins"):
+        try:
+            register(entry.name, _load(entry))
+        except RuntimeError as error:  # warn, and load the other plugins
+            warn(str(error))
 
 
 def _entry_points(group: str) -> Sequence[Any]:

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from ..values.forking import new_lock
+
 __all__ = ["state"]
+
+_lock = new_lock()
 
 
 class State:
@@ -42,6 +46,12 @@ class State:
         self.on_tensors: bool = False  # whether wrapper subclasses may have graphs, with rules that take Tensors, not arrays
         # whether leaves may have hooks: a backward pass then tracks when each leaf's gradient is complete
         self.leaf_hooks: bool = False
+
+    def count(self, name: str, change: int) -> None:
+        """Add `change` to the counter called `name`. Threads may do this at the same time."""
+        with _lock:
+            setattr(self, name, getattr(self, name) + change)
+            self.update_observing()
 
     def update_observing(self) -> None:
         """Set `observes_records` after a change of the other attributes."""

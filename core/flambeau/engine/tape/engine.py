@@ -17,6 +17,7 @@ from ...backend import is_mutable
 from ..devices.devices import DispatchKey
 from ..devices.sparse_arrays import SparseArray
 from ..devices.state import state
+from ..values.forking import new_lock
 from .anomaly import check_nan, warn_of
 from .grad_mode import grad_flag
 from .hook_calls import after_accumulation, call_node_hooks, call_tensor_hooks
@@ -287,11 +288,25 @@ class Task:
 
     def finish_leaves(self, leaves: dict[Tensor, Any]) -> None:
         """Add the gradient of each leaf to its `grad`, and remove the leaf from the dictionary; start with the last leaf."""
+        while leaves:
+            remaining = self.finish_plain_leaves(leaves)
+            if remaining is None:
+                return
+            leaf, gradient = remaining
+            if self.alone and leaf._has_hooks:
+                self.with_modes(self.finish_leaf, leaf, gradient)
+            else:
+                self.finish_leaf(leaf, gradient)
+
+    def finish_plain_leaves(self, leaves: dict[Tensor, Any]) -> tuple[Tensor, Any] | None:
+        """Do the same as `finish_leaves` until a leaf has hooks or needs more work; return it and its gradient, if any."""
         targets = self.targets
-        while leaves:  # removed one by one, so that a gradient without other references needs no copy
-            leaf, gradient = leaves.popitem()
-            grad = leaf._grad
-            if not leaf._has_hooks and targets is None and not self.tensors and (grad is None or not grad._requires_grad):
+        with _adding:
+            while leaves:  # removed one by one, so that a gradient without other references needs no copy
+                leaf, gradient = leaves.popitem()
+                grad = leaf._grad
+                if leaf._has_hooks or targets is not None or self.tensors or (grad is not None and grad._requires_grad):
+                    return leaf, gradient
                 if grad is not None:
                     if type(grad._array) is SparseArray or type(gradient) is SparseArray:
                         _add_sparse(leaf, grad, gradient)
@@ -308,10 +323,7 @@ class Task:
                 if is_mutable(key.backend):
                     gradient = key.backend.in_order_of(gradient, leaf._array)
                 leaf._grad = tensor_class.wrap(gradient, key)
-            elif self.alone and leaf._has_hooks:
-                self.with_modes(self.finish_leaf, leaf, gradient)
-            else:
-                self.finish_leaf(leaf, gradient)
+        return None
 
     def run_callbacks(self) -> None:
         """Call the queued callbacks, including those that a callback queues."""
@@ -532,25 +544,36 @@ def accumulate(leaf: Tensor, gradient: Any, create_graph: bool) -> None:
     else:
         if hasattr(gradient, "_key"):  # a Tensor: the pass runs on Tensors, although without `create_graph`
             gradient = raw(gradient)
-        if (
-            type(gradient) is SparseArray
-            or type(leaf._array) is SparseArray
-            or (grad is not None and type(grad._array) is SparseArray)
-        ):
-            if grad is None:
-                leaf._grad = _copy_to_tensor(gradient, key)
-            else:
-                _add_sparse(leaf, grad, gradient)
-        elif grad is None:
-            leaf._grad = _copy_to_tensor(gradient, key)
-            if is_mutable(key.backend):
-                leaf._grad = tensor_class.wrap(key.backend.in_order_of(leaf._grad._array, leaf._array), key)
-        elif grad._requires_grad:
-            leaf._grad = as_tensor(key.backend.compute(operator.add, grad._array, gradient), key)
-        else:
-            _add_in_place(grad, gradient)
+        with _adding:
+            _accumulate_array(leaf, gradient, key)
     if leaf._has_hooks:
         after_accumulation(leaf)
+
+
+_adding = new_lock()  # while a gradient is added to `grad`: other threads may add to the same one
+
+
+def _accumulate_array(leaf: Tensor, gradient: Any, key: DispatchKey) -> None:
+    """Add a raw gradient to `leaf.grad`, whose dispatch key is `key`."""
+    grad = leaf._grad
+    if (
+        type(gradient) is SparseArray
+        or type(leaf._array) is SparseArray
+        or (grad is not None and type(grad._array) is SparseArray)
+    ):
+        if grad is None:
+            leaf._grad = _copy_to_tensor(gradient, key)
+        else:
+            _add_sparse(leaf, grad, gradient)
+    elif grad is None:
+        result = _copy_to_tensor(gradient, key)
+        if is_mutable(key.backend):
+            result = tensor_class.wrap(key.backend.in_order_of(result._array, leaf._array), key)
+        leaf._grad = result
+    elif grad._requires_grad:
+        leaf._grad = as_tensor(key.backend.compute(operator.add, grad._array, gradient), key)
+    else:
+        _add_in_place(grad, gradient)
 
 
 def _add_in_place(grad: Tensor, gradient: Any) -> None:

@@ -14,7 +14,6 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from ..devices.state import state
-from ..values.forking import new_lock
 from .fast_path import leave_fast_path, return_to_fast_path
 
 if TYPE_CHECKING:
@@ -37,13 +36,6 @@ open_batches: Callable[[], tuple[Any, ...]] = batches.get
 _in_transform: ContextVar[bool] = ContextVar("in_transform", default=False)
 in_transform: Callable[[], bool] = _in_transform.get  # whether a `torch.func` transform, including `vmap`, is running
 _depth: ContextVar[int] = ContextVar("depth_of_transforms", default=0)
-_lock = new_lock()
-
-
-def _count(change: int) -> None:
-    with _lock:
-        state.mutation_guards += change
-        state.update_observing()
 
 
 @contextmanager
@@ -60,13 +52,13 @@ def transforming() -> Iterator[None]:
 def differentiating() -> Iterator[None]:
     """Context in which a transform that differentiates, such as `grad` or `jvp`, calls the user's function."""
     token = _depth.set(_depth.get() + 1)
-    _count(1)
+    state.count("mutation_guards", 1)
     leave_fast_path()
     try:
         yield
     finally:
         return_to_fast_path()
-        _count(-1)
+        state.count("mutation_guards", -1)
         _depth.reset(token)
 
 

@@ -14,9 +14,12 @@ _acquired: list[Any] = []  # while this process forks
 _WAIT = 1.0  # seconds: a signal handler may fork while its own thread holds a lock
 
 
-def new_lock() -> Any:
-    """Return a lock that is held during a fork, so that no other thread is changing what it protects, and is then released."""
-    lock = threading.Lock()
+def new_lock(reentrant: bool = False) -> Any:
+    """Return a lock that is held during a fork, so that no other thread is changing what it protects, and is then released.
+
+    A thread can acquire a reentrant lock several times.
+    """
+    lock: Any = threading.RLock() if reentrant else threading.Lock()
     _locks.add(lock)
     return lock
 

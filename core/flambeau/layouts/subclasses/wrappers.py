@@ -57,7 +57,7 @@ _keys: dict[tuple[dtypes.dtype, str, int | None], WrapperKey] = {}
 def _key(dtype: dtypes.dtype, place: device) -> WrapperKey:
     name = (dtype, place.type, place.index)
     if name not in _keys:
-        _keys[name] = WrapperKey(dtype, place, for_device_type("meta"))
+        _keys.setdefault(name, WrapperKey(dtype, place, for_device_type("meta")))
     return _keys[name]
 
 

@@ -631,7 +631,7 @@ def namespace(inner: Any, depth: int) -> Namespace:
     """Return the unique namespace of this depth over this library."""
     found = namespaces.get((id(inner), depth))
     if found is None:
-        found = namespaces[id(inner), depth] = Namespace(inner, depth)
+        found = namespaces.setdefault((id(inner), depth), Namespace(inner, depth))
     return found
 
 

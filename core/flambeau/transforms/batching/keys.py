@@ -185,10 +185,8 @@ _backends: dict[tuple[int, int], BatchedBackend] = {}
 
 
 def _backend(inner: Backend, depth: int) -> BatchedBackend:
-    key = id(inner), depth
-    if key not in _backends:
-        _backends[key] = BatchedBackend(inner, depth)
-    return _backends[key]
+    found = _backends.get((id(inner), depth))
+    return found or _backends.setdefault((id(inner), depth), BatchedBackend(inner, depth))
 
 
 class BatchedKey(DispatchKey):
@@ -241,9 +239,10 @@ def _shared(plain: DispatchKey, depth: int) -> Kernels:
     """Return the operations on raw arrays that all keys of the same depth share.  They belong to a permanent template key."""
     template = _templates.get((plain, depth))
     if template is None:
-        template = _templates[plain, depth] = DispatchKey.__new__(BatchedKey)
+        template = DispatchKey.__new__(BatchedKey)
         template.plain, template.levels = plain, tuple(Level(-1 - number, 1) for number in range(depth))
         DispatchKey.__init__(template, plain.dtype, device(plain.device.type, plain.device.index), _backend(plain.backend, depth))
+        template = _templates.setdefault((plain, depth), template)
     return template.F
 
 
@@ -254,7 +253,7 @@ def with_levels(plain: DispatchKey, levels: tuple[Level, ...]) -> DispatchKey:
     key = plain, levels
     batched = _keys.get(key)
     if batched is None:
-        batched = _keys[key] = BatchedKey(plain, levels)
+        batched = _keys.setdefault(key, BatchedKey(plain, levels))
     return batched
 
 

@@ -471,3 +471,18 @@ def test_a_trace_calls_functions_without_operator():
     assert traced(3 * x).tolist() == [7.0, 7.0] and not traced(x).requires_grad
     with pytest.raises(RuntimeError, match="cannot be saved in a trace"):
         saved(traced)
+
+
+@pytest.mark.parametrize("layer, shape", [
+    (nn.LPPool2d(2.0, 2), (2, 3, 6, 7)), (nn.LPPool2d(1.5, (2, 3), 2, True), (2, 3, 6, 7)), (nn.LPPool1d(3.0, 2), (3, 2, 6)),
+    (nn.LocalResponseNorm(3, 0.5, 0.7, 2.0), (2, 5, 4, 4)), (nn.LocalResponseNorm(2), (2, 5, 4)),
+    (nn.LocalResponseNorm(2), (2, 5, 2, 3, 4)), (nn.Softmin(1), (2, 3)),
+])  # fmt: skip
+def test_layers_made_of_several_operators(layer, shape):
+    x = torch.rand(shape)
+    torch.testing.assert_close(saved(torch.jit.script(layer))(x), layer(x))
+
+
+def test_a_softmin_without_a_dimension_is_refused():
+    with pytest.raises(RuntimeError, match="softmin cannot be written"):
+        saved(torch.jit.script(nn.Softmin()))

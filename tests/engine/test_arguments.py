@@ -376,6 +376,16 @@ def test_a_bool_counts_as_a_size_except_as_the_first() -> None:
             call()
 
 
+def test_layouts_and_devices_that_a_factory_does_not_support() -> None:
+    with pytest.raises(RuntimeError, match="does not match layout of out"):
+        torch.zeros(2, layout=torch.sparse_coo, out=torch.zeros(2))
+    with pytest.raises(RuntimeError, match="not implemented for sparse types"):
+        torch.hann_window(3, layout=torch.sparse_coo)
+    with pytest.raises(RuntimeError, match="legacy constructor expects device type: cpu but device type: cuda"):
+        torch.FloatTensor(2, device="cuda")
+    assert torch.FloatTensor(2, device="cpu").shape == (2,)
+
+
 def test_weights_of_bincount_get_no_gradient() -> None:
     weights = torch.tensor([1.0, 2.0, 4.0], requires_grad=True)
     counts = torch.bincount(torch.tensor([0, 1, 1]), weights)

@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 
-class DamageError(pickle.UnpicklingError):
+class DamageError(pickle.UnpicklingError, RuntimeError):
     """The file is damaged or malicious."""
 
 

@@ -9,6 +9,7 @@ A module with `__getattr__ = private_names(__name__)` also has the names that `P
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import sys
 from collections.abc import Callable, Iterator
@@ -49,6 +50,7 @@ def alias(prefix: str, target: str, *, hidden: bool = False) -> None:
     _targets[prefix] = target
     if hidden:
         _hidden.add(prefix)
+    aliased_name.cache_clear()
     # Our finder must be the first: the path finders would import an installed package, or import the target a second time.
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
@@ -70,6 +72,7 @@ def resolve(name: str) -> str:
     return name
 
 
+@functools.cache  # imports look up the module of each class and function
 def aliased_name(name: str, root: str) -> str:
     """Return the name under `root` of the module `name`; `name` itself if no alias under `root` leads to it.
 
@@ -131,12 +134,14 @@ def without_aliases() -> Iterator[None]:
     targets = dict(_targets)
     ours = _modules_under(targets)
     _targets.clear()
+    aliased_name.cache_clear()
     _exchange(ours, _set_aside)
     try:
         yield
     finally:
         _set_aside.update(_modules_under(targets))
         _targets.update(targets)
+        aliased_name.cache_clear()
         _exchange(_set_aside, ours)
 
 

@@ -61,7 +61,10 @@ class TensorType(type):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Tensor:
         cls.require()
-        place = kwargs.pop("device", None) or cls.device_type
+        place = device(kwargs.pop("device", None) or cls.device_type)
+        kind = place.type
+        if kind != cls.device_type:
+            raise RuntimeError(f"legacy constructor expects device type: {cls.device_type} but device type: {kind} was passed")
         return construct_as(cls.dtype, place, _from_keyword(cls.__name__, args, kwargs))
 
     def require(cls) -> None:

@@ -73,6 +73,8 @@ def _filled(name: str, doc: str, make: Callable[[DispatchKey, tuple[int, ...]], 
         key = key_for(dtype, device, dtype_of_out(out))
         shape = checked_shape(name, size)
         if layout is not None and layout is not strided:
+            if out is not None and out.layout is not layout:
+                raise RuntimeError(f"layout {layout} does not match layout of out parameter ({out.layout})")
             if name not in ("zeros", "empty"):
                 raise RuntimeError(f"{name}(): not implemented for layout {layout}; to_sparse() makes a dense tensor sparse")
             return hooks.sparse("empty")(shape, layout, key).requires_grad_(bool(requires_grad))  # type: ignore[no-any-return]  # a tensor

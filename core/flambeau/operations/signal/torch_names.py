@@ -12,6 +12,7 @@ from ...engine.calls.tables import PUBLIC
 from ...engine.devices.warning import warn_once
 from ...engine.tensors.tensor import Tensor
 from ...engine.values import dtypes
+from ...engine.values.constants import strided
 from ..creation.options import FACTORY_ARGS, devices_for, finish
 from ..fft import complex_to_complex, complex_to_real, real_to_complex, sized
 from . import windows as shapes
@@ -30,10 +31,13 @@ def _window(
     periodic: bool,
     parameters: dict[str, Any],
     dtype: Any,
+    layout: Any,
     device: Any,
     pin_memory: bool | None,
     requires_grad: bool | None,
 ) -> Tensor:
+    if layout not in (None, strided):
+        raise RuntimeError(f"{name} is not implemented for sparse types, got layout: {layout}")
     dtype = dtypes.get_default_dtype() if dtype is None else dtype
     if dtype.category < dtypes.FLOATING:
         raise RuntimeError(f"{name} expects floating point dtypes, got: {dtype}")
@@ -70,7 +74,7 @@ def hann_window(
     >>> torch.hann_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
-    return _window("hann_window", shapes.hann, window_length, periodic, {}, dtype, device, pin_memory, requires_grad)
+    return _window("hann_window", shapes.hann, window_length, periodic, {}, dtype, layout, device, pin_memory, requires_grad)
 
 
 @declare(
@@ -106,7 +110,7 @@ def hamming_window(
     """
     weights = {"a": [alpha, beta]}
     shape = shapes.general_cosine
-    return _window("hamming_window", shape, window_length, periodic, weights, dtype, device, pin_memory, requires_grad)
+    return _window("hamming_window", shape, window_length, periodic, weights, dtype, layout, device, pin_memory, requires_grad)
 
 
 @declare(
@@ -135,7 +139,9 @@ def blackman_window(
     >>> torch.blackman_window(5, periodic=False)[1:4]
     tensor([0.3400, 1.0000, 0.3400])
     """
-    return _window("blackman_window", shapes.blackman, window_length, periodic, {}, dtype, device, pin_memory, requires_grad)
+    return _window(
+        "blackman_window", shapes.blackman, window_length, periodic, {}, dtype, layout, device, pin_memory, requires_grad
+    )
 
 
 @declare(
@@ -164,7 +170,9 @@ def bartlett_window(
     >>> torch.bartlett_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
-    return _window("bartlett_window", shapes.bartlett, window_length, periodic, {}, dtype, device, pin_memory, requires_grad)
+    return _window(
+        "bartlett_window", shapes.bartlett, window_length, periodic, {}, dtype, layout, device, pin_memory, requires_grad
+    )
 
 
 @declare(
@@ -196,7 +204,9 @@ def kaiser_window(
     tensor([0.7898, 0.9450, 1.0000, 0.9450, 0.7898])
     """
     shape = shapes.kaiser
-    return _window("kaiser_window", shape, window_length, periodic, {"beta": beta}, dtype, device, pin_memory, requires_grad)
+    return _window(
+        "kaiser_window", shape, window_length, periodic, {"beta": beta}, dtype, layout, device, pin_memory, requires_grad
+    )
 
 
 for _function in (hann_window, hamming_window, blackman_window, bartlett_window, kaiser_window):

@@ -723,9 +723,10 @@ class Expressions:
             value, name = self.value(node.args[0]), self.value(node.args[1])
             if isinstance(value, Static) and isinstance(name, Static):
                 return Static(hasattr(value.value, name.value))
-        if target is getattr and isinstance(node.args[1], ast.Constant) and len(node.args) == 2:
-            read = ast.copy_location(ast.Attribute(node.args[0], str(node.args[1].value), ast.Load()), node)
-            return self.value_Attribute(read)
+        if target is getattr and len(node.args) == 2:
+            name = self.known(node.args[1])
+            if isinstance(name, str):
+                return self.value_Attribute(ast.copy_location(ast.Attribute(node.args[0], name, ast.Load()), node))
         if target is len:
             value = self.value(node.args[0])
             items = self.items_of(value) if isinstance(value, Static) else None

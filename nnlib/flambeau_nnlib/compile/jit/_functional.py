@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Callable
+from functools import partial
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import flambeau as torch
@@ -44,6 +46,8 @@ def functional_call(name: str, args: list[str], kwargs: dict[str, str]) -> str |
         TypeError: the arguments do not match the function's parameters.
     """
     if name == "softmin":
+        if "None" in (*args[1:2], kwargs.get("dim", "None" if len(args) < 2 else "")):
+            return None
         text = functional_call("softmax", args, kwargs)
         return text and text.replace("softmax(", "softmax(-", 1)
     if name == "grid_sample":
@@ -199,6 +203,48 @@ def _normalize(compiler: Expressions, node: ast.Call) -> str:
     return f"{compiler.program.helper(_NORMALIZE)}({compiler.text(given['input'])}, {p}, {dim}, {eps})"
 
 
+_LP_POOL = """def lp_pool{n}d(input: Tensor, norm_type: float, kernel: List[int], stride: List[int], ceil_mode: bool) -> Tensor:
+  mean = torch.avg_pool{n}d(torch.pow(input, norm_type), kernel, stride, {padding}, ceil_mode)
+  total = torch.mul(torch.mul(torch.sign(mean), torch.relu(torch.abs(mean))), {count})
+  return torch.pow(total, torch.div(1.0, norm_type))"""
+
+
+def _lp_pool(dims: int, compiler: Expressions, node: ast.Call) -> str:
+    """Translate `lp_pool1d` and `lp_pool2d` with constant sizes and a finite norm."""
+    given = _given(getattr(F, f"lp_pool{dims}d"), node)
+    match given["norm_type"]:
+        case ast.Call(ast.Name("float"), [argument]):
+            given["norm_type"] = argument
+    options: dict[str, Any] = {"stride": None, "ceil_mode": False}
+    options |= {name: compiler.known(value) for name, value in given.items() if name != "input"}
+    norm = options["norm_type"]
+    if ... in options.values() or norm == float("inf"):
+        compiler.refuse(node, f"torch.nn.functional.lp_pool{dims}d cannot be written as TorchScript with these arguments")
+    size, stride = (
+        list(value) if isinstance(value, (tuple, list)) else [value] * dims
+        for value in (options["kernel_size"], options["stride"] or options["kernel_size"])
+    )
+    helper = _LP_POOL.format(n=dims, padding=[0] * dims, count=float(prod(size)))
+    arguments = f"{compiler.text(given['input'])}, {float(norm)}, {size}, {stride}, {options['ceil_mode']}"
+    return f"{compiler.program.helper(helper)}({arguments})"
+
+
+_LOCAL_RESPONSE_NORM = """def local_response_norm(input: Tensor, size: int, alpha: float, beta: float, k: float) -> Tensor:
+  squares = torch.flatten(torch.unsqueeze(torch.mul(input, input), 1), 3, -1)
+  padded = torch.constant_pad_nd(squares, [0, 0, torch.floordiv(size, 2), torch.floordiv(torch.sub(size, 1), 2)], 0.0)
+  mean = torch.reshape(torch.avg_pool2d(padded, [size, 1], [1, 1]), torch.size(input))
+  return torch.div(input, torch.pow(torch.add(torch.mul(mean, alpha), k), beta))"""
+
+
+def _local_response_norm(compiler: Expressions, node: ast.Call) -> str:
+    given = {"alpha": ast.Constant(1e-4), "beta": ast.Constant(0.75), "k": ast.Constant(1.0)} | _given(
+        F.local_response_norm, node
+    )
+    numbers = [_number(compiler, given[name], "float") for name in ("alpha", "beta", "k")]
+    call = ", ".join([compiler.text(given["input"]), compiler.text(given["size"]), *numbers])
+    return f"{compiler.program.helper(_LOCAL_RESPONSE_NORM)}({call})"
+
+
 def _no_grad(compiler: Expressions, node: ast.Call) -> str:
     compiler.refuse(node, "torch.no_grad() is only supported in a with statement")
 
@@ -250,6 +296,9 @@ _REWRITTEN: dict[str, Callable[[Expressions, ast.Call], str | None]] = {
     "embedding_bag": _embedding_bag,
     "enable_grad": _no_grad,
     "interpolate": _interpolate,
+    "local_response_norm": _local_response_norm,
+    "lp_pool1d": partial(_lp_pool, 1),
+    "lp_pool2d": partial(_lp_pool, 2),
     "no_grad": _no_grad,
     "normalize": _normalize,
     "tensordot": _tensordot,

@@ -172,3 +172,27 @@ def test_an_error_of_an_operation_names_the_generated_line(capsys):
     with pytest.raises(TypeError):
         traced(5)
     assert "line 5 of the traced Module's generated forward function" in capsys.readouterr().err
+
+
+def _with_gradient(weight, x):
+    weight = weight.detach().requires_grad_()
+    return torch.autograd.grad((x @ weight).softmax(-1).log().sum(), weight)[0]
+
+
+@pytest.mark.parametrize("function", [
+    torch.func.grad(lambda w, x: (x @ w).relu().pow(2).mean()),
+    torch.func.grad(lambda w, x: torch.nn.functional.layer_norm(x @ w, (3,)).pow(3).sum()),
+    torch.func.grad(lambda w, x: torch.nn.functional.conv1d(x[None], w[None]).sin().sum()),
+    lambda w, x: torch.func.vjp(torch.tanh, w)[1](x)[0],
+    _with_gradient,
+], ids=["layers", "norm", "convolution", "vjp", "autograd.grad"])  # fmt: skip
+def test_graphs_of_gradients(function):
+    w, x = torch.randn(3, 3), torch.randn(3, 3)
+    traced = make_fx(function)(w, x)
+    w, x = torch.randn(3, 3), torch.randn(3, 3)
+    torch.testing.assert_close(traced(w, x), function(w, x))
+
+
+def test_forward_mode_is_not_traced():
+    with pytest.raises(RuntimeError, match="jvp cannot be traced"):
+        make_fx(lambda x: torch.func.jvp(torch.sin, (x,), (torch.ones(2),))[1])(torch.zeros(2))

@@ -91,6 +91,7 @@ class Recording(TorchFunctionMode):
     ) -> None:
         self.graph, self.module, self.sizes, self.probe, self.outer = graph, module, sizes, probe, outer
         self.nodes: dict[int, Node] = {}
+        self.saved: dict[int, Node] = {}  # by `id` of the array: nodes of the tensors that derivative rules may use
         self.specs: dict[int, TensorSpec] = {}
         self.kept_alive: list[Any] = []  # keeps tensors alive, so that no `id` is reused
         self.constants: dict[str, Tensor] = {} if outer is None else outer.constants
@@ -119,7 +120,7 @@ class Recording(TorchFunctionMode):
     def node_of(self, value: Any) -> Any:
         """Replace tensors and symbolic numbers in an argument, also inside containers, by their nodes."""
         if isinstance(value, Tensor):
-            node = self.nodes.get(id(value))
+            node = self.nodes.get(id(value)) or self.saved.get(id(value._array))
             if id(value) in self.without_grad and torch.is_grad_enabled():
                 del self.without_grad[id(value)]
                 node = self._create(torch.ops.aten.detach.default, (node,), {})
@@ -280,6 +281,8 @@ class Recording(TorchFunctionMode):
             return self.emit(Call(func, list(args), kwargs))
         if func in (cond, while_loop):
             return trace_control_flow(self, func, *args)
+        if func is torch.autograd.grad:
+            return self._trace_gradients(*args, **kwargs)
         name = public_path(func)
         short = name.rpartition(".")[2]
         own = getattr(self, f"_trace_{short.strip('_')}", None) if short in _OWN else None
@@ -311,7 +314,19 @@ class Recording(TorchFunctionMode):
         return self._emit_function(name, func, args, kwargs)
 
     def _emit_function(self, name: str, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        return self.emit(to_operator_call(name, func, args, kwargs))
+        call = to_operator_call(name, func, args, kwargs)
+        if self.saved and getattr(call.target, "namespace", "") == "flambeau":  # a rule's operation, whose sizes must be tuples
+            call = Call(call.target, [tuple(value) if isinstance(value, list) else value for value in call.args], call.kwargs)
+        return self.emit(call)
+
+    def _trace_gradients(self, *args: Any, **kwargs: Any) -> Any:
+        """Compute gradients, and record the operators of the derivative rules.
+
+        The rules receive saved results as new tensors, which have the arrays of the recorded ones.
+        """
+        self.saved = {id(tensor._array): self.nodes[id(tensor)] for tensor in self.kept_alive}
+        with self:
+            return torch.overrides.redispatch_function(torch.autograd.grad, (), args, {**kwargs, "create_graph": True})
 
     def _create_tensor(self, name: str, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """Run a call without tensor arguments; record it only if it creates tensors."""
@@ -342,6 +357,8 @@ class Recording(TorchFunctionMode):
     def emit(self, call: Call) -> Any:
         """Run an operator and add it to the graph, unless its result contains no tensors."""
         args, kwargs = with_concrete_numbers((tuple(call.args), call.kwargs))
+        if torch.autograd.forward_ad._current_level >= 0:
+            raise RuntimeError("jvp cannot be traced into a graph of operators; vjp and grad can")
         result = call.target(*args, **kwargs)
         leaves = [leaf for leaf in pytree.tree_leaves(result) if isinstance(leaf, Tensor)]
         if not leaves:

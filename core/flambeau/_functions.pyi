@@ -9,7 +9,10 @@ from collections.abc import Sequence
 from typing import Any, overload
 
 from . import return_types
+from .engine.devices.devices import device as _device
 from .engine.tensors.tensor import Tensor
+from .engine.values.constants import layout as _layout
+from .engine.values.constants import memory_format as _memory_format
 from .engine.values.dtypes import dtype as _dtype
 from .random import Generator
 from .storage import TypedStorage
@@ -132,7 +135,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: _int | Sequence[_int]) -> Te
         >>> torch.adaptive_avg_pool1d(torch.tensor([[1.0, 2.0, 3.0, 4.0]]), 2)
         tensor([[1.5000, 3.5000]])
     """
-def adaptive_max_pool1d(input: Tensor, output_size: Any) -> tuple[Tensor, Tensor]:
+def adaptive_max_pool1d(input: Tensor, output_size: _int | Sequence[_int]) -> tuple[Tensor, Tensor]:
     """Return the maximum of each of `output_size` windows of a sequence, and its index.
 
     Args:
@@ -142,7 +145,7 @@ def adaptive_max_pool1d(input: Tensor, output_size: Any) -> tuple[Tensor, Tensor
     >>> torch.adaptive_max_pool1d(torch.tensor([[1.0, 3.0, 2.0, 4.0]]), 2)
     (tensor([[3., 4.]]), tensor([[1, 3]]))
     """
-def add(input: Tensor, other: Tensor | _int | _float | _complex, alpha: Any = ..., *, out: Tensor | None = ...) -> Tensor:
+def add(input: Tensor, other: Tensor | _int | _float | _complex, alpha: Tensor | _int | _float | _complex = ..., *, out: Tensor | None = ...) -> Tensor:
     """`input + alpha * other`, element by element, broadcast.
 
     Args:
@@ -154,7 +157,7 @@ def add(input: Tensor, other: Tensor | _int | _float | _complex, alpha: Any = ..
     >>> torch.add(torch.ones(2), torch.ones(2), alpha=10)
     tensor([11., 11.])
     """
-def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = ..., alpha: Any = ..., out: Tensor | None = ...) -> Tensor:
+def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Tensor | _int | _float | _complex = ..., alpha: Tensor | _int | _float | _complex = ..., out: Tensor | None = ...) -> Tensor:
     """Return `beta * input + alpha * (batch1 @ batch2).sum(0)`.
 
     Args:
@@ -172,7 +175,7 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = ..., al
     >>> torch.addbmm(torch.zeros(1, 1), torch.ones(3, 1, 2), torch.ones(3, 2, 1))
     tensor([[6.]])
     """
-def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Any = ..., *args: Any, value: Any = ..., out: Tensor | None = ...) -> Tensor:
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor | _int | _float | _complex = ..., *args: Any, value: Tensor | _int | _float | _complex = ..., out: Tensor | None = ...) -> Tensor:
     """`input + value * tensor1 / tensor2`.
 
     Args:
@@ -188,7 +191,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Any = ..., *args: Any, valu
     >>> torch.addcdiv(torch.zeros(2), torch.tensor([1.0, 3.0]), torch.tensor([2.0, 2.0]), value=10)
     tensor([ 5., 15.])
     """
-def addcmul(input: Tensor, tensor1: Tensor, tensor2: Any = ..., *args: Any, value: Any = ..., out: Tensor | None = ...) -> Tensor:
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor | _int | _float | _complex = ..., *args: Any, value: Tensor | _int | _float | _complex = ..., out: Tensor | None = ...) -> Tensor:
     """`input + value * tensor1 * tensor2`.
 
     Args:
@@ -201,7 +204,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Any = ..., *args: Any, valu
     >>> torch.addcmul(torch.ones(2), torch.ones(2), torch.ones(2), value=0.5)
     tensor([1.5000, 1.5000])
     """
-def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = ..., alpha: Any = ..., out: Tensor | None = ...) -> Tensor:
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Tensor | _int | _float | _complex = ..., alpha: Tensor | _int | _float | _complex = ..., out: Tensor | None = ...) -> Tensor:
     """Return `beta * input + alpha * mat1 @ mat2`.
 
     Args:
@@ -220,7 +223,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = ..., alpha: 
     tensor([[4., 1.],
             [1., 4.]])
     """
-def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = ..., alpha: Any = ..., out: Tensor | None = ...) -> Tensor:
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Tensor | _int | _float | _complex = ..., alpha: Tensor | _int | _float | _complex = ..., out: Tensor | None = ...) -> Tensor:
     """Return `beta * input + alpha * mat @ vec`.
 
     Args:
@@ -248,7 +251,7 @@ def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _int | _float | _co
         beta: the factor of `input`; with 0, NaN in `input` is ignored.
         alpha: the factor of the product.
     """
-def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = ..., alpha: Any = ..., out: Tensor | None = ...) -> Tensor:
+def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Tensor | _int | _float | _complex = ..., alpha: Tensor | _int | _float | _complex = ..., out: Tensor | None = ...) -> Tensor:
     """Return `beta * input + alpha * outer(vec1, vec2)`.
 
     Args:
@@ -382,7 +385,7 @@ def any(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool =
     >>> torch.any(torch.tensor([[True, False], [True, True]]), 1)
     tensor([True, True])
     """
-def arange(start: Any = ..., end: Any = ..., step: Any = ..., *, out: Tensor | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
+def arange(start: Tensor | _int | _float | _complex | None = ..., end: Tensor | _int | _float | _complex | None = ..., step: Tensor | _int | _float | _complex = ..., *, out: Tensor | None = ..., dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
     """Return the numbers from `start` (or 0) up to but not including `end`, by `step`; integers if all three are integers.
 
     Args:
@@ -523,7 +526,7 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: Sequence[_int], stride:
     tensor([[1., 0.],
             [0., 1.]])
     """
-def as_tensor(data: Any, *, dtype: _dtype | None = ..., device: Any = ...) -> Tensor:
+def as_tensor(data: Any, *, dtype: _dtype | None = ..., device: _device | str | _int | None = ...) -> Tensor:
     """Convert `data` to a tensor, without a copy if dtype and device allow; a tensor keeps its autograd history.
 
     Args:
@@ -534,7 +537,7 @@ def as_tensor(data: Any, *, dtype: _dtype | None = ..., device: Any = ...) -> Te
     >>> torch.as_tensor([1, 2])
     tensor([1, 2])
     """
-def asarray(obj: Any, *, dtype: _dtype | None = ..., device: Any = ..., copy: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
+def asarray(obj: Any, *, dtype: _dtype | None = ..., device: _device | str | _int | None = ..., copy: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
     """Convert `obj` to a tensor that shares its memory if possible (`copy=None`), never (True), or always (False).
 
     Memory can be shared with tensors, arrays, storages, and objects with DLPack or the buffer protocol.  The bytes of a buffer
@@ -608,7 +611,7 @@ def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     >>> torch.atleast_3d(torch.tensor(1.0)).shape
     torch.Size([1, 1, 1])
     """
-def avg_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] = ..., padding: _int | Sequence[_int] = ..., ceil_mode: _bool = ..., count_include_pad: _bool = ...) -> Tensor:
+def avg_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = ..., padding: _int | Sequence[_int] = ..., ceil_mode: _bool = ..., count_include_pad: _bool = ...) -> Tensor:
     """Return the mean of each window of a sequence; see `nn.AvgPool1d` for the sizes of the result.
 
     Args:
@@ -626,7 +629,7 @@ def avg_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int |
         >>> torch.avg_pool1d(torch.tensor([[1.0, 2.0, 3.0, 4.0]]), 2)
         tensor([[1.5000, 3.5000]])
     """
-def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = ..., alpha: Any = ..., out: Tensor | None = ...) -> Tensor:
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Tensor | _int | _float | _complex = ..., alpha: Tensor | _int | _float | _complex = ..., out: Tensor | None = ...) -> Tensor:
     """Return `beta * input + alpha * batch1 @ batch2`, batch by batch.
 
     Args:
@@ -644,7 +647,7 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = ..., a
     >>> torch.baddbmm(torch.ones(1), torch.ones(2, 1, 3), torch.ones(2, 3, 1)).shape
     torch.Size([2, 1, 1])
     """
-def bartlett_window(window_length: _int, periodic: _bool = ..., *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., pin_memory: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
+def bartlett_window(window_length: _int, periodic: _bool = ..., *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
     """Return the Bartlett window, a triangle: `1 - abs(2 n / N - 1)`.
 
     Args:
@@ -685,7 +688,7 @@ def batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, runnin
     tensor([[-1.0000],
             [ 1.0000]])
     """
-def bernoulli(input: Tensor, p: _float | Tensor = ..., *, generator: Generator | None = ..., out: Tensor | None = ...) -> Tensor:
+def bernoulli(input: Tensor, p: _float | Tensor | None = ..., *, generator: Generator | None = ..., out: Tensor | None = ...) -> Tensor:
     """Draw 0 or 1 for each element; the probability of 1 is the element, or `p` if given.
 
     Args:
@@ -814,7 +817,7 @@ def bitwise_xor(input: Tensor | _int | _float | _complex, other: _int | _float |
     >>> torch.bitwise_xor(torch.tensor([7]), 2)
     tensor([5])
     """
-def blackman_window(window_length: _int, periodic: _bool = ..., *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., pin_memory: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
+def blackman_window(window_length: _int, periodic: _bool = ..., *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
     """Return the Blackman window: `0.42 - 0.5 cos(2 pi n / N) + 0.08 cos(4 pi n / N)`.
 
     Args:
@@ -1166,7 +1169,7 @@ def clip_(input: Tensor, min: _int | _float | _complex | Tensor | None = ..., ma
         min, max: the bounds: numbers, or tensors that can be broadcast with `input`; None for no bound. At least one is given.
             Where `min` exceeds `max`, the result is `max`.
     """
-def clone(input: Tensor, *, memory_format: Any = ...) -> Tensor:
+def clone(input: Tensor, *, memory_format: _memory_format | None = ...) -> Tensor:
     """Return a copy; gradients flow through it.
 
     Args:
@@ -1579,7 +1582,7 @@ def cumsum(input: Tensor, dim: _int, *, dtype: _dtype | None = ..., out: Tensor 
     >>> torch.cumsum(torch.tensor([1, 2, 3]), 0)
     tensor([1, 3, 6])
     """
-def cumulative_trapezoid(y: Tensor, x: Tensor | None = ..., *, dx: Any = ..., dim: _int = ...) -> Tensor:
+def cumulative_trapezoid(y: Tensor, x: Tensor | None = ..., *, dx: Tensor | _int | _float | _complex = ..., dim: _int = ...) -> Tensor:
     """Return the cumulative integral of `y` along `dim` by the trapezoidal rule.
 
     Args:
@@ -1773,7 +1776,7 @@ def dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
         p: the probability of an element to be zeroed.
         train: whether dropout is active; otherwise, `input` is returned.
     """
-def dsplit(input: Tensor, *args: Any, indices: Sequence[_int] = ..., sections: _int = ...) -> tuple[Tensor, ...]:
+def dsplit(input: Tensor, *args: Any, indices: Sequence[_int] | None = ..., sections: _int | None = ...) -> tuple[Tensor, ...]:
     """Split along dimension 2 into views; see `tensor_split`.
 
     Args:
@@ -1871,7 +1874,7 @@ def embedding_renorm_(weight: Tensor, indices: Tensor, max_norm: _float, norm_ty
     tensor([[0.6000, 0.8000],
             [6.0000, 8.0000]])
     """
-def empty(*size: _int | Sequence[_int], out: Tensor | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ..., memory_format: Any = ..., names: Any = ...) -> Tensor:
+def empty(*size: _int | Sequence[_int], out: Tensor | None = ..., dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ..., memory_format: _memory_format | None = ..., names: Sequence[str] | None = ...) -> Tensor:
     """Return an uninitialised tensor.
 
     Args:
@@ -1885,7 +1888,7 @@ def empty(*size: _int | Sequence[_int], out: Tensor | None = ..., dtype: _dtype 
         memory_format: the order of the dimensions in memory; None for row-major.
         names: ignored.
     """
-def empty_like(input: Tensor, *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., memory_format: Any = ..., pin_memory: _bool | None = ...) -> Tensor:
+def empty_like(input: Tensor, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., requires_grad: _bool | None = ..., memory_format: _memory_format | None = ..., pin_memory: _bool | None = ...) -> Tensor:
     """Return an uninitialised tensor with the shape, dtype, device and memory order of `input`.
 
     Args:
@@ -1895,7 +1898,7 @@ def empty_like(input: Tensor, *, dtype: _dtype | None = ..., layout: Any = ..., 
         requires_grad: whether autograd records operations on the result.
         pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
     """
-def empty_permuted(size: Sequence[_int], physical_layout: Sequence[_int], *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
+def empty_permuted(size: Sequence[_int], physical_layout: Sequence[_int], *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
     """Return an uninitialised tensor whose dimensions are stored in memory in the order `physical_layout`.
 
     Args:
@@ -1913,7 +1916,7 @@ def empty_permuted(size: Sequence[_int], physical_layout: Sequence[_int], *, dty
     >>> torch.empty_permuted((2, 3, 4), (2, 0, 1)).stride()
     (3, 1, 6)
     """
-def empty_strided(size: Sequence[_int], stride: Sequence[_int], *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
+def empty_strided(size: Sequence[_int], stride: Sequence[_int], *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
     """Return an uninitialised tensor with the given size and strides.
 
     Args:
@@ -1995,7 +1998,7 @@ def expm1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return `exp(x) - 1`, accurate near 0."""
 def expm1_(input: Tensor) -> Tensor:
     """In-place form of `expm1`."""
-def eye(n: _int, m: _int | None = ..., *, out: Tensor | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
+def eye(n: _int, m: _int | None = ..., *, out: Tensor | None = ..., dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
     """Return an `(n, m)` matrix with ones on the diagonal and zeros elsewhere.
 
     Args:
@@ -2142,7 +2145,7 @@ def fliplr(input: Tensor) -> Tensor:
     """Reverse the order of the columns (dimension 1)."""
 def flipud(input: Tensor) -> Tensor:
     """Reverse the order of the rows (dimension 0)."""
-def float_power(input: Any, exponent: Any, *, out: Tensor | None = ...) -> Tensor:
+def float_power(input: Tensor | _int | _float | _complex, exponent: Tensor | _int | _float | _complex, *, out: Tensor | None = ...) -> Tensor:
     """`input` to the power of `exponent`, in float64 or complex128.
 
     Args:
@@ -2212,7 +2215,7 @@ def frexp(input: Tensor, *, out: Sequence[Tensor] | None = ...) -> return_types.
     >>> mantissa, exponent
     (tensor([0.7500]), tensor([3], dtype=torch.int32))
     """
-def frobenius_norm(input: Tensor, dim: Any, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+def frobenius_norm(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the 2-norm over the one or two dimensions `dim`, or over all dimensions if `dim` is empty.
 
     Args:
@@ -2227,7 +2230,7 @@ def frobenius_norm(input: Tensor, dim: Any, keepdim: _bool = ..., *, out: Tensor
     >>> torch.frobenius_norm(torch.tensor([[3.0, 0.0], [0.0, 4.0]]), (0, 1))
     tensor(5.)
     """
-def from_dlpack(ext_tensor: Any, *, device: Any = ..., copy: _bool | None = ...) -> Tensor:
+def from_dlpack(ext_tensor: Any, *, device: _device | str | _int | None = ..., copy: _bool | None = ...) -> Tensor:
     """Return a tensor that shares the memory of another library's array, or of a DLPack capsule.
 
     Args:
@@ -2244,7 +2247,7 @@ def from_dlpack(ext_tensor: Any, *, device: Any = ..., copy: _bool | None = ...)
     >>> torch.from_dlpack(np.arange(3))
     tensor([0, 1, 2])
     """
-def from_file(filename: str, shared: _bool | None = ..., size: _int = ..., *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
+def from_file(filename: str, shared: _bool | None = ..., size: _int = ..., *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
     """Return a tensor of `size` elements of a memory-mapped file.
 
     With `shared`, writes to the tensor change the file, and a missing file is created.
@@ -2292,7 +2295,7 @@ def frombuffer(buffer: Any, *, dtype: _dtype, count: _int = ..., offset: _int = 
     >>> torch.frombuffer(bytearray([1, 0, 2, 0]), dtype=torch.int16)
     tensor([1, 2], dtype=torch.int16)
     """
-def full(size: Sequence[_int], fill_value: Any, *, out: Tensor | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ..., names: Any = ...) -> Tensor:
+def full(size: Sequence[_int], fill_value: Tensor | _int | _float | _complex, *, out: Tensor | None = ..., dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ..., names: Sequence[str] | None = ...) -> Tensor:
     """Return a tensor filled with `fill_value`; by default, its dtype follows that of the value.
 
     Args:
@@ -2309,7 +2312,7 @@ def full(size: Sequence[_int], fill_value: Any, *, out: Tensor | None = ..., dty
     >>> torch.full((2,), 7), torch.full((), 1.5)
     (tensor([7, 7]), tensor(1.5000))
     """
-def full_like(input: Tensor, fill_value: Any, *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., memory_format: Any = ..., pin_memory: _bool | None = ...) -> Tensor:
+def full_like(input: Tensor, fill_value: Tensor | _int | _float | _complex, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., requires_grad: _bool | None = ..., memory_format: _memory_format | None = ..., pin_memory: _bool | None = ...) -> Tensor:
     """Return a tensor filled with `fill_value`, with the shape, dtype, device and memory order of `input`.
 
     Args:
@@ -2406,7 +2409,7 @@ def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """
 def get_device(input: Tensor) -> _int:
     """The device's index; -1 on the CPU."""
-def gradient(input: Tensor, *, spacing: Any = ..., dim: Any = ..., edge_order: _int = ...) -> tuple[Tensor, ...]:
+def gradient(input: Tensor, *, spacing: Any = ..., dim: _int | Sequence[_int] | None = ..., edge_order: _int = ...) -> tuple[Tensor, ...]:
     """Return the derivative along each dimension in `dim`, by central differences and, at the edges, by one-sided ones.
 
     Args:
@@ -2470,7 +2473,7 @@ def gt(input: Tensor, other: _int | _float | _complex | Tensor, *, out: Tensor |
     >>> torch.gt(torch.tensor([1, 2, 3]), 2)
     tensor([False, False,  True])
     """
-def hamming_window(window_length: _int, periodic: _bool = ..., alpha: _float = ..., beta: _float = ..., *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., pin_memory: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
+def hamming_window(window_length: _int, periodic: _bool = ..., alpha: _float = ..., beta: _float = ..., *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
     """Return the Hamming window: `alpha - beta cos(2 pi n / N)`.
 
     Args:
@@ -2491,7 +2494,7 @@ def hamming_window(window_length: _int, periodic: _bool = ..., alpha: _float = .
     >>> torch.hamming_window(4)
     tensor([0.0800, 0.5400, 1.0000, 0.5400])
     """
-def hann_window(window_length: _int, periodic: _bool = ..., *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., pin_memory: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
+def hann_window(window_length: _int, periodic: _bool = ..., *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
     """Return the Hann window: `(1 - cos(2 pi n / N)) / 2`.
 
     Args:
@@ -2522,7 +2525,7 @@ def hardshrink(input: Tensor, lambd: _float = ..., *, out: Tensor | None = ...) 
         >>> F.hardshrink(torch.tensor([-1.0, 0.3, 2.0]))
         tensor([-1.,  0.,  2.])
     """
-def hash_tensor(input: Tensor, dim: Any = ..., *, keepdim: _bool = ..., mode: _int = ..., out: Tensor | None = ...) -> Tensor:
+def hash_tensor(input: Tensor, dim: _int | Sequence[_int] | None = ..., *, keepdim: _bool = ..., mode: _int = ..., out: Tensor | None = ...) -> Tensor:
     """Return a uint64 hash of all elements, or over `dim`: the exclusive or of their bits as 64-bit numbers.
 
     Args:
@@ -2598,7 +2601,7 @@ def histogramdd(input: Tensor, bins: Any, range: Any = ..., weight: Tensor | Non
     tensor([[0., 1.],
             [1., 1.]])
     """
-def hsplit(input: Tensor, *args: Any, indices: Sequence[_int] = ..., sections: _int = ...) -> tuple[Tensor, ...]:
+def hsplit(input: Tensor, *args: Any, indices: Sequence[_int] | None = ..., sections: _int | None = ...) -> tuple[Tensor, ...]:
     """Split along dimension 1, or dimension 0 of a vector; see `tensor_split`.
 
     Args:
@@ -2669,7 +2672,7 @@ def igammac(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor
     """
 def imag(input: Tensor) -> Tensor:
     """Return the imaginary parts as a view.  Raises RuntimeError for a real tensor."""
-def index_add(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, alpha: Any = ..., out: Tensor | None = ...) -> Tensor:
+def index_add(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, alpha: Tensor | _int | _float | _complex = ..., out: Tensor | None = ...) -> Tensor:
     """Return `input` with the slices of `source`, times `alpha`, added at the positions `index` of `dim`.
 
     Args:
@@ -2846,7 +2849,7 @@ def isclose(input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ...
     """
 def isfinite(input: Tensor) -> Tensor:
     """True where the element is finite."""
-def isin(elements: Tensor = ..., test_elements: Tensor = ..., *, element: _int | _float | _complex = ..., test_element: _int | _float | _complex = ..., assume_unique: _bool = ..., invert: _bool = ..., out: Tensor | None = ...) -> Tensor:
+def isin(elements: Tensor | None = ..., test_elements: Tensor | None = ..., *, element: _int | _float | _complex | None = ..., test_element: _int | _float | _complex | None = ..., assume_unique: _bool = ..., invert: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """Return a mask: for each element, whether it is in `test_elements`.
 
     Args:
@@ -2895,7 +2898,7 @@ def istft(input: Tensor, n_fft: _int, hop_length: _int | None = ..., win_length:
     >>> torch.istft(torch.stft(x, 4, return_complex=True), 4).allclose(x, atol=1e-5)
     True
     """
-def kaiser_window(window_length: _int, periodic: _bool = ..., beta: _float = ..., *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., pin_memory: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
+def kaiser_window(window_length: _int, periodic: _bool = ..., beta: _float = ..., *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
     """Return the Kaiser window: `I0(beta sqrt(1 - (2 n / N - 1)**2)) / I0(beta)`, with the modified Bessel function `I0`.
 
     Args:
@@ -3048,7 +3051,7 @@ def lgamma(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     >>> torch.lgamma(torch.tensor([0.5, 1.0, 5.0]))
     tensor([0.5724, 0.0000, 3.1781])
     """
-def linspace(start: Any, end: Any, steps: _int = ..., *, out: Tensor | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
+def linspace(start: Tensor | _int | _float | _complex, end: Tensor | _int | _float | _complex, steps: _int = ..., *, out: Tensor | None = ..., dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
     """Return `steps` numbers from `start` to `end`, both included, evenly spaced.
 
     Args:
@@ -3202,7 +3205,7 @@ def logit_(input: Tensor, eps: _float | None = ...) -> Tensor:
     Args:
         eps: the distance of the bounds from 0 and 1; None for no bounds, so that the result is NaN outside of [0, 1].
     """
-def logspace(start: Any, end: Any, steps: _int = ..., base: _float = ..., *, out: Tensor | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
+def logspace(start: Tensor | _int | _float | _complex, end: Tensor | _int | _float | _complex, steps: _int = ..., base: _float = ..., *, out: Tensor | None = ..., dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
     """Return `base ** exponent` for the exponents `linspace(start, end, steps)`.
 
     Args:
@@ -3222,7 +3225,7 @@ def logspace(start: Any, end: Any, steps: _int = ..., base: _float = ..., *, out
     >>> torch.logspace(0, 3, 4)
     tensor([   1.,   10.,  100., 1000.])
     """
-def logsumexp(input: Tensor, dim: Any, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+def logsumexp(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return `log(sum(exp(input)))` over `dim` without overflow.
 
     Args:
@@ -3348,7 +3351,7 @@ def matrix_power(input: Tensor, n: _int, *, out: Tensor | None = ...) -> Tensor:
 def matrix_rank(input: Tensor, *args: Any, **kwargs: Any) -> Sequence[Tensor]:
     """Raise a RuntimeError that names the replacement of the removed function `matrix_rank`."""
 @overload
-def max(input: Tensor, *, out: Any = ...) -> Tensor:
+def max(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the maximum of all elements, of each slice over `dim` with its index, or of two tensors.
 
     The forms are `max(input)`, `max(input, dim, keepdim)`, which returns `(values, indices)`, and `max(input, other)`.
@@ -3366,10 +3369,10 @@ def max(input: Tensor, *, out: Any = ...) -> Tensor:
     tensor([4, 3])
     """
 @overload
-def max(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: Any = ...) -> return_types.max: ...
+def max(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: Sequence[Tensor] | None = ...) -> return_types.max: ...
 @overload
-def max(input: Tensor, other: Tensor, *, out: Any = ...) -> Tensor: ...
-def max_pool1d(input: Tensor, kernel_size: Any, stride: Any = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ...) -> Tensor:
+def max(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
+def max_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = ..., padding: _int | Sequence[_int] = ..., dilation: _int | Sequence[_int] = ..., ceil_mode: _bool = ...) -> Tensor:
     """Return the maximum of each window of `(N, C, L)` or `(C, L)`; see `torch.nn.functional.max_pool2d`.
 
     Args:
@@ -3382,7 +3385,7 @@ def max_pool1d(input: Tensor, kernel_size: Any, stride: Any = ..., padding: Any 
     >>> torch.max_pool1d(torch.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
     tensor([[3., 2.]])
     """
-def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Any = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ...) -> tuple[Tensor, Tensor]:
+def max_pool1d_with_indices(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = ..., padding: _int | Sequence[_int] = ..., dilation: _int | Sequence[_int] = ..., ceil_mode: _bool = ...) -> tuple[Tensor, Tensor]:
     """Return the maximum of each window of `(N, C, L)` or `(C, L)`, and its index.
 
     Args:
@@ -3395,7 +3398,7 @@ def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Any = ..., 
     >>> torch.max_pool1d_with_indices(torch.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
     (tensor([[3., 2.]]), tensor([[1, 2]]))
     """
-def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ...) -> Tensor:
+def max_pool2d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = ..., padding: _int | Sequence[_int] = ..., dilation: _int | Sequence[_int] = ..., ceil_mode: _bool = ...) -> Tensor:
     """Return the maximum of each window of `(N, C, H, W)` or `(C, H, W)`; see `torch.nn.functional.max_pool2d`.
 
     Args:
@@ -3408,7 +3411,7 @@ def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = ..., padding: Any 
     >>> torch.max_pool2d(torch.tensor([[[1.0, 2.0], [3.0, 4.0]]]), 2)
     tensor([[[4.]]])
     """
-def max_pool3d(input: Tensor, kernel_size: Any, stride: Any = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ...) -> Tensor:
+def max_pool3d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = ..., padding: _int | Sequence[_int] = ..., dilation: _int | Sequence[_int] = ..., ceil_mode: _bool = ...) -> Tensor:
     """Return the maximum of each window of `(N, C, D, H, W)` or `(C, D, H, W)`; see `torch.nn.functional.max_pool2d`.
 
     Args:
@@ -3445,7 +3448,7 @@ def mean(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool 
     tensor([2., 3.])
     """
 @overload
-def median(input: Tensor, *, out: Any = ...) -> Tensor:
+def median(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the median of all elements, or of each slice over `dim` with its index.
 
     For an even number of elements, it is the lower of the two middle ones.  NaN is larger than any number.
@@ -3458,7 +3461,7 @@ def median(input: Tensor, *, out: Any = ...) -> Tensor:
     tensor(2.)
     """
 @overload
-def median(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: Any = ...) -> return_types.median: ...
+def median(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: Sequence[Tensor] | None = ...) -> return_types.median: ...
 def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = ...) -> tuple[Tensor, ...]:
     """Return the coordinates of a grid: each vector expanded along the dimensions of all others.
 
@@ -3473,7 +3476,7 @@ def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = ...) ->
     torch.Size([2, 3])
     """
 @overload
-def min(input: Tensor, *, out: Any = ...) -> Tensor:
+def min(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the minimum of all elements, of each slice over `dim` with its index, or of two tensors.
 
     The forms are `min(input)`, `min(input, dim, keepdim)`, which returns `(values, indices)`, and `min(input, other)`.
@@ -3491,9 +3494,9 @@ def min(input: Tensor, *, out: Any = ...) -> Tensor:
     tensor([1, 2])
     """
 @overload
-def min(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: Any = ...) -> return_types.min: ...
+def min(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: Sequence[Tensor] | None = ...) -> return_types.min: ...
 @overload
-def min(input: Tensor, other: Tensor, *, out: Any = ...) -> Tensor: ...
+def min(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
 def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the smaller of `input` and `other`, element by element; NaN where either is NaN.
 
@@ -3526,7 +3529,7 @@ def mode(input: Tensor, dim: _int = ..., keepdim: _bool = ..., *, out: Sequence[
     >>> torch.tensor([2, 1, 2]).mode().values
     tensor(2)
     """
-def moveaxis(input: Tensor, source: Any, destination: Any) -> Tensor:
+def moveaxis(input: Tensor, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
     """Return a view with dimensions `source` moved to `destination`; the others keep their order.
 
     Args:
@@ -3539,7 +3542,7 @@ def moveaxis(input: Tensor, source: Any, destination: Any) -> Tensor:
     >>> torch.movedim(torch.zeros(2, 3, 4), 0, 2).shape
     torch.Size([3, 4, 2])
     """
-def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
+def movedim(input: Tensor, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
     """Return a view with dimensions `source` moved to `destination`; the others keep their order.
 
     Args:
@@ -3642,7 +3645,7 @@ def nanmean(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bo
     tensor(1.5000)
     """
 @overload
-def nanmedian(input: Tensor, *, out: Any = ...) -> Tensor:
+def nanmedian(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the median of the elements that are not NaN.
 
     Args:
@@ -3653,8 +3656,8 @@ def nanmedian(input: Tensor, *, out: Any = ...) -> Tensor:
     tensor(1.)
     """
 @overload
-def nanmedian(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: Any = ...) -> return_types.nanmedian: ...
-def nanquantile(input: Tensor, q: Any, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ..., out: Tensor | None = ...) -> Tensor:
+def nanmedian(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: Sequence[Tensor] | None = ...) -> return_types.nanmedian: ...
+def nanquantile(input: Tensor, q: Tensor | _int | _float | _complex, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ..., out: Tensor | None = ...) -> Tensor:
     """Return the `q`-quantiles of the elements that are not NaN.
 
     Args:
@@ -3752,7 +3755,7 @@ def nonzero_static(input: Tensor, *, size: _int, fill_value: _int = ..., out: Te
             [ 2],
             [-1]])
     """
-def norm(input: Tensor, p: Any = ..., dim: Any = ..., keepdim: _bool = ..., dtype: _dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
+def norm(input: Tensor, p: Tensor | _int | _float | _complex | str | None = ..., dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: _dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the vector norm over `dim`, or of all elements; "fro" is the 2-norm, "nuc" the sum of singular values.
 
     Args:
@@ -3781,7 +3784,7 @@ def norm_except_dim(v: Tensor, pow: _int = ..., dim: _int = ...) -> Tensor:
     tensor([[ 5.],
             [10.]])
     """
-def normal(mean: Any = ..., std: Any = ..., size: Sequence[_int] | None = ..., *, generator: Generator | None = ..., out: Tensor | None = ..., dtype: _dtype | None = ..., device: Any = ..., requires_grad: _bool | None = ..., layout: Any = ..., pin_memory: _bool | None = ...) -> Tensor:
+def normal(mean: Tensor | _int | _float | _complex = ..., std: Tensor | _int | _float | _complex = ..., size: Sequence[_int] | None = ..., *, generator: Generator | None = ..., out: Tensor | None = ..., dtype: _dtype | None = ..., device: _device | str | _int | None = ..., requires_grad: _bool | None = ..., layout: _layout | None = ..., pin_memory: _bool | None = ...) -> Tensor:
     """Draw normal numbers with a mean and a standard deviation given as numbers (with `size`) or as tensors.
 
     Args:
@@ -3830,7 +3833,7 @@ def numel(input: Tensor) -> _int:
     >>> torch.numel(torch.ones(2, 3))
     6
     """
-def ones(*size: _int | Sequence[_int], out: Tensor | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ..., memory_format: Any = ..., names: Any = ...) -> Tensor:
+def ones(*size: _int | Sequence[_int], out: Tensor | None = ..., dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ..., memory_format: _memory_format | None = ..., names: Sequence[str] | None = ...) -> Tensor:
     """Return a tensor of ones.
 
     Args:
@@ -3847,7 +3850,7 @@ def ones(*size: _int | Sequence[_int], out: Tensor | None = ..., dtype: _dtype |
     >>> torch.ones((2,), dtype=torch.int64)
     tensor([1, 1])
     """
-def ones_like(input: Tensor, *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., memory_format: Any = ..., pin_memory: _bool | None = ...) -> Tensor:
+def ones_like(input: Tensor, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., requires_grad: _bool | None = ..., memory_format: _memory_format | None = ..., pin_memory: _bool | None = ...) -> Tensor:
     """Return ones with the shape, dtype, device and memory order of `input`.
 
     Args:
@@ -4025,7 +4028,7 @@ def polygamma(n: _int, input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """
 def positive(input: Tensor) -> Tensor:
     """Return the tensor itself.  Raises RuntimeError for a bool tensor."""
-def pow(input: Any, exponent: Any, *, out: Any = ...) -> Tensor:
+def pow(input: Tensor | _int | _float | _complex, exponent: Tensor | _int | _float | _complex, *, out: Tensor | None = ...) -> Tensor:
     """`input` to the power of `exponent`; either may be a Python number.
 
     Args:
@@ -4085,7 +4088,7 @@ def qr(input: Tensor, some: _bool = ..., *, out: Tensor | None = ...) -> return_
     Args:
         some: whether `Q` has only `min(m, n)` columns.
     """
-def quantile(input: Tensor, q: Any, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ..., out: Tensor | None = ...) -> Tensor:
+def quantile(input: Tensor, q: Tensor | _int | _float | _complex, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ..., out: Tensor | None = ...) -> Tensor:
     """Return the `q`-quantiles of all elements, or over `dim`.
 
     For a vector `q`, the result has an additional first dimension, with one quantile for each element of `q`.
@@ -4104,7 +4107,7 @@ def rad2deg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Convert radians to degrees."""
 def rad2deg_(input: Tensor) -> Tensor:
     """In-place form of `rad2deg`."""
-def rand(*size: _int | Sequence[_int], generator: Generator | None = ..., out: Tensor | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ..., names: Any = ...) -> Tensor:
+def rand(*size: _int | Sequence[_int], generator: Generator | None = ..., out: Tensor | None = ..., dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ..., names: Sequence[str] | None = ...) -> Tensor:
     """Return random numbers from the uniform distribution on [0, 1).
 
     Args:
@@ -4121,7 +4124,7 @@ def rand(*size: _int | Sequence[_int], generator: Generator | None = ..., out: T
     >>> _ = torch.manual_seed(0); torch.rand(2)
     tensor([0.4963, 0.7682])
     """
-def rand_like(input: Tensor, *, generator: Generator | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., memory_format: Any = ..., pin_memory: _bool | None = ...) -> Tensor:
+def rand_like(input: Tensor, *, generator: Generator | None = ..., dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., requires_grad: _bool | None = ..., memory_format: _memory_format | None = ..., pin_memory: _bool | None = ...) -> Tensor:
     """Call `torch.rand` with the shape, dtype, device and memory order of `input`.
 
     Args:
@@ -4132,7 +4135,7 @@ def rand_like(input: Tensor, *, generator: Generator | None = ..., dtype: _dtype
         requires_grad: whether autograd records operations on the result.
         pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
     """
-def randint(low: _int | None = ..., high: Any = ..., size: Sequence[_int] | None = ..., *, generator: Generator | None = ..., out: Tensor | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
+def randint(low: _int | None = ..., high: _int | Sequence[_int] | None = ..., size: Sequence[_int] | None = ..., *, generator: Generator | None = ..., out: Tensor | None = ..., dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
     """Draw integers uniformly from `[low, high)`, by default from 0: `randint(high, size)` or `randint(low, high, size)`.
 
     Args:
@@ -4153,7 +4156,7 @@ def randint(low: _int | None = ..., high: Any = ..., size: Sequence[_int] | None
     >>> _ = torch.manual_seed(0); torch.randint(10, (3,))
     tensor([4, 9, 3])
     """
-def randint_like(input: Tensor, low: _int | Tensor | None = ..., high: _int | None = ..., *, generator: Generator | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., memory_format: Any = ..., pin_memory: _bool | None = ...) -> Tensor:
+def randint_like(input: Tensor, low: _int | Tensor | None = ..., high: _int | None = ..., *, generator: Generator | None = ..., dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., requires_grad: _bool | None = ..., memory_format: _memory_format | None = ..., pin_memory: _bool | None = ...) -> Tensor:
     """Call `torch.randint` with the shape, dtype, device and memory order of `input`.
 
     Args:
@@ -4172,7 +4175,7 @@ def randint_like(input: Tensor, low: _int | Tensor | None = ..., high: _int | No
     >>> torch.randint_like(torch.ones(2, 3), 10).shape
     torch.Size([2, 3])
     """
-def randn(*size: _int | Sequence[_int], generator: Generator | None = ..., out: Tensor | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ..., names: Any = ...) -> Tensor:
+def randn(*size: _int | Sequence[_int], generator: Generator | None = ..., out: Tensor | None = ..., dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ..., names: Sequence[str] | None = ...) -> Tensor:
     """Return random numbers from the normal distribution with mean 0 and variance 1.
 
     Args:
@@ -4189,7 +4192,7 @@ def randn(*size: _int | Sequence[_int], generator: Generator | None = ..., out: 
     >>> torch.randn(2, 3).shape
     torch.Size([2, 3])
     """
-def randn_like(input: Tensor, *, generator: Generator | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., memory_format: Any = ..., pin_memory: _bool | None = ...) -> Tensor:
+def randn_like(input: Tensor, *, generator: Generator | None = ..., dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., requires_grad: _bool | None = ..., memory_format: _memory_format | None = ..., pin_memory: _bool | None = ...) -> Tensor:
     """Call `torch.randn` with the shape, dtype, device and memory order of `input`.
 
     Args:
@@ -4200,7 +4203,7 @@ def randn_like(input: Tensor, *, generator: Generator | None = ..., dtype: _dtyp
         requires_grad: whether autograd records operations on the result.
         pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
     """
-def randperm(n: _int, *, generator: Generator | None = ..., out: Tensor | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
+def randperm(n: _int, *, generator: Generator | None = ..., out: Tensor | None = ..., dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
     """Return the integers from 0 to `n - 1` in random order (Fisher-Yates shuffle).
 
     Args:
@@ -4219,7 +4222,7 @@ def randperm(n: _int, *, generator: Generator | None = ..., out: Tensor | None =
     >>> torch.randperm(4).sort().values
     tensor([0, 1, 2, 3])
     """
-def range(start: Any, end: Any = ..., step: Any = ..., *, out: Tensor | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ...) -> Tensor:
+def range(start: Tensor | _int | _float | _complex, end: Tensor | _int | _float | _complex | None = ..., step: Tensor | _int | _float | _complex = ..., *, out: Tensor | None = ..., dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., requires_grad: _bool | None = ...) -> Tensor:
     """Return the numbers from `start` to `end`, both included.  Deprecated in favour of `arange`.
 
     Args:
@@ -4289,7 +4292,7 @@ def renorm(input: Tensor, p: _float, dim: _int, maxnorm: _float, *, out: Tensor 
     tensor([[0.6000, 0.8000],
             [0.0000, 1.0000]])
     """
-def repeat_interleave(input: Tensor = ..., repeats: Tensor | _int = ..., dim: _int | None = ..., *, output_size: _int | None = ...) -> Tensor:
+def repeat_interleave(input: Tensor | None = ..., repeats: Tensor | _int | None = ..., dim: _int | None = ..., *, output_size: _int | None = ...) -> Tensor:
     """Repeat each slice of `dim` (by default, each element of the flattened input) `repeats` times.
 
     `repeats` is one number, or one for each slice or element.
@@ -4335,7 +4338,7 @@ def resolve_conj(input: Tensor) -> Tensor:
     """Return a copy with the conjugation applied if `input` is a lazily conjugated view; otherwise return `input` itself."""
 def resolve_neg(input: Tensor) -> Tensor:
     """Return a copy with the negation applied if `input` is a lazily negated view; otherwise return `input` itself."""
-def result_type(tensor: Any = ..., other: Any = ..., *, scalar: Any = ..., scalar1: Any = ..., scalar2: Any = ...) -> _dtype:
+def result_type(tensor: Tensor | _int | _float | _complex | None = ..., other: Tensor | _int | _float | _complex | None = ..., *, scalar: Tensor | _int | _float | _complex | None = ..., scalar1: Tensor | _int | _float | _complex | None = ..., scalar2: Tensor | _int | _float | _complex | None = ...) -> _dtype:
     """Return the dtype of an operation on two tensors or Python numbers; the keyword names are those of PyTorch's overloads.
 
     Args:
@@ -4359,7 +4362,7 @@ def rms_norm(input: Tensor, normalized_shape: Sequence[_int], weight: Tensor | N
     >>> torch.rms_norm(torch.tensor([3.0, 4.0]), (2,))
     tensor([0.8485, 1.1314])
     """
-def roll(input: Tensor, shifts: Any, dims: Any = ...) -> Tensor:
+def roll(input: Tensor, shifts: _int | Sequence[_int], dims: _int | Sequence[_int] | None = ...) -> Tensor:
     """Shift the elements by `shifts` along `dims`, wrapping around; without `dims`, the tensor is flattened for the shift.
 
     Args:
@@ -4452,7 +4455,7 @@ def rsqrt(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return `1 / sqrt(x)`."""
 def rsqrt_(input: Tensor) -> Tensor:
     """In-place form of `rsqrt`."""
-def rsub(input: Tensor, other: _int | _float | _complex | Tensor, *, alpha: Any = ...) -> Tensor:
+def rsub(input: Tensor, other: _int | _float | _complex | Tensor, *, alpha: Tensor | _int | _float | _complex = ...) -> Tensor:
     """`other - alpha * input`.
 
     Args:
@@ -4465,7 +4468,7 @@ def rsub(input: Tensor, other: _int | _float | _complex | Tensor, *, alpha: Any 
     >>> torch.rsub(torch.tensor([1.0, 2.0]), 10)
     tensor([9., 8.])
     """
-def scalar_tensor(s: Any, *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
+def scalar_tensor(s: Tensor | _int | _float | _complex, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
     """Return a 0-d tensor of a number, by default in the default dtype.
 
     Args:
@@ -4479,7 +4482,7 @@ def scalar_tensor(s: Any, *, dtype: _dtype | None = ..., layout: Any = ..., devi
     >>> torch.scalar_tensor(3)
     tensor(3.)
     """
-def scatter(input: Tensor, dim: _int, index: Tensor, src: Tensor | _int | _float | _complex = ..., *, value: _int | _float | _complex = ..., reduce: str | None = ..., out: Tensor | None = ...) -> Tensor:
+def scatter(input: Tensor, dim: _int, index: Tensor, src: Tensor | _int | _float | _complex | None = ..., *, value: _int | _float | _complex | None = ..., reduce: str | None = ..., out: Tensor | None = ...) -> Tensor:
     """Return `input` with `src[i][j]` (or a number) at `[index[i][j]][j]` for `dim=0`, and likewise for other dimensions.
 
     `reduce` ("add" or "multiply") combines each written value with the element of `input` instead of replacing the element.
@@ -4695,7 +4698,7 @@ def sort(input: Tensor, dim: _int = ..., descending: _bool = ..., stable: _bool 
     >>> torch.tensor([3, 1, 2]).sort().indices
     tensor([1, 2, 0])
     """
-def split(tensor: Tensor, split_size_or_sections: Any = ..., dim: _int = ..., *, split_size: Any = ...) -> tuple[Tensor, ...]:
+def split(tensor: Tensor, split_size_or_sections: _int | Sequence[_int] | None = ..., dim: _int = ..., *, split_size: _int | Sequence[_int] | None = ...) -> tuple[Tensor, ...]:
     """Split `dim` into consecutive views: of one size (the last may be smaller), or of the sizes in a list.
 
     Args:
@@ -4725,7 +4728,7 @@ def square(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the square."""
 def square_(input: Tensor) -> Tensor:
     """In-place form of `square`."""
-def squeeze(input: Tensor, dim: Any = ..., *, axis: Any = ...) -> Tensor:
+def squeeze(input: Tensor, dim: _int | Sequence[_int] | None = ..., *, axis: _int | Sequence[_int] | None = ...) -> Tensor:
     """Return a view without the dimensions of size 1, or only without those in `dim` (an int or a tuple).
 
     Args:
@@ -4749,7 +4752,7 @@ def stack(tensors: Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ..
     tensor([[0., 1.],
             [0., 1.]])
     """
-def std(input: Tensor, dim: Any = ..., unbiased: _bool = ..., keepdim: _bool = ..., *, correction: Any = ..., out: Tensor | None = ...) -> Tensor:
+def std(input: Tensor, dim: _int | Sequence[_int] | _bool | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., *, correction: Tensor | _int | _float | _complex | None = ..., out: Tensor | None = ...) -> Tensor:
     """Return the standard deviation of all elements, or over `dim`; the divisor of the variance is `n - correction`.
 
     Args:
@@ -4764,7 +4767,7 @@ def std(input: Tensor, dim: Any = ..., unbiased: _bool = ..., keepdim: _bool = .
     >>> torch.tensor([1.0, 2.0, 3.0]).std()
     tensor(1.)
     """
-def std_mean(input: Tensor, dim: Any = ..., unbiased: _bool = ..., keepdim: _bool = ..., *, correction: Any = ...) -> tuple[Tensor, Tensor]:
+def std_mean(input: Tensor, dim: _int | Sequence[_int] | _bool | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., *, correction: Tensor | _int | _float | _complex | None = ...) -> tuple[Tensor, Tensor]:
     """Return the standard deviation and the mean, of all elements or over `dim`.
 
     Args:
@@ -4803,7 +4806,7 @@ def stft(input: Tensor, n_fft: _int, hop_length: _int | None = ..., win_length: 
     >>> torch.stft(torch.ones(16), n_fft=4, return_complex=True).shape
     torch.Size([3, 17])
     """
-def sub(input: Tensor, other: Tensor | _int | _float | _complex, alpha: Any = ..., *, out: Tensor | None = ...) -> Tensor:
+def sub(input: Tensor, other: Tensor | _int | _float | _complex, alpha: Tensor | _int | _float | _complex = ..., *, out: Tensor | None = ...) -> Tensor:
     """`input - alpha * other`, element by element, broadcast.
 
     Args:
@@ -4816,7 +4819,7 @@ def sub(input: Tensor, other: Tensor | _int | _float | _complex, alpha: Any = ..
     >>> torch.sub(torch.tensor([3.0, 4.0]), torch.ones(2), alpha=2)
     tensor([1., 2.])
     """
-def subtract(input: Tensor, other: Tensor | _int | _float | _complex, alpha: Any = ..., *, out: Tensor | None = ...) -> Tensor:
+def subtract(input: Tensor, other: Tensor | _int | _float | _complex, alpha: Tensor | _int | _float | _complex = ..., *, out: Tensor | None = ...) -> Tensor:
     """`input - alpha * other`, element by element, broadcast.
 
     Args:
@@ -4841,7 +4844,7 @@ def sum(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool =
     >>> torch.tensor([[1, 2], [3, 4]]).sum(0, keepdim=True)
     tensor([[4, 6]])
     """
-def sum_to_size(input: Tensor, size: _int | Sequence[_int], *rest: Any) -> Tensor:
+def sum_to_size(input: Tensor, size: _int | Sequence[_int], *rest: _int) -> Tensor:
     """Sum over dimensions so that the result has the shape `size`, which must be broadcastable to the tensor's shape.
 
     Args:
@@ -4923,7 +4926,7 @@ def tanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the hyperbolic tangent."""
 def tanh_(input: Tensor) -> Tensor:
     """In-place form of `tanh`."""
-def tensor(data: Any, *, dtype: _dtype | None = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
+def tensor(data: Any, *, dtype: _dtype | None = ..., device: _device | str | _int | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Return a tensor with a copy of `data`: a number, nested sequences, an array, or a tensor.
 
     Args:
@@ -4942,7 +4945,7 @@ def tensor(data: Any, *, dtype: _dtype | None = ..., device: Any = ..., requires
     (tensor([[1, 2],
             [3, 4]]), tensor(1.5000))
     """
-def tensor_split(input: Tensor, indices_or_sections: Any = ..., dim: _int = ..., *, indices: Sequence[_int] = ..., sections: _int = ..., tensor_indices_or_sections: Tensor | None = ...) -> tuple[Tensor, ...]:
+def tensor_split(input: Tensor, indices_or_sections: Any = ..., dim: _int = ..., *, indices: Sequence[_int] | None = ..., sections: _int | None = ..., tensor_indices_or_sections: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Split `dim` into views: into N parts of nearly equal size, or at the given indices.
 
     Args:
@@ -4956,7 +4959,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any = ..., dim: _int = ...,
     >>> torch.tensor_split(torch.arange(5), 2), torch.tensor_split(torch.arange(5), [1, 3])
     ((tensor([0, 1, 2]), tensor([3, 4])), (tensor([0]), tensor([1, 2]), tensor([3, 4])))
     """
-def tensordot(a: Tensor, b: Tensor, dims: Any = ..., *, out: Any = ...) -> Tensor:
+def tensordot(a: Tensor, b: Tensor, dims: _int | Tensor | Sequence[Sequence[_int]] = ..., *, out: Tensor | None = ...) -> Tensor:
     """Multiply `a` and `b`, and sum over pairs of dimensions.
 
     `dims` is a number `n`, which pairs the last `n` dimensions of `a` with the first `n` of `b`, or a pair of lists: the
@@ -5033,7 +5036,7 @@ def transpose(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
     >>> torch.transpose(torch.zeros(2, 3), 0, 1).shape
     torch.Size([3, 2])
     """
-def trapezoid(y: Tensor, x: Tensor | None = ..., *, dx: Any = ..., dim: _int = ...) -> Tensor:
+def trapezoid(y: Tensor, x: Tensor | None = ..., *, dx: Tensor | _int | _float | _complex = ..., dim: _int = ...) -> Tensor:
     """Integrate `y` over `dim` by the trapezoidal rule; the points are at `x`, or `dx` apart.
 
     Args:
@@ -5045,7 +5048,7 @@ def trapezoid(y: Tensor, x: Tensor | None = ..., *, dx: Any = ..., dim: _int = .
     >>> torch.trapezoid(torch.tensor([1.0, 2.0, 3.0]), dx=2)
     tensor(8.)
     """
-def trapz(y: Tensor, x: Tensor | None = ..., *, dx: Any = ..., dim: _int = ...) -> Tensor:
+def trapz(y: Tensor, x: Tensor | None = ..., *, dx: Tensor | _int | _float | _complex = ..., dim: _int = ...) -> Tensor:
     """Integrate `y` over `dim` by the trapezoidal rule; the points are at `x`, or `dx` apart.
 
     Args:
@@ -5077,7 +5080,7 @@ def tril(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Te
     tensor([[1., 0.],
             [1., 1.]])
     """
-def tril_indices(row: _int, col: _int, offset: _int = ..., *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
+def tril_indices(row: _int, col: _int, offset: _int = ..., *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Return the row and column indices on and below a diagonal of a `row` by `col` matrix, shape `(2, n)`.
 
     Args:
@@ -5104,7 +5107,7 @@ def triu(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Te
     tensor([[1., 1.],
             [0., 1.]])
     """
-def triu_indices(row: _int, col: _int, offset: _int = ..., *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
+def triu_indices(row: _int, col: _int, offset: _int = ..., *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Return the row and column indices on and above a diagonal of a `row` by `col` matrix, shape `(2, n)`.
 
     Args:
@@ -5193,7 +5196,7 @@ def unravel_index(indices: Tensor, shape: _int | Sequence[_int]) -> tuple[Tensor
     >>> torch.unravel_index(torch.tensor([1, 5]), (2, 3))
     (tensor([0, 1]), tensor([1, 2]))
     """
-def unsafe_chunk(input: Tensor, chunks: _int, dim: _int = ...) -> Any:
+def unsafe_chunk(input: Tensor, chunks: _int, dim: _int = ...) -> tuple[Tensor, ...]:
     """Split `dim` as `chunk` does, but autograd does not treat the parts as views: see `unsafe_split`.
 
     Args:
@@ -5203,7 +5206,7 @@ def unsafe_chunk(input: Tensor, chunks: _int, dim: _int = ...) -> Any:
     >>> torch.unsafe_chunk(torch.arange(4), 2)
     (tensor([0, 1]), tensor([2, 3]))
     """
-def unsafe_split(input: Tensor, split_size: Any, dim: _int = ...) -> tuple[Tensor, ...]:
+def unsafe_split(input: Tensor, split_size: _int | Sequence[_int], dim: _int = ...) -> tuple[Tensor, ...]:
     """Split `dim` as `split` does, but autograd does not treat the parts as views.
 
     A write to a part does not change the history of `input` and of the other parts, although it changes their memory.
@@ -5215,7 +5218,7 @@ def unsafe_split(input: Tensor, split_size: Any, dim: _int = ...) -> tuple[Tenso
     >>> torch.unsafe_split(torch.arange(3), 2)
     (tensor([0, 1]), tensor([2]))
     """
-def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[_int], dim: _int = ...) -> Any:
+def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[_int], dim: _int = ...) -> tuple[Tensor, ...]:
     """Split `dim` as `split_with_sizes` does, but autograd does not treat the parts as views: see `unsafe_split`.
 
     Args:
@@ -5247,7 +5250,7 @@ def vander(x: Tensor, N: _int | None = ..., increasing: _bool = ...) -> Tensor:
     tensor([[1, 2],
             [1, 3]])
     """
-def var(input: Tensor, dim: Any = ..., unbiased: _bool = ..., keepdim: _bool = ..., *, correction: Any = ..., out: Tensor | None = ...) -> Tensor:
+def var(input: Tensor, dim: _int | Sequence[_int] | _bool | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., *, correction: Tensor | _int | _float | _complex | None = ..., out: Tensor | None = ...) -> Tensor:
     """Return the variance of all elements, or over `dim`: the sum of squared differences from the mean, divided by
     `n - correction`.
 
@@ -5263,7 +5266,7 @@ def var(input: Tensor, dim: Any = ..., unbiased: _bool = ..., keepdim: _bool = .
     >>> torch.tensor([1.0, 2.0, 3.0]).var()
     tensor(1.)
     """
-def var_mean(input: Tensor, dim: Any = ..., unbiased: _bool = ..., keepdim: _bool = ..., *, correction: Any = ...) -> tuple[Tensor, Tensor]:
+def var_mean(input: Tensor, dim: _int | Sequence[_int] | _bool | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., *, correction: Tensor | _int | _float | _complex | None = ...) -> tuple[Tensor, Tensor]:
     """Return the variance and the mean, of all elements or over `dim`.
 
     Args:
@@ -5309,7 +5312,7 @@ def view_as_real(input: Tensor) -> Tensor:
     >>> torch.view_as_real(torch.tensor([1 + 2j]))
     tensor([[1., 2.]])
     """
-def vsplit(input: Tensor, *args: Any, indices: Sequence[_int] = ..., sections: _int = ...) -> tuple[Tensor, ...]:
+def vsplit(input: Tensor, *args: Any, indices: Sequence[_int] | None = ..., sections: _int | None = ...) -> tuple[Tensor, ...]:
     """Split along dimension 0 into views; see `tensor_split`.
 
     Args:
@@ -5333,7 +5336,7 @@ def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
             [3, 4]])
     """
 @overload
-def where(condition: Tensor, input: _int | _float | _complex, other: _int | _float | _complex, *, out: Any = ...) -> Tensor:
+def where(condition: Tensor, input: _int | _float | _complex, other: _int | _float | _complex, *, out: Tensor | None = ...) -> Tensor:
     """Select `input` where `condition` holds, else `other`; with the condition alone, return its nonzero indices.
 
     Args:
@@ -5347,13 +5350,13 @@ def where(condition: Tensor, input: _int | _float | _complex, other: _int | _flo
     tensor([1., 0.])
     """
 @overload
-def where(condition: Tensor, input: Tensor, other: _int | _float | _complex, *, out: Any = ...) -> Tensor: ...
+def where(condition: Tensor, input: Tensor, other: _int | _float | _complex, *, out: Tensor | None = ...) -> Tensor: ...
 @overload
-def where(condition: Tensor, input: _int | _float | _complex, other: Tensor, *, out: Any = ...) -> Tensor: ...
+def where(condition: Tensor, input: _int | _float | _complex, other: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
 @overload
-def where(condition: Tensor, input: Tensor, other: Tensor, *, out: Any = ...) -> Tensor: ...
+def where(condition: Tensor, input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
 @overload
-def where(condition: Tensor, *, out: Any = ...) -> tuple[Tensor, ...]: ...
+def where(condition: Tensor, *, out: Tensor | None = ...) -> tuple[Tensor, ...]: ...
 def xlogy(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, out: Tensor | None = ...) -> Tensor:
     """Return `input * log(other)`; it is 0 where `input` is 0, unless `other` is NaN.
 
@@ -5372,7 +5375,7 @@ def xlogy_(input: Tensor, other: Tensor | _int | _float | _complex) -> Tensor:
     """
 def zero_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """Set every element to 0."""
-def zeros(*size: _int | Sequence[_int], out: Tensor | None = ..., dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ..., memory_format: Any = ..., names: Any = ...) -> Tensor:
+def zeros(*size: _int | Sequence[_int], out: Tensor | None = ..., dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ..., memory_format: _memory_format | None = ..., names: Sequence[str] | None = ...) -> Tensor:
     """Return a tensor of zeros.
 
     Args:
@@ -5390,7 +5393,7 @@ def zeros(*size: _int | Sequence[_int], out: Tensor | None = ..., dtype: _dtype 
     tensor([[0., 0., 0.],
             [0., 0., 0.]])
     """
-def zeros_like(input: Tensor, *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., memory_format: Any = ..., pin_memory: _bool | None = ...) -> Tensor:
+def zeros_like(input: Tensor, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., requires_grad: _bool | None = ..., memory_format: _memory_format | None = ..., pin_memory: _bool | None = ...) -> Tensor:
     """Return zeros with the shape, dtype, device and memory order of `input`.
 
     Args:

@@ -11,7 +11,10 @@ from typing import Any, overload
 import numpy
 
 from . import return_types
+from .engine.devices.devices import device as _device
 from .engine.tensors.tensor import Tensor
+from .engine.values.constants import layout as _layout
+from .engine.values.constants import memory_format as _memory_format
 from .engine.values.dtypes import dtype as _dtype
 from .random import Generator
 from .storage import TypedStorage, UntypedStorage
@@ -88,7 +91,7 @@ class Members:
         Args:
             other: a tensor that can be broadcast with `input`, or a number; one of both is a tensor.
         """
-    def __ipow__(self, other: Any) -> Tensor: ...
+    def __ipow__(self, other: Tensor | _int | _float | _complex) -> Tensor: ...
     def __irshift__(self, other: _int | _float | _complex | Tensor) -> Tensor:
         """In-place form of `bitwise_right_shift`.
 
@@ -114,12 +117,12 @@ class Members:
     def __ne__(self, other: _int | _float | _complex | Tensor) -> Tensor: ...  # type: ignore[override]
     def __neg__(self) -> Tensor: ...
     @staticmethod
-    def __new__(cls: Any, *args: Any, device: Any = ..., requires_grad: _bool = ..., **unknown: Any) -> Any:
+    def __new__(cls: Any, *args: Any, device: _device | str | _int | None = ..., requires_grad: _bool = ..., **unknown: Any) -> Any:
         """Create the tensor that the legacy constructor `Tensor(...)` returns, with the default dtype."""
     def __or__(self, other: _int | _float | _complex | Tensor) -> Tensor: ...
     def __pos__(self) -> Tensor:
         """Return the tensor itself.  Raises RuntimeError for a bool tensor."""
-    def __pow__(self, exponent: Any) -> Tensor: ...
+    def __pow__(self, exponent: Tensor | _int | _float | _complex) -> Tensor: ...
     def __radd__(self, other: Tensor | _int | _float | _complex) -> Tensor: ...
     def __rand__(self, other: _int | _float | _complex | Tensor) -> Tensor: ...
     def __rdiv__(self, other: Tensor | _int | _float | _complex) -> Tensor: ...
@@ -153,7 +156,7 @@ class Members:
     def _indices(self) -> Tensor:
         """Return the indices of a COO tensor, coalesced or not."""
     @staticmethod
-    def _make_wrapper_subclass(cls: Any, size: Sequence[_int], strides: Sequence[_int] | None = ..., storage_offset: _int | None = ..., memory_format: Any = ..., dtype: Any = ..., layout: Any = ..., device: Any = ..., pin_memory: _bool = ..., requires_grad: _bool = ..., dispatch_sizes_strides_policy: Any = ..., dispatch_device: _bool = ..., dispatch_layout: _bool = ..., **_: Any) -> Any:
+    def _make_wrapper_subclass(cls: Any, size: Sequence[_int], strides: Sequence[_int] | None = ..., storage_offset: _int | None = ..., memory_format: _memory_format | None = ..., dtype: Any = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool = ..., requires_grad: _bool = ..., dispatch_sizes_strides_policy: Any = ..., dispatch_device: _bool = ..., dispatch_layout: _bool = ..., **_: Any) -> Any:
         """Create a wrapper of class `cls` with this shape, dtype and device, without elements; `cls.__new__` calls it.
 
         Raises:
@@ -181,7 +184,7 @@ class Members:
         """Return the inverse hyperbolic cosine."""
     def acosh_(self) -> Tensor:
         """In-place form of `acosh`."""
-    def add(self, other: Tensor | _int | _float | _complex, alpha: Any = ..., *, out: Tensor | None = ...) -> Tensor:
+    def add(self, other: Tensor | _int | _float | _complex, alpha: Tensor | _int | _float | _complex = ..., *, out: Tensor | None = ...) -> Tensor:
         """`input + alpha * other`, element by element, broadcast.
 
         Args:
@@ -193,14 +196,14 @@ class Members:
         >>> torch.add(torch.ones(2), torch.ones(2), alpha=10)
         tensor([11., 11.])
         """
-    def add_(self, other: Tensor | _int | _float | _complex, alpha: Any = ...) -> Tensor:
+    def add_(self, other: Tensor | _int | _float | _complex, alpha: Tensor | _int | _float | _complex = ...) -> Tensor:
         """In-place form of `add`.
 
         Args:
             other: a tensor that can be broadcast with `input`, or a number.
             alpha: the factor of `other`; an integer if the result is an integer tensor.
         """
-    def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Any = ..., alpha: Any = ..., out: Tensor | None = ...) -> Tensor:
+    def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Tensor | _int | _float | _complex = ..., alpha: Tensor | _int | _float | _complex = ..., out: Tensor | None = ...) -> Tensor:
         """Return `beta * input + alpha * (batch1 @ batch2).sum(0)`.
 
         Args:
@@ -228,7 +231,7 @@ class Members:
             beta: the factor of `self`.
             alpha: the factor of the sum of the products.
         """
-    def addcdiv(self, tensor1: Tensor, tensor2: Any = ..., *args: Any, value: Any = ..., out: Tensor | None = ...) -> Tensor:
+    def addcdiv(self, tensor1: Tensor, tensor2: Tensor | _int | _float | _complex = ..., *args: Any, value: Tensor | _int | _float | _complex = ..., out: Tensor | None = ...) -> Tensor:
         """`input + value * tensor1 / tensor2`.
 
         Args:
@@ -244,7 +247,7 @@ class Members:
         >>> torch.addcdiv(torch.zeros(2), torch.tensor([1.0, 3.0]), torch.tensor([2.0, 2.0]), value=10)
         tensor([ 5., 15.])
         """
-    def addcdiv_(self, tensor1: Tensor, tensor2: Any = ..., *args: Any, value: Any = ...) -> Tensor:
+    def addcdiv_(self, tensor1: Tensor, tensor2: Tensor | _int | _float | _complex = ..., *args: Any, value: Tensor | _int | _float | _complex = ...) -> Tensor:
         """In-place form of `addcdiv`.
 
         Args:
@@ -252,7 +255,7 @@ class Members:
             value: the factor of the quotient.
             *args: used by the deprecated call `addcdiv(input, value, tensor1, tensor2)`.
         """
-    def addcmul(self, tensor1: Tensor, tensor2: Any = ..., *args: Any, value: Any = ..., out: Tensor | None = ...) -> Tensor:
+    def addcmul(self, tensor1: Tensor, tensor2: Tensor | _int | _float | _complex = ..., *args: Any, value: Tensor | _int | _float | _complex = ..., out: Tensor | None = ...) -> Tensor:
         """`input + value * tensor1 * tensor2`.
 
         Args:
@@ -265,7 +268,7 @@ class Members:
         >>> torch.addcmul(torch.ones(2), torch.ones(2), torch.ones(2), value=0.5)
         tensor([1.5000, 1.5000])
         """
-    def addcmul_(self, tensor1: Tensor, tensor2: Any = ..., *args: Any, value: Any = ...) -> Tensor:
+    def addcmul_(self, tensor1: Tensor, tensor2: Tensor | _int | _float | _complex = ..., *args: Any, value: Tensor | _int | _float | _complex = ...) -> Tensor:
         """In-place form of `addcmul`.
 
         Args:
@@ -273,7 +276,7 @@ class Members:
             value: the factor of the product; converted to an integer if all three tensors have integer dtypes.
             *args: used by the deprecated call `addcmul(input, value, tensor1, tensor2)`.
         """
-    def addmm(self, mat1: Tensor, mat2: Tensor, *, beta: Any = ..., alpha: Any = ..., out: Tensor | None = ...) -> Tensor:
+    def addmm(self, mat1: Tensor, mat2: Tensor, *, beta: Tensor | _int | _float | _complex = ..., alpha: Tensor | _int | _float | _complex = ..., out: Tensor | None = ...) -> Tensor:
         """Return `beta * input + alpha * mat1 @ mat2`.
 
         Args:
@@ -292,7 +295,7 @@ class Members:
         tensor([[4., 1.],
                 [1., 4.]])
         """
-    def addmm_(self, mat1: Tensor, mat2: Tensor, *, beta: Any = ..., alpha: Any = ...) -> Tensor:
+    def addmm_(self, mat1: Tensor, mat2: Tensor, *, beta: Tensor | _int | _float | _complex = ..., alpha: Tensor | _int | _float | _complex = ...) -> Tensor:
         """In-place form of `addmm`.
 
         Args:
@@ -302,7 +305,7 @@ class Members:
             beta: the factor of `input`; with 0, NaN in `input` is ignored.
             alpha: the factor of the product.
         """
-    def addmv(self, mat: Tensor, vec: Tensor, *, beta: Any = ..., alpha: Any = ..., out: Tensor | None = ...) -> Tensor:
+    def addmv(self, mat: Tensor, vec: Tensor, *, beta: Tensor | _int | _float | _complex = ..., alpha: Tensor | _int | _float | _complex = ..., out: Tensor | None = ...) -> Tensor:
         """Return `beta * input + alpha * mat @ vec`.
 
         Args:
@@ -320,7 +323,7 @@ class Members:
         >>> torch.addmv(torch.ones(2), torch.eye(2), torch.tensor([1.0, 2.0]), alpha=3)
         tensor([4., 7.])
         """
-    def addmv_(self, mat: Tensor, vec: Tensor, *, beta: Any = ..., alpha: Any = ...) -> Tensor:
+    def addmv_(self, mat: Tensor, vec: Tensor, *, beta: Tensor | _int | _float | _complex = ..., alpha: Tensor | _int | _float | _complex = ...) -> Tensor:
         """In-place form of `addmv`.
 
         Args:
@@ -330,7 +333,7 @@ class Members:
             beta: the factor of `input`; with 0, NaN in `input` is ignored.
             alpha: the factor of the product.
         """
-    def addr(self, vec1: Tensor, vec2: Tensor, *, beta: Any = ..., alpha: Any = ..., out: Tensor | None = ...) -> Tensor:
+    def addr(self, vec1: Tensor, vec2: Tensor, *, beta: Tensor | _int | _float | _complex = ..., alpha: Tensor | _int | _float | _complex = ..., out: Tensor | None = ...) -> Tensor:
         """Return `beta * input + alpha * outer(vec1, vec2)`.
 
         Args:
@@ -349,7 +352,7 @@ class Members:
         tensor([[ 1., 10.],
                 [ 2., 20.]])
         """
-    def addr_(self, vec1: Tensor, vec2: Tensor, *, beta: Any = ..., alpha: Any = ...) -> Tensor:
+    def addr_(self, vec1: Tensor, vec2: Tensor, *, beta: Tensor | _int | _float | _complex = ..., alpha: Tensor | _int | _float | _complex = ...) -> Tensor:
         """In-place form of `addr`.
 
         Args:
@@ -638,7 +641,7 @@ class Members:
             inputs: the tensors whose `grad` is accumulated; None for all leaves.
             retain_variables: the legacy name of `retain_graph`.
         """
-    def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Any = ..., alpha: Any = ..., out: Tensor | None = ...) -> Tensor:
+    def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Tensor | _int | _float | _complex = ..., alpha: Tensor | _int | _float | _complex = ..., out: Tensor | None = ...) -> Tensor:
         """Return `beta * input + alpha * batch1 @ batch2`, batch by batch.
 
         Args:
@@ -656,7 +659,7 @@ class Members:
         >>> torch.baddbmm(torch.ones(1), torch.ones(2, 1, 3), torch.ones(2, 3, 1)).shape
         torch.Size([2, 1, 1])
         """
-    def baddbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Any = ..., alpha: Any = ...) -> Tensor:
+    def baddbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Tensor | _int | _float | _complex = ..., alpha: Tensor | _int | _float | _complex = ...) -> Tensor:
         """In-place form of `baddbmm`.
 
         Args:
@@ -666,7 +669,7 @@ class Members:
             beta: the factor of `input`; with 0, NaN in `input` is ignored.
             alpha: the factor of the product.
         """
-    def bernoulli(self, p: _float | Tensor = ..., *, generator: Generator | None = ..., out: Tensor | None = ...) -> Tensor:
+    def bernoulli(self, p: _float | Tensor | None = ..., *, generator: Generator | None = ..., out: Tensor | None = ...) -> Tensor:
         """Draw 0 or 1 for each element; the probability of 1 is the element, or `p` if given.
 
         Args:
@@ -688,7 +691,7 @@ class Members:
             p: the probability: a number, or a tensor that can be broadcast to the shape of `self`.
             generator: the random number generator; None for the default generator of the device.
         """
-    def bfloat16(self, memory_format: Any = ...) -> Tensor:
+    def bfloat16(self, memory_format: _memory_format | None = ...) -> Tensor:
         """Return `self.to(torch.bfloat16)`.
 
         Args:
@@ -811,13 +814,13 @@ class Members:
         >>> torch.bmm(torch.ones(10, 3, 4), torch.ones(10, 4, 5)).shape
         torch.Size([10, 3, 5])
         """
-    def bool(self, memory_format: Any = ...) -> Tensor:
+    def bool(self, memory_format: _memory_format | None = ...) -> Tensor:
         """Return `self.to(torch.bool)`.
 
         Args:
             memory_format: the order of the dimensions in memory; None for that of the tensor.
         """
-    def broadcast_to(self, size: _int | Sequence[_int], *rest: Any) -> Tensor:
+    def broadcast_to(self, size: _int | Sequence[_int], *rest: _int) -> Tensor:
         """Return a view broadcast to the shape `size`.
 
         Args:
@@ -855,7 +858,7 @@ class Members:
         >>> torch.btrisolve(torch.tensor([[2.0, 4.0]]), *torch.btrifact(A))
         tensor([[1., 1.]])
         """
-    def byte(self, memory_format: Any = ...) -> Tensor:
+    def byte(self, memory_format: _memory_format | None = ...) -> Tensor:
         """Return `self.to(torch.uint8)`.
 
         Args:
@@ -871,7 +874,7 @@ class Members:
         """
     def ccol_indices(self) -> Tensor:
         """Return the position in the values at which each column of a CSC or BSC tensor begins, followed by `nnz`."""
-    def cdouble(self, memory_format: Any = ...) -> Tensor:
+    def cdouble(self, memory_format: _memory_format | None = ...) -> Tensor:
         """Return `self.to(torch.complex128)`.
 
         Args:
@@ -881,19 +884,19 @@ class Members:
         """Return the smallest integer not below `x`."""
     def ceil_(self) -> Tensor:
         """In-place form of `ceil`."""
-    def cfloat(self, memory_format: Any = ...) -> Tensor:
+    def cfloat(self, memory_format: _memory_format | None = ...) -> Tensor:
         """Return `self.to(torch.complex64)`.
 
         Args:
             memory_format: the order of the dimensions in memory; None for that of the tensor.
         """
-    def chalf(self, memory_format: Any = ...) -> Tensor:
+    def chalf(self, memory_format: _memory_format | None = ...) -> Tensor:
         """Return `self.to(torch.complex32)`.
 
         Args:
             memory_format: the order of the dimensions in memory; None for that of the tensor.
         """
-    def char(self, memory_format: Any = ...) -> Tensor:
+    def char(self, memory_format: _memory_format | None = ...) -> Tensor:
         """Return `self.to(torch.int8)`.
 
         Args:
@@ -1028,7 +1031,7 @@ class Members:
             min, max: the bounds: numbers, or tensors that can be broadcast with `input`; None for no bound. At least one is given.
                 Where `min` exceeds `max`, the result is `max`.
         """
-    def clone(self, *, memory_format: Any = ...) -> Tensor:
+    def clone(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """Return a copy; gradients flow through it.
 
         Args:
@@ -1057,7 +1060,7 @@ class Members:
         """Return a conjugated copy if `input` is complex; otherwise return `input` itself."""
     def conj_physical_(self) -> Tensor:
         """In-place form of `conj_physical`."""
-    def contiguous(self, *, memory_format: Any = ...) -> Tensor:
+    def contiguous(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """Return the tensor itself if it is contiguous, else a contiguous copy.
 
         Args:
@@ -1127,7 +1130,7 @@ class Members:
         tensor([[ 1., -1.],
                 [-1.,  1.]])
         """
-    def cpu(self, *, memory_format: Any = ...) -> Tensor:
+    def cpu(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """Return the tensor in CPU memory.
 
         Args:
@@ -1150,7 +1153,7 @@ class Members:
         """
     def crow_indices(self) -> Tensor:
         """Return the position in the values at which each row of a CSR or BSR tensor begins, followed by `nnz`."""
-    def cuda(self, device: Any = ..., non_blocking: _bool = ..., memory_format: Any = ...) -> Tensor:
+    def cuda(self, device: _device | str | _int | None = ..., non_blocking: _bool = ..., memory_format: _memory_format | None = ...) -> Tensor:
         """Return the tensor on `device`, by default the current CUDA device.  The legacy `cuda(async=True)` is accepted.
 
         Args:
@@ -1415,13 +1418,13 @@ class Members:
         >>> torch.dot(torch.tensor([2, 3]), torch.tensor([2, 1]))
         tensor(7)
         """
-    def double(self, memory_format: Any = ...) -> Tensor:
+    def double(self, memory_format: _memory_format | None = ...) -> Tensor:
         """Return `self.to(torch.float64)`.
 
         Args:
             memory_format: the order of the dimensions in memory; None for that of the tensor.
         """
-    def dsplit(self, *args: Any, indices: Sequence[_int] = ..., sections: _int = ...) -> tuple[Tensor, ...]:
+    def dsplit(self, *args: Any, indices: Sequence[_int] | None = ..., sections: _int | None = ...) -> tuple[Tensor, ...]:
         """Split along dimension 2 into views; see `tensor_split`.
 
         Args:
@@ -1490,7 +1493,7 @@ class Members:
         """In-place form of `exp2`."""
     def exp_(self) -> Tensor:
         """In-place form of `exp`."""
-    def expand(self, size: _int | Sequence[_int], *rest: Any, implicit: _bool = ...) -> Tensor:
+    def expand(self, size: _int | Sequence[_int], *rest: _int, implicit: _bool = ...) -> Tensor:
         """Return a view with dimensions of size 1 expanded and new dimensions added at the front; -1 keeps a size.
 
         Args:
@@ -1566,7 +1569,7 @@ class Members:
         >>> torch.zeros(2, 3, 4).flatten(1).shape
         torch.Size([2, 12])
         """
-    def flip(self, dims: _int | Sequence[_int], *rest: Any) -> Tensor:
+    def flip(self, dims: _int | Sequence[_int], *rest: _int) -> Tensor:
         """Return a copy with the elements in reverse order along `dims`.
 
         Args:
@@ -1584,13 +1587,13 @@ class Members:
         """Reverse the order of the columns (dimension 1)."""
     def flipud(self) -> Tensor:
         """Reverse the order of the rows (dimension 0)."""
-    def float(self, memory_format: Any = ...) -> Tensor:
+    def float(self, memory_format: _memory_format | None = ...) -> Tensor:
         """Return `self.to(torch.float32)`.
 
         Args:
             memory_format: the order of the dimensions in memory; None for that of the tensor.
         """
-    def float_power(self, exponent: Any, *, out: Tensor | None = ...) -> Tensor:
+    def float_power(self, exponent: Tensor | _int | _float | _complex, *, out: Tensor | None = ...) -> Tensor:
         """`input` to the power of `exponent`, in float64 or complex128.
 
         Args:
@@ -1822,7 +1825,7 @@ class Members:
         Args:
             other: a tensor that can be broadcast with `input`, or a number.
         """
-    def half(self, memory_format: Any = ...) -> Tensor:
+    def half(self, memory_format: _memory_format | None = ...) -> Tensor:
         """Return `self.to(torch.float16)`.
 
         Args:
@@ -1840,7 +1843,7 @@ class Members:
             >>> F.hardshrink(torch.tensor([-1.0, 0.3, 2.0]))
             tensor([-1.,  0.,  2.])
         """
-    def hash_tensor(self, dim: Any = ..., *, keepdim: _bool = ..., mode: _int = ..., out: Tensor | None = ...) -> Tensor:
+    def hash_tensor(self, dim: _int | Sequence[_int] | None = ..., *, keepdim: _bool = ..., mode: _int = ..., out: Tensor | None = ...) -> Tensor:
         """Return a uint64 hash of all elements, or over `dim`: the exclusive or of their bits as 64-bit numbers.
 
         Args:
@@ -1908,7 +1911,7 @@ class Members:
         hist=tensor([2., 1.]),
         bin_edges=tensor([0.0000, 1.5000, 3.0000]))
         """
-    def hsplit(self, *args: Any, indices: Sequence[_int] = ..., sections: _int = ...) -> tuple[Tensor, ...]:
+    def hsplit(self, *args: Any, indices: Sequence[_int] | None = ..., sections: _int | None = ...) -> tuple[Tensor, ...]:
         """Split along dimension 1, or dimension 0 of a vector; see `tensor_split`.
 
         Args:
@@ -1988,7 +1991,7 @@ class Members:
     def imag(self) -> Tensor: ...
     @imag.setter
     def imag(self, value: Any) -> None: ...
-    def index(self, positions: Any, dims: _int | Sequence[_int]) -> Tensor:
+    def index(self, positions: _int | Sequence[_int | Sequence[_int]], dims: Any) -> Tensor:
         """Index the dimensions `positions` by the items of `dims`: integers, slices, tensors, lists or None.
 
         A tuple of dimensions in `positions` is indexed as if they were flattened into one.
@@ -2005,7 +2008,7 @@ class Members:
         >>> x.index(1, 2), x.index((0, 1), (1, torch.tensor([0, 2]))), x.index(((0, 1),), (4,))
         (tensor([2, 5]), tensor([3, 5]), tensor(4))
         """
-    def index_add(self, dim: _int, index: Tensor, source: Tensor, *, alpha: Any = ..., out: Tensor | None = ...) -> Tensor:
+    def index_add(self, dim: _int, index: Tensor, source: Tensor, *, alpha: Tensor | _int | _float | _complex = ..., out: Tensor | None = ...) -> Tensor:
         """Return `input` with the slices of `source`, times `alpha`, added at the positions `index` of `dim`.
 
         Args:
@@ -2022,7 +2025,7 @@ class Members:
         >>> torch.index_add(torch.zeros(3), 0, torch.tensor([0, 2, 0]), torch.tensor([1.0, 2.0, 3.0]))
         tensor([4., 0., 2.])
         """
-    def index_add_(self, dim: _int, index: Tensor, source: Tensor, *, alpha: Any = ...) -> Tensor:
+    def index_add_(self, dim: _int, index: Tensor, source: Tensor, *, alpha: Tensor | _int | _float | _complex = ...) -> Tensor:
         """In-place form of `index_add`.
 
         Args:
@@ -2162,7 +2165,7 @@ class Members:
         >>> torch.inner(torch.tensor([1, 2, 3]), torch.tensor([0, 2, 1]))
         tensor(7)
         """
-    def int(self, memory_format: Any = ...) -> Tensor:
+    def int(self, memory_format: _memory_format | None = ...) -> Tensor:
         """Return `self.to(torch.int32)`.
 
         Args:
@@ -2174,7 +2177,7 @@ class Members:
         """Whether the indices of a COO tensor are sorted and unique."""
     def is_conj(self) -> _bool:
         """Whether the tensor is a lazily conjugated view of its memory."""
-    def is_contiguous(self, *, memory_format: Any = ...) -> _bool:
+    def is_contiguous(self, *, memory_format: _memory_format | None = ...) -> _bool:
         """Whether the elements are stored in row-major order, or in the order of `memory_format`.
 
         Args:
@@ -2182,22 +2185,22 @@ class Members:
         """
     def is_distributed(self) -> _bool:
         """Return False, as PyTorch always does; this is a legacy method."""
-    is_maia: Any
-    is_mkldnn: Any
-    is_mps: Any
-    is_mtia: Any
+    is_maia: _bool
+    is_mkldnn: _bool
+    is_mps: _bool
+    is_mtia: _bool
     def is_neg(self) -> _bool:
         """Whether the tensor is a lazily negated view of its memory."""
-    is_nested: Any
+    is_nested: _bool
     def is_nonzero(self) -> _bool:
         """Whether the only element is not 0.  Raises RuntimeError unless the tensor has exactly one element."""
-    def is_pinned(self, device: Any = ...) -> _bool:
+    def is_pinned(self, device: _device | str | _int | None = ...) -> _bool:
         """Whether the tensor is in page-locked host memory.
 
         Args:
             device: without effect.
         """
-    is_quantized: Any
+    is_quantized: _bool
     def is_same_size(self, other: Tensor) -> _bool:
         """Whether both tensors have the same shape.
 
@@ -2212,10 +2215,10 @@ class Members:
         """
     def is_shared(self) -> _bool:
         """Whether the tensor is in memory that other processes can access."""
-    is_sparse_csr: Any
-    is_vulkan: Any
-    is_xla: Any
-    is_xpu: Any
+    is_sparse_csr: _bool
+    is_vulkan: _bool
+    is_xla: _bool
+    is_xpu: _bool
     def isclose(self, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> Tensor:
         """True where `|input - other| <= atol + rtol * |other|`, element by element.
 
@@ -2552,7 +2555,7 @@ class Members:
         Args:
             eps: the distance of the bounds from 0 and 1; None for no bounds, so that the result is NaN outside of [0, 1].
         """
-    def logsumexp(self, dim: Any, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    def logsumexp(self, dim: _int | Sequence[_int], keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """Return `log(sum(exp(input)))` over `dim` without overflow.
 
         Args:
@@ -2564,7 +2567,7 @@ class Members:
         >>> torch.logsumexp(torch.tensor([1000.0, 1000.0]), 0)
         tensor(1000.6932)
         """
-    def long(self, memory_format: Any = ...) -> Tensor:
+    def long(self, memory_format: _memory_format | None = ...) -> Tensor:
         """Return `self.to(torch.int64)`.
 
         Args:
@@ -2691,7 +2694,7 @@ class Members:
             n: the exponent; if negative, the power of the inverses is returned.
         """
     @overload
-    def max(self, *, out: Any = ...) -> Tensor:
+    def max(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the maximum of all elements, of each slice over `dim` with its index, or of two tensors.
 
         The forms are `max(input)`, `max(input, dim, keepdim)`, which returns `(values, indices)`, and `max(input, other)`.
@@ -2709,9 +2712,9 @@ class Members:
         tensor([4, 3])
         """
     @overload
-    def max(self, dim: _int, keepdim: _bool = ..., *, out: Any = ...) -> return_types.max: ...
+    def max(self, dim: _int, keepdim: _bool = ..., *, out: Sequence[Tensor] | None = ...) -> return_types.max: ...
     @overload
-    def max(self, other: Tensor, *, out: Any = ...) -> Tensor: ...
+    def max(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
     def maximum(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return the larger of `input` and `other`, element by element; NaN where either is NaN.
 
@@ -2736,7 +2739,7 @@ class Members:
         tensor([2., 3.])
         """
     @overload
-    def median(self, *, out: Any = ...) -> Tensor:
+    def median(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the median of all elements, or of each slice over `dim` with its index.
 
         For an even number of elements, it is the lower of the two middle ones.  NaN is larger than any number.
@@ -2749,9 +2752,9 @@ class Members:
         tensor(2.)
         """
     @overload
-    def median(self, dim: _int, keepdim: _bool = ..., *, out: Any = ...) -> return_types.median: ...
+    def median(self, dim: _int, keepdim: _bool = ..., *, out: Sequence[Tensor] | None = ...) -> return_types.median: ...
     @overload
-    def min(self, *, out: Any = ...) -> Tensor:
+    def min(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the minimum of all elements, of each slice over `dim` with its index, or of two tensors.
 
         The forms are `min(input)`, `min(input, dim, keepdim)`, which returns `(values, indices)`, and `min(input, other)`.
@@ -2769,9 +2772,9 @@ class Members:
         tensor([1, 2])
         """
     @overload
-    def min(self, dim: _int, keepdim: _bool = ..., *, out: Any = ...) -> return_types.min: ...
+    def min(self, dim: _int, keepdim: _bool = ..., *, out: Sequence[Tensor] | None = ...) -> return_types.min: ...
     @overload
-    def min(self, other: Tensor, *, out: Any = ...) -> Tensor: ...
+    def min(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
     def minimum(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Return the smaller of `input` and `other`, element by element; NaN where either is NaN.
 
@@ -2811,7 +2814,7 @@ class Members:
             other: the tensor of the state dict.
             assign: whether `other` replaces this tensor.
         """
-    def moveaxis(self, source: Any, destination: Any) -> Tensor:
+    def moveaxis(self, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
         """Return a view with dimensions `source` moved to `destination`; the others keep their order.
 
         Args:
@@ -2824,7 +2827,7 @@ class Members:
         >>> torch.movedim(torch.zeros(2, 3, 4), 0, 2).shape
         torch.Size([3, 4, 2])
         """
-    def movedim(self, source: Any, destination: Any) -> Tensor:
+    def movedim(self, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
         """Return a view with dimensions `source` moved to `destination`; the others keep their order.
 
         Args:
@@ -2945,7 +2948,7 @@ class Members:
         tensor(1.5000)
         """
     @overload
-    def nanmedian(self, *, out: Any = ...) -> Tensor:
+    def nanmedian(self, *, out: Tensor | None = ...) -> Tensor:
         """Return the median of the elements that are not NaN.
 
         Args:
@@ -2956,8 +2959,8 @@ class Members:
         tensor(1.)
         """
     @overload
-    def nanmedian(self, dim: _int, keepdim: _bool = ..., *, out: Any = ...) -> return_types.nanmedian: ...
-    def nanquantile(self, q: Any, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ..., out: Tensor | None = ...) -> Tensor:
+    def nanmedian(self, dim: _int, keepdim: _bool = ..., *, out: Sequence[Tensor] | None = ...) -> return_types.nanmedian: ...
+    def nanquantile(self, q: Tensor | _int | _float | _complex, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ..., out: Tensor | None = ...) -> Tensor:
         """Return the `q`-quantiles of the elements that are not NaN.
 
         Args:
@@ -3037,7 +3040,7 @@ class Members:
             *args: the sizes of an uninitialised tensor, or one sequence of numbers, array or tensor.
             **options: `device`, the device of the result.
         """
-    def new_empty(self, size: _int | Sequence[_int], *rest: Any, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
+    def new_empty(self, size: _int | Sequence[_int], *rest: _int, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
         """Return `torch.empty(size)` with this tensor's dtype and device.
 
         Args:
@@ -3047,7 +3050,7 @@ class Members:
             requires_grad: whether autograd records operations on the result.
             pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
         """
-    def new_empty_strided(self, size: Sequence[_int], stride: Sequence[_int], *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
+    def new_empty_strided(self, size: Sequence[_int], stride: Sequence[_int], *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
         """Return `torch.empty_strided(size, stride)` with this tensor's dtype and device.
 
         Args:
@@ -3058,7 +3061,7 @@ class Members:
             requires_grad: whether autograd records operations on the result.
             pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
         """
-    def new_full(self, size: Sequence[_int], fill_value: Any, *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
+    def new_full(self, size: Sequence[_int], fill_value: Tensor | _int | _float | _complex, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
         """Return `torch.full(size, fill_value)` with this tensor's dtype and device.
 
         Args:
@@ -3069,7 +3072,7 @@ class Members:
             requires_grad: whether autograd records operations on the result.
             pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
         """
-    def new_ones(self, size: _int | Sequence[_int], *rest: Any, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
+    def new_ones(self, size: _int | Sequence[_int], *rest: _int, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
         """Return `torch.ones(size)` with this tensor's dtype and device.
 
         Args:
@@ -3079,7 +3082,7 @@ class Members:
             requires_grad: whether autograd records operations on the result.
             pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
         """
-    def new_tensor(self, data: Any, *, dtype: _dtype | None = ..., device: Any = ..., requires_grad: _bool = ...) -> Tensor:
+    def new_tensor(self, data: Any, *, dtype: _dtype | None = ..., device: _device | str | _int | None = ..., requires_grad: _bool = ...) -> Tensor:
         """Return `torch.tensor(data)` with this tensor's dtype and device.
 
         Args:
@@ -3087,7 +3090,7 @@ class Members:
             dtype, device: those of the result; None for those of this tensor.
             requires_grad: whether autograd records operations on the result.
         """
-    def new_zeros(self, size: _int | Sequence[_int], *rest: Any, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
+    def new_zeros(self, size: _int | Sequence[_int], *rest: _int, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
         """Return `torch.zeros(size)` with this tensor's dtype and device.
 
         Args:
@@ -3134,7 +3137,7 @@ class Members:
                 [ 2],
                 [-1]])
         """
-    def norm(self, p: Any = ..., dim: Any = ..., keepdim: _bool = ..., dtype: _dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    def norm(self, p: Tensor | _int | _float | _complex | str | None = ..., dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: _dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """Return the vector norm over `dim`, or of all elements; "fro" is the 2-norm, "nuc" the sum of singular values.
 
         Args:
@@ -3210,7 +3213,7 @@ class Members:
         tensor([[  1,  10, 100],
                 [  2,  20, 200]])
         """
-    def permute(self, dims: _int | Sequence[_int], *rest: Any) -> Tensor:
+    def permute(self, dims: _int | Sequence[_int], *rest: _int) -> Tensor:
         """Return a view with the dimensions in the order `dims`.
 
         Args:
@@ -3222,7 +3225,7 @@ class Members:
         >>> torch.permute(torch.zeros(2, 3, 4), (2, 0, 1)).shape
         torch.Size([4, 2, 3])
         """
-    def pin_memory(self, device: Any = ...) -> Tensor:
+    def pin_memory(self, device: _device | str | _int | None = ...) -> Tensor:
         """Copy the tensor to page-locked host memory, which a device can read directly. A pinned tensor is returned itself.
 
         Args:
@@ -3263,7 +3266,7 @@ class Members:
         """
     def positive(self) -> Tensor:
         """Return the tensor itself.  Raises RuntimeError for a bool tensor."""
-    def pow(self, exponent: Any, *, out: Any = ...) -> Tensor:
+    def pow(self, exponent: Tensor | _int | _float | _complex, *, out: Tensor | None = ...) -> Tensor:
         """`input` to the power of `exponent`; either may be a Python number.
 
         Args:
@@ -3275,7 +3278,7 @@ class Members:
         >>> torch.tensor([1.0, 2.0]) ** 2
         tensor([1., 4.])
         """
-    def pow_(self, exponent: Any) -> Tensor:
+    def pow_(self, exponent: Tensor | _int | _float | _complex) -> Tensor:
         """In-place form of `pow`.
 
         Args:
@@ -3337,7 +3340,7 @@ class Members:
         Args:
             some: whether `Q` has only `min(m, n)` columns.
         """
-    def quantile(self, q: Any, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ..., out: Tensor | None = ...) -> Tensor:
+    def quantile(self, q: Tensor | _int | _float | _complex, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ..., out: Tensor | None = ...) -> Tensor:
         """Return the `q`-quantiles of all elements, or over `dim`.
 
         For a vector `q`, the result has an additional first dimension, with one quantile for each element of `q`.
@@ -3356,7 +3359,7 @@ class Members:
         """Convert radians to degrees."""
     def rad2deg_(self) -> Tensor:
         """In-place form of `rad2deg`."""
-    def random_(self, *bounds: Any, to: _int | None = ..., generator: Generator | None = ..., **named: Any) -> Tensor:
+    def random_(self, *bounds: _int | None, to: _int | None = ..., generator: Generator | None = ..., **named: Any) -> Tensor:
         """Fill with random integers from `[from, to)`, `[0, to)`, or the range of the dtype.
 
         Args:
@@ -3433,7 +3436,7 @@ class Members:
             dim: the dimension of the slices.
             maxnorm: the upper bound of the norm.
         """
-    def repeat(self, repeats: _int | Sequence[_int], *rest: Any) -> Tensor:
+    def repeat(self, repeats: _int | Sequence[_int], *rest: _int) -> Tensor:
         """Repeat the tensor `repeats[i]` times along each dimension; additional repeats add dimensions at the front.
 
         Args:
@@ -3442,7 +3445,7 @@ class Members:
         >>> torch.tensor([1, 2]).repeat(2)
         tensor([1, 2, 1, 2])
         """
-    def repeat_interleave(self, repeats: Tensor | _int = ..., dim: _int | None = ..., *, output_size: _int | None = ...) -> Tensor:
+    def repeat_interleave(self, repeats: Tensor | _int | None = ..., dim: _int | None = ..., *, output_size: _int | None = ...) -> Tensor:
         """Repeat each slice of `dim` (by default, each element of the flattened input) `repeats` times.
 
         `repeats` is one number, or one for each slice or element.
@@ -3456,7 +3459,7 @@ class Members:
         >>> torch.repeat_interleave(torch.tensor([1, 2]), torch.tensor([1, 2]))
         tensor([1, 2, 2])
         """
-    def reshape(self, shape: _int | Sequence[_int], *rest: Any) -> Tensor:
+    def reshape(self, shape: _int | Sequence[_int], *rest: _int) -> Tensor:
         """Return the same elements in another shape, as a view if possible, else a copy.
 
         Args:
@@ -3481,7 +3484,7 @@ class Members:
         Args:
             *sizes: the shape: integers, or one sequence of them.
         """
-    def resize_(self, size: _int | Sequence[_int], *rest: Any, memory_format: Any = ...) -> Tensor:
+    def resize_(self, size: _int | Sequence[_int], *rest: _int, memory_format: _memory_format | None = ...) -> Tensor:
         """Change the shape in place: memory that is too small is enlarged; new elements are uninitialized.
 
         Without `memory_format`, a tensor that already has this shape keeps its strides; any other tensor becomes row-major.
@@ -3499,7 +3502,7 @@ class Members:
         Args:
             tensor: a tensor with as many elements.
         """
-    def resize_as_(self, the_template: Tensor, *, memory_format: Any = ...) -> Tensor:
+    def resize_as_(self, the_template: Tensor, *, memory_format: _memory_format | None = ...) -> Tensor:
         """Change the shape in place to that of `the_template`; see `resize_`.
 
         The memory format `torch.preserve_format` is that of `the_template`.
@@ -3518,7 +3521,7 @@ class Members:
         """Return a copy with the conjugation applied if `input` is a lazily conjugated view; otherwise return `input` itself."""
     def resolve_neg(self) -> Tensor:
         """Return a copy with the negation applied if `input` is a lazily negated view; otherwise return `input` itself."""
-    def roll(self, shifts: Any, dims: Any = ...) -> Tensor:
+    def roll(self, shifts: _int | Sequence[_int], dims: _int | Sequence[_int] | None = ...) -> Tensor:
         """Shift the elements by `shifts` along `dims`, wrapping around; without `dims`, the tensor is flattened for the shift.
 
         Args:
@@ -3569,7 +3572,7 @@ class Members:
         """Return `1 / sqrt(x)`."""
     def rsqrt_(self) -> Tensor:
         """In-place form of `rsqrt`."""
-    def scatter(self, dim: _int, index: Tensor, src: Tensor | _int | _float | _complex = ..., *, value: _int | _float | _complex = ..., reduce: str | None = ..., out: Tensor | None = ...) -> Tensor:
+    def scatter(self, dim: _int, index: Tensor, src: Tensor | _int | _float | _complex | None = ..., *, value: _int | _float | _complex | None = ..., reduce: str | None = ..., out: Tensor | None = ...) -> Tensor:
         """Return `input` with `src[i][j]` (or a number) at `[index[i][j]][j]` for `dim=0`, and likewise for other dimensions.
 
         `reduce` ("add" or "multiply") combines each written value with the element of `input` instead of replacing the element.
@@ -3588,7 +3591,7 @@ class Members:
         tensor([[1., 0., 0.],
                 [0., 0., 1.]])
         """
-    def scatter_(self, dim: _int, index: Tensor, src: Tensor | _int | _float | _complex = ..., *, value: _int | _float | _complex = ..., reduce: str | None = ...) -> Tensor:
+    def scatter_(self, dim: _int, index: Tensor, src: Tensor | _int | _float | _complex | None = ..., *, value: _int | _float | _complex | None = ..., reduce: str | None = ...) -> Tensor:
         """In-place form of `scatter`.
 
         Args:
@@ -3676,7 +3679,7 @@ class Members:
         tensor([[0., 0.],
                 [1., 1.]])
         """
-    def set_(self, source: Any = ..., storage_offset: _int | None = ..., size: _int | Sequence[_int] = ..., stride: Sequence[_int] | None = ...) -> Tensor:
+    def set_(self, source: Any = ..., storage_offset: _int | None = ..., size: _int | Sequence[_int] | None = ..., stride: Sequence[_int] | None = ...) -> Tensor:
         """Make this tensor a view of the memory of a storage or of another tensor; memory that is too small is enlarged.
 
         Args:
@@ -3695,7 +3698,7 @@ class Members:
         """In-place form of `sgn`."""
     def share_memory_(self) -> Tensor:
         """Move the tensor, and all tensors that share its memory, to memory shared between processes."""
-    def short(self, memory_format: Any = ...) -> Tensor:
+    def short(self, memory_format: _memory_format | None = ...) -> Tensor:
         """Return `self.to(torch.int16)`.
 
         Args:
@@ -3804,7 +3807,7 @@ class Members:
             sparse_dim: the number of sparse dimensions.
             dense_dim: the number of dense dimensions.
         """
-    def split(self, split_size_or_sections: Any = ..., dim: _int = ..., *, split_size: Any = ...) -> tuple[Tensor, ...]:
+    def split(self, split_size_or_sections: _int | Sequence[_int] | None = ..., dim: _int = ..., *, split_size: _int | Sequence[_int] | None = ...) -> tuple[Tensor, ...]:
         """Split `dim` into consecutive views: of one size (the last may be smaller), or of the sizes in a list.
 
         Args:
@@ -3834,7 +3837,7 @@ class Members:
         """Return the square."""
     def square_(self) -> Tensor:
         """In-place form of `square`."""
-    def squeeze(self, dim: Any = ..., *, axis: Any = ...) -> Tensor:
+    def squeeze(self, dim: _int | Sequence[_int] | None = ..., *, axis: _int | Sequence[_int] | None = ...) -> Tensor:
         """Return a view without the dimensions of size 1, or only without those in `dim` (an int or a tuple).
 
         Args:
@@ -3844,7 +3847,7 @@ class Members:
         >>> torch.zeros(1, 2, 1).squeeze().shape, torch.zeros(1, 2, 1).squeeze(0).shape
         (torch.Size([2]), torch.Size([2, 1]))
         """
-    def squeeze_(self, dim: Any = ..., *, axis: Any = ...) -> Tensor:
+    def squeeze_(self, dim: _int | Sequence[_int] | None = ..., *, axis: _int | Sequence[_int] | None = ...) -> Tensor:
         """In-place form of `squeeze`: the tensor itself becomes the view.
 
         Args:
@@ -3859,7 +3862,7 @@ class Members:
             mat2: a dense matrix `(m, p)`.
             beta, alpha: the factors of `self` and of the product.
         """
-    def std(self, dim: Any = ..., unbiased: _bool = ..., keepdim: _bool = ..., *, correction: Any = ..., out: Tensor | None = ...) -> Tensor:
+    def std(self, dim: _int | Sequence[_int] | _bool | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., *, correction: Tensor | _int | _float | _complex | None = ..., out: Tensor | None = ...) -> Tensor:
         """Return the standard deviation of all elements, or over `dim`; the divisor of the variance is `n - correction`.
 
         Args:
@@ -3902,7 +3905,7 @@ class Members:
         """Return the tensor's storage, typed with its dtype."""
     def storage_type(self) -> Any:
         """Return the class of the tensor's typed storage."""
-    def sub(self, other: Tensor | _int | _float | _complex, alpha: Any = ..., *, out: Tensor | None = ...) -> Tensor:
+    def sub(self, other: Tensor | _int | _float | _complex, alpha: Tensor | _int | _float | _complex = ..., *, out: Tensor | None = ...) -> Tensor:
         """`input - alpha * other`, element by element, broadcast.
 
         Args:
@@ -3915,14 +3918,14 @@ class Members:
         >>> torch.sub(torch.tensor([3.0, 4.0]), torch.ones(2), alpha=2)
         tensor([1., 2.])
         """
-    def sub_(self, other: Tensor | _int | _float | _complex, alpha: Any = ...) -> Tensor:
+    def sub_(self, other: Tensor | _int | _float | _complex, alpha: Tensor | _int | _float | _complex = ...) -> Tensor:
         """In-place form of `sub`.
 
         Args:
             other: a tensor that can be broadcast with `input`, or a number.
             alpha: the factor of `other`; an integer if the result is an integer tensor.
         """
-    def subtract(self, other: Tensor | _int | _float | _complex, alpha: Any = ..., *, out: Tensor | None = ...) -> Tensor:
+    def subtract(self, other: Tensor | _int | _float | _complex, alpha: Tensor | _int | _float | _complex = ..., *, out: Tensor | None = ...) -> Tensor:
         """`input - alpha * other`, element by element, broadcast.
 
         Args:
@@ -3935,7 +3938,7 @@ class Members:
         >>> torch.sub(torch.tensor([3.0, 4.0]), torch.ones(2), alpha=2)
         tensor([1., 2.])
         """
-    def subtract_(self, other: Tensor | _int | _float | _complex, alpha: Any = ...) -> Tensor:
+    def subtract_(self, other: Tensor | _int | _float | _complex, alpha: Tensor | _int | _float | _complex = ...) -> Tensor:
         """In-place form of `sub`.
 
         Args:
@@ -3954,7 +3957,7 @@ class Members:
         >>> torch.tensor([[1, 2], [3, 4]]).sum(0, keepdim=True)
         tensor([[4, 6]])
         """
-    def sum_to_size(self, size: _int | Sequence[_int], *rest: Any) -> Tensor:
+    def sum_to_size(self, size: _int | Sequence[_int], *rest: _int) -> Tensor:
         """Sum over dimensions so that the result has the shape `size`, which must be broadcastable to the tensor's shape.
 
         Args:
@@ -4039,7 +4042,7 @@ class Members:
         """Return the hyperbolic tangent."""
     def tanh_(self) -> Tensor:
         """In-place form of `tanh`."""
-    def tensor_split(self, indices_or_sections: Any = ..., dim: _int = ..., *, indices: Sequence[_int] = ..., sections: _int = ..., tensor_indices_or_sections: Tensor | None = ...) -> tuple[Tensor, ...]:
+    def tensor_split(self, indices_or_sections: Any = ..., dim: _int = ..., *, indices: Sequence[_int] | None = ..., sections: _int | None = ..., tensor_indices_or_sections: Tensor | None = ...) -> tuple[Tensor, ...]:
         """Split `dim` into views: into N parts of nearly equal size, or at the given indices.
 
         Args:
@@ -4053,7 +4056,7 @@ class Members:
         >>> torch.tensor_split(torch.arange(5), 2), torch.tensor_split(torch.arange(5), [1, 3])
         ((tensor([0, 1, 2]), tensor([3, 4])), (tensor([0]), tensor([1, 2]), tensor([3, 4])))
         """
-    def tile(self, dims: _int | Sequence[_int], *rest: Any) -> Tensor:
+    def tile(self, dims: _int | Sequence[_int], *rest: _int) -> Tensor:
         """Repeat the tensor `dims[i]` times along each dimension; a shorter `dims` applies to the last dimensions.
 
         Args:
@@ -4062,7 +4065,7 @@ class Members:
         >>> torch.tile(torch.tensor([1, 2]), (2,))
         tensor([1, 2, 1, 2])
         """
-    def to(self, *args: Any, dtype: _dtype | None = ..., device: Any = ..., other: Tensor = ..., non_blocking: _bool = ..., copy: _bool = ..., memory_format: Any = ...) -> Tensor:
+    def to(self, *args: Any, dtype: _dtype | None = ..., device: _device | str | _int | None = ..., other: Tensor | None = ..., non_blocking: _bool = ..., copy: _bool = ..., memory_format: _memory_format | None = ...) -> Tensor:
         """Convert to a dtype and device, or to those of another tensor; return `self` if nothing changes.
 
         Args:
@@ -4083,7 +4086,7 @@ class Members:
             dtype: the dtype of the result; None for that of this tensor.
             masked_grad: without effect on a dense tensor.
         """
-    def to_sparse(self, sparse_dim: _int | None = ..., *, layout: Any = ..., blocksize: Any = ..., dense_dim: _int | None = ...) -> Tensor:
+    def to_sparse(self, sparse_dim: _int | None = ..., *, layout: _layout | None = ..., blocksize: Any = ..., dense_dim: _int | None = ...) -> Tensor:
         """Convert the tensor to a sparse layout, by default COO.
 
         Args:
@@ -4275,7 +4278,7 @@ class Members:
                 [1, 2],
                 [2, 3]])
         """
-    def uniform_(self, low: _float = ..., high: _float = ..., *, to: _float = ..., generator: Generator | None = ..., **named: Any) -> Tensor:
+    def uniform_(self, low: _float = ..., high: _float = ..., *, to: _float | None = ..., generator: Generator | None = ..., **named: Any) -> Tensor:
         """Fill with uniform random numbers from `[from, to)`.
 
         Args:
@@ -4306,7 +4309,7 @@ class Members:
         >>> torch.unique_consecutive(torch.tensor([1, 1, 2, 1]))
         tensor([1, 2, 1])
         """
-    def unsafe_chunk(self, chunks: _int, dim: _int = ...) -> Any:
+    def unsafe_chunk(self, chunks: _int, dim: _int = ...) -> tuple[Tensor, ...]:
         """Split `dim` as `chunk` does, but autograd does not treat the parts as views: see `unsafe_split`.
 
         Args:
@@ -4316,7 +4319,7 @@ class Members:
         >>> torch.unsafe_chunk(torch.arange(4), 2)
         (tensor([0, 1]), tensor([2, 3]))
         """
-    def unsafe_split(self, split_size: Any, dim: _int = ...) -> tuple[Tensor, ...]:
+    def unsafe_split(self, split_size: _int | Sequence[_int], dim: _int = ...) -> tuple[Tensor, ...]:
         """Split `dim` as `split` does, but autograd does not treat the parts as views.
 
         A write to a part does not change the history of `input` and of the other parts, although it changes their memory.
@@ -4328,7 +4331,7 @@ class Members:
         >>> torch.unsafe_split(torch.arange(3), 2)
         (tensor([0, 1]), tensor([2]))
         """
-    def unsafe_split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = ...) -> Any:
+    def unsafe_split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = ...) -> tuple[Tensor, ...]:
         """Split `dim` as `split_with_sizes` does, but autograd does not treat the parts as views: see `unsafe_split`.
 
         Args:
@@ -4359,7 +4362,7 @@ class Members:
         """Return the tensor's storage as bytes."""
     def values(self) -> Tensor:
         """Return the specified elements of a sparse tensor; a COO tensor must be coalesced."""
-    def var(self, dim: Any = ..., unbiased: _bool = ..., keepdim: _bool = ..., *, correction: Any = ..., out: Tensor | None = ...) -> Tensor:
+    def var(self, dim: _int | Sequence[_int] | _bool | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., *, correction: Tensor | _int | _float | _complex | None = ..., out: Tensor | None = ...) -> Tensor:
         """Return the variance of all elements, or over `dim`: the sum of squared differences from the mean, divided by
         `n - correction`.
 
@@ -4387,7 +4390,7 @@ class Members:
         >>> torch.vdot(torch.tensor([1j, 2]), torch.tensor([1j, 1]))
         tensor(3.+0.j)
         """
-    def view(self, size: _int | Sequence[_int] | _dtype = ..., *rest: Any, dtype: _dtype = ...) -> Tensor:
+    def view(self, size: _int | Sequence[_int] | _dtype | None = ..., *rest: _int, dtype: _dtype | None = ...) -> Tensor:
         """Return a view with another shape or, given a dtype, a view of the bits as that dtype.
 
         Args:
@@ -4411,7 +4414,7 @@ class Members:
     def volatile(self) -> _bool: ...
     @volatile.setter
     def volatile(self, value: Any) -> None: ...
-    def vsplit(self, *args: Any, indices: Sequence[_int] = ..., sections: _int = ...) -> tuple[Tensor, ...]:
+    def vsplit(self, *args: Any, indices: Sequence[_int] | None = ..., sections: _int | None = ...) -> tuple[Tensor, ...]:
         """Split along dimension 0 into views; see `tensor_split`.
 
         Args:

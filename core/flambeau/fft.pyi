@@ -9,7 +9,10 @@ from collections.abc import Sequence
 from typing import Any, overload
 
 from . import return_types
+from .engine.devices.devices import device as _device
 from .engine.tensors.tensor import Tensor
+from .engine.values.constants import layout as _layout
+from .engine.values.constants import memory_format as _memory_format
 from .engine.values.dtypes import dtype as _dtype
 from .random import Generator
 
@@ -27,7 +30,7 @@ def fft(input: Tensor, n: _int | None = ..., dim: _int = ..., norm: str | None =
         norm: the scaling: "backward" or None for `1 / n` in the inverse transforms, "forward" for `1 / n` in the forward ones,
             "ortho" for `1 / sqrt(n)` in both. `n` is the number of transformed points.
     """
-def fft2(input: Tensor, s: Any = ..., dim: Any = ..., norm: str | None = ..., *, out: Tensor | None = ...) -> Tensor:
+def fft2(input: Tensor, s: _int | Sequence[_int] | None = ..., dim: _int | Sequence[_int] = ..., norm: str | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the two-dimensional discrete Fourier transform.
 
     Args:
@@ -47,7 +50,7 @@ def fftfreq(n: _int, d: _float = ..., **options: Any) -> Tensor:
     >>> torch.fft.fftfreq(4)
     tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
     """
-def fftn(input: Tensor, s: Any = ..., dim: Any = ..., norm: str | None = ..., *, out: Tensor | None = ...) -> Tensor:
+def fftn(input: Tensor, s: _int | Sequence[_int] | None = ..., dim: _int | Sequence[_int] | None = ..., norm: str | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the discrete Fourier transform over the dimensions `dim`; by default the last `len(s)`, or all without `s`.
 
     Args:
@@ -56,7 +59,7 @@ def fftn(input: Tensor, s: Any = ..., dim: Any = ..., norm: str | None = ..., *,
         norm: the scaling: "backward" or None for `1 / n` in the inverse transforms, "forward" for `1 / n` in the forward ones,
             "ortho" for `1 / sqrt(n)` in both. `n` is the number of transformed points.
     """
-def fftshift(input: Tensor, dim: Any = ...) -> Tensor:
+def fftshift(input: Tensor, dim: _int | Sequence[_int] | None = ...) -> Tensor:
     """Move the zero frequency from index 0 to the middle.
 
     Args:
@@ -71,7 +74,7 @@ def hfft(input: Tensor, n: _int | None = ..., dim: _int = ..., norm: str | None 
         norm: the scaling: "backward" or None for `1 / n` in the inverse transforms, "forward" for `1 / n` in the forward ones,
             "ortho" for `1 / sqrt(n)` in both. `n` is the number of transformed points.
     """
-def hfft2(input: Tensor, s: Any = ..., dim: Any = ..., norm: str | None = ..., *, out: Tensor | None = ...) -> Tensor:
+def hfft2(input: Tensor, s: _int | Sequence[_int] | None = ..., dim: _int | Sequence[_int] = ..., norm: str | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the two-dimensional `hfft`. The input holds only the first half of the last transformed dimension.
 
     Args:
@@ -81,7 +84,7 @@ def hfft2(input: Tensor, s: Any = ..., dim: Any = ..., norm: str | None = ..., *
         norm: the scaling: "backward" or None for `1 / n` in the inverse transforms, "forward" for `1 / n` in the forward ones,
             "ortho" for `1 / sqrt(n)` in both. `n` is the number of transformed points.
     """
-def hfftn(input: Tensor, s: Any = ..., dim: Any = ..., norm: str | None = ..., *, out: Tensor | None = ...) -> Tensor:
+def hfftn(input: Tensor, s: _int | Sequence[_int] | None = ..., dim: _int | Sequence[_int] | None = ..., norm: str | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the multi-dimensional `hfft`. The input holds only the first half of the last transformed dimension.
 
     Args:
@@ -100,7 +103,7 @@ def ifft(input: Tensor, n: _int | None = ..., dim: _int = ..., norm: str | None 
         norm: the scaling: "backward" or None for `1 / n` in the inverse transforms, "forward" for `1 / n` in the forward ones,
             "ortho" for `1 / sqrt(n)` in both. `n` is the number of transformed points.
     """
-def ifft2(input: Tensor, s: Any = ..., dim: Any = ..., norm: str | None = ..., *, out: Tensor | None = ...) -> Tensor:
+def ifft2(input: Tensor, s: _int | Sequence[_int] | None = ..., dim: _int | Sequence[_int] = ..., norm: str | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the inverse of `fft2`.
 
     Args:
@@ -109,7 +112,7 @@ def ifft2(input: Tensor, s: Any = ..., dim: Any = ..., norm: str | None = ..., *
         norm: the scaling: "backward" or None for `1 / n` in the inverse transforms, "forward" for `1 / n` in the forward ones,
             "ortho" for `1 / sqrt(n)` in both. `n` is the number of transformed points.
     """
-def ifftn(input: Tensor, s: Any = ..., dim: Any = ..., norm: str | None = ..., *, out: Tensor | None = ...) -> Tensor:
+def ifftn(input: Tensor, s: _int | Sequence[_int] | None = ..., dim: _int | Sequence[_int] | None = ..., norm: str | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the inverse of `fftn`.
 
     Args:
@@ -118,7 +121,7 @@ def ifftn(input: Tensor, s: Any = ..., dim: Any = ..., norm: str | None = ..., *
         norm: the scaling: "backward" or None for `1 / n` in the inverse transforms, "forward" for `1 / n` in the forward ones,
             "ortho" for `1 / sqrt(n)` in both. `n` is the number of transformed points.
     """
-def ifftshift(input: Tensor, dim: Any = ...) -> Tensor:
+def ifftshift(input: Tensor, dim: _int | Sequence[_int] | None = ...) -> Tensor:
     """Undo `fftshift`.
 
     Args:
@@ -133,7 +136,7 @@ def ihfft(input: Tensor, n: _int | None = ..., dim: _int = ..., norm: str | None
         norm: the scaling: "backward" or None for `1 / n` in the inverse transforms, "forward" for `1 / n` in the forward ones,
             "ortho" for `1 / sqrt(n)` in both. `n` is the number of transformed points.
     """
-def ihfft2(input: Tensor, s: Any = ..., dim: Any = ..., norm: str | None = ..., *, out: Tensor | None = ...) -> Tensor:
+def ihfft2(input: Tensor, s: _int | Sequence[_int] | None = ..., dim: _int | Sequence[_int] = ..., norm: str | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the inverse of `hfft2`.
 
     Args:
@@ -142,7 +145,7 @@ def ihfft2(input: Tensor, s: Any = ..., dim: Any = ..., norm: str | None = ..., 
         norm: the scaling: "backward" or None for `1 / n` in the inverse transforms, "forward" for `1 / n` in the forward ones,
             "ortho" for `1 / sqrt(n)` in both. `n` is the number of transformed points.
     """
-def ihfftn(input: Tensor, s: Any = ..., dim: Any = ..., norm: str | None = ..., *, out: Tensor | None = ...) -> Tensor:
+def ihfftn(input: Tensor, s: _int | Sequence[_int] | None = ..., dim: _int | Sequence[_int] | None = ..., norm: str | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the inverse of `hfftn`.
 
     Args:
@@ -160,7 +163,7 @@ def irfft(input: Tensor, n: _int | None = ..., dim: _int = ..., norm: str | None
         norm: the scaling: "backward" or None for `1 / n` in the inverse transforms, "forward" for `1 / n` in the forward ones,
             "ortho" for `1 / sqrt(n)` in both. `n` is the number of transformed points.
     """
-def irfft2(input: Tensor, s: Any = ..., dim: Any = ..., norm: str | None = ..., *, out: Tensor | None = ...) -> Tensor:
+def irfft2(input: Tensor, s: _int | Sequence[_int] | None = ..., dim: _int | Sequence[_int] = ..., norm: str | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the inverse of `rfft2`.
 
     Args:
@@ -170,7 +173,7 @@ def irfft2(input: Tensor, s: Any = ..., dim: Any = ..., norm: str | None = ..., 
         norm: the scaling: "backward" or None for `1 / n` in the inverse transforms, "forward" for `1 / n` in the forward ones,
             "ortho" for `1 / sqrt(n)` in both. `n` is the number of transformed points.
     """
-def irfftn(input: Tensor, s: Any = ..., dim: Any = ..., norm: str | None = ..., *, out: Tensor | None = ...) -> Tensor:
+def irfftn(input: Tensor, s: _int | Sequence[_int] | None = ..., dim: _int | Sequence[_int] | None = ..., norm: str | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the inverse of `rfftn`.
 
     Args:
@@ -192,7 +195,7 @@ def rfft(input: Tensor, n: _int | None = ..., dim: _int = ..., norm: str | None 
     >>> torch.fft.rfft(torch.ones(4))
     tensor([4.+0.j, 0.+0.j, 0.+0.j])
     """
-def rfft2(input: Tensor, s: Any = ..., dim: Any = ..., norm: str | None = ..., *, out: Tensor | None = ...) -> Tensor:
+def rfft2(input: Tensor, s: _int | Sequence[_int] | None = ..., dim: _int | Sequence[_int] = ..., norm: str | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the two-dimensional transform of real input; the last dimension keeps only non-negative frequencies.
 
     Args:
@@ -209,7 +212,7 @@ def rfftfreq(n: _int, d: _float = ..., **options: Any) -> Tensor:
         d: the distance between samples.
         **options: `dtype` (floating-point), `layout`, `device`, `requires_grad` and `out`, as for `torch.empty`.
     """
-def rfftn(input: Tensor, s: Any = ..., dim: Any = ..., norm: str | None = ..., *, out: Tensor | None = ...) -> Tensor:
+def rfftn(input: Tensor, s: _int | Sequence[_int] | None = ..., dim: _int | Sequence[_int] | None = ..., norm: str | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the multi-dimensional transform of real input; the last dimension keeps only non-negative frequencies.
 
     Args:

@@ -9,7 +9,10 @@ from collections.abc import Sequence
 from typing import Any, overload
 
 from . import return_types
+from .engine.devices.devices import device as _device
 from .engine.tensors.tensor import Tensor
+from .engine.values.constants import layout as _layout
+from .engine.values.constants import memory_format as _memory_format
 from .engine.values.dtypes import dtype as _dtype
 from .random import Generator
 
@@ -38,7 +41,7 @@ def cholesky(input: Tensor, *, upper: _bool = ..., out: Tensor | None = ...) -> 
     tensor([[2., 0.],
             [1., 1.]])
     """
-def cholesky_ex(input: Tensor, *, upper: _bool = ..., check_errors: _bool = ..., out: Tensor | None = ...) -> Any:
+def cholesky_ex(input: Tensor, *, upper: _bool = ..., check_errors: _bool = ..., out: Tensor | None = ...) -> return_types.linalg_cholesky_ex:
     """Return the Cholesky factor and `info`: 0, or the order of the leading minor that is not positive-definite.
 
     Args:
@@ -94,13 +97,13 @@ def diagonal(A: Tensor, *, offset: _int = ..., dim1: _int = ..., dim2: _int = ..
         offset: the diagonal: 0 for the main one, positive above it, negative below.
         dim1, dim2: the dimensions of the rows and the columns.
     """
-def eig(input: Tensor, *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
+def eig(input: Tensor, *, out: Tensor | None = ...) -> return_types.linalg_eig:
     """Return the complex eigenvalues, in no particular order, and normalized eigenvectors of square matrices.
 
     >>> torch.linalg.eig(torch.tensor([[2.0, 0], [0, 3]])).eigenvalues
     tensor([2.+0.j, 3.+0.j])
     """
-def eigh(input: Tensor, UPLO: str = ..., *, out: Tensor | None = ...) -> Any:
+def eigh(input: Tensor, UPLO: str = ..., *, out: Tensor | None = ...) -> return_types.linalg_eigh:
     """Return the eigenvalues, ascending, and orthonormal eigenvectors of Hermitian matrices; only triangle `UPLO` is read.
 
     Args:
@@ -147,14 +150,14 @@ def inv(A: Tensor, *, out: Tensor | None = ...) -> Tensor:
     tensor([[0.5000, 0.0000],
             [0.0000, 0.2500]])
     """
-def inv_ex(A: Tensor, *, check_errors: _bool = ..., out: Tensor | None = ...) -> Any:
+def inv_ex(A: Tensor, *, check_errors: _bool = ..., out: Tensor | None = ...) -> return_types.linalg_inv_ex:
     """Return the result of `inv`, and `info`: for each matrix 0, or the number (from 1) of the zero pivot if it is singular.
 
     Args:
         A: matrices `(*, n, n)`, floating-point or complex.
         check_errors: whether to raise LinAlgError for a singular matrix.
     """
-def ldl_factor(input: Tensor, *, hermitian: _bool = ..., out: Tensor | None = ...) -> Any:
+def ldl_factor(input: Tensor, *, hermitian: _bool = ..., out: Tensor | None = ...) -> return_types.linalg_ldl_factor:
     """Compute the LDL factorization (Bunch and Kaufman, 1977) of symmetric or Hermitian matrices, in LAPACK's compact form.
 
     Only the lower triangle is read.  On the CPU it needs SciPy: `pip install scipy`.
@@ -166,7 +169,7 @@ def ldl_factor(input: Tensor, *, hermitian: _bool = ..., out: Tensor | None = ..
     Raises:
         RuntimeError: a block of D is zero.
     """
-def ldl_factor_ex(input: Tensor, *, hermitian: _bool = ..., check_errors: _bool = ..., out: Tensor | None = ...) -> Any:
+def ldl_factor_ex(input: Tensor, *, hermitian: _bool = ..., check_errors: _bool = ..., out: Tensor | None = ...) -> return_types.linalg_ldl_factor_ex:
     """Return `ldl_factor` and `info`: 0, or the number, from 1, of the first zero block of D.
 
     Args:
@@ -183,7 +186,7 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: _bool = ..., 
         B: the right-hand side `(*, n, k)`, with the dtype of `LD`.
         hermitian: the value given to `ldl_factor`.
     """
-def lstsq(input: Tensor, b: Tensor, rcond: _float | None = ..., *, driver: str | None = ..., out: Tensor | None = ...) -> tuple[Tensor, ...]:
+def lstsq(input: Tensor, b: Tensor, rcond: _float | None = ..., *, driver: str | None = ..., out: Tensor | None = ...) -> return_types.linalg_lstsq:
     """Return the least-squares solution of `input X = b`; if it is not unique, the one with the least norm.
 
     Returns `(solution, residuals, rank, singular_values)`.  Results that PyTorch's `driver` ("gelsy" by default, "gels",
@@ -199,7 +202,7 @@ def lstsq(input: Tensor, b: Tensor, rcond: _float | None = ..., *, driver: str |
     >>> torch.linalg.lstsq(torch.tensor([[1.0], [1], [1]]), torch.tensor([[1.0], [2], [6]])).solution
     tensor([[3.0000]])
     """
-def lu(A: Tensor, *, pivot: _bool = ..., out: Tensor | None = ...) -> Any:
+def lu(A: Tensor, *, pivot: _bool = ..., out: Tensor | None = ...) -> return_types.linalg_lu:
     """Return the permutation `P`, unit lower triangular `L` and upper triangular `U` of `A = P L U`.
 
     Args:
@@ -210,7 +213,7 @@ def lu(A: Tensor, *, pivot: _bool = ..., out: Tensor | None = ...) -> Any:
     tensor([[2., 0.],
             [0., 2.]])
     """
-def lu_factor(A: Tensor, *, pivot: _bool = ..., out: Tensor | None = ...) -> Any:
+def lu_factor(A: Tensor, *, pivot: _bool = ..., out: Tensor | None = ...) -> return_types.linalg_lu_factor:
     """Compute the LU factorization with partial pivoting, in the compact form that `lu_solve` accepts.
 
     Return `(LU, pivots)`.  U is the upper triangle of `LU`; L is the part below the diagonal, with ones on the diagonal.  Row
@@ -226,7 +229,7 @@ def lu_factor(A: Tensor, *, pivot: _bool = ..., out: Tensor | None = ...) -> Any
     >>> torch.linalg.lu_factor(torch.tensor([[1.0, 2], [2, 0]])).pivots
     tensor([2, 2], dtype=torch.int32)
     """
-def lu_factor_ex(A: Tensor, *, pivot: _bool = ..., check_errors: _bool = ..., out: Tensor | None = ...) -> Any:
+def lu_factor_ex(A: Tensor, *, pivot: _bool = ..., check_errors: _bool = ..., out: Tensor | None = ...) -> return_types.linalg_lu_factor_ex:
     """Return `lu_factor` and `info`: 0, or the number, from 1, of the first zero on the diagonal of U.
 
     Args:
@@ -260,7 +263,7 @@ def matrix_exp(input: Tensor) -> Tensor:
     tensor([[1., 1.],
             [0., 1.]])
     """
-def matrix_norm(input: Tensor, ord: Any = ..., dim: Sequence[_int] = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor:
+def matrix_norm(input: Tensor, ord: Tensor | _int | _float | _complex | str = ..., dim: Sequence[_int] = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor:
     """Return the norm of matrices: "fro" (Frobenius), "nuc" (nuclear), or a number.
 
     A number selects the largest (`ord > 0`) or smallest (`ord < 0`) singular value for 2 and -2, column sum of absolute values
@@ -317,7 +320,7 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
     >>> torch.linalg.multi_dot([torch.ones(2, 3), torch.ones(3, 4), torch.ones(4)])
     tensor([12., 12.])
     """
-def norm(input: Tensor, ord: Any = ..., dim: _int | Sequence[_int] = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor:
+def norm(input: Tensor, ord: Any = ..., dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor:
     """Return `matrix_norm` if `ord` is given and `dim` (or the input) has two dimensions; otherwise `vector_norm`.
 
     Without `ord`, the result is the 2-norm over `dim`, or of all elements.
@@ -351,7 +354,7 @@ def pinv(input: Tensor, rcond: Any = ..., hermitian: _bool = ..., *, atol: Any =
     >>> torch.linalg.pinv(torch.tensor([[2.0], [0.0]]))
     tensor([[0.5000, 0.0000]])
     """
-def qr(A: Tensor, mode: str = ..., *, out: Tensor | None = ...) -> return_types.qr:
+def qr(A: Tensor, mode: str = ..., *, out: Tensor | None = ...) -> return_types.linalg_qr:
     """Return `Q`, with orthonormal columns, and upper triangular `R` such that `A = Q R`.
 
     `mode` is "reduced", "complete" (`Q` is square) or "r" (`Q` is empty).
@@ -364,7 +367,7 @@ def qr(A: Tensor, mode: str = ..., *, out: Tensor | None = ...) -> return_types.
     >>> torch.allclose(Q @ R, torch.tensor([[3.0, 1], [4, 2]]))
     True
     """
-def slogdet(A: Tensor, *, out: Tensor | None = ...) -> return_types.slogdet:
+def slogdet(A: Tensor, *, out: Tensor | None = ...) -> return_types.linalg_slogdet:
     """Return the signs of the determinants (complex of modulus 1 for complex matrices) and the logarithms of their absolute
     values.
 
@@ -390,7 +393,7 @@ def solve(A: Tensor, B: Tensor, *, left: _bool = ..., out: Tensor | None = ...) 
     >>> torch.linalg.solve(torch.tensor([[2.0, 0], [0, 4]]), torch.tensor([2.0, 2]))
     tensor([1.0000, 0.5000])
     """
-def solve_ex(A: Tensor, B: Tensor, *, left: _bool = ..., check_errors: _bool = ..., out: Tensor | None = ...) -> Any:
+def solve_ex(A: Tensor, B: Tensor, *, left: _bool = ..., check_errors: _bool = ..., out: Tensor | None = ...) -> return_types.linalg_solve_ex:
     """Return the result of `solve`, and `info`: for each matrix 0, or the number (from 1) of the zero pivot if it is singular.
 
     Args:
@@ -415,7 +418,7 @@ def solve_triangular(input: Tensor, B: Tensor, *, upper: _bool, left: _bool = ..
     tensor([[1.],
             [2.]])
     """
-def svd(A: Tensor, full_matrices: _bool = ..., *, driver: str | None = ..., out: Tensor | None = ...) -> return_types.svd:
+def svd(A: Tensor, full_matrices: _bool = ..., *, driver: str | None = ..., out: Tensor | None = ...) -> return_types.linalg_svd:
     """Return `U`, `S` and `Vh` such that `A = U diag(S) Vh`, with `S` in descending order.
 
     Without `full_matrices`, `U` has only `min(m, n)` columns, and `Vh` only `min(m, n)` rows.
@@ -499,7 +502,7 @@ def vecdot(x: Tensor, y: Tensor, *, dim: _int = ..., out: Tensor | None = ...) -
     >>> torch.linalg.vecdot(torch.tensor([[1.0, 2], [3, 4]]), torch.tensor([1.0, 1]))
     tensor([3., 7.])
     """
-def vector_norm(input: Tensor, ord: Any = ..., dim: Any = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor:
+def vector_norm(input: Tensor, ord: Tensor | _int | _float | _complex = ..., dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor:
     """Return the norm `sum(abs(x) ** ord) ** (1 / ord)` over the dimensions `dim`, or of all elements as one vector.
 
     For `ord` inf and -inf it is the largest and the smallest absolute value; for 0, the number of nonzero elements.

@@ -23,6 +23,9 @@ class frexp(NamedTuple):
 class fused_dropout(NamedTuple):
     result: Tensor
     noise: Tensor
+class geqrf(NamedTuple):
+    a: Tensor
+    tau: Tensor
 class histogram(NamedTuple):
     hist: Tensor
     bin_edges: Tensor
@@ -32,6 +35,53 @@ class histogramdd(NamedTuple):
 class kthvalue(NamedTuple):
     values: Tensor
     indices: Tensor
+class linalg_cholesky_ex(NamedTuple):
+    L: Tensor
+    info: Tensor
+class linalg_eig(NamedTuple):
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+class linalg_eigh(NamedTuple):
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+class linalg_inv_ex(NamedTuple):
+    inverse: Tensor
+    info: Tensor
+class linalg_ldl_factor(NamedTuple):
+    LD: Tensor
+    pivots: Tensor
+class linalg_ldl_factor_ex(NamedTuple):
+    LD: Tensor
+    pivots: Tensor
+    info: Tensor
+class linalg_lstsq(NamedTuple):
+    solution: Tensor
+    residuals: Tensor
+    inverse: Tensor
+class linalg_lu(NamedTuple):
+    P: Tensor
+    L: Tensor
+    U: Tensor
+class linalg_lu_factor(NamedTuple):
+    LU: Tensor
+    pivots: Tensor
+class linalg_lu_factor_ex(NamedTuple):
+    LU: Tensor
+    pivots: Tensor
+    info: Tensor
+class linalg_qr(NamedTuple):
+    Q: Tensor
+    R: Tensor
+class linalg_slogdet(NamedTuple):
+    sign: Tensor
+    logabsdet: Tensor
+class linalg_solve_ex(NamedTuple):
+    result: Tensor
+    info: Tensor
+class linalg_svd(NamedTuple):
+    U: Tensor
+    S: Tensor
+    Vh: Tensor
 class lstm_layer(NamedTuple):
     output: Tensor
     cells: Tensor

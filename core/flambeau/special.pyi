@@ -9,7 +9,10 @@ from collections.abc import Sequence
 from typing import Any, overload
 
 from . import return_types
+from .engine.devices.devices import device as _device
 from .engine.tensors.tensor import Tensor
+from .engine.values.constants import layout as _layout
+from .engine.values.constants import memory_format as _memory_format
 from .engine.values.dtypes import dtype as _dtype
 from .random import Generator
 
@@ -198,7 +201,7 @@ def logit(input: Tensor, eps: _float | None = ..., *, out: Tensor | None = ...) 
     >>> torch.logit(torch.tensor([0.5, 0.9]))
     tensor([0.0000, 2.1972])
     """
-def logsumexp(input: Tensor, dim: Any, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+def logsumexp(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return `log(sum(exp(input)))` over `dim` without overflow.
 
     Args:

@@ -31,7 +31,10 @@ def test_stub_files_show_what_generated_functions_take() -> None:
     assert 'def exp(input: Tensor, *, out: Tensor | None = ...) -> Tensor:\n    """Return `e ** x`."""\n' in functions
     assert "def msort(input: Tensor, *, out: Tensor | None = ...) -> Tensor:" in functions
     assert "def topk(input: Tensor, k: _int" in functions and "-> return_types.topk:" in functions
-    assert "    def max(self, dim: _int, keepdim: _bool = ..., *, out: Any = ...) -> return_types.max: ..." in members
+    assert (
+        "    def max(self, dim: _int, keepdim: _bool = ..., *, out: Sequence[Tensor] | None = ...) -> return_types.max: ..."
+        in members
+    )
     assert "    def add_(self, other: Tensor | _int | _float | _complex" in members  # from the schema, not `*args: Any`
     assert "def inv(A: Tensor, *, out: Tensor | None = ...) -> Tensor:" in stubs.namespaces()["linalg.pyi"]
 

@@ -47,13 +47,18 @@ from collections.abc import Sequence
 from typing import Any, overload
 
 from . import return_types
+from .engine.devices.devices import device as _device
 from .engine.tensors.tensor import Tensor
+from .engine.values.constants import layout as _layout
+from .engine.values.constants import memory_format as _memory_format
 from .engine.values.dtypes import dtype as _dtype
 from .random import Generator
 '''
-_STUB_NAMES = {"bool": "_bool", "complex": "_complex", "float": "_float", "int": "_int"} | dict.fromkeys(
-    ("dtype", "Dtype", "dtypes.dtype"), "_dtype"
-)
+_STUB_NAMES = {
+    "bool": "_bool", "complex": "_complex", "float": "_float", "int": "_int", "device": "_device", "layout": "_layout",
+    "memory_format": "_memory_format", **dict.fromkeys(("dtype", "Dtype", "dtypes.dtype"), "_dtype"),
+    "Dims": "_int | Sequence[_int]", "Number": "Tensor | _int | _float | _complex",
+}  # fmt: skip
 _IMPORTED_NAMES = {
     "Any", "Generator", "None", "Sequence", "Tensor", "TypedStorage", "UntypedStorage", "str", "tuple", *_STUB_NAMES,
 }  # fmt: skip
@@ -71,7 +76,7 @@ def _annotation(annotation: Any) -> str:
     """Return the text of an annotation in a stub file; `Any` if it uses names that the file does not import."""
     if annotation is None:
         return "None"
-    text = annotation if isinstance(annotation, str) else "Any"
+    text = annotation.replace("Tensor | Number", "Number") if isinstance(annotation, str) else "Any"
     known = _IMPORTED_NAMES.issuperset(_NAME.findall(text))
     return _NAME.sub(lambda match: _STUB_NAMES.get(match[0], match[0]), text) if known else "Any"
 
@@ -105,13 +110,17 @@ _TYPES_BY_NAME = {
     **dict.fromkeys(("size", "sizes", "shape", "dims", "repeats"), _SIZE),
     **dict.fromkeys(("kernel_size", "stride", "padding", "dilation", "output_size"), _SIZE),
     **dict.fromkeys(("alpha", "beta", "value", "fill_value", "start", "end", "step"), _NUMBER),
+    **dict.fromkeys(("device", "device_type"), "device | str | int | None"), "layout": "layout | None", "rest": "int",
+    "memory_format": "memory_format | None", "names": "Sequence[str] | None",
 }  # fmt: skip
 
 # Types of parameters of functions whose forms differ in more than types.
 _SEVERAL_FORMS: dict[str, dict[str, str]] = {
     "__setitem__": {"value": f"Tensor | {_NUMBER}"}, "scatter": {"src": f"Tensor | {_NUMBER}"},
-    "scatter_": {"src": f"Tensor | {_NUMBER}"}, "tensordot": {}, "repeat": {"repeats": _SIZE}, "randint": {},
-    "pow": {}, "pow_": {},
+    "scatter_": {"src": f"Tensor | {_NUMBER}"}, "repeat": {"repeats": _SIZE},
+    "index": {"positions": "int | Sequence[int | Sequence[int]]", "dims": "Any"}, "random_": {"bounds": "int | None"},
+    "tensordot": {"dims": "int | Tensor | Sequence[Sequence[int]]"}, "randint": {"high": f"{_SIZE} | None"},
+    **dict.fromkeys(("pow", "pow_"), dict.fromkeys(("input", "exponent", "other"), f"Tensor | {_NUMBER}")),
     "to": {"dtype": "dtype | None"}, "type": {"dtype": "dtype | str | None"}, "view": {"size": f"{_SIZE} | dtype"},
 }  # fmt: skip
 
@@ -149,7 +158,13 @@ def _as_parameter(argument: Argument) -> Parameter:
 
 
 def _type_of(name: str, parameter: Parameter, types: dict[str, list[str]], results: int) -> str:
-    """Return the type of an unannotated parameter: the union of its types in the schemas, or the type of its default."""
+    """Return the type of an unannotated parameter. It includes None if that is the default of the parameter."""
+    kind = _type_without_default(name, parameter, types, results)
+    return f"{kind} | None" if parameter.default is None and kind != "Any" and not kind.endswith("None") else kind
+
+
+def _type_without_default(name: str, parameter: Parameter, types: dict[str, list[str]], results: int) -> str:
+    """Return the union of the types of a parameter in the schemas, or the type of its default."""
     declared = list(dict.fromkeys(types.get(parameter.name, ())))
     if parameter.name in ("size", "sizes", "shape", "dims") and name not in _SEVERAL_FORMS:
         return _SIZE  # an int is a size of one dimension
@@ -167,21 +182,23 @@ def _type_of(name: str, parameter: Parameter, types: dict[str, list[str]], resul
     return "Any"
 
 
-def _returns(function: Callable[..., Any]) -> str:
+def _returns(function: Callable[..., Any], namespace: str = "") -> str:
     returns = inspect.signature(function).return_annotation
     written = "Any" if returns is inspect.Signature.empty else _annotation(returns)
     record = OPS.get(function.__name__)  # a function generated from the record of an operation
     if returns is inspect.Signature.empty and (record is None or not record.results):
         return "Tensor" if record is None or not record.returns_list else "tuple[Tensor, ...]"
-    if written == "Any" and function.__name__ in PUBLIC and hasattr(return_types, function.__name__):
-        return f"return_types.{function.__name__}"
+    result_class = f"{namespace}_{function.__name__}" if namespace else function.__name__
+    if written == "Any" and (namespace or function.__name__ in PUBLIC) and hasattr(return_types, result_class):
+        return f"return_types.{result_class}"
     return written
 
 
 # Types of arguments in schemas, and their types in Python.
 _SCHEMA_TYPES = {
     "Tensor": "Tensor", "int": "int", "SymInt": "int", "bool": "bool", "float": "float", "str": "str", "ScalarType": "dtype",
-    "Scalar": "int | float | complex", "Generator": "Generator",
+    "Scalar": "int | float | complex", "Generator": "Generator", "Device": "device | str | int", "Layout": "layout",
+    "MemoryFormat": "memory_format",
 }  # fmt: skip
 
 
@@ -219,7 +236,8 @@ def _overloads(name: str, method: bool) -> dict[str, str]:
                 parts.append("*")
                 keyword_only = True
             parts.append(_argument(argument))
-        out = ["out: Any = ..."] if keyword_only else ["*", "out: Any = ..."]
+        tensors = "Sequence[Tensor]" if len(schema.returns) > 1 else "Tensor"
+        out = ([] if keyword_only else ["*"]) + [f"out: {tensors} | None = ..."]
         found[", ".join(parts + out)] = result
     return found
 
@@ -233,11 +251,14 @@ def _is_in_place(name: str) -> bool:
     return re.fullmatch(r"__i(?!nvert)\w+__|\w*[^_]_", name) is not None
 
 
-def _declaration(name: str, function: Callable[..., Any], method: bool, indent: str = "") -> str:
-    """Return the declaration of a function or method in a stub file, with its documentation."""
+def _declaration(name: str, function: Callable[..., Any], method: bool, indent: str = "", namespace: str = "") -> str:
+    """Return the declaration of a function or method in a stub file, with its documentation.
+
+    `namespace` is the module of the function, such as "linalg", if that is not `torch`.
+    """
     in_place = method and _is_in_place(name)
     parameters = _parameter_list(_parameters(function, in_place)[method:])
-    returns = _RETURN_TYPES.get(name) or ("Tensor" if in_place or name.startswith("__r") else _returns(function))
+    returns = _RETURN_TYPES.get(name) or ("Tensor" if in_place or name.startswith("__r") else _returns(function, namespace))
     parts = ["self", *parameters] if method else parameters
     overloads = {", ".join(parts): returns}
     if returns in ("Any", f"return_types.{name}") and PUBLIC.get(name) is not None and function.__name__ == name:
@@ -282,7 +303,7 @@ def members() -> str:
             if value.fset:
                 lines += [f"    @{name}.setter", f"    def {name}(self, value: Any) -> None: ..."]
         elif not callable(value) and not isinstance(value, classmethod):
-            lines.append(f"    {name}: Any")
+            lines.append(f"    {name}: {'_bool' if isinstance(value, bool) else 'Any'}")
         elif isinstance(value, classmethod):
             declaration = _declaration(name, value.__func__, method=True, indent="    ")
             lines += ["    @classmethod", declaration.replace("(self", "(cls", 1)]
@@ -358,14 +379,15 @@ def namespaces() -> dict[str, str]:
         for member in sorted(module.__all__):
             value = getattr(module, member)
             if value is not _tensor.Tensor:  # imported by the header
-                is_class = inspect.isclass(value)
-                lines.append(f"class {member}(RuntimeError): ..." if is_class else _declaration(member, value, method=False))
+                declaration = f"class {member}(RuntimeError): ..."
+                lines.append(declaration if inspect.isclass(value) else _declaration(member, value, False, namespace=name))
         texts[f"{name}.pyi"] = "\n".join(lines) + "\n"
     return texts
 
 
 def result_classes() -> str:
     """Return the text of `return_types.pyi`."""
+    importlib.import_module(f"{_PACKAGE}.linalg")  # it defines the classes of its results
     names = {record.name.removesuffix("_dim") for record in OPS.values() if record.results} | {*CLASSES}
     lines = ['"""Written by `python -m flambeau.cli.stubs`."""\n', "from typing import NamedTuple\n"]
     lines.append("from .engine.tensors.tensor import Tensor\n")

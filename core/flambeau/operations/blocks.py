@@ -280,7 +280,7 @@ def hsplit(input: Tensor, *args: Any, indices: Any = None, sections: Any = None)
 
 
 @composite(grad_fn="UnsafeSplitBackward0", kind=Kind.VIEW)
-def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> Any:
+def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Split `dim` as `chunk` does, but autograd does not treat the parts as views: see `unsafe_split`.
 
     Args:
@@ -298,7 +298,7 @@ def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> Any:
     kind=Kind.VIEW,
     schema="unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]",
 )
-def unsafe_split(input: Tensor, split_size: Dims, dim: int = 0) -> Any:
+def unsafe_split(input: Tensor, split_size: Dims, dim: int = 0) -> tuple[Tensor, ...]:
     """Split `dim` as `split` does, but autograd does not treat the parts as views.
 
     A write to a part does not change the history of `input` and of the other parts, although it changes their memory.
@@ -314,7 +314,7 @@ def unsafe_split(input: Tensor, split_size: Dims, dim: int = 0) -> Any:
 
 
 @composite(grad_fn="UnsafeSplitWithSizesBackward0", kind=Kind.VIEW)
-def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> Any:
+def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Split `dim` as `split_with_sizes` does, but autograd does not treat the parts as views: see `unsafe_split`.
 
     Args:

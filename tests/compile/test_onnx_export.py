@@ -256,6 +256,13 @@ def test_an_open_file():
     assert [weight.dims for weight in loaded.graph.initializer] == [[2, 6], [2]] and loaded.graph.initializer[0].raw_data
 
 
+@pytest.mark.parametrize("options", [(2,), ((3, 2), (1, 2), (2, 1), (2, 3))])
+def test_windows_as_columns(options):
+    images = torch.randn(2, 3, 7, 8)
+    assert_onnx_agrees(Call(lambda x: F.unfold(x, *options)), images)
+    assert_onnx_agrees(Call(lambda x: F.unfold(x, *options)), images[0])
+
+
 def test_a_dictionary_as_input():
     program = torch.onnx.export(Call(lambda pair: pair["a"] + pair["b"]), ({"a": X, "b": Y}, {}))
     np.testing.assert_allclose(program({"a": X, "b": Y})[0], X + Y)

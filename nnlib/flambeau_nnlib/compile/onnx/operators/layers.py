@@ -306,6 +306,25 @@ def upsample(b: Builder, x: Value, size: Any, align_corners: bool, factors: Any 
     )
 
 
+@translates("im2col")
+def im2col(b: Builder, x: Value, size: Any, dilation: Any, padding: Any, stride: Any) -> Value:
+    """Translate `unfold` of images of constant size: the elements of each window, as a column."""
+    *lead, channels, height, width = x.shape
+    if not all(isinstance(length, int) for length in (channels, height, width)):
+        raise OnnxExporterError("aten.im2col.default: the channels, height and width must be constant")
+    places = []
+    for length, window, rate, margin, step in zip((height, width), size, dilation, padding, stride, strict=True):
+        starts = np.arange(0, length + 2 * margin - rate * (window - 1), step)
+        places.append(np.arange(window)[:, None] * rate + starts)
+    rows, columns = places
+    index = rows[:, None, :, None] * (width + 2 * padding[1]) + columns[None, :, None, :]
+    margins = [*[0] * (len(lead) + 1), *padding]
+    padded = b.op("Pad", x, b.ints(margins * 2)) if any(padding) else x
+    flat = b.op("Reshape", padded, b.ints([*[0] * (len(lead) + 1), -1]))
+    windows = b.op("Gather", flat, b.ints(index.ravel().tolist()), axis=len(lead) + 1)
+    return b.op("Reshape", windows, b.ints([*[0] * len(lead), channels * math.prod(size), rows.shape[1] * columns.shape[1]]))
+
+
 @translates("pixel_shuffle")
 def pixel_shuffle(b: Builder, x: Value, factor: int) -> Value:
     """Translate pixel shuffle: `(N, C * r * r, H, W)` to `(N, C, H * r, W * r)`."""

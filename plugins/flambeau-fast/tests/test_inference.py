@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 
 import numpy as np
@@ -375,3 +376,85 @@ def test_writes_in_place_between_plans():
     compiled = compiled_and_warm(model, x)
     assert_equal(compiled, model, x)
     assert_equal(compiled, model, 2 * x)
+
+
+# --- frozen modules ---
+
+
+def small_network():
+    return randomized(nn.Sequential(nn.Conv2d(3, 20, 3, bias=False), nn.BatchNorm2d(20), nn.ReLU(), nn.Conv2d(20, 4, 1)))
+
+
+def plans_of(frozen):
+    compiled = vars(frozen)["_compiled"]
+    return [] if compiled is None else [program for program in compiled.programs if program.inference is not None]
+
+
+@pytest.mark.parametrize("scripted", [torch.jit.script, lambda model: torch.jit.trace(model, torch.randn(2, 3, 9, 9))],
+                         ids=["script", "trace"])  # fmt: skip
+@pytest.mark.parametrize("freeze", [torch.jit.freeze, torch.jit.optimize_for_inference])
+def test_frozen_modules_run_as_plans(scripted, freeze):
+    model, x = small_network(), torch.randn(2, 3, 9, 9)
+    frozen = freeze(scripted(model))
+    for _ in range(4):
+        assert_equal(frozen, model, x)
+    assert len(plans_of(frozen)) == 1
+    other = torch.randn(1, 3, 12, 10)
+    for _ in range(4):
+        assert_equal(frozen, model, other)
+    assert len(plans_of(frozen)) == 2
+
+
+def test_frozen_modules_without_optimized_numerics():
+    model, x = small_network(), torch.randn(2, 3, 9, 9)
+    frozen = torch.jit.freeze(torch.jit.script(model), optimize_numerics=False)
+    for _ in range(4):
+        assert torch.equal(frozen(x), model(x))
+    assert not plans_of(frozen)
+    torch.jit.run_frozen_optimizations(frozen)
+    for _ in range(4):
+        assert_equal(frozen, model, x)
+    assert plans_of(frozen)
+
+
+def test_frozen_modules_are_differentiable_by_their_input():
+    model, x = small_network(), torch.randn(2, 3, 9, 9)
+    frozen = torch.jit.freeze(torch.jit.script(model))
+    for _ in range(4):
+        frozen(x)
+    one, other = (x.clone().requires_grad_() for _ in range(2))
+    frozen(one).square().sum().backward()
+    model(other).square().sum().backward()
+    assert torch.equal(one.grad, other.grad)
+
+
+def test_copies_of_frozen_modules_are_separate():
+    model, x = small_network(), torch.randn(2, 3, 9, 9)
+    frozen = torch.jit.freeze(torch.jit.script(model))
+    for _ in range(4):
+        frozen(x)
+    copied = copy.deepcopy(frozen)
+    assert not plans_of(copied)
+    for _ in range(4):
+        assert_equal(copied, model, x)
+    assert plans_of(copied)[0] is not plans_of(frozen)[0]
+
+
+def test_changes_of_a_preserved_parameter():
+    class Scaled(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear, self.scale = nn.Linear(30, 20), nn.Parameter(torch.ones(20))
+
+        def forward(self, x):
+            return self.linear(x).relu() * self.scale
+
+    model, x = Scaled().eval(), torch.randn(5, 30)
+    frozen = torch.jit.freeze(torch.jit.script(model), preserved_attrs=["scale"])
+    with torch.no_grad():
+        for factor in (1.0, 3.0):
+            frozen.scale.fill_(factor)
+            model.scale.fill_(factor)
+            for _ in range(4):
+                assert_equal(frozen, model, x)
+        assert plans_of(frozen)

@@ -64,6 +64,7 @@ class CompiledFunction:
         fullgraph: raise an error if the function cannot be captured, instead of running it eagerly.
         recompile_limit: the maximum number of captures, for example for different shapes.
         device_graphs: launch the kernels of a replay as one device graph, if the device supports it.
+        warns: warn once if the function cannot be captured.
 
     Attributes:
         entries: the captured calls, by the signature of the arguments.
@@ -78,10 +79,15 @@ class CompiledFunction:
         fullgraph: bool = False,
         recompile_limit: int = RECOMPILE_LIMIT,
         device_graphs: bool = False,
+        warns: bool = True,
     ) -> None:
         self.function, self.name, self.fullgraph, self.recompile_limit = function, name, fullgraph, recompile_limit
-        self.device_graphs = device_graphs
+        self.device_graphs, self.warns = device_graphs, warns
         self._forget()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy or pickle without what has been captured."""
+        return type(self), (self.function, self.name, self.fullgraph, self.recompile_limit, self.device_graphs, self.warns)
 
     def _forget(self) -> None:
         self.entries: dict[Any, list[_Entry]] = {}
@@ -240,7 +246,8 @@ class CompiledFunction:
         self.reason, self.entries = reason, {}
         if self.fullgraph:
             raise Unsupported(f"torch.compile: {self.name}: {reason}")
-        warnings.warn(f"torch.compile: {self.name} runs eagerly: {reason}", stacklevel=5)
+        if self.warns:
+            warnings.warn(f"torch.compile: {self.name} runs eagerly: {reason}", stacklevel=5)
 
 
 def _signature(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Tensor], Any]:

@@ -8,8 +8,10 @@ from contextlib import contextmanager
 from typing import Any
 
 import flambeau as torch
-from flambeau import nn
+from flambeau import Tensor, nn
+from flambeau.backend import RecordableBackend, for_device_type
 
+from ._recording import current_recording
 from ._script import RecursiveScriptModule, ScriptModule
 
 __all__ = ["FrozenModule", "freeze", "optimize_for_inference", "optimized_execution", "run_frozen_optimizations"]
@@ -21,12 +23,15 @@ class FrozenModule(RecursiveScriptModule):
     Args:
         module: the module, which must not be used otherwise.
         preserved: the names of attributes that remain accessible.
+        optimized: run calls of `forward` as inference plans, if a kernel pack is installed.
     """
 
-    def __init__(self, module: Any, preserved: list[str]) -> None:
+    def __init__(self, module: Any, preserved: list[str], optimized: bool) -> None:
         nn.Module.__init__(self)
         self.original_name = module.original_name
-        self.__dict__.update(_module=module, _preserved=tuple(preserved))
+        self.__dict__.update(_module=module, _preserved=tuple(preserved), _compiled=None)
+        if optimized:
+            self._optimize()
         del self.__dict__["training"]  # `train` and `eval` may set `training` again, without effect
         for name in preserved:
             for kind in ("_parameters", "_buffers"):
@@ -34,7 +39,18 @@ class FrozenModule(RecursiveScriptModule):
                     getattr(self, kind)[name] = getattr(module, kind)[name]
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
+        compiled = self.__dict__["_compiled"]
+        if compiled is not None and not kwargs and current_recording() is None and all(map(_is_constant, args)):
+            return compiled(*args)
         return self.__dict__["_module"](*args, **kwargs)
+
+    def _optimize(self) -> None:
+        """Run calls of `forward` without gradients as inference plans from now on, if a kernel pack offers them."""
+        backend = for_device_type("cpu")
+        if isinstance(backend, RecordableBackend) and backend.inference is not None:
+            from ..compiler.compiling import CompiledFunction
+
+            self.__dict__["_compiled"] = CompiledFunction(self.__dict__["_module"].__call__, self.original_name, warns=False)
 
     def __getattr__(self, name: str) -> Any:
         if name in self.__dict__.get("_preserved", ()):
@@ -55,6 +71,11 @@ class FrozenModule(RecursiveScriptModule):
         return torch.jit._text_of(self)
 
 
+def _is_constant(argument: Any) -> bool:
+    """Whether an argument is a plain tensor that requires no gradient."""
+    return type(argument) is Tensor and not argument.requires_grad
+
+
 def freeze(mod: nn.Module, preserved_attrs: list[str] | None = None, optimize_numerics: bool = True) -> Any:
     """Return a copy of a scripted or traced module with constant parameters and attributes.
 
@@ -64,7 +85,8 @@ def freeze(mod: nn.Module, preserved_attrs: list[str] | None = None, optimize_nu
     Args:
         mod: the module, in evaluation mode.
         preserved_attrs: the names of attributes and methods to keep, in addition to `forward`.
-        optimize_numerics: ignored; nothing is fused.
+        optimize_numerics: with a kernel pack, run calls whose arguments are tensors without gradients as inference plans, as
+            `torch.compile` does. Batch normalization is folded, and activations are fused, so results may differ by rounding.
 
     Raises:
         RuntimeError: `mod` is not a `ScriptModule`, is in training mode, or lacks an attribute in `preserved_attrs`.
@@ -88,7 +110,7 @@ def freeze(mod: nn.Module, preserved_attrs: list[str] | None = None, optimize_nu
     for parameter in frozen.parameters():
         if id(parameter) not in stay:
             parameter.requires_grad = False
-    return FrozenModule(frozen, preserved)
+    return FrozenModule(frozen, preserved, optimize_numerics)
 
 
 def _preserved_value(module: Any, path: str) -> Any:
@@ -107,7 +129,7 @@ def _tensors_of(value: Any) -> list[torch.Tensor]:
 
 
 def optimize_for_inference(mod: nn.Module, other_methods: list[str] | None = None) -> Any:
-    """Return a frozen copy of a scripted or traced module in evaluation mode; operators are not fused.
+    """Return a frozen copy of a scripted or traced module in evaluation mode. It runs as inference plans, as after `freeze`.
 
     Args:
         mod: the module. A frozen module is returned unchanged.
@@ -123,12 +145,15 @@ def optimize_for_inference(mod: nn.Module, other_methods: list[str] | None = Non
 
 
 def run_frozen_optimizations(mod: nn.Module, optimize_numerics: bool = True, preserved_methods: list[str] | None = None) -> None:
-    """Do nothing: operators are not fused here.
+    """Let a frozen module run as inference plans, as `freeze` with `optimize_numerics=True` does.
 
     Args:
         mod: the module.
-        optimize_numerics, preserved_methods: ignored.
+        optimize_numerics: do nothing if False.
+        preserved_methods: ignored, because other methods than `forward` always run eagerly.
     """
+    if optimize_numerics and isinstance(mod, FrozenModule):
+        mod._optimize()
 
 
 @contextmanager

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 
 import flambeau as torch
@@ -172,3 +174,15 @@ def test_filecheck_prints_graphs():
 
 def rectified(x: torch.Tensor) -> torch.Tensor:
     return torch.relu(x)
+
+
+def test_traces_of_random_functions_warn():
+    x = torch.ones(3)
+    with pytest.warns(torch.jit.TracerWarning, match="nondeterministic nodes"):
+        torch.jit.trace(lambda x: x + torch.rand(3), x)
+    with pytest.warns(torch.jit.TracerWarning, match=r"Nodes:\n\taten.dropout"):
+        torch.jit.trace(torch.nn.Dropout(), x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        torch.jit.trace(torch.nn.Dropout().eval(), x)
+        torch.jit.trace(torch.nn.Dropout(), x, check_trace=False)

@@ -10,10 +10,11 @@ from typing import Any
 
 import flambeau as torch
 from flambeau import nn
-from flambeau.extension import tracing
+from flambeau.extension import facts_of, tracing
 from flambeau.utils import pytree
 
 from ..export._export import restoring_state
+from ..fx.node import Node
 from ._convolutions import merge_convolutions
 from ._recording import Recorded, TracerWarning, Tracing
 from ._script import ScriptFunction, ScriptModule, script_method, scripted
@@ -52,6 +53,12 @@ def _record(
 ) -> Recorded:
     """Trace a function, and check the trace against more traces, one for each entry of `checks`."""
     recorded = Recorded(function, args, kwargs, strict, owner)
+    random = [str(node.target) for node in recorded.recording.graph.nodes if _is_random(node)] if checks else []
+    if random:
+        warnings.warn(
+            "Trace had nondeterministic nodes. Did you forget call .eval() on your model? Nodes:\n\t" + "\n\t".join(random),
+            TracerWarning, stacklevel=3,
+        )  # fmt: skip
     for given in checks:
         given, words = ((), given) if isinstance(given, dict) else (_as_arguments(given), {})
         if recorded.differs_from(Recorded(function, given, words, strict, owner)):
@@ -68,6 +75,13 @@ def _record(
                     TracerWarning, stacklevel=3,
                 )  # fmt: skip
     return recorded
+
+
+def _is_random(node: Node) -> bool:
+    """Whether a node draws random numbers; dropout does not in evaluation."""
+    name = getattr(getattr(node.target, "overloadpacket", None), "__name__", "")
+    facts = facts_of(name)
+    return facts is not None and facts.random and not ("dropout" in name and node.args[-1] is False)
 
 
 def _as_arguments(inputs: Any) -> tuple[Any, ...]:

@@ -2,6 +2,7 @@
 
 python plugins/release.py --check             compare the versions
 python plugins/release.py build/release       build source distributions, and wheels from them; check and try them
+python plugins/release.py --audit             look for known vulnerabilities of the installed packages, with pip-audit
 
 The build uses the installed packages, in the versions of plugins/release-requirements.txt. In the folder `plugins`, the first
 command installs them, and the second writes new versions into that file:
@@ -16,6 +17,7 @@ The wheels of flambeau and flambeau-strict are installed into a new environment,
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import subprocess
 import sys
@@ -84,16 +86,40 @@ def try_out(folder: Path) -> None:
         subprocess.run([sys.executable, "-m", "cyclonedx_py", *listing, "-o", str(folder.parent / "sbom.cdx.json")], check=True)
 
 
+def audit() -> None:
+    """Exit with a message if an installed package has a known vulnerability, or if pip-audit could not look it up.
+
+    pip-audit succeeds without looking up anything if PyPI's database is not reachable.
+    """
+    command = [sys.executable, "-m", "pip_audit", "--local", "--format", "json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if not done.stdout.startswith("{"):
+        sys.exit(f"NOT CHECKED: pip-audit failed\n{done.stderr}")
+    packages = [package for package in json.loads(done.stdout)["dependencies"] if package["name"] not in projects()]
+    skipped = sorted(package["name"] for package in packages if "skip_reason" in package)
+    faults = [f"{p['name']} {p['version']}: {fault['id']}" for p in packages for fault in p.get("vulns", ())]
+    if skipped:
+        print(f"NOT CHECKED: {len(skipped)} of {len(packages)} packages: is https://pypi.org/pypi/{skipped[0]}/json reachable?")
+    if faults:
+        print("known vulnerabilities:", *faults, sep="\n")
+    if skipped or faults:
+        sys.exit(1)
+    print(f"no known vulnerabilities in {len(packages)} packages")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", nargs="?", type=Path, help="the folder to write the distributions to")
     parser.add_argument("--check", action="store_true", help="only compare the versions")
+    parser.add_argument("--audit", action="store_true", help="only look for known vulnerabilities of the installed packages")
     options = parser.parse_args()
     wrong = disagreements()
     if wrong:
         sys.exit("\n".join(wrong))
     if options.check:
         return
+    if options.audit:
+        return audit()
     if options.folder is None:
         parser.error("give a folder for the distributions, or --check")
     for file in build(options.folder):

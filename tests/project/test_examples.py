@@ -73,11 +73,11 @@ def test_progress_is_shown_on_terminals_alone(has_tqdm: bool, tmp_path: Path) ->
         (tmp_path / "tqdm.py").write_text("raise ModuleNotFoundError('tqdm')", encoding="utf-8")
     command = [sys.executable, "-m", "flambeau", str(EXAMPLES / "digits.py"), "--epochs", "1"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
-    piped = subprocess.run(command, capture_output=True, timeout=240, check=True, env=environment)
+    piped = subprocess.run(command, capture_output=True, timeout=550, check=True, env=environment)
     assert piped.stderr == b"" and b"\r" not in piped.stdout.replace(os.linesep.encode(), b"\n")
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (24, 80))
-    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=theirs, timeout=240, check=True, env=environment)
+    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=theirs, timeout=550, check=True, env=environment)
     os.write(theirs, b"end")
     shown = b""
     while not shown.endswith(b"end"):

@@ -37,7 +37,7 @@ assert list(generate(model, [1, 2], 4, stops={best[2]})) == best[: best.index(be
 
 def run(*arguments: object) -> str:
     command = [sys.executable, "-m", "flambeau", *map(str, arguments)]
-    done = subprocess.run(command, cwd=EXAMPLES, capture_output=True, text=True, timeout=240, check=False)
+    done = subprocess.run(command, cwd=EXAMPLES, capture_output=True, text=True, timeout=550, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout
 
@@ -130,5 +130,5 @@ def test_unsupported_models_are_refused(directory: Path, tmp_path: Path) -> None
     config = json.loads((directory / "config.json").read_text(encoding="utf-8"))
     (tmp_path / "config.json").write_text(json.dumps({**config, "model_type": "gpt2"}), encoding="utf-8")
     command = [sys.executable, "-m", "flambeau", str(EXAMPLES / "generate.py"), str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=550, check=False)
     assert done.returncode == 1 and "'gpt2' are not supported: expected llama" in done.stderr

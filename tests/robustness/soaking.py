@@ -37,6 +37,7 @@ TOLERATED = {
     "shared memory": 0,
 }  # the largest allowed growth, see `growth`
 RANKS = 3
+HERE = Path(__file__).parent
 
 
 # --- resources ---
@@ -74,6 +75,11 @@ def growth(measured: list[dict[str, float]]) -> dict[str, float]:
         return {name: round(measured[-1][name] - measured[0][name], 1) for name in TOLERATED}
     before, after = measured[third : 2 * third], measured[2 * third :]
     return {name: round(min(m[name] for m in after) - max(m[name] for m in before), 1) for name in TOLERATED}
+
+
+def excessive(grown: dict[str, float]) -> dict[str, float]:
+    """Return the resources that grew more than tolerated."""
+    return {name: n for name, n in grown.items() if n > TOLERATED[name]}
 
 
 # --- one process ---
@@ -130,19 +136,22 @@ def train(seconds: float, seed: int) -> dict[str, object]:
 
 # --- jobs ---
 
+# Each rank writes the growth of its resources into its file `done<rank>`.
 WORKER = """
-import os, sys, time
+import json, os, sys, time
 from datetime import timedelta
 from pathlib import Path
 import flambeau as torch
 import flambeau.distributed as dist
 
 folder, kills = Path(sys.argv[1]), sys.argv[2] == "kills"
+sys.path.append(sys.argv[3])
+from soaking import growth, resources
 torch.set_num_threads(1)
 dist.init_process_group("gloo", timeout=timedelta(seconds=20))
 rank, path = dist.get_rank(), folder / "state.pt"
 weight = torch.load(path)["weight"] if path.exists() else torch.zeros(1000)
-start = int(weight[0])
+start, measured = int(weight[0]), []
 for step in range(start, 60):
     gradient = torch.ones(1000)
     dist.all_reduce(gradient)
@@ -155,9 +164,10 @@ for step in range(start, 60):
         (folder / "ready").touch()
     if not kills:
         time.sleep(0.02)
+    measured.append(resources())
 assert (weight == 60).all()
 dist.destroy_process_group()
-(folder / f"done{rank}").touch()
+(folder / f"done{rank}").write_text(json.dumps(growth(measured)))
 """
 
 
@@ -173,10 +183,13 @@ def restarted_job(folder: Path) -> None:
     """Run a job whose rank 1 is killed twice.  The launcher restarts it from its last checkpoint until it is done."""
     (folder / "worker.py").write_text(WORKER, encoding="utf-8")
     command = [sys.executable, "-m", "flambeau.distributed.run", f"--nproc-per-node={RANKS}", "--max-restarts=5"]
-    command += [f"--master-port={free_port()}", str(folder / "worker.py"), str(folder), "kills"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=180, check=False)
+    command += [f"--master-port={free_port()}", str(folder / "worker.py"), str(folder), "kills", str(HERE)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=500, check=False)
     if done.returncode or len(list(folder.glob("done*"))) != RANKS:
         raise RuntimeError(f"the job did not end: {done.stdout[-1000:]}{done.stderr[-3000:]}")
+    for rank in range(RANKS):
+        if grown := excessive(json.loads((folder / f"done{rank}").read_text(encoding="utf-8"))):
+            raise RuntimeError(f"on rank {rank} these grew: {grown}")
 
 
 @contextmanager
@@ -228,17 +241,17 @@ def cut_off_job(folder: Path) -> None:
                 "RANK": str(rank), "WORLD_SIZE": str(RANKS), "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "1",
                 "MASTER_ADDR": "10.77.0.1", "MASTER_PORT": "29511", "FLAMBEAU_JOB_SECRET": "soak",
             }  # fmt: skip
-            command = ["ip", "netns", "exec", space, sys.executable, str(folder / "worker.py"), str(folder), "cut"]
+            command = ["ip", "netns", "exec", space, sys.executable, str(folder / "worker.py"), str(folder), "cut", str(HERE)]
             processes.append(subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True))
         try:
-            end = time.monotonic() + 180
+            end = time.monotonic() + 500
             while not (folder / "ready").exists():
                 if time.monotonic() > end or any(process.poll() is not None for process in processes):
                     raise RuntimeError("the job did not start: " + "".join(_errors(process) for process in processes))
                 time.sleep(0.02)
             subprocess.run(["ip", "-n", f"{prefix}bridge"[:15], "link", "set", "port1", "down"], check=True)
             for process in processes:
-                process.wait(90)
+                process.wait(300)
             errors = [_errors(process) for process in processes]
         finally:
             for process in processes:
@@ -287,7 +300,7 @@ def main() -> int:
             ("jobs", lambda: run_jobs(options.minutes * 30)),
         ):
             found = result()
-            grown = {name: n for name, n in found["growth"].items() if n > TOLERATED[name]}
+            grown = excessive(found["growth"])
             results[name] = found["counts"] | {"failed": len(grown)}
             if grown:
                 print(f"{name}: these grew: {grown}", file=sys.stderr)

@@ -1,9 +1,11 @@
-"""Count the names of `torch` that installed or downloaded libraries use, and list those that PyTorch has and flambeau lacks.
+"""Count the names of `torch` that libraries use, and list those that PyTorch has and flambeau lacks.
 
-    python tests/ecosystem/census.py --torch OTHER/bin/python FOLDER ...      installed packages or folders of wheels
-    python tests/ecosystem/census.py --torch ... FOLDER --users 2             names that at least two libraries use
+    python tests/ecosystem/census.py --torch OTHER/bin/python                 the packages of census_packages.txt
+    python tests/ecosystem/census.py --torch ... --users 2                    names that at least two libraries use
+    python tests/ecosystem/census.py --torch ... FOLDER ...                   installed packages or folders of wheels instead
 
-The sources are read, not imported. A name is an attribute chain that starts at an imported module of `torch`, such as
+A package is downloaded without its requirements, read, and deleted; `--cache` keeps the names that it uses. The sources are
+parsed, not imported. A name is an attribute chain that starts at an imported module of `torch`, such as
 `F.relu` after `import torch.nn.functional as F`, or a name in `from torch.nn import Linear`.
 """
 
@@ -13,14 +15,18 @@ import argparse
 import ast
 import json
 import os
+import re
 import subprocess
 import sys
+import tarfile
+import tempfile
 import warnings
 import zipfile
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
+PACKAGES = Path(__file__).parent / "census_packages.txt"
 OWN = ("torch", "torchvision", "functorch", "torchgen", "flambeau", "flambeau_backends", "flambeau_nnlib", "flambeau_vision")
 # Reads dotted names, one a line, and prints a JSON list of those that do not exist.
 CHECK = """
@@ -47,47 +53,67 @@ print("missing:" + json.dumps([name for name in names if not exists(name)]))
 def sources(folder: Path) -> Iterator[tuple[str, str]]:
     """Yield the library and the text of each Python file in a folder of installed packages or wheels."""
     for wheel in sorted(folder.glob("*.whl")):
-        with zipfile.ZipFile(wheel) as archive:
-            for name in archive.namelist():
-                if name.endswith(".py"):
-                    yield wheel.name.partition("-")[0], archive.read(name).decode("utf-8", "replace")
+        for text in archived(wheel):
+            yield wheel.name.partition("-")[0], text
     for path in sorted(folder.rglob("*.py")):
         library = path.relative_to(folder).parts[0].removesuffix(".py")
         if library not in OWN:
             yield library, path.read_text(encoding="utf-8", errors="replace")
 
 
-class Names(ast.NodeVisitor):
-    """Collect the names of `torch` in a file, given its syntax tree."""
+def archived(path: Path) -> Iterator[str]:
+    """Yield the text of each Python file in a wheel or an sdist."""
+    if path.name.endswith((".whl", ".zip")):
+        with zipfile.ZipFile(path) as archive:
+            for name in archive.namelist():
+                if name.endswith(".py"):
+                    yield archive.read(name).decode("utf-8", "replace")
+    else:
+        with tarfile.open(path) as packed:
+            for member in packed:
+                file = packed.extractfile(member) if member.name.endswith(".py") else None
+                if file is not None:
+                    yield file.read().decode("utf-8", "replace")
 
-    def __init__(self) -> None:
-        self.found: set[str] = set()
-        self.modules: dict[str, str] = {}  # {local name: dotted name in `torch`}
 
-    def visit_Import(self, node: ast.Import) -> None:
-        for name in node.names:
-            if name.name.partition(".")[0] == "torch":
-                self.found.add(name.name)
-                self.modules[name.asname or "torch"] = name.name if name.asname else "torch"
+def names_of_package(package: str, cache: Path) -> tuple[str, set[str]]:
+    """Return the version of a package and the names that it uses.  The version is "" if the package cannot be downloaded."""
+    kept = cache / f"{package}.json"
+    if not kept.exists():
+        cache.mkdir(parents=True, exist_ok=True)
+        version, names = "", set[str]()
+        with tempfile.TemporaryDirectory() as scratch:
+            for kind in ("--only-binary=:all:", f"--no-binary={package}"):
+                pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", kind, f"--dest={scratch}", package]
+                if subprocess.run(pip, capture_output=True, check=False, timeout=600).returncode == 0:
+                    path = next(Path(scratch).iterdir())
+                    version = re.sub(r"\.(tar\.\w+|zip|tgz)$", "", path.name.split("-")[-1 if kind.startswith("--no") else 1])
+                    names = set().union(*map(names_in, archived(path)))
+                    break
+        kept.write_text(json.dumps({"version": version, "names": sorted(names)}), encoding="utf-8")
+    read = json.loads(kept.read_text(encoding="utf-8"))
+    return read["version"], set(read["names"])
 
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
-        if node.level == 0 and node.module is not None and node.module.partition(".")[0] == "torch":
-            for name in node.names:
-                if name.name != "*":
-                    self.modules[name.asname or name.name] = f"{node.module}.{name.name}"
-                    self.found.add(f"{node.module}.{name.name}")
 
-    def visit_Attribute(self, node: ast.Attribute) -> None:
-        parts: list[str] = []
-        value: ast.expr = node
-        while isinstance(value, ast.Attribute):
-            parts.append(value.attr)
-            value = value.value
-        if isinstance(value, ast.Name):
-            if value.id in self.modules and isinstance(node.ctx, ast.Load):
-                self.found.add(".".join([self.modules[value.id], *reversed(parts)]))
-        else:
-            self.visit(value)
+def nodes(tree: ast.AST) -> Iterator[ast.Import | ast.ImportFrom | ast.Attribute]:
+    """Yield the imports and the outermost attribute of each chain.  Three times as fast as `ast.walk`."""
+    stack: list[ast.AST] = [tree]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield node
+        elif isinstance(node, ast.Attribute):
+            yield node
+            while isinstance(node, ast.Attribute):
+                node = node.value
+            stack.append(node)
+        elif not isinstance(node, (ast.Name, ast.Constant)):
+            for field in node._fields:
+                value = getattr(node, field)
+                if isinstance(value, list):
+                    stack += [item for item in value if isinstance(item, ast.AST)]
+                elif isinstance(value, ast.AST):
+                    stack.append(value)
 
 
 def names_in(text: str) -> set[str]:
@@ -100,12 +126,30 @@ def names_in(text: str) -> set[str]:
             tree = ast.parse(text)
     except (SyntaxError, ValueError):
         return set()
-    visitor = Names()
-    for node in ast.walk(tree):  # imports first: a function may use a module that is imported below it
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            visitor.visit(node)
-    visitor.visit(tree)
-    return visitor.found
+    found: set[str] = set()
+    modules: dict[str, str] = {}  # {local name: dotted name in `torch`}
+    chains: set[tuple[str, str]] = set()  # (local name, attributes), such as ("F", ".relu")
+    for node in nodes(tree):
+        if isinstance(node, ast.Import):
+            for name in node.names:
+                if name.name.partition(".")[0] == "torch":
+                    found.add(name.name)
+                    modules[name.asname or "torch"] = name.name if name.asname else "torch"
+        elif isinstance(node, ast.ImportFrom):
+            if node.level == 0 and node.module is not None and node.module.partition(".")[0] == "torch":
+                for name in node.names:
+                    if name.name != "*":
+                        modules[name.asname or name.name] = f"{node.module}.{name.name}"
+                        found.add(f"{node.module}.{name.name}")
+        elif isinstance(node.ctx, ast.Load):
+            attributes = ""
+            value: ast.expr = node
+            while isinstance(value, ast.Attribute):
+                attributes = f".{value.attr}{attributes}"
+                value = value.value
+            if isinstance(value, ast.Name):
+                chains.add((value.id, attributes))
+    return found | {modules[name] + attributes for name, attributes in chains if name in modules}
 
 
 def missing(names: list[str], command: list[str], *, as_torch: bool) -> set[str]:
@@ -123,11 +167,18 @@ def missing(names: list[str], command: list[str], *, as_torch: bool) -> set[str]
 def main() -> int:
     """Run the command line; return 1 if flambeau lacks a name."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("folders", nargs="*", type=Path)
     parser.add_argument("--torch", metavar="PYTHON", required=True)
     parser.add_argument("--users", type=int, default=1)
+    parser.add_argument("--cache", type=Path, metavar="FOLDER", default=Path(tempfile.gettempdir()) / "flambeau-census")
     args = parser.parse_args()
     users: dict[str, set[str]] = defaultdict(set)
+    for package in PACKAGES.read_text(encoding="utf-8").split() if not args.folders else ():
+        version, found = names_of_package(package, args.cache)
+        if not version:
+            print(f"{package} cannot be downloaded", file=sys.stderr)
+        for name in found:
+            users[name].add(package)
     for folder in args.folders:
         for library, text in sources(folder):
             for name in names_in(text):

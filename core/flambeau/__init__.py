@@ -220,7 +220,9 @@ _LAZY = {
     "ScriptFunction": "jit",
     "ScriptModule": "jit",
     "DeviceObjType": "jit._graph",
+    "FloatType": "jit._graph",
     "TensorType": "jit._graph",
+    "Value": "jit._graph",
     "to_dlpack": "utils.dlpack",
     "install_as_torch": "cli.launcher",
     "watch": "profiler.watching",
@@ -236,7 +238,7 @@ __all__ += _LAZY
 
 # Modules that PyTorch imports with `torch`, besides those in `_PACKAGES`.  Here they are imported on first use.
 _MODULES = [
-    "accelerator", "autograd", "backends", "cpu", "cuda", "func", "functional", "futures", "library", "masked", "mps",
+    "accelerator", "autograd", "backends", "cpu", "cuda", "func", "functional", "futures", "library", "masked", "mps", "mtia",
     "overrides", "profiler", "quantization", "quasirandom", "random", "return_types", "serialization", "testing",
     "types", "utils", "xpu",
 ]  # fmt: skip

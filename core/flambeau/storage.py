@@ -304,6 +304,8 @@ class TypedStorage(_Memory):
         dtype = cls._dtype_of_class("from_buffer")
         return TypedStorage(wrap_storage=UntypedStorage.from_buffer(*args, dtype=dtype, **kwargs), dtype=dtype)
 
+    _from_buffer = from_buffer  # accelerate uses PyTorch's private name
+
     @classmethod
     def from_file(cls, filename: str, shared: bool, size: int) -> TypedStorage:
         """Return a storage of `size` elements that maps a file into memory; see `UntypedStorage.from_file`.
@@ -450,6 +452,11 @@ class UntypedStorage(_Memory):
     @classmethod
     def _new_shared(cls, size: int, *, device: Any = "cpu") -> UntypedStorage:
         return cls(size, device=device).fill_(0).share_memory_()  # type: ignore[no-any-return]  # `fill_` gives any storage
+
+    @classmethod
+    def _new_shared_filename_cpu(cls, *names_and_size: Any) -> UntypedStorage:
+        """Return a storage in shared memory, given its size last; the names of PyTorch's manager and file are ignored."""
+        return cls._new_shared(names_and_size[-1])
 
     def untyped(self) -> UntypedStorage:
         return self

@@ -9,11 +9,12 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 __all__ = [
-    "current_device", "device_count", "empty_cache", "get_device_capability", "get_device_name", "get_device_properties",
-    "get_rng_state", "get_rng_state_all", "init", "is_available",
-    "is_bf16_supported", "is_initialized", "is_tf32_supported", "manual_seed", "manual_seed_all", "max_memory_allocated",
-    "max_memory_reserved", "mem_get_info", "memory_allocated", "memory_reserved", "memory_stats", "reset_peak_memory_stats",
-    "seed", "seed_all", "set_device", "set_rng_state", "set_rng_state_all", "synchronize",
+    "Event", "Stream", "StreamContext", "current_device", "current_stream", "device", "device_count", "empty_cache",
+    "get_device_capability", "get_device_name", "get_device_properties", "get_rng_state", "get_rng_state_all", "init",
+    "is_available", "is_bf16_supported", "is_current_stream_capturing", "is_initialized", "is_tf32_supported", "manual_seed",
+    "manual_seed_all", "max_memory_allocated", "max_memory_reserved", "mem_get_info", "memory_allocated", "memory_reserved",
+    "memory_stats", "reset_peak_memory_stats", "seed", "seed_all", "set_device", "set_rng_state", "set_rng_state_all", "stream",
+    "synchronize",
 ]  # fmt: skip
 
 
@@ -153,3 +154,56 @@ def get_rng_state(device: Any = "xpu") -> Any:
 def mem_get_info(device: Any = None) -> tuple[int, int]:
     """Raise AssertionError: XPU devices are not supported."""
     init()
+
+
+def current_stream(device: Any = None) -> Any:
+    """Raise AssertionError: XPU devices are not supported."""
+    init()
+
+
+def is_current_stream_capturing() -> bool:
+    """Raise AssertionError: XPU devices are not supported."""
+    init()
+
+
+class Stream:
+    """A queue of work on a device.  The constructor raises AssertionError, because XPU devices are not supported."""
+
+    def __init__(self, device: Any = None, priority: int = 0, **kwargs: Any) -> None:
+        init()
+
+
+class Event:
+    """A marker in a stream.  The constructor raises AssertionError, because XPU devices are not supported."""
+
+    def __init__(self, enable_timing: bool = False) -> None:
+        init()
+
+
+class StreamContext:
+    """Context that selects a stream; it has no effect if the stream is None."""
+
+    def __init__(self, stream: Stream | None) -> None:
+        self.stream = stream
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exception: object) -> None:
+        pass
+
+
+stream = StreamContext
+
+
+class device:
+    """Context that selects a device.  Entering it raises AssertionError, because XPU devices are not supported."""
+
+    def __init__(self, device: Any) -> None:
+        self.idx = device
+
+    def __enter__(self) -> None:
+        init()
+
+    def __exit__(self, *exception: object) -> None:
+        pass

@@ -25,7 +25,7 @@ LAYERS: list[tuple[str, set[str]]] = [
     ("transforms", {"transforms"}),
     ("capture", {"transforms.capture"}),
     ("modules below the namespace", {
-        "autograd", "protocols", "cuda", "cpu", "mps", "xpu", "accelerator", "backends", "compiler", "utils", "compat.table",
+        "autograd", "protocols", "cuda", "cpu", "mps", "mtia", "xpu", "accelerator", "backends", "compiler", "utils", "compat.table",
         "compat.volatile",
     }),
     ("registrations", {"registrations"}),
@@ -129,7 +129,7 @@ def test_what_stands_at_the_top_has_a_name_of_pytorch() -> None:
     }  # fmt: skip
     pytorch = {
         "__config__", "__future__", "__init__", "__main__", "_functions", "accelerator", "autograd", "backends", "compiler", "cpu",
-        "cuda", "func", "functional", "futures", "library", "masked", "mps", "overrides", "profiler", "quasirandom", "random",
+        "cuda", "func", "functional", "futures", "library", "masked", "mps", "mtia", "overrides", "profiler", "quasirandom", "random",
         "return_types", "serialization", "storage", "testing", "torch_version", "types", "utils", "version", "xpu",
         # modules of other packages, for editors
         "amp", "distributed", "distributions", "export", "fft", "fx", "hub", "jit", "linalg", "multiprocessing", "nn", "onnx",

@@ -16,6 +16,7 @@ from ..engine.tape.grad_mode import (
     set_grad_enabled,
     set_multithreading_enabled,
 )
+from ..engine.tape.node import current_task
 from . import forward_ad, graph  # noqa: F401  # modules of PyTorch
 from .backward import backward, grad
 from .function import Function, NestedIOFunction
@@ -43,11 +44,19 @@ def kineto_available() -> bool:
     return False
 
 
+def is_checkpoint_valid() -> bool:
+    """Whether the running backward pass, if any, may recompute a reentrant checkpoint: it computes all gradients."""
+    task = current_task.get()
+    return task is None or task.targets is None
+
+
 def __getattr__(name: str) -> Any:
     if name in ("anomaly_mode", "functional", "grad_mode", "profiler", "profiler_util"):  # imported on first use
         from importlib import import_module
 
         return import_module(f"flambeau.autograd.{name}")
+    if name == "_is_checkpoint_valid":
+        return is_checkpoint_valid
     if name in ("_disable_profiler", "_profiler_enabled"):
         from importlib import import_module
 

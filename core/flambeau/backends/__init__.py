@@ -14,9 +14,14 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
 
-from . import cpu, cuda, cudnn, mha, mkl, mkldnn, mps, nnpack, openmp, opt_einsum
+from . import cpu, cuda, cudnn, mha, mkl, mkldnn, mps, nnpack, openmp, opt_einsum, xnnpack
 
-__all__ = ["cpu", "cuda", "cudnn", "flags_frozen", "mha", "mkl", "mkldnn", "mps", "nnpack", "openmp", "opt_einsum"]
+__all__ = [
+    "cpu", "cuda", "cudnn", "flags_frozen", "fp32_precision", "mha", "mkl", "mkldnn", "mps", "nnpack", "openmp", "opt_einsum",
+    "xnnpack",
+]  # fmt: skip
+
+fp32_precision: str = "none"  # "ieee", "tf32" or "none"; it is kept, and products of float32 matrices are always in float32
 
 
 def flags_frozen() -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from ..engine.calls.tables import PUBLIC
 from ..engine.tape.grad_mode import no_grad
@@ -164,3 +164,35 @@ def _amp_update_scale_(
             self.copy_(grown)
         growth_tracker.fill_(0)
     return self
+
+
+def _fused_sdp_choice(query: Tensor, key: Tensor, value: Tensor, *args: Any, **kwargs: Any) -> int:
+    """Return 0, the number of `SDPBackend.MATH`."""
+    return 0
+
+
+def _disable_dynamo(fn: Any = None, recursive: bool = True) -> Any:
+    """Decorator: leave a function as it is.  In PyTorch, compiled code calls such a function without compiling it."""
+    return fn if fn is not None else lambda function: function
+
+
+def quantize_per_tensor(input: Tensor, scale: Any, zero_point: Any, dtype: Any) -> NoReturn:
+    """Raise NotImplementedError: tensors of quantized dtypes are not supported."""
+    raise NotImplementedError("flambeau has no quantized tensors; see torch.ops.quantized_decomposed, or torchao")
+
+
+def quantize_per_channel(input: Tensor, scales: Tensor, zero_points: Tensor, axis: int, dtype: Any) -> NoReturn:
+    """Raise NotImplementedError: tensors of quantized dtypes are not supported."""
+    quantize_per_tensor(input, scales, zero_points, dtype)
+
+
+def _scaled_grouped_mm(self: Tensor, mat2: Tensor, scale_a: Tensor, scale_b: Tensor, *args: Any, **kwargs: Any) -> NoReturn:
+    """Raise NotImplementedError, as PyTorch does on the CPU."""
+    raise NotImplementedError("Could not run 'aten::_scaled_grouped_mm' with arguments from the 'CPU' backend")
+
+
+def is_compiling() -> bool:
+    """Whether `torch.compile` or `torch.export` is tracing a function."""
+    from .. import compiler
+
+    return bool(compiler.is_compiling())

@@ -21,6 +21,8 @@ def __getattr__(name: str) -> Any:
 
     if name == "amp":
         return import_module("flambeau.cpu.amp")
+    if name == "_is_amx_tile_supported":
+        return import_module("flambeau.compat._C._cpu")._is_amx_tile_supported
     raise AttributeError(f"module 'flambeau.cpu' has no attribute '{name}'")
 
 

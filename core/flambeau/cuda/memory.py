@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ctypes
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
 from ..engine.devices import cuda as runtime
+from ..engine.devices.aliases import private_names
 from .generic import OutOfMemoryError
 
 __all__ = [
@@ -20,6 +21,8 @@ __all__ = [
     "reset_accumulated_memory_stats", "reset_max_memory_allocated", "reset_max_memory_cached", "reset_peak_host_memory_stats",
     "reset_peak_memory_stats", "set_per_process_memory_fraction", "use_mem_pool",
 ]  # fmt: skip
+
+__getattr__: Callable[[str], Any] = private_names(__name__)
 
 
 # --- statistics ---------------------------------------------------------------------------------------------------

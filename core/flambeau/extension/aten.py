@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import flambeau as torch
 
@@ -269,3 +269,142 @@ def _native_batch_norm_legit_functional(
     output = torch.batch_norm(input, weight, bias, mean, var, training, momentum, eps, False)
     dims = [0, *range(2, input.dim())]
     return output, input.mean(dims), (input.var(dims, unbiased=False) + eps).rsqrt(), mean, var
+
+
+@_operator(
+    "_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, "
+    "bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)"
+)
+def _native_batch_norm_legit(
+    input: Tensor, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float, eps: float
+) -> tuple[Tensor, ...]:
+    """Batch normalization; the other results are the mean and `1 / sqrt(variance + eps)` of the batch, empty in evaluation."""
+    output = torch.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, False)
+    if not training:
+        return output, input.new_empty(0), input.new_empty(0)
+    dims = [0, *range(2, input.dim())]
+    return output, input.mean(dims), (input.var(dims, unbiased=False) + eps).rsqrt()
+
+
+@_operator(
+    "_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, "
+    "float momentum, float eps) -> (Tensor, Tensor, Tensor)"
+)
+def _native_batch_norm_legit_no_training(
+    input: Tensor, weight: Any, bias: Any, running_mean: Tensor, running_var: Tensor, momentum: float, eps: float
+) -> tuple[Tensor, ...]:
+    """Batch normalization in evaluation."""
+    return _native_batch_norm_legit(input, weight, bias, running_mean, running_var, False, momentum, eps)
+
+
+@_operator(
+    "native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> "
+    "(Tensor, Tensor, Tensor)"
+)
+def native_layer_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Any, bias: Any, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Layer normalization; the other results are the mean and `1 / sqrt(variance + eps)` of each group."""
+    dims = [*range(-len(normalized_shape), 0)]
+    output = torch.layer_norm(input, normalized_shape, weight, bias, eps)
+    return output, input.mean(dims, keepdim=True), (input.var(dims, unbiased=False, keepdim=True) + eps).rsqrt()
+
+
+@_operator(
+    "native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, Tensor rstd, "
+    "Tensor? weight, Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)"
+)
+def native_layer_norm_backward(
+    grad_out: Tensor,
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    mean: Tensor,
+    rstd: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    output_mask: Sequence[bool],
+) -> tuple[Tensor | None, ...]:
+    """Return the gradients of layer normalization with respect to the input, the weight and the bias that are in the mask."""
+    inner = [*range(-len(normalized_shape), 0)]
+    outer = [*range(input.dim() - len(normalized_shape))]
+    normalized = (input - mean) * rstd
+    scaled = grad_out if weight is None else grad_out * weight
+    centered = scaled - scaled.mean(inner, keepdim=True) - normalized * (scaled * normalized).mean(inner, keepdim=True)
+    return (
+        centered * rstd if output_mask[0] else None,
+        (grad_out * normalized).sum(outer) if output_mask[1] and weight is not None else None,
+        grad_out.sum(outer) if output_mask[2] and bias is not None else None,
+    )
+
+
+# --- activations, dropout, and parts of tensors ---
+
+
+@_operator("silu_backward(Tensor grad_output, Tensor self) -> Tensor")
+def silu_backward(grad_output: Tensor, input: Tensor) -> Tensor:
+    """Return the gradient of `silu` with respect to its input."""
+    sigmoid = input.sigmoid()
+    return grad_output * sigmoid * (1 + input * (1 - sigmoid))
+
+
+@_operator("sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor")
+def sigmoid_backward(grad_output: Tensor, output: Tensor) -> Tensor:
+    """Return the gradient of `sigmoid` with respect to its input, from its result."""
+    return grad_output * (output * (1 - output)).conj()
+
+
+@_operator("native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)")
+def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
+    """Dropout; the second result is the mask of the elements that are kept."""
+    if train is False:
+        return input.clone(), torch.ones_like(input, dtype=torch.bool)
+    mask = torch.empty_like(input).bernoulli_(1 - p).bool()
+    return input * mask * (0.0 if p == 1 else 1 / (1 - p)), mask
+
+
+@_operator("_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor")
+def _unsafe_index(input: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
+    """Return the elements at `indices`, as `index` does."""
+    return index(input, indices)
+
+
+@_operator("lift_fresh(Tensor(a) self) -> Tensor(a)")
+def lift_fresh(input: Tensor) -> Tensor:
+    """Return the tensor itself."""
+    return input
+
+
+@_operator("is_non_overlapping_and_dense(Tensor self) -> bool")
+def is_non_overlapping_and_dense(input: Tensor) -> bool:
+    """Whether each element has its own place in a memory without gaps."""
+    expected = 1
+    for stride, size in sorted(zip(input.stride(), input.shape, strict=True)):
+        if size != 1 and stride != expected:
+            return input.numel() == 0
+        expected *= size
+    return True
+
+
+@_operator("_local_scalar_dense(Tensor self) -> Scalar")
+def _local_scalar_dense(input: Tensor) -> Any:
+    """Return the value of a tensor with one element."""
+    return input.item()
+
+
+# --- operators without a kernel for the CPU ---
+
+
+def _refusing(name: str) -> Callable[..., NoReturn]:
+    def refuse(*args: Any, **kwargs: Any) -> NoReturn:
+        raise NotImplementedError(f"Could not run 'aten::{name}' with arguments from the 'CPU' backend: it is a kernel for GPUs")
+
+    refuse.__name__ = name
+    refuse.__doc__ = "Raise NotImplementedError, as PyTorch does on the CPU."
+    return refuse
+
+
+for _name in (
+    "_flash_attention_forward", "_scaled_dot_product_efficient_attention", "_scaled_dot_product_flash_attention",
+    "_weight_int4pack_mm_with_scales_and_zeros", "cudnn_batch_norm", "miopen_batch_norm",
+):  # fmt: skip
+    ATEN[_name] = _refusing(_name)

@@ -26,7 +26,7 @@ __all__ = ["HigherOrderOperator", "OpOverload", "OpOverloadPacket", "ops"]
 
 # Names of the overloads of PyTorch's operators.  In flambeau one function accepts the arguments of all overloads.
 _ATEN_OVERLOADS = re.compile(
-    r"default|out|self|source|other|values|names|dimname|element_size|start|start_step|start_out|step|low|low_generator|generator|"
+    r"default|msg|out|self|source|other|values|names|dimname|element_size|start|start_step|start_out|step|low|low_generator|generator|"
     r"range|using_ints|size|vec|stable|indices|sections|input|input_with_values|p|from|to|correction|unary|padding|pad_mode|"
     r"(dtype|device|prim_Device|prim_other|prim_dtype|other_layout|layout)(_layout)?|"
     r"(grad_input|weights|any|max|min|upper|Dimname|IntList|IntArrayRef|memory_format|decimals|mode|rounding|tensor)\w*|"
@@ -40,6 +40,9 @@ _NAMESPACE_MODULES = {
     "c10d_functional": "flambeau_nnlib.distributed.operators",
     "torchvision": "flambeau_vision.ops",
     "higher_order": "flambeau_nnlib.compile.higher_order",
+    "prims": "flambeau.compat.primitives",
+    "quantized_decomposed": "flambeau_nnlib.ao.quantization.decomposed",
+    "symm_mem": "flambeau_nnlib.compat.symmetric_memory",
     "profiler": "flambeau.autograd.profiler",
 }
 _ATEN_FAMILIES = ("linalg", "fft", "special")
@@ -176,7 +179,8 @@ class OpOverloadPacket:
         forms = self.__dict__.get("_overloads", {})
         if name in forms:
             return forms[name]
-        if forms and self.namespace == "aten" and _ATEN_OVERLOADS.fullmatch(name):  # an overload of PyTorch without a schema here
+        # An overload of PyTorch without a schema here.
+        if forms and self.namespace in ("aten", "quantized_decomposed") and _ATEN_OVERLOADS.fullmatch(name):
             return self.add(name, forms["default"].op, None)
         raise AttributeError(f"The underlying op of '{self}' has no overload name '{name}'")
 

@@ -116,6 +116,13 @@ def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None, use
     return handle
 
 
+class _ExperimentalConfig:
+    """Settings of PyTorch's profiler that may change; they are kept and have no effect."""
+
+    def __init__(self, **settings: Any) -> None:
+        self.__dict__.update(settings)
+
+
 class ExecutionTraceObserver:
     """Execution traces of PyTorch's dispatcher, which flambeau does not support.
 

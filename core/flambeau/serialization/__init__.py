@@ -26,12 +26,13 @@ from __future__ import annotations
 import shutil
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import flambeau as torch
 
+from ..engine.devices.aliases import private_names
 from ..protocols.pickling import copy_sharing_storage, reduce_parameter, reduce_storage, reduce_tensor
 from .loading import SourceChangeWarning, get_unsafe_globals_in_checkpoint, load
 from .locations import default_restore_location, location_tag, register_package, validate_cuda_device
@@ -84,6 +85,8 @@ __all__ = [
     "storage_to_tensor_type",
     "validate_cuda_device",
 ]
+
+__getattr__: Callable[[str], Any] = private_names(__name__)
 
 
 @contextmanager

@@ -84,3 +84,8 @@ def is_ninja_available() -> bool:
 def verify_ninja_availability() -> NoReturn:
     """Raise RuntimeError: flambeau does not compile extensions."""
     _refuse("verify_ninja_availability")
+
+
+def _get_build_directory(name: str, verbose: bool) -> NoReturn:
+    """Raise RuntimeError: flambeau does not compile extensions."""
+    _refuse(name)

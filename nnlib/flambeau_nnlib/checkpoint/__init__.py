@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import flambeau as torch
+from flambeau.extension import private_names
 
 from .debug import Log
 from .frame import DESCRIBE, CheckpointError, Frame, GraphExecGroup, Recomputation
@@ -43,6 +44,8 @@ __all__ = [
     "set_checkpoint_early_stop",
     "set_device_states",
 ]
+
+__getattr__ = private_names(__name__)
 
 _debug_override: bool | None = None
 _early_stop_override: bool | None = None

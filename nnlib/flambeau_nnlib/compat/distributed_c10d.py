@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import Any, NoReturn
 
 from flambeau_nnlib import distributed
 from flambeau_nnlib.distributed.reduction import ReduceOp
@@ -25,6 +25,52 @@ def _get_default_group() -> Any:
 def _resolve_process_group(group_name: str) -> Any:
     """Return the process group with a name. Raise RuntimeError if no group has it."""
     return named_group(group_name)
+
+
+def _get_default_store() -> Store | None:
+    """Return the store of the default process group. Raise a ValueError before `init_process_group`."""
+    return _pg_map[_get_default_group()][1]
+
+
+def _get_global_rank(group: Any, rank: int) -> int:
+    """Return the global rank of a rank in a group."""
+    return distributed.get_global_rank(_get_default_group() if group is None else group, rank)
+
+
+def _get_object_coll_device(group: Any = None) -> str:
+    """Return "cpu", the device of the bytes of objects. Raise a ValueError before `init_process_group`."""
+    if group is None:
+        _get_default_group()
+    return "cpu"
+
+
+def _new_process_group_helper(*args: Any, **kwargs: Any) -> NoReturn:
+    """Raise NotImplementedError: groups are created by `new_group` from the ranks of the job."""
+    raise NotImplementedError("process groups that are not part of a job are not supported; use torch.distributed.new_group")
+
+
+class _World:
+    """The process groups of this process."""
+
+    @property
+    def default_pg(self) -> Any:
+        """The default group, or None."""
+        return distributed.group.WORLD if distributed.is_initialized() else None
+
+    @property
+    def pg_map(self) -> dict[Any, Any]:
+        """The backend and the store of each group."""
+        return _pg_map
+
+    @property
+    def pg_group_ranks(self) -> dict[Any, dict[int, int]]:
+        """The rank in each group of each global rank."""
+        return {
+            group: {rank: place for place, rank in enumerate(distributed.get_process_group_ranks(group))} for group in _pg_map
+        }
+
+
+_world = _World()
 
 
 def _make_nccl_premul_sum(factor: Any) -> ReduceOp:

@@ -88,3 +88,12 @@ def _view_as_real(params: list[Tensor], *state_and_grads: list[Tensor]) -> None:
             params[i] = torch.view_as_real(params[i])
             for tensors in state_and_grads:
                 tensors[i] = torch.view_as_real(tensors[i])
+
+
+DeviceDict = dict[torch.device | None, Tensor]
+
+
+def _device_dtype_check_for_fused(p: Tensor, cuda_unsupported: bool = False) -> None:
+    """Raise RuntimeError if a fused step does not support a parameter's dtype."""
+    if not torch.is_floating_point(p):
+        raise RuntimeError("`fused=True` requires all the params to be floating point Tensors of supported devices")

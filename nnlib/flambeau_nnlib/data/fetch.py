@@ -11,7 +11,11 @@ from .dataset import fetch_items
 __all__ = ["Fetcher", "IterableFetcher", "MapFetcher"]
 
 
-class MapFetcher:
+class _BaseDatasetFetcher:
+    """Base class of fetchers."""
+
+
+class MapFetcher(_BaseDatasetFetcher):
     """Fetch samples of a map-style dataset. It is called with a list of indices if `batched`, else with one index."""
 
     def __init__(self, dataset: Any, batched: bool, collate_fn: Callable[[Any], Any]) -> None:
@@ -25,7 +29,7 @@ class MapFetcher:
     fetch = __call__
 
 
-class IterableFetcher:
+class IterableFetcher(_BaseDatasetFetcher):
     """Fetch the next samples of an iterable dataset.
 
     If `batched`, it is called with a list whose length is the batch size; otherwise its argument is ignored. It raises

@@ -269,3 +269,14 @@ def init_device_mesh(
     mesh = DeviceMesh(device_type, ranks.reshape(mesh_shape), mesh_dim_names=mesh_dim_names)
     _meshes[id(mesh)] = mesh
     return mesh
+
+
+class _MeshResources:
+    """The meshes of this process, with PyTorch's private methods."""
+
+    def get_root_mesh(self, device_mesh: DeviceMesh) -> DeviceMesh:
+        """Return the mesh that a mesh was sliced from, or the mesh itself."""
+        return device_mesh._get_root_mesh()
+
+
+_mesh_resources = _MeshResources()

@@ -7,9 +7,36 @@ False
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Any, NoReturn
 
-__all__ = ["init_rpc", "is_available", "remote", "rpc_async", "rpc_sync", "shutdown"]
+__all__ = [
+    "BackendType", "RRef", "TensorPipeRpcBackendOptions", "get_worker_info", "init_rpc", "is_available", "remote", "rpc_async",
+    "rpc_sync", "shutdown",
+]  # fmt: skip
+
+
+class BackendType(Enum):
+    """The transport of remote procedure calls."""
+
+    TENSORPIPE = "TENSORPIPE"
+
+
+class TensorPipeRpcBackendOptions:
+    """Options of the transport, which are kept as attributes."""
+
+    def __init__(
+        self, *, num_worker_threads: int = 16, rpc_timeout: float = 60.0, init_method: str = "env://", **options: Any
+    ) -> None:
+        self.num_worker_threads, self.rpc_timeout, self.init_method = num_worker_threads, rpc_timeout, init_method
+        self.__dict__.update(options)
+
+
+class RRef:
+    """A reference to an object of another process.  The constructor raises RuntimeError."""
+
+    def __init__(self, value: Any, type_hint: Any = None) -> None:
+        _refuse("RRef")
 
 
 def is_available() -> bool:
@@ -44,3 +71,8 @@ def remote(to: Any, func: Any, *args: Any, **kwargs: Any) -> NoReturn:
 def shutdown(graceful: bool = True, timeout: float = 0) -> NoReturn:
     """Raise RuntimeError: remote procedure calls are not supported."""
     _refuse("shutdown")
+
+
+def get_worker_info(worker_name: str | None = None) -> NoReturn:
+    """Raise RuntimeError: remote procedure calls are not supported."""
+    _refuse("get_worker_info")

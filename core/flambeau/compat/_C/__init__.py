@@ -13,6 +13,7 @@ import flambeau as torch
 from ...engine.calls.overriding import DisableTorchFunctionSubclass, _disabled_torch_function_impl, open_modes
 from ...engine.devices.devices import device
 from ...engine.tape.engine import current_task
+from ...engine.tape.node import running
 from ...engine.tape.transforming import in_transform
 from ...engine.tensors.tensor import Tensor
 from ...engine.values.dtypes import dtype, finfo, iinfo
@@ -21,15 +22,20 @@ from ...extension import tracing
 from ...operations.linalg.checks import _LinAlgError
 from ...random import Generator
 from ...serialization.records import PyTorchFileReader, PyTorchFileWriter
-from . import _cpu, _functorch, _nn
+from . import _autograd, _cpu, _functorch, _nn
+from .dispatch import *  # noqa: F403
 from .jit_switches import *  # noqa: F403
+from .storages import *  # noqa: F403
 from .tags import Tag
 
 __all__ = [
+    "_GLIBCXX_USE_CXX11_ABI",
+    "DisableTorchFunction",
     "DisableTorchFunctionSubclass",
     "Generator",
     "PyTorchFileReader",
     "PyTorchFileWriter",
+    "ScriptObject",
     "Size",
     "Tag",
     "TensorBase",
@@ -37,18 +43,22 @@ __all__ = [
     "_TensorBase",
     "_TensorMeta",
     "_are_functorch_transforms_active",
+    "_autograd",
     "_cpu",
+    "_current_autograd_node",
     "_current_graph_task_id",
     "_disabled_torch_function_impl",
     "_functorch",
     "_get_accelerator",
     "_get_default_device",
     "_get_privateuse1_backend_name",
+    "_get_sdp_priority_order",
     "_get_tracing_state",
     "_has_xpu",
     "_is_alias_of",
     "_is_torch_function_mode_enabled",
     "_is_tracing",
+    "_len_torch_dispatch_stack",
     "_log_api_usage_once",
     "_nn",
     "_show_config",
@@ -61,6 +71,23 @@ __all__ = [
 TensorBase = _TensorBase = Tensor  # tensordict and fastai use these names
 _TensorMeta = type(Tensor)  # lightning uses this name
 _has_xpu = False  # bitsandbytes uses this name
+_GLIBCXX_USE_CXX11_ABI = True  # sglang and flashinfer use this name
+
+
+class ScriptObject:
+    """An object of a class that C++ defines for TorchScript; there are none, and torchao and brevitas check for it."""
+
+
+class DisableTorchFunction(DisableTorchFunctionSubclass):
+    """Context in which tensor subclasses behave as plain tensors, and modes are inactive."""
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        self._modes = open_modes.set(())
+
+    def __exit__(self, *exception: object) -> None:
+        open_modes.reset(self._modes)
+        super().__exit__(*exception)
 
 
 def _log_api_usage_once(event: str) -> None:
@@ -114,6 +141,21 @@ def _current_graph_task_id() -> int:
     return -1 if task is None else id(task)
 
 
+def _current_autograd_node() -> Any:
+    """Return the node whose backward function is running, or None."""
+    return running.get()
+
+
+def _get_sdp_priority_order() -> list[int]:
+    """Return the numbers of `SDPBackend` in the order in which PyTorch tries them."""
+    return [1, 2, 0, 3, 4]
+
+
+def _len_torch_dispatch_stack() -> int:
+    """Return the number of active modes with a `__torch_dispatch__`."""
+    return sum(hasattr(mode, "__torch_dispatch__") for mode in open_modes.get())
+
+
 def _get_tracing_state() -> tracing.TracingState | None:
     """Return the stack of open scopes while `torch.jit._get_trace_graph` is running; None otherwise."""
     return tracing.current.get()
@@ -123,6 +165,8 @@ def __getattr__(name: str) -> Any:
     """Import the classes of `torch.jit` graphs on first use, because few programs need them."""
     if name == "ScriptMethod":
         return import_module("flambeau_nnlib.compat.script_method").ScriptMethod
+    if name == "_distributed_c10d":
+        return import_module("flambeau_nnlib.compat._distributed_c10d")
     if name in ("Block", "Graph", "Node", "TensorType", "Type", "Value"):
         return getattr(import_module("flambeau_nnlib.compile.jit._graph"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,12 +1,13 @@
-"""The function of `torch._C._nn` that libraries use: `_parse_to`."""
+"""The functions of `torch._C._nn` that libraries use: `_parse_to` and `pad_sequence`."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import flambeau as torch
 
-__all__ = ["_parse_to"]
+__all__ = ["_parse_to", "pad_sequence"]
 
 
 def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
@@ -40,3 +41,11 @@ def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
     non_blocking = given.pop(0) if given else kwargs.get("non_blocking", False)
     place = None if place is None else torch.device(place)
     return place, kind, bool(non_blocking), kwargs.get("memory_format")
+
+
+def pad_sequence(
+    sequences: Sequence[torch.Tensor], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
+) -> torch.Tensor:
+    """Return `torch.nn.utils.rnn.pad_sequence` of the sequences."""
+    padded: torch.Tensor = torch.nn.utils.rnn.pad_sequence(sequences, batch_first, padding_value, padding_side)
+    return padded

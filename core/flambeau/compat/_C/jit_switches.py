@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 __all__ = [
-    "_get_graph_executor_optimize", "_jit_can_fuse_on_cpu", "_jit_can_fuse_on_gpu", "_jit_get_num_profiled_runs",
+    "_get_graph_executor_optimize", "_jit_can_fuse_on_cpu", "_jit_can_fuse_on_gpu", "_jit_clear_class_registry",
+    "_jit_get_num_profiled_runs",
     "_jit_override_can_fuse_on_cpu", "_jit_override_can_fuse_on_gpu", "_jit_set_bailout_depth", "_jit_set_num_profiled_runs",
     "_jit_set_nvfuser_enabled", "_jit_set_nvfuser_guard_mode", "_jit_set_profiling_executor", "_jit_set_profiling_mode",
     "_jit_set_texpr_fuser_enabled", "_jit_texpr_fuser_enabled", "_set_graph_executor_optimize",
@@ -97,3 +98,7 @@ def _set_graph_executor_optimize(value: bool) -> None:
 def _get_graph_executor_optimize(new_setting: bool | None = None) -> bool:
     """Return whether scripts are optimized, and change that if a new setting is given."""
     return bool(_values["optimize"] if new_setting is None else _exchange("optimize", new_setting))
+
+
+def _jit_clear_class_registry() -> None:
+    """Do nothing: scripted classes are not registered."""

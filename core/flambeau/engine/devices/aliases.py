@@ -50,6 +50,11 @@ def alias(prefix: str, target: str, *, hidden: bool = False) -> None:
     _targets[prefix] = target
     if hidden:
         _hidden.add(prefix)
+    package, _, last = prefix.rpartition(".")
+    home = resolve(package)
+    if home != package:  # `from package import last` looks for a submodule under the real name of the package
+        _targets.setdefault(f"{home}.{last}", target)
+        _hidden.add(f"{home}.{last}")
     aliased_name.cache_clear()
     # Our finder must be the first: the path finders would import an installed package, or import the target a second time.
     if _finder not in sys.meta_path:

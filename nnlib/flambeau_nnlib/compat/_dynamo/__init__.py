@@ -13,7 +13,7 @@ from .explaining import explain
 
 __all__ = [
     "OptimizedModule", "allow_in_graph", "assume_constant_result", "config", "disable", "disallow_in_graph", "eval_frame", "exc",
-    "explain",
+    "explain", "export",
     "forbid_in_graph", "graph_break", "is_compiling", "list_backends", "mark_dynamic", "mark_static", "mark_static_address",
     "maybe_mark_dynamic", "nonstrict_trace", "optimize", "reset", "utils",
 ]  # fmt: skip
@@ -58,3 +58,14 @@ def optimize(*args: Any, **kwargs: Any) -> Any:
     from flambeau_nnlib.compile.compiler import compile
 
     return compile()
+
+
+def export(f: Any, *args: Any, **kwargs: Any) -> Any:
+    """Return a function that exports `f` for example arguments; see `torch.export.export`.  Options are ignored."""
+    from flambeau_nnlib.compile import export
+
+    def trace(*args: Any, **kwargs: Any) -> Any:
+        program = export.export(f, args, kwargs)
+        return program.module(), program
+
+    return trace

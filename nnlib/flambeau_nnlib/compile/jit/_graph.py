@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import flambeau as torch
 
-__all__ = ["Block", "DeviceObjType", "Graph", "Node", "Note", "TensorType", "Type", "Value"]
+__all__ = ["Block", "DeviceObjType", "FloatType", "Graph", "Node", "Note", "TensorType", "Type", "Value"]
 
 _KINDS = {"int": "IntType", "float": "FloatType", "bool": "BoolType", "str": "StringType", "NoneType": "NoneType",
           "Device": "DeviceObjType", "Function": "FunctionType", "Any": "AnyType", "Scalar": "NumberType",
@@ -120,6 +120,15 @@ class TensorType(Type):
     def get() -> TensorType:
         """Return the tensor type."""
         return TensorType()
+
+
+class FloatType(Type):
+    """The type of floating-point numbers."""
+
+    @staticmethod
+    def get() -> FloatType:
+        """Return the type."""
+        return FloatType()
 
 
 class DeviceObjType(Type):

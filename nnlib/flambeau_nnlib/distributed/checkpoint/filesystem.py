@@ -357,3 +357,8 @@ class FileSystemReader(StorageReader):
     def validate_checkpoint_id(cls, checkpoint_id: Id) -> bool:
         """Whether the path is a local path."""
         return FileSystem.validate_checkpoint_id(checkpoint_id)
+
+
+def _write_item(*args: Any, **kwargs: Any) -> None:
+    """Raise NotImplementedError: items are written by `FileSystemWriter.write_data`."""
+    raise NotImplementedError("torch.distributed.checkpoint.filesystem._write_item is not supported; use FileSystemWriter")

@@ -8,6 +8,7 @@ import flambeau as torch
 
 from .default_planner import DefaultSavePlanner, _EmptyStateDictLoadPlanner
 from .filesystem import FileSystemReader, FileSystemWriter
+from .state_dict_loader import _load_state_dict as _load_state_dict
 from .state_dict_loader import load_entries
 from .state_dict_saver import save_entries
 from .team import Team

@@ -100,3 +100,15 @@ def load_state_dict(
     message = "`load_state_dict` is deprecated and will be removed in future versions. Please use `load` instead."
     warnings.warn(message, FutureWarning, stacklevel=2)
     load_entries(state_dict, None, storage_reader, planner, Team(process_group, coordinator_rank, no_dist))
+
+
+def _load_state_dict(
+    state_dict: STATE_DICT_TYPE,
+    storage_reader: StorageReader,
+    process_group: Any = None,
+    coordinator_rank: int = 0,
+    no_dist: bool = False,
+    planner: LoadPlanner | None = None,
+) -> None:
+    """Load into a state dictionary, in place; `load` without its checks."""
+    load_entries(state_dict, None, storage_reader, planner, Team(process_group, coordinator_rank, no_dist))

@@ -357,6 +357,19 @@ class FullyShardedDataParallel(Module):
         return loaded
 
     @staticmethod
+    def rekey_optim_state_dict(
+        optim_state_dict: dict[str, Any], optim_state_key_type: Any, model: Module, optim_input: Any = None, optim: Any = None
+    ) -> dict[str, Any]:
+        """Return an optimizer's state with its parameters numbered, or named, according to `optim_state_key_type`."""
+        names = [name for name, _ in model.named_parameters()]
+        by_name = getattr(optim_state_key_type, "name", optim_state_key_type) == "PARAM_NAME"
+        keys: dict[Any, Any] = dict(enumerate(names)) if by_name else {name: place for place, name in enumerate(names)}
+        groups = [
+            {**group, "params": [keys.get(key, key) for key in group["params"]]} for group in optim_state_dict["param_groups"]
+        ]
+        return {"state": {keys.get(key, key): value for key, value in optim_state_dict["state"].items()}, "param_groups": groups}
+
+    @staticmethod
     def full_optim_state_dict(
         model: Module, optim: Any, optim_input: Any = None, rank0_only: bool = True, group: Any = None
     ) -> dict[str, Any]:

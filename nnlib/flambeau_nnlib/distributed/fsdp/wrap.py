@@ -47,6 +47,11 @@ def size_based_auto_wrap_policy(
     return large and not isinstance(module, tuple(exclude_wrap_modules or {ModuleList, ModuleDict}))
 
 
+def _or_policy(module: Module, recurse: bool, nonwrapped_numel: int, policies: Iterable[Callable[..., Any]]) -> bool:
+    """Select the submodules that one of the policies selects."""
+    return any(policy(module=module, recurse=recurse, nonwrapped_numel=nonwrapped_numel) for policy in policies)
+
+
 class ModuleWrapPolicy:
     """Select instances of the given classes.
 

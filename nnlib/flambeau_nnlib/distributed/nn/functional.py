@@ -13,7 +13,7 @@ from .. import collectives
 from ..reduction import ReduceOp
 from ..world import get_group_rank, get_rank, get_world_size, group_of
 
-__all__ = ["all_gather", "all_reduce", "all_to_all_single", "broadcast", "reduce_scatter"]
+__all__ = ["all_gather", "all_reduce", "all_to_all", "all_to_all_single", "broadcast", "reduce_scatter"]
 
 
 class _AllReduce(Function):
@@ -115,3 +115,14 @@ def all_to_all_single(
 ) -> Tensor:
     """Return the result of `torch.distributed.all_to_all_single`; `output` only provides shape and dtype."""
     return _AllToAll.apply(output, input, output_split_sizes, input_split_sizes, group)  # type: ignore[no-any-return]
+
+
+def all_to_all(
+    output_tensor_list: Sequence[Tensor], input_tensor_list: Sequence[Tensor], group: Any = None
+) -> tuple[Tensor, ...]:
+    """Send one tensor to each process, and return those received; the outputs only provide shapes and dtypes."""
+    output = torch.cat([tensor.reshape(-1) for tensor in output_tensor_list])
+    sent, sizes = [tensor.numel() for tensor in input_tensor_list], [tensor.numel() for tensor in output_tensor_list]
+    received = all_to_all_single(output, torch.cat([tensor.reshape(-1) for tensor in input_tensor_list]), sizes, sent, group)
+    parts = zip(received.split(sizes), output_tensor_list, strict=True)
+    return tuple(part.view(like.shape) for part, like in parts)

@@ -6,10 +6,13 @@ from dataclasses import dataclass
 
 import flambeau as torch
 from flambeau import Tensor
+from flambeau.extension import private_names
 
 from ..reduction import ReduceOp
 
 __all__ = ["Partial", "Placement", "Replicate", "Shard"]
+
+__getattr__ = private_names(__name__)
 
 
 class Placement:

@@ -116,6 +116,11 @@ class DistributedDataParallel(Module, Joinable):
 
     # --- a step ---
 
+    @staticmethod
+    def _set_params_and_buffers_to_ignore_for_model(module: Module, params_and_buffers_to_ignore: Any) -> None:
+        """Exclude parameters and buffers of a module, given by name, from synchronization by a later wrapper."""
+        module._ddp_params_and_buffers_to_ignore = params_and_buffers_to_ignore
+
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """Return the network's result for this process's batch."""
         trains = torch.is_grad_enabled() and self.require_backward_grad_sync

@@ -42,6 +42,12 @@ class Cache:
     tensors: dict[tuple[int, str], Tensor]
 
 
+def __getattr__(name: str) -> int:
+    if name == "_cache_enabled":  # the number of open `cached()` contexts
+        return Cache.depth
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 @contextmanager
 def cached() -> Iterator[None]:
     """Context in which each parametrized tensor is computed only once.

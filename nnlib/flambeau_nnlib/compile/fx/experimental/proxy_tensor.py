@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import flambeau as torch
@@ -128,3 +129,8 @@ def _remove_unused(graph: Graph) -> None:
         name = getattr(getattr(node.target, "overloadpacket", None), "__name__", "")
         if not node.users and node.op in ("call_function", "get_attr") and not name.endswith("_"):
             graph.erase_node(node)
+
+
+def disable_proxy_modes_tracing() -> AbstractContextManager[None]:
+    """Return a context that has no effect, because there are no proxy modes."""
+    return nullcontext()

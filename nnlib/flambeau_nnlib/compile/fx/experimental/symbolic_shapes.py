@@ -72,3 +72,10 @@ def statically_known_true(x: Any) -> bool:
 def statically_known_false(x: Any) -> bool:
     """Whether a condition is false for all sizes that are allowed: here, whether it is false."""
     return not x
+
+
+class ShapeEnv:
+    """The symbolic sizes of a graph.  flambeau's sizes belong to the graph; the object exists to be passed on."""
+
+    def __init__(self, **settings: Any) -> None:
+        self.settings = settings

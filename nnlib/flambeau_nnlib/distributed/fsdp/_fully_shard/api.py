@@ -392,3 +392,6 @@ def share_comm_ctx(modules: Sequence[Any]) -> None:
     for module in modules:
         if not isinstance(module, FSDPModule):
             raise ValueError(f"Expects list of FSDPModules but got {type(module)}")
+
+
+fully_shard.state = _state_of  # type: ignore[attr-defined]  # PyTorch has this function as an attribute

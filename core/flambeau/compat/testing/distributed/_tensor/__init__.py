@@ -1,0 +1,1 @@
+"""Helpers of PyTorch's tests of `DTensor`."""

@@ -1,0 +1,1 @@
+"""`torch.distributed._shard`: the sharded tensors that preceded `DTensor`."""

@@ -1,0 +1,1 @@
+"""`torch.utils._sympy`: symbolic arithmetic of sizes."""

@@ -1,0 +1,1 @@
+"""`torch.numa`: processors near the devices."""

@@ -1,0 +1,1 @@
+"""`torch.onnx._internal`: modules of PyTorch's exporters."""

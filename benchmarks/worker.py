@@ -120,8 +120,8 @@ def sample_values(result: Any) -> list[float]:
         result = result[-1]
     if result is None:
         return []
-    flat = result.detach().flatten()
-    return flat[:: max(1, flat.numel() // SAMPLE)].tolist()
+    flat = result.detach().flatten() if hasattr(result, "detach") else result.ravel()  # a tensor, or an array of NumPy
+    return flat[:: max(1, len(flat) // SAMPLE)].tolist()
 
 
 def release_free_memory() -> None:

@@ -123,11 +123,12 @@ class Captured:
         """Run the program, after preparing its plans again if weights have changed; without plans if they change every time."""
         values: Sequence[Any]
         state = inference.state
+        draws = [(raw, raw.get_state()) for _, raw in self.generators]  # a plan may notice new weights after others have drawn
         if inference.is_current():
             try:
                 values = self.forward.run(arrays)
             except StaleWeights:  # a write that no version counter records
-                pass
+                _restore(draws)
             else:
                 inference.renewals = 0
                 return values
@@ -135,7 +136,7 @@ class Captured:
             try:
                 values = self.forward.run(arrays)
             except StaleWeights:  # another thread writes to the weights
-                pass
+                _restore(draws)
             else:
                 return values
         self.separate()
@@ -182,6 +183,12 @@ class Captured:
         inputs = [source.tensor_in(arguments) for source in self.histories[-1].inputs]
         gradients = run(roots, retain_graph=True, inputs=inputs, capture=True) if inputs and roots else []
         return [None if gradient is None else gradient._array for gradient in gradients or []]
+
+
+def _restore(draws: Sequence[tuple[Any, Any]]) -> None:
+    """Set random generators back to their states before a replay that has to be repeated."""
+    for raw, state in draws:
+        raw.set_state(state)
 
 
 def tensors_in(args: Any, kwargs: Any) -> list[Tensor]:

@@ -588,7 +588,9 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
         selected = _indexed(input, (slice(None),) * dim + (index._array,))  # the same as `input[..., index]`, without its checks
     else:
         selected = input[(slice(None),) * dim + (index if index_ndim else index.reshape(1),)]
-    return selected if dim or ndim < 4 else selected.contiguous()  # `input[index]` of channels-last images is channels-last
+    if dim or ndim < 4 or input._key.backend.is_contiguous(input._array):
+        return selected
+    return selected.contiguous()  # `input[index]` of channels-last images is channels-last
 
 
 def out_of_range(input: Tensor, dim: int, index: Tensor) -> int | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -15,6 +16,7 @@ import flambeau.distributed
 import flambeau.multiprocessing as mp
 from flambeau.extension import WEBASSEMBLY
 from flambeau.utils.data import DataLoader
+from flambeau_backends.parallel import workers
 
 in_webassembly = pytest.mark.skipif(not WEBASSEMBLY, reason="tests WebAssembly")
 
@@ -52,6 +54,8 @@ def test_loaders_load_in_process_and_warn_once(options):
         lambda: mp.spawn(print, nprocs=2),
         lambda: mp.Process(target=print).start(),
         lambda: mp.Queue(),
+        lambda: mp.get_context("fork").Queue(),
+        lambda: mp.get_context("spawn").Process(target=print).start(),
         lambda: mp.Pool(2),
         lambda: torch.distributed.init_process_group("gloo", init_method="tcp://127.0.0.1:29500", world_size=2, rank=0),
     ],
@@ -65,6 +69,19 @@ def test_processes_are_refused(call):
 def test_shared_memory_is_refused():
     with pytest.raises(RuntimeError, match="require a POSIX system with processes"):
         torch.ones(3).share_memory_()
+
+
+def test_workers_of_devices_run_in_this_thread(monkeypatch):
+    monkeypatch.setattr(workers, "WEBASSEMBLY", True)
+    monkeypatch.setattr(workers, "_workers", {})
+    threads = set()
+
+    def call():
+        threads.add(threading.get_ident())
+        raise KeyError("raised by the call")
+
+    results = workers.run_on([torch.device("cpu", 0)] * 2, [call, lambda: 1])
+    assert threads == {threading.get_ident()} and isinstance(results[0], KeyError) and results[1] == 1
 
 
 def test_tensors_larger_than_the_memory():

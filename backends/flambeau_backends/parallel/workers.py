@@ -13,26 +13,34 @@ from typing import Any
 from flambeau import backend as backends
 from flambeau import device
 from flambeau.engine.values.forking import new_lock
+from flambeau.engine.values.systems import WEBASSEMBLY
 
 __all__ = ["Worker", "run_on", "worker"]
 
 
 class Worker:
-    """The thread of one device.  It runs calls with that device current, in a copy of the caller's context."""
+    """The thread of one device.  It runs calls with that device current, in a copy of the caller's context.
+
+    On WebAssembly, which has no threads, `submit` runs the call.
+    """
 
     def __init__(self, place: device) -> None:
         self._guard = backends.for_device_type(place.type).guard
         self._index = place.index or 0
         self._tasks: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]]] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._serve, name=f"flambeau {place}", daemon=True)
-        self._thread.start()
+        if not WEBASSEMBLY:
+            self._thread.start()
 
     def submit(self, call: Callable[[], Any]) -> Future[Any]:
         """Run `call` in the thread; immediately if the caller is that thread, which would otherwise wait for itself."""
         future: Future[Any] = Future()
         context = copy_context()
         task = future, lambda: context.run(call)
-        if threading.current_thread() is self._thread:
+        if WEBASSEMBLY:
+            with self._guard(self._index):
+                _run_task(*task)
+        elif threading.current_thread() is self._thread:
             _run_task(*task)
         else:
             self._tasks.put(task)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+from types import SimpleNamespace
 from typing import Any
 
 from flambeau.extension import require_processes
@@ -27,6 +28,13 @@ _NAMES = (
     "Array", "Barrier", "BoundedSemaphore", "Condition", "Event", "JoinableQueue", "Lock", "Manager", "Pipe", "Pool", "Queue",
     "RLock", "Semaphore", "SimpleQueue", "Value",
 )  # fmt: skip
-globals().update({name: _refuse(name) for name in _NAMES})
+_REFUSED = {name: _refuse(name) for name in _NAMES}
+globals().update(_REFUSED)
 
-__all__ = ["Process", *_NAMES]
+
+def get_context(method: str | None = None) -> Any:
+    """Return a context with the functions of this module."""
+    return SimpleNamespace(Process=Process, get_context=get_context, **_REFUSED)
+
+
+__all__ = ["Process", "get_context", *_NAMES]

@@ -1,5 +1,5 @@
 // Runs Python cells with Pyodide. Messages in: {start} or {run}; out: {kind, id, ...}, see `assets/run.js`.
-let pyodide, cells, sendFigures = false
+let pyodide, cells, preparedFigures = false
 
 const start = async ({address, packages, interrupt}) => {
   const progress = text => postMessage({kind: "progress", text})
@@ -18,10 +18,11 @@ const start = async ({address, packages, interrupt}) => {
   const response = await fetch(packages)
   if (!response.ok) throw new Error(`flambeau could not be loaded from ${packages}`)
   const folder = pyodide.runPython("import site; site.getsitepackages()[0]")
-  pyodide.unpackArchive(await response.arrayBuffer(), "zip", {extractDir: folder})
+  const archive = await new Response(response.body.pipeThrough(new DecompressionStream("gzip"))).arrayBuffer()
+  pyodide.unpackArchive(archive, "zip", {extractDir: folder})
   if (interrupt) pyodide.setInterruptBuffer(interrupt)
   cells = pyodide.pyimport("flambeau_site_cells")
-  pyodide.runPython("import flambeau")
+  pyodide.runPython("import numpy") // not flambeau: a cell may first set environment variables that flambeau reads
 }
 
 // Load packages of Pyodide's distribution. Pyodide itself only logs failures.
@@ -33,13 +34,19 @@ const load = async names => {
 }
 
 const loadImports = async (source, id) => {
-  let failure = ""
   const names = pyodide.pyimport("pyodide.code").find_imports(source).toJs()
-  if (names.some(name => pyodide.runPython(`import importlib.util; importlib.util.find_spec(${JSON.stringify(name)}) is None`)))
-    postMessage({kind: "progress", text: "Loading packages"})
+  const isMissing = name => pyodide.runPython(`import importlib.util; importlib.util.find_spec(${JSON.stringify(name)}) is None`)
+  const needed = names.filter(name => !name.includes(".") && isMissing(name))
+  if (needed.length) postMessage({kind: "progress", text: "Loading packages"})
+  if (names.some(name => ["flambeau_vision", "torchvision"].includes(name)))
+    await load(["pillow"]).catch(() => {}) // without it, flambeau_vision reads no image files
+  let failure = ""
   await pyodide.loadPackagesFromImports(source, {messageCallback: () => {}, errorCallback: text => { failure = text }})
     .catch(error => { failure = error.message })
-  if (failure) postMessage({kind: "output", id, as: "error", content: `A package could not be loaded. ${failure}\n`})
+  if (failure) {
+    const text = `${needed.filter(isMissing).join(", ")} could not be loaded from Pyodide's address. ${failure}\n`
+    postMessage({kind: "output", id, as: "error", content: text})
+  }
 }
 
 const run = async ({id, source, name}) => {
@@ -47,9 +54,9 @@ const run = async ({id, source, name}) => {
   try {
     await loadImports(source, id)
   } catch { /* a syntax error, which running the cell reports */ }
-  if (!sendFigures && pyodide.loadedPackages.matplotlib) {
-    cells.prepare_figures(send)
-    sendFigures = true
+  if (!preparedFigures && pyodide.loadedPackages.matplotlib) {
+    cells.prepare_figures()
+    preparedFigures = true
   }
   postMessage({kind: "running", id})
   return cells.run(source, name, pyodide.globals, send)

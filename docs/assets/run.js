@@ -227,10 +227,11 @@ class Cell {
       const picture = element("img", {className: "drawn", alt: "A picture that the block above draws"})
       picture.src = `data:image/svg+xml;base64,${content}`
       this.output.append(picture)
-    } else if (kind === "html" && Element.prototype.setHTML) {
-      const shown = element("div", {className: "shown"})
-      shown.setHTML(content) // the browser removes scripts
-      this.output.append(shown)
+    } else if (kind === "html") {
+      // a frame with another origin: scripts in the output work, and cannot reach this page
+      const frame = element("iframe", {className: "shown", title: "Output of the block above", sandbox: "allow-scripts"})
+      frame.srcdoc = framed(content, getComputedStyle(this.output))
+      this.output.append(frame)
     } else {
       const last = this.output.lastElementChild
       const code = last?.matches(`.printed.${kind}`) ? last.querySelector("code") : element("code", {tabIndex: 0})
@@ -241,6 +242,17 @@ class Cell {
     }
   }
 }
+
+// A document with the page's font and colours, which sends its height.
+const framed = (content, style) => `<!doctype html>
+<style>:root { color-scheme: ${style.colorScheme} } body { color: ${style.color}; font: ${style.font}; margin: 0 }</style>
+${content}
+<script>new ResizeObserver(() => parent.postMessage({height: document.body.scrollHeight}, "*")).observe(document.body)</script>`
+
+addEventListener("message", ({source, data}) => {
+  const frame = [...document.querySelectorAll(".run-output iframe.shown")].find(each => each.contentWindow === source)
+  if (frame && Number.isFinite(data?.height)) frame.style.height = `${data.height}px`
+})
 
 // The outputs that the build recorded, between a cell and the next other element.
 const recordedOutputs = block => {

@@ -42,9 +42,9 @@ async def run(source: str, name: str, namespace: dict[str, Any], send: Send) -> 
     sys.stdout = sys.stderr = printed
     try:
         value = await _evaluate(source, name, namespace)
-        _send_figures(send, printed)
+        _send_figures(printed)
         if value is not None:
-            _send_value(value, send, printed)
+            _send_value(value, printed)
     except BaseException as error:  # also KeyboardInterrupt and SystemExit
         printed.flush()
         send("error", _traceback(error, name))
@@ -75,13 +75,13 @@ async def _execute(code: types.CodeType, namespace: dict[str, Any]) -> Any:
     return await result if code.co_flags & inspect.CO_COROUTINE else result
 
 
-def _send_value(value: Any, send: Send, printed: _Printed) -> None:
+def _send_value(value: Any, printed: _Printed) -> None:
     """Send a value as a picture or as HTML if it has the methods of notebooks for them, otherwise its `repr`."""
     for kind, method in (("svg", "_repr_svg_"), ("html", "_repr_html_")):
         content = None if isinstance(value, type) or not hasattr(value, method) else getattr(value, method)()
         if content is not None:
             printed.flush()
-            send(kind, base64.b64encode(content.encode()).decode() if kind == "svg" else content)
+            printed.send(kind, base64.b64encode(content.encode()).decode() if kind == "svg" else content)
             return
     printed.write(repr(value) + "\n")
 
@@ -99,7 +99,7 @@ class _Printed(io.TextIOBase):
     """A text stream that sends what is written to it, ten times per second at most."""
 
     def __init__(self, send: Send) -> None:
-        self._send = send
+        self.send = send
         self._parts: list[str] = []
         self._sent = 0.0
 
@@ -114,12 +114,12 @@ class _Printed(io.TextIOBase):
 
     def flush(self) -> None:
         if self._parts:
-            self._send("text", "".join(self._parts))
+            self.send("text", "".join(self._parts))
             self._parts.clear()
         self._sent = time.monotonic()
 
 
-def _send_figures(send: Send, printed: _Printed) -> None:
+def _send_figures(printed: _Printed) -> None:
     """Send the open figures of matplotlib as SVG, and close them."""
     pyplot: Any = sys.modules.get("matplotlib.pyplot")
     if pyplot is None:
@@ -128,14 +128,18 @@ def _send_figures(send: Send, printed: _Printed) -> None:
     for number in pyplot.get_fignums():
         picture = io.BytesIO()
         pyplot.figure(number).savefig(picture, format="svg")
-        send("svg", base64.b64encode(picture.getvalue()).decode())
+        printed.send("svg", base64.b64encode(picture.getvalue()).decode())
     pyplot.close("all")
 
 
-def prepare_figures(send: Send) -> None:
-    """Set the style of matplotlib's figures, and let `show` send them."""
+def prepare_figures() -> None:
+    """Set the style of matplotlib's figures, and let `show` send them as output of the running cell."""
     import matplotlib.pyplot
+
+    def show(*args: Any, **kwargs: Any) -> None:
+        if isinstance(sys.stdout, _Printed):
+            _send_figures(sys.stdout)
 
     matplotlib.pyplot.switch_backend("agg")  # a worker has no window
     matplotlib.rcParams.update(FIGURE_STYLE)
-    matplotlib.pyplot.show = lambda *args, **kwargs: _send_figures(send, _Printed(send))
+    matplotlib.pyplot.show = show

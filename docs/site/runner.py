@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import html
 import importlib.metadata
 import io
@@ -25,7 +26,8 @@ import flambeau_vision
 from flambeau.version import flambeau_version
 
 HERE = Path(__file__).parent
-ARCHIVE = "assets/run-packages.zip"
+# Not named .gz, because some web servers declare such files as encoded, and browsers then decompress them.
+ARCHIVE = "assets/run-packages.bin"
 PACKAGES = [flambeau, flambeau_backends, flambeau_nnlib, flambeau_vision, array_api_compat, pluggy]
 _LEFT_OUT = re.compile(r"__pycache__|\.pyi$|\.cuh?$|\.so$|^flambeau_backends/cupy/")  # the browser has no CUDA
 _TIME = (2020, 1, 1, 0, 0, 0)  # a constant, so that equal sources give equal archives
@@ -71,28 +73,26 @@ def on_page_content(content: str, page: Page, config: Any, files: Files) -> str:
 
 
 def archive() -> bytes:
-    """Return a ZIP file of flambeau, of its pure Python dependencies, and of the module that runs cells."""
+    """Return a ZIP file of flambeau, of its pure Python dependencies, and of the module that runs cells.
+
+    The whole file is compressed by gzip, which makes it a quarter smaller than compressing each of its files.
+    """
     content = io.BytesIO()
-    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as packed:
+    with zipfile.ZipFile(content, "w") as packed:
         for package in PACKAGES:
             root = Path(package.__path__[0])
             for path in sorted(root.rglob("*")):
                 name = path.relative_to(root.parent).as_posix()
                 if path.is_file() and not _LEFT_OUT.search(name):
-                    packed.writestr(_entry(name), path.read_bytes())
+                    packed.writestr(zipfile.ZipInfo(name, _TIME), path.read_bytes())
         for name, version in _versions().items():
             metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
-            packed.writestr(_entry(f"{name}-{version}.dist-info/METADATA"), metadata)
-        packed.writestr(_entry("flambeau_site_cells.py"), (HERE / "cells.py").read_bytes())
-    return content.getvalue()
+            packed.writestr(zipfile.ZipInfo(f"{name}-{version}.dist-info/METADATA", _TIME), metadata)
+        packed.writestr(zipfile.ZipInfo("flambeau_site_cells.py", _TIME), (HERE / "cells.py").read_bytes())
+    return gzip.compress(content.getvalue(), mtime=0)
 
 
 def _versions() -> dict[str, str]:
     versions = {name: importlib.metadata.version(name) for name in ("array_api_compat", "pluggy")}
     return {"flambeau": flambeau_version, **versions}
 
-
-def _entry(name: str) -> zipfile.ZipInfo:
-    entry = zipfile.ZipInfo(name, _TIME)
-    entry.compress_type = zipfile.ZIP_DEFLATED
-    return entry

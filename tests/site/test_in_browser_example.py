@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import shutil
 import struct
 from collections.abc import Callable
@@ -40,7 +41,8 @@ def page(browser: Any, serve: Callable[..., str], tmp_path_factory: pytest.TempP
     folder = tmp_path_factory.mktemp("in_browser")
     address = serve(folder)
     assert "accuracy" in run_program(EXAMPLE / "train.py", folder=folder)
-    shutil.copy(ROOT / "build/site/assets/run-packages.zip", folder / "packages.zip")
+    packages = gzip.decompress((ROOT / "build/site/assets/run-packages.bin").read_bytes())
+    (folder / "packages.zip").write_bytes(packages)
     shutil.copy(EXAMPLE / "net.py", folder)
     html = (EXAMPLE / "index.html").read_text(encoding="utf-8")
     assert ADDRESS in html

@@ -126,6 +126,66 @@ def test_output_and_traceback(browser: Any, address: str) -> None:
     assert "RuntimeError" in output and "flambeau_site_cells" not in output
 
 
+HTML = """\
+class Shown:
+    def _repr_html_(self):
+        return "<p>text</p><div style='height:300px'></div><iframe srcdoc='inner'></iframe><script>try { parent.changed = 1 } catch {}</script>"
+Shown()"""
+
+
+@pytest.mark.pyodide
+def test_html_is_shown_in_a_frame(browser: Any, address: str) -> None:
+    """Scripts and frames of the output work, as `flambeau.watch` needs, and cannot change the page."""
+    browser.get(f"{address}/start/playground.html")
+    _write(browser, HTML)
+    _run(browser)
+    _wait(browser, "document.querySelector('.run-output iframe').clientHeight > 400")
+    browser.switch_to.frame(browser.find_element("css selector", ".run-output iframe"))
+    assert _text(browser, "p") == "text" and browser.execute_script("return document.querySelector('iframe') !== null")
+    browser.switch_to.default_content()
+    assert browser.execute_script("return window.changed === undefined")
+
+
+@pytest.mark.pyodide
+def test_picture_is_drawn(browser: Any, address: str) -> None:
+    browser.get(f"{address}/start/playground.html")
+    _write(browser, "class Shown:\n    def _repr_svg_(self):\n        return '<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"40\"/>'\nShown()")
+    _run(browser)
+    _wait(browser, "document.querySelector('.run-output img.drawn').naturalWidth === 40")
+
+
+@pytest.mark.pyodide
+@pytest.mark.parametrize("shown", ["", "plt.show()"])
+def test_plot_is_drawn(browser: Any, address: str, shown: str) -> None:
+    browser.get(f"{address}/start/playground.html")
+    _write(browser, f"import matplotlib.pyplot as plt\nplt.plot([1, 2])\n{shown}\nNone")
+    assert _run(browser) == ""
+    _wait(browser, "document.querySelectorAll('.run-output img.drawn').length === 1")
+    assert browser.execute_script("return document.querySelector('.run-output img.drawn').naturalWidth > 0")
+
+
+@pytest.mark.pyodide
+def test_message_without_matplotlib(browser: Any, serve: Serve) -> None:
+    browser.get(f"{serve(matplotlib=False)}/start/playground.html")
+    _write(browser, "import matplotlib.pyplot as plt")
+    output = _run(browser)
+    assert "matplotlib could not be loaded from Pyodide's address." in output and "No module named 'matplotlib'" in output
+
+
+@pytest.mark.pyodide
+def test_model_larger_than_the_memory(browser: Any, address: str) -> None:
+    """A tensor that 32 bits cannot address, and tensors that together exceed the memory: Python goes on afterwards."""
+    browser.get(f"{address}/start/playground.html")
+    _write(browser, "import flambeau as torch\ntorch.nn.Linear(30000, 30000)")
+    output = _run(browser)
+    assert "Traceback" in output and "can't allocate memory: an array of size (30000, 30000) exceeds" in output
+    _write(browser, "try:\n    tensors = [torch.empty(2**28) for _ in range(5)]\nexcept MemoryError as error:\n    print(error)")
+    output = _run(browser)
+    assert "can't allocate memory" in output and "GiB" in output
+    _write(browser, "1 + 1")
+    assert _run(browser) == "2\n"
+
+
 @pytest.mark.pyodide
 @pytest.mark.parametrize("isolated", [True, False])
 def test_interrupt(browser: Any, serve: Serve, isolated: bool) -> None:

@@ -36,9 +36,9 @@ SAMPLES = [
     Sample("repeat_interleave", lambda torch, x: torch.repeat_interleave(x, 2), [real(2, 3)], lambda np, x: np.repeat(x, 2),
            NUMBERS),
     Sample("repeat_interleave", lambda torch, x, n: torch.repeat_interleave(x, n, dim=1), [real(2, 3), fixed([2, 0, 1], "int64")],
-           lambda np, x, n: np.repeat(x, n, 1), NUMBERS),
+           lambda np, x, n: np.repeat(x, n.astype(np.intp), 1), NUMBERS),
     Sample("repeat_interleave", lambda torch, n: torch.repeat_interleave(n), [fixed([2, 0, 1], "int64")],
-           lambda np, n: np.repeat(np.arange(3), n), ("int64",), grad=False),
+           lambda np, n: np.repeat(np.arange(3), n.astype(np.intp)), ("int64",), grad=False),
 ]  # fmt: skip
 
 

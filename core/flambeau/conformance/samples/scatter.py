@@ -108,7 +108,7 @@ SAMPLES = [
     Sample("take", lambda torch, x, i: torch.take(x, i), [real(3, 2), index(2, 2, high=6)], lambda np, x, i: x.reshape(-1)[i],
            NUMBERS),
     Sample("put", lambda torch, x, i, y: torch.put(x, i, y), [real(3, 2), _ROWS, real(2)],
-           _written(lambda np, x, i, y: np.put(x, i, y)), NUMBERS),
+           _written(lambda np, x, i, y: np.put(x, i.astype(np.intp), y)), NUMBERS),
     Sample("put", lambda torch, x, i, y: torch.put(x, i, y, True), [real(3, 2), _TIES, real(3)],
            _written(lambda np, x, i, y: np.add.at(x.reshape(-1), i, y)), NUMBERS),
     Sample("take_along_dim", lambda torch, x, i: torch.take_along_dim(x, i, 1), [real(3, 4), index(3, 2, high=4)],

@@ -95,4 +95,3 @@ def archive() -> bytes:
 def _versions() -> dict[str, str]:
     versions = {name: importlib.metadata.version(name) for name in ("array_api_compat", "pluggy")}
     return {"flambeau": flambeau_version, **versions}
-

@@ -47,7 +47,9 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     counts = config.stash[_RECORDED]
     if counts:
         equal, cells = (sum(numbers) for numbers in zip(*counts, strict=True))
-        terminalreporter.write_line(f"{equal} of {cells} cells print in the browser what the build recorded, on {len(counts)} pages")
+        terminalreporter.write_line(
+            f"{equal} of {cells} cells print in the browser what the build recorded, on {len(counts)} pages"
+        )
 
 
 def stand_in_wheel() -> bytes:

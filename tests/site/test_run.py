@@ -149,7 +149,10 @@ def test_html_is_shown_in_a_frame(browser: Any, address: str) -> None:
 @pytest.mark.pyodide
 def test_picture_is_drawn(browser: Any, address: str) -> None:
     browser.get(f"{address}/start/playground.html")
-    _write(browser, "class Shown:\n    def _repr_svg_(self):\n        return '<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"40\"/>'\nShown()")
+    _write(
+        browser,
+        'class Shown:\n    def _repr_svg_(self):\n        return \'<svg xmlns="http://www.w3.org/2000/svg" width="40"/>\'\nShown()',
+    )
     _run(browser)
     _wait(browser, "document.querySelector('.run-output img.drawn').naturalWidth === 40")
 

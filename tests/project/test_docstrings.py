@@ -59,7 +59,8 @@ CORE_NAMESPACES = [
 ]  # fmt: skip
 
 
-NOT_CALLED = {"SymBool", "SymFloat", "SymInt", "dtype", "layout", "memory_format", "qscheme"}  # classes that programs do not call
+# Classes that programs do not call
+NOT_CALLED = {"FloatType", "SymBool", "SymFloat", "SymInt", "Value", "dtype", "layout", "memory_format", "qscheme"}
 
 
 def parameters_of(member: Any) -> set[str]:

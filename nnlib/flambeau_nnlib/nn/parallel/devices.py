@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -33,11 +34,16 @@ def collectives(device: torch.device) -> Any:
     Raises:
         RuntimeError: the backend of the device has no collectives.
     """
-    torch.backend.for_device_type(device.type)  # load the backend, so that its plugin hooks are registered
-    found = torch.backend.plugins().hook.flambeau_collectives(device_type=device.type)
+    return _collectives_of(device.type)
+
+
+@functools.cache  # a hook takes too long to call it for each parameter
+def _collectives_of(device_type: str) -> Any:
+    torch.backend.for_device_type(device_type)  # load the backend, so that its plugin hooks are registered
+    found = torch.backend.plugins().hook.flambeau_collectives(device_type=device_type)
     if found is not None:
         return found
-    raise RuntimeError(f"there are no collectives for devices of type {device.type!r}")
+    raise RuntimeError(f"there are no collectives for devices of type {device_type!r}")
 
 
 def all_devices() -> list[torch.device]:

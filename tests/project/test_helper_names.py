@@ -10,7 +10,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = [ROOT / "tests", *sorted(ROOT.glob("plugins/*/tests"))]
-NOT_TESTS = ("tests/ecosystem", "tests/helpers/standins")  # not tests: programs for other libraries, and a stand-in for CuPy
+# programs for other libraries, and modules that replace CuPy and matplotlib
+NOT_TESTS = ("tests/ecosystem", "tests/helpers/standins", "tests/site/matplotlib_stand_in")
 
 
 def nodes_of(function: ast.FunctionDef) -> Iterator[ast.AST]:

@@ -1,0 +1,133 @@
+"""Time work in one and in two threads, with and without the GIL. Requires a free-threaded Python and two cores.
+
+    python3.14t benchmarks/free_threading.py
+
+Each row shows how many times faster two threads do the same work than one: 1.0 is no gain, 2.0 the most. Each time is the least
+of several runs, which alternate between one and two threads.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+ROUNDS = 5
+PARTS = 4  # pieces of work, shared by the threads
+
+
+def train_small_models() -> Callable[[int], None]:
+    import flambeau as torch
+
+    def work(number: int) -> None:
+        torch.manual_seed(number)
+        model = torch.nn.Sequential(torch.nn.Linear(32, 32), torch.nn.ReLU(), torch.nn.Linear(32, 4))
+        optimizer = torch.optim.Adam(model.parameters())
+        x, y = torch.ones(16, 32), torch.zeros(16, dtype=torch.int64)
+        for _ in range(100):
+            optimizer.zero_grad()
+            torch.nn.functional.cross_entropy(model(x), y).backward()
+            optimizer.step()
+
+    return work
+
+
+def load_data() -> Callable[[int], None]:
+    import flambeau as torch
+    from flambeau.utils.data import DataLoader, Dataset
+
+    class Words(Dataset):
+        def __len__(self) -> int:
+            return 400
+
+        def __getitem__(self, index: int) -> torch.Tensor:
+            text = " ".join(str(index * factor) for factor in range(60))
+            return torch.tensor([hash(word) % 1000 for word in text.split()])
+
+    def work(number: int) -> None:
+        for _ in DataLoader(Words(), batch_size=16):
+            pass
+
+    return work
+
+
+def run_compiled_model() -> Callable[[int], None]:
+    import flambeau as torch
+
+    model = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.GELU(), torch.nn.Linear(64, 64)).eval()
+    compiled, x = torch.compile(model), torch.ones(8, 64)
+    with torch.no_grad():
+        for _ in range(4):
+            compiled(x)
+
+    def work(number: int) -> None:
+        with torch.no_grad():
+            for _ in range(1500):
+                compiled(x)
+
+    return work
+
+
+def data_parallel(devices: int) -> Callable[[], None]:
+    import flambeau as torch
+
+    layers = [layer for _ in range(6) for layer in (torch.nn.Linear(64, 64), torch.nn.Tanh())]
+    model = torch.nn.DataParallel(torch.nn.Sequential(*layers).to("cpu:0"), device_ids=list(range(devices)))
+    x = torch.ones(128, 64, device="cpu:0")
+
+    def work() -> None:
+        for _ in range(30):
+            model.zero_grad()
+            model(x).sum().backward()
+
+    return work
+
+
+def least_times(*runs: Callable[[], object]) -> list[float]:
+    """Return the least time of each function in seconds; the functions alternate."""
+    times = [[] for _ in runs]
+    for _ in range(ROUNDS):
+        for run, found in zip(runs, times, strict=True):
+            start = time.perf_counter()
+            run()
+            found.append(time.perf_counter() - start)
+    return [min(found) for found in times]
+
+
+def measure() -> dict[str, float]:
+    import flambeau as torch
+
+    torch.set_num_threads(1)
+    gains = {}
+    with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(2) as two:
+        for prepare in (train_small_models, load_data, run_compiled_model):
+            work = prepare()
+            alone, together = least_times(
+                lambda work=work: list(one.map(work, range(PARTS))), lambda work=work: list(two.map(work, range(PARTS)))
+            )
+            gains[prepare.__name__.replace("_", " ")] = alone / together
+    alone, together = least_times(data_parallel(1), data_parallel(2))
+    gains["data parallel on two virtual devices"] = alone / together
+    return gains
+
+
+def main() -> None:
+    if os.environ.get("FREE_THREADING_CHILD"):
+        print(json.dumps(measure()))
+        return
+    found = {}
+    for gil in "1", "0":
+        variables = os.environ | {"PYTHON_GIL": gil, "FLAMBEAU_CPU_DEVICES": "2", "FREE_THREADING_CHILD": "1"}
+        done = subprocess.run([sys.executable, __file__], env=variables, check=True, stdout=subprocess.PIPE, text=True)
+        found[gil] = json.loads(done.stdout)
+    print("| two threads, relative to one | with the GIL | without |\n|---|---|---|")
+    for name, gain in found["1"].items():
+        print(f"| {name} | {gain:.2f} | {found['0'][name]:.2f} |")
+
+
+if __name__ == "__main__":
+    main()

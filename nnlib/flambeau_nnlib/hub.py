@@ -31,7 +31,7 @@ from flambeau.extension import warn
 from flambeau.extension.files import open_archive
 
 try:
-    from tqdm import tqdm
+    from tqdm import tqdm as tqdm
 except ImportError:
     tqdm = None
 try:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import IO, Any
 
+from ..serialization.options import safe_globals_by_name as _get_user_allowed_globals
 from ..serialization.pickles import SafeUnpickler as Unpickler
-from ..serialization.pickles import safe_globals_by_name as _get_user_allowed_globals
 
 __all__ = ["Unpickler", "_get_user_allowed_globals", "load"]
 

@@ -279,7 +279,7 @@ def _native_batch_norm_legit(
     input: Tensor, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float, eps: float
 ) -> tuple[Tensor, ...]:
     """Batch normalization; the other results are the mean and `1 / sqrt(variance + eps)` of the batch, empty in evaluation."""
-    output = torch.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, False)
+    output: Tensor = torch.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, False)
     if not training:
         return output, input.new_empty(0), input.new_empty(0)
     dims = [0, *range(2, input.dim())]
@@ -294,7 +294,8 @@ def _native_batch_norm_legit_no_training(
     input: Tensor, weight: Any, bias: Any, running_mean: Tensor, running_var: Tensor, momentum: float, eps: float
 ) -> tuple[Tensor, ...]:
     """Batch normalization in evaluation."""
-    return _native_batch_norm_legit(input, weight, bias, running_mean, running_var, False, momentum, eps)
+    results: tuple[Tensor, ...] = _native_batch_norm_legit(input, weight, bias, running_mean, running_var, False, momentum, eps)
+    return results
 
 
 @_operator(
@@ -365,7 +366,8 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
 @_operator("_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor")
 def _unsafe_index(input: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     """Return the elements at `indices`, as `index` does."""
-    return index(input, indices)
+    elements: Tensor = index(input, indices)
+    return elements
 
 
 @_operator("lift_fresh(Tensor(a) self) -> Tensor(a)")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from flambeau.utils._pytree import tree_leaves
-
 import flambeau as torch
 from flambeau import Tensor
+from flambeau.utils.pytree import tree_leaves
 
 __all__: list[str] = []
 

@@ -260,7 +260,9 @@ class Optimizer:
     @staticmethod
     def _group_tensors_by_device_and_dtype(tensorlistlist: Any, with_indices: bool = False) -> dict[Any, Any]:
         """Group the tensors of parallel lists by the device and dtype of the first list's tensors."""
-        from flambeau.utils._foreach_utils import _group_tensors_by_device_and_dtype
+        from flambeau.utils._foreach_utils import (  # type: ignore[import-not-found]  # PyTorch's name
+            _group_tensors_by_device_and_dtype,
+        )
 
         groups: dict[Any, Any] = _group_tensors_by_device_and_dtype(tensorlistlist, with_indices)
         return groups

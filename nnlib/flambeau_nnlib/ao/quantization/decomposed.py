@@ -19,7 +19,9 @@ __all__ = [
 def quantize_per_tensor(input: Tensor, scale: Any, zero_point: Any, quant_min: Any, quant_max: Any, dtype: torch.dtype) -> Tensor:
     """Return `clamp(round(input / scale) + zero_point, quant_min, quant_max)` in an integer dtype."""
     inverse = 1.0 / scale
-    return torch.clamp(torch.round(input.float() * inverse) + zero_point, quant_min, quant_max).to(dtype)
+    integers = torch.round(input.float() * inverse) + zero_point
+    quantized: Tensor = integers.clamp(quant_min, quant_max).to(dtype)
+    return quantized
 
 
 def dequantize_per_tensor(
@@ -40,7 +42,8 @@ def dequantize_per_tensor(
     if input.dtype != dtype:
         raise AssertionError(f"Expecting input to have dtype: {dtype}, but got {input.dtype}")
     out_dtype = out_dtype or torch.float32
-    return (input.to(out_dtype) - zero_point) * scale
+    values: Tensor = (input.to(out_dtype) - zero_point) * scale
+    return values
 
 
 def _along(values: Tensor, input: Tensor, axis: int) -> Tensor:

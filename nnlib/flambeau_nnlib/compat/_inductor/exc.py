@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from flambeau_nnlib.compile.compiler.errors import TorchDynamoException
+from .._dynamo.exc import BackendCompilerFailed
 
 __all__ = ["InductorError"]
 
 
-class InductorError(TorchDynamoException):
+class InductorError(BackendCompilerFailed):
     """An error of PyTorch's compiler back end, which flambeau does not raise."""

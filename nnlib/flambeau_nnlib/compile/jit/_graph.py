@@ -125,6 +125,9 @@ class TensorType(Type):
 class FloatType(Type):
     """The type of floating-point numbers."""
 
+    def __init__(self) -> None:
+        super().__init__("float")
+
     @staticmethod
     def get() -> FloatType:
         """Return the type."""

@@ -123,7 +123,14 @@ class TensorType(Type):
 
 
 class FloatType(Type):
-    """The type of floating-point numbers."""
+    """The type of floating-point numbers.
+
+    >>> torch.FloatType.get().kind()
+    'FloatType'
+    """
+
+    def __init__(self) -> None:
+        super().__init__("float")
 
     def __init__(self) -> None:
         super().__init__("float")

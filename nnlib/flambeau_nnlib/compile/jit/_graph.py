@@ -132,9 +132,6 @@ class FloatType(Type):
     def __init__(self) -> None:
         super().__init__("float")
 
-    def __init__(self) -> None:
-        super().__init__("float")
-
     @staticmethod
     def get() -> FloatType:
         """Return the type."""

@@ -213,14 +213,14 @@ def test_docstrings_do_not_count_as_code() -> None:
 
 # Names that other modules may import: those of PyTorch; `_rebuilt`, named in pickles of DTensor; `_kernels`, a compiled module.
 UNDERSCORED = {
-    "_EmptyStateDictLoadPlanner", "_IncompatibleKeys", "_InverseTransform", "_LRScheduler", "_LazyNormBase",
-    "_LinAlgError", "_Loss", "_NormBase", "_NormPartial", "_Number", "_StorageInfo", "_StridedShard", "_WeightedLoss",
-    "_WrappedHook",
-    "_add_batch_dim", "_batch_mahalanobis", "_batch_mv", "_clipped_sigmoid", "_copy_attr",
-    "_disabled_torch_function_impl", "_format_target", "_get_attr", "_grouped_mm", "_has_attr", "_kernels", "_legal_ops",
-    "_nested_view_from_buffer", "_ntuple", "_pg_map", "_rebuild_njt", "_rebuilt", "_remove_batch_dim",
-    "_reverse_repeat_tuple", "_sample_dirichlet", "_scaled_mm", "_single", "_standard_gamma", "_standard_normal",
-    "_sum_rightmost",
+    "_EmptyStateDictLoadPlanner", "_Graph", "_IncompatibleKeys", "_InverseTransform", "_LRScheduler", "_LazyNormBase",
+    "_LinAlgError", "_Loss", "_NormBase", "_NormPartial", "_Number", "_StorageInfo", "_StridedShard",
+    "_SymmetricMemory", "_WeightedLoss", "_WrappedHook", "_accelerator_setAllocatorSettings", "_add_batch_dim",
+    "_batch_mahalanobis", "_batch_mv", "_clipped_sigmoid", "_copy_attr", "_disabled_torch_function_impl",
+    "_format_target", "_get_attr", "_group_tensors_by_device_and_dtype", "_grouped_mm", "_has_attr", "_kernels",
+    "_legal_ops", "_load_state_dict", "_nested_view_from_buffer", "_ntuple", "_pg_map", "_rebuild_njt", "_rebuilt",
+    "_remove_batch_dim", "_reverse_repeat_tuple", "_sample_dirichlet", "_scaled_mm", "_single", "_standard_gamma",
+    "_standard_normal", "_sum_rightmost",
 }  # fmt: skip
 
 

@@ -75,7 +75,7 @@ _GLIBCXX_USE_CXX11_ABI = True  # sglang and flashinfer use this name
 
 
 class ScriptObject:
-    """An object of a class that C++ defines for TorchScript; there are none, and torchao and brevitas check for it."""
+    """Object of a TorchScript class defined in C++. No value has this type; torchao and brevitas check for it."""
 
 
 class DisableTorchFunction(DisableTorchFunctionSubclass):

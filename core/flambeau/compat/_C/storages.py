@@ -34,7 +34,7 @@ def _construct_storage_from_data_pointer(data_ptr: int, device: Any, size: int) 
 
 
 def _storage_Use_Count(storage: int) -> NoReturn:
-    """Raise RuntimeError: storages have no reference count of their own."""
+    """Raise RuntimeError: storages have no separate reference count."""
     raise RuntimeError("flambeau's storages have no reference count; use sys.getrefcount on the tensor")
 
 

@@ -111,14 +111,16 @@ def _image_format_kernel(name: str) -> Kernel:
     return kernel
 
 
-def _row_major_indices_kernel(name: str) -> Kernel:
-    """Return a kernel for `sort` or `topk` that makes the indices row-major; values keep the forward's memory order."""
+def _sort(input: MetaArray, *args: Any) -> Any:
+    """Return values and indices in the memory order of the input."""
+    order = memory_order(input.shape, input.layout.strides)
+    return tuple(in_order(r.shape, r.dtype, order) for r in forward_of("sort")(namespace, input, *args))
 
-    def kernel(*args: Any) -> Any:
-        values, indices = forward_of(name)(namespace, *args)
-        return values, _contiguous(indices)
 
-    return kernel
+def _topk(*args: Any) -> Any:
+    """Return row-major indices; the values keep the forward's memory order."""
+    values, indices = forward_of("topk")(namespace, *args)
+    return values, _contiguous(indices)
 
 
 # --- resampling and adaptive pooling, without the positions and weights of each element ------------------------------
@@ -192,7 +194,8 @@ KERNELS: Mapping[str, Kernel] = {
     "round": lambda input: _contiguous(input) if input.dtype.kind in "iu" else like(input),
     **{name: _row_major_kernel(name) for name in names(order=Order.ROW_MAJOR)},
     **{name: _image_format_kernel(name) for name in names(order=Order.IMAGE)},
-    **{name: _row_major_indices_kernel(name) for name in ("sort", "topk")},
+    "sort": _sort,
+    "topk": _topk,
     **dict.fromkeys(("resample", "resample_nearest"), _resample),
     "resample_backward": _resample_backward,
     "resample_bytes": _resample_bytes,

@@ -457,11 +457,10 @@ def test_anomaly_mode_reports_errors_and_ends():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["backward", "grad", "views", "in place"])
-def test_a_million_nodes(how):
+def test_chains_of_many_nodes(how):
     x = torch.ones((), requires_grad=True)
     y = x * 1
-    count = 1_000_000 if how in ("backward", "grad") else 100_000
-    for _ in range(count):
+    for _ in range(200_000 if how in ("backward", "grad") else 100_000):
         if how == "views":
             y = y.view(())
         elif how == "in place":
@@ -479,7 +478,7 @@ def test_a_million_nodes(how):
 def test_deleting_deep_graphs():
     x = torch.ones((), requires_grad=True)
     y = x
-    for _ in range(1_000_000):
+    for _ in range(200_000):
         y = y + 1
     gone = weakref.ref(y.grad_fn)
     del y

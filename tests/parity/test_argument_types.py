@@ -56,7 +56,6 @@ LEFT: dict[str, dict[str, str]] = {
     "takes what others of its family refuse, or refuses what they take": {
         "nn.functional.max_unpool3d": "stride: a fraction",
         "trapz": "dx: True",
-        "sum_to_size": "2: True",
         "broadcast_shapes": "0: a string; 1: a string",  # flambeau treats strings as sequences
     },
     "has no effect here": {"normal-number_mean": "; ".join(f"layout: {kind}" for kind in WRONG if kind != "None")},

@@ -142,6 +142,7 @@ def test_modules(name):
 LISTED_OTHERWISE = {
     "symeig", "eig", "solve", "lstsq", "matrix_rank",  # removed: PyTorch keeps stubs that raise, and does not list them
     "segment_reduce", "while_loop",  # not listed by PyTorch
+    "quantize_per_channel", "quantize_per_tensor",  # raise an error: flambeau has no quantized tensors
     "autocast", "set_default_dtype", "from_dlpack", "to_dlpack",  # a class, and functions that cannot be overridden
 }  # fmt: skip
 

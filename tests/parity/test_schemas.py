@@ -22,19 +22,24 @@ OTHER_OPERATORS = {
 }  # fmt: skip
 # Functions and methods that PyTorch also registers for TorchScript, with other arguments.
 FOR_SCRIPTS = {
-    "__getitem__", "_assert_async", "_assert_scalar", "backward", "broadcast_shapes", "cpu", "cuda", "initial_seed",
+    "__getitem__", "_assert_async", "_assert_scalar", "backward", "broadcast_shapes", "cpu", "cuda", "has_torch_function", "initial_seed",
     "is_autocast_cpu_enabled", "is_autocast_enabled", "is_contiguous", "result_type", "seed", "set", "set_", "size", "stride",
     "tensor",
 }  # fmt: skip
 # Operators whose argument names differ from PyTorch's: they are those of the public function.
 OTHER_NAMES = {
-    "_has_compatible_shallow_copy_type", "_nested_view_from_buffer", "_to_copy", "atleast_1d", "atleast_2d", "atleast_3d", "chalf", "grid_sampler",
+    "_fused_sdp_choice", "_has_compatible_shallow_copy_type", "_nested_view_from_buffer", "_to_copy", "atleast_1d", "atleast_2d", "atleast_3d", "chalf", "grid_sampler",
     "grid_sampler_2d", "grid_sampler_3d", "gru_cell", "lstm_cell", "resize", "resize_", "resize_as", "resize_as_sparse",
     "resize_as_sparse_", "rnn_relu_cell", "rnn_tanh_cell", "smm", "special_airy_ai", "special_multigammaln",
-    "special_polygamma", "special_scaled_modified_bessel_k0", "special_scaled_modified_bessel_k1", "special_softmax",
-    "special_spherical_bessel_j0",
+    "special_log_softmax", "special_polygamma", "special_round", "special_scaled_modified_bessel_k0", "special_scaled_modified_bessel_k1", "special_softmax",
+    "special_spherical_bessel_j0", "special_xlogy",
 }  # fmt: skip
-EXCEPTIONS = OTHER_OPERATORS | FOR_SCRIPTS | OTHER_NAMES
+REFUSED = {  # operators that only raise an error, whatever their arguments are
+    "_flash_attention_forward", "_scaled_dot_product_efficient_attention",
+    "_scaled_dot_product_flash_attention", "_scaled_grouped_mm", "_weight_int4pack_mm_with_scales_and_zeros",
+    "cudnn_batch_norm", "miopen_batch_norm",
+}  # fmt: skip
+EXCEPTIONS = OTHER_OPERATORS | FOR_SCRIPTS | OTHER_NAMES | REFUSED
 
 
 def declared():

@@ -5,7 +5,8 @@
 
 The kernels are compiled into a temporary folder. They are called with the pack's sample calls, whose arrays are given random
 layouts: transposed, with gaps, reversed, broadcast, unaligned, or sharing memory with each other. Results must be those of the
-NumPy kernels. The thread sanitizer observes several Python threads that call kernels while the number of threads changes.
+NumPy kernels. The tests of inference plans also run under the sanitizer for addresses. The thread sanitizer observes several
+Python threads that call kernels while the number of threads changes.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import itertools
 import json
 import os
 import platform
+import re
 import runpy
 import shlex
 import shutil
@@ -235,10 +237,14 @@ def compile_pack(kind: str, folder: Path) -> None:
     os.environ["CFLAGS"] = SANITIZERS[kind]
     build = runpy.run_path(str(PACK / "c" / "build.py"))
     build["build"](folder / "flambeau_fast" / build["NAME"])
+    metadata = folder / "flambeau_fast-0.dist-info"  # which makes it an installed plugin
+    metadata.mkdir()
+    metadata.joinpath("METADATA").write_text("Name: flambeau-fast\nVersion: 0\n", encoding="utf-8")
+    metadata.joinpath("entry_points.txt").write_text("[flambeau.plugins]\nfast = flambeau_fast\n", encoding="utf-8")
 
 
-def run(kind: str, processor: str, folder: Path, calls: int, seed: int) -> tuple[int, str]:
-    """Run the calls under a sanitizer.  Return the number of calls, and a report of faults or an empty string."""
+def run(kind: str, processor: str, folder: Path, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """Run a Python command with a copy of the pack that was compiled for a sanitizer."""
     compiler = shlex.split(os.environ.get("CC", "cc"))
     found = subprocess.run([*compiler, f"-print-file-name={LIBRARIES[kind]}"], capture_output=True, text=True, check=True)
     environment = os.environ | {
@@ -254,8 +260,13 @@ def run(kind: str, processor: str, folder: Path, calls: int, seed: int) -> tuple
     }
     # The thread sanitizer of gcc 12 requires the addresses that processes get without randomization.
     fixed = ["setarch", platform.machine(), "-R"] if kind == "thread" and shutil.which("setarch") else []
-    command = [*fixed, sys.executable, __file__, "--inside", kind, "--calls", str(calls), "--seed", str(seed)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, errors="replace", check=False)
+    command = [*fixed, sys.executable, *command]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, errors="replace", check=False)
+
+
+def run_calls(kind: str, processor: str, folder: Path, calls: int, seed: int) -> tuple[int, str]:
+    """Call kernels under a sanitizer. Return the number of calls, and a report of faults or an empty string."""
+    done = run(kind, processor, folder, [__file__, "--inside", kind, "--calls", str(calls), "--seed", str(seed)])
     lines = done.stdout.splitlines()
     result = json.loads(lines[-1]) if lines and lines[-1].startswith("{") else {"calls": 0, "wrong": []}
     report = done.stderr if done.returncode or "WARNING: ThreadSanitizer" in done.stderr else ""
@@ -264,6 +275,16 @@ def run(kind: str, processor: str, folder: Path, calls: int, seed: int) -> tuple
     if not report and result["processor"] != processor:
         return 0, ""  # this processor does not have the instructions
     return result["calls"], report
+
+
+def run_plans(kind: str, processor: str, folder: Path) -> tuple[int, str]:
+    """Run the tests of inference plans under a sanitizer. Return the number of tests that pass, and a report of faults."""
+    options = ["-q", "--capture=no", "-c", str(PACK / "pyproject.toml"), "--rootdir", str(PACK)]  # reports end the process
+    done = run(kind, processor, folder, ["-m", "pytest", *options, str(PACK / "tests" / "test_inference.py")])
+    passed = re.search(r"(\d+) passed", done.stdout)
+    if done.returncode or not passed:
+        return 0, f"exit status {done.returncode}\n{done.stdout}{done.stderr}"
+    return int(passed[1]), ""
 
 
 def main() -> int:
@@ -279,20 +300,26 @@ def main() -> int:
         return 0
     variants = [*runpy.run_path(str(PACK / "c" / "build.py"))["X86"]] if platform.machine() == "x86_64" else ["plain"]
     results: dict[str, dict[str, int]] = {}
+
+    def record(name: str, count: int, report: str) -> None:
+        results[name] = {"calls": count, "failed": int(bool(report))}
+        if report:
+            print(f"{name}:\n{report}", file=sys.stderr)
+        if not options.json:
+            print(f"{name}: {results[name]}", flush=True)
+
     with tempfile.TemporaryDirectory() as place:
         for kind in SANITIZERS:
             compile_pack(kind, folder := Path(place) / kind)
             for processor in variants if kind == "address" else variants[:1] + variants[-1:]:
-                count, report = run(kind, processor, folder, options.calls, options.seed)
                 name = f"{'address, undefined' if kind == 'address' else kind}: {processor}"
+                count, report = run_calls(kind, processor, folder, options.calls, options.seed)
                 if not count and not report:
                     print(f"{name}: not supported by this processor", file=sys.stderr)
                     continue
-                results[name] = {"calls": count, "failed": int(bool(report))}
-                if report:
-                    print(f"{name}:\n{report}", file=sys.stderr)
-                if not options.json:
-                    print(f"{name}: {results[name]}", flush=True)
+                record(name, count, report)
+                if kind == "address":
+                    record(f"inference plans, {name}", *run_plans(kind, processor, folder))
     if options.json:
         print(json.dumps(results))
     return int(any(result["failed"] for result in results.values()))

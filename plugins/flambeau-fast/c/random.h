@@ -105,7 +105,8 @@ INLINE Direction direction_of(float unit) {
     c = fused(c * square, square, -0.5f * square) + 1.0f;
     const bool across = octant & 2;
     const int32_t cosine = bits_of(across ? s : c), sine = bits_of(across ? c : s);
-    return (Direction){of_bits(cosine ^ (((octant + 2) & 4) << 29)), of_bits(sine ^ ((octant & 4) << 29))};
+    const uint32_t cosine_sign = (uint32_t)((octant + 2) & 4) << 29, sine_sign = (uint32_t)(octant & 4) << 29;
+    return (Direction){of_bits(cosine ^ (int32_t)cosine_sign), of_bits(sine ^ (int32_t)sine_sign)};
 }
 
 /* Compute radii of uniform values.  Arguments: radii, units. */

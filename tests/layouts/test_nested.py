@@ -225,6 +225,14 @@ def test_special_functions(name, layout):
 
 
 @BOTH
+@pytest.mark.parametrize("name", ["round", "expit", "exp2", "log1p"])
+def test_operators_of_special(name, layout):
+    items = [torch.rand(length, 2) + 0.1 for length in (3, 5)]
+    operator = getattr(torch.ops.aten, f"special_{name}")
+    assert_close(operator(torch.nested.nested_tensor(items, layout=layout)), [operator(item) for item in items])
+
+
+@BOTH
 @pytest.mark.parametrize("name", ["xlog1py", "zeta", "gammainc", "igamma"])
 def test_special_functions_of_two(name, layout):
     function = getattr(torch, name) if name == "igamma" else getattr(torch.special, name)

@@ -31,8 +31,8 @@ OTHER_NAMES = {
     "_fused_sdp_choice", "_has_compatible_shallow_copy_type", "_nested_view_from_buffer", "_to_copy", "atleast_1d", "atleast_2d", "atleast_3d", "chalf", "grid_sampler",
     "grid_sampler_2d", "grid_sampler_3d", "gru_cell", "lstm_cell", "resize", "resize_", "resize_as", "resize_as_sparse",
     "resize_as_sparse_", "rnn_relu_cell", "rnn_tanh_cell", "smm", "special_airy_ai", "special_multigammaln",
-    "special_log_softmax", "special_polygamma", "special_round", "special_scaled_modified_bessel_k0", "special_scaled_modified_bessel_k1", "special_softmax",
-    "special_spherical_bessel_j0", "special_xlogy",
+    "special_polygamma", "special_scaled_modified_bessel_k0", "special_scaled_modified_bessel_k1", "special_softmax",
+    "special_spherical_bessel_j0",
 }  # fmt: skip
 REFUSED = {  # operators that only raise an error, whatever their arguments are
     "_flash_attention_forward", "_scaled_dot_product_efficient_attention",

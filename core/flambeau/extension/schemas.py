@@ -170,7 +170,9 @@ def schemas(name: str) -> tuple[FunctionSchema, ...]:
 def _declared(name: str) -> Sequence[str]:
     """Return the declared schemas of an operator; for an in-place operator without any, those of its functional form."""
     facts = facts_of(name)
-    declared = () if facts is None else facts.schema
+    # PyTorch's `special_xlogy` has other overloads than its `xlogy`.
+    is_declared = facts is not None and name.startswith("special_") == facts.name.startswith("special_")
+    declared = facts.schema if facts is not None and is_declared else ()
     texts = (declared,) if isinstance(declared, str) else declared
     own = [text for text in texts if _operator_in(text) == name]
     return own or [text for text in texts if not is_inplace(_operator_in(text))]

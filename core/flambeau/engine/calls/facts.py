@@ -287,7 +287,10 @@ def unaliased(name: str) -> str:
 
 
 def facts_of(name: str) -> Facts | None:
-    """Return the facts about the operation with a public name, or None if none are declared."""
+    """Return the facts about the operation with a public name, or None if none are declared.
+
+    `torch.special` spells several operations with a prefix: `special_round` has the facts of `round`.
+    """
     found = _facts.get(name)
     if found is None:
         own = name if name in _declared else _spellings.get(name) or name.removesuffix("_").removeprefix("special_")

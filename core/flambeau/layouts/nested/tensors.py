@@ -586,8 +586,8 @@ def _call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if func in (torch.autograd.grad, torch.autograd.backward):
         return _call_autograd(func, name, args, kwargs)
     is_ours = module.partition(".")[0] in ("flambeau", "flambeau_nnlib", "torch", "builtins", "")
-    if not is_ours or name.startswith("_foreach_"):
-        return redispatch_function(func, (), args, kwargs)  # a composite: its operations are handled one by one
+    if not is_ours or name.startswith("_foreach_") or module.startswith("torch._ops."):
+        return redispatch_function(func, (), args, kwargs)  # a composite or an operator: its operations are handled one by one
     if name in ("__get__", "__set__", "__delete__"):
         name = _name_of_property(func) if name == "__get__" else name
         if name not in NestedTensor.implementations:

@@ -106,7 +106,7 @@ class Captured:
         inference = self.forward.inference
         values = self.forward.run(arrays) if inference is None else self._run_plans(inference, arrays)
         arrays = []
-        if self.results.one is not None and inference is not None:
+        if self.results.one is not None and inference is not None:  # steps with plans have no effects and no gradients
             return self.results.one.make(values[0])
         self.effects.apply(values[self.effects_from : self.saved_from], arguments)
         tensors = self.results.make(values, arguments)

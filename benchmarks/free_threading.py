@@ -2,7 +2,7 @@
 
     python3.14t benchmarks/free_threading.py
 
-Each row shows how many times faster two threads do the same work than one: 1.0 is no gain, 2.0 the most. Each time is the least
+Each row shows how many times faster two threads do the same work than one: 1.0 means equal time, and 2.0 is the maximum. Each time is the least
 of several runs, which alternate between one and two threads.
 """
 

@@ -181,7 +181,7 @@ class Event:
 
 
 class StreamContext:
-    """Context that selects a stream; it has no effect if the stream is None."""
+    """Context that selects a stream; None selects no stream."""
 
     def __init__(self, stream: Stream | None) -> None:
         self.stream = stream

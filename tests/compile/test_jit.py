@@ -185,4 +185,7 @@ def test_traces_of_random_functions_warn():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         torch.jit.trace(torch.nn.Dropout().eval(), x)
+        torch.jit.trace(torch.nn.RReLU().eval(), x)
+        torch.jit.trace(torch.nn.LSTM(3, 4, 2, dropout=0.5).eval(), torch.ones(2, 1, 3))
+        torch.jit.trace(torch.nn.TransformerEncoderLayer(4, 2, 8).eval(), torch.ones(2, 1, 4))
         torch.jit.trace(torch.nn.Dropout(), x, check_trace=False)

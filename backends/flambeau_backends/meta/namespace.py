@@ -177,7 +177,8 @@ def _reduced(function: Callable[..., Any]) -> Callable[..., Any]:
     def reduce(x: MetaArray, /, *, axis: Any = None, keepdims: bool = False, **options: Any) -> MetaArray:
         axes = range(x.ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
         axes = {operator.index(a) for a in np.lib.array_utils.normalize_axis_tuple(tuple(axes), x.ndim)}
-        dtype = function(_probe(x), **({"dtype": options["dtype"]} if options.get("dtype") is not None else {})).dtype
+        probed = function(_probe(x), **({"dtype": options["dtype"]} if options.get("dtype") is not None else {}))
+        dtype = np.asarray(probed).dtype  # `count_nonzero` of older NumPy returns an int
         kept = [d for d in range(x.ndim) if d not in axes]
         result = ordered(
             [x.shape[d] for d in kept],

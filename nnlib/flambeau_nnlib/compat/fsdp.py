@@ -19,4 +19,4 @@ class FSDPParamGroup(unsupported_class("FSDPParamGroup", _REASON, __name__)):  #
     """A group of parameters that are gathered together.  The constructor raises NotImplementedError."""
 
     def _init_mp_dtypes(self) -> Any:
-        """Determine the dtypes of mixed precision."""
+        """Never called, because there are no groups; libraries replace this method."""

@@ -53,12 +53,7 @@ def _record(
 ) -> Recorded:
     """Trace a function, and check the trace against more traces, one for each entry of `checks`."""
     recorded = Recorded(function, args, kwargs, strict, owner)
-    random = [str(node.target) for node in recorded.recording.graph.nodes if _is_random(node)] if checks else []
-    if random:
-        warnings.warn(
-            "Trace had nondeterministic nodes. Did you forget call .eval() on your model? Nodes:\n\t" + "\n\t".join(random),
-            TracerWarning, stacklevel=3,
-        )  # fmt: skip
+    draws = False
     for given in checks:
         given, words = ((), given) if isinstance(given, dict) else (_as_arguments(given), {})
         if recorded.differs_from(Recorded(function, given, words, strict, owner)):
@@ -67,21 +62,28 @@ def _record(
         for run in (lambda *inputs, **named: recorded(owner, inputs, named), function):
             copies = pytree.tree_map_only(torch.Tensor, torch.clone, (given, words))
             with torch.no_grad(), restoring_state(owner or nn.Module(), False), torch.random.fork_rng():
+                state = torch.get_rng_state()
                 results.append([torch.as_tensor(leaf) for leaf in pytree.tree_leaves(run(*copies[0], **copies[1]))])
+                draws = draws or not torch.equal(state, torch.get_rng_state())
         for number, (mine, other) in enumerate(zip(*results, strict=True), 1):
             if mine.is_floating_point() and not torch.allclose(mine.double(), other.double(), tolerance, 1e-5, equal_nan=True):
                 warnings.warn(
                     f"Output nr {number}. of the traced function does not match the corresponding output of the Python function.",
                     TracerWarning, stacklevel=3,
                 )  # fmt: skip
+    if draws:
+        random = [str(node.target) for node in recorded.recording.graph.nodes if _may_draw(node)]
+        warnings.warn(
+            "Trace had nondeterministic nodes. Did you forget call .eval() on your model? Nodes:\n\t" + "\n\t".join(random),
+            TracerWarning, stacklevel=3,
+        )  # fmt: skip
     return recorded
 
 
-def _is_random(node: Node) -> bool:
-    """Whether a node draws random numbers; dropout does not in evaluation."""
-    name = getattr(getattr(node.target, "overloadpacket", None), "__name__", "")
-    facts = facts_of(name)
-    return facts is not None and facts.random and not ("dropout" in name and node.args[-1] is False)
+def _may_draw(node: Node) -> bool:
+    """Whether a node's operation can draw random numbers; dropout and attention do not in evaluation."""
+    facts = facts_of(getattr(getattr(node.target, "overloadpacket", None), "__name__", ""))
+    return facts is not None and facts.random
 
 
 def _as_arguments(inputs: Any) -> tuple[Any, ...]:

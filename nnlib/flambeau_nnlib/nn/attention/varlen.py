@@ -39,7 +39,7 @@ def varlen_attn(
         query, key, value: `(tokens, heads, size)`, the tokens of all sequences.
         cu_seq_q, cu_seq_k: the number of tokens before each sequence, and in total; `cu_seq_k` is None for the same lengths.
         max_q, max_k: the greatest lengths, which have no effect.
-        scale: the factor of the scores; by default `1 / sqrt(size)`.
+        scale: the factor of the scores; None for `1 / sqrt(size)`.
         window_size: the number of keys before and after each query's position that it attends to; -1 for all.
         enable_gqa: whether several query heads share a key head.
 
@@ -56,9 +56,8 @@ def varlen_attn(
         q, k, v = (part.transpose(0, 1) for part in (query[rows], key[columns], value[columns]))
         mask = None
         if window_size != (-1, -1):
-            distance = torch.arange(k.shape[1], device=q.device) - torch.arange(q.shape[1], device=q.device)[:, None]
-            distance = distance - (k.shape[1] - q.shape[1])  # the last query is aligned with the last key
-            before, after = window_size
-            mask = (distance >= -before if before >= 0 else True) & (distance <= after if after >= 0 else distance == distance)
+            before, after = (limit if limit >= 0 else q.shape[1] + k.shape[1] for limit in window_size)
+            last = k.shape[1] - q.shape[1]  # the last query is aligned with the last key
+            mask = torch.ones(q.shape[1], k.shape[1], dtype=torch.bool, device=q.device).tril(last + after).triu(last - before)
         results.append(scaled_dot_product_attention(q, k, v, mask, scale=scale, enable_gqa=enable_gqa).transpose(0, 1))
     return torch.cat(results)

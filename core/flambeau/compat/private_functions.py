@@ -13,8 +13,8 @@ from ..engine.values import dtypes
 from ..operations.creation.from_data import tensor
 from ..operations.creation.ranges import arange
 from ..operations.joining import stack
-from ..operations.linalg.torch_names import norm_except_dim
-from ..operations.scatter import segment_reduce
+from ..operations.linalg.torch_names.norms import norm_except_dim
+from ..operations.segments import segment_reduce
 from ..operations.sorting import searchsorted
 
 __all__: list[str] = []

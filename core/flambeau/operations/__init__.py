@@ -50,6 +50,7 @@ from . import (  # noqa: F401  # each registers its own
     resampling,
     sampling,
     scatter,
+    segments,
     shuffling,
     softmax,
     sorting,
@@ -60,7 +61,7 @@ from .indexing import subscripts  # noqa: F401
 from .linalg import torch_names as _linalg  # noqa: F401
 from .signal import torch_names as _signal  # noqa: F401
 from .special import bessel, error_function, gamma, logarithms, polynomials  # noqa: F401
-from .views import in_place, writes  # noqa: F401
+from .views import in_place, selecting, writes  # noqa: F401
 
 # `Tensor` methods that PyTorch offers as functions of the `torch` namespace as well: `torch.exp_(x)` is `x.exp_()`.
 METHODS_AS_FUNCTIONS = (

@@ -27,7 +27,8 @@ from .creation.options import OPTION_ARGS, finish
 from .creation.ranges import arange
 from .joining import cat, stack
 from .padding import constant_pad
-from .views.views import as_shape, diagonal, split, wrap_dim
+from .views.selecting import diagonal, split
+from .views.views import as_shape, wrap_dim
 
 
 def _tensors(tensors: tuple[Any, ...]) -> tuple[Tensor, ...]:

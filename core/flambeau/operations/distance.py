@@ -12,7 +12,7 @@ from ..engine.tensors.tensor import Tensor
 from ..engine.values import dtypes
 from .creation.ranges import arange
 from .joining import repeated_positions
-from .linalg.torch_names import norm
+from .linalg.torch_names.norms import norm
 from .reductions import unchecked_vector_norm
 
 __all__ = ["cosine_similarity", "pair_distances_forward", "pairwise_distance", "pdist"]

@@ -18,7 +18,8 @@ from ...engine.tensors.tensor import Tensor
 from ...engine.values import dtypes
 from ...engine.values.constants import contiguous_format
 from ..indexing.standard import highest
-from ..views import views
+from ..views import selecting
+from ..views.views import wrap_dim
 from .checks import check_floating, check_square
 from .solves import inv
 
@@ -46,7 +47,7 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
     """
     if not isinstance(A, Tensor):
         raise TypeError(f"linalg_diagonal(): argument 'A' (position 1) must be Tensor, not {type(A).__name__}")
-    return views.diagonal(A, offset, dim1, dim2)
+    return selecting.diagonal(A, offset, dim1, dim2)
 
 
 # --- vectors ------------------------------------------------------------------------------------------------------
@@ -69,7 +70,7 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     """
     if input.ndim != other.ndim:
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
-    axis = views.wrap_dim(dim, input.ndim)
+    axis = wrap_dim(dim, input.ndim)
     if not input.ndim or input.shape[axis] != 3 or other.shape[axis] != 3:
         lengths = [tensor.shape[axis] if tensor.ndim else 1 for tensor in (input, other)]
         raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {lengths[0]} and {lengths[1]}")

@@ -1,7 +1,4 @@
-"""Linear algebra in the `torch` namespace: older names of functions of `torch.linalg`, and tensor products.
-
-The implementations are in `flambeau.linalg`, which is imported when one of them is first called.
-"""
+"""Older names of functions of `torch.linalg`: factorizations, solvers, inverses and low-rank decompositions."""
 
 from __future__ import annotations
 
@@ -9,218 +6,29 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ...engine.calls.arguments import Dims, Number
-from ...engine.calls.dispatch import require_dtype, require_tensors
-from ...engine.calls.facts import Autocast, Kind, Linearity, declare
-from ...engine.calls.named_results import make
-from ...engine.calls.op import composite
-from ...engine.calls.record import Out
-from ...engine.calls.tables import PUBLIC
-from ...engine.devices.warning import warn_once
-from ...engine.tensors.tensor import Tensor
-from ...engine.values import dtypes
-from ...engine.values.constants import contiguous_format
-from ..matrix import unchecked_mm
-from ..reductions import unchecked_vector_norm
-from ..views.views import wrap_dim
+from ....engine.calls.dispatch import require_dtype
+from ....engine.calls.facts import Autocast, Kind
+from ....engine.calls.named_results import make
+from ....engine.calls.op import composite
+from ....engine.calls.record import Out
+from ....engine.devices.warning import warn_once
+from ....engine.tensors.tensor import Tensor
+from ....engine.values import dtypes
+from ....engine.values.constants import contiguous_format
 
-__all__: list[str] = []
+__all__ = ["deprecate"]
 
 _SLogDet, _QR, _SVD = make("slogdet", ("sign", "logabsdet")), make("qr", ("Q", "R")), make("svd", ("U", "S", "V"))
 _LUUnpack, _LUWithInfo = make("lu_unpack", ("P", "L", "U")), make("_lu_with_info", ("LU", "pivots", "info"))
 _TriangularSolve = make("triangular_solve", ("solution", "cloned_coefficient"))
 
 
-def _deprecate(call: str, instead: str) -> None:
+def deprecate(call: str, instead: str) -> None:
     name, _, of = call.partition("(")
     warn_once(
         f"torch.{name} is deprecated in favor of torch.linalg.{instead.partition('(')[0]} and will be removed in a future "
         f"PyTorch release.\ntorch.{name}({of}\nshould be replaced with\ntorch.linalg.{instead}"
     )
-
-
-# --- products of tensors ------------------------------------------------------------------------------------------
-
-
-def _contracted_dims(a: Tensor, b: Tensor, dims: Any) -> tuple[list[int], list[int]]:
-    if isinstance(dims, Tensor):
-        dims = dims.tolist()
-    if not isinstance(dims, (int, tuple, list)):
-        raise RuntimeError(
-            "tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] containing two "
-            f"lists, but got dims={dims}"
-        )
-    if isinstance(dims, int) or (isinstance(dims, (list, tuple)) and len(dims) == 1 and isinstance(dims[0], int)):
-        count = dims if isinstance(dims, int) else dims[0]
-        if count < 0:
-            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={count}")
-        if count > min(a.ndim, b.ndim):
-            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={count}")
-        return list(range(a.ndim - count, a.ndim)), list(range(count))
-    first, second = ([axes] if isinstance(axes, int) else list(axes) for axes in dims)
-    if len(first) != len(second):
-        raise RuntimeError("both dimension lists should have same length")
-    from ..views.views import wrap_dim
-
-    return [wrap_dim(d, a.ndim) for d in first], [wrap_dim(d, b.ndim) for d in second]
-
-
-@composite(
-    method=False,
-    out=Out.OWN_DTYPE | Out.RECORDED | Out.UNCHECKED,
-    kind=Kind.PRODUCT,
-    linearity=Linearity.EACH,
-    autocast={"cuda": Autocast.WIDEST},
-    home="torch.functional",
-)
-def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
-    """Multiply `a` and `b`, and sum over pairs of dimensions.
-
-    `dims` is a number `n`, which pairs the last `n` dimensions of `a` with the first `n` of `b`, or a pair of lists: the
-    dimensions of `a` and those of `b`.
-
-    Args:
-        a, b: the tensors.
-        dims: the number, or the pair of lists.
-
-    Raises:
-        RuntimeError: the sizes of paired dimensions differ.
-
-    >>> torch.tensordot(torch.ones(2, 3, 4), torch.ones(4, 3, 5), dims=([1, 2], [1, 0])).shape
-    torch.Size([2, 5])
-    """
-    first, second = _contracted_dims(a, b, dims)
-    for i, j in zip(first, second, strict=True):
-        n, m = a.shape[i], b.shape[j]
-        if n != m and 1 not in (n, m):
-            raise RuntimeError(
-                f"contracted dimensions need to match, but first has size {n} in dim {i} and second has size {m} in dim {j}"
-            )
-        if n != m and n == 1:
-            b = b.sum(j, True, dtype=b.dtype)
-        elif n != m:
-            a = a.sum(i, True, dtype=a.dtype)
-    rows = [d for d in range(a.ndim) if d not in first]
-    columns = [d for d in range(b.ndim) if d not in second]
-    shape = [a.shape[d] for d in rows] + [b.shape[d] for d in columns]
-    inner = math.prod(a.shape[d] for d in first)
-    left = a.permute(rows + first).reshape(math.prod(shape[: len(rows)]), inner)
-    right = b.permute(second + columns).reshape(inner, math.prod(shape[len(rows) :]))
-    if math.prod(shape) == 1:
-        product = left.reshape(inner).dot(right.reshape(inner))  # call the method, so that modes can override `dot`
-    else:
-        product = unchecked_mm(left, right)
-    return product.reshape(shape)
-
-
-@composite(out=Out.OWN_DTYPE | Out.RECORDED | Out.UNCHECKED, kind=Kind.PRODUCT, linearity=Linearity.EACH)
-def inner(input: Tensor, other: Tensor) -> Tensor:
-    """Return the sums of products over the last dimensions of both; if either is a 0-d tensor, return `input * other`.
-
-    Args:
-        input: a tensor `(*, n)`, or a 0-d tensor.
-        other: a tensor `(*, n)`, or a 0-d tensor; the other dimensions of both are independent.
-        out: a tensor that the result is written to.
-
-    Raises:
-        RuntimeError: the last sizes differ.
-
-    >>> torch.inner(torch.tensor([1, 2, 3]), torch.tensor([0, 2, 1]))
-    tensor(7)
-    """
-    require_tensors("inner", input=input, other=other)
-    if not input.ndim or not other.ndim:
-        return input * other
-    if input.shape[-1] != other.shape[-1]:
-        raise RuntimeError(
-            f"inner() the last dimension must match on both input tensors but got shapes {list(input.shape)} and "
-            f"{list(other.shape)}"
-        )
-    return tensordot(input, other, ([-1], [-1]))
-
-
-@composite(out=True, kind=Kind.PRODUCT, linearity=Linearity.EACH)
-def kron(input: Tensor, other: Tensor) -> Tensor:
-    """Return the Kronecker product: blocks `input[i, j] * other`.
-
-    Args:
-        input: a tensor of any shape.
-        other: a tensor; dimensions of size 1 are added in front of the one with fewer dimensions.
-        out: a tensor that the result is written to.
-
-    >>> torch.kron(torch.tensor([1, 10]), torch.tensor([1, 2]))
-    tensor([ 1,  2, 10, 20])
-    """
-    ndim = max(input.ndim, other.ndim)
-    a, b = ((1,) * (ndim - x.ndim) + tuple(x.shape) for x in (input, other))
-    left = input.reshape([n for size in a for n in (size, 1)])
-    right = other.reshape([n for size in b for n in (1, size)])
-    return (left * right).reshape([n * m for n, m in zip(a, b, strict=True)])
-
-
-@composite(
-    method=False,
-    out=Out.OWN_DTYPE | Out.UNCHECKED,
-    kind=Kind.PRODUCT,
-    linearity=Linearity.EACH,
-    autocast=Autocast.FAST,
-    home="torch.functional",
-    schema="chain_matmul(Tensor[] matrices) -> Tensor",
-)
-def chain_matmul(*matrices: Any) -> Tensor:
-    """Multiply matrices in the order with the fewest multiplications; see `torch.linalg.multi_dot`.
-
-    Args:
-        *matrices: the matrices, as arguments or as one sequence.
-        out: a tensor that the result is written to.
-
-    Raises:
-        RuntimeError: an argument is not a matrix, or the shapes do not fit.
-
-    >>> torch.chain_matmul(torch.ones(2, 3), torch.ones(3, 4), torch.ones(4, 1)).shape
-    torch.Size([2, 1])
-    """
-    from .namespace import multi_dot
-
-    _deprecate("chain_matmul(*matrices)", "multi_dot(matrices)")
-    factors = matrices[0] if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)) else matrices
-    for index, matrix in enumerate(factors):
-        if not isinstance(matrix, Tensor):
-            raise TypeError(f"expected Tensor as element {index} in argument 0, but got {type(matrix).__name__}")
-    for matrix in factors:
-        if matrix.ndim != 2:
-            raise RuntimeError(f"Tensor dimension is {matrix.ndim}, expected 2 instead.")
-    return factors[0] if len(factors) == 1 else multi_dot(factors)
-
-
-@composite(out=Out.OWN_DTYPE | Out.DISJOINT, kind=Kind.PRODUCT, linearity=Linearity.EACH, autocast={"cuda": Autocast.WIDEST})
-def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
-    """Return the cross products of the vectors along `dim`, by default the first dimension of `input` that has size 3.
-
-    Args:
-        input: a tensor of vectors.
-        other: a tensor that can be broadcast with `input`.
-        dim: the dimension of the vectors, which has size 3. The default None is deprecated.
-        out: a tensor that the result is written to.
-
-    Raises:
-        RuntimeError: `input` has no dimension of size 3, or the sizes along `dim` are not 3.
-
-    >>> torch.cross(torch.tensor([1.0, 0, 0]), torch.tensor([0.0, 1, 0]), dim=0)
-    tensor([0., 0., 1.])
-    """
-    from .namespace import cross as product
-
-    if dim is None:
-        warn_once(
-            "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or "
-            "simply use torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross in a "
-            "future release."
-        )
-        if 3 not in input.shape:
-            raise RuntimeError("no dimension of size 3 in input")
-        dim = input.shape.index(3)
-    return product(input, other, dim=dim)
 
 
 # --- factorizations -----------------------------------------------------------------------------------------------
@@ -244,10 +52,10 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     tensor([[2., 0.],
             [1., 2.]])
     """
-    from .checks import check_square
-    from .decompositions import cholesky_of, refuse_indefinite
+    from ..checks import check_square
+    from ..decompositions import cholesky_of, refuse_indefinite
 
-    _deprecate("cholesky(A)", "cholesky(A)")
+    deprecate("cholesky(A)", "cholesky(A)")
     check_square("cholesky", input)
     if input.dtype.category < dtypes.FLOATING:
         raise NotImplementedError(f"\"cholesky_cpu\" not implemented for '{input.dtype.legacy_name}'")
@@ -278,7 +86,7 @@ def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor
     tensor([[1.],
             [5.]])
     """
-    from .factors import cholesky_solve
+    from ..factors import cholesky_solve
 
     _check_system(input, input2, "u")
     _refuse_dtype("cholesky_solve_cpu", input)
@@ -316,8 +124,8 @@ def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
     tensor([[ 0.3125, -0.1250],
             [-0.1250,  0.2500]])
     """
-    from .checks import check_square
-    from .solves import refuse_singular
+    from ..checks import check_square
+    from ..solves import refuse_singular
 
     check_square("cholesky_inverse", input)
     _refuse_dtype("cholesky_inverse_out_cpu", input)
@@ -336,9 +144,9 @@ def qr(input: Tensor, some: bool = True) -> Any:
     Args:
         some: whether `Q` has only `min(m, n)` columns.
     """
-    from . import namespace as linalg
+    from .. import namespace as linalg
 
-    _deprecate("qr(A, some)", "qr(A, 'reduced' if some else 'complete')")
+    deprecate("qr(A, some)", "qr(A, 'reduced' if some else 'complete')")
     return _QR(linalg.qr(input, "reduced" if some else "complete"))
 
 
@@ -350,7 +158,7 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
         some: whether `U` and `V` have only `min(m, n)` columns.
         compute_uv: whether to compute `U` and `V`.
     """
-    from . import namespace as linalg
+    from .. import namespace as linalg
 
     if input.ndim < 2:
         raise RuntimeError(f"linalg.svd: input should have at least 2 dimensions, but has {input.ndim} dimensions instead")
@@ -369,7 +177,7 @@ def geqrf(input: Tensor) -> Any:
 
     `torch.linalg.householder_product` computes Q from them.
     """
-    from .decompositions import geqrf
+    from ..decompositions import geqrf
 
     return geqrf(input)
 
@@ -382,7 +190,7 @@ def orgqr(input: Tensor, input2: Tensor) -> Tensor:
         input: the Householder vectors that `torch.geqrf` returns.
         input2: the factors `tau` that it returns.
     """
-    from .namespace import householder_product
+    from ..namespace import householder_product
 
     return householder_product(input, input2)
 
@@ -404,8 +212,8 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, tran
     Raises:
         RuntimeError: the shapes or dtypes do not match.
     """
-    from .checks import check_floating
-    from .decompositions import reflect
+    from ..checks import check_floating
+    from ..decompositions import reflect
 
     tau, other = input2, input3
     for name, matrix in (("input", input), ("other", other)):
@@ -453,14 +261,14 @@ def lu(A: Tensor, pivot: bool = True, get_infos: Any = False, out: Any = None) -
     tensor([[2.0000, 2.0000],
             [0.5000, 1.0000]])
     """
-    from . import namespace as linalg
+    from .. import namespace as linalg
 
-    _deprecate("lu(A)", "lu_factor(A)")
+    deprecate("lu(A)", "lu_factor(A)")
     factors = linalg.lu_factor_ex(A, pivot=pivot)
     result = tuple(factors) if get_infos else tuple(factors[:2])
     if out is None:
         return _LUWithInfo(result) if get_infos else result
-    from ...engine.calls import outputs
+    from ....engine.calls import outputs
 
     outputs.write("lu", Out(0), out, result)
     return out
@@ -480,9 +288,9 @@ def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     tensor([[1.],
             [1.]])
     """
-    from . import namespace as linalg
+    from .. import namespace as linalg
 
-    _deprecate("lu_solve(B, LU, pivots)", "lu_solve(LU, pivots, B)")
+    deprecate("lu_solve(B, LU, pivots)", "lu_solve(LU, pivots, B)")
     return linalg.lu_solve(LU_data, LU_pivots, input)
 
 
@@ -506,8 +314,8 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
     tensor([[1., 2.],
             [2., 2.]])
     """
-    from .checks import anywhere
-    from .factors import unpacked
+    from ..checks import anywhere
+    from ..factors import unpacked
 
     if LU_data.ndim < 2:
         raise RuntimeError(f"torch.lu_unpack: Expected tensor with 2 or more dimensions. Got size: {list(LU_data.shape)} instead")
@@ -538,9 +346,9 @@ def triangular_solve(input: Tensor, A: Tensor, upper: bool = True, transpose: bo
         transpose: whether to solve `A^T X = input`.
         unitriangular: whether the diagonal is assumed to be 1, and not read.
     """
-    from .namespace import solve_triangular
+    from ..namespace import solve_triangular
 
-    _deprecate("triangular_solve(B, A)", "solve_triangular(A, B, upper=True)")
+    deprecate("triangular_solve(B, A)", "solve_triangular(A, B, upper=True)")
     for name, matrix in (("b", input), ("A", A)):
         if matrix.ndim < 2:
             raise RuntimeError(
@@ -560,7 +368,7 @@ def triangular_solve(input: Tensor, A: Tensor, upper: bool = True, transpose: bo
 @composite(out=Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.DECOMPOSITION, autocast={"cpu": Autocast.FLOAT32})
 def inverse(input: Tensor) -> Tensor:
     """Return the inverses of square matrices; see `torch.linalg.inv`."""
-    from .namespace import inv
+    from ..namespace import inv
 
     return inv(input)
 
@@ -572,7 +380,7 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     Args:
         rcond: singular values up to `rcond` times the largest count as zero.
     """
-    from .namespace import pinv
+    from ..namespace import pinv
 
     return pinv(input, rcond)
 
@@ -580,7 +388,7 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
 @composite(kind=Kind.DECOMPOSITION)
 def det(input: Tensor) -> Tensor:
     """Return the determinants of square matrices; see `torch.linalg.det`."""
-    from . import namespace as linalg
+    from .. import namespace as linalg
 
     return linalg.det(input)
 
@@ -588,8 +396,8 @@ def det(input: Tensor) -> Tensor:
 @composite(kind=Kind.DECOMPOSITION)
 def logdet(input: Tensor) -> Tensor:
     """Return the logarithms of determinants: NaN for a negative determinant, `-inf` for 0."""
-    from . import namespace as linalg
-    from .checks import promote_square
+    from .. import namespace as linalg
+    from ..checks import promote_square
 
     promote_square("logdet", input)
     sign: Tensor
@@ -603,7 +411,7 @@ def logdet(input: Tensor) -> Tensor:
 @composite(out=Out.OWN_DTYPE, kind=Kind.DECOMPOSITION)
 def slogdet(input: Tensor) -> Any:
     """Return the signs of determinants and the logarithms of their absolute values; see `torch.linalg.slogdet`."""
-    from . import namespace as linalg
+    from .. import namespace as linalg
 
     return _SLogDet(linalg.slogdet(input))
 
@@ -615,7 +423,7 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
     Args:
         n: the exponent; if negative, the power of the inverses is returned.
     """
-    from . import namespace as linalg
+    from .. import namespace as linalg
 
     return linalg.matrix_power(input, n)
 
@@ -623,7 +431,7 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
 @composite(kind=Kind.DECOMPOSITION)
 def matrix_exp(input: Tensor) -> Tensor:
     """Compute the exponential of square matrices; see `torch.linalg.matrix_exp`."""
-    from . import namespace as linalg
+    from .. import namespace as linalg
 
     return linalg.matrix_exp(input)
 
@@ -633,8 +441,8 @@ def matrix_exp(input: Tensor) -> Tensor:
 
 def _basis(A: Tensor, q: int, niter: int) -> Tensor:
     """Return `q` orthonormal columns that nearly span the range of `A` (Halko, Martinsson, Tropp 2009, algorithm 4.4)."""
-    from ..sampling import randn
-    from .namespace import qr
+    from ...sampling import randn
+    from ..namespace import qr
 
     dtype = A.dtype if A.is_complex() or A.dtype in (dtypes.float16, dtypes.float64) else dtypes.float32
     Q: Tensor = qr(A @ randn(A.shape[-1], q, dtype=dtype, device=A.device)).Q
@@ -655,7 +463,7 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor |
         niter: the number of power iterations, which increase the accuracy; None for 2.
         M: a tensor that can be broadcast to the shape of `A`.
     """
-    from .namespace import svd
+    from ..namespace import svd
 
     q, niter = 6 if q is None else q, 2 if niter is None else niter
     A = A if M is None else A - M.expand(A.shape)
@@ -727,8 +535,8 @@ def lobpcg(
     >>> torch.lobpcg(torch.diag(torch.tensor([1.0, 5.0, 3.0])))[0]
     tensor([5.])
     """
-    from . import namespace as linalg
-    from .checks import check_square
+    from .. import namespace as linalg
+    from ..checks import check_square
 
     check_square("lobpcg", A)
     k = (1 if X is None else X.shape[-1]) if k is None else k
@@ -764,7 +572,7 @@ def symeig(input: Tensor, eigenvectors: bool = False, upper: bool = True) -> tup
         eigenvectors: whether to compute the eigenvectors.
         upper: whether to read the upper triangle; otherwise the lower one.
     """
-    from . import namespace as linalg
+    from .. import namespace as linalg
 
     half = "U" if upper else "L"
     if eigenvectors:
@@ -788,7 +596,7 @@ def gels(input: Tensor, A: Tensor) -> tuple[Tensor, Tensor]:
     tensor([[2.],
             [2.]])
     """
-    from . import namespace as linalg
+    from .. import namespace as linalg
 
     rows, columns = A.shape
     if rows < columns:
@@ -796,7 +604,7 @@ def gels(input: Tensor, A: Tensor) -> tuple[Tensor, Tensor]:
     Q, R = linalg.qr(A, "complete")
     projected = Q.mH @ input
     solved = linalg.solve_triangular(R[:columns], projected[:columns], upper=True)
-    from ..joining import cat
+    from ...joining import cat
 
     return cat([solved, projected[columns:]]), geqrf(A.detach()).a
 
@@ -860,166 +668,3 @@ def _removed(name: str) -> None:
 
 for _name in _HINTS:
     _removed(_name)
-
-
-# --- norms -----------------------------------------------------------------------------------------------------------
-
-
-@composite(
-    out=Out.OWN_DTYPE | Out.UNCHECKED,
-    kind=Kind.REDUCTION,
-    autocast={"cuda": Autocast.FLOAT32},
-    schema=(
-        "norm.Scalar(Tensor self, Scalar p=2) -> Tensor",
-        "norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor",
-        "norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor",
-        "norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor",
-    ),
-    home="torch.functional",
-)
-def norm(
-    input: Tensor,
-    p: Number | str | None = "fro",
-    dim: Dims | None = None,
-    keepdim: bool = False,
-    dtype: dtypes.dtype | None = None,
-) -> Tensor:
-    """Return the vector norm over `dim`, or of all elements; "fro" is the 2-norm, "nuc" the sum of singular values.
-
-    Args:
-        p: the order, a number; "fro" or None for 2; "nuc" for matrices.
-        dim: one dimension or several; None for all.
-        keepdim: whether the reduced dimensions are kept with length 1.
-        dtype: the dtype to convert `input` to before the computation; None for no conversion.
-
-    Raises:
-        RuntimeError: the dtype is neither floating-point nor complex.
-
-    >>> torch.norm(torch.tensor([3.0, 4.0]))
-    tensor(5.)
-    """
-    if dtype is not None:
-        input = input.to(dtype)
-    if p == "nuc":
-        from .namespace import matrix_norm
-
-        pair = range(input.ndim) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
-        return matrix_norm(input, "nuc", tuple(pair), keepdim)
-    if isinstance(p, str) and p != "fro":
-        raise RuntimeError(f"only valid string values are 'fro' and 'nuc', found {p}")
-    order = 2.0 if p is None or p == "fro" else float(p)
-    if input.dtype.category < dtypes.FLOATING:
-        raise RuntimeError(
-            f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {input.dtype.legacy_name}"
-        )
-    dims = None if dim is None else tuple(wrap_dim(d, input.ndim) for d in (dim if isinstance(dim, (tuple, list)) else (dim,)))
-    return unchecked_vector_norm(input, order, dims, keepdim)
-
-
-@composite(
-    method=False, out=Out.OWN_DTYPE | Out.UNCHECKED, grad_fn="NormBackward1", kind=Kind.REDUCTION, schema="frobenius_norm.dim"
-)
-def frobenius_norm(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
-    """Return the 2-norm over the one or two dimensions `dim`, or over all dimensions if `dim` is empty.
-
-    Args:
-        input: a floating-point or complex tensor.
-        dim: one or two dimensions; () for all.
-        keepdim: whether reduced dimensions are kept with size 1.
-        out: a tensor that the result is written to.
-
-    Raises:
-        RuntimeError: `dim` has more than two dimensions.
-
-    >>> torch.frobenius_norm(torch.tensor([[3.0, 0.0], [0.0, 4.0]]), (0, 1))
-    tensor(5.)
-    """
-    dims = (dim,) if not isinstance(dim, (tuple, list)) else tuple(dim)
-    if len(dims) > 2:
-        raise RuntimeError(f"Expected at most 2 dimensions, but got {len(dims)} dimensions instead.")
-    return norm(input, 2, dims or None, keepdim)
-
-
-@declare(
-    kind=Kind.REDUCTION,
-    schema=(
-        "nuclear_norm(Tensor self, bool keepdim=False) -> Tensor",
-        "nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor",
-    ),
-)
-def nuclear_norm(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
-    """Return the sum of the singular values of the matrices in the last two dimensions, or in `dim`.
-
-    Args:
-        input: the matrices.
-        args, kwargs: `keepdim`, or `dim` and `keepdim`.
-        out: a tensor that the result is written to.
-
-    >>> torch.nuclear_norm(torch.diag(torch.tensor([1.0, 2.0])))
-    tensor(3.)
-    """
-    from .namespace import matrix_norm
-
-    options = dict(zip(("keepdim",) if args and isinstance(args[0], bool) else ("dim", "keepdim"), args, strict=False)) | kwargs
-    if len(options) < len(args) + len(kwargs) or options.keys() - {"dim", "keepdim"}:
-        raise TypeError("nuclear_norm() received an invalid combination of arguments: dim and keepdim are expected")
-    dim = options.get("dim", (-2, -1))
-    dims = dim if isinstance(dim, (tuple, list)) else (dim, dim)
-    return matrix_norm(input, "nuc", dims, options.get("keepdim", False), out=out)  # type: ignore[call-arg]  # published with `out`
-
-
-@composite(
-    inplace=True, out=Out.OWN_DTYPE, grad_fn="RenormBackward0", kind=Kind.NORMALIZATION, autocast={"cuda": Autocast.FLOAT32}
-)
-def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
-    """Scale down the slices `input.select(dim, i)` whose p-norm exceeds `maxnorm`, to the norm `maxnorm`.
-
-    Args:
-        p: the order of the norm, positive.
-        dim: the dimension of the slices.
-        maxnorm: the upper bound of the norm.
-
-    Raises:
-        RuntimeError: `p` is not positive, `maxnorm` is negative, or `input` has fewer than two dimensions.
-
-    >>> torch.renorm(torch.tensor([[3.0, 4.0], [0.0, 1.0]]), 2, 0, 1.0)
-    tensor([[0.6000, 0.8000],
-            [0.0000, 1.0000]])
-    """
-    if input.ndim < 2:
-        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
-    if p <= 0:
-        raise RuntimeError("renorm: non-positive-norm not supported")
-    if maxnorm < 0:
-        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
-    dim = wrap_dim(dim, input.ndim)
-    dims = tuple(d for d in range(input.ndim) if d != dim)
-    size = norm(input, p, dims, True)
-    factor = (maxnorm / (size + 1e-7)).masked_fill(~(size > maxnorm), 1.0)  # where the norm is NaN, the factor is 1
-    return input * factor
-
-
-@declare(kind=Kind.REDUCTION)
-def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
-    """Return the norm of order `pow` of each slice `v.select(dim, i)`; the other dimensions have size 1 in the result.
-
-    For `dim=-1`, return the norm of all elements.
-
-    Args:
-        v: a floating-point or complex tensor.
-        pow: the order of the norm.
-        dim: the dimension that is not reduced, or -1.
-
-    >>> torch.norm_except_dim(torch.tensor([[3.0, 4.0], [6.0, 8.0]]))
-    tensor([[ 5.],
-            [10.]])
-    """
-    if dim == -1:
-        return norm(v, pow)
-    if not 0 <= dim < v.ndim:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-v.ndim}, {v.ndim - 1}], but got {dim})")
-    dims = [d for d in range(v.ndim) if d != dim]
-    return norm(v, pow, dims, True)
-
-
-PUBLIC.update(norm_except_dim=norm_except_dim, nuclear_norm=nuclear_norm)

@@ -119,7 +119,7 @@ _SEVERAL_FORMS: dict[str, dict[str, str]] = {
     "__setitem__": {"value": f"Tensor | {_NUMBER}"}, "scatter": {"src": f"Tensor | {_NUMBER}"},
     "scatter_": {"src": f"Tensor | {_NUMBER}"}, "repeat": {"repeats": _SIZE},
     "index": {"positions": "int | Sequence[int | Sequence[int]]", "dims": "Any"}, "random_": {"bounds": "int | None"},
-    "tensordot": {"dims": "int | Tensor | Sequence[Sequence[int]]"}, "randint": {"high": f"{_SIZE} | None"},
+    "randint": {"high": f"{_SIZE} | None"},
     **dict.fromkeys(("pow", "pow_"), dict.fromkeys(("input", "exponent", "other"), f"Tensor | {_NUMBER}")),
     "to": {"dtype": "dtype | None"}, "type": {"dtype": "dtype | str | None"}, "view": {"size": f"{_SIZE} | dtype"},
 }  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from ....engine.calls.dispatch import require_tensors
@@ -48,7 +49,7 @@ def _contracted_dims(a: Tensor, b: Tensor, dims: Any) -> tuple[list[int], list[i
     autocast={"cuda": Autocast.WIDEST},
     home="torch.functional",
 )
-def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
+def tensordot(a: Tensor, b: Tensor, dims: int | Tensor | Sequence[Sequence[int]] = 2) -> Tensor:
     """Multiply `a` and `b`, and sum over pairs of dimensions.
 
     `dims` is a number `n`, which pairs the last `n` dimensions of `a` with the first `n` of `b`, or a pair of lists: the

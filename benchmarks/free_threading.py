@@ -2,8 +2,8 @@
 
     python3.14t benchmarks/free_threading.py
 
-Each row shows how many times faster two threads do the same work than one: 1.0 means equal time, and 2.0 is the maximum. Each time is the least
-of several runs, which alternate between one and two threads.
+Each row shows how many times faster two threads do the same work than one: 1.0 means equal time, and 2.0 is the maximum. Each
+time is the least of several runs, which alternate between one and two threads.
 """
 
 from __future__ import annotations

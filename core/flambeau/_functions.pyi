@@ -1892,8 +1892,8 @@ def empty_like(input: Tensor, *, dtype: _dtype | None = ..., layout: _layout | N
     """Return an uninitialised tensor with the shape, dtype, device and memory order of `input`.
 
     Args:
-        dtype, device: those of the result; None for those of `input`.
-        memory_format: the order of the dimensions in memory; None or `torch.preserve_format` for that of `input`.
+        dtype, device: the dtype and device of the result; None to use those of `input`.
+        memory_format: the order of the dimensions in memory; None or `torch.preserve_format` to keep the order of `input`.
         layout: the layout of the result; None for `torch.strided`.
         requires_grad: whether autograd records operations on the result.
         pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
@@ -2318,8 +2318,8 @@ def full_like(input: Tensor, fill_value: Tensor | _int | _float | _complex, *, d
     Args:
         input: a tensor of any shape.
         fill_value: the value of all elements.
-        dtype, device: those of the result; None for those of `input`.
-        memory_format: the order of the dimensions in memory; None or `torch.preserve_format` for that of `input`.
+        dtype, device: the dtype and device of the result; None to use those of `input`.
+        memory_format: the order of the dimensions in memory; None or `torch.preserve_format` to keep the order of `input`.
         layout: the layout of the result; None for `torch.strided`.
         requires_grad: whether autograd records operations on the result.
         pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
@@ -3854,8 +3854,8 @@ def ones_like(input: Tensor, *, dtype: _dtype | None = ..., layout: _layout | No
     """Return ones with the shape, dtype, device and memory order of `input`.
 
     Args:
-        dtype, device: those of the result; None for those of `input`.
-        memory_format: the order of the dimensions in memory; None or `torch.preserve_format` for that of `input`.
+        dtype, device: the dtype and device of the result; None to use those of `input`.
+        memory_format: the order of the dimensions in memory; None or `torch.preserve_format` to keep the order of `input`.
         layout: the layout of the result; None for `torch.strided`.
         requires_grad: whether autograd records operations on the result.
         pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
@@ -4129,8 +4129,8 @@ def rand_like(input: Tensor, *, generator: Generator | None = ..., dtype: _dtype
 
     Args:
         generator: the random number generator; None for the default generator of the device.
-        dtype, device: those of the result; None for those of `input`.
-        memory_format: the order of the dimensions in memory; None or `torch.preserve_format` for that of `input`.
+        dtype, device: the dtype and device of the result; None to use those of `input`.
+        memory_format: the order of the dimensions in memory; None or `torch.preserve_format` to keep the order of `input`.
         layout: the layout of the result; None for `torch.strided`.
         requires_grad: whether autograd records operations on the result.
         pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
@@ -4163,8 +4163,8 @@ def randint_like(input: Tensor, low: _int | Tensor | None = ..., high: _int | No
         low: the smallest integer; None for 0. A single argument is `high`.
         high: the bound above the largest integer.
         generator: the random number generator; None for the default generator of the device.
-        dtype, device: those of the result; None for those of `input`.
-        memory_format: the order of the dimensions in memory; None or `torch.preserve_format` for that of `input`.
+        dtype, device: the dtype and device of the result; None to use those of `input`.
+        memory_format: the order of the dimensions in memory; None or `torch.preserve_format` to keep the order of `input`.
         layout: the layout of the result; None for `torch.strided`.
         requires_grad: whether autograd records operations on the result.
         pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
@@ -4197,8 +4197,8 @@ def randn_like(input: Tensor, *, generator: Generator | None = ..., dtype: _dtyp
 
     Args:
         generator: the random number generator; None for the default generator of the device.
-        dtype, device: those of the result; None for those of `input`.
-        memory_format: the order of the dimensions in memory; None or `torch.preserve_format` for that of `input`.
+        dtype, device: the dtype and device of the result; None to use those of `input`.
+        memory_format: the order of the dimensions in memory; None or `torch.preserve_format` to keep the order of `input`.
         layout: the layout of the result; None for `torch.strided`.
         requires_grad: whether autograd records operations on the result.
         pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
@@ -5397,8 +5397,8 @@ def zeros_like(input: Tensor, *, dtype: _dtype | None = ..., layout: _layout | N
     """Return zeros with the shape, dtype, device and memory order of `input`.
 
     Args:
-        dtype, device: those of the result; None for those of `input`.
-        memory_format: the order of the dimensions in memory; None or `torch.preserve_format` for that of `input`.
+        dtype, device: the dtype and device of the result; None to use those of `input`.
+        memory_format: the order of the dimensions in memory; None or `torch.preserve_format` to keep the order of `input`.
         layout: the layout of the result; None for `torch.strided`.
         requires_grad: whether autograd records operations on the result.
         pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.

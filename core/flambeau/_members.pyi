@@ -3045,7 +3045,7 @@ class Members:
 
         Args:
             size: the shape: integers, or one sequence of them.
-            dtype, device: those of the result; None for those of this tensor.
+            dtype, device: the dtype and device of the result; None to use those of this tensor.
             layout: the layout of the result; None for `torch.strided`.
             requires_grad: whether autograd records operations on the result.
             pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
@@ -3056,7 +3056,7 @@ class Members:
         Args:
             size: the shape.
             stride: the strides.
-            dtype, device: those of the result; None for those of this tensor.
+            dtype, device: the dtype and device of the result; None to use those of this tensor.
             layout: the layout of the result; None for `torch.strided`.
             requires_grad: whether autograd records operations on the result.
             pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
@@ -3067,7 +3067,7 @@ class Members:
         Args:
             size: the shape.
             fill_value: the number.
-            dtype, device: those of the result; None for those of this tensor.
+            dtype, device: the dtype and device of the result; None to use those of this tensor.
             layout: the layout of the result; None for `torch.strided`.
             requires_grad: whether autograd records operations on the result.
             pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
@@ -3077,7 +3077,7 @@ class Members:
 
         Args:
             size: the shape: integers, or one sequence of them.
-            dtype, device: those of the result; None for those of this tensor.
+            dtype, device: the dtype and device of the result; None to use those of this tensor.
             layout: the layout of the result; None for `torch.strided`.
             requires_grad: whether autograd records operations on the result.
             pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
@@ -3095,7 +3095,7 @@ class Members:
 
         Args:
             size: the shape: integers, or one sequence of them.
-            dtype, device: those of the result; None for those of this tensor.
+            dtype, device: the dtype and device of the result; None to use those of this tensor.
             layout: the layout of the result; None for `torch.strided`.
             requires_grad: whether autograd records operations on the result.
             pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.

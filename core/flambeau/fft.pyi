@@ -69,7 +69,7 @@ def hfft(input: Tensor, n: _int | None = ..., dim: _int = ..., norm: str | None 
     """Compute the (real) transform of a Hermitian-symmetric signal, given by its first half.
 
     Args:
-        n: the length of the result along `dim`; None for `2 * (m - 1)`, where `m` is that of the input.
+        n: the length of the result along `dim`; None for `2 * (m - 1)`, where `m` is the size of that dimension of the input.
         dim: the transformed dimension.
         norm: the scaling: "backward" or None for `1 / n` in the inverse transforms, "forward" for `1 / n` in the forward ones,
             "ortho" for `1 / sqrt(n)` in both. `n` is the number of transformed points.
@@ -78,8 +78,8 @@ def hfft2(input: Tensor, s: _int | Sequence[_int] | None = ..., dim: _int | Sequ
     """Compute the two-dimensional `hfft`. The input holds only the first half of the last transformed dimension.
 
     Args:
-        s: the lengths of the result along `dim`; None, or a length of -1, for that of the input and, in the last transformed
-            dimension, for `2 * (m - 1)`, where `m` is that of the input.
+        s: the lengths of the result along `dim`; None, or a length of -1, for the length in the input and, in the last transformed
+            dimension, for `2 * (m - 1)`, where `m` is the size of that dimension of the input.
         dim: the transformed dimensions; None for the last `len(s)` or, if `s` is None as well, for all.
         norm: the scaling: "backward" or None for `1 / n` in the inverse transforms, "forward" for `1 / n` in the forward ones,
             "ortho" for `1 / sqrt(n)` in both. `n` is the number of transformed points.
@@ -88,8 +88,8 @@ def hfftn(input: Tensor, s: _int | Sequence[_int] | None = ..., dim: _int | Sequ
     """Compute the multi-dimensional `hfft`. The input holds only the first half of the last transformed dimension.
 
     Args:
-        s: the lengths of the result along `dim`; None, or a length of -1, for that of the input and, in the last transformed
-            dimension, for `2 * (m - 1)`, where `m` is that of the input.
+        s: the lengths of the result along `dim`; None, or a length of -1, for the length in the input and, in the last transformed
+            dimension, for `2 * (m - 1)`, where `m` is the size of that dimension of the input.
         dim: the transformed dimensions; None for the last `len(s)` or, if `s` is None as well, for all.
         norm: the scaling: "backward" or None for `1 / n` in the inverse transforms, "forward" for `1 / n` in the forward ones,
             "ortho" for `1 / sqrt(n)` in both. `n` is the number of transformed points.
@@ -158,7 +158,7 @@ def irfft(input: Tensor, n: _int | None = ..., dim: _int = ..., norm: str | None
     """Compute the inverse of `rfft`: a real signal.
 
     Args:
-        n: the length of the result along `dim`; None for `2 * (m - 1)`, where `m` is that of the input.
+        n: the length of the result along `dim`; None for `2 * (m - 1)`, where `m` is the size of that dimension of the input.
         dim: the transformed dimension.
         norm: the scaling: "backward" or None for `1 / n` in the inverse transforms, "forward" for `1 / n` in the forward ones,
             "ortho" for `1 / sqrt(n)` in both. `n` is the number of transformed points.
@@ -167,8 +167,8 @@ def irfft2(input: Tensor, s: _int | Sequence[_int] | None = ..., dim: _int | Seq
     """Compute the inverse of `rfft2`.
 
     Args:
-        s: the lengths of the result along `dim`; None, or a length of -1, for that of the input and, in the last transformed
-            dimension, for `2 * (m - 1)`, where `m` is that of the input.
+        s: the lengths of the result along `dim`; None, or a length of -1, for the length in the input and, in the last transformed
+            dimension, for `2 * (m - 1)`, where `m` is the size of that dimension of the input.
         dim: the transformed dimensions; None for the last `len(s)` or, if `s` is None as well, for all.
         norm: the scaling: "backward" or None for `1 / n` in the inverse transforms, "forward" for `1 / n` in the forward ones,
             "ortho" for `1 / sqrt(n)` in both. `n` is the number of transformed points.
@@ -177,8 +177,8 @@ def irfftn(input: Tensor, s: _int | Sequence[_int] | None = ..., dim: _int | Seq
     """Compute the inverse of `rfftn`.
 
     Args:
-        s: the lengths of the result along `dim`; None, or a length of -1, for that of the input and, in the last transformed
-            dimension, for `2 * (m - 1)`, where `m` is that of the input.
+        s: the lengths of the result along `dim`; None, or a length of -1, for the length in the input and, in the last transformed
+            dimension, for `2 * (m - 1)`, where `m` is the size of that dimension of the input.
         dim: the transformed dimensions; None for the last `len(s)` or, if `s` is None as well, for all.
         norm: the scaling: "backward" or None for `1 / n` in the inverse transforms, "forward" for `1 / n` in the forward ones,
             "ortho" for `1 / sqrt(n)` in both. `n` is the number of transformed points.

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 
 import pytest
 
 import flambeau as torch
 from flambeau import nn
+from flambeau.extension.capture import is_own_file
 
 
 class PicklesDict(nn.Module):
@@ -189,3 +191,8 @@ def test_traces_of_random_functions_warn():
         torch.jit.trace(torch.nn.LSTM(3, 4, 2, dropout=0.5).eval(), torch.ones(2, 1, 3))
         torch.jit.trace(torch.nn.TransformerEncoderLayer(4, 2, 8).eval(), torch.ones(2, 1, 4))
         torch.jit.trace(torch.nn.Dropout(), x, check_trace=False)
+
+
+def test_a_package_whose_name_begins_with_flambeau_is_part_of_the_program():
+    folder = Path(torch.__file__).parent
+    assert is_own_file(str(folder / "random.py")) and not is_own_file(str(folder.with_name("flambeau_demo") / "model.py"))

@@ -27,10 +27,10 @@ SIZE_ARGS = f"""\
     out: a tensor that the result is written to.
 {FACTORY_ARGS}"""
 LIKE_ARGS = f"""\
-    dtype, device: those of the result; None for those of `input`.
-    memory_format: the order of the dimensions in memory; None or `torch.preserve_format` for that of `input`.
+    dtype, device: the dtype and device of the result; None to use those of `input`.
+    memory_format: the order of the dimensions in memory; None or `torch.preserve_format` to keep the order of `input`.
 {_COMMON_ARGS}"""
-NEW_ARGS = f"    dtype, device: those of the result; None for those of this tensor.\n{_COMMON_ARGS}"
+NEW_ARGS = f"    dtype, device: the dtype and device of the result; None to use those of this tensor.\n{_COMMON_ARGS}"
 
 
 def as_device(device: Any) -> Device | None:

@@ -43,11 +43,11 @@ _FFTN_ARGS = f"""\
     s: the lengths along `dim` to which the input is cropped or zero-padded; None, or a length of -1, for no change.
 {_SEVERAL_DIMS}"""
 _IRFFT_ARGS = f"""\
-    n: the length of the result along `dim`; None for `2 * (m - 1)`, where `m` is that of the input.
+    n: the length of the result along `dim`; None for `2 * (m - 1)`, where `m` is the size of that dimension of the input.
 {_ONE_DIM}"""
 _IRFFTN_ARGS = f"""\
-    s: the lengths of the result along `dim`; None, or a length of -1, for that of the input and, in the last transformed
-        dimension, for `2 * (m - 1)`, where `m` is that of the input.
+    s: the lengths of the result along `dim`; None, or a length of -1, for the length in the input and, in the last transformed
+        dimension, for `2 * (m - 1)`, where `m` is the size of that dimension of the input.
 {_SEVERAL_DIMS}"""
 _SHIFT_ARGS = "    dim: the dimension or dimensions to shift; None for all."
 _FREQUENCY_ARGS = """\

@@ -7,6 +7,7 @@ recorded call unwraps its arguments, computes, and wraps its results.  Recording
 from __future__ import annotations
 
 import operator
+import os
 import sys
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
@@ -587,12 +588,12 @@ def refuse(reason: str) -> None:
 
 # --- locations in the program --------------------------------------------------------------------------------------------
 
-_OWN_FOLDERS: list[str] = [str(Path(__file__).parents[2])]
+_OWN_FOLDERS: list[str] = [str(Path(__file__).parents[2]) + os.sep]
 
 
 def register_own_folder(path: str) -> None:
     """Treat the files of a folder as library code: `place_in_program` skips them."""
-    _OWN_FOLDERS.append(path)
+    _OWN_FOLDERS.append(path + os.sep)
 
 
 def is_own_file(filename: str) -> bool:

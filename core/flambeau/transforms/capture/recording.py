@@ -8,7 +8,6 @@ rates, become recorded values.  All of them are restored on exit.
 from __future__ import annotations
 
 import gc
-import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -201,7 +200,7 @@ def _register_folders(backend: Backend) -> None:
     for name in own | packs:
         file = getattr(sys.modules.get(name.partition(".")[0]), "__file__", None)
         if file is not None:
-            register_own_folder(f"{Path(file).parent}{os.sep}")
+            register_own_folder(str(Path(file).parent))
 
 
 def _live_instances(*classes: type) -> list[list[Any]]:

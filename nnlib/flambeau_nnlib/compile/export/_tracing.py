@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import linecache
 import operator
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -34,7 +35,7 @@ from ._sizes import Known, SizeExpression, SizeGuards, concrete, infer_dynamic_s
 __all__ = ["Recording", "TensorSpec", "user_frames"]
 
 _OURS = tuple(
-    str(Path(module.__file__ or "").parent) for module in (torch, sys.modules[__package__.partition(".")[0]])
+    str(Path(module.__file__ or "").parent) + os.sep for module in (torch, sys.modules[__package__.partition(".")[0]])
 )  # the folders with flambeau's source files
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dis
 import inspect
+import os
 import sys
 from bisect import bisect_right
 from collections.abc import Callable
@@ -20,7 +21,7 @@ import flambeau
 
 __all__ = ["as_written", "calling_frame", "current_instruction", "is_operator"]
 
-_CORE = str(Path(flambeau.__file__).parent)
+_CORE = str(Path(flambeau.__file__).parent) + os.sep
 # Required parameters that have a default in flambeau, because they can be passed under two names.
 _REQUIRED = {"split": ["tensor", "split_size_or_sections"]}
 _OURS = {"split": ["split_size"]}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import operator
+import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -32,8 +33,8 @@ from ._printing import input_type
 
 __all__ = ["Recorded", "TraceRecording", "TracerWarning", "Tracing", "current_recording", "record"]
 
-_CORE = (str(Path(torch.__file__ or "").parent), "<flambeau.")
-_LIBRARY = str(Path(sys.modules[__package__.partition(".")[0]].__file__ or "").parent)
+_CORE = (str(Path(torch.__file__ or "").parent) + os.sep, "<flambeau.")
+_LIBRARY = str(Path(sys.modules[__package__.partition(".")[0]].__file__ or "").parent) + os.sep
 _MACHINERY = ("_tracing.py", "_recording.py", "_sizes.py")
 
 _open: list[TraceRecording] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
+import sys
 import tarfile
 from io import BytesIO
 from pathlib import Path
@@ -78,8 +79,9 @@ def test_two_layer_net(tmp_path: Path) -> None:
 
 
 def test_summary(tmp_path: Path) -> None:
-    prelude = _local_cifar10(tmp_path)
-    printed = run("summary", tmp_path, prelude)
+    # its loaders' workers are not started under `if __name__ == "__main__"`, which Python 3.14 requires by default
+    fork = "import multiprocessing\nmultiprocessing.set_start_method('fork')\n" if sys.platform == "linux" else ""
+    printed = run("summary", tmp_path, fork + _local_cifar10(tmp_path))
     assert re.search(r"<AddBackward0 object at 0x[0-9a-f]+>", printed)
     assert "tensor([[4.5000, 4.5000],\n        [4.5000, 4.5000]])" in printed
     losses = [float(loss) for _, loss in re.findall(r"^(\d+) ([-+.e\d]+)$", printed, re.MULTILINE)]

@@ -1,13 +1,15 @@
-"""Time work in one and in two threads, with and without the GIL. Requires a free-threaded Python and two cores.
+"""Time work in one and in several threads, with and without the GIL. Requires a free-threaded Python and two cores.
 
     python3.14t benchmarks/free_threading.py
+    python3.14t benchmarks/free_threading.py --threads 8
 
-Each row shows how many times faster two threads do the same work than one: 1.0 means equal time, and 2.0 is the maximum. Each
-time is the least of several runs, which alternate between one and two threads.
+Each row shows how many times faster several threads do the same work than one: 1.0 means equal time. The maximum is the number of
+cores or threads. Each time is the least of several runs, which alternate between one and several threads.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import subprocess
@@ -17,7 +19,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 ROUNDS = 5
-PARTS = 4  # pieces of work, shared by the threads
+PARTS = 8  # pieces of work, shared by the threads
 
 
 def train_small_models() -> Callable[[int], None]:
@@ -98,16 +100,17 @@ def least_times(*runs: Callable[[], object]) -> list[float]:
     return [min(found) for found in times]
 
 
-def measure() -> dict[str, float]:
+def measure(threads: int) -> dict[str, float]:
+    """Return how many times faster each work is with several threads than with one."""
     import flambeau as torch
 
     torch.set_num_threads(1)
     gains = {}
-    with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(2) as two:
+    with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(threads) as several:
         for prepare in (train_small_models, load_data, run_compiled_model):
             work = prepare()
             alone, together = least_times(
-                lambda work=work: list(one.map(work, range(PARTS))), lambda work=work: list(two.map(work, range(PARTS)))
+                lambda work=work: list(one.map(work, range(PARTS))), lambda work=work: list(several.map(work, range(PARTS)))
             )
             gains[prepare.__name__.replace("_", " ")] = alone / together
     alone, together = least_times(data_parallel(1), data_parallel(2))
@@ -116,15 +119,19 @@ def measure() -> dict[str, float]:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--threads", type=int, default=2, help="the number of threads (default: 2)")
+    threads = parser.parse_args().threads
     if os.environ.get("FREE_THREADING_CHILD"):
-        print(json.dumps(measure()))
+        print(json.dumps(measure(threads)))
         return
     found = {}
     for gil in "1", "0":
         variables = os.environ | {"PYTHON_GIL": gil, "FLAMBEAU_CPU_DEVICES": "2", "FREE_THREADING_CHILD": "1"}
-        done = subprocess.run([sys.executable, __file__], env=variables, check=True, stdout=subprocess.PIPE, text=True)
+        command = [sys.executable, __file__, f"--threads={threads}"]
+        done = subprocess.run(command, env=variables, check=True, stdout=subprocess.PIPE, text=True)
         found[gil] = json.loads(done.stdout)
-    print("| two threads, relative to one | with the GIL | without |\n|---|---|---|")
+    print(f"| {threads} threads, relative to one | with the GIL | without |\n|---|---|---|")
     for name, gain in found["1"].items():
         print(f"| {name} | {gain:.2f} | {found['0'][name]:.2f} |")
 

@@ -26,6 +26,25 @@ def test_views_of_normal_tensors_made_in_inference_mode(requires_grad):
 
 
 @pytest.mark.parametrize("mode", [torch.inference_mode, torch.no_grad])
+def test_views_whose_base_is_transposed_in_place(mode):
+    base = torch.ones(2, 3, requires_grad=True).clone()
+    with mode():
+        view = base.view(-1)
+    base.transpose_(0, 1)
+    with pytest.raises(RuntimeError, match="its base or another view of its base has been modified inplace"):
+        view.grad_fn
+
+
+def test_views_of_inference_tensors_have_no_history():
+    with torch.inference_mode():
+        leaf = torch.ones(2, 2, requires_grad=True)
+    assert leaf.requires_grad
+    for view in (leaf.view(-1), leaf[0], leaf.T, leaf.expand(3, 2, 2), *leaf.split(1), *leaf.unbind()):
+        assert view.is_inference() and view.is_leaf and not view.requires_grad
+        assert view._base is None
+
+
+@pytest.mark.parametrize("mode", [torch.inference_mode, torch.no_grad])
 def test_views_that_a_write_to_their_base_leaves_without_history(mode):
     base = torch.ones(2, requires_grad=True).clone()
     with mode():

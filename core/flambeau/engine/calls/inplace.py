@@ -34,7 +34,8 @@ from .tables import OPS
 from .transform_hooks import hooks
 
 __all__ = [
-    "assign", "check_writable", "give_history", "in_place", "is_plain", "kernel_caller", "may_overlap", "rebase", "snapshot",
+    "assign", "check_writable", "give_history", "in_place", "is_plain", "kernel_caller", "may_overlap", "rebase", "regenerate",
+    "snapshot",
 ]  # fmt: skip
 
 

@@ -37,7 +37,7 @@ def several(record: Operation, arrays: Sequence[Any], keys: Any, tensors: Sequen
     keys = keys if type(keys) is tuple else (keys,) * len(arrays)
     tracked = False
     for tensor in tensors:
-        if tensor is not None and tensor._requires_grad:
+        if tensor is not None and tensor._requires_grad and not (record.view and tensor._inference):
             tracked = record.differentiable
     if tracked:
         results = record.record(list(map(_in_array, arrays, keys)), keys, *tensors, *params)

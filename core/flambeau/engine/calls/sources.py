@@ -216,6 +216,7 @@ def record_source(record: Operation) -> str:
         arguments=", ".join(["array", "result_key", *(["tensors", "params"] if record.variadic else (*tensors, *params))]),
         unpack=[f"{_tuple(params)} = params"] if record.variadic and params else [],
         wrap=[f"result = view_of(array, result_key, op_{name}, {tensors[0]}, {_tuple(params)})"] if record.view else wrap,
+        is_untracked="not grad_enabled() or result._inference" if record.view else "not grad_enabled()",
         materialized=".materialized" if record.view else "",
         edges=_edges_source(record),
         saves=_saves_source(record),

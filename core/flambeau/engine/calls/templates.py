@@ -150,7 +150,7 @@ RECORD = """\
 def record_{name}({arguments}):
     {unpack}
     {wrap}
-    if not grad_enabled():
+    if {is_untracked}:
         return result
     node = new(node_{name})
     node.seq = next_seq(); node.hooks = node.outputs = None

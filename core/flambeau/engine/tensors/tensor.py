@@ -502,6 +502,8 @@ class Tensor(Members):
 
     @property
     def _base(self) -> Tensor | None:
+        if self._inference:  # PyTorch tracks no views of inference tensors
+            return None
         base = self
         while base._view is not None:
             base = base._view[0]

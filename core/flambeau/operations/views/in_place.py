@@ -13,7 +13,7 @@ from ...backend import contiguous_strides
 from ...engine.calls.arguments import as_int
 from ...engine.calls.dispatch import require_tensors
 from ...engine.calls.facts import Kind, declare
-from ...engine.calls.inplace import check_writable
+from ...engine.calls.inplace import check_writable, regenerate
 from ...engine.calls.signatures import REQUIRED, inplace_doc
 from ...engine.calls.transform_hooks import hooks
 from ...engine.calls.wrappers import as_method
@@ -47,6 +47,8 @@ def _rebase_views(self: Tensor, before: Tensor) -> bool:
     for view in views:
         if view._view is not None:
             view._view = (before, *view._view[1:])
+            if view._view[3] is not True and is_grad_enabled():  # a view made in no_grad mode
+                regenerate(view)
         else:
             view.__dict__["_shares"] = before
     if before._view is None:

@@ -212,20 +212,6 @@ def test_no_gradient_flows_into_integers():
     assert not x.long().requires_grad and not (x > 1).requires_grad and not x.argmax().requires_grad
 
 
-def test_reentrant_backward():
-    """A hook runs a backward that accumulates into the same leaf."""
-    x, y = leaf(2), leaf(2)
-
-    def hook(grad):
-        with torch.enable_grad():
-            (y * 5).sum().backward()
-
-    z = x * 2
-    z.register_hook(hook)
-    z.sum().backward()
-    assert x.grad.tolist() == [2, 2] and y.grad.tolist() == [5, 5]
-
-
 def test_an_error_inside_backward_leaves_the_engine_usable():
     x = leaf(2)
     y = x * 2

@@ -8,8 +8,10 @@ of `seq`, from a heap rather than by recursion, so that Python's stack does not 
 from __future__ import annotations
 
 import operator
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
+from contextvars import copy_context
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = ["current_task", "queue_callback", "run", "run_scalar", "unpack_array", "unpack_tensor"]
 
+_DEPTH = 30  # passes inside one another that a thread runs: each takes about 15 of the 1000 frames that Python allows
+
 
 def run(
     roots: Sequence[tuple[Any, Tensor]],
@@ -44,6 +48,11 @@ def run(
     With `inputs` (Tensors or GradientEdges), only the gradients of these are computed.  With `capture`, the gradients are
     returned (as Tensors, or None); otherwise they are accumulated in `grad`.
     """
+    if _is_deeply_nested():
+        gradients: list[Any] | None = _run_in_thread(
+            lambda: run(roots, retain_graph=retain_graph, create_graph=create_graph, inputs=inputs, capture=capture)
+        )
+        return gradients
     tensors = create_graph or state.forward_levels > 0
     if state.on_tensors and any(node.on_tensors for node in reachable([edge for edge, _ in roots])):
         tensors = True
@@ -82,10 +91,43 @@ def run_scalar(output: Tensor, retain_graph: bool) -> None:
     if state.leaf_hooks or state.anomaly_mode or state.forward_levels or state.guarded_devices or state.on_tensors:
         run([(output._node, one(output._key))], retain_graph=retain_graph)
         return
+    if _is_deeply_nested():
+        _run_in_thread(lambda: run_scalar(output, retain_graph))
+        return
     task = Task(False, False, retain_graph)
     task.alone = True
     task.drain(output._node, one(output._key)._array)
     task.finish()
+
+
+def _is_deeply_nested() -> bool:
+    """Whether the running pass is inside so many other passes of this thread that another one may exhaust Python's stack."""
+    task = current_task.get()
+    if task is None or task.depth < _DEPTH:
+        return False
+    from ..values.systems import WEBASSEMBLY
+
+    return not WEBASSEMBLY  # which has no threads
+
+
+def _run_in_thread(run_pass: Callable[[], Any]) -> Any:
+    """Run a backward pass in a new thread, whose stack is empty, with a copy of this thread's context variables."""
+    outcome: list[Any] = []
+
+    def target() -> None:
+        current_task.set(None)
+        try:
+            outcome.extend((run_pass(), None))
+        except BaseException as error:
+            outcome.extend((None, error))
+
+    thread = threading.Thread(target=copy_context().run, args=(target,))
+    thread.start()
+    thread.join()
+    result, error = outcome
+    if error is not None:
+        raise error
+    return result
 
 
 def queue_callback(callback: Callable[[], Any]) -> None:
@@ -126,6 +168,8 @@ class Task:
         self.tensors = tensors  # whether rules take Tensors instead of arrays
         self.create_graph = create_graph
         self.retain_graph = retain_graph
+        outer = current_task.get()
+        self.depth: int = 0 if outer is None else outer.depth + 1  # the number of passes of this thread around this one
         self.heap: list[tuple[float, Node]] = []
         self.pending: dict[Node, Any] = {}  # for each waiting node: a gradient, or a list with one for each of several outputs
         self.leaves: dict[Tensor, Any] = {}

@@ -16,6 +16,7 @@ import numpy as np
 
 from flambeau.engine.calls.op import OPS
 from flambeau.operations.special.gamma import (
+    beta_grad,
     gamma_grad_by_integral,
     gamma_grad_by_series,
 )
@@ -257,11 +258,22 @@ _SAMPLES = 1 << 12  # number of samples per chunk
 @kernel
 def standard_gamma_grad(input: Any, sample: Any) -> Any:
     a, x = (array.astype(np.float64).ravel() for array in np.broadcast_arrays(input, sample))
-    result, small = np.empty(a.shape), x < 1
-    steps = 16 if sample.dtype.itemsize == 8 else 8
+    result, small, steps = np.empty(a.shape), x < 1, _steps(sample.dtype)
     result[small] = _in_parts(partial(gamma_grad_by_series, namespace), a[small], x[small])
     result[~small] = _in_parts(partial(gamma_grad_by_integral, namespace, steps=steps), a[~small], x[~small])
     return result.reshape(np.broadcast_shapes(input.shape, sample.shape)).astype(sample.dtype)
+
+
+@kernel
+def dirichlet_grad(x: Any, alpha: Any, total: Any) -> Any:
+    shape, dtype = np.broadcast_shapes(x.shape, alpha.shape, total.shape), x.dtype
+    x, a, sums = (array.astype(np.float64).ravel() for array in np.broadcast_arrays(x, alpha, total))
+    return _in_parts(partial(beta_grad, namespace, steps=_steps(dtype)), x, a, sums - a).reshape(shape).astype(dtype)
+
+
+def _steps(dtype: Any) -> int:
+    """Return the number of points per unit for `quadrature`."""
+    return 16 if dtype.itemsize == 8 else 8
 
 
 def _in_parts(compute: Callable[..., Any], *arrays: Any) -> Any:

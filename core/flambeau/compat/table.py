@@ -127,6 +127,7 @@ NAMES: dict[str, tuple[str, str]] = {
     "_convert_indices_from_coo_to_csr": (_FUNCTIONS, "torch-geometric"),
     "_convert_indices_from_csr_to_coo": (_FUNCTIONS, "torch-geometric"),
     "_dim_arange": (_FUNCTIONS, "exporters"),
+    "_dirichlet_grad": ("flambeau.operations.special.gamma", "copies of PyTorch's distributions"),
     "_foreach_add": ("", "with the other functions `_foreach_*`: timm, accelerate, torchao, optimizers outside of PyTorch"),
     "_grouped_mm": ("", "transformers, torchao, torchtitan"),
     "_log_softmax": (_FUNCTIONS, "decompositions outside of PyTorch"),

@@ -548,7 +548,7 @@ _dirichlet_sample = op(
     "dirichlet_sample", lambda xp, input, /, sample: sample,
     kind=Kind.OTHER, public=False, method=False, out=False,
     grad_fn="DirichletBackward0",
-    input=lambda F, g, input, out: F.dirichlet_grad(input, out) * (g - F.sum(g * out, (-1,), True)),
+    input=lambda F, g, input, out: F.dirichlet_grad(out, input, F.sum(input, (-1,), True)) * (g - F.sum(g * out, (-1,), True)),
 )  # fmt: skip
 
 

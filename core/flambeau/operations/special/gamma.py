@@ -19,8 +19,8 @@ from .double_precision import chebyshev, in_double, quadrature
 from .error_function import polynomial
 
 __all__ = [
-    "digamma", "gamma_grad_by_integral", "gamma_grad_by_series", "gammainc", "gammaincc", "lgamma", "mvlgamma", "polygamma",
-    "zeta",
+    "beta_grad", "digamma", "gamma_grad_by_integral", "gamma_grad_by_series", "gammainc", "gammaincc", "lgamma",
+    "mvlgamma", "polygamma", "zeta",
 ]  # fmt: skip
 
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798)  # B2, B4, ...
@@ -373,8 +373,7 @@ op(
 )
 
 
-@in_double
-def _beta_grad(xp: Any, x: Any, a: Any, b: Any) -> Any:
+def beta_grad(xp: Any, x: Any, a: Any, b: Any, steps: int = 16) -> Any:
     """Return `dx/da / (1 - x)` for a beta(a, b) sample `x`, as `gamma_grad_forward` does, but by integrals over log-odds."""
     score = xp.log(x) - digamma_forward(xp, a) + digamma_forward(xp, a + b)
     distance = a - (a + b) * x  # distance from the peak of the density of the log-odds
@@ -388,15 +387,20 @@ def _beta_grad(xp: Any, x: Any, a: Any, b: Any) -> Any:
         shift = -xp.log1p(start * xp.expm1(-y))  # change of log(1 - t) down, or of log(t) up, when the log-odds change by y
         return xp.exp((a + b) * shift - rate * y) * (score + shift - descent * y)
 
-    return x * xp.where(down, -xp.ones_like(x), xp.ones_like(x)) * quadrature(xp, integrand, scale)
+    return x * xp.where(down, -xp.ones_like(x), xp.ones_like(x)) * quadrature(xp, integrand, scale, steps)
 
 
-def _dirichlet_grad(xp: Any, input: Any, sample: Any) -> Any:
-    """Return, for each component of a Dirichlet sample, its derivative by its concentration, divided by `1 - component`.
+_dirichlet_grad = op(
+    "dirichlet_grad", lambda xp, x, alpha, total: in_double(beta_grad)(xp, x, alpha, total - alpha),
+    kind=Kind.POINTWISE, promote="float", public=False, method=False, out=False,
+    schema="_dirichlet_grad(Tensor x, Tensor alpha, Tensor total) -> Tensor",
+    doc="""Return, for each component of a Dirichlet sample, its derivative by its concentration, divided by `1 - component`.
 
     Each component is a beta sample.  If it changes, the other components change in proportion to their sizes.
-    """
-    return _beta_grad(xp, sample, input, xp.sum(input, axis=-1, keepdims=True) - input)
 
-
-op("dirichlet_grad", _dirichlet_grad, promote="float", public=False, method=False, out=False)
+    Args:
+        x: the sample.
+        alpha: the concentrations, with the shape of `x`.
+        total: the sum of the concentrations, repeated for each component.
+    """,
+)  # fmt: skip

@@ -214,10 +214,10 @@ class NumpyBackend(RecordableBackend, MutableBackend):
 
     def strides(self, array: Any) -> tuple[int, ...]:
         itemsize = array.itemsize
-        if 0 in array.shape:
-            return contiguous_strides(array.shape)
         strides = tuple([stride // itemsize for stride in array.strides])
-        return without_new_axes(array.shape, strides) if 0 in strides else strides
+        if 0 not in strides:
+            return strides
+        return contiguous_strides(array.shape) if 0 in array.shape else without_new_axes(array.shape, strides)
 
     def is_contiguous(self, array: Any) -> bool:
         return array.flags.c_contiguous

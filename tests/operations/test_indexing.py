@@ -270,6 +270,13 @@ def test_index_put_with_none(name, accumulate):
     np.testing.assert_array_equal(result.numpy(), expected)
 
 
+@pytest.mark.parametrize("accumulate", [False, True])
+def test_index_put_warns_once_of_a_byte_mask(accumulate):
+    with pytest.warns(UserWarning, match="torch.uint8 is now deprecated") as caught:
+        torch.zeros(2).index_put_((torch.tensor([1, 0], dtype=torch.uint8),), torch.ones(1), accumulate=accumulate)
+    assert len(caught) == 1
+
+
 def test_assignment_to_everything_drops_leading_ones():
     x = torch.zeros(2)
     x[()] = torch.ones(1, 2)

@@ -445,10 +445,10 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
         raw, _, _ = raw_index(input, tuple(indices))
     except NeedsLevels as need:
         return index_put(need.lifted(input), indices, values, accumulate)
-    if accumulate:
-        return _index_put_add(input, values.expand_as(input[tuple(indices)]), raw)
     from ..engine.calls.tables import OPS
 
+    if accumulate:
+        return _index_put_add(input, values.expand_as(OPS["index"].function(input.detach(), raw)), raw)
     result: Tensor = OPS["setitem"].function(input, values, raw)
     return result
 

@@ -48,7 +48,7 @@ def in_place(name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
             return self
         if "out" in kwargs:
             raise TypeError(f"{name}_() got an unexpected keyword argument 'out'")
-        if type(self) not in FAST or kwargs or not overriding.DIRECT.issuperset(map(type, args)):  # the call may be overridden
+        if type(self) not in FAST or kwargs or not overriding.are_direct(args):  # the call may be overridden
             values = overriding.relevant([self, *args, *kwargs.values()])
             if overriding.should_offer(values, name=method.__name__):
                 return overriding.handle_torch_function(method, values, self, *args, **kwargs)  # type: ignore[no-any-return]  # an override may return anything

@@ -67,3 +67,9 @@ def test_lists_that_contain_themselves():
     for data in (first, second):
         with pytest.raises(TypeError, match="self-referential lists are incompatible"):
             torch.tensor(data)
+
+
+@pytest.mark.parametrize("function", [torch.linspace, torch.logspace])
+def test_refused_numbers_of_steps(function):
+    with pytest.raises(RuntimeError, match="invalid size, possible overflow"):
+        function(0, 1, 2**63)

@@ -470,3 +470,10 @@ def test_the_absolute_value_of_complex_numbers_is_written_to_complex_and_real_te
         torch.abs(z.real, out=torch.empty(2, dtype=torch.float64))
     with pytest.raises(RuntimeError, match="out tensor to have dtype"):
         torch.abs(z, out=torch.empty(2, dtype=torch.complex128))
+
+
+@pytest.mark.parametrize("function", [torch.trapezoid, torch.cumulative_trapezoid])
+@pytest.mark.parametrize("x", [None, torch.arange(3.0)])
+def test_integration_along_missing_dimensions(function, x):
+    with pytest.raises(IndexError, match="Dimension out of range"):
+        function(torch.ones(3, 3), x, dim=5)

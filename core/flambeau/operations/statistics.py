@@ -627,6 +627,7 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
 
 def _neighbours(input: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     """Return all elements along `dim` except the first, and all except the last."""
+    dim = wrap_dim(dim, input.ndim)
     count = max(input.shape[dim] - 1, 0)
     return input.narrow(dim, input.shape[dim] - count, count), input.narrow(dim, 0, count)
 
@@ -636,7 +637,7 @@ def _steps(name: str, y: Tensor, x: Tensor | None, dx: Any, dim: int) -> Any:
         if isinstance(dx, (bool, complex)):
             raise RuntimeError(f"{name}: Currently, we only support dx as a real number.")
         return dx
-    if x.ndim == 1 and len(x) != y.shape[dim]:
+    if x.ndim == 1 and len(x) != y.shape[wrap_dim(dim, y.ndim)]:
         raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
     spaces = x.diff(dim=-1 if x.ndim == 1 else dim)
     return spaces.reshape((-1,) + (1,) * (y.ndim - 1 - wrap_dim(dim, y.ndim))) if x.ndim == 1 else spaces
@@ -670,7 +671,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = 
     """
     _refuse_bool("trapezoid", y, x)
     steps = _steps("trapezoid", y, x, dx, dim)
-    if x is None and y.shape[dim]:
+    if x is None and y.shape[wrap_dim(dim, y.ndim)]:
         return (y.sum(dim) - (y.select(dim, 0) + y.select(dim, -1)) * 0.5) * steps  # type: ignore[no-any-return]  # the steps are Any
     after, before = _neighbours(y, dim)
     return ((after + before) * steps).sum(dim) / 2.0  # type: ignore[no-any-return]  # the steps are Any

@@ -91,8 +91,7 @@ def arange(
         if not step:
             raise ValueError("step must be nonzero")
     length = max(0, math.ceil((end - start) / step))
-    if length >= 2**63:
-        raise RuntimeError("invalid size, possible overflow?")
+    _refuse_length(length)
     if out is not None:
         warn_of_length(out, length)
     return _progression(key, start, step, length, out, requires_grad, pin_memory)
@@ -244,6 +243,7 @@ def linspace(
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
     steps = as_int("linspace", "steps", steps)
+    _refuse_length(steps)
     start, end, key = _convert_ends("linspace", start, end, steps, dtype, device, out)
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
@@ -260,6 +260,11 @@ def linspace(
         with key.backend.guard(index):
             array = _evenly_spaced(start, end, steps, key)
     return _finish_1d(wrap(array, key), requires_grad, out, pin_memory)
+
+
+def _refuse_length(length: int) -> None:
+    if length >= 2**63:
+        raise RuntimeError("invalid size, possible overflow?")
 
 
 def _real(value: Any) -> float:
@@ -382,6 +387,7 @@ def logspace(
     tensor([   1.,   10.,  100., 1000.])
     """
     steps, first = as_int("logspace", "steps", steps), plain_number(start)
+    _refuse_length(steps)
     start, end, key = _convert_ends("logspace", start, end, steps, dtype, device, out)
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")

@@ -753,6 +753,9 @@ class Expressions:
 
     def known(self, node: ast.expr) -> Any:
         """Return the value of a constant expression or of a module's attribute, or `...` if unknown."""
+        if isinstance(node, (ast.Tuple, ast.List)):
+            values = [self.known(element) for element in node.elts]
+            return ... if ... in values else tuple(values) if isinstance(node, ast.Tuple) else values
         if isinstance(node, ast.Attribute):
             owner = self.value(node.value)
             if isinstance(owner, Static) and isinstance(owner.value, nn.Module):

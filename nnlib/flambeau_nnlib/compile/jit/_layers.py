@@ -120,12 +120,74 @@ def _batch_norm(layer: Any) -> _Method:
     return lines
 
 
-def _instance_norm(layer: Any) -> str:
-    uses = "self.training" if layer.track_running_stats else "True"
-    return (
-        f"torch.instance_norm(input, self.weight, self.bias, self.running_mean, self.running_var, {uses}, "
-        f"{float(layer.momentum or 0.0)!r}, {layer.eps!r}, False)"
-    )
+def _instance_norm(dims: int) -> Callable[[Any], _Method]:
+    def method(layer: Any) -> _Method:
+        uses = "self.training" if layer.track_running_stats else "True"
+        return [
+            "def forward({self}, input: Tensor) -> Tensor:",
+            f"  is_single = torch.eq(torch.dim(input), {dims + 1})",
+            "  batch = input",
+            "  if is_single:",
+            "    batch = torch.unsqueeze(input, 0)",
+            "  output = torch.instance_norm(batch, self.weight, self.bias, self.running_mean, self.running_var, "
+            f"{uses}, {float(layer.momentum or 0.0)!r}, {layer.eps!r}, False)",
+            "  if is_single:",
+            "    output = torch.squeeze(output, 0)",
+            "  return output",
+        ]
+
+    return method
+
+
+def _fractional_pool(dims: int) -> Callable[[Any], _Method]:
+    def method(layer: Any) -> _Method:
+        ratios = enumerate(layer.output_ratio or (), -dims)
+        sizes = [f"int(float(torch.size(input, {dim})) * {float(ratio)!r})" for dim, ratio in ratios]
+        output = f"[{', '.join(sizes)}]" if sizes else literal(list(layer.output_size))
+        samples = [
+            "  count = 1",
+            f"  if torch.eq(torch.dim(input), {dims + 2}):",
+            "    count = torch.size(input, 0)",
+            f"  samples = torch.rand([count, torch.size(input, {-dims - 1}), {dims}], dtype=ops.prim.dtype(input), layout=None, "
+            "device=ops.prim.device(input), pin_memory=None)",
+        ]
+        both = layer.return_indices
+        return [
+            f"def forward({{self}}, input: Tensor) -> {'Tuple[Tensor, Tensor]' if both else 'Tensor'}:",
+            *(["  samples = self._random_samples"] if layer._random_samples is not None else samples),
+            f"  output, indices = torch.fractional_max_pool{dims}d(input, {literal(list(layer.kernel_size))}, {output}, samples)",
+            f"  return {'(output, indices)' if both else 'output'}",
+        ]
+
+    return method
+
+
+def _embedding_bag(layer: Any) -> _Method:
+    if layer.max_norm is not None:
+        raise RuntimeError("torch.jit.save: a scripted EmbeddingBag with max_norm is not supported")
+    settings = (layer.scale_grad_by_freq, ("sum", "mean", "max").index(layer.mode), layer.sparse)
+    return [
+        "def forward({self}, input: Tensor, offsets: Optional[Tensor]=None, "
+        "per_sample_weights: Optional[Tensor]=None) -> Tensor:",
+        "  factors = per_sample_weights",
+        "  if torch.eq(torch.dim(input), 2):",
+        "    starts = torch.arange(0, torch.numel(input), torch.size(input, 1), dtype=ops.prim.dtype(input), layout=None, "
+        "device=ops.prim.device(input), pin_memory=None)",
+        "    if torch.__isnot__(factors, None):",
+        "      factors = torch.reshape(unchecked_cast(Tensor, factors), [-1])",
+        "  else:",
+        "    starts = ops.prim.unchecked_unwrap_optional(offsets)",
+        f"  output, _0, _1, _2 = torch.embedding_bag(self.weight, torch.reshape(input, [-1]), starts, "
+        f"{', '.join(map(str, settings))}, factors, {layer.include_last_offset}, {layer.padding_idx})",
+        "  return output",
+    ]
+
+
+def _soft_margin(layer: Any) -> str:
+    loss = "torch.log_sigmoid(input) * target + torch.log_sigmoid(-input) * torch.rsub(target, 1)"
+    weighted = f"({loss}) * self.weight" if layer.weight is not None else f"({loss})"
+    mean = f"-torch.sum({weighted}, [-1]) / torch.size(input, -1)"
+    return {"none": mean, "mean": f"torch.mean({mean})", "sum": f"torch.sum({mean})"}[layer.reduction]
 
 
 def _pool(dims: int, *rest: str) -> Callable[[Any], _Method]:
@@ -425,10 +487,13 @@ _LAYERS: dict[str, Callable[[Any], _Method]] = {
         "CrossEntropyLoss", "BCELoss", "BCEWithLogitsLoss"), _operator_method),
     "Embedding": _expression_method(
         lambda layer: f"torch.embedding(self.weight, input, {-1 if layer.padding_idx is None else layer.padding_idx})"),
+    "EmbeddingBag": _embedding_bag,
+    "MultiLabelSoftMarginLoss": _expression_method(_soft_margin, "input: Tensor, target: Tensor"),
     **{f"{kind}{dims}d": make for dims in (1, 2, 3) for kind, make in (
         ("Conv", _expression_method(_convolution)), ("ConvTranspose", _expression_method(_transposed)),
         ("BatchNorm", _batch_norm),
-        ("InstanceNorm", _expression_method(_instance_norm)), ("MaxPool", _pool(dims, "dilation", "ceil_mode")),
+        ("InstanceNorm", _instance_norm(dims)), ("FractionalMaxPool", _fractional_pool(dims)),
+        ("MaxPool", _pool(dims, "dilation", "ceil_mode")),
         ("AdaptiveAvgPool", _adaptive(dims)), ("AdaptiveMaxPool", _adaptive(dims)),
         ("ReflectionPad", _pad("reflect")), ("ReplicationPad", _pad("replicate")), ("ConstantPad", _pad("constant")),
         ("ZeroPad", _pad("constant")), ("CircularPad", _pad("circular")))},

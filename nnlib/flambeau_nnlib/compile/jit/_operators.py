@@ -109,6 +109,11 @@ def _with_indices(name: str) -> Callable[..., Any]:
     return lambda *args: pool(*args, return_indices=True)
 
 
+def _fractional(name: str) -> Callable[..., Any]:
+    pool = getattr(torch.nn.functional, name)
+    return lambda input, kernel, output, samples: pool(input, kernel, output, return_indices=True, _random_samples=samples)
+
+
 def _sort(values: Any, *args: Any, **kwargs: Any) -> Any:
     """Sort a list in place, like `list.sort`, or return a sorted tensor."""
     if isinstance(values, list):
@@ -250,6 +255,7 @@ _PLAIN: dict[str, Callable[..., Any]] = {
     "to": _to,
     "slice": _slice,
     **{f"adaptive_max_pool{dims}d": _with_indices(f"adaptive_max_pool{dims}d") for dims in (1, 2, 3)},
+    **{f"fractional_max_pool{dims}d": _fractional(f"fractional_max_pool{dims}d") for dims in (2, 3)},
     "index_put_": _index_put_,
 }  # fmt: skip
 

@@ -268,12 +268,11 @@ class Program:
 
     def helper(self, text: str) -> str:
         """Return the path of a helper function with this code; add the function if necessary."""
-        path = "__torch__.torch.nn.functional." + text.removeprefix("def ").partition("(")[0]
-        if path not in self._helpers:
-            self._helpers[path] = self._free(path)
-            package, _, name = self._helpers[path].rpartition(".")
+        if text not in self._helpers:
+            self._helpers[text] = self._free("__torch__.torch.nn.functional." + text.removeprefix("def ").partition("(")[0])
+            package, _, name = self._helpers[text].rpartition(".")
             self.files.setdefault(package, []).append(f"def {name}({text.partition('(')[2]}\n")
-        return self._helpers[path]
+        return self._helpers[text]
 
     def class_at(self, path: str) -> type | None:
         """Return the user-defined class at a path, or None."""

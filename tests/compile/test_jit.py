@@ -146,16 +146,19 @@ def test_whole_numbers_are_floats_where_scripted_functions_declare_them():
 
 
 def test_source_text_uses_the_names_of_the_calling_frame():
-    factor = 3
-    unit = torch.jit.CompilationUnit("def scaled(x):\n    return factor * x")
-    assert unit.scaled(torch.ones(2)).tolist() == [factor, factor]
+    @torch.jit.script
+    def factor() -> int:
+        return 3
+
+    unit = torch.jit.CompilationUnit("def scaled(x):\n    return factor() * x")
+    assert unit.scaled(torch.ones(2)).tolist() == [3, 3]
     assert not hasattr(unit, "test_source_text_uses_the_names_of_the_calling_frame")
 
     class Module(torch.jit.ScriptModule):
         pass
 
     module = Module()
-    module.define("def forward(self, x):\n    return factor + x")
+    module.define("def forward(self, x):\n    return factor() + x")
     assert module(torch.ones(1)).tolist() == [4]
 
 

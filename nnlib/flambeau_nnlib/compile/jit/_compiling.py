@@ -29,11 +29,12 @@ __all__ = ["compile_class", "compile_function", "compile_method", "exported_meth
 
 
 def exported_methods(module: nn.Module) -> list[str]:
-    """Return the names of the methods that are always compiled: `forward`, and methods marked with `torch.jit.export`."""
+    """Return the names of the methods that are always compiled: `forward`, and methods marked as exported or scripted."""
     names = ["forward"] if type(module).forward is not nn.Module.forward and not is_container(module) else []
     for cls in type(module).__mro__:
         for name, value in vars(cls).items():
-            if getattr(value, "_torchscript_modifier", "") == "export" and name not in names:
+            marked = getattr(value, "_torchscript_modifier", "") == "export" or hasattr(value, "_is_script_method")
+            if marked and name not in names:
                 names.append(name)
     return names
 

@@ -7,10 +7,13 @@ import collections
 import functools
 import sys
 import typing
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import CodeType, FrameType
 from typing import Any
+
+from ._types import container_without_elements, missing_elements
 
 __all__ = [
     "Attribute", "Final", "annotate", "enable_onednn_fusion", "export", "ignore", "interface", "is_scripting", "isinstance",
@@ -154,22 +157,41 @@ def isinstance(obj: Any, target_type: Any) -> bool:
     >>> isinstance([1, 2], typing.List[int]), isinstance([1, "2"], typing.List[int])
     (True, False)
     """
+    if builtins.isinstance(target_type, (list, set, dict)):
+        raise RuntimeError("The second argument to `torch.jit.isinstance` must be a type or a tuple of types")
+    name = container_without_elements(target_type)
+    if name:
+        raise RuntimeError(missing_elements(name))
+    _warn_if_empty(obj)
+    return _is_instance(obj, target_type)
+
+
+def _warn_if_empty(obj: Any) -> None:
+    if builtins.isinstance(obj, (list, dict, tuple)) and not obj:
+        warnings.warn(
+            "The inner type of a container is lost when calling torch.jit.isinstance in eager mode. For example, List[int] would "
+            "become list and therefore falsely return True for List[float] or List[str].",
+            stacklevel=3,
+        )
+
+
+def _is_instance(obj: Any, target_type: Any) -> bool:
     if builtins.isinstance(target_type, tuple):
-        return any(isinstance(obj, kind) for kind in target_type)
+        return any(_is_instance(obj, kind) for kind in target_type)
     if target_type is None:
         return obj is None
     origin, inside = typing.get_origin(target_type), typing.get_args(target_type)
     if origin is None:
         return builtins.isinstance(obj, target_type)
     if origin is typing.Union or type(target_type).__name__ == "UnionType":
-        return any(isinstance(obj, kind) for kind in inside)
+        return any(_is_instance(obj, kind) for kind in inside)
     if not builtins.isinstance(obj, origin):
         return False
     if origin is dict:
-        return all(isinstance(key, inside[0]) and isinstance(value, inside[1]) for key, value in obj.items())
+        return all(_is_instance(key, inside[0]) and _is_instance(value, inside[1]) for key, value in obj.items())
     if origin is tuple and inside[-1:] != (...,):
-        return len(obj) == len(inside) and all(map(isinstance, obj, inside))
-    return all(isinstance(element, inside[0]) for element in obj)
+        return len(obj) == len(inside) and all(map(_is_instance, obj, inside))
+    return all(_is_instance(element, inside[0]) for element in obj)
 
 
 def script_if_tracing(fn: Callable[..., Any]) -> Callable[..., Any]:

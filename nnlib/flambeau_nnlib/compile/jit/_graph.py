@@ -173,6 +173,12 @@ class Value:
         """Return the name of the value."""
         return self._name
 
+    def rename(self, name: str) -> None:
+        """Change the name of the value."""
+        self._name = name
+
+    setDebugName = rename
+
     def type(self) -> Type:
         """Return the TorchScript type of the value, such as `TensorType`."""
         return self._type

@@ -627,6 +627,9 @@ def build_graph(
         inputs.append(graph.paramNode().add_output(graph.named(f"{parameter.arg}.1"), type))
     result = builder.function(definition, inputs, root, known)
     graph.returnNode().add_input(result)
+    for parameter, value in zip(definition.args.args, inputs, strict=True):
+        if not value.uses() and not known:
+            value.rename(parameter.arg)
     graph._nodes[:0] = builder.heads
     if not has_self:
         del graph.paramNode()._outputs[0]

@@ -149,7 +149,7 @@ class Program:
         for method in self._methods.get(id(module), {}).values():
             lines += [f"  {line}" for line in method]
         cls = type(module)
-        path = class_path(next((base for base in cls.__mro__ if not issubclass(base, torch.jit.ScriptModule)), cls))
+        path = class_path(next((base for base in cls.__mro__ if not _is_wrapper(base)), cls))
         described = ModuleDescription(self._class(path, "\n".join(lines)), attributes)
         self.described[id(module)] = described
         self._kept.append(module)
@@ -157,8 +157,15 @@ class Program:
 
     def _plain_attributes(self, module: nn.Module, attributes: dict[str, Any], constants: dict[str, Any]) -> None:
         declared, fixed = annotations_of(type(module)), constants_of(type(module))
+        declared |= vars(module).get("_attribute_types", {})
         for name, value in vars(module).items():
-            if name in attributes or name in _OF_MODULES or not name.isidentifier() or isinstance(value, nn.Module):
+            if (
+                name in attributes
+                or name in _OF_MODULES
+                or name == "_attribute_types"
+                or not name.isidentifier()
+                or isinstance(value, nn.Module)
+            ):
                 continue
             try:
                 classes = self.named_class
@@ -316,6 +323,11 @@ class Program:
 
 
 _OF_MODULES = frozenset(vars(nn.Module()))
+
+
+def _is_wrapper(cls: type) -> bool:
+    """Whether a class is one of the classes of scripted modules of flambeau, and not defined by the program."""
+    return issubclass(cls, torch.jit.RecursiveScriptModule) or cls is torch.jit.ScriptModule
 
 
 def _examples(module: nn.Module) -> dict[str, Recorded]:

@@ -22,11 +22,16 @@ from typing import Any, BinaryIO
 
 import flambeau as torch
 from flambeau import nn
+from flambeau.extension.schemas import FunctionSchema
 
 from ...nn.modules.module import MEMBER_KINDS
+from ._arguments import Conversion, annotations_of_function, argument_conversion, unchanged
 from ._async import Future
-from ._decorators import enters_script
+from ._checking import check_function, warn_about_annotations
+from ._decorators import Attribute, enters_script
 from ._recording import Recorded, current_recording
+from ._sources import source_of
+from ._types import is_script_class
 
 __all__ = [
     "CompilationUnit",
@@ -61,34 +66,61 @@ class Error(RuntimeError):
     __module__ = __package__  # the module shown to users
 
 
+_PREFIX = "The following operation failed in the TorchScript interpreter."
+
+
 @contextmanager
 def _raising_errors(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[None]:
     """Context manager that converts Python exceptions of scripted code to `Error`, as in compiled code.
 
-    RuntimeErrors are unchanged, and arguments that do not match the function's signature raise a RuntimeError. Exceptions of
-    libraries are unchanged, because tracers use them for control flow.
+    RuntimeErrors keep their type. Messages name the lines of the program. Arguments that do not match the function's signature
+    raise a RuntimeError. Exceptions of libraries are unchanged, because tracers use them for control flow.
     """
     try:
         yield
-    except RuntimeError:
-        raise
+    except RuntimeError as error:
+        if type(error) is not RuntimeError or str(error).startswith(_PREFIX):
+            raise
+        raise RuntimeError(_described(error)) from error
     except TypeError as error:
         _check_arguments(function, args, kwargs, error)
-        raise _script_error(error) from error
+        raise Error(_described(error)) from error
     except Exception as error:
         if type(error).__module__ != "builtins":
             raise
-        raise _script_error(error) from error
+        raise Error(_described(error)) from error
 
 
-def _script_error(error: Exception) -> Error:
+def _described(error: Exception) -> str:
+    """Return the message of an exception with the lines of the program that raised it, marked as in compiled code."""
     kind = type(error)
-    name = "RuntimeError: AssertionError" if kind is AssertionError else f"builtins.{kind.__name__}"
-    place = "".join(traceback.format_tb(error.__traceback__)[-1:])
-    return Error(
-        "The following operation failed in the TorchScript interpreter.\n"
-        f"Traceback of TorchScript (most recent call last):\n{place}{name}: {error}"
+    name = (
+        "RuntimeError: AssertionError"
+        if kind is AssertionError
+        else kind.__name__
+        if kind is RuntimeError
+        else f"builtins.{kind.__name__}"
     )
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not _is_of_flambeau(frame.filename)]
+    places = "".join(map(_marked, frames))
+    return f"{_PREFIX}\nTraceback of TorchScript (most recent call last):\n{places}{name}: {error}"
+
+
+_FOLDERS = tuple(os.path.dirname(os.path.abspath(module.__file__ or "")) + os.sep for module in (torch, nn.modules.module))
+
+
+def _is_of_flambeau(file: str) -> bool:
+    return file.startswith(_FOLDERS)
+
+
+def _marked(frame: traceback.FrameSummary) -> str:
+    """Return a line of a traceback with its source, in which the failing expression is underlined."""
+    place = f'  File "{frame.filename}", line {frame.lineno}, in {frame.name}\n'
+    text = linecache.getline(frame.filename, frame.lineno or 0).rstrip()
+    start, end = frame.colno or 0, frame.end_colno or len(text)
+    if frame.end_lineno != frame.lineno:
+        end = len(text)
+    return f"{place}    {text}\n    {' ' * start}{'~' * max(end - start, 1)} <--- HERE\n" if text else place
 
 
 def _check_arguments(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], cause: TypeError) -> None:
@@ -99,25 +131,6 @@ def _check_arguments(function: Callable[..., Any], args: tuple[Any, ...], kwargs
         name, reason = function.__name__, str(error)
         reason = reason.replace("missing a required argument: ", "is missing value for argument ")
         raise RuntimeError(f"{name}() {reason}. Declaration: {name}{signature}") from cause
-
-
-def _with_floats(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function to convert integer arguments of parameters annotated with `float`, as compiled code does."""
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):
-        return function
-    floats = [name for name, parameter in signature.parameters.items() if parameter.annotation in (float, "float", float | None)]
-    if not floats:
-        return function
-
-    def run(*args: Any, **kwargs: Any) -> Any:
-        bound = signature.bind(*args, **kwargs)
-        bound.apply_defaults()
-        bound.arguments.update({name: float(value) for name in floats if type(value := bound.arguments[name]) is int})
-        return function(*bound.args, **bound.kwargs)
-
-    return run
 
 
 def _code_of(code: Any, function: Any) -> str:
@@ -177,7 +190,7 @@ class ScriptFunction(_WithGraph):
     def __init__(self, function: Callable[..., Any]) -> None:
         functools.update_wrapper(self, function)
         self.function = function
-        self._run = _with_floats(function)
+        self._convert = argument_conversion(function, source_of(function))
         self.recorded: Recorded | None = None  # the recorded operators, if the function was traced
         self.name = getattr(function, "__name__", "forward")
         self.qualified_name = f"__torch__.{getattr(function, '__module__', '')}.{self.name}"
@@ -187,12 +200,30 @@ class ScriptFunction(_WithGraph):
         recording = current_recording()
         if recording is not None:
             return recording.called(self, args, kwargs)
+        if self.recorded is None:
+            args, kwargs = self._convert(args, kwargs)
         with _raising_errors(self.function, args, kwargs):
-            return self._run(*args, **kwargs) if self.recorded is None else self.recorded(None, args, kwargs)
+            return self.function(*args, **kwargs) if self.recorded is None else self.recorded(None, args, kwargs)
 
     @property
     def _traced(self) -> bool:
         return self.recorded is not None
+
+    @property
+    def schema(self) -> FunctionSchema:
+        """The types of the parameters and of the result.
+
+        >>> @torch.jit.script
+        ... def scaled(x, by: float = 2.0):
+        ...     return x * by
+        >>> print(scaled.schema)
+        scaled(Tensor x, float by=2.) -> Tensor
+        """
+        hints = annotations_of_function(inspect.unwrap(self.function), source_of(self.function))
+        returned = "" if "return" in hints else next(self.graph.outputs()).type().text
+        from ._schemas import function_schema  # building graphs imports modules that import this one
+
+        return function_schema(self.name, inspect.signature(self.function), hints, returned)
 
     @property
     def code(self) -> str:
@@ -217,6 +248,29 @@ class ScriptModule(_WithGraph, nn.Module):
 
     original_name: str = "Module"
     _traced = False
+    _checks_methods = True  # whether creating an object checks the methods marked with `script_method`
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if not cls._checks_methods:
+            return
+        initialize = cls.__init__
+
+        @functools.wraps(initialize)
+        def initialize_and_check(self: Any, *args: Any, **kwargs: Any) -> None:
+            initialize(self, *args, **kwargs)
+            if type(self) is cls:
+                if "_modules" not in vars(self):
+                    raise RuntimeError(f"{cls.__name__}.__init__ must call super().__init__()")
+                _check_methods(self)
+
+        cls.__init__ = initialize_and_check  # type: ignore[method-assign]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, Attribute):
+            vars(self).setdefault("_attribute_types", {})[name] = value.type
+            value = value.value
+        super().__setattr__(name, value)
 
     @enters_script
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -267,6 +321,7 @@ class ScriptModule(_WithGraph, nn.Module):
         """
         for name, function in _functions_in(src, sys._getframe(1)).items():
             setattr(type(self), name, script_method(function))
+            check_function(function, self)
 
     def save(self, f: str | os.PathLike[str] | BinaryIO, _extra_files: dict[str, Any] | None = None, **kwargs: Any) -> None:
         """Save the module, see `torch.jit.save`."""
@@ -301,6 +356,8 @@ def _unsupported_method(name: str) -> Callable[..., Any]:
 class RecursiveScriptModule(ScriptModule):
     """A module returned by `torch.jit.script` or `torch.jit.load`."""
 
+    _checks_methods = False
+
     def __repr__(self) -> str:
         children = "".join(f"\n  ({name}): {textwrap.indent(repr(child), '  ').strip()}" for name, child in self._modules.items())
         return f"RecursiveScriptModule(original_name={self.original_name}{children}{chr(10) if children else ''})"
@@ -321,7 +378,7 @@ def _scripted_class(cls: type[nn.Module], kind: type[ScriptModule] = RecursiveSc
     for name, member in inspect.getmembers_static(cls, inspect.isfunction):
         exported = getattr(member, "_torchscript_modifier", "") == "export"
         if exported or (name == "forward" and member is not nn.Module.forward):
-            body[name] = script_method(member)
+            body[name] = script_method(member) if kind is RecursiveScriptModule else runs_as_script(member)
     return type(kind.__name__, (kind,) if issubclass(kind, cls) else (cls, kind), body)
 
 
@@ -336,6 +393,9 @@ def scripted(
     if isinstance(module, ScriptModule):
         return module
     if id(module) not in memo:
+        if kind is RecursiveScriptModule:
+            warn_about_annotations(module)
+            _check_methods(module)
         cls = _scripted_class(type(module), kind)
         new: Any = cls.__new__(cls)
         memo[id(module)] = new
@@ -346,6 +406,30 @@ def scripted(
             if child is not None:
                 setattr(new, name, scripted(child, memo, kind))
     return memo[id(module)]
+
+
+def _check_methods(module: nn.Module) -> None:
+    """Check `forward` and the exported methods of a module, as PyTorch compiles them."""
+    for name, member in inspect.getmembers_static(type(module), inspect.isfunction):
+        exported = getattr(member, "_torchscript_modifier", "") == "export"
+        is_scripted = isinstance(module, ScriptModule) and hasattr(member, "_is_script_method")
+        if name not in vars(module) and (exported or is_scripted or (name == "forward" and not isinstance(module, ScriptModule))):
+            check_function(member, module)
+
+
+def _check_class(cls: type) -> None:
+    """Check the methods of a class that scripted code uses."""
+    if issubclass(cls, nn.Module):
+        raise RuntimeError(
+            f"Type '{cls}' cannot be compiled since it inherits from nn.Module, consider passing an instance instead"
+        )
+    if not is_script_class(cls):
+        return
+    if len(cls.__mro__) > 2:
+        raise RuntimeError("TorchScript classes does not support inheritance yet. Please directly inherit from 'object'.")
+    for member in vars(cls).values():
+        if inspect.isfunction(member):
+            check_function(member, cls)
 
 
 def script(
@@ -372,7 +456,10 @@ def script(
       (1): RecursiveScriptModule(original_name=ReLU)
     )
     """
-    if isinstance(obj, (ScriptFunction, ScriptModule)) or inspect.isclass(obj):
+    if isinstance(obj, (ScriptFunction, ScriptModule)):
+        return obj
+    if inspect.isclass(obj):
+        _check_class(obj)
         return obj
     if isinstance(obj, nn.Module):
         _require_initialized(obj)
@@ -381,6 +468,7 @@ def script(
         return obj
     if not callable(obj):
         raise RuntimeError(f"torch.jit.script: expected a function, a module or a class, got {type(obj).__name__}")
+    check_function(obj)
     return ScriptFunction(obj)
 
 
@@ -399,14 +487,23 @@ def _require_initialized(root: nn.Module) -> None:
 def script_method(fn: Callable[..., Any]) -> Callable[..., Any]:
     """Mark a method of a `ScriptModule` as scripted code. It still runs as Python.
 
-    Exceptions become `torch.jit.Error`, as in compiled code.
+    Arguments are converted to the annotated types, and exceptions become `torch.jit.Error`, as in compiled code.
     """
+    is_special = fn.__name__.startswith("__")
+    method = runs_as_script(fn, unchanged if is_special else argument_conversion(fn, source_of(fn), is_method=True))
+    method._is_script_method = True  # type: ignore[attr-defined]
+    return method
+
+
+def runs_as_script(fn: Callable[..., Any], convert: Conversion = unchanged) -> Callable[..., Any]:
+    """Return a method that converts its arguments and calls `fn` as scripted code."""
 
     @enters_script
     @functools.wraps(fn)
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        with _raising_errors(fn, (self, *args), kwargs):
-            return fn(self, *args, **kwargs)
+        args, kwargs = convert((self, *args), kwargs)
+        with _raising_errors(fn, args, kwargs):
+            return fn(*args, **kwargs)
 
     return method
 
@@ -418,15 +515,18 @@ def _functions_in(source: str, frame: FrameType | None) -> dict[str, Any]:
     """Return the functions that user-provided source code defines.  It may use the names of `frame`."""
     import flambeau as torch
 
-    names: dict[str, Any] = {"torch": torch, "Tensor": torch.Tensor, "Future": Future}
+    names: dict[str, Any] = {"torch": torch, "Tensor": torch.Tensor, "Future": Future, "NoneType": type(None)}
     names |= {name: getattr(typing, name) for name in ("Any", "Dict", "List", "Optional", "Tuple", "Union", "NamedTuple")}
     outer: dict[str, Any] = {} if frame is None else {**frame.f_globals, **frame.f_locals}
     names |= outer
     source = textwrap.dedent(source)
     file = f"<torch.jit source {next(_numbers)}>"
     linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file  # `inspect` finds the source here
-    exec(compile(source, file, "exec", dont_inherit=True), names)
-    return {name: value for name, value in names.items() if inspect.isfunction(value) and value is not outer.get(name)}
+    try:
+        exec(compile(source, file, "exec", dont_inherit=True), names)
+    except (SyntaxError, NameError, TypeError) as error:  # also in annotations, which PyTorch parses itself
+        raise RuntimeError(f"{error}:\n{source}") from error
+    return {name: value for name, value in names.items() if inspect.isfunction(value) and value.__code__.co_filename == file}
 
 
 class CompilationUnit:
@@ -457,4 +557,13 @@ class CompilationUnit:
             _frames_up: the number of frames between the caller and the frame whose names the code uses.
         """
         for name, function in _functions_in(lang, sys._getframe(_frames_up + 1)).items():
+            check_function(function)
             setattr(self, name, ScriptFunction(function))
+
+    def find_function(self, name: str) -> ScriptFunction | None:
+        """Return a function by name, or None.
+
+        Args:
+            name: the name of the function.
+        """
+        return vars(self).get(name)

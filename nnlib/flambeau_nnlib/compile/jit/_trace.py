@@ -17,7 +17,7 @@ from ..export._export import restoring_state
 from ..fx.node import Node
 from ._convolutions import merge_convolutions
 from ._recording import Recorded, TracerWarning, Tracing
-from ._script import ScriptFunction, ScriptModule, script_method, scripted
+from ._script import ScriptFunction, ScriptModule, runs_as_script, scripted
 
 __all__ = ["TopLevelTracedModule", "TracerWarning", "TracingCheckError", "is_tracing", "trace", "trace_module"]
 
@@ -96,7 +96,7 @@ def _recorded_method(name: str, function: Callable[..., Any]) -> Callable[..., A
     def run(self: Any, *args: Any, **kwargs: Any) -> Any:
         return vars(self)["_examples"][name](self, args, kwargs)
 
-    return script_method(functools.update_wrapper(run, function))
+    return runs_as_script(functools.update_wrapper(run, function))
 
 
 def _traced(module: nn.Module, recorded: dict[str, Recorded]) -> Any:

@@ -10,14 +10,18 @@ from typing import Any, NamedTuple
 
 import flambeau as torch
 
+from .annotations import BroadcastingList
+
 __all__ = [
     "OF_TORCH",
     "ModuleDescription",
     "NoType",
     "class_path",
+    "container_without_elements",
     "is_named_tuple",
     "is_script_class",
     "literal",
+    "missing_elements",
     "type_of_annotation",
     "type_of_value",
 ]
@@ -104,6 +108,25 @@ def _common(values: list[Any]) -> str:
     return types.pop()
 
 
+_CONTAINERS: dict[Any, str] = {list: "List", dict: "Dict", tuple: "Tuple", typing.Optional: "Optional"}
+_CONTAINERS |= {getattr(typing, name): name for name in ("List", "Dict", "Tuple")}
+_ORDER = ("Tensor", "Tuple", "List", "Dict", "number", "float", "complex", "Future", "int", "NoneType", "str", "bool")
+
+
+def container_without_elements(annotation: Any) -> str:
+    """Return the name of a container type without element types, such as `typing.List`, or an empty string for other types."""
+    try:
+        return _CONTAINERS.get(annotation, "")
+    except TypeError:  # the annotation is not hashable
+        return ""
+
+
+def missing_elements(name: str) -> str:
+    """Return the message of the error for a container type without element types."""
+    example = "[int, int]" if name == "Dict" else "[int]"
+    return f"Attempted to use {name} without a contained type. Please add a contained type, e.g. {name}{example}"
+
+
 _PLAIN = {
     int: "int", float: "float", bool: "bool", str: "str", complex: "complex", None: "NoneType", type(None): "NoneType",
     torch.Tensor: "Tensor", torch.device: "Device", torch.dtype: "int", torch.layout: "int", torch.Size: "List[int]",
@@ -127,6 +150,10 @@ def type_of_annotation(annotation: Any, classes: Classes = reject_class) -> str:
             return _PLAIN[annotation]
     except TypeError:
         pass
+    if isinstance(annotation, BroadcastingList):
+        return f"List[{type_of_annotation(annotation.element, classes)}]"
+    if container_without_elements(annotation):
+        raise NoType(missing_elements(container_without_elements(annotation)))
     origin, inside = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is list:
         return f"List[{type_of_annotation(inside[0], classes)}]"
@@ -137,9 +164,10 @@ def type_of_annotation(annotation: Any, classes: Classes = reject_class) -> str:
     if origin is torch.jit.Future:
         return f"Future[{type_of_annotation(inside[0], classes)}]"
     if origin is typing.Union or type(annotation).__name__ == "UnionType":
-        kinds = [type_of_annotation(kind, classes) for kind in inside if kind is not type(None)]
-        text = kinds[0] if len(kinds) == 1 else f"Union[{', '.join(kinds)}]"
-        return f"Optional[{text}]" if type(None) in inside else text
+        kinds = [type_of_annotation(kind, classes) for kind in inside]
+        if len(kinds) == 2 and "NoneType" in kinds:
+            return f"Optional[{kinds[kinds[0] == 'NoneType']}]"
+        return f"Union[{', '.join(sorted(kinds, key=_place))}]"
     if origin is typing.Final or annotation is typing.Final:
         if not inside:
             raise NoType("Final without a type")
@@ -151,6 +179,12 @@ def type_of_annotation(annotation: Any, classes: Classes = reject_class) -> str:
     if is_named_tuple(annotation) or is_script_class(annotation):
         return classes(annotation)
     raise NoType(f"the annotation {annotation!r}")
+
+
+def _place(kind: str) -> int:
+    """Return the place of a type in the order of the members of a union."""
+    name = kind.partition("[")[0]
+    return _ORDER.index(name) if name in _ORDER else len(_ORDER)
 
 
 def literal(value: Any) -> str:

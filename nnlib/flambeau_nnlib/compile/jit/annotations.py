@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Final, List, Optional, Tuple, Union  # noqa: UP035
+from typing import Any, Dict, Final, List, NamedTuple, Optional, Tuple, Union  # noqa: UP035
 
 __all__ = [
     "Any",
@@ -18,11 +18,26 @@ __all__ = [
 ]
 
 
-class _BroadcastingList:
-    """For annotations such as `BroadcastingList2[int]`: a list of two integers, or an integer for both."""
+class BroadcastingList(NamedTuple):
+    """The annotation `BroadcastingList2[int]`: a list of two integers, or an integer for both.
 
-    def __getitem__(self, types: Any) -> None:
-        return None
+    Attributes:
+        element: the type of the elements.
+        length: the length of the list.
+    """
+
+    element: Any
+    length: int
 
 
-BroadcastingList1 = BroadcastingList2 = BroadcastingList3 = _BroadcastingList()
+class _BroadcastingLists:
+    """The annotations for lists of one length."""
+
+    def __init__(self, length: int) -> None:
+        self.length = length
+
+    def __getitem__(self, types: Any) -> BroadcastingList:
+        return BroadcastingList(types, self.length)
+
+
+BroadcastingList1, BroadcastingList2, BroadcastingList3 = (_BroadcastingLists(length) for length in (1, 2, 3))

@@ -1,0 +1,221 @@
+"""Types of the parameters of scripted functions, and conversion of arguments to these types."""
+
+from __future__ import annotations
+
+import builtins
+import inspect
+import re
+import types
+import typing
+from collections.abc import Callable
+from typing import Any
+
+import flambeau as torch
+
+from ._types import OF_TORCH, NoType, type_of_annotation
+from .annotations import BroadcastingList
+
+__all__ = ["Conversion", "annotations_of_function", "argument_conversion", "is_of_library", "named_type", "unchanged"]
+
+# Types of Python values that are never valid for a parameter of type Tensor. Other values, such as proxies of tracers, are
+# passed unchanged.
+_NOT_TENSORS = (bool, int, float, complex, str, list, tuple, dict)
+
+
+class _MismatchError(Exception):
+    """An argument does not have the type of its parameter."""
+
+
+def is_of_library(function: Any) -> bool:
+    """Whether a function or class belongs to flambeau."""
+    return str(getattr(function, "__module__", "")).startswith((*OF_TORCH, "flambeau"))
+
+
+def annotations_of_function(function: Callable[..., Any], source: str = "") -> dict[str, Any]:
+    """Return the annotations of a function, with strings evaluated, or those of its type comment.
+
+    Args:
+        function: the function.
+        source: its source code, which may contain a comment such as `# type: (Tensor, int) -> Tensor`.
+    """
+    names = _names_of(function)
+    hints = {name: _evaluated(kind, names) for name, kind in getattr(function, "__annotations__", {}).items()}
+    if hints or "# type:" not in source.replace("#type:", "# type:"):
+        return hints
+    parameters = [name for name in inspect.signature(function).parameters if name != "self"]
+    for name in parameters:  # a comment after each parameter
+        single = re.search(rf"\b{name}\b[^#\n]*#\s*type:\s*([^(\n#]+)", source)
+        hints.update({name: _evaluated(single[1].strip(), names)} if single is not None else {})
+    whole = re.search(r"#\s*type:\s*(\([^#\n]*)", source)
+    if whole is not None:
+        given, _, returned = (part.strip() for part in whole[1].partition("->"))
+        kinds = _evaluated(f"{given[:-1]},)" if given[1:-1].strip() else "()", names)
+        if isinstance(kinds, tuple) and len(kinds) == len(parameters) and kinds != (...,):
+            hints.update(zip(parameters, kinds, strict=True))
+        elif kinds is Any:
+            hints.update(dict.fromkeys(parameters, Any))
+        if returned:
+            hints["return"] = _evaluated(returned, names)
+    return hints
+
+
+def _names_of(function: Callable[..., Any]) -> dict[str, Any]:
+    names = {
+        **vars(typing),
+        **vars(builtins),
+        "Tensor": torch.Tensor,
+        "Device": torch.device,
+        **getattr(function, "__globals__", {}),
+    }
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            names[name] = cell.cell_contents
+        except ValueError:  # the name is assigned after the definition of the function
+            continue
+    return names
+
+
+def _evaluated(annotation: Any, names: dict[str, Any]) -> Any:
+    """Evaluate an annotation; return `Any` if it names something unknown."""
+    if not isinstance(annotation, str):
+        return annotation
+    try:
+        return eval(annotation, names)
+    except Exception:
+        return Any
+
+
+def named_type(kind: Any) -> str:
+    """Return the TorchScript name of an annotation, or an empty string for a type without one."""
+    try:
+        return type_of_annotation(kind)
+    except NoType:
+        return ""
+
+
+Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+Conversion = Callable[[tuple[Any, ...], dict[str, Any]], Arguments]
+
+
+def unchanged(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+    """Return the arguments of a call unchanged."""
+    return args, kwargs
+
+
+def argument_conversion(function: Callable[..., Any], source: str = "", *, is_method: bool = False) -> Conversion:
+    """Return a function that checks and converts the arguments of a call, as compiled code does.
+
+    Parameters without annotation are tensors. Numbers are converted to the annotated type `float` or `bool`, tensors of one
+    element to numbers, tuples to lists, and strings to devices.
+
+    Args:
+        function: the function. Arguments of functions of flambeau are not converted.
+        source: its source code, for types in comments.
+        is_method: whether the first parameter is `self`, which is not checked.
+    """
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return unchanged
+    plain = inspect.unwrap(function)
+    if not isinstance(plain, types.FunctionType) or is_of_library(plain):
+        return unchanged
+    if any(parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD) for parameter in parameters):
+        return unchanged
+    hints = annotations_of_function(plain, source)
+    kinds = [hints.get(parameter.name, torch.Tensor) for parameter in parameters]
+    if is_method and kinds:
+        kinds[0] = Any
+    by_name = {parameter.name: (place, kind) for place, (parameter, kind) in enumerate(zip(parameters, kinds, strict=True))}
+    first = int(is_method)
+
+    def argument(value: Any, name: str) -> Any:
+        place, kind = by_name[name]
+        try:
+            return _converted(value, kind)
+        except _MismatchError:
+            pass
+        inferred = name not in hints
+        expected = "Tensor (inferred)" if inferred else named_type(kind) or str(kind)
+        note = f"\nInferred '{name}' to be of type 'Tensor' because it was not annotated with an explicit type." * inferred
+        raise RuntimeError(
+            f"{function.__name__}() Expected a value of type '{expected}' for argument '{name}' but instead found type "
+            f"'{type(value).__name__}'.{note}\nPosition: {place - first}\nValue: {value!r}"
+        )
+
+    names = [parameter.name for parameter in parameters]
+    defaults = {}  # the defaults that have another type than their parameters, such as `factor: float = 2`
+    for parameter, kind in zip(parameters, kinds, strict=True):
+        if kind in (float, bool, torch.device) and parameter.default is not parameter.empty:
+            defaults[parameter.name] = _converted(parameter.default, kind)
+
+    def convert(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+        if len(args) <= len(names):
+            args = tuple(map(argument, args, names))
+        kwargs = {name: argument(value, name) if name in by_name else value for name, value in kwargs.items()}
+        kwargs |= {name: value for name, value in defaults.items() if name not in kwargs and by_name[name][0] >= len(args)}
+        return args, kwargs
+
+    return convert
+
+
+def _converted(value: Any, kind: Any) -> Any:
+    """Return a value as an annotated type.
+
+    Raises:
+        _MismatchError: PyTorch's compiled code does not accept the value for this type.
+    """
+    if kind is torch.Tensor:
+        return _require(value, not isinstance(value, _NOT_TENSORS))
+    if kind in (int, float, bool, str):
+        return _plain(value, kind)
+    if kind is torch.device:
+        return torch.device(value) if isinstance(value, str) else value
+    if isinstance(kind, BroadcastingList):
+        return _list([value] * kind.length if isinstance(value, (int, float)) else value, kind.element)
+    origin, inside = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (typing.Union, types.UnionType) and type(None) in inside and len(inside) == 2:
+        return None if value is None else _converted(value, inside[inside[0] is type(None)])
+    if origin is list and inside:
+        return _list(value, inside[0])
+    if origin is tuple and inside and ... not in inside and inside != ((),):
+        return _tuple(value, inside)
+    if origin is dict:
+        return _require(value, not isinstance(value, (*_NOT_TENSORS[:-1], torch.Tensor, types.NoneType)))
+    return value
+
+
+def _require(value: Any, holds: bool) -> Any:
+    if not holds:
+        raise _MismatchError
+    return value
+
+
+def _plain(value: Any, kind: type) -> Any:
+    if type(value) is kind:
+        return value
+    if type(value) is torch.Tensor and kind is not str and value.numel() == 1:
+        return kind(value.item())
+    if type(value) in (bool, int, float) and kind is not str:
+        _require(value, kind is not int or type(value) is bool)
+        return kind(value)
+    if isinstance(value, torch.Tensor):
+        return _require(value, kind is not str and value.numel() == 1)
+    return _require(value, not isinstance(value, (*_NOT_TENSORS, types.NoneType)) or isinstance(value, kind))
+
+
+def _list(value: Any, kind: Any) -> Any:
+    if not isinstance(value, (list, tuple)):
+        return _require(value, not isinstance(value, (*_NOT_TENSORS, torch.Tensor, types.NoneType)))
+    elements = [_converted(element, kind) for element in value]
+    same = isinstance(value, list) and all(new is old for new, old in zip(elements, value, strict=True))
+    return value if same else elements
+
+
+def _tuple(value: Any, kinds: tuple[Any, ...]) -> Any:
+    if not isinstance(value, (list, tuple)):
+        return _require(value, not isinstance(value, (*_NOT_TENSORS, torch.Tensor, types.NoneType)))
+    _require(value, len(value) == len(kinds))
+    elements = tuple(map(_converted, value, kinds))
+    same = isinstance(value, tuple) and all(new is old for new, old in zip(elements, value, strict=True))
+    return value if same else elements

@@ -294,6 +294,18 @@ def test_derivatives_of_samples(quantile):
     np.testing.assert_allclose(got[:, 0] * (1 - sample), wanted, rtol=2e-5)
 
 
+def test_derivatives_of_lopsided_beta_samples():
+    a, b = np.array([1e-2, 1e-2, 10, 1e4, 1, 1]), np.array([1e2, 1e4, 1e-2, 1e-2, 1e2, 1e-2])
+    x = np.array([1e-4, 1e-6, 0.999, 0.9999, 1e-3, 0.99])
+    step = 1e-4 * a
+    by_a = (scipy.betainc(a + step, b, x) - scipy.betainc(a - step, b, x)) / (2 * step)
+    density = np.exp(scipy.xlogy(a - 1, x) + scipy.xlog1py(b - 1, -x) - scipy.betaln(a, b))
+    for dtype, rtol in ((torch.float64, 1e-5), (torch.float32, 1e-3)):  # 1 - x has few digits in float32
+        sample, alpha, total = (torch.tensor(values, dtype=dtype) for values in (x, a, a + b))
+        got = torch._dirichlet_grad(sample, alpha, total).numpy() * (1 - x)
+        np.testing.assert_allclose(got, -by_a / density, rtol=rtol)
+
+
 @pytest.mark.parametrize("name", ["entr", "erfcx", "ndtri", "i1e", "bessel_j0", "airy_ai"])
 def test_names_of_numpy(name):
     x = torch.tensor([0.25, 0.5])

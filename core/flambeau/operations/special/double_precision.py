@@ -48,18 +48,19 @@ def _halves(x: Any) -> tuple[Any, Any]:
     return high, x - high
 
 
-_FIRST, _LAST = -3.5, 3.75  # bounds of `u` of the trapezoidal rule
+_FIRST = -3.5  # lower bound of `u` of the trapezoidal rule
 
 
-def quadrature(xp: Any, integrand: Callable[[Any], Any], scale: Any, steps: int = 16) -> Any:
+def quadrature(xp: Any, integrand: Callable[[Any], Any], scale: Any, steps: int = 16, last: float = 3.75) -> Any:
     """Integrate over `y` from 0 to infinity; the integrand must decay exponentially, with a decay length of about `scale`.
 
     The substitution `y = scale * exp(u - exp(-u))` is followed by the trapezoidal rule in `u` (Takahasi and Mori, "Double
     exponential formulas for numerical integration", 1974), with `steps` points per unit.  With 16, only rounding errors of
-    float64 remain; with 8, the relative error is about 2e-8 if the integrand is smooth on the length `scale`.
+    float64 remain; with 8, the relative error is about 2e-8 if the integrand is smooth on the length `scale`.  `last` is the
+    upper bound of `u`: larger if the integrand may decay more slowly.
     """
     total = xp.zeros_like(scale)
-    for index in range(math.ceil(_FIRST * steps), math.floor(_LAST * steps) + 1):
+    for index in range(math.ceil(_FIRST * steps), math.floor(last * steps) + 1):
         u = index / steps
         shrinking = math.exp(-u)
         y = scale * math.exp(u - shrinking)

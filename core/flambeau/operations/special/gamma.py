@@ -7,6 +7,7 @@ Stegun, "Handbook of Mathematical Functions", 1964, chapters 6 and 23).
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 from ...engine.calls.facts import Kind
@@ -373,21 +374,30 @@ op(
 )
 
 
-def beta_grad(xp: Any, x: Any, a: Any, b: Any, steps: int = 16) -> Any:
-    """Return `dx/da / (1 - x)` for a beta(a, b) sample `x`, as `gamma_grad_forward` does, but by integrals over log-odds."""
-    score = xp.log(x) - digamma_forward(xp, a) + digamma_forward(xp, a + b)
-    distance = a - (a + b) * x  # distance from the peak of the density of the log-odds
-    scale = 1 / (xp.abs(distance) + xp.minimum(xp.sqrt((a + b) * x * (1 - x)), xp.minimum(a, b)))
+def beta_grad(xp: Any, x: Any, a: Any, b: Any, steps: int = 8) -> Any:
+    """Return `dx/da / (1 - x)` for a beta(a, b) sample `x`.
 
-    down = distance > 0  # integrate away from the peak: over smaller log-odds, or over larger ones
-    start, rate = xp.where(down, x, 1 - x), xp.where(down, a, b)
-    descent = xp.where(down, xp.ones_like(x), xp.zeros_like(x))
+    It is minus the derivative of the distribution function by `a`, divided by the density and by `1 - x`.  That derivative is the
+    integral of `(log(t) - mean of log(t)) * density(t)` over [0, x], or minus the integral over [x, 1].  The interval without the
+    mean is used, where the density is monotone.  With `t = x * exp(-s)`, or `1 - t = (1 - x) * exp(-s)`, the integrand decays
+    exponentially in s.
+    """
+    is_low = x * (a + b) < a
+    u = xp.where(is_low, x, 1 - x)
+    u = xp.maximum(u, xp.full_like(u, sys.float_info.min))
+    near, far = xp.where(is_low, a, b), xp.where(is_low, b, a)
+    odds, log_u, log_rest = u / (1 - u), xp.log(u), xp.log1p(-u)
+    slope = xp.maximum(far - 1, xp.zeros_like(far)) * odds
+    mean_log = digamma_forward(xp, a) - digamma_forward(xp, a + b)
 
-    def integrand(y: Any) -> Any:
-        shift = -xp.log1p(start * xp.expm1(-y))  # change of log(1 - t) down, or of log(t) up, when the log-odds change by y
-        return xp.exp((a + b) * shift - rate * y) * (score + shift - descent * y)
+    def integrand(s: Any) -> Any:
+        log_rest_of_v = xp.log1p(-u * xp.exp(-s))
+        relative_density = xp.exp((far - 1) * (log_rest_of_v - log_rest) - near * s)
+        return relative_density * (xp.where(is_low, log_u - s, log_rest_of_v) - mean_log)
 
-    return x * xp.where(down, -xp.ones_like(x), xp.ones_like(x)) * quadrature(xp, integrand, scale, steps)
+    scale = 1 / xp.maximum(near - slope, xp.sqrt(slope / (1 - u)))
+    integral = quadrature(xp, integrand, scale, steps, last=6.5)
+    return xp.where(is_low, -odds * integral, integral)
 
 
 _dirichlet_grad = op(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -572,3 +573,14 @@ def test_lobpcg_differentiates_with_respect_to_each_element():
     assert torch.autograd.gradcheck(values, A)
     (gradient,) = torch.autograd.grad(values(A).sum(), A)
     assert torch.equal(gradient, gradient.mT)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.complex128])
+def test_singular_matrices_cause_no_warnings_of_the_array_library(dtype):
+    singular = torch.tensor([[1, 0], [0, 0]], dtype=dtype)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # drops the filters that flambeau has set
+        for p in ("fro", 2, None, 1):
+            assert torch.linalg.cond(singular, p) == torch.inf
+        for _ in range(2):
+            assert torch.linalg.inv_ex(singular).info == torch.linalg.solve_ex(singular, singular).info == 2

@@ -11,8 +11,21 @@ from flambeau.engine.calls.op import OPS
 from flambeau.operations.distance import pair_distances_forward
 
 from .chunks import chunks
+from .error_state import without_warnings
 from .kernels import kernel
 from .namespace import namespace
+
+
+@kernel
+@without_warnings
+def linalg_inv_ex(A: Any) -> Any:
+    return OPS["linalg_inv_ex"].forward(namespace, A)  # divides by the zero pivots of a singular matrix
+
+
+@kernel
+@without_warnings
+def linalg_solve_ex(A: Any, B: Any) -> Any:
+    return OPS["linalg_solve_ex"].forward(namespace, A, B)
 
 
 @kernel

@@ -250,6 +250,11 @@ def cond(input: Tensor, p: Any = None) -> Tensor:
         )
     if not input.numel():
         return input.new_zeros(input.shape[:-2], dtype=input.dtype.to_real())
+    with input._key.backend.ignoring_arithmetic_errors():  # the number of a singular matrix is infinite
+        return _cond(input, p)
+
+
+def _cond(input: Tensor, p: Any) -> Tensor:
     if p in (None, 2, -2):
         values = svdvals(input)
         largest, smallest = values[..., 0], values[..., -1]

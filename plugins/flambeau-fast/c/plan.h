@@ -16,7 +16,8 @@ Images are channels-last.  Weights of products are packed as panels of WIDTH col
 #define LEAST_OF_LOOP (1 << 14)   /* number of elements from which an element-wise loop is shared between threads */
 #define PANELS_AT_ONCE 4          /* of one row: more sums than one panel has, because each waits for the one before */
 
-enum { PRODUCT, DEPTHWISE, MEAN_OF_SPACE, MAX_POOL, TO_LAST, TO_FIRST, UNARY, ADD, MULTIPLY, SCALE, LAYER_NORM };
+enum { PRODUCT, DEPTHWISE, MEAN_OF_SPACE, MAX_POOL, TO_LAST, TO_FIRST, UNARY, ADD, MULTIPLY, SCALE, LAYER_NORM, AVERAGE_POOL, STRIDED, SOFTMAX,
+       BATCHED, ATTENTION, RECURRENT };
 enum { IDENTITY, RELU, CLAMP, HARDSWISH, HARDSIGMOID, SILU, SIGMOID, TANH, GELU, GELU_TANH };
 
 typedef struct {
@@ -68,8 +69,9 @@ typedef struct {
     const float *a, *b, *bias, *residual;
     float *out;
     int64_t rows, columns, depth;
+    int64_t pixel, out_row; /* distances of pixels, or rows of A, and of rows of the output */
     Activation by;
-    int64_t taps; /* 0: rows of A are contiguous */
+    int64_t taps; /* 0: A is not copied as windows */
     int64_t height, width, channels, out_height, out_width, tall, wide, down, right, top, left, row_dilation, column_dilation;
     int64_t block_rows, block_columns, across;
 } PackedProduct;
@@ -84,7 +86,10 @@ INLINE void copy_few(float *to, const float *from, int64_t count, const float *e
 /* Copy one row of a window whose columns are adjacent, with zeros outside the image. */
 INLINE void copy_window_row(const PackedProduct *p, int64_t x, const float *from, float *to, const float *end) {
     const int64_t first = smaller(p->wide, larger(0, -x)), last = larger(first, smaller(p->wide, p->width - x));
-    if (last - first == p->wide) copy_few(to, from + x * p->channels, p->wide * p->channels, end);
+    if (p->pixel != p->channels) { /* a group of the channels */
+        memset(to, 0, p->wide * p->channels * sizeof(float));
+        for (int64_t q = first; q < last; q++) memcpy(to + q * p->channels, from + (x + q) * p->pixel, p->channels * sizeof(float));
+    } else if (last - first == p->wide) copy_few(to, from + x * p->channels, p->wide * p->channels, end);
     else {
         memset(to, 0, first * p->channels * sizeof(float));
         memcpy(to + first * p->channels, from + (x + first) * p->channels, (last - first) * p->channels * sizeof(float));
@@ -94,7 +99,7 @@ INLINE void copy_window_row(const PackedProduct *p, int64_t x, const float *from
 
 /* Copy the windows of `rows` positions from position `row` on, `line` elements apart.  Elements after a window are undefined. */
 static void copy_windows(const PackedProduct *p, int64_t row, int64_t rows, float *copy, int64_t line) {
-    const int64_t size = p->height * p->width * p->channels, width = p->wide * p->channels;
+    const int64_t size = p->height * p->width * p->pixel, width = p->wide * p->channels;
     int64_t column = row % p->out_width, place = row / p->out_width % p->out_height;
     const float *image = p->a + row / p->out_width / p->out_height * size;
     for (int64_t i = 0; i < rows; i++) {
@@ -102,14 +107,14 @@ static void copy_windows(const PackedProduct *p, int64_t row, int64_t rows, floa
         float *to = copy + i * line;
         for (int64_t r = 0; r < p->tall; r++, to += width) {
             const int64_t at = y + r * p->row_dilation;
-            const float *from = image + at * p->width * p->channels;
+            const float *from = image + at * p->width * p->pixel;
             if (at < 0 || at >= p->height) memset(to, 0, width * sizeof(float));
             else if (p->column_dilation == 1) copy_window_row(p, x, from, to, image + size);
             else
                 for (int64_t q = 0; q < p->wide; q++) {
                     const int64_t other = x + q * p->column_dilation;
                     if (other < 0 || other >= p->width) memset(to + q * p->channels, 0, p->channels * sizeof(float));
-                    else memcpy(to + q * p->channels, from + other * p->channels, p->channels * sizeof(float));
+                    else memcpy(to + q * p->channels, from + other * p->pixel, p->channels * sizeof(float));
                 }
         }
         if (++column == p->out_width) {
@@ -122,9 +127,9 @@ static void copy_windows(const PackedProduct *p, int64_t row, int64_t rows, floa
 /* Write the sums of some rows: add the residual, and activate. */
 INLINE void finish_rows(const PackedProduct *p, int64_t row, int64_t rows, int64_t column, int64_t columns, float *sums, int64_t step) {
     for (int64_t i = 0; i < rows; i++) {
-        float *to = p->out + (row + i) * p->columns + column, *from = sums + i * step;
+        float *to = p->out + (row + i) * p->out_row + column, *from = sums + i * step;
         if (p->residual) {
-            const float *other = p->residual + (row + i) * p->columns + column;
+            const float *other = p->residual + (row + i) * p->out_row + column;
             SIMD() for (int64_t c = 0; c < columns; c++) from[c] += other[c];
         }
         activate(from, columns, p->by);
@@ -132,20 +137,24 @@ INLINE void finish_rows(const PackedProduct *p, int64_t row, int64_t rows, int64
     }
 }
 
-/* One row: several panels at once. */
+/* Multiply one row by up to PANELS_AT_ONCE panels. */
+INLINE void multiply_few_panels(const float *a, int64_t depth, const float *b, int64_t count, float *line) {
+    const float *panel[PANELS_AT_ONCE];
+    for (int i = 0; i < PANELS_AT_ONCE; i++) panel[i] = b + smaller(i, count - 1) * depth * WIDTH;
+    Vector sums[2 * PANELS_AT_ONCE] = {{0}};
+    for (int64_t k = 0; k < depth; k++)
+        _Pragma("GCC unroll 4") for (int i = 0; i < PANELS_AT_ONCE; i++) {
+            sums[2 * i] += a[k] * load(panel[i] + k * WIDTH);
+            sums[2 * i + 1] += a[k] * load(panel[i] + k * WIDTH + LANES);
+        }
+    for (int i = 0; i < 2 * smaller(PANELS_AT_ONCE, count); i++) store(line + i * LANES, sums[i]);
+}
+
 static void multiply_row(const PackedProduct *p, int64_t row, int64_t column, int64_t columns, const float *a) {
-    const int64_t step = p->depth * WIDTH, count = pieces(columns, WIDTH);
+    const int64_t count = pieces(columns, WIDTH);
     for (int64_t j = 0; j < count; j += PANELS_AT_ONCE) {
-        const float *b = p->b + (column / WIDTH + j) * step, *panel[PANELS_AT_ONCE];
-        for (int i = 0; i < PANELS_AT_ONCE; i++) panel[i] = b + smaller(i, count - 1 - j) * step;
-        Vector sums[2 * PANELS_AT_ONCE] = {{0}};
-        for (int64_t k = 0; k < p->depth; k++)
-            _Pragma("GCC unroll 4") for (int i = 0; i < PANELS_AT_ONCE; i++) {
-                sums[2 * i] += a[k] * load(panel[i] + k * WIDTH);
-                sums[2 * i + 1] += a[k] * load(panel[i] + k * WIDTH + LANES);
-            }
         float line[WIDTH * PANELS_AT_ONCE];
-        for (int i = 0; i < 2 * PANELS_AT_ONCE; i++) store(line + i * LANES, sums[i]);
+        multiply_few_panels(a, p->depth, p->b + (column + j * WIDTH) * p->depth, count - j, line);
         const int64_t at = column + j * WIDTH, some = smaller(WIDTH * PANELS_AT_ONCE, columns - j * WIDTH);
         for (int64_t c = 0; c < some && p->bias; c++) line[c] += p->bias[at + c];
         finish_rows(p, row, 1, at, some, line, 0);
@@ -157,14 +166,14 @@ static void packed_block(void *context, int64_t number) {
     const int64_t row = number / p->across * p->block_rows, column = number % p->across * p->block_columns;
     const int64_t rows = smaller(p->block_rows, p->rows - row), columns = smaller(p->block_columns, p->columns - column);
     const int64_t line = pieces(p->depth, LANES) * LANES + (p->depth % 1024 ? 0 : LANES);
-    const bool in_place = !p->taps && (p->depth % 1024 || rows == 1);
-    const float *a = p->a + row * p->depth;
-    int64_t a_row = p->depth;
+    const bool in_place = !p->taps && (p->pixel % 1024 || rows == 1);
+    const float *a = p->a + row * p->pixel;
+    int64_t a_row = p->pixel;
     if (!in_place) {
         float *copy = scratch(6, (rows * line + WIDTH) * sizeof(float));
         if (p->taps) copy_windows(p, row, rows, copy, line);
         else
-            for (int64_t i = 0; i < rows; i++) memcpy(copy + i * line, a + i * p->depth, p->depth * sizeof(float));
+            for (int64_t i = 0; i < rows; i++) memcpy(copy + i * line, a + i * p->pixel, p->depth * sizeof(float));
         a = copy, a_row = line;
     }
     if (rows == 1) {
@@ -178,8 +187,8 @@ static void packed_block(void *context, int64_t number) {
             const int64_t few = smaller(WIDTH, columns - j);
             float sums[ROWS * WIDTH], bias[WIDTH];
             const bool direct = few == WIDTH;
-            float *to = direct ? p->out + (row + i) * p->columns + column + j : sums;
-            const int64_t step = direct ? p->columns : WIDTH;
+            float *to = direct ? p->out + (row + i) * p->out_row + column + j : sums;
+            const int64_t step = direct ? p->out_row : WIDTH;
             Panels panels = {.depth = p->depth, .a = a + i * a_row, .a_row = a_row, .b = p->b + (column + j) * p->depth, .b_step = WIDTH,
                              .out = to, .out_row = step};
             if (p->bias) panels.column_bias = direct ? p->bias + column + j : memcpy(bias, p->bias + column + j, few * sizeof(float));
@@ -189,10 +198,10 @@ static void packed_block(void *context, int64_t number) {
 }
 
 /* Parameters: 1 out, 2 a, 3 b, 4 bias, 5 residual, 6 rows, 7 columns, 8 depth, 9-11 activation, 12 taps, 13-17 height, width, channels,
-height and width of the output, 18-19 height and width of the kernel, 20-25 stride, padding, dilation. */
+height and width of the output, 18-19 height and width of the kernel, 20-25 stride, padding, dilation, 26-27 distances of pixels and of rows of the output. */
 static void run_product(const Step *s) {
     const int64_t *l = s->line;
-    PackedProduct p = {address(s, 2), address(s, 3), address(s, 4), address(s, 5), address(s, 1), l[6], l[7], l[8], activation_at(s, 9), l[12],
+    PackedProduct p = {address(s, 2), address(s, 3), address(s, 4), address(s, 5), address(s, 1), l[6], l[7], l[8], l[26], l[27], activation_at(s, 9), l[12],
                        l[13], l[14], l[15], l[16], l[17], l[18], l[19], l[20], l[21], l[22], l[23], l[24], l[25], 0, 0, 0};
     p.block_rows = larger(ROWS, smaller(ROWS_OF_BLOCK, BLOCK_OF_A / larger(1, p.depth) / ROWS * ROWS));
     const int64_t least = shared_blocks(p.rows * p.columns * p.depth), panels = pieces(p.columns, WIDTH);
@@ -332,6 +341,27 @@ static void max_pool_row(void *context, int64_t number) {
     }
 }
 
+/* Parameters as for DEPTHWISE, without a weight, and 19 whether padding counts, 20 the divisor, or 0 for the number of elements. */
+static void average_pool_row(void *context, int64_t number) {
+    const Step *s = context;
+    const int64_t *l = s->line, height = l[6], width = l[7], channels = l[8], out_height = l[9], out_width = l[10];
+    const int64_t y = number % out_height * l[13] - l[15], first = larger(0, y), last = smaller(height, y + l[11]);
+    const float *image = address(s, 2) + number / out_height * height * width * channels;
+    float *to = address(s, 1) + number * out_width * channels;
+    for (int64_t column = 0; column < out_width; column++, to += channels) {
+        const int64_t x = column * l[14] - l[16], left = larger(0, x), right = smaller(width, x + l[12]);
+        const int64_t all = (smaller(height + l[15], y + l[11]) - y) * (smaller(width + l[16], x + l[12]) - x);
+        const int64_t count = l[20] ? l[20] : l[19] ? all : (last - first) * (right - left);
+        memset(to, 0, channels * sizeof(float));
+        for (int64_t r = first; r < last; r++)
+            for (int64_t q = left; q < right; q++) {
+                const float *from = image + (r * width + q) * channels;
+                SIMD() for (int64_t c = 0; c < channels; c++) to[c] += from[c];
+            }
+        for (int64_t c = 0; c < channels; c++) to[c] /= (float)count;
+    }
+}
+
 /* --- the rest --- */
 
 #define COLUMNS_OF_TASK 1024
@@ -391,6 +421,8 @@ static void normalize_row(void *context, int64_t row) {
     SIMD() for (int64_t i = 0; i < length; i++) to[i] = (x[i] - mean) * scale * (weight ? weight[i] : 1.0f) + (bias ? bias[i] : 0.0f);
 }
 
+#include "plan_sequences.h"
+
 /* Run tasks on several threads if they process many elements together. */
 static void share(int64_t tasks, int64_t elements, void (*task)(void *, int64_t), Step *s) {
     if (elements >= LEAST_OF_LOOP) parallel(tasks, task, s);
@@ -409,6 +441,12 @@ static void run_step(Step *s) {
     case UNARY: case ADD: case MULTIPLY: share(pieces(l[4], LEAST_OF_LOOP / 4), l[4], elements_of_task, s); break;
     case SCALE: share(pieces(l[4], larger(1, LEAST_OF_LOOP / 4 / l[5])), l[4] * l[5], scale_rows, s); break;
     case LAYER_NORM: share(l[4], l[4] * l[5], normalize_row, s); break;
+    case AVERAGE_POOL: share(l[5] * l[9], l[5] * l[9] * l[10] * l[8], average_pool_row, s); break;
+    case STRIDED: share(pieces(rows_of_strided(l), larger(1, LEAST_OF_LOOP / 4 / l[10])), rows_of_strided(l) * l[10], strided_rows, s); break;
+    case SOFTMAX: share(pieces(l[3], larger(1, LEAST_OF_LOOP / 4 / l[4])), l[3] * l[4], softmax_of_rows, s); break;
+    case BATCHED: run_batched(s); break;
+    case ATTENTION: run_attention(s); break;
+    case RECURRENT: run_recurrent(s); break;
     }
 }
 

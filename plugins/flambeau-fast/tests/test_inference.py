@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import threading
+from functools import partial
 
 import numpy as np
 import pytest
@@ -251,7 +252,7 @@ def test_changes_of_tensors_that_plans_do_not_use():
             self.register_buffer("shift", torch.zeros(6))
 
         def forward(self, x):
-            return self.layer(x) + self.shift.cumsum(0)
+            return self.layer(x).cumsum(0) + self.shift.cumsum(0)
 
     model, x = Shifted().eval(), torch.randn(2, 6)
     compiled = compiled_and_warm(model, x)
@@ -477,3 +478,226 @@ def test_changes_of_a_preserved_parameter():
             for _ in range(4):
                 assert_equal(frozen, model, x)
         assert plans_of(frozen)
+
+
+# --- sequences, views and groups ---
+
+
+def assert_one_plan(model, *inputs, steps=None):
+    """Check the results of a compiled module, also with other values, and that it is one plan."""
+    compiled = compiled_and_warm(model, *inputs)
+    assert_equal(compiled, model, *inputs)
+    assert_equal(compiled, model, *[2 * x + 0.1 for x in inputs])
+    program = program_of(compiled)
+    assert [name[:8] for _, name, _ in program.table()] == ["plan_of_"]
+    if steps is not None:
+        assert steps_of(compiled) == [steps]
+
+
+class Attention(nn.Module):
+    def __init__(self, width=24, heads=3, masked=False, causal=False):
+        super().__init__()
+        self.project, self.out, self.heads, self.causal = nn.Linear(width, 3 * width), nn.Linear(width, width), heads, causal
+        mask = torch.randn(70, 70) if masked else None
+        self.register_buffer("mask", mask)
+
+    def forward(self, x):
+        batch, length, width = x.shape
+        query, key, value = [
+            part.view(batch, length, self.heads, -1).transpose(1, 2) for part in self.project(x).chunk(3, dim=-1)
+        ]
+        mask = None if self.mask is None else self.mask[:length, :length]
+        x = F.scaled_dot_product_attention(query, key, value, mask, is_causal=self.causal)
+        return self.out(x.transpose(1, 2).reshape(batch, length, width))
+
+
+@pytest.mark.parametrize("length", [1, 3, 8, 9, 65, 70])
+@pytest.mark.parametrize("options", [{}, {"masked": True}, {"causal": True}, {"width": 33}], ids=str)
+def test_attention(length, options):
+    assert_one_plan(
+        Attention(**options).eval(), torch.randn(2, length, options.get("width", 24)), steps=["product", "attention", "product"]
+    )
+
+
+def test_boolean_mask():
+    model = Attention(masked=True).eval()
+    model.mask = torch.ones(70, 70, dtype=torch.bool).tril()
+    model.mask[3] = False  # a query without keys
+    model.mask[3, 3] = True
+    assert_one_plan(model, torch.randn(1, 11, 24))
+
+
+class ExplicitAttention(nn.Module):
+    """Attention as products and a softmax, with heads in the columns of one projection."""
+
+    def __init__(self):
+        super().__init__()
+        self.project, self.out = nn.Linear(20, 60, bias=False), nn.Linear(20, 20)
+
+    def forward(self, x):
+        query, key, value = self.project(x).reshape(len(x), -1, 3, 4, 5).permute(2, 0, 3, 1, 4).unbind(0)
+        weights = (query * 5**-0.5 @ key.transpose(-2, -1)).softmax(dim=-1)
+        return self.out((weights @ value).transpose(1, 2).flatten(2))
+
+
+@pytest.mark.parametrize("length", [1, 7, 40])
+def test_explicit_attention(length):
+    assert_one_plan(ExplicitAttention().eval(), torch.randn(2, length, 20))
+
+
+@pytest.mark.parametrize("batch_first", [True, False])
+@pytest.mark.parametrize("norm_first", [True, False])
+@pytest.mark.parametrize("length", [5, 66])
+def test_transformer_encoder(batch_first, norm_first, length):
+    layer = nn.TransformerEncoderLayer(32, 4, 50, batch_first=batch_first, norm_first=norm_first, activation="gelu")
+    model = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False).eval()
+    assert_one_plan(model, torch.randn(2, length, 32))
+
+
+def test_cross_attention():
+    class Cross(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.attention = nn.MultiheadAttention(16, 2, kdim=12, vdim=20, batch_first=True)
+
+        def forward(self, query, key, value):
+            return self.attention(query, key, value, need_weights=False)[0]
+
+    assert_one_plan(Cross().eval(), torch.randn(3, 9, 16), torch.randn(3, 33, 12), torch.randn(3, 33, 20))
+
+
+class Recurrent(nn.Module):
+    def __init__(self, kind, *sizes, **options):
+        super().__init__()
+        self.layer = kind(*sizes, **options)
+
+    def forward(self, x):
+        output, state = self.layer(x)
+        return (output, *state) if isinstance(state, tuple) else (output, state)
+
+
+@pytest.mark.parametrize(
+    "kind", [nn.LSTM, nn.GRU, nn.RNN, partial(nn.RNN, nonlinearity="relu")], ids=["lstm", "gru", "tanh", "relu"]
+)
+@pytest.mark.parametrize(("batch", "size"), [(1, 5), (1, 33), (3, 64), (17, 130), (31, 20)])
+def test_recurrent_layers(kind, batch, size):
+    assert_one_plan(Recurrent(kind, 7, size).eval(), torch.randn(4, batch, 7))
+
+
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU])
+@pytest.mark.parametrize("options", [{"bidirectional": True}, {"bias": False}, {"batch_first": True, "num_layers": 3}], ids=str)
+def test_options_of_recurrent_layers(kind, options):
+    assert_one_plan(Recurrent(kind, 7, 40, **{"num_layers": 2, **options}).eval(), torch.randn(4, 3, 7))
+
+
+def test_states_as_arguments():
+    class Step(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.LSTM(6, 20)
+
+        def forward(self, x, h, c):
+            output, (h, c) = self.layer(x, (h, c))
+            return output, h, c
+
+    assert_one_plan(Step().eval(), torch.randn(1, 2, 6), torch.randn(1, 2, 20), torch.randn(1, 2, 20))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_grouped_convolution(seed):
+    random = np.random.default_rng(seed)
+    groups, inputs, outputs = (int(number) for number in random.integers((2, 1, 1), (9, 20, 40)))
+    size, stride, padding, dilation = (random.integers(low, high, 2).tolist() for low, high in ((1, 5), (1, 3), (0, 3), (1, 3)))
+    options = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups, "bias": bool(seed % 2)}
+    layers = [nn.Conv2d(groups * inputs, groups * outputs, size, **options), nn.BatchNorm2d(groups * outputs), nn.Hardswish()]
+    model = randomized(nn.Sequential(nn.Conv2d(3, groups * inputs, 1), *layers, nn.Conv2d(groups * outputs, 5, 1)))
+    assert_one_plan(model, torch.randn(2, 3, 11, 12))
+
+
+class ResidualGroups(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Conv2d(64, 64, 1, groups=2, bias=False), nn.Conv2d(64, 64, 3, padding=1, groups=32)
+
+    def forward(self, x):
+        x = self.first(x)
+        return F.relu(x + self.second(x))
+
+
+def test_residual_of_grouped_convolution():
+    steps = ["to_last", "product", "product", "to_first"]
+    assert_one_plan(ResidualGroups().eval(), torch.randn(1, 64, 6, 6), steps=steps)
+
+
+class Views(nn.Module):
+    """Slices, concatenation, broadcasting, constants and scalars."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear, self.scale, self.place = (
+            nn.Linear(12, 18),
+            nn.Parameter(torch.randn(18)),
+            nn.Parameter(torch.randn(1, 5, 18)),
+        )
+        self.token = nn.Parameter(torch.randn(1, 1, 18))
+
+    def forward(self, x):
+        x = (self.linear(x) * self.scale + self.place) / 3
+        token, column = self.token.expand(len(x), -1, -1), F.silu(x[..., ::2])[:, :, :1].expand(-1, -1, 18)
+        x = torch.cat([token, column, x, x[:, :1] - x[:, -1:]], 1)
+        one, other, _ = x.split([6, 6, 6], -1)
+        gated = one * torch.sigmoid(other)
+        return gated, F.layer_norm(x.transpose(0, 1), (18,)), torch.stack([gated, other], 1).mean(1)[:, 0], 1 - x.mean(1)
+
+
+def test_views():
+    model, x = Views().eval(), torch.randn(2, 5, 12)
+    assert_equal(compiled_and_warm(model, x), model, x)
+
+
+def test_concatenated_images():
+    class Dense(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.second, self.norm = nn.Conv2d(3, 8, 3, padding=1), nn.Conv2d(11, 5, 1), nn.BatchNorm2d(11)
+
+        def forward(self, x):
+            x = torch.cat([x, self.first(x)], 1)
+            x = F.avg_pool2d(self.second(F.relu(self.norm(x))), 3, 2, 1, ceil_mode=True, count_include_pad=False)
+            return F.avg_pool2d(x, 2), x.permute(0, 2, 3, 1)
+
+    model, x = randomized(Dense()), torch.randn(2, 3, 9, 12)
+    assert_equal(compiled_and_warm(model, x), model, x)
+
+
+def test_returned_views_of_results():
+    class Several(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(6, 8)
+
+        def forward(self, x):
+            y = self.layer(x)
+            return y, y[:, 0], x.view(2, 3, 2), F.relu(y[:, 1:])
+
+    model, x = Several().eval(), torch.randn(2, 6)
+    compiled = compiled_and_warm(model, x)
+    assert_equal(compiled, model, x)
+    with torch.no_grad():
+        results = compiled(x)
+    results[0].zero_()
+    assert not results[1].any()
+    assert results[2].data_ptr() == x.data_ptr()
+
+
+def test_mask_as_argument():
+    class Masked(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.project = nn.Linear(24, 72)
+
+        def forward(self, x, mask):
+            query, key, value = [part.unflatten(-1, (3, 8)).transpose(1, 2) for part in self.project(x).chunk(3, -1)]
+            return F.scaled_dot_product_attention(query, key, value, mask)
+
+    assert_one_plan(Masked().eval(), torch.randn(2, 10, 24), torch.randn(2, 1, 1, 10))

@@ -146,7 +146,8 @@ def flambeau_fusion(backend: Backend) -> Fusion | None:
 class PlanCall(NamedTuple):
     """One kernel call of an inference step: `result = name(*args, **kwargs)`, without side effects.
 
-    Values are hashable keys; every argument that is a key of `InferencePlanner.plan`'s `kinds` is an array.
+    Values are hashable keys; every argument that is a key of `InferencePlanner.plan`'s `kinds` is an array. The result is a
+    tuple of keys for calls that return several arrays.
     """
 
     name: str

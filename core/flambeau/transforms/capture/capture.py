@@ -123,7 +123,8 @@ class Captured:
         """Run the program, after preparing its plans again if weights have changed; without plans if they change every time."""
         values: Sequence[Any]
         state = inference.state
-        draws = [(raw, raw.get_state()) for _, raw in self.generators]  # a plan may notice new weights after others have drawn
+        generators = self.generators if inference.draws else []
+        draws = [(raw, raw.get_state()) for _, raw in generators]  # a plan may notice new weights after others have drawn
         if inference.is_current():
             try:
                 values = self.forward.run(arrays)

@@ -14,7 +14,7 @@ from typing import Any
 from ...engine.devices.hookspecs import ArrayKind, InferencePlanner, Plan, PlanCall
 from ...engine.tensors.tensor import Tensor
 from .passes import needed_calls
-from .recorder import COMPUTE, Call, Recorder, Reference, references_in
+from .recorder import COMPUTE, EFFECT, Call, Recorder, Reference, references_in
 
 __all__ = ["Inference"]
 
@@ -34,6 +34,7 @@ class Inference:
     Attributes:
         weights: the tensors that plans depend on.
         calls: the calls, in which each plan is one call.
+        draws: whether the step draws random numbers.
         prepared: whether there are plans, and their weights are folded and packed.
         renewals: the number of replays, up to the last one, that had to prepare the plans again.
         state: each tensor of `weights`, with its array and version when the plans were prepared.
@@ -44,6 +45,7 @@ class Inference:
     weights: dict[Reference, Tensor]
     calls: list[Call]
     plans: list[Plan]
+    draws: bool
     prepared: bool
     renewals: int
     state: list[tuple[Tensor, Any, int]]
@@ -62,6 +64,7 @@ class Inference:
         self._used_constants: set[Reference] = set()  # by plans
         self._lock = Lock()
         self.calls = self._planned(calls, outputs)
+        self.draws = any(call.kind == EFFECT for call in self.calls)
         self._drop_unused_constants()
         self.prepared = bool(self.plans) and self._prepare()
 
@@ -84,9 +87,10 @@ class Inference:
             used = list(references_in((call.args, call.kwargs)))
             if plan_call is not None and not call.writes and constants.issuperset(used):
                 planned.append(call)
-                if self.recorder.group(call.results) not in written:
-                    self._constant_calls[call.results] = call
-                    constants.add(call.results)
+                for result in references_in(call.results):
+                    if self.recorder.group(result) not in written:
+                        self._constant_calls[result] = call
+                        constants.add(result)
             elif plan_call is not None and self.planner.supports(plan_call, kinds, constants):
                 run.append((call, plan_call))
                 functional.accept(call, plan_call)
@@ -116,9 +120,16 @@ class Inference:
         results = list(dict.fromkeys(reference for reference in wanted if reference in made))
         used = dict.fromkeys(reference for call in plain for reference in references_in((call.args, call.kwargs)))
         inputs = [reference for reference in used if reference not in made and reference not in constants]
-        groups = [self.recorder.group(reference) for reference in (*inputs, *results)]
-        if not results or len(set(groups)) < len(groups):  # a result must not share memory with another or with an input
+        if not results:
             return plain
+        views = self._views(inputs, results)
+        if views:  # a result must not share memory with another or with an input
+            places = [place for place, call in enumerate(plain) if not views.isdisjoint(references_in(call.results))]
+            if any(call.writes for call in plain):
+                return plain
+            place = places[-1]
+            before = self._plan(run[:place], [*plain[place:], *later], outputs, constants, kinds, functional)
+            return [*before, plain[place], *self._plan(run[place + 1 :], later, outputs, constants, kinds, functional)]
         latest = [functional.latest(reference) for reference in results]
         strides = [self.recorder.strides.get(reference) for reference in results]
         plan = self.planner.plan([call for _, call in run], kinds, inputs, latest, strides)
@@ -130,6 +141,16 @@ class Inference:
         name = "plan_of_" + "_".join(dict.fromkeys(call.name for call in plain))[:60]
         return [Call(name, plan, tuple(inputs), {}, returned, device=plain[0].device)]
 
+    def _views(self, inputs: Sequence[Reference], results: Sequence[Reference]) -> set[Reference]:
+        """Return the results that share memory with an input or with an earlier result."""
+        seen = {self.recorder.group(reference) for reference in inputs}
+        views = set()
+        for reference in sorted(results, key=lambda reference: reference.index):
+            if self.recorder.group(reference) in seen:
+                views.add(reference)
+            seen.add(self.recorder.group(reference))
+        return views
+
     # --- weights ---
 
     def _prepare(self) -> bool:
@@ -138,7 +159,8 @@ class Inference:
         values: dict[Any, Any] = {reference: array for reference, (_, array, _) in zip(self.weights, state, strict=True)}
         for reference, call in self._constant_calls.items():
             arguments = [_valued(argument, values) for argument in call.args]
-            values[reference] = call.function(*arguments, **{name: _valued(item, values) for name, item in call.kwargs.items()})
+            result = call.function(*arguments, **{name: _valued(item, values) for name, item in call.kwargs.items()})
+            values[reference] = result if call.results is reference else result[call.results.index(reference)]
         is_prepared = all(plan.prepare(values) for plan in self.plans)
         self.state = state  # last: after an exception the plans are not current
         return is_prepared
@@ -216,7 +238,8 @@ class _Functional:
 
     def translate(self, call: Call) -> PlanCall | None:
         """Return a call without writes, or None."""
-        if call.kind != COMPUTE or call.scalars or (call.results is not None and type(call.results) is not Reference):
+        results = call.results if type(call.results) is tuple else () if call.results is None else (call.results,)
+        if call.kind != COMPUTE or call.scalars or any(type(result) is not Reference for result in results):
             return None
         args = tuple([self._renamed(argument) for argument in call.args])
         kwargs = {name: self._renamed(value) for name, value in call.kwargs.items()}
@@ -235,7 +258,7 @@ class _Functional:
         if call.writes:
             self._versions[call.writes[0]] = plan_call.result
         else:
-            self._made.add(call.results)
+            self._made.update(references_in(call.results))
 
     def _renamed(self, value: Any) -> Any:
         if type(value) is Reference:

@@ -13,7 +13,7 @@ from ..choice import FLOAT
 from ..kernels import alone, kernels, optional
 from .lowering import KINDS, Graph, Node, Value
 from .memory import Lifetime, places
-from .support import ACTIVATION_KINDS
+from .support import ACTIVATION_KINDS, is_key
 
 __all__ = ["MOST_ARRAYS", "Plan"]
 
@@ -57,9 +57,7 @@ class Plan:
         alone()
         graph = Graph(self.kinds, constants)
         results = graph.lower(self.calls, self.inputs, self.outputs)
-        if any(value.node is None for value in results) or len({id(value.node) for value in results}) < len(results):
-            return False  # an output is an input, or the same array as another one
-        used = dict.fromkeys(argument for call in self.calls for argument in call.args if type(argument) is not list)
+        used = dict.fromkeys(argument for call in self.calls for argument in call.args if is_key(argument, self.kinds))
         weights = [constants[key] for key in used if key in constants]
         self.steps = [node.kind for node in graph.nodes]
         self._prepared = _Prepared(graph.nodes, results, len(self.inputs), weights)
@@ -113,28 +111,73 @@ class _Prepared:
             for value in (*node.inputs, *([] if node.residual is None else [node.residual])):
                 if value.node is not None:
                     last[id(value.node)] = number
+            if node.part_of is not None:
+                last[id(node.part_of)] = number
         returned = {id(value.node): _FIRST_INPUT + inputs + number for number, value in enumerate(results)}
-        inside = [node for node in nodes if id(node) not in returned]
+        inside = [node for node in nodes if id(node) not in returned and node.part_of is None]
         offsets, self.arena_size = places([Lifetime(node.size, order[id(node)], last[id(node)]) for node in inside])
         self._place = {id(node): (_ARENA << 40) | offset for node, offset in zip(inside, offsets, strict=True)}
         self._place.update({key: buffer << 40 for key, buffer in returned.items()})
-        self.lines = np.zeros((len(nodes), _LINE), np.int64)
-        for line, node in zip(self.lines, nodes, strict=True):
-            numbers = [KINDS.index(node.kind), self._place[id(node)], *self._parameters(node)]
+        self._place.update({id(node): self._place[id(node.part_of)] + node.offset for node in nodes if node.part_of is not None})
+        lines = [self._line(node, group) for node in nodes for group in range(node.groups)]
+        self.lines = np.zeros((len(lines), _LINE), np.int64)
+        for line, numbers in zip(self.lines, lines, strict=True):
             line[: len(numbers)] = numbers
         self.weights = np.concatenate(self._packed) if self._packed else np.zeros(0, FLOAT)
         self._packed = []
         self.arenas: list[Any] = []  # unused arenas: each call takes one, so that threads do not share it
 
+    def _line(self, node: Node, group: int) -> list[int]:
+        numbers = [KINDS.index(node.kind), self._place[id(node)], *self._parameters(node)]
+        return self._of_group(node, group, numbers) if node.kind == "product" else numbers
+
+    def _of_group(self, node: Node, group: int, numbers: list[int]) -> list[int]:
+        """Complete the line of a product, which computes one group of a convolution."""
+        columns, depth, channels = node.numbers[1], node.numbers[2], node.numbers[6] if node.groups > 1 else 0
+        weight = node.weight[group] if node.groups > 1 else node.weight
+        bias = None if node.bias is None else node.bias[group * columns : (group + 1) * columns]
+        numbers[3:5] = [self._panels(weight), self._stored(bias)]
+        numbers[1] += group * columns
+        numbers[2] += group * channels
+        numbers[5] += group * columns if numbers[5] >= 0 else 0
+        is_image = len(node.numbers) > 4
+        pixel = node.numbers[6] * node.groups if is_image else depth
+        return [*numbers, *[0] * (26 - len(numbers)), pixel, columns * node.groups]
+
     def _parameters(self, node: Node) -> list[int]:
         first, activation = self._address(node.inputs[0]), _activation(node)
         if node.kind == "product":
-            bias, weight = self._stored(node.bias), self._panels(node.weight)
             residual = -1 if node.residual is None else self._address(node.residual)
-            return [first, weight, bias, residual, *node.numbers[:3], *activation, *node.numbers[3:]]
+            return [first, -1, -1, residual, *node.numbers[:3], *activation, *node.numbers[3:]]
+        if node.kind == "strided":
+            other = self._address(node.inputs[1]) if len(node.inputs) > 1 else -1
+            numbers = [*node.numbers, *[0] * (25 - len(node.numbers))]
+            return [first, other, *numbers, *activation]
+        if node.kind == "attention":
+            addresses = [self._address(value) for value in node.inputs]
+            return [*addresses, *[-1] * (4 - len(addresses)), *node.numbers]
+        if node.kind == "batched":
+            return [first, self._address(node.inputs[1]), *node.numbers]
+        if node.kind == "recurrent":
+            kind, steps, batch, size, reverse, cells, keeps = node.numbers
+            state = self._address(node.inputs[1])
+            cell = self._address(node.inputs[2]) if len(node.inputs) > 2 else -1
+            numbers = [
+                state,
+                cell,
+                self._stored(node.bias),
+                kind,
+                steps,
+                batch,
+                size,
+                reverse,
+                self._place[id(node)] + cells,
+                keeps,
+            ]
+            return [first, self._panels(node.weight), *numbers]
         if node.kind == "depthwise":
             return [first, self._stored(node.weight), self._stored(node.bias), *node.numbers, *activation]
-        if node.kind == "max_pool":
+        if node.kind in ("max_pool", "average_pool"):
             return [first, -1, -1, *node.numbers]
         if node.kind == "layer_norm":
             epsilon = int(np.float32(node.epsilon).view(np.int32))
@@ -148,7 +191,10 @@ class _Prepared:
         return [first, *node.numbers]
 
     def _address(self, value: Value) -> int:
-        return self._place[id(value.node)] if value.node is not None else (_FIRST_INPUT + (value.input or 0)) << 40
+        if value.constant is not None:
+            return self._stored(value.constant)
+        place = self._place[id(value.node)] if value.node is not None else (_FIRST_INPUT + (value.input or 0)) << 40
+        return place + value.offset
 
     def _stored(self, array: Any) -> int:
         """Append an array to the weights, and return its address; -1 for None."""
@@ -174,6 +220,11 @@ def _samples(arrays: Sequence[Any]) -> Any:
     """Return addresses and bits of some elements of each array."""
     pairs = []
     for array in arrays:
+        if array.itemsize != 4:  # a mask: compare 4 bytes at a time
+            if array.flags.c_contiguous and array.ctypes.data % 4 == 0:
+                array = array.reshape(-1).view(np.uint8)[: array.nbytes // 4 * 4].view(np.int32)
+            else:
+                continue
         for number in range(min(_SAMPLES, array.size)):
             index = np.unravel_index(number * (array.size - 1) // max(1, _SAMPLES - 1), array.shape)
             offset = sum(int(position) * step for position, step in zip(index, array.strides, strict=True))

@@ -126,6 +126,7 @@ static void copy_windows(const PackedProduct *p, int64_t row, int64_t rows, floa
 
 /* Write the sums of some rows: add the residual, and activate. */
 INLINE void finish_rows(const PackedProduct *p, int64_t row, int64_t rows, int64_t column, int64_t columns, float *sums, int64_t step) {
+    if (step == columns && p->out_row == columns) columns *= rows, rows = 1; /* contiguous: one long row */
     for (int64_t i = 0; i < rows; i++) {
         float *to = p->out + (row + i) * p->out_row + column, *from = sums + i * step;
         if (p->residual) {
@@ -181,19 +182,42 @@ static void packed_block(void *context, int64_t number) {
         return;
     }
     const int64_t height = pieces(rows, pieces(rows, ROWS)); /* nearly equal numbers of rows */
+    const bool finish = p->residual || p->by.kind, finish_late = finish && columns == p->out_row && rows * columns <= LEAST_OF_LOOP;
     for (int64_t j = 0; j < columns; j += WIDTH)
         for (int64_t i = 0, some; i < rows; i += some) {
             some = smaller(height, rows - i);
             const int64_t few = smaller(WIDTH, columns - j);
             float sums[ROWS * WIDTH], bias[WIDTH];
-            const bool direct = few == WIDTH;
+            const bool direct = few == WIDTH || few == LANES;
             float *to = direct ? p->out + (row + i) * p->out_row + column + j : sums;
             const int64_t step = direct ? p->out_row : WIDTH;
             Panels panels = {.depth = p->depth, .a = a + i * a_row, .a_row = a_row, .b = p->b + (column + j) * p->depth, .b_step = WIDTH,
                              .out = to, .out_row = step};
             if (p->bias) panels.column_bias = direct ? p->bias + column + j : memcpy(bias, p->bias + column + j, few * sizeof(float));
             micro_kernels[some - 1][few > LANES ? BY_ROWS : ROWS_NARROW](&panels);
-            if (!direct || p->residual || p->by.kind) finish_rows(p, row + i, some, column + j, few, to, step);
+            if (finish && !finish_late) finish_rows(p, row + i, some, column + j, few, to, step);
+            else if (!direct)
+                for (int64_t r = 0; r < some; r++) memcpy(p->out + (row + i + r) * p->out_row + column + j, sums + r * WIDTH, few * sizeof(float));
+        }
+    if (finish_late) finish_rows(p, row, rows, column, columns, p->out + row * p->out_row + column, p->out_row);
+}
+
+/* Choose the size of blocks so that threads finish at about the same time. */
+static void divide(PackedProduct *p) {
+    const int64_t threads = thread_count(), panels = pieces(p->columns, WIDTH);
+    const int64_t largest = larger(ROWS, smaller(ROWS_OF_BLOCK, BLOCK_OF_A / larger(1, p->depth) / ROWS * ROWS));
+    int64_t best = INT64_MAX;
+    if (shared_blocks(p->rows * p->columns * p->depth) == 1) {
+        p->block_rows = largest, p->block_columns = panels * WIDTH;
+        return;
+    }
+    for (int64_t across = 1; across <= smaller(panels, 2 * threads); across++)
+        for (int64_t rounds = 1; rounds <= 3; rounds++) {
+            const int64_t down = larger(pieces(p->rows, largest), smaller(p->rows, pieces(rounds * threads, across)));
+            const int64_t rows = pieces(p->rows, down), columns = pieces(panels, across), blocks = pieces(p->rows, rows) * pieces(panels, columns);
+            const int64_t copies = p->taps ? columns + 1 : columns; /* each block copies its windows */
+            const int64_t time = pieces(blocks, threads) * (rows + pieces(rows, ROWS)) * copies;
+            if (time < best) best = time, p->block_rows = rows, p->block_columns = columns * WIDTH;
         }
 }
 
@@ -203,14 +227,9 @@ static void run_product(const Step *s) {
     const int64_t *l = s->line;
     PackedProduct p = {address(s, 2), address(s, 3), address(s, 4), address(s, 5), address(s, 1), l[6], l[7], l[8], l[26], l[27], activation_at(s, 9), l[12],
                        l[13], l[14], l[15], l[16], l[17], l[18], l[19], l[20], l[21], l[22], l[23], l[24], l[25], 0, 0, 0};
-    p.block_rows = larger(ROWS, smaller(ROWS_OF_BLOCK, BLOCK_OF_A / larger(1, p.depth) / ROWS * ROWS));
-    const int64_t least = shared_blocks(p.rows * p.columns * p.depth), panels = pieces(p.columns, WIDTH);
-    int64_t down = pieces(p.rows, p.block_rows);
-    while (down < least && p.block_rows > ROWS) p.block_rows -= ROWS, down = pieces(p.rows, p.block_rows);
-    const int64_t across = down >= least ? 1 : smaller(panels, pieces(least, down));
-    p.block_columns = pieces(panels, across) * WIDTH;
+    divide(&p);
     p.across = pieces(p.columns, p.block_columns);
-    parallel(down * p.across, packed_block, &p);
+    parallel(pieces(p.rows, p.block_rows) * p.across, packed_block, &p);
 }
 
 /* --- depthwise convolutions --- */

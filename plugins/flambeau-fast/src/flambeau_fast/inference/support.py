@@ -172,8 +172,9 @@ def _write(case: _Case) -> bool:
 _VIEWS = ("view", "reshape", "unsqueeze", "squeeze", "permute", "transpose", "expand", "unbind", "split", "contiguous")
 _RULES: dict[str, Callable[[_Case], bool]] = {
     "convolution": _convolution, "linear": _linear, "mm": _mm, "layer_norm": _layer_norm, "fixed_norm": _fixed_norm,
-    "mean": _mean, "max_pool2d": _max_pool, "avg_pool2d_windows": _average_pool, "write": _write, "softmax": _softmax, "bmm": _bmm,
-    "attention": _attention, "lstm_layer": _lstm, "gru_layer": _gru, "elman_layer": _elman, "cat": _parts, "stack": _parts,
-    "getitem_select": _getitem, **dict.fromkeys(("add", "mul", "sub", "div"), _both), **dict.fromkeys(ACTIVATIONS, _activation),
+    "mean": _mean, "max_pool2d": _max_pool, "avg_pool2d_windows": _average_pool, "write": _write, "softmax": _softmax,
+    "bmm": _bmm, "attention": _attention, "lstm_layer": _lstm, "gru_layer": _gru, "elman_layer": _elman, "cat": _parts,
+    "stack": _parts, "getitem_select": _getitem, **dict.fromkeys(("add", "mul", "sub", "div"), _both),
+    **dict.fromkeys(ACTIVATIONS, _activation),
     **dict.fromkeys(_VIEWS, _view),
 }  # fmt: skip

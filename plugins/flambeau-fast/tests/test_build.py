@@ -1,11 +1,14 @@
-"""The build of the C kernels: without a compiler, and outside the source tree."""
+"""The build of the C kernels: without a compiler, outside the source tree, and for free-threaded Python."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
+
+import pytest
 
 FOLDER = Path(__file__).resolve().parents[1]
 
@@ -22,3 +25,12 @@ def test_without_a_compiler_one_sentence_says_what_to_install(tmp_path: Path) ->
         "(no-such-compiler was not found)\n"
     )
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="requires free-threaded Python")
+def test_the_library_does_not_enable_the_gil() -> None:
+    code = "import sys, flambeau_fast._kernels; print(sys._is_gil_enabled())"
+    # PYTHON_GIL would override what modules declare
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHON_GIL"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600, env=environment)
+    assert (done.stdout, done.stderr) == ("False\n", "")

@@ -15,6 +15,8 @@ pytestmark = pytest.mark.slow
 
 @pytest.mark.parametrize("kind", fuzzing.FORMATS)
 def test_damaged_files_are_read_or_refused(kind):
+    if kind == "ONNX":
+        pytest.importorskip("onnxruntime")  # the exported files run in it
     count = 10 if kind == "ONNX" else 60
     command = [sys.executable, fuzzing.__file__, "--format", kind, "--count", str(count), "--seconds", "100"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

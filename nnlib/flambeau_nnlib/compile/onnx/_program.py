@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
+
 import flambeau as torch
 from flambeau import nn
 from flambeau.utils import pytree
@@ -102,7 +104,8 @@ class ONNXProgram:
         arrays = dict(zip(self.input_names, _arrays(args, kwargs), strict=True))
         if self._session is None:
             self.initialize_inference_session()
-        return tuple(torch.from_numpy(array) for array in self._session.run(None, arrays))
+        # the reference implementation returns NumPy scalars, and views with negative strides
+        return tuple(torch.from_numpy(np.asarray(result, order="C")) for result in self._session.run(None, arrays))
 
     def initialize_inference_session(self, initializer: Callable[[bytes], Any] | None = None) -> None:
         """Create the inference session. Without this, the first call of the program creates it.

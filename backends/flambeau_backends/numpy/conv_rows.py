@@ -61,6 +61,10 @@ def unfold(images: Any, g: Geometry) -> Any:
 
 def multiply(out: Any, windows: Any, matrix: Any, g: Geometry) -> None:
     """Write the convolution to `out`: the product of the windows and the transposed weight matrix."""
+    if g.is_heavy:  # for few windows, OpenBLAS is 1.2 to 2 times faster if the larger matrix comes first
+        results = (matrix @ windows.T).reshape(len(matrix), len(out), *g.size)
+        out[...] = results.swapaxes(0, 1)
+        return
     out[...] = channels_second((windows @ matrix.T).reshape(len(out), *g.size, -1))
 
 

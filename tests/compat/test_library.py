@@ -289,6 +289,50 @@ def test_modes_receive_factory_functions_with_a_list_of_sizes_and_a_device():
     assert made[2].requires_grad
 
 
+COUNTED = {"convolution", "mm", "addmm", "bmm", "mv", "dot", "linear", "matmul", "conv2d"}
+SMALL, ROWS, BATCH = torch.ones(3), torch.ones(2, 3), torch.ones(4, 2, 3)
+F = torch.nn.functional
+
+
+@pytest.mark.parametrize(
+    ("call", "operators"),
+    [
+        (lambda: F.linear(ROWS, torch.ones(5, 3)), ["mm"]),
+        (lambda: F.linear(BATCH, torch.ones(5, 3), torch.ones(5)), ["addmm"]),
+        (lambda: torch.nn.Linear(3, 5)(SMALL), ["addmm"]),
+        (lambda: SMALL @ SMALL, ["dot"]),
+        (lambda: ROWS @ SMALL, ["mv"]),
+        (lambda: BATCH @ ROWS.mT, ["mm"]),
+        (lambda: torch.matmul(SMALL, BATCH.mT), ["bmm"]),
+        (lambda: torch.ones(6, 1, 2, 3).matmul(BATCH.mT), ["bmm"]),
+        (lambda: F.conv1d(torch.ones(3, 7), torch.ones(2, 3, 3), stride=2, padding=1), ["convolution"]),
+        (lambda: F.conv2d(torch.ones(1, 4, 6, 7), torch.ones(4, 2, 3, 3), padding="same", groups=2), ["convolution"]),
+        (lambda: F.conv_transpose2d(torch.ones(1, 3, 4, 5), torch.ones(3, 2, 3, 3), stride=2, output_padding=1), ["convolution"]),
+        (lambda: torch.nn.MultiheadAttention(4, 2)(*[torch.ones(3, 1, 4)] * 3, need_weights=False)[0], ["addmm"] * 2),
+    ],
+)
+def test_modes_receive_the_contractions_that_pytorch_calls(call, operators):
+    torch.manual_seed(0)
+    expected = call()
+    torch.manual_seed(0)
+    with Recorded() as mode:
+        result = call()
+    called = [name.split(".")[1] for name, _, _ in mode.calls]
+    assert [name for name in called if name in COUNTED] == operators
+    torch.testing.assert_close(result, expected)
+
+
+def test_a_mode_that_resets_its_counts_on_entry_counts_contractions():
+    class Counter(Recorded):
+        def __enter__(self):
+            self.calls.clear()
+            return super().__enter__()
+
+    with Counter() as counter:
+        F.linear(F.linear(ROWS, torch.eye(3)), torch.eye(3))
+    assert [name for name, _, _ in counter.calls].count("aten.mm.default") == 2
+
+
 def test_an_operator_whose_extension_is_missing_uses_its_general_kernel():
     torch.library.define("test_missing::twice", "(Tensor x) -> Tensor")
     torch.library.impl("test_missing::twice", "default", lambda x: 2 * x)

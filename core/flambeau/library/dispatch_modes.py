@@ -16,6 +16,7 @@ from ..extension import Kind, facts_of, names
 from ..extension.schemas import namespace_of, schemas
 from ..layouts.subclasses.wrappers import call_torch_dispatch
 from ..overrides import TorchFunctionMode
+from .contractions import DECOMPOSITIONS
 from .ops import OpOverload, operator_of
 
 __all__ = [
@@ -35,8 +36,9 @@ __getattr__: Callable[[str], Any] = private_names(__name__)
 class TorchDispatchMode(TorchFunctionMode):
     """A context that calls the method `__torch_dispatch__` for each operation, with an operator of `torch.ops.aten`.
 
-    PyTorch decomposes functions into operators before it calls the method.  In flambeau, the mode receives each called function
-    as one operator, and not the operations inside it.
+    PyTorch decomposes functions into operators before it calls the method.  In flambeau, the mode receives `convolution`, `mm`,
+    `addmm`, `bmm`, `mv` and `dot` as in PyTorch, because tools count them; each other called function is one operator.
+    Backward passes are not intercepted.
 
     >>> from flambeau.library.dispatch_modes import TorchDispatchMode
     >>> class Log(TorchDispatchMode):
@@ -52,7 +54,8 @@ class TorchDispatchMode(TorchFunctionMode):
     @functools.cached_property
     def sees_methods(self) -> bool | frozenset[str]:  # type: ignore[override]  # computed when first needed
         """The methods that are operators of ATen, but not questions about the tensor such as `is_complex`."""
-        return frozenset(name for name in names() - names(kind=Kind.QUERY) if namespace_of(name) == "aten")
+        operators = (name for name in names() - names(kind=Kind.QUERY) if namespace_of(name) == "aten")
+        return frozenset(operators) | {"__matmul__", "__rmatmul__"}
 
     def __init__(self, _dispatch_key: Any = None) -> None:
         pass
@@ -65,6 +68,10 @@ class TorchDispatchMode(TorchFunctionMode):
         kwargs = kwargs or {}
         if name in ("__get__", "__set__"):
             return func(*args, **kwargs)
+        decomposed = _decomposition(func, name)
+        if decomposed is not None and not any(type(value) in DISPATCHING for value in relevant([*args, *kwargs.values()])):
+            with _active(self):
+                return decomposed(*args, **kwargs)
         schema = _factory_schema(name)
         if schema is None:
             return self._compute(_as_operator(func, name, args, kwargs), args, kwargs)
@@ -82,6 +89,27 @@ class TorchDispatchMode(TorchFunctionMode):
             return operator(*args, **kwargs)
         with self:
             return call_torch_dispatch(operator, args, kwargs)
+
+
+@contextmanager
+def _active(mode: TorchDispatchMode) -> Iterator[None]:
+    """Activate a mode inside a `with` block, without an `__enter__` of its subclass, which may reset counters."""
+    TorchFunctionMode.__enter__(mode)
+    try:
+        yield
+    finally:
+        TorchFunctionMode.__exit__(mode, None, None, None)
+
+
+def _decomposition(func: Any, name: str) -> Callable[..., Any] | None:
+    """Return the function that calls the operators of which PyTorch composes `func`; None if it is an operator itself."""
+    if isinstance(func, OpOverload):
+        return None
+    if name == "__rmatmul__":
+        return lambda input, other: DECOMPOSITIONS["matmul"](other, input)
+    if name == "multi_head_attention_forward":
+        return func.__wrapped__  # type: ignore[no-any-return]  # the body, which calls `linear` and others
+    return DECOMPOSITIONS.get(name.strip("_"))
 
 
 @functools.cache

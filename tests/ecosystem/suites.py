@@ -32,6 +32,7 @@ class Suite:
         options: further pytest options, such as `-k`.
         copied: run in a copy of the folder without these names, so that the installed library is tested instead of the sources.
         added: files to write into that copy: their text, or a path to copy.
+        installed: the tests are part of the installed package; they are named by `--pyargs` and run in an empty folder.
         environment: environment variables to set.
         known: known failures and their reasons, printed in the table.
     """
@@ -44,6 +45,7 @@ class Suite:
     options: tuple[str, ...] = ()
     copied: tuple[str, ...] = ()
     added: dict[str, str | Path] = field(default_factory=dict)
+    installed: bool = False
     environment: dict[str, str] = field(default_factory=dict)
     known: str = ""
 
@@ -317,6 +319,15 @@ SUITES = {
         tag="{version}",
         copied=("zuko",),
     ),
+    "xarray": Suite(
+        tests=(
+            "--pyargs",
+            "xarray.tests.test_array_api",
+            "xarray.tests.test_duck_array_ops",
+            "xarray.tests.test_duck_array_wrapping",
+        ),
+        installed=True,
+    ),
 }
 
 
@@ -342,8 +353,8 @@ def variables(on_flambeau: bool, more: dict[str, str] | None = None) -> dict[str
 
 def run_suite(suite: Suite, library: str, version: str, python: str, *, on_flambeau: bool) -> Results:
     """Run a library's own tests with the given interpreter; return the outcome of each test."""
-    folder = sources(suite, library, version) / suite.folder
     with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch) if suite.installed else sources(suite, library, version) / suite.folder
         if suite.copied:
             folder = Path(shutil.copytree(folder, Path(scratch) / "copy", ignore=shutil.ignore_patterns(*suite.copied)))
         for name, text in suite.added.items():

@@ -647,3 +647,27 @@ def test_a_mode_that_declines_leaves_the_call_to_the_class():
     with Plain(), Plain() as inner:
         assert x.abs().a.tolist() == [1.0, 1.0]
     assert inner.calls == [(Pair,)]
+
+
+def test_a_wrapper_whose_base_class_keeps_torch_function_disables_it():
+    class Base(torch.Tensor):
+        pass
+
+    class Wrapper(Base):
+        __torch_function__ = torch._C._disabled_torch_function_impl
+
+        @staticmethod
+        def __new__(cls, data):
+            return torch.Tensor._make_wrapper_subclass(cls, data.shape, dtype=data.dtype)
+
+        def __init__(self, data):
+            self.data_ = data
+
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            return func(*[arg.data_ if isinstance(arg, cls) else arg for arg in args], **(kwargs or {}))
+
+    data = torch.arange(4.0).view(2, 2)
+    wrapper = Wrapper(data)
+    assert wrapper.flatten().tolist() == [0, 1, 2, 3]
+    assert torch.equal(1 - wrapper, 1 - data) and torch.equal(wrapper.mT, data.mT)

@@ -480,11 +480,13 @@ def _offered_method(function: Callable[..., Any], operator: str = "") -> Callabl
                 return NotImplemented
             if not can_operate(args[0]):
                 return function(self, *args, **kwargs)
-        if disabled.get():
+        values = relevant([self, *args, *kwargs.values()])
+        # a subclass of the class with this wrapper may have disabled its `__torch_function__`
+        if disabled.get() or not (open_modes.get() or any(map(overriding, values))):
             return function(self, *args, **kwargs)
         public = method_for_operator(function, operator)
         try:
-            return handle_torch_function(public, relevant([self, *args, *kwargs.values()]), self, *args, **kwargs)
+            return handle_torch_function(public, values, self, *args, **kwargs)
         except TypeError:
             if operator:  # all refuse: Python tries the reflected operator
                 return NotImplemented

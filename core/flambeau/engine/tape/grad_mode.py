@@ -196,7 +196,7 @@ class inference_mode(Mode):
         _inference.set(self.mode)
         if self.mode:
             grad_flag.set(False)
-            leave_fast_path()
+            leave_fast_path(inference=True)
         else:
             grad_flag.set(True)
 
@@ -205,7 +205,7 @@ class inference_mode(Mode):
         grad_flag.set(grad)
         _inference.set(inference)
         if self.mode:
-            return_to_fast_path()
+            return_to_fast_path(inference=True)
 
 
 class _Setting(Mode):

@@ -102,7 +102,7 @@ def _active(mode: TorchDispatchMode) -> Iterator[None]:
 
 
 def _decomposition(func: Any, name: str) -> Callable[..., Any] | None:
-    """Return the function that calls the operators of which PyTorch composes `func`; None if it is an operator itself."""
+    """Return a function that computes `func` by the operators that PyTorch uses for it, or None if `func` is an operator."""
     if isinstance(func, OpOverload):
         return None
     if name == "__rmatmul__":

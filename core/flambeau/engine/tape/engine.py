@@ -101,7 +101,7 @@ def run_scalar(output: Tensor, retain_graph: bool) -> None:
 
 
 def _is_deeply_nested() -> bool:
-    """Whether the running pass is inside so many other passes of this thread that another one may exhaust Python's stack."""
+    """Whether the running pass is nested so deeply in this thread that another pass may exhaust Python's stack."""
     task = current_task.get()
     if task is None or task.depth < _DEPTH:
         return False

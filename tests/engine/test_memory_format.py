@@ -86,8 +86,9 @@ def test_sorted_values_have_the_memory_order_of_the_input():
     assert values.stride() == indices.stride() == (1, 4)
 
 
-def test_empty_slices_keep_the_strides_of_the_tensor():
-    x = torch.zeros(2, 3, 4, 5)[..., 1]
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+def test_empty_slices_keep_the_strides_of_the_tensor(device):
+    x = torch.zeros(2, 3, 4, 5, device=device)[..., 1]
     assert x[:, 1:1].stride() == x[1:1].stride() == x.narrow(2, 1, 0).stride() == (60, 20, 5)
     assert x[:, 1:1].is_contiguous() and x[:, 1:1].clone().stride() == (4, 4, 1)
     assert torch.zeros(2, 0, 4).stride() == (4, 4, 1) and torch.zeros(3, 0).stride() == (1, 1)

@@ -85,10 +85,10 @@ class MetaBackend(MutableBackend):
     # --- memory ---
 
     def strides(self, array: MetaArray) -> tuple[int, ...]:
-        if 0 in array.shape:
-            return contiguous_strides(array.shape)
         strides = array.strides
-        return without_new_axes(array.shape, strides) if 0 in strides else strides
+        if 0 not in strides:
+            return strides
+        return contiguous_strides(array.shape) if 0 in array.shape else without_new_axes(array.shape, strides)
 
     def is_contiguous(self, array: MetaArray) -> bool:
         return array.layout.flags.c_contiguous
@@ -107,6 +107,8 @@ class MetaBackend(MutableBackend):
         return flat.view(as_strided(start, tuple(size), [step * start.itemsize for step in stride]))
 
     def by_columns(self, array: MetaArray) -> MetaArray:
+        if 0 in array.shape:  # new arrays of NumPy have no order if they are empty
+            return described(array.shape, array.dtype)
         return described(array.mT.shape, array.dtype).mT
 
     def shares_memory(self, array: MetaArray, other: MetaArray) -> bool:

@@ -62,8 +62,42 @@ def test_decomposed_quantization():
     assert values.tolist() == [[-1, 0, 2], [4, 8, 100]]
     scale, zero = ops.choose_qparams.tensor(x, 0, 255, 1e-9, torch.uint8)
     assert scale.item() == pytest.approx(101 / 255) and zero.item() == 3
+    assert scale.shape == (1,) and scale.dtype == torch.float64
+    assert scale.item() == (torch.tensor(101.0) / 255).item()  # computed in float32
+    assert ops.choose_qparams_symmetric.tensor(x, -128, 127, 1e-9, torch.int8)[0].item() == pytest.approx(100 / 127.5)
     with pytest.raises(AssertionError, match="uint8"):
         ops.dequantize_per_tensor(quantized, 0.5, 3, 0, 255, torch.uint8)
+
+
+def test_decomposed_quantization_of_rows_and_groups():
+    from flambeau.ao.quantization.fx._decomposed import quantize_per_token
+
+    ops, x = torch.ops.quantized_decomposed, torch.tensor([[-1.0, 0.0, 2.0, 0.6], [4.0, 8.0, 100.0, -3.0]])
+    scales, zeros = ops.choose_qparams_per_token(x, torch.int8)
+    torch.testing.assert_close(scales, torch.tensor([[2 / 127], [100 / 127]]))
+    assert zeros.tolist() == [[0], [0]]
+    with pytest.raises(Exception, match="uint8"):
+        ops.choose_qparams_per_token(x, torch.uint8)
+    scales, zeros = ops.choose_qparams_per_token_asymmetric(x, torch.int8)
+    torch.testing.assert_close(scales, torch.tensor([[3 / 255], [103 / 255]], dtype=torch.float64), rtol=1e-6, atol=0)
+    assert zeros.tolist() == [[-43], [-121]]
+    quantized = ops.quantize_per_token(x, scales, zeros, -128, 127, torch.int8)
+    assert quantized.tolist() == [[-128, -43, 127, 8], [-111, -101, 127, -128]]
+    values = ops.dequantize_per_token(quantized, scales, zeros, -128, 127, torch.int8, torch.float32)
+    torch.testing.assert_close(values, x, atol=0.3, rtol=0)
+
+    with pytest.raises(AssertionError, match="num_tokens: 2 zero_points"):
+        quantize_per_token(x, scales, zeros[0], -128, 127, torch.int8)
+
+    scales, zeros = torch.tensor([[0.5, 1.0], [2.0, 4.0]]), torch.tensor([[0, 1], [2, 3]])
+    quantized = ops.quantize_per_channel_group(x, scales, zeros, -128, 127, torch.int8, 2)
+    assert quantized.tolist() == [[-2, 0, 3, 2], [4, 6, 28, 2]]
+    arguments = (-128, 127, torch.int8, 2, torch.float32)
+    assert ops.dequantize_per_channel_group(quantized, scales, zeros, *arguments).tolist() == [[-1, 0, 2, 1], [4, 8, 100, -4]]
+    assert ops.dequantize_per_channel_group(quantized, scales, None, *arguments).tolist() == [[-1, 0, 3, 2], [8, 12, 112, 8]]
+    for message, tensor, size in (("> 1", x, 1), ("divisible", x, 3), ("2-dimensional", x[0], 2), ("NaNs", x * torch.nan, 2)):
+        with pytest.raises(AssertionError, match=message):
+            ops.quantize_per_channel_group(tensor, scales, zeros, -128, 127, torch.int8, size)
 
 
 def test_packed_attention_is_attention_in_each_sequence():

@@ -329,11 +329,12 @@ def test_cases_compare_tensors():
     class Several(TestCase):
         @parametrize("x", [1, 2])
         @parametrize("dtype,y", [(torch.float32, 0)])
-        def test_it(self, x, dtype, y):
+        @parametrize("shape", [(2, 3)])
+        def test_it(self, x, dtype, y, shape):
             seen.append((x, dtype, y))
 
     names = sorted(name for name in dir(Several) if name.startswith("test_"))
-    assert names == ["test_it_dtype_float32_y_0_x_1", "test_it_dtype_float32_y_0_x_2"]
+    assert names == ["test_it_x_1_float32_y_0_shape0", "test_it_x_2_float32_y_0_shape0"]
     for name in names:
         getattr(Several(name), name)()
     assert seen == [(1, torch.float32, 0), (2, torch.float32, 0)]

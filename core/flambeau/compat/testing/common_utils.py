@@ -15,11 +15,13 @@ import flambeau as torch
 from ...testing import assert_close, make_tensor
 
 __all__ = [
-    "IS_LINUX", "IS_MACOS", "IS_WINDOWS", "TestCase", "freeze_rng_state", "instantiate_parametrized_tests", "make_tensor",
-    "parametrize", "run_tests", "subtest",
+    "IS_LINUX", "IS_MACOS", "IS_WINDOWS", "TEST_CUDA", "TEST_WITH_ASAN", "TEST_WITH_TSAN", "TestCase", "freeze_rng_state",
+    "instantiate_parametrized_tests", "make_tensor", "parametrize", "run_tests", "subtest",
 ]  # fmt: skip
 
 IS_LINUX, IS_MACOS, IS_WINDOWS = sys.platform == "linux", sys.platform == "darwin", sys.platform == "win32"
+TEST_CUDA = torch.cuda.is_available()
+TEST_WITH_ASAN = TEST_WITH_TSAN = False  # PyTorch's own builds with sanitizers
 
 
 class TestCase(unittest.TestCase):
@@ -151,20 +153,26 @@ class parametrize:
 
     def expanded(self) -> Iterator[tuple[str, dict[str, Any], list[Callable[..., Any]]]]:
         """Yield (name suffix, arguments, decorators) of each case."""
-        for case in self.cases:
+        for index, case in enumerate(self.cases):
             named = case if isinstance(case, subtest) else subtest(case)
             values = named.arg_values if len(self.names) > 1 else (named.arg_values,)
             suffix = named.name
             if suffix is None and self.name_fn is not None:
                 suffix = self.name_fn(*values)
             if suffix is None:
-                suffix = "_".join(f"{name}_{_name_part(value)}" for name, value in zip(self.names, values, strict=True))
+                suffix = "_".join(_name_part(index, name, value) for name, value in zip(self.names, values, strict=True))
             yield suffix, dict(zip(self.names, values, strict=True)), named.decorators
 
 
-def _name_part(value: Any) -> str:
-    text = str(value) if not callable(value) else getattr(value, "__name__", str(value))
-    return text.replace("torch.", "").replace("flambeau.", "").replace(".", "_").replace(" ", "_")
+def _name_part(index: int, name: str, value: Any) -> str:
+    """Return the part of a test's name for one argument: its value if that is short, otherwise the index of the case."""
+    if isinstance(value, torch.dtype):
+        return str(value).rpartition(".")[2]
+    if isinstance(value, torch.device):
+        return str(value)
+    if isinstance(value, (int, float, str)):
+        return f"{name}_{str(value).replace('.', '_')}"
+    return f"{name}{index}"
 
 
 def instantiate_parametrized_tests(generic_cls: type) -> type:
@@ -174,7 +182,7 @@ def instantiate_parametrized_tests(generic_cls: type) -> type:
             continue
         delattr(generic_cls, name)
         cases: list[tuple[str, dict[str, Any], list[Callable[..., Any]]]] = [("", {}, [])]
-        for parameters in test._parametrized_by:
+        for parameters in reversed(test._parametrized_by):  # the outermost decorator first
             cases = [
                 (f"{end}_{suffix}", {**given, **arguments}, [*before, *decorators])
                 for end, given, before in cases

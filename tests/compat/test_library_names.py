@@ -113,6 +113,12 @@ def test_settings_of_the_compiler_are_kept():
     assert {"cpp.threads", "freezing"} <= set(torch._inductor.list_options())
     assert not {"patch", "MODES", "sys", "Any"} & set(torch._inductor.list_options())
     assert torch._inductor.list_mode_options("max-autotune")["max_autotune"] is True
+    assert torch._inductor.utils.parallel_num_threads() == torch.get_num_threads()
+    config.cpp.threads = 3
+    assert torch._inductor.utils.parallel_num_threads() == 3
+    config.cpp.threads = -1
+    with pytest.raises(NotImplementedError, match="source code"):
+        torch._inductor.utils.run_and_get_code(torch.compile(abs), torch.ones(1))
     with torch._dynamo.utils.disable_cache_limit():
         assert torch._dynamo.config.cache_size_limit == sys.maxsize
     assert torch._dynamo.config.cache_size_limit == 8

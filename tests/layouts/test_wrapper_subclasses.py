@@ -366,6 +366,8 @@ def test_functions_that_are_one_operator_are_asked_for_as_such():
 
     asked(lambda: x.equal(data), aten.equal.default, True)
     asked(lambda: torch.equal(data, x), aten.equal.default, True)
+    tracked = Recording(data.float()).requires_grad_()
+    assert asked(lambda: torch.equal(tracked, data), aten.equal.default, True)[0] is tracked
     asked(lambda: x.index_select(1, places), aten.index_select.default, data[:, places])
     asked(lambda: torch.index_select(x, 1, places), aten.index_select.default, data[:, places])
     assert asked(lambda: x[:, places], aten.index.Tensor, data[:, places])[1][0] is None

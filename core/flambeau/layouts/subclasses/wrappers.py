@@ -201,7 +201,8 @@ def compute_on_wrappers(name: str, compute: Callable[..., Any], args: tuple[Any,
         requires_grad = kwargs.pop("requires_grad", False)
         made = call_aten_operator(name, args, {key: value for key, value in kwargs.items() if value not in (None, False)})
         return made.requires_grad_() if requires_grad else made
-    if kwargs.get("out") is not None or (name in _SINGLE_OPERATORS and not _is_tracked(args)):
+    recorded = name != "equal" and _is_tracked(args)  # autograd never records `equal`, which returns a bool
+    if kwargs.get("out") is not None or (name in _SINGLE_OPERATORS and not recorded):
         return call_aten_operator(name, args, kwargs)
     if name in ("mm", "matmul") and len(args) == 2 and args[0].ndim == args[1].ndim == 2 and not _is_tracked(args):
         return call_aten_operator("mm", args, kwargs)

@@ -62,3 +62,11 @@ def test_strings_that_python_2_wrote(encoding, text):
     data = re.sub(rb"X(.)\x00\x00\x00", rb"U\1", data)
     tensor, found = loaded(data, encoding=encoding)
     assert tensor.tolist() == [1, 1, 1] and found == text
+
+
+def test_all_dtypes_load_with_weights_only(tmp_path):
+    """torchao saves `torch.int4` with its tensors."""
+    names = ["float32", "bool", "uint64", "float8_e4m3fn", *(f"{sign}int{bits}" for sign in ("", "u") for bits in range(1, 8))]
+    saved = [getattr(torch, name) for name in names]
+    torch.save(saved, tmp_path / "dtypes.pt")
+    assert torch.load(tmp_path / "dtypes.pt", weights_only=True) == saved

@@ -128,7 +128,7 @@ def allowed_globals() -> dict[str, Any]:
         "torch._utils._rebuild_parameter": rebuild.parameter,
         "torch._utils._rebuild_parameter_with_state": rebuild.parameter_with_state,
     }
-    for dtype in (*dtypes.ALL, *dtypes.FLOAT8):
+    for dtype in (*dtypes.ALL, *dtypes.FLOAT8, *dtypes.SUB_BYTE.values()):
         named[str(dtype)] = dtype
     for prefix in DTYPES:
         for module in ("torch", "torch.cuda"):

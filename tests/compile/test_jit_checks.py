@@ -321,3 +321,150 @@ def test_members_of_unions_are_sorted():
         return "name"
 
     assert "graph(%x : Union(int, NoneType, str)):" in str(named.graph)
+
+
+def text_as_condition(x: str):
+    assert x + "a"
+    return 1 if x else 2
+
+
+def generator_expression(x: List[int]):  # noqa: UP006
+    return any(i > 1 for i in x), [i for i in x]  # noqa: C416
+
+
+def tensor_for_a_number(x):
+    total, last = 0.0, 1
+    for _ in range(2):
+        total = x
+    if x.dim() == 0:
+        last = x
+    return bool(total == last)
+
+
+def loop_over_tuple(x: int):
+    y = 1
+    for i in (1, 2):
+        y = y / 2
+        z = i
+    return y, z
+
+
+def bool_for_int(x: int = True) -> int:
+    return x > 0 if x else False
+
+
+def repeated_tuple(x: int):
+    return (2 * (x,))[1]
+
+
+def empty_tuple(x) -> Tuple[()]:  # noqa: UP006
+    return ()
+
+
+def list_as_condition(x: List[int]):  # noqa: UP006
+    if [1]:
+        return 1
+    return 2
+
+
+def unwrapped(x: Optional[int]):  # noqa: UP045
+    return 2 * torch.jit._unwrap_optional(x)
+
+
+@pytest.mark.parametrize(("function", "argument", "expected"), [
+    (text_as_condition, "", 2), (generator_expression, [1, 2], (True, [1, 2])), (tensor_for_a_number, torch.tensor(1.0), True),
+    (loop_over_tuple, 1, (0.25, 2)), (bool_for_int, 0, 0), (repeated_tuple, 3, 3), (empty_tuple, torch.ones(1), ()),
+    (list_as_condition, [], 1), (unwrapped, 2, 4),
+])  # fmt: skip
+def test_code_that_the_compiler_accepts(function, argument, expected):
+    assert torch.jit.script(function)(argument) == expected
+
+
+@torch.jit.script
+class Point:
+    def __init__(self, x: int, y: int):
+        self.x = x
+        self.y = y
+
+    def __add__(self, other: "Point"):
+        return Point(self.x + other.x, self.y + other.y)
+
+
+def test_methods_name_their_class():
+    total = Point(1, 2) + Point(3, 4)
+    assert (total.x, total.y) == (4, 6)
+
+
+def takes_float(x: float):
+    return x
+
+
+class Declared(nn.Module):
+    rate: float
+
+    def __init__(self):
+        super().__init__()
+        self.rate = 1
+
+    @torch.jit.unused
+    @property
+    def broken(self):
+        raise RuntimeError("not initialized")
+
+    def forward(self, x):
+        y = 0.5
+        for _ in range(2):
+            y = self.rate
+        if not torch.jit.is_scripting():
+            return self.broken
+        return x * takes_float(self.rate) * y
+
+
+def test_declared_types_of_attributes():
+    assert torch.jit.script(Declared())(torch.ones(1)).item() == 1
+
+
+def test_defaults_are_converted():
+    @torch.jit.script
+    def defaults(x: Optional[float] = 1, y: List[float] = (1, 2), z: complex = 1):  # noqa: UP006, UP045
+        return x, y, z
+
+    assert repr(defaults()) == "(1.0, [1.0, 2.0], (1+0j))"
+    defaults()[1].append(3.0)
+    assert len(defaults()[1]) == 2
+
+    @torch.jit.script
+    def total(x: Dict[str, float]):  # noqa: UP006
+        return x["a"]
+
+    assert repr(total({"a": 1})) == "1.0"
+    with pytest.raises(RuntimeError, match="Expected a value of type 'Dict"):
+        total({1: 2.0})
+
+
+@pytest.mark.parametrize("error", [NotImplementedError, RuntimeError, ValueError])
+def test_raised_errors(error):
+    def fails(x):
+        raise error("no")
+
+    with pytest.raises(torch.jit.Error, match=rf'raise error\("no"\)\n +~+ <--- HERE\n(.|\n)*{error.__name__}: no') as raised:
+        torch.jit.script(fails)(torch.ones(1))
+    assert "_script.py" not in str(raised.value)
+
+
+def test_functions_of_flambeau_vision_are_not_checked(monkeypatch):
+    roi = pytest.importorskip("flambeau_vision.ops.roi")
+    for function in (roi.roi_align, roi._resample):  # the module name that they have in programs that import torchvision
+        monkeypatch.setattr(function, "__module__", "torchvision.ops.roi")
+    boxes = torch.tensor([[0.0, 0.0, 0.0, 2.0, 2.0]])
+    assert torch.jit.script(roi.roi_align)(torch.ones(1, 1, 4, 4), boxes, 1).item() == 1
+
+
+def test_errors_underline_the_whole_assignment():
+    class Assigns(nn.Module):
+        def forward(self, x):
+            self.total = x + 1
+            return x
+
+    with pytest.raises(RuntimeError, match=r"self\.total = x \+ 1\n +~{18} <--- HERE"):
+        torch.jit.script(Assigns())

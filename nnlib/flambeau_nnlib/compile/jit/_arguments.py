@@ -8,6 +8,7 @@ import re
 import types
 import typing
 from collections.abc import Callable
+from pathlib import PurePath
 from typing import Any
 
 import flambeau as torch
@@ -27,8 +28,14 @@ class _MismatchError(Exception):
 
 
 def is_of_library(function: Any) -> bool:
-    """Whether a function or class belongs to flambeau."""
-    return str(getattr(function, "__module__", "")).startswith((*OF_TORCH, "flambeau"))
+    """Whether a function or class belongs to flambeau.
+
+    Programs that import flambeau as PyTorch also import `flambeau_vision` as torchvision, so its functions are found by file.
+    """
+    if str(getattr(function, "__module__", "")).startswith((*OF_TORCH, "flambeau")):
+        return True
+    code = getattr(function, "__code__", None)
+    return isinstance(code, types.CodeType) and "flambeau_vision" in PurePath(code.co_filename).parts
 
 
 def annotations_of_function(function: Callable[..., Any], source: str = "") -> dict[str, Any]:
@@ -146,17 +153,26 @@ def argument_conversion(function: Callable[..., Any], source: str = "", *, is_me
     names = [parameter.name for parameter in parameters]
     defaults = {}  # the defaults that have another type than their parameters, such as `factor: float = 2`
     for parameter, kind in zip(parameters, kinds, strict=True):
-        if kind in (float, bool, torch.device) and parameter.default is not parameter.empty:
-            defaults[parameter.name] = _converted(parameter.default, kind)
+        if parameter.default is not parameter.empty and _needs_conversion(parameter.default, kind):
+            defaults[parameter.name] = parameter.default, kind
 
     def convert(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
         if len(args) <= len(names):
             args = tuple(map(argument, args, names))
         kwargs = {name: argument(value, name) if name in by_name else value for name, value in kwargs.items()}
-        kwargs |= {name: value for name, value in defaults.items() if name not in kwargs and by_name[name][0] >= len(args)}
+        for name, (default, kind) in defaults.items():
+            if name not in kwargs and by_name[name][0] >= len(args):
+                kwargs[name] = _converted(default, kind)
         return args, kwargs
 
     return convert
+
+
+def _needs_conversion(default: Any, kind: Any) -> bool:
+    try:
+        return _converted(default, kind) is not default
+    except _MismatchError:  # such as None for a tensor
+        return False
 
 
 def _converted(value: Any, kind: Any) -> Any:
@@ -167,7 +183,7 @@ def _converted(value: Any, kind: Any) -> Any:
     """
     if kind is torch.Tensor:
         return _require(value, not isinstance(value, _NOT_TENSORS))
-    if kind in (int, float, bool, str):
+    if kind in (int, float, bool, str, complex):
         return _plain(value, kind)
     if kind is torch.device:
         return torch.device(value) if isinstance(value, str) else value
@@ -181,7 +197,7 @@ def _converted(value: Any, kind: Any) -> Any:
     if origin is tuple and inside and ... not in inside and inside != ((),):
         return _tuple(value, inside)
     if origin is dict:
-        return _require(value, not isinstance(value, (*_NOT_TENSORS[:-1], torch.Tensor, types.NoneType)))
+        return _dict(value, *inside) if len(inside) == 2 else value
     return value
 
 
@@ -210,6 +226,14 @@ def _list(value: Any, kind: Any) -> Any:
     elements = [_converted(element, kind) for element in value]
     same = isinstance(value, list) and all(new is old for new, old in zip(elements, value, strict=True))
     return value if same else elements
+
+
+def _dict(value: Any, key_kind: Any, kind: Any) -> Any:
+    if not isinstance(value, dict):
+        return _require(value, not isinstance(value, (*_NOT_TENSORS, torch.Tensor, types.NoneType)))
+    converted = {_converted(key, key_kind): _converted(element, kind) for key, element in value.items()}
+    same = all(new is old for new, old in zip(converted.values(), value.values(), strict=True))
+    return value if same else converted
 
 
 def _tuple(value: Any, kinds: tuple[Any, ...]) -> Any:

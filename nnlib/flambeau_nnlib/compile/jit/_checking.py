@@ -23,7 +23,7 @@ import flambeau as torch
 
 from ... import nn
 from ._arguments import annotations_of_function, is_of_library, named_type
-from ._expressions import constants_of
+from ._expressions import annotations_of, constants_of
 from ._kinds import NUMBERS, SIMPLE, VALUES, conflict, parts_of, simple
 from ._sources import Source, attributes_of, parsed, source_of
 from ._types import container_without_elements, missing_elements
@@ -37,7 +37,7 @@ _STATEMENTS = {
     "Import": "import statements", "ImportFrom": "import statements", "Match": "match statements",
     "Nonlocal": "nonlocal variables", "Try": "try blocks", "TryStar": "try blocks",
 }  # fmt: skip
-_EXPRESSIONS = ("Await", "GeneratorExp", "Lambda", "NamedExpr", "Set", "SetComp", "Yield", "YieldFrom")
+_EXPRESSIONS = ("Await", "Lambda", "NamedExpr", "Set", "SetComp", "Yield", "YieldFrom")
 _VARIADIC = "Compiled functions can't take variable number of arguments or use keyword-only arguments with defaults"
 _CLOSED_OVER = (
     "python value of type '{}' cannot be used as a value. Perhaps it is a closed over global variable? If so, please consider "
@@ -115,10 +115,11 @@ class _Checker:
             try:
                 self.nonlocals[name] = cell.cell_contents
             except ValueError:  # assigned after the definition
-                self.nonlocals[name] = torch
+                self.scope.kinds[name] = ""
         self.hints = annotations_of_function(function, source.text)
         self.me = ""
         self.depth = 0  # number of enclosing branches and loops
+        self.current: ast.stmt = source.definition
         self.is_text = source.file.startswith("<torch.jit source")
         self.returned: list[str] = []
 
@@ -173,7 +174,7 @@ class _Checker:
                             f"the function and they persist across function calls: '{name}'")  # fmt: skip
             found, inferred = simple(type(default).__name__), name not in self.hints
             declared = named_type(self.hints.get(name, torch.Tensor))
-            converts = (found, declared) in (("int", "float"), ("bool", "float"), ("int", "bool"), ("float", "bool"))
+            converts = found in NUMBERS and declared in ("float", "bool", "complex")
             if conflict(found, declared) and not converts and not (declared == "Tensor" and default is None):
                 note = f". Because '{name}' was not annotated with an explicit type it is assumed to be type 'Tensor'" * inferred
                 self.refuse(self.source.definition, f"Expected a default value of type {declared}{' (inferred)' * inferred} on "
@@ -187,6 +188,7 @@ class _Checker:
 
     def statement(self, node: ast.stmt) -> bool:
         name = type(node).__name__
+        self.current = node
         if name in _STATEMENTS and not (self.is_text and name == "FunctionDef"):
             self.refuse(node, f"{_STATEMENTS[name]} aren't supported", UnsupportedNodeError)
         check: Callable[[Any], bool | None] | None = getattr(self, f"statement_{name}", None)
@@ -309,8 +311,9 @@ class _Checker:
         found = self.kind(node.iter)
         if found in (*NUMBERS, "NoneType"):
             self.refuse(node.iter, f"'{found}' object is not iterable")
-        is_over_modules = found == "" and not _is_call_of(node.iter, "range")
-        self.loop(node.body, node.target, "int" if _is_call_of(node.iter, "range") else "", keeps=is_over_modules)
+        is_range = _is_call_of(node.iter, "range")
+        is_unrolled = found.startswith("Tuple") or (found == "" and not is_range)  # a value of unknown type may be a ModuleList
+        self.loop(node.body, node.target, "int" if is_range else "", keeps=is_unrolled)
 
     def loop(self, body: list[ast.stmt], target: ast.expr | None = None, kind: str = "", *, keeps: bool = False) -> None:
         """Check the body of a loop.
@@ -319,7 +322,7 @@ class _Checker:
             body: the statements.
             target: the loop variable of `for`.
             kind: its type.
-            keeps: whether names that the body defines may be used after the loop, because loops over modules are unrolled.
+            keeps: whether names that the body defines may be used after the loop: loops over modules and tuples are unrolled.
         """
         before = self.scope
         self.scope = before.copy()
@@ -393,6 +396,8 @@ class _Checker:
         if isinstance(target, ast.Name):
             if target.id == self.me and self.me:
                 self.refuse(target, f"Cannot re-assign '{target.id}' because it is a module, and not a first-class value")
+            if self.depth and kind == "Tensor" and self.scope.kinds.get(target.id) in NUMBERS:
+                kind = ""  # the compiler converts the tensor to the type of the number
             self.scope.kinds[target.id] = kind
             self.scope.lost.pop(target.id, None)
         elif isinstance(target, (ast.Tuple, ast.List)):
@@ -428,24 +433,26 @@ class _Checker:
             return
         if not hasattr(self.module, target.attr) or self.is_untyped(target.attr):
             self.refuse(
-                target, f"Tried to set nonexistent attribute: {target.attr}. Did you forget to initialize it in __init__()?"
+                self.current, f"Tried to set nonexistent attribute: {target.attr}. Did you forget to initialize it in __init__()?"
             )
         value = getattr(self.module, target.attr)
         if isinstance(value, nn.Module):
-            self.refuse(target, f"Cannot re-assign modules in a ScriptModule with non-scripted module, '{target.attr}'")
+            self.refuse(self.current, f"Cannot re-assign modules in a ScriptModule with non-scripted module, '{target.attr}'")
         if target.attr in constants_of(type(self.module)):
-            self.refuse(target, f"'{target.attr}' is a constant, and cannot be assigned to")
+            self.refuse(self.current, f"'{target.attr}' is a constant, and cannot be assigned to")
         if value is None and found != "NoneType" and not self.is_declared(target.attr):
-            self.refuse(target, f"Wrong type for attribute assignment. Expected NoneType but got {found or 'another type'}")
+            self.refuse(self.current, f"Wrong type for attribute assignment. Expected NoneType but got {found or 'another type'}")
 
     def assign_attribute_of_object(self, target: ast.Attribute) -> None:
         """Check an assignment to an attribute in a method of a user-defined class."""
         if self.function.__name__ == "__init__":
             if self.depth:
-                self.refuse(target, "assignment cannot be in a control-flow block: attributes are defined at the top of __init__")
+                self.refuse(
+                    self.current, "assignment cannot be in a control-flow block: attributes are defined at the top of __init__"
+                )
         elif target.attr not in attributes_of(self.owner):
             self.refuse(
-                target, f"Tried to set nonexistent attribute: {target.attr}. Did you forget to initialize it in __init__()?"
+                self.current, f"Tried to set nonexistent attribute: {target.attr}. Did you forget to initialize it in __init__()?"
             )
 
     def is_declared(self, name: str) -> bool:
@@ -466,7 +473,7 @@ class _Checker:
     def condition(self, node: ast.expr) -> None:
         """Check the condition of an `if` or `while`."""
         found = self.kind(node)
-        if found.startswith(("Tuple", "List", "Dict")) or found in ("str", "NoneType"):
+        if found.startswith("Tuple") or found == "NoneType":
             self.refuse(node, f"Could not cast value of type {found} to bool")
 
     def names_constant(self, node: ast.expr) -> bool:
@@ -476,6 +483,8 @@ class _Checker:
                    and name.id in {**self.globals, **self.nonlocals} for name in ast.walk(node))  # fmt: skip
 
     def lookup(self, name: str) -> Any:
+        if isinstance(self.owner, type) and name == self.owner.__name__:  # a decorator runs before the class has its name
+            return self.owner
         for names in (self.nonlocals, self.globals, vars(builtins)):
             if name in names:
                 return names[name]
@@ -533,7 +542,7 @@ class _Checker:
         return f"List[{found[0]}]" if same else "List" if found else ""
 
     def kind_Tuple(self, node: ast.Tuple) -> str:
-        return f"Tuple[{', '.join(self.kind(element) or '?' for element in node.elts)}]"
+        return f"Tuple[{', '.join(self.kind(element) or '?' for element in node.elts) or '()'}]"
 
     def kind_Dict(self, node: ast.Dict) -> str:
         for part in (*node.keys, *node.values):
@@ -576,7 +585,8 @@ class _Checker:
         """Refuse an operator of a number or tensor with a tuple, a string or None."""
         numeric = {"Tensor", *NUMBERS}
         kinds = (left, right) if left in numeric else (right, left)
-        repeats = isinstance(node.op, (ast.Mult, ast.Mod)) and ("str" in kinds or left.startswith("Tuple"))
+        has_tuple = left.startswith("Tuple") or (isinstance(node.op, ast.Mult) and right.startswith("Tuple"))
+        repeats = isinstance(node.op, (ast.Mult, ast.Mod)) and ("str" in kinds or has_tuple)
         if kinds[0] in numeric and kinds[1] and kinds[1] not in numeric and not repeats:
             self.refuse(node, f"Arguments for call are not valid: {left} and {right}")
 
@@ -636,17 +646,22 @@ class _Checker:
             self.refuse(node, f"'Tensor' object has no attribute or method '{node.attr}'")
 
     def kind_of_attribute(self, node: ast.Attribute) -> str:
+        if isinstance(inspect.getattr_static(type(self.module), node.attr, None), property):
+            return ""
         if not hasattr(self.module, node.attr) and not _is_declared(type(self.module), node.attr):
             self.refuse(node, f"Module '{type(self.module).__name__}' has no attribute '{node.attr}'")
         if self.is_untyped(node.attr):
             kind = type(getattr(self.module, node.attr)).__name__
             self.refuse(node, f"Module '{type(self.module).__name__}' has no attribute '{node.attr}' (This attribute exists on "
                         f"the Python module, but we failed to convert Python type: '{kind}' to a TorchScript type.)")  # fmt: skip
+        declared = annotations_of(type(self.module)).get(node.attr)
+        if declared is not None:
+            return simple(named_type(declared))
         value = getattr(self.module, node.attr, ...)
         plain = type(value).__name__ if type(value) in (int, float, str, bool) else ""
         return "Tensor" if isinstance(value, torch.Tensor) else plain
 
-    def kind_ListComp(self, node: ast.ListComp | ast.DictComp) -> str:
+    def kind_ListComp(self, node: ast.ListComp | ast.GeneratorExp | ast.DictComp) -> str:
         if len(node.generators) > 1:
             self.refuse(node, "Only a single generator is currently supported", NotSupportedError)
         loop = node.generators[0]
@@ -655,12 +670,12 @@ class _Checker:
         self.kind(loop.iter)
         former, self.scope = self.scope, self.scope.copy()
         self.assign(loop.target, "int" if _is_call_of(loop.iter, "range") else "")
-        for part in [node.elt] if isinstance(node, ast.ListComp) else [node.key, node.value]:
+        for part in [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]:
             self.kind(part)
         self.scope = former
         return ""
 
-    kind_DictComp = kind_ListComp
+    kind_DictComp = kind_GeneratorExp = kind_ListComp
 
     # --- calls ------------------------------------------------------------------------------------------------------
 

@@ -704,6 +704,8 @@ class Expressions:
         tracing_state: Any = getattr(torch._C, "_get_tracing_state", None)
         if target in (torch.jit.is_tracing, tracing_state):
             return Static(False)
+        if target is torch.jit._unwrap_optional:
+            return self.call("torch._unwrap_optional", node)
         if target is torch.jit.annotate:
             kind = self.annotation(self.evaluated(ast.unparse(node.args[0])), node)
             return self.annotated(kind, self.dynamic(node.args[1]))

@@ -19,8 +19,10 @@ def simple(kind: str) -> str:
 
 def parts_of(kind: str) -> list[str] | None:
     """Return the types of the elements of a tuple, or None for another type or a tuple of unknown length."""
-    if not kind.startswith("Tuple[") or kind == "Tuple[()]":
+    if not kind.startswith("Tuple["):
         return None
+    if kind == "Tuple[()]":
+        return []
     parts, depth, start = [], 0, len("Tuple[")
     for place in range(start, len(kind)):
         depth += (kind[place] == "[") - (kind[place] == "]")
@@ -33,7 +35,7 @@ def parts_of(kind: str) -> list[str] | None:
 
 def conflict(found: str, declared: str) -> bool:
     """Whether a value of the first type is certainly not valid for the second."""
-    if not found or not declared or found == declared:
+    if not found or not declared or found == declared or (found, declared) == ("bool", "int"):
         return False
     parts, expected = parts_of(found), parts_of(declared)
     if parts is not None and expected is not None:

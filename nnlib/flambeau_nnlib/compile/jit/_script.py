@@ -66,6 +66,7 @@ class Error(RuntimeError):
     __module__ = __package__  # the module shown to users
 
 
+_PACKAGE = __name__.partition(".")[0]
 _PREFIX = "The following operation failed in the TorchScript interpreter."
 
 
@@ -79,7 +80,11 @@ def _raising_errors(function: Callable[..., Any], args: tuple[Any, ...], kwargs:
     try:
         yield
     except RuntimeError as error:
-        if type(error) is not RuntimeError or str(error).startswith(_PREFIX):
+        if type(error) not in (RuntimeError, NotImplementedError) or str(error).startswith(_PREFIX):
+            raise
+        if _is_raised_by_program(error):
+            raise Error(_described(error)) from error
+        if type(error) is NotImplementedError:
             raise
         raise RuntimeError(_described(error)) from error
     except TypeError as error:
@@ -106,11 +111,17 @@ def _described(error: Exception) -> str:
     return f"{_PREFIX}\nTraceback of TorchScript (most recent call last):\n{places}{name}: {error}"
 
 
-_FOLDERS = tuple(os.path.dirname(os.path.abspath(module.__file__ or "")) + os.sep for module in (torch, nn.modules.module))
+# The folders of the package `flambeau` and of the package of this file.
+_FOLDERS = tuple(os.path.dirname(os.path.abspath(sys.modules[name].__file__ or "")) + os.sep for name in ("flambeau", _PACKAGE))
 
 
 def _is_of_flambeau(file: str) -> bool:
     return file.startswith(_FOLDERS)
+
+
+def _is_raised_by_program(error: Exception) -> bool:
+    """Whether a statement outside of flambeau raised an exception."""
+    return not _is_of_flambeau(traceback.extract_tb(error.__traceback__)[-1].filename)
 
 
 def _marked(frame: traceback.FrameSummary) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Final
 
 from . import backend as backends
@@ -139,6 +140,8 @@ class Generator:
 
 
 default_generator: Final = Generator("cpu")
+_of_context: ContextVar[Generator] = ContextVar("default_generator", default=default_generator)
+_current: Callable[[], Generator] = _of_context.get  # the default CPU generator of this thread
 _defaults: dict[tuple[str, int], Generator] = {}
 
 
@@ -151,10 +154,23 @@ def _check_backend(device_type: str) -> None:
         raise RuntimeError(f"Cannot get {device_type.upper()} generator: {error}") from error
 
 
+@contextmanager
+def use_default_generator(generator: Generator) -> Iterator[None]:
+    """Context in which this thread draws from `generator`, instead of the CPU's default generator, and seeds it alone.
+
+    `torch.default_generator` remains the generator of the other threads.
+    """
+    token = _of_context.set(generator)
+    try:
+        yield
+    finally:
+        _of_context.reset(token)
+
+
 def default_for(place: device) -> Generator:
     """Return the default generator of a device."""
     if place.type == "cpu":
-        return default_generator
+        return _current()
     place = canonical(place)
     key = (place.type, place.index or 0)
     if key not in _defaults:
@@ -179,29 +195,33 @@ def manual_seed(seed: int) -> Generator:
     """
     global _default_seed
     seed = int(seed)
-    default_generator.manual_seed(seed)
-    _default_seed = seed
-    for generator in _defaults.values():
-        generator.manual_seed(seed)
-    return default_generator
+    current = _current()
+    current.manual_seed(seed)
+    if current is default_generator:
+        _default_seed = seed
+        for generator in _defaults.values():
+            generator.manual_seed(seed)
+    return current
 
 
 def seed() -> int:
     """Seed the default generators by a random seed from the operating system.  Return the seed."""
-    new_seed = default_generator.seed()
-    for generator in _defaults.values():
-        generator.manual_seed(new_seed)
+    current = _current()
+    new_seed = current.seed()
+    if current is default_generator:
+        for generator in _defaults.values():
+            generator.manual_seed(new_seed)
     return new_seed
 
 
 def initial_seed() -> int:
     """Return the seed of the default CPU generator."""
-    return default_generator.initial_seed()
+    return _current().initial_seed()
 
 
 def get_rng_state() -> Tensor:
     """Return the state of the default CPU generator as a uint8 tensor."""
-    return default_generator.get_state()
+    return _current().get_state()
 
 
 def set_rng_state(new_state: Tensor) -> None:
@@ -216,7 +236,7 @@ def set_rng_state(new_state: Tensor) -> None:
     >>> torch.equal(torch.rand(2), first)
     True
     """
-    default_generator.set_state(new_state)
+    _current().set_state(new_state)
 
 
 @contextmanager
@@ -245,12 +265,13 @@ def fork_rng(
         return
     for entry in devices or ():  # creates the generators of these devices, so that their states are saved
         default_for(device(device_type, entry) if isinstance(entry, int) else device(entry))
-    saved = default_generator.get_state()
+    current = _current()
+    saved = current.get_state()
     others = {key: generator.get_state() for key, generator in _defaults.items()}
     try:
         yield
     finally:
-        default_generator.set_state(saved)
+        current.set_state(saved)
         for key, state in others.items():
             _defaults[key].set_state(state)
 
@@ -258,7 +279,8 @@ def fork_rng(
 def raw_generator(generator: Generator | None, place: device) -> Any:
     """Return the backend's generator for sampling on a device: that of `generator`, else the default one."""
     if generator is None and place.type == "cpu" and not open_batches():
-        return default_generator._raw or default_generator.raw
+        current = _current()
+        return current._raw or current.raw
     if place.type == "meta":  # tensors on `meta` have no values, so that any generator is accepted
         raw = backends.for_device_type("meta").generator(0)
     elif generator is not None and generator.device.type != place.type:

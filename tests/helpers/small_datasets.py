@@ -6,6 +6,7 @@ import flambeau as torch
 from flambeau.utils.data import Dataset, IterableDataset, get_worker_info
 
 FORK = {"multiprocessing_context": "fork"}
+THREAD = {"multiprocessing_context": "thread"}
 
 
 def drawn_seed(generator=None) -> int:

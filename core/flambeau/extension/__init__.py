@@ -16,10 +16,12 @@ The rest of the core is internal and may change in any version.
 - Kernels: `Kernels`, a dictionary that registers them; `kernel_of`, the kernel of an operation for a tensor's dtype and device;
   `forward_of`, the operation's array-API forward.
 - `has_data`: whether a tensor has elements that can be read; `array_of`, the array that holds them.
+- `use_default_generator`: a context in which a thread draws from its own generator by default.
 - `WEBASSEMBLY`: whether this system is WebAssembly; `require_processes`, which raises RuntimeError there.
 - `source(name)`: the Python source of the function that is generated for an operation.
 - `private_names`: builds the `__getattr__` of a module for the private PyTorch names listed in `compat/table.py`.
 - `schemas`, a module: schemas of operations in ATEN notation, and translation of function calls to operator calls.
+- `taking_turns`, a module: threads that compute while no other thread captures a call.
 - `functions`: operations used by layers, in addition to those of the `torch` namespace.
 """
 
@@ -53,6 +55,7 @@ from ..engine.tape.node import rename_node
 from ..engine.values.systems import WEBASSEMBLY, require_processes
 from ..layouts.subclasses.parameter import Buffer, Parameter
 from ..operations.memory import relocate
+from ..random import use_default_generator
 from . import functions
 from .fused_optimizers import evaluate, fused_step, has_step, is_mutable, step_count
 from .kernels import Kernels, array_of, forward_of, has_data, kernel_of
@@ -101,6 +104,7 @@ __all__ = [
     "source",
     "step_count",
     "unaliased",
+    "use_default_generator",
     "warn",
     "whole_numbers",
     "with_grad_fn",

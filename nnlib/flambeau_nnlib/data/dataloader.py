@@ -36,13 +36,17 @@ class DataLoader(Generic[T_co]):
     Worker `i` seeds `random`, `torch` and `numpy.random` with `base_seed + i`, where `base_seed` is drawn from `generator`.
     An exception in a worker is raised in the main process with the same type and the worker's traceback in its message.
 
+    Workers that are threads share the dataset, which must support concurrent calls, and pass batches without copying. Samples
+    and batches are not pickled. `torch` functions draw from the thread's own CPU generator, seeded as in a process. `random`
+    and `numpy.random` belong to all threads and are not seeded; `get_worker_info().rng` has generators to use instead.
+
     Args:
         dataset: a map-style dataset (anything with `__getitem__` and `__len__`) or an `IterableDataset`.
         batch_size: the number of samples per batch. None disables batching and yields single samples.
         shuffle: whether to use a new random order in every epoch. By default samples come in the order of their indices.
         sampler: an iterable of indices with a length, used instead of `shuffle`.
         batch_sampler: an iterable of lists of indices, used instead of `batch_size`, `shuffle`, `sampler` and `drop_last`.
-        num_workers: the number of worker processes. 0 loads in the main process.
+        num_workers: the number of worker processes, or threads. 0 loads in the main process, in the calling thread.
         collate_fn: converts a list of samples to a batch. Default: `default_collate`, or without batching
             `default_convert`, called with a single sample.
         pin_memory: whether to return tensors in pinned memory if an accelerator is available. Copies from pinned memory to
@@ -50,8 +54,8 @@ class DataLoader(Generic[T_co]):
         drop_last: whether to omit an incomplete last batch.
         timeout: the number of seconds to wait for a batch from the workers before raising RuntimeError. 0 waits forever.
         worker_init_fn: called in each worker with the worker id, counted from 0, after seeding.
-        multiprocessing_context: a start method of workers (`"fork"`, `"spawn"`, `"forkserver"`) or a `multiprocessing`
-            context. None uses the default of the system.
+        multiprocessing_context: a start method of workers (`"fork"`, `"spawn"`, `"forkserver"`), a `multiprocessing`
+            context, or `"thread"` for workers that are threads. None uses the system's default start method.
         generator: the random number generator of the shuffle and of the workers' seeds. None uses the default generator.
         prefetch_factor: the number of batches that each worker loads in advance, by default 2. Requires workers.
         persistent_workers: whether to keep the workers and their copies of the dataset for the next epoch.
@@ -136,7 +140,7 @@ class DataLoader(Generic[T_co]):
 
     @property
     def multiprocessing_context(self) -> Any:
-        """The `multiprocessing` context that starts the workers. None uses the default context."""
+        """The `multiprocessing` context that starts the workers, or `"thread"`. None uses the default context."""
         return self._multiprocessing_context
 
     @multiprocessing_context.setter
@@ -149,6 +153,10 @@ class DataLoader(Generic[T_co]):
                 "multiprocessing_context can only be used with multi-process loading (num_workers > 0), but "
                 f"got num_workers={self.num_workers}"
             )
+        if isinstance(context, str) and context == "thread":
+            if self.num_workers > 1 and isinstance(self.dataset, IterDataPipe):
+                raise ValueError("data pipes support one iterator at a time: use one worker thread or worker processes")
+            return context
         if isinstance(context, str):
             methods = multiprocessing.get_all_start_methods()
             if context not in methods:
@@ -205,6 +213,8 @@ class DataLoader(Generic[T_co]):
         if sys.platform == "linux":
             cpus = len(os.sched_getaffinity(0))
         if self.num_workers == 0 or (cpus is not None and self.num_workers <= cpus):
+            return
+        if self.multiprocessing_context == "thread":  # many threads may wait for files at little cost
             return
         if cpus is None:
             limit = "DataLoader is not able to compute a suggested max number of worker in current system."

@@ -1,4 +1,4 @@
-"""Iterators over one epoch of a loader, in the main process or with worker processes."""
+"""Iterators over one epoch of a loader, in the main process or with workers."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from .fetch import DatasetKind
 from .pin_memory import pin_memory
 from .pool import WorkerPool
 from .sampler import random_seed
+from .thread_pool import ThreadPool
 from .worker import Exhausted, Failure, Job, Restart
 
 if TYPE_CHECKING:
@@ -112,15 +113,16 @@ class LocalIterator(LoaderIterator):
 
 
 class WorkerIterator(LoaderIterator):
-    """Load batches ahead of time in worker processes."""
+    """Load batches ahead of time in worker processes or threads."""
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         if not loader.prefetch_factor:
-            raise AssertionError(f"prefetch_factor must be positive with worker processes, got {loader.prefetch_factor}")
+            raise AssertionError(f"prefetch_factor must be positive with workers, got {loader.prefetch_factor}")
         super().__init__(loader)
         self._prefetch = loader.prefetch_factor * loader.num_workers
         self._in_order = loader.in_order
-        self._pool = WorkerPool(loader.multiprocessing_context or multiprocessing, self._jobs(loader))
+        context, jobs = loader.multiprocessing_context, self._jobs(loader)
+        self._pool = ThreadPool(jobs) if context == "thread" else WorkerPool(context or multiprocessing, jobs)
         self._reset(loader, first_iter=True)
 
     def _jobs(self, loader: DataLoader[Any]) -> Iterator[Job]:

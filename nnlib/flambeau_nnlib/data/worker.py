@@ -1,4 +1,4 @@
-"""The main loop of a loader's worker process."""
+"""The main loop of a loader's worker, which is a process or a thread."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ import random
 import sys
 import traceback
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import Connection
 from typing import Any
 
 import flambeau as torch
-from flambeau.extension import private_names
+from flambeau.extension import private_names, use_default_generator
+from flambeau.extension.taking_turns import computing, waiting
 
 from .channel import send
 from .fetch import DatasetKind, Fetcher, IterableFetcher
@@ -26,24 +29,40 @@ PARENT_CHECK_INTERVAL = 5.0  # seconds
 
 
 @dataclass(frozen=True, slots=True)
+class WorkerGenerators:
+    """Random generators of a worker thread, seeded with its seed. `random` and `numpy.random` are shared by all threads."""
+
+    random_generator: random.Random
+    torch_generator: torch.Generator
+    numpy_generator: Any = None  # a `numpy.random.Generator`; None if NumPy is not imported
+
+
+@dataclass(frozen=True, slots=True)
 class WorkerInfo:
-    """The id of this worker process, the number of workers, its seed and its copy of the dataset."""
+    """The id of this worker, the number of workers, its seed and its dataset.
+
+    A process has its own copy of the dataset and no `rng`; threads share the loader's dataset. `worker_method` is
+    `"multiprocessing"` or `"thread"`.
+    """
 
     id: int
     num_workers: int
     seed: int
     dataset: Any
-    rng: None = None
+    rng: WorkerGenerators | None = None
     worker_method: str = "multiprocessing"
 
 
-_worker_info: WorkerInfo | None = None
+_worker_info: WorkerInfo | None = None  # in a worker process
+_thread_info: ContextVar[WorkerInfo | None] = ContextVar("worker_info", default=None)  # in a worker thread
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """Return information about the current worker process of a loader, or None in the main process.
+    """Return information about the current worker of a loader, or None outside of workers.
 
-    The result has the attributes `id` (counted from 0), `num_workers`, `seed` and `dataset` (the worker's own copy).
+    The result has the attributes `id` (counted from 0), `num_workers`, `seed` and `dataset`: a process's own copy of the
+    dataset, or the loader's dataset itself in a thread. In a thread, `rng` has the generators `random_generator`,
+    `torch_generator` and `numpy_generator`, seeded with `seed`; in a process it is None.
 
     Example:
         >>> from flambeau.utils.data import DataLoader, IterableDataset
@@ -54,7 +73,7 @@ def get_worker_info() -> WorkerInfo | None:
         >>> [batch.tolist() for batch in DataLoader(Share(), batch_size=2)]
         [[0, 1], [2, 3]]
     """
-    return _worker_info
+    return _thread_info.get() or _worker_info
 
 
 @dataclass
@@ -70,6 +89,11 @@ class Job:
     collate_fn: Callable[[Any], Any]
     drop_last: bool
     init_fn: Callable[[int], None] | None
+
+    @property
+    def seed(self) -> int:
+        """The seed of the worker's generators."""
+        return self.base_seed + self.worker_id
 
     def make_fetcher(self) -> Fetcher:
         return DatasetKind.create_fetcher(self.dataset_kind, self.dataset, self.batched, self.collate_fn, self.drop_last)
@@ -111,17 +135,35 @@ class _Verbatim(str):
 
 
 def run_worker(job: Job, tasks: Any, results: Connection, stop: Any) -> None:
-    """Load batches for the indices in the queue `tasks` and send them to `results`.
+    """Load batches for the indices in the queue `tasks` and send them to `results`. This is the main function of a process.
 
     The loop ends at the task None or when the parent process dies. Once the shared flag `stop` is set, tasks are skipped.
     """
+    where = f"in DataLoader worker process {job.worker_id}"
     try:
         # One thread per worker: the workers share the cores, and thread pools do not survive a fork.
         torch.set_num_threads(1)
         _seed(job)
-        _work(job, tasks, results, stop)
+        _work(job, where, partial(_next_task, tasks), partial(_send, results, where), stop)
     except (KeyboardInterrupt, BrokenPipeError, ConnectionResetError):
         pass  # the main process was interrupted or died
+
+
+def run_worker_thread(job: Job, next_task: Callable[[], Any], send_result: Callable[[Any], None], stop: Any) -> None:
+    """Load batches for the indices that `next_task` returns and pass them to `send_result`, until the task is None.
+
+    This is the main function of a thread. It draws from its own generators. Once `stop.value` is set, tasks are skipped. It
+    pauses while another thread captures a call of a compiled function.
+    """
+
+    def wait_for_task() -> Any:
+        with waiting():
+            return next_task()
+
+    generators = _generators(job)
+    _thread_info.set(WorkerInfo(job.worker_id, job.num_workers, job.seed, job.dataset, generators, "thread"))
+    with computing(), use_default_generator(generators.torch_generator):
+        _work(job, f"in DataLoader worker thread {job.worker_id}", wait_for_task, send_result, stop)
 
 
 def _generate_state(base_seed: int, worker_id: int) -> list[int]:
@@ -132,17 +174,21 @@ def _generate_state(base_seed: int, worker_id: int) -> list[int]:
 
 def _seed(job: Job) -> None:
     global _worker_info
-    seed = job.base_seed + job.worker_id
-    random.seed(seed)
-    torch.manual_seed(seed)
+    random.seed(job.seed)
+    torch.manual_seed(job.seed)
     numpy = sys.modules.get("numpy")
     if numpy is not None:
         numpy.random.seed(_generate_state(job.base_seed, job.worker_id))
-    _worker_info = WorkerInfo(job.worker_id, job.num_workers, seed, job.dataset)
+    _worker_info = WorkerInfo(job.worker_id, job.num_workers, job.seed, job.dataset)
 
 
-def _work(job: Job, tasks: Any, results: Connection, stop: Any) -> None:
-    where = f"in DataLoader worker process {job.worker_id}"
+def _generators(job: Job) -> WorkerGenerators:
+    numpy = sys.modules.get("numpy")
+    state = None if numpy is None else numpy.random.default_rng(_generate_state(job.base_seed, job.worker_id))
+    return WorkerGenerators(random.Random(job.seed), torch.Generator().manual_seed(job.seed), state)
+
+
+def _work(job: Job, where: str, next_task: Callable[[], Any], send_result: Callable[[Any], None], stop: Any) -> None:
     fetcher: Fetcher | None = None
     failure: Failure | None = None
     exhausted = False
@@ -153,7 +199,7 @@ def _work(job: Job, tasks: Any, results: Connection, stop: Any) -> None:
     except Exception as error:
         failure = Failure(error, where)
 
-    while (task := _next_task(tasks)) is not None:
+    while (task := next_task()) is not None:
         if isinstance(task, Restart):
             fetcher, exhausted = job.make_fetcher(), False
             continue
@@ -165,7 +211,8 @@ def _work(job: Job, tasks: Any, results: Connection, stop: Any) -> None:
         else:
             result = _fetch(fetcher, task[0], where)
             exhausted = isinstance(result, Exhausted)
-        _send(results, result, where)
+        send_result(result)
+        del result  # otherwise the batch would stay in memory until the next task
 
 
 def _next_task(tasks: Any) -> Any:
@@ -187,7 +234,7 @@ def _fetch(fetcher: Fetcher | None, index: Any, where: str) -> Any:
         return Failure(error, where)
 
 
-def _send(results: Connection, result: Any, where: str) -> None:
+def _send(results: Connection, where: str, result: Any) -> None:
     try:
         send(results, result)
     except (BrokenPipeError, ConnectionResetError):

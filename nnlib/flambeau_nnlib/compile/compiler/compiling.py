@@ -28,13 +28,13 @@ from flambeau.extension.capture import (
     is_recording,
     verified,
 )
+from flambeau.extension.taking_turns import exclusive, replaying
 from flambeau.utils import pytree
 
 from ... import nn
 from . import settings
 from .dependencies import Dependencies
 from .errors import FailOnRecompile, Unsupported
-from .taking_turns import exclusive, replaying
 from .watching import Watch
 
 __all__ = ["CompiledFunction", "OptimizedModule", "compile"]

@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 ROUNDS = 5
 PARTS = 8  # pieces of work, shared by the threads
@@ -38,11 +39,11 @@ def train_small_models() -> Callable[[int], None]:
     return work
 
 
-def load_data() -> Callable[[int], None]:
+def words() -> Any:
+    """Return a dataset whose samples take Python code to compute."""
     import flambeau as torch
-    from flambeau.utils.data import DataLoader, Dataset
 
-    class Words(Dataset):
+    class Words(torch.utils.data.Dataset):
         def __len__(self) -> int:
             return 400
 
@@ -50,9 +51,29 @@ def load_data() -> Callable[[int], None]:
             text = " ".join(str(index * factor) for factor in range(60))
             return torch.tensor([hash(word) % 1000 for word in text.split()])
 
+    return Words()
+
+
+def load_data() -> Callable[[int], None]:
+    from flambeau.utils.data import DataLoader
+
     def work(number: int) -> None:
-        for _ in DataLoader(Words(), batch_size=16):
+        for _ in DataLoader(words(), batch_size=16):
             pass
+
+    return work
+
+
+def load_in_worker_threads(workers: int) -> Callable[[], None]:
+    from flambeau.utils.data import DataLoader
+
+    options = {"num_workers": workers, "multiprocessing_context": "thread", "persistent_workers": True}
+    loader = DataLoader(words(), batch_size=16, **options)
+
+    def work() -> None:
+        for _ in range(PARTS):
+            for _ in loader:
+                pass
 
     return work
 
@@ -77,12 +98,23 @@ def run_compiled_model() -> Callable[[int], None]:
 def data_parallel(devices: int) -> Callable[[], None]:
     import flambeau as torch
 
-    layers = [layer for _ in range(6) for layer in (torch.nn.Linear(64, 64), torch.nn.Tanh())]
-    model = torch.nn.DataParallel(torch.nn.Sequential(*layers).to("cpu:0"), device_ids=list(range(devices)))
+    class Repeated(torch.nn.Module):
+        """One layer called many times: copying it to the devices takes little time, relative to calling it."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = torch.nn.Linear(64, 64)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            for _ in range(50):
+                x = self.layer(x).tanh()
+            return x
+
+    model = torch.nn.DataParallel(Repeated().to("cpu:0"), device_ids=list(range(devices)))
     x = torch.ones(128, 64, device="cpu:0")
 
     def work() -> None:
-        for _ in range(30):
+        for _ in range(10):
             model.zero_grad()
             model(x).sum().backward()
 
@@ -113,6 +145,8 @@ def measure(threads: int) -> dict[str, float]:
                 lambda work=work: list(one.map(work, range(PARTS))), lambda work=work: list(several.map(work, range(PARTS)))
             )
             gains[prepare.__name__.replace("_", " ")] = alone / together
+    alone, together = least_times(load_in_worker_threads(1), load_in_worker_threads(threads))
+    gains["data loader with worker threads"] = alone / together
     alone, together = least_times(data_parallel(1), data_parallel(2))
     gains["data parallel on two virtual devices"] = alone / together
     return gains

@@ -77,6 +77,8 @@ class TestCase(unittest.TestCase):
 
     def _compare(self, first: Any, second: Any, msg: Any, options: dict[str, Any]) -> None:
         values = (first, second)
+        if type(first) is type(second) is int and first == second:  # torchdata's tests compare long lists of integers
+            return
         if any(isinstance(value, torch.Tensor) for value in values) and all(_is_numeric(value) for value in values):
             self._compare_numbers(first, second, msg, options)
         elif all(isinstance(value, Mapping) for value in values):

@@ -295,6 +295,18 @@ SUITES = {
         copied=("torch_geometric",),
         known="`torch.jit.script` accepts code that TorchScript rejects; `is_shared()` is false for tensors of workers",
     ),
+    "torchao": Suite(
+        tests=(
+            *(
+                f"test/quantization/{part}"
+                for part in ("quantize_/workflows/int8", "test_observer.py", "test_quant_primitives.py")
+            ),
+            "test/dtypes/test_bitpacking.py",
+        ),
+        repository="https://github.com/pytorch/ao",
+        options=("-k", "not compile_True and not export and not cuda"),
+        copied=("torchao", "third_party"),
+    ),
     "torchinfo": Suite(
         repository="https://github.com/TylerYep/torchinfo",
         left_out={"tests/torchinfo_xl_test.py": "needs models that are downloaded"},

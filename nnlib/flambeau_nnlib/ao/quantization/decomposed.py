@@ -76,7 +76,7 @@ def dequantize_per_channel(
     return dequantize_per_tensor(input, _along(scales, input, axis), offset, quant_min, quant_max, dtype, out_dtype=out_dtype)
 
 
-def _per_token_quant_qparam_dim_check(input: Tensor, scales: Tensor, zero_points: Tensor) -> None:
+def check_numbers_of_rows(input: Tensor, scales: Tensor, zero_points: Tensor) -> None:
     """Raise AssertionError unless the numbers of scales and of zero points equal the number of rows."""
     rows = input.shape[:-1].numel()
     if scales.numel() != rows:
@@ -103,7 +103,7 @@ def quantize_per_token(
     Raises:
         AssertionError: the number of scales or of zero points is not the number of rows.
     """
-    _per_token_quant_qparam_dim_check(input, scales, zero_points)
+    check_numbers_of_rows(input, scales, zero_points)
     quantized: Tensor = (input * (1.0 / scales) + zero_points).round().clamp(quant_min, quant_max).to(dtype)
     return quantized
 

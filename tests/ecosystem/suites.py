@@ -143,6 +143,12 @@ SUITES = {
         copied=("gpytorch",),
         known="ONNX export of a model that reads the value of a buffer (one test)",
     ),
+    "keras": Suite(
+        tests=("keras/src/layers/activations", "keras/src/layers/attention"),
+        repository="https://github.com/keras-team/keras",
+        options=("-o", "python_files=*_test.py", "-o", "addopts="),
+        environment={"KERAS_BACKEND": "torch"},
+    ),
     "kornia": Suite(tests=("tests/color", "tests/losses"), repository="https://github.com/kornia/kornia", copied=("kornia",)),
     "lightning": Suite(
         tests=("tests_fabric",),
@@ -306,6 +312,14 @@ SUITES = {
         repository="https://github.com/pytorch/ao",
         options=("-k", "not compile_True and not export and not cuda"),
         copied=("torchao", "third_party"),
+    ),
+    "torchdata": Suite(
+        tests=(
+            *(f"test/nodes/test_{part}.py" for part in ("adapters", "batch", "loader")),
+            *(f"test/stateful_dataloader/test_{part}.py" for part in ("incremental_state", "sampler")),
+        ),
+        repository="https://github.com/pytorch/data",
+        copied=("torchdata",),
     ),
     "torchinfo": Suite(
         repository="https://github.com/TylerYep/torchinfo",

@@ -71,7 +71,12 @@ def fuzz(minutes: float) -> list[Row]:
 def sanitize(minutes: float) -> list[Row]:
     (program,) = HERE.parents[1].glob("plugins/*/sanitizing.py")
     counts = by_program(str(program))
-    return [(f"kernel calls, sanitizer {name}", n["calls"], 0 if n["failed"] else n["calls"]) for name, n in counts.items()]
+    rows = []
+    for name, n in counts.items():
+        kind, separator, rest = name.partition("inference plans, ")
+        row = f"inference plans, sanitizer {rest}" if separator else f"kernel calls, sanitizer {kind}"
+        rows.append((row, n["calls"], 0 if n["failed"] else n["calls"]))
+    return rows
 
 
 def soak(minutes: float) -> list[Row]:

@@ -29,8 +29,8 @@ from ._decorators import (
     strict_fusion,
     unused,
 )
-from ._decorators import _unwrap_optional as _unwrap_optional
 from ._decorators import script_if_tracing as _script_if_tracing  # noqa: F401
+from ._decorators import unwrap_optional as _unwrap_optional  # noqa: F401
 from ._freeze import freeze, optimize_for_inference, optimized_execution
 from ._freeze import run_frozen_optimizations as run_frozen_optimizations
 from ._loading import load

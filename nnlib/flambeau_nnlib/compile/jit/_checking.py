@@ -26,6 +26,7 @@ from ._arguments import annotations_of_function, is_of_library, named_type
 from ._expressions import annotations_of, constants_of
 from ._kinds import NUMBERS, SIMPLE, VALUES, conflict, parts_of, simple
 from ._sources import Source, attributes_of, parsed, source_of
+from ._syntax import as_load, ends_early, is_call_of, may_be_static
 from ._types import container_without_elements, missing_elements
 from .frontend import NotSupportedError, UnsupportedNodeError
 
@@ -220,7 +221,7 @@ class _Checker:
         return True
 
     def statement_Assert(self, node: ast.Assert) -> bool:
-        if not _may_be_static(node.test):
+        if not may_be_static(node.test):
             self.condition(node.test)
         return isinstance(node.test, ast.Constant) and not node.test.value
 
@@ -245,8 +246,8 @@ class _Checker:
         return self.block(node.body)
 
     def statement_If(self, node: ast.If) -> bool:
-        if _may_be_static(node.test) or self.names_constant(node.test):
-            exits = [_exits(node.body), _exits(node.orelse)]
+        if may_be_static(node.test) or self.names_constant(node.test):
+            exits = [ends_early(node.body), ends_early(node.orelse)]
             self.define_all([*node.body, *node.orelse])
             return any(exits)
         self.condition(node.test)
@@ -311,7 +312,7 @@ class _Checker:
         found = self.kind(node.iter)
         if found in (*NUMBERS, "NoneType"):
             self.refuse(node.iter, f"'{found}' object is not iterable")
-        is_range = _is_call_of(node.iter, "range")
+        is_range = is_call_of(node.iter, "range")
         is_unrolled = found.startswith("Tuple") or (found == "" and not is_range)  # a value of unknown type may be a ModuleList
         self.loop(node.body, node.target, "int" if is_range else "", keeps=is_unrolled)
 
@@ -383,7 +384,7 @@ class _Checker:
     def statement_AugAssign(self, node: ast.AugAssign) -> None:
         if not isinstance(node.target, (ast.Name, ast.Attribute, ast.Subscript)):
             self.refuse(node, "left-hand side of augmented assignment must be a variable, an attribute or an index")
-        read = ast.copy_location(_as_load(node.target), node.target)
+        read = ast.copy_location(as_load(node.target), node.target)
         if isinstance(node.target, ast.Subscript) and self.kind(node.target.value).startswith("Tuple"):
             self.refuse(node, "Tuple does not support augmented assign, because it is immutable")
         left, right = self.kind(read), self.kind(node.value)
@@ -551,17 +552,17 @@ class _Checker:
         return "Dict" if node.keys else ""
 
     def kind_BoolOp(self, node: ast.BoolOp) -> str:
-        if not _may_be_static(node):
+        if not may_be_static(node):
             for value in node.values:
                 self.condition(value)
-        return "" if _may_be_static(node) else "bool"
+        return "" if may_be_static(node) else "bool"
 
     def kind_UnaryOp(self, node: ast.UnaryOp) -> str:
         found = self.kind(node.operand)
         return "bool" if isinstance(node.op, ast.Not) else found
 
     def kind_IfExp(self, node: ast.IfExp) -> str:
-        if _may_be_static(node.test) or self.names_constant(node.test):
+        if may_be_static(node.test) or self.names_constant(node.test):
             return ""
         self.condition(node.test)
         found = {self.kind(node.body), self.kind(node.orelse)}
@@ -669,7 +670,7 @@ class _Checker:
             self.refuse(node, "Comprehension ifs are not supported yet", NotSupportedError)
         self.kind(loop.iter)
         former, self.scope = self.scope, self.scope.copy()
-        self.assign(loop.target, "int" if _is_call_of(loop.iter, "range") else "")
+        self.assign(loop.target, "int" if is_call_of(loop.iter, "range") else "")
         for part in [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]:
             self.kind(part)
         self.scope = former
@@ -777,39 +778,6 @@ class _Checker:
             if conflict(found, declared) and not (found == "Tensor" and declared in NUMBERS):
                 self.refuse(node, f"{target.__name__}: Expected a value of type '{declared}' for argument '{name}' but instead "
                             f"found type '{found}'")  # fmt: skip
-
-
-def _may_be_static(node: ast.expr) -> bool:
-    """Whether the compiler may know the value of a condition, and drop a branch."""
-    for child in ast.walk(node):
-        if isinstance(child, ast.Call):
-            name = ast.unparse(child.func).rpartition(".")[2]
-            if name in ("is_scripting", "is_tracing", "isinstance", "hasattr", "has_torch_function", "_get_tracing_state"):
-                return True
-            if name.startswith("has_torch_function"):
-                return True
-        if isinstance(child, ast.Compare) and any(isinstance(operator, (ast.Is, ast.IsNot)) for operator in child.ops):
-            return True
-        if isinstance(child, ast.Attribute) and isinstance(child.value, ast.Name) and child.value.id in ("self", "torch"):
-            return True
-    return isinstance(node, ast.Constant) or (isinstance(node, ast.Name) and node.id.isupper())
-
-
-def _exits(statements: list[ast.stmt]) -> bool:
-    """Whether statements end in `return` or `raise`, at least in one branch."""
-    last = statements[-1] if statements else None
-    if isinstance(last, ast.If):
-        return _exits(last.body) or _exits(last.orelse)
-    return isinstance(last, (ast.Return, ast.Raise, ast.Break, ast.Continue))
-
-
-def _as_load(node: ast.expr) -> ast.expr:
-    """Return a target of an assignment as an expression that reads it."""
-    return ast.parse(ast.unparse(node), mode="eval").body
-
-
-def _is_call_of(node: ast.expr, name: str) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
 
 
 def _is_declared(cls: type, name: str) -> bool:

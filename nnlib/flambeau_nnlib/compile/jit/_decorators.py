@@ -83,7 +83,7 @@ def annotate(the_type: Any, the_value: Any) -> Any:
     return the_value
 
 
-def _unwrap_optional(x: Any) -> Any:
+def unwrap_optional(x: Any) -> Any:
     """Return a value that is not None; scripted code calls it to declare that an `Optional` has a value."""
     assert x is not None, "Unwrapping null optional"
     return x

@@ -19,6 +19,7 @@ import flambeau as torch
 
 from ... import nn
 from ...nn import functional as F
+from ._decorators import unwrap_optional
 from ._functional import LISTS, TOP, space_of, torch_call
 from ._printing import attribute_path
 from ._types import OF_TORCH, NoType, is_named_tuple, is_script_class, literal, quote, type_of_annotation, type_of_value
@@ -704,7 +705,7 @@ class Expressions:
         tracing_state: Any = getattr(torch._C, "_get_tracing_state", None)
         if target in (torch.jit.is_tracing, tracing_state):
             return Static(False)
-        if target is torch.jit._unwrap_optional:
+        if target is unwrap_optional:
             return self.call("torch._unwrap_optional", node)
         if target is torch.jit.annotate:
             kind = self.annotation(self.evaluated(ast.unparse(node.args[0])), node)

@@ -10,10 +10,11 @@ from typing import Any
 from flambeau_nnlib.compile import export
 from flambeau_nnlib.compile.compiler import cudagraph_mark_step_begin
 
-from . import config
+from . import config, utils
 
 __all__ = [
     "aoti_compile_and_package", "aoti_load_package", "config", "cudagraph_mark_step_begin", "list_mode_options", "list_options",
+    "utils",
 ]  # fmt: skip
 
 

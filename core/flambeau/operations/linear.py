@@ -150,7 +150,7 @@ def _product(input: Tensor, weight: Tensor) -> Tensor:
     except Exception:  # the type of the error depends on the library
         return matmul(input, t(weight))  # handles what the kernels do not, or raises PyTorch's error
     result = wrap(array if type(array) is result_key.array_type else result_key.backend.wrap(array), result_key)
-    if is_inference_mode_enabled():
+    if plain is PLAIN_IN_INFERENCE and is_inference_mode_enabled():
         InferenceStorage.of(result)
     return result
 

@@ -17,16 +17,16 @@ from ..devices.state import state
 from ..tape.fast_path import PLAIN_IN_INFERENCE
 from ..tape.grad_mode import grad_flag, is_inference_mode_enabled
 from ..tape.transforming import note_depth
-from ..tensors.storage import IN_INFERENCE_MODE, InferenceStorage
 from ..tensors.tensor import Tensor, wrap
 from ..values import dtypes
-from ..values.promotion import COMMON, DTYPES, ONE_KEY, PROMOTIONS
+from ..values.promotion import COMMON, DTYPES, PROMOTIONS
 from ..values.scalars import is_library_scalar, wrapped
 from ..values.sizes import Size
 from . import arguments, outputs, overriding
-from .operands import can_operate, constant
+from .inference_mode import compute_in_inference_mode
+from .operands import can_operate
 from .record import Operation, Out
-from .results import several, view_of
+from .results import mark_inference, several, view_of
 from .signatures import REQUIRED
 from .transform_hooks import hooks
 
@@ -238,100 +238,9 @@ def compute(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], ou
         computed, result_key = key.backend.astype(computed, key.raw_dtype), key
     result = _wrap_results(op, computed, result_key, tensors, params)
     if is_inference_mode_enabled():
-        _mark_inference(result)
+        mark_inference(result)
     if state.mutation_guards:
         _note_depths(result)
-    return result
-
-
-# --- inference mode -----------------------------------------------------------------------------------------------
-
-
-class _Conditions(NamedTuple):
-    """Conditions under which `compute_in_inference_mode` computes an operation; they are those of the fast path.
-
-    The first three have an item for each tensor argument.
-    """
-
-    one_key: tuple[bool, ...]  # it has the dispatch key of the primary argument; otherwise only its device
-    optional: tuple[bool, ...]  # it may be None
-    numbers: tuple[bool, ...]  # it may be a Python number
-    primary: int
-    flags: tuple[int, ...]  # positions of parameters that are bool
-    absent: tuple[int, ...]  # positions of parameters that are None
-    passed: tuple[int, ...] | None  # positions of the parameters that the kernel takes, None for all
-
-
-@functools.cache
-def _conditions(op: Operation) -> _Conditions:
-    tensors, params = op.tensor_names, op.param_names
-    passed = tuple(i for i, name in enumerate(params) if name in op.kernel_params)
-    return _Conditions(
-        one_key=tuple(op.promote in ONE_KEY and name not in op.keeps_dtype for name in tensors),
-        optional=tuple(op.defaults.get(name, 0) is None for name in tensors),
-        numbers=tuple(name in op.number_names for name in tensors),
-        primary=0 if op.variadic else tensors.index(op.primary),
-        flags=tuple(i for i, name in enumerate(params) if name in op.flags),
-        absent=tuple(i for i, name in enumerate(params) if name == "dtype"),
-        passed=None if len(passed) == len(params) else passed,
-    )
-
-
-def _share_device(other: Any, key: DispatchKey) -> bool:
-    return type(other) is DispatchKey and other.device is key.device
-
-
-def compute_in_inference_mode(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
-    """Compute a call on plain tensors of one dispatch key, as the fast path does, and mark the results.
-
-    Return None for other calls, and if the kernel fails: `HANDLERS` compute them, or raise PyTorch's error.
-    """
-    conditions = _conditions(op)
-    primary = tensors[conditions.primary] if tensors else None
-    if primary is None or type(primary) not in PLAIN_IN_INFERENCE or state.mutation_guards:
-        return None
-    if type(primary._key) is not DispatchKey:
-        return None
-    key = primary._key
-    arrays = []
-    for i, tensor in enumerate(tensors):
-        if type(tensor) in PLAIN_IN_INFERENCE:
-            other = tensor._key
-            if other is not key and (op.variadic or conditions.one_key[i] or not _share_device(other, key)):
-                return None
-            arrays.append(tensor._array)
-        elif op.variadic:
-            return None
-        elif tensor is None and conditions.optional[i]:
-            arrays.append(None)
-        elif conditions.numbers[i] and type(tensor) in key.constant_types and type(tensor) is not bool:
-            try:
-                arrays.append(constant(tensor, key)._array)
-            except OverflowError:
-                return None
-        else:
-            return None
-    for position in conditions.flags:
-        if type(params[position]) is not bool:
-            return None
-    for position in conditions.absent:
-        if params[position] is not None:
-            return None
-    passed = params if conditions.passed is None else [params[position] for position in conditions.passed]
-    try:
-        kernel, result_key = key.table[op.name]
-        if op.variadic:
-            computed = kernel(*arrays, **dict(zip(op.kernel_params, passed, strict=True)))
-        else:
-            computed = kernel(*arrays, *passed)
-    except Exception:  # the type of the error depends on the library
-        return None
-    if op.results or op.returns_list or op.view:
-        result = _wrap_results(op, computed, result_key, tensors, params)
-        _mark_inference(result)
-        return result
-    result = wrap(computed if type(computed) is result_key.array_type else result_key.backend.wrap(computed), result_key)
-    InferenceStorage.of(result)
     return result
 
 
@@ -609,17 +518,6 @@ def _array_on(tensor: Tensor, place: device) -> Any:
 
 
 # --- results ------------------------------------------------------------------------------------------------------
-
-
-def _mark_inference(result: Any) -> None:
-    for tensor in result if isinstance(result, (tuple, list)) else (result,):
-        if not isinstance(tensor, Tensor) or tensor._inference:
-            continue
-        if tensor._view is None:
-            InferenceStorage.of(tensor)
-        else:  # a view of a normal tensor: a leaf that requires grad if its base does
-            tensor._view = (*tensor._view[:3], IN_INFERENCE_MODE)
-            tensor._requires_grad = tensor._view[0]._requires_grad
 
 
 def _note_depths(result: Any) -> None:

@@ -9,12 +9,12 @@ from ..devices.devices import DispatchKey
 from ..devices.state import state
 from ..tape.grad_mode import grad_flag
 from ..tape.transforming import note_depth
-from ..tensors.storage import InferenceStorage
+from ..tensors.storage import IN_INFERENCE_MODE, InferenceStorage
 from ..tensors.tensor import Tensor, new, wrap
 from .named_results import make
 from .record import Operation
 
-__all__ = ["result_type", "several", "view_of"]
+__all__ = ["mark_inference", "result_type", "several", "view_of"]
 
 
 def view_of(array: Any, key: DispatchKey, record: Operation, base: Tensor, params: tuple[Any, ...]) -> Tensor:
@@ -53,6 +53,18 @@ def several(record: Operation, arrays: Sequence[Any], keys: Any, tensors: Sequen
             if tracked or storage.__class__ is InferenceStorage or not result._key.backend.mutable:
                 storage.add_view(result)
     return tuple.__new__(result_type(record), results)
+
+
+def mark_inference(result: Any) -> None:
+    """Mark the results of a call in inference mode, so that no later call records them."""
+    for tensor in result if isinstance(result, (tuple, list)) else (result,):
+        if not isinstance(tensor, Tensor) or tensor._inference:
+            continue
+        if tensor._view is None:
+            InferenceStorage.of(tensor)
+        else:  # a view of a normal tensor: a leaf that requires grad if its base does
+            tensor._view = (*tensor._view[:3], IN_INFERENCE_MODE)
+            tensor._requires_grad = tensor._view[0]._requires_grad
 
 
 def _in_array(array: Any, key: DispatchKey) -> Any:

@@ -468,3 +468,12 @@ def test_errors_underline_the_whole_assignment():
 
     with pytest.raises(RuntimeError, match=r"self\.total = x \+ 1\n +~{18} <--- HERE"):
         torch.jit.script(Assigns())
+
+
+def test_packages_whose_names_begin_with_flambeau_are_checked():
+    def wrong(x):
+        return x + undefined_value  # noqa: F821
+
+    wrong.__module__ = "flambeau_demo.layers"
+    with pytest.raises(RuntimeError, match="undefined value undefined_value"):
+        torch.jit.script(wrong)

@@ -13,10 +13,12 @@ from typing import Any
 
 import flambeau as torch
 
-from ._types import OF_TORCH, NoType, type_of_annotation
+from ._types import NoType, type_of_annotation
 from .annotations import BroadcastingList
 
 __all__ = ["Conversion", "annotations_of_function", "argument_conversion", "is_of_library", "named_type", "unchanged"]
+
+_PACKAGES = frozenset({"torch", "flambeau", "flambeau_nnlib", "flambeau_vision"})
 
 # Types of Python values that are never valid for a parameter of type Tensor. Other values, such as proxies of tracers, are
 # passed unchanged.
@@ -32,7 +34,7 @@ def is_of_library(function: Any) -> bool:
 
     Programs that import flambeau as PyTorch also import `flambeau_vision` as torchvision, so its functions are found by file.
     """
-    if str(getattr(function, "__module__", "")).startswith((*OF_TORCH, "flambeau")):
+    if str(getattr(function, "__module__", "")).partition(".")[0] in _PACKAGES:
         return True
     code = getattr(function, "__code__", None)
     return isinstance(code, types.CodeType) and "flambeau_vision" in PurePath(code.co_filename).parts

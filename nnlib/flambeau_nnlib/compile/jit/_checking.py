@@ -15,7 +15,6 @@ import inspect
 import math
 import types
 import typing
-import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, NoReturn
 
@@ -25,12 +24,12 @@ from ... import nn
 from ._arguments import annotations_of_function, is_of_library, named_type
 from ._expressions import annotations_of, constants_of
 from ._kinds import NUMBERS, SIMPLE, VALUES, conflict, parts_of, simple
-from ._sources import Source, attributes_of, parsed, source_of
+from ._sources import Source, attributes_of, has_annotation, parsed, source_of
 from ._syntax import as_load, ends_early, is_call_of, may_be_static
 from ._types import container_without_elements, missing_elements
 from .frontend import NotSupportedError, UnsupportedNodeError
 
-__all__ = ["check_function", "warn_about_annotations"]
+__all__ = ["check_function"]
 
 _STATEMENTS = {
     "AsyncFor": "async for loops", "AsyncFunctionDef": "async function definitions", "AsyncWith": "async with statements",
@@ -458,7 +457,7 @@ class _Checker:
 
     def is_declared(self, name: str) -> bool:
         """Whether the type of an attribute of the module is declared."""
-        return _is_declared(type(self.module), name) or name in vars(self.module).get("_attribute_types", {}) or (
+        return has_annotation(type(self.module), name) or name in vars(self.module).get("_attribute_types", {}) or (
             name in self.module._parameters or name in self.module._buffers  # type: ignore[union-attr]
         )  # fmt: skip
 
@@ -649,7 +648,7 @@ class _Checker:
     def kind_of_attribute(self, node: ast.Attribute) -> str:
         if isinstance(inspect.getattr_static(type(self.module), node.attr, None), property):
             return ""
-        if not hasattr(self.module, node.attr) and not _is_declared(type(self.module), node.attr):
+        if not hasattr(self.module, node.attr) and not has_annotation(type(self.module), node.attr):
             self.refuse(node, f"Module '{type(self.module).__name__}' has no attribute '{node.attr}'")
         if self.is_untyped(node.attr):
             kind = type(getattr(self.module, node.attr)).__name__
@@ -778,32 +777,3 @@ class _Checker:
             if conflict(found, declared) and not (found == "Tensor" and declared in NUMBERS):
                 self.refuse(node, f"{target.__name__}: Expected a value of type '{declared}' for argument '{name}' but instead "
                             f"found type '{found}'")  # fmt: skip
-
-
-def _is_declared(cls: type, name: str) -> bool:
-    return any(name in vars(base).get("__annotations__", {}) for base in cls.__mro__)
-
-
-def warn_about_annotations(module: nn.Module) -> None:
-    """Warn about attributes whose types are annotated in `__init__` with an empty value, which the compiler does not see."""
-    cls = type(module)
-    code = getattr(inspect.unwrap(cls.__init__), "__code__", None)
-    source = None if code is None or is_of_library(cls) else parsed(code, code.co_filename)
-    for node in () if source is None else ast.walk(source.definition):
-        target: ast.expr
-        value: ast.expr | None
-        match node:
-            case ast.AnnAssign():
-                target, value = node.target, node.value
-            case ast.Assign([target], ast.Call(function, [_, value])) if ast.unparse(function).endswith("annotate"):
-                pass
-            case _:
-                continue
-        is_empty = value is not None and ast.unparse(value) in ("[]", "{}", "None")
-        if is_empty and isinstance(target, ast.Attribute) and not _is_declared(cls, target.attr):
-            warnings.warn(
-                "The TorchScript type system doesn't support instance-level annotations on empty non-base types in `__init__`. "
-                f"Instead, either 1) use a type annotation in the class body, or 2) wrap the type in `torch.jit.Attribute`: "
-                f"self.{target.attr}",
-                stacklevel=4,
-            )

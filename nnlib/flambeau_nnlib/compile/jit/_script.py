@@ -27,10 +27,10 @@ from flambeau.extension.schemas import FunctionSchema
 from ...nn.modules.module import MEMBER_KINDS
 from ._arguments import Conversion, annotations_of_function, argument_conversion, unchanged
 from ._async import Future
-from ._checking import check_function, warn_about_annotations
+from ._checking import check_function
 from ._decorators import Attribute, enters_script
 from ._recording import Recorded, current_recording
-from ._sources import source_of
+from ._sources import source_of, warn_about_annotations
 from ._types import is_script_class
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Sources of functions, and what they say about user-defined classes."""
+"""Sources of functions, and the attributes of classes that they define."""
 
 from __future__ import annotations
 
@@ -8,9 +8,14 @@ import inspect
 import linecache
 import textwrap
 import types
+import warnings
 from typing import Any, NamedTuple
 
-__all__ = ["Source", "attributes_of", "parsed", "source_of"]
+import flambeau as torch
+
+from ._types import OF_TORCH
+
+__all__ = ["Source", "attributes_of", "has_annotation", "parsed", "source_of", "warn_about_annotations"]
 
 
 class Source(NamedTuple):
@@ -51,3 +56,33 @@ def attributes_of(cls: type) -> frozenset[str]:
         names |= {node.attr for node in ast.walk(source.definition) if isinstance(node, ast.Attribute)
                   and isinstance(node.ctx, ast.Store)}  # fmt: skip
     return frozenset(names)
+
+
+def has_annotation(cls: type, name: str) -> bool:
+    """Whether a class or one of its bases annotates the type of an attribute in its body."""
+    return any(name in vars(base).get("__annotations__", {}) for base in cls.__mro__)
+
+
+def warn_about_annotations(module: torch.nn.Module) -> None:
+    """Warn about attributes whose types are annotated in `__init__` with an empty value, which the compiler does not see."""
+    cls = type(module)
+    code = getattr(inspect.unwrap(cls.__init__), "__code__", None)
+    source = None if code is None or cls.__module__.startswith(OF_TORCH) else parsed(code, code.co_filename)
+    for node in () if source is None else ast.walk(source.definition):
+        target: ast.expr
+        value: ast.expr | None
+        match node:
+            case ast.AnnAssign():
+                target, value = node.target, node.value
+            case ast.Assign([target], ast.Call(function, [_, value])) if ast.unparse(function).endswith("annotate"):
+                pass
+            case _:
+                continue
+        is_empty = value is not None and ast.unparse(value) in ("[]", "{}", "None")
+        if is_empty and isinstance(target, ast.Attribute) and not has_annotation(cls, target.attr):
+            warnings.warn(
+                "The TorchScript type system doesn't support instance-level annotations on empty non-base types in `__init__`. "
+                f"Instead, either 1) use a type annotation in the class body, or 2) wrap the type in `torch.jit.Attribute`: "
+                f"self.{target.attr}",
+                stacklevel=4,
+            )

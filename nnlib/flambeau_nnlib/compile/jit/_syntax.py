@@ -1,4 +1,4 @@
-"""Questions about the syntax of scripted code, from which `_checking` decides."""
+"""Facts about the syntax of scripted code that the checks use."""
 
 from __future__ import annotations
 

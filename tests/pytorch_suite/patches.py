@@ -63,6 +63,11 @@ _SUBSTITUTIONS = [
     ("test/test_fx.py", r"= getattr\(torch\.nn\.functional, name\)\n", "= getattr(torch.nn.functional, name, None)\n"),
     ("_internal/jit_utils.py", r"torch\.jit\.CompilationUnit\(", "__import__('standins').compilation_unit("),
     ("_internal/jit_utils.py", r"def clear_class_registry\(\):\n", "def clear_class_registry():\n    return\n"),
+    (
+        "_internal/jit_utils.py",
+        r"_nested_map\(lambda t: isinstance\(t, torch\.Tensor\), fn\)\(input\)",
+        "__import__('standins').map_tensors(fn, input)",
+    ),
     ("_internal/jit_utils.py", r"torch\.jit\.optimized_execution\(", "__import__('standins').optimized_execution("),
     ("test/test_fx.py", r"torch\.ops\.load_library\([^\n]*\)\n", "pass\n"),
     # Marks of single OpInfos.

@@ -122,6 +122,20 @@ def compilation_unit(*args: Any, _frames_up: int = 0, **kwargs: Any) -> Any:
     return torch.jit.CompilationUnit(*args, **kwargs)
 
 
+def map_tensors(function: Any, value: Any) -> Any:
+    """Return nested containers with each tensor replaced by the function's result for it."""
+    import torch
+
+    if isinstance(value, torch.Tensor):
+        return function(value)
+    if isinstance(value, dict):
+        return {key: map_tensors(function, each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        parts = [map_tensors(function, each) for each in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+    return value
+
+
 def optimized_execution(enabled: bool) -> Any:
     """Call `torch.jit.optimized_execution` if there is one."""
     import torch

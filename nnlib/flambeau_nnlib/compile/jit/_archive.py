@@ -7,6 +7,7 @@ import io
 import pickle
 import zipfile
 from collections import OrderedDict
+from enum import Enum, EnumType
 from typing import Any
 
 import flambeau as torch
@@ -115,6 +116,8 @@ class Archive:
 
             fields = [field.target.id for field in definition.body if isinstance(field, ast.AnnAssign)]  # type: ignore[union-attr]
             return namedtuple(definition.name, fields)
+        if bases == ["Enum"]:
+            return _enum(path, definition)
         body: dict[str, Any] = {"original_name": definition.name, "_code": {}, "__module__": __name__, "_path": path}
         declared: dict[str, str] = {}
         lists: dict[str, Any] = {"__parameters__": [], "__buffers__": []}
@@ -144,10 +147,12 @@ class Archive:
         unpickler = _Unpickler(io.BytesIO(self.record(f"{record}.pkl")), self, record)
         return unpickler.load()
 
-    def storage(self, folder: str, key: str, dtype: torch.dtype, location: str) -> torch.Tensor:
-        """Return a storage as a 1-D tensor."""
+    def storage(self, folder: str, key: str, dtype: torch.dtype, location: str, length: int) -> torch.Tensor:
+        """Return a storage as a 1-D tensor. Storages on the device `meta` have no data."""
         place = f"{folder}/{key}"
-        if place not in self._storages:
+        if place not in self._storages and location == "meta":
+            self._storages[place] = torch.empty(length, dtype=dtype, device="meta")
+        elif place not in self._storages:
             data = bytearray(self.record(place))
             flat = torch.frombuffer(data, dtype=dtype) if data else torch.empty(0, dtype=dtype)
             self._storages[place] = flat.to(self._device(location))
@@ -179,6 +184,20 @@ def _constant(node: ast.expr) -> Any:
         if text in ("inf", "-inf", "nan"):
             return float(text)
         return None  # other constants, such as devices, are not literals and are not read from the class
+
+
+def _enum(path: str, definition: ast.ClassDef) -> type[Enum]:
+    """Create the enumeration that a class of an archive defines."""
+    values: dict[str, Any] = {}
+    for statement in definition.body:
+        name = statement.targets[0].id if isinstance(statement, ast.Assign) else ""  # type: ignore[attr-defined]
+        if not name or name.startswith("_"):
+            raise RuntimeError(f"{path}: the code of the archive defines an enumeration with other members than values")
+        values[name] = _constant(statement.value)  # type: ignore[attr-defined]
+    create: Any = Enum  # mypy accepts literal names only
+    cls = create(definition.name, values, module=__name__)
+    cls._path, cls._declared = path, {}
+    return cls  # type: ignore[no-any-return]
 
 
 class _LateFunction:
@@ -291,12 +310,21 @@ class _Unpickler(SafeUnpickler):
         self.load_build()
 
     def persistent_load(self, pid: Any) -> Any:
-        kind, dtype, key, location, _ = pid
+        kind, dtype, key, location, length = pid
         if kind != "storage":
             raise pickle.UnpicklingError(f"the archive contains a record of unknown kind {brief(kind)}")
-        return self.archive.storage(self.folder, key, dtype, location)
+        return self.archive.storage(self.folder, key, dtype, location, length)
 
-    dispatch = type(SafeUnpickler.dispatch)(SafeUnpickler.dispatch | {pickle.NEWOBJ[0]: make, pickle.BUILD[0]: build})
+    def call(self) -> None:
+        if isinstance(self.stack[-2], EnumType):  # `find_class` returns only enumerations of the archive
+            value = self.stack.pop()
+            self.stack[-1] = self.stack[-1](value)
+        else:
+            super().call()
+
+    dispatch = type(SafeUnpickler.dispatch)(
+        SafeUnpickler.dispatch | {pickle.NEWOBJ[0]: make, pickle.BUILD[0]: build, pickle.REDUCE[0]: call}
+    )
 
 
 def _is_class_of_archive(value: Any) -> bool:
@@ -318,6 +346,13 @@ def _rebuild_tensor(
     return tensor.requires_grad_() if requires_grad else tensor
 
 
+def _rebuild_sparse(layout: int, size: Any, requires_grad: bool, *parts: Any) -> torch.Tensor:
+    build = {1: torch.sparse_coo_tensor, 2: torch.sparse_csr_tensor}[layout]
+    *components, _ = parts
+    tensor: torch.Tensor = build(*components, size, check_invariants=True)
+    return tensor.requires_grad_() if requires_grad else tensor
+
+
 # The classes and functions that a pickle of an archive may refer to, in addition to the classes and functions of the archive.
 _KNOWN = {
     ("collections", "OrderedDict"): OrderedDict,
@@ -326,4 +361,6 @@ _KNOWN = {
     ("torch.jit._pickle", "restore_type_tag"): _restore_type_tag,
     **{("torch.jit._pickle", f"build_{kind}list"): list for kind in ("int", "double", "bool", "tensor")},
     ("torch", "device"): torch.device,
+    ("torch._utils", "_rebuild_sparse_tensor"): _rebuild_sparse,
+    ("builtins", "complex"): complex,
 }

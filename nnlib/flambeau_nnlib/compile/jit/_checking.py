@@ -26,7 +26,7 @@ from ._expressions import annotations_of, constants_of
 from ._kinds import NUMBERS, SIMPLE, VALUES, conflict, parts_of, simple
 from ._sources import Source, attributes_of, has_annotation, parsed, source_of
 from ._syntax import as_load, ends_early, is_call_of, may_be_static
-from ._types import container_without_elements, missing_elements
+from ._types import check_enum, container_without_elements, is_enum, missing_elements
 from .frontend import NotSupportedError, UnsupportedNodeError
 
 __all__ = ["check_function"]
@@ -159,7 +159,9 @@ class _Checker:
             self.refuse(definition, "Function was not annotated as having type None, but does not return along all paths")
 
     def check_contained(self, kind: Any, node: ast.AST) -> None:
-        """Refuse a container type without the types of its elements."""
+        """Refuse a container type without the types of its elements, and an enumeration without a type for its values."""
+        if is_enum(kind):
+            check_enum(kind)
         name = container_without_elements(kind)
         if name:
             self.refuse(node, missing_elements(name))
@@ -479,7 +481,7 @@ class _Checker:
     def names_constant(self, node: ast.expr) -> bool:
         """Whether a condition names something outside the function, which may be known when it is compiled."""
         return any(isinstance(name, ast.Name) and name.id not in self.scope.kinds and name.id not in self.scope.lost
-                   and self.lookup(name.id) is not torch and not hasattr(builtins, name.id)
+                   and self.lookup(name.id) is not torch and not is_enum(self.lookup(name.id)) and not hasattr(builtins, name.id)
                    and name.id in {**self.globals, **self.nonlocals} for name in ast.walk(node))  # fmt: skip
 
     def lookup(self, name: str) -> Any:
@@ -526,6 +528,8 @@ class _Checker:
         value = self.lookup(node.id)
         if value is _UNKNOWN:
             self.refuse(node, f"undefined value {node.id}")
+        if value is math.inf or value is math.nan:  # the compiler has these constants
+            return "float"
         if type(value) in (int, float, complex, str, list, dict, set) or isinstance(value, torch.Tensor):
             self.refuse(node, _CLOSED_OVER.format(type(value).__name__))
         return ""
@@ -622,13 +626,13 @@ class _Checker:
         owner = self.static(node.value)
         if isinstance(owner, types.ModuleType):
             if not hasattr(owner, node.attr):
-                self.refuse(node, f"module '{owner.__name__}' has no attribute {node.attr}")
+                self.refuse(node, f"module '{owner.__name__}' has no attribute '{node.attr}'")
             return ""
         if owner is not _UNKNOWN:
             if isinstance(owner, types.FunctionType) and is_of_library(owner):
                 self.refuse(node, "attribute lookup is not defined on builtin")
             if not hasattr(owner, node.attr):
-                self.refuse(node, f"'{type(owner).__name__}' object has no attribute {node.attr}")
+                self.refuse(node, f"'{type(owner).__name__}' object has no attribute '{node.attr}'")
             return ""
         if self.kind(node.value) == "Tensor":
             self.check_member(node)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from enum import Enum, EnumType
 from typing import Any, NoReturn
 
 import flambeau as torch
@@ -268,7 +269,18 @@ class _Translator:
             return self.constant(_without_init)
         if path.startswith("CONSTANTS.c"):
             return self.constant(self.constants[int(path.removeprefix("CONSTANTS.c"))])
-        return self.constant(self.resolve(path) if path.startswith("__torch__.") else find_operator(path))
+        if not path.startswith("__torch__."):
+            return self.constant(find_operator(path))
+        owner, _, member = path.rpartition(".")
+        if isinstance(node.value, ast.Attribute) and self.is_enum(owner):
+            return self.constant(self.resolve(owner)[member])
+        return self.constant(self.resolve(path))
+
+    def is_enum(self, path: str) -> bool:
+        try:
+            return isinstance(self.resolve(path), EnumType)
+        except RuntimeError:
+            return False
 
     def attribute(self, owner: ast.expr, name: str, node: ast.AST) -> ast.expr:
         if name.startswith("__") and name not in CALLED_METHODS and not is_property(name):
@@ -304,6 +316,9 @@ class _Translator:
         if name == "uninitialized" and len(node.args) == 1:
             return ast.Constant(None)
         if name == "isinstance" and len(node.args) == 2:
+            path = self.path(node.args[1])
+            if path is not None and self.is_enum(path):
+                return ast.Call(self.constant(isinstance), [self.expression(node.args[0]), self.constant(self.resolve(path))], [])
             kinds = ast.unparse(node.args[1])
             return ast.Call(self.constant(_has_type), [self.expression(node.args[0]), ast.Constant(kinds)], [])
         if name == "getattr" and len(node.args) == 2 and isinstance(node.args[1], ast.Constant):
@@ -349,6 +364,8 @@ def attribute_of(owner: Any, name: str) -> Any:
     """
     known = isinstance(owner, ScriptObject) and owner.declares(name)
     if isinstance(owner, torch.device) and name in ("type", "index"):
+        return getattr(owner, name)
+    if isinstance(owner, Enum) and name in ("name", "value"):
         return getattr(owner, name)
     listed = isinstance(owner, torch.Tensor) and name == "tolist"
     if known or listed or (isinstance(owner, tuple) and name in getattr(owner, "_fields", ())):

@@ -22,7 +22,18 @@ from ...nn import functional as F
 from ._decorators import unwrap_optional
 from ._functional import LISTS, TOP, space_of, torch_call
 from ._printing import attribute_path
-from ._types import OF_TORCH, NoType, is_named_tuple, is_script_class, literal, quote, type_of_annotation, type_of_value
+from ._types import (
+    OF_TORCH,
+    NoType,
+    is_enum,
+    is_member,
+    is_named_tuple,
+    is_script_class,
+    literal,
+    quote,
+    type_of_annotation,
+    type_of_value,
+)
 
 if TYPE_CHECKING:
     from ._program import Program
@@ -244,6 +255,10 @@ class Expressions:
             return ast.Tuple(items, ast.Load()) if isinstance(plain, tuple) else ast.List(items, ast.Load())
         if isinstance(plain, float) and not math.isfinite(plain):
             return self.parse(repr(plain))
+        if is_member(plain):
+            return self.parse(f"{self.program.named_class(type(plain))}.{plain.name}")
+        if is_enum(plain):
+            return ast.List([self.code_of(Static(member), node) for member in plain], ast.Load())
         if isinstance(plain, nn.Module):
             return self.refuse(node, f"module '{type(plain).__name__}' cannot be used as a value")
         return self.parse(self.literal(plain, node))
@@ -310,7 +325,8 @@ class Expressions:
             self.refuse(node, f"Module '{type(module).__name__}' has no attribute '{name}'")
         value = getattr(module, name)
         declared = annotations_of(type(module))
-        fixed = name not in vars(module) or name in constants_of(type(module)) or callable(value) or isinstance(value, Enum)
+        is_constant = isinstance(value, Enum) and not is_member(value)
+        fixed = name not in vars(module) or name in constants_of(type(module)) or callable(value) or is_constant
         if fixed or (value is None and name not in declared):
             if isinstance(value, torch.Tensor):
                 self.refuse(node, f"'{name}' is a tensor attribute of the class; make it a buffer or an attribute of the module")
@@ -726,8 +742,10 @@ class Expressions:
             value, name = self.value(node.args[0]), self.value(node.args[1])
             if isinstance(value, Static) and isinstance(name, Static):
                 return Static(hasattr(value.value, name.value))
-        if target is getattr and len(node.args) == 2:
-            name = self.known(node.args[1])
+        if target is getattr and len(node.args) in (2, 3):
+            name, owner = self.known(node.args[1]), self.value(node.args[0])
+            if len(node.args) == 3 and isinstance(owner, Static) and not hasattr(owner.value, str(name)):
+                return self.value(node.args[2])
             if isinstance(name, str):
                 return self.value_Attribute(ast.copy_location(ast.Attribute(node.args[0], name, ast.Load()), node))
         if target is len:

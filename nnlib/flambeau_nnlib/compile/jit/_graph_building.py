@@ -7,6 +7,7 @@ the `if` move into the other branch, as in PyTorch.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -43,7 +44,11 @@ def _type_text(node: ast.expr) -> str:
         ends = {"List": "[]", "Optional": "?"}
         if node.value.id in ends:
             return inside[0] + ends[node.value.id]
-        return f"({', '.join(inside)})" if node.value.id == "Tuple" else f"{node.value.id}({', '.join(inside)})"
+        if node.value.id == "Tuple":
+            return f"({', '.join(inside)})"
+        if node.value.id == "Future":
+            return f"Future[{inside[0]}]"
+        return f"{node.value.id}({', '.join(inside)})"
     return ast.unparse(node)
 
 
@@ -75,6 +80,34 @@ def _declared_result(operator: str) -> str:
     return "Tensor[]" if is_list else "Tensor"
 
 
+class _Member:
+    """A member of an enumeration in the code of an archive.
+
+    Args:
+        path: the path of the member, such as `__torch__.Color.RED`.
+        value: its value.
+    """
+
+    def __init__(self, path: str, value: Any) -> None:
+        self.path, self.value = path, value
+
+    def __repr__(self) -> str:
+        return self.path
+
+
+def _enums(found: dict[str, ast.stmt]) -> dict[str, dict[str, _Member]]:
+    """Return the members of the enumerations among definitions, by the path of the enumeration and the name of the member."""
+    enums: dict[str, dict[str, _Member]] = {}
+    for path, definition in found.items():
+        if isinstance(definition, ast.ClassDef) and [ast.unparse(base) for base in definition.bases] == ["Enum"]:
+            assigned = [each for each in definition.body if isinstance(each, ast.Assign)]
+            names = [ast.unparse(each.targets[0]) for each in assigned]
+            texts = [ast.unparse(each.value) for each in assigned]
+            values = [float(text) if text in ("inf", "nan") else ast.literal_eval(text) for text in texts]
+            enums[path] = {name: _Member(f"{path}.{name}", value) for name, value in zip(names, values, strict=True)}
+    return enums
+
+
 class Scope:
     """The variables of a function while its code is converted to a graph.
 
@@ -99,6 +132,7 @@ class _Builder:
         inline: bool,
     ) -> None:
         self.constants, self.definitions, self.describe, self.notes, self.inline = constants, found, describe, notes, inline
+        self.enums = _enums(found)
         self.graph = Graph()
         self.blocks: list[Block] = [self.graph]
         self.scope = Scope({}, {}, {})
@@ -106,6 +140,13 @@ class _Builder:
         self.heads: list[Node] = []
         self.got: list[dict[tuple[Any, str], Value]] = [{}]
         self.modules_of: dict[int, nn.Module] = {}  # maps the `id` of a value to the module that it represents
+
+    def graph_type(self, annotation: ast.expr | None) -> Type:
+        """Convert an annotation to a type, such as the path of an enumeration to `Enum<path>`."""
+        text = graph_type(annotation).text
+        for path in self.enums:
+            text = re.sub(rf"(?<![\w.<]){re.escape(path)}(?![\w.])", f"Enum<{path}>", text)
+        return Type(text)
 
     # --- nodes ---
 
@@ -129,7 +170,7 @@ class _Builder:
         if known is not None:
             return known
         content, text = self.describe(module).attributes.get(name, (None, "Tensor"))
-        type = graph_type(ast.parse(text, mode="eval").body)
+        type = self.graph_type(ast.parse(text, mode="eval").body)
         value = self.node("prim::GetAttr", [owner], type, name if name.isidentifier() else f"_{name}", name=name)
         if isinstance(content, nn.Module):
             self.modules_of[id(value)] = content
@@ -358,12 +399,20 @@ class _Builder:
 
     def value_Attribute(self, node: ast.Attribute, name: str | None) -> Value:
         text = ast.unparse(node)
+        owner, _, member = text.rpartition(".")
+        if owner in self.enums and member in self.enums[owner]:
+            return self.constant(self.enums[owner][member], f"Enum<{owner}>")
         if text.startswith("CONSTANTS.c"):
             return self.constant(self.constants[int(text.removeprefix("CONSTANTS.c"))], "Tensor")
         return self.got_from(node.value, node.attr)
 
     def got_from(self, node: ast.expr, attribute: str) -> Value:
         owner = self.value(node)
+        path = owner.type().text.removeprefix("Enum<").removesuffix(">")
+        if path in self.enums and attribute in ("name", "value"):
+            kinds = [type(member.value).__name__ for member in self.enums[path].values()]
+            kind = "str" if attribute == "name" else kinds[0]
+            return self.node(f"prim::Enum{attribute.capitalize()}", [owner], Type(kind))
         module = self.modules_of.get(id(owner))
         if module is None:
             return self.node("prim::GetAttr", [owner], None, attribute, name=attribute)
@@ -506,7 +555,7 @@ class _Builder:
             notes = self.notes.get((id(module), function.attr), {})
             result: Value = self.function(definition, [owner, *self.ordered(definition, node, arguments, 1)], module, notes)
             return result
-        return self.node("prim::CallMethod", [owner, *arguments], graph_type(definition.returns), name, name=function.attr)
+        return self.node("prim::CallMethod", [owner, *arguments], self.graph_type(definition.returns), name, name=function.attr)
 
     def ordered(self, definition: ast.FunctionDef, node: ast.Call, arguments: list[Value], skipped: int) -> list[Value]:
         """Return the arguments of a call in the order of the function's parameters."""
@@ -532,19 +581,19 @@ class _Builder:
             result: Value = self.function(definition, self.ordered(definition, node, arguments, 0), None, {})
             return result
         function = self.node("prim::Constant", [], Type("Function"), definition.name, name=definition.name)
-        return self.node("prim::CallFunction", [function, *arguments], graph_type(definition.returns), name)
+        return self.node("prim::CallFunction", [function, *arguments], self.graph_type(definition.returns), name)
 
     def builtin_call(self, node: ast.Call, function: str, name: str | None) -> Value:
         """Process a call of a built-in name, such as `annotate`."""
         if function == "annotate":
             value = self.value(node.args[1], name)
             if value.node().kind() != "prim::Constant" and value._type.sizes() is None:
-                value._type = graph_type(node.args[0])
+                value._type = self.graph_type(node.args[0])
             return value
         if function == "unchecked_cast":
-            return self.node("prim::unchecked_cast", [self.value(node.args[1])], graph_type(node.args[0]), name)
+            return self.node("prim::unchecked_cast", [self.value(node.args[1])], self.graph_type(node.args[0]), name)
         if function == "uninitialized":
-            return self.node("prim::Uninitialized", [], graph_type(node.args[0]), name)
+            return self.node("prim::Uninitialized", [], self.graph_type(node.args[0]), name)
         if function == "isinstance":
             return self.node("prim::isinstance", [self.value(node.args[0])], Type("bool"), name)
         if function == "getattr":
@@ -621,7 +670,7 @@ def build_graph(
     graph, inputs = builder.graph, []
     known = builder.notes.get((id(root), method), {})
     for place, parameter in enumerate(definition.args.args):
-        type = Type(describe(root).path) if place == 0 else graph_type(parameter.annotation)
+        type = Type(describe(root).path) if place == 0 else builder.graph_type(parameter.annotation)
         if parameter.arg in known:
             type = known[parameter.arg].type
         inputs.append(graph.paramNode().add_output(graph.named(f"{parameter.arg}.1"), type))

@@ -8,6 +8,7 @@ import json
 import re
 import typing
 from collections.abc import Callable
+from enum import Enum
 from typing import Any
 
 import flambeau as torch
@@ -21,7 +22,17 @@ from ._freeze import FrozenModule
 from ._graph_building import definitions
 from ._printing import attribute_path, function_body, input_type, trace_metadata
 from ._recording import Recorded, TraceRecording
-from ._types import ModuleDescription, NoType, class_path, is_named_tuple, literal, type_of_annotation, type_of_value
+from ._types import (
+    ModuleDescription,
+    NoType,
+    check_enum,
+    class_path,
+    is_enum,
+    is_named_tuple,
+    literal,
+    type_of_annotation,
+    type_of_value,
+)
 
 __all__ = ["Program"]
 
@@ -155,6 +166,12 @@ class Program:
         self._kept.append(module)
         return described
 
+    def description(self, value: Any) -> ModuleDescription:
+        """Return the class path and attributes of a module, of an object of a user-defined class, or of a member of an enum."""
+        if isinstance(value, Enum):
+            return ModuleDescription(self.named_class(type(value)), {})
+        return self.described[id(value)]
+
     def _plain_attributes(self, module: nn.Module, attributes: dict[str, Any], constants: dict[str, Any]) -> None:
         declared, fixed = annotations_of(type(module)), constants_of(type(module))
         declared |= vars(module).get("_attribute_types", {})
@@ -262,7 +279,10 @@ class Program:
         package, _, name = path.rpartition(".")
         self._functions[id(cls)], self._classes[path] = path, cls
         self._kept.append(cls)
-        if is_named_tuple(cls):
+        if is_enum(cls):
+            check_enum(cls)
+            base, lines = "(Enum)", [f"{member.name} = {literal(member.value)}" for member in cls]
+        elif is_named_tuple(cls):
             hints = typing.get_type_hints(cls)
             kinds = {field: type_of_annotation(hints[field], self.named_class) if field in hints else "Tensor"
                      for field in cls._fields}  # fmt: skip
@@ -284,7 +304,7 @@ class Program:
     def class_at(self, path: str) -> type | None:
         """Return the user-defined class at a path, or None."""
         cls = self._classes.get(path)
-        return None if is_named_tuple(cls) else cls
+        return None if is_named_tuple(cls) or is_enum(cls) else cls
 
     def function(self, function: Any) -> str:
         """Return the path of a `ScriptFunction` or Python function; add the function if necessary."""

@@ -8,6 +8,7 @@ import struct
 import tempfile
 import zipfile
 from collections.abc import Callable
+from enum import Enum
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -59,6 +60,8 @@ def save(m: Any, f: str | os.PathLike[str] | BinaryIO, _extra_files: dict[str, A
         _write(content, f, "archive", _extra_files or {})
         return
     path = Path(f)
+    if not path.parent.is_dir():
+        raise RuntimeError(f"Parent directory {path.parent} does not exist.")
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=path.name, delete=False) as file:
         try:
             _write(content, file, path.stem, _extra_files or {})
@@ -87,8 +90,7 @@ def content_of(m: Any) -> _Content:
         archive: Archive = type(m)._archive
         return _Content(m, archive.code, list(archive.constants), archive.version, _described_as_read)
     program = Program(m)
-    return _Content(program.root, program.code(), program.constants, b"10\n", lambda module: program.described[id(module)],
-                    program.notes)  # fmt: skip
+    return _Content(program.root, program.code(), program.constants, b"10\n", program.description, program.notes)
 
 
 def text_of(m: Any) -> str:
@@ -188,6 +190,13 @@ class _Pickler:
             self.write_int(value)
         elif isinstance(value, float):
             self.out.append(b"G" + struct.pack(">d", value))
+        elif isinstance(value, complex):
+            self.write_call("builtins", "complex", (value.real, value.imag))
+        elif isinstance(value, Enum) and self.is_described(value):
+            module, _, name = self.describe(value).path.rpartition(".")
+            self.write_global(module, name)
+            self.write(value.value)
+            self.out.append(b"R")
         elif isinstance(value, str):
             encoded = value.encode("utf-8", "surrogatepass")
             self.out.append(b"X" + struct.pack("<I", len(encoded)) + encoded)
@@ -266,14 +275,19 @@ class _Pickler:
         self.out.append(b"ub")
 
     def write_tensor(self, value: torch.Tensor) -> None:
-        plain = value.detach().cpu()
+        if value.layout is not torch.strided:
+            self.write_sparse(value)
+            return
+        plain = value.detach()
+        is_meta = plain.is_meta
+        if not is_meta:
+            plain = plain.cpu()
         storage = plain.untyped_storage()
-        if storage.data_ptr() not in self.storages or not storage.nbytes():
+        if storage.data_ptr() not in self.storages or not storage.nbytes() or is_meta:
             key = str(len(self.storages))
-            self.storages[storage.data_ptr() if storage.nbytes() else -len(self.storages) - 1] = (key, storage)
-            whole = torch.empty(0, dtype=plain.dtype).set_(storage, 0, (storage.nbytes() // plain.element_size(),), (1,))
-            self.records.add(f"{self.folder}/{key}", whole.numpy().tobytes() if plain.dtype != torch.bfloat16 else
-                             whole.view(torch.int16).numpy().tobytes())  # fmt: skip
+            place = storage.data_ptr() if storage.nbytes() and not is_meta else -len(self.storages) - 1
+            self.storages[place] = (key, storage)
+            self.records.add(f"{self.folder}/{key}", b"" if is_meta else _bytes_of(plain, storage))
         else:
             key = self.storages[storage.data_ptr()][0]
         name = next(name for name, dtype in STORAGES.items() if dtype is plain.dtype)
@@ -281,10 +295,31 @@ class _Pickler:
         self.out.append(b"((")
         self.write("storage")
         self.write_global("torch", name)
-        for part in (key, "cpu", storage.nbytes() // plain.element_size()):
+        for part in (key, "meta" if is_meta else "cpu", storage.nbytes() // plain.element_size()):
             self.write(part)
         self.out.append(b"tQ")
         for argument in (plain.storage_offset(), tuple(plain.shape), tuple(plain.stride()), value.requires_grad):
             self.write(argument)
         self.write_global("collections", "OrderedDict")
         self.out.append(b")RtR")
+
+    def write_sparse(self, value: torch.Tensor) -> None:
+        plain = value.detach()
+        if value.layout is torch.sparse_coo:
+            layout, parts = 1, [plain._indices(), plain._values()]
+        elif value.layout is torch.sparse_csr:
+            layout, parts = 2, [plain.crow_indices(), plain.col_indices(), plain.values()]
+        else:
+            raise RuntimeError(f"torch.jit.save: tensors of the layout {value.layout} cannot be saved in an archive")
+        self.write_global("torch._utils", "_rebuild_sparse_tensor")
+        self.out.append(b"(")
+        for part in (layout, tuple(plain.shape), value.requires_grad, *parts):
+            self.write(part)
+        self.write_global("collections", "OrderedDict")
+        self.out.append(b")RtR")
+
+
+def _bytes_of(tensor: torch.Tensor, storage: Any) -> bytes:
+    """Return the bytes of a storage, given a tensor on it."""
+    whole = torch.empty(0, dtype=tensor.dtype).set_(storage, 0, (storage.nbytes() // tensor.element_size(),), (1,))
+    return (whole.view(torch.int16) if tensor.dtype == torch.bfloat16 else whole).numpy().tobytes()

@@ -16,8 +16,11 @@ __all__ = [
     "OF_TORCH",
     "ModuleDescription",
     "NoType",
+    "check_enum",
     "class_path",
     "container_without_elements",
+    "is_enum",
+    "is_member",
     "is_named_tuple",
     "is_script_class",
     "literal",
@@ -65,6 +68,29 @@ def is_named_tuple(cls: Any) -> bool:
     return isinstance(cls, type) and issubclass(cls, tuple) and hasattr(cls, "_fields")
 
 
+def is_enum(cls: Any) -> bool:
+    """Whether a class is an enumeration."""
+    return isinstance(cls, type) and issubclass(cls, enum.Enum)
+
+
+def is_member(value: Any) -> bool:
+    """Whether a value is a member of an enumeration, and not at the same time a text or number, as in `enum.StrEnum`."""
+    return isinstance(value, enum.Enum) and not isinstance(value, (str, int, float))
+
+
+def check_enum(cls: type[enum.Enum]) -> None:
+    """Raise RuntimeError if TorchScript has no type for an enumeration: the values must be of one type, int, float or str."""
+    kinds = {type(member.value) for member in cls}
+    if len(kinds) > 1:
+        raise RuntimeError(f"Could not unify type list of the values of {cls.__name__}: {_names_of(kinds)}")
+    if not kinds <= {int, float, str}:
+        raise RuntimeError(f"Cannot create Enum with value type '{_names_of(kinds)}'; it must be int, float or str")
+
+
+def _names_of(kinds: set[type]) -> str:
+    return ", ".join(sorted(kind.__name__ for kind in kinds))
+
+
 def is_script_class(cls: Any) -> bool:
     """Whether a class is user-defined and its methods can be compiled."""
     library = not isinstance(cls, type) or cls.__module__.startswith((*OF_TORCH, "builtins", "collections", "typing"))
@@ -96,7 +122,7 @@ def type_of_value(value: Any, classes: Classes = reject_class) -> str:
         return f"List[{_common(value)}]"
     if type(value) is dict and value:
         return f"Dict[{_common(list(value))}, {_common(list(value.values()))}]"
-    if is_script_class(type(value)):
+    if is_script_class(type(value)) or is_member(value):
         return classes(type(value))
     raise NoType(f"a {type(value).__name__}" + (" that is empty" if type(value) in (list, dict) else ""))
 
@@ -176,7 +202,7 @@ def type_of_annotation(annotation: Any, classes: Classes = reject_class) -> str:
         return "Tensor"
     if annotation is torch.nn.Parameter:
         return "Tensor"
-    if is_named_tuple(annotation) or is_script_class(annotation):
+    if is_named_tuple(annotation) or is_script_class(annotation) or is_enum(annotation):
         return classes(annotation)
     raise NoType(f"the annotation {annotation!r}")
 

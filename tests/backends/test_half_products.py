@@ -1,5 +1,7 @@
 """Products of float16 and bfloat16 matrices on the NumPy backend, which converts the larger operand in blocks."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,14 @@ from flambeau_backends.numpy import half_products
 def small_blocks(monkeypatch):
     """Make every product consist of several blocks."""
     monkeypatch.setattr(half_products, "_block_size", lambda other: 40)
+
+
+@pytest.fixture
+def threads():
+    """A function that sets the number of threads until the end of the test."""
+    before = torch.get_num_threads()
+    yield torch.set_num_threads
+    torch.set_num_threads(before)
 
 
 def exact(*tensors):
@@ -36,17 +46,46 @@ def test_products_in_blocks(sizes, dtype, small_blocks):
     assert_rounded_once(torch.stack([a, -a]) @ torch.stack([weight, weight]).mT, np.stack([x @ w.T, -x @ w.T]))
 
 
-def test_conversions_of_a_large_weight_take_a_few_blocks(monkeypatch):
-    """A product with one row must not copy the whole weight to float32."""
-    sizes = []
-    convert = half_products.cast
+@pytest.mark.parametrize("name", ["float16", "bfloat16"])
+@pytest.mark.parametrize("is_transposed", [False, True])
+def test_a_product_with_one_row_copies_no_complete_weight(name, is_transposed, threads):
+    weight, x = torch.ones(2048, 2048, dtype=getattr(torch, name)), torch.ones(1, 2048, dtype=getattr(torch, name))
+    weight = weight.T if is_transposed else weight
+    threads(1)
+    tracemalloc.start()
+    try:
+        result = x @ weight
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert result.shape == (1, 2048) and (result == 2048).all()
+    assert peak < weight.numel() * 4 / 3  # a third of the weight in float32
 
-    def counted(array, dtype):
-        sizes.append(array.size)
-        return convert(array, dtype)
 
-    monkeypatch.setattr(half_products, "cast", counted)
-    weight, x = np.ones((1024, 2048), np.float16), np.ones((1, 2048), np.float16)
-    result = half_products.mm(x, weight.T)
-    assert result.shape == (1, 1024) and (result == 2048).all()
-    assert max(sizes) <= max(half_products.cache_size() // 8, 2 * x.size)
+@pytest.mark.parametrize("rows", [1, 3])
+@pytest.mark.parametrize("depth", [64, 63, 62])
+def test_float16_products_of_special_numbers(rows, depth, small_blocks):
+    """Pairs of float16 numbers are converted together: subnormal, infinite and NaN weights affect only their own outputs."""
+    rng = np.random.default_rng(0)
+    bits = rng.integers(0, 1 << 16, (40, depth), np.uint16)
+    weight = bits.view(np.float16)
+    weight[np.abs(weight) > 64] /= 1024  # sums stay finite, except those of infinities
+    weight[::5] = rng.integers(0, 0x400, (8, depth), np.uint16).view(np.float16) * rng.choice([-1, 1], (8, depth))  # subnormal
+    weight[3, 5], weight[17, 6], weight[18, 7] = np.inf, -np.inf, np.nan
+    x = np.ones((rows, depth), np.float16)
+    x[0, ::3] = 2.0**-24
+    result = (torch.from_numpy(x) @ torch.from_numpy(weight).T).numpy()
+    with np.errstate(invalid="ignore"):
+        expected = x.astype(np.float64) @ weight.astype(np.float64).T
+        np.testing.assert_allclose(result, expected.astype(np.float16), rtol=1.001 * 2.0**-10, atol=2.0**-24)
+
+
+def test_products_do_not_depend_on_the_number_of_threads(threads):
+    rng = np.random.default_rng(0)
+    weight = torch.from_numpy(rng.standard_normal((1500, 1024)).astype(np.float16))
+    x = torch.from_numpy(rng.standard_normal((2, 1500)).astype(np.float16))
+    results = []
+    for count in (1, 2, 3):
+        threads(count)
+        results.append([(x @ weight).numpy().tobytes(), (x[:, :1024] @ weight[:, :1024].T).numpy().tobytes()])
+    assert results[0] == results[1] == results[2]

@@ -1,7 +1,8 @@
 """Matrix products of float16 and bfloat16 arrays: accumulated in float32, and rounded once.
 
 The larger operand, usually a weight, is converted to float32 in blocks that stay in the processor's cache until they are
-multiplied.  ml_dtypes converts bfloat16 in half the time of a shift of integers in NumPy.
+multiplied.  A block consists of contiguous rows of the weight, which are outputs in `x @ weight.T` and inputs in `x @ weight`.
+ml_dtypes converts bfloat16 in half the time of a shift of integers in NumPy.
 """
 
 from __future__ import annotations
@@ -12,36 +13,64 @@ from typing import Any
 
 import numpy as np
 
-from .chunks import SHARED, cache_size
-from .halves import cast
+from .chunks import SHARED
+from .halves import cast, pairs_to_single
 from .threads import parts, product, share
 
 __all__ = ["HALF_PRODUCTS"]
 
-_SINGLE = np.dtype(np.float32)
+_HALF, _SINGLE = np.dtype(np.float16), np.dtype(np.float32)
+_BLOCK = 1 << 18  # elements per block; in shorter NumPy calls, threads would wait for each other
 
 
 def _block_size(other: Any) -> int:
-    """Return the number of elements per block: half of the cache, or more for a large operand, which BLAS copies."""
-    return max(cache_size() // 8, 2 * other.size)
+    """Return the number of elements per block; more for a large operand, which BLAS copies once per block."""
+    return max(_BLOCK, 2 * other.size)
 
 
 def _product(a: Any, b: Any) -> Any:
     """Multiply two matrices, with a float32 result."""
     if a.size > b.size:
         return _product(b.T, a.T).T
-    single, columns = cast(a, _SINGLE), b.shape[1]
-    step = max(1, _block_size(a) // max(len(b), 1))
-    if step >= columns:
+    single, size = cast(a, _SINGLE), _block_size(a)
+    if b.size <= size:
         return product(single, cast(b, _SINGLE))
-    result = np.empty((len(a), columns), _SINGLE)
+    return _sum_of_blocks(single, b, size) if b.flags.c_contiguous and len(b) > 1 else _by_outputs(single, b.T, size)
+
+
+def _by_outputs(input: Any, weight: Any, size: int) -> Any:
+    """Compute `input @ weight.T`, converting about `size` elements of the weight at a time."""
+    rows, (outputs, depth) = len(input), weight.shape
+    result = np.empty((rows, outputs), _SINGLE)
+    few, in_pairs = rows == 1, weight.dtype == _HALF and depth % 2 == 0 and weight.strides[1] == 2
+    # A product with one row takes less time if the row is scaled instead of the weight: by 2**111, since 2**112 may overflow.
+    scaled = input * _SINGLE.type(2.0**111) if few else input
+    left = scaled.reshape(rows, -1, 2).transpose(2, 0, 1).copy() if in_pairs else None
 
     def multiply(part: slice) -> None:
-        np.matmul(single, cast(b[:, part], _SINGLE), result[:, part])
+        block = pairs_to_single(weight[part]) if in_pairs else None
+        if block is None:
+            np.matmul(input, cast(weight[part], _SINGLE).T, result[:, part])
+            return
+        if not few:
+            np.multiply(block, _SINGLE.type(2.0**112), block)
+        total = np.add(*np.matmul(left, block.swapaxes(1, 2)), out=result[:, part])
+        if few:
+            np.multiply(total, _SINGLE.type(2), total)
 
-    is_large = b.size >= SHARED
-    share(multiply, parts(columns, step, is_large), is_large)
+    is_large = weight.size >= SHARED
+    share(multiply, parts(outputs, max(1, size // depth), is_large), is_large)
     return result
+
+
+def _sum_of_blocks(input: Any, weight: Any, size: int) -> Any:
+    """Compute `input @ weight` as a sum over blocks of rows of the weight; they do not depend on the number of threads."""
+    step = max(1, size // weight.shape[1])
+    blocks = [slice(start, start + step) for start in range(0, len(weight), step)]
+    products = share(lambda part: np.matmul(input[:, part], cast(weight[part], _SINGLE)), blocks, weight.size >= SHARED)
+    for other in products[1:]:
+        np.add(products[0], other, products[0])
+    return products[0]
 
 
 def _rounded(result: Any, dtype: Any) -> Any:
@@ -63,7 +92,7 @@ def bmm(a: Any, b: Any) -> Any:
         np.matmul(cast(a[part], _SINGLE), cast(b[part], _SINGLE), result[part])
 
     is_large = a.size + b.size >= SHARED
-    share(multiply, parts(len(a), max(1, cache_size() // 8 * len(a) // (a.size + b.size)), is_large), is_large)
+    share(multiply, parts(len(a), max(1, _BLOCK * len(a) // (a.size + b.size)), is_large), is_large)
     return _rounded(result, a.dtype).reshape(shape)
 
 

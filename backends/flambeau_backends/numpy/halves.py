@@ -7,6 +7,7 @@ An operation converts its operands, computes in float32, and rounds its result o
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -17,7 +18,7 @@ from flambeau.extension import Kind, facts_of, names
 from .chunks import in_chunk_pairs, in_chunks, map_chunks
 from .error_state import without_warnings
 
-__all__ = ["CONVERSIONS", "LOOPS", "cast", "half_kernels"]
+__all__ = ["CONVERSIONS", "LOOPS", "cast", "half_kernels", "pairs_to_single"]
 
 Kernel = Callable[..., Any]
 
@@ -60,6 +61,24 @@ def _round(out: Any, singles: Any) -> None:
     np.copyto(halves, words, casting="unsafe")  # keep the low 16 bits
     if is_nan is not None:
         np.bitwise_or(halves, is_nan * np.uint16(0x7E00), halves)
+
+
+def pairs_to_single(halves: Any) -> Any:
+    """Convert float16 rows `(N, L)` to float32 `(2, N, L / 2)`, elements at even and at odd places, scaled by 2**-112.
+
+    It takes fewer passes than a conversion in order.  Return None if an element is infinite or NaN, or if the memory is not
+    aligned.
+    """
+    words = halves.view(np.int32)
+    if not words.flags.aligned or halves.view(np.int16).max() >= _INFINITE or halves.view(np.uint16).max() >= 0x8000 + _INFINITE:
+        return None
+    result = np.empty((2, *words.shape), np.int32)
+    even, odd = result if sys.byteorder == "little" else result[::-1]
+    np.left_shift(words, 16, even)
+    np.right_shift(even, 3, even)
+    np.right_shift(words, 3, odd)
+    np.bitwise_and(result, -0x70002000, result)  # clear the sign copies in the exponent, and the digits of the other element
+    return result.view(_SINGLE)
 
 
 # Faster conversions by (source, target) dtype: the number of elements from which they are faster than NumPy's, and a function

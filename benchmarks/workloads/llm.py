@@ -42,6 +42,17 @@ def linear(rows: int) -> Callable[[str], Make]:
     return without_gradients(create)
 
 
+def linear_with_copies(rows: int) -> Callable[[str], Make]:
+    """A layer whose weight flambeau also keeps in float32; in PyTorch, only the layer."""
+
+    def create(torch: Any, dtype: Any) -> Step:
+        layer, x = torch.nn.Linear(2048, 2048).to(dtype), torch.randn(rows, 2048).to(dtype)
+        getattr(torch.nn.utils, "cache_float32_weights", lambda layer: layer)(layer)
+        return lambda: layer(x)
+
+    return without_gradients(create)
+
+
 def attention(heads: int, key_heads: int, queries: int, keys: int) -> Callable[[str], Make]:
     """Attention with 64 features per head; causal if there is more than one query."""
 
@@ -149,6 +160,8 @@ FUNCTIONS: dict[str, Callable[[Any, Any, Any], Any]] = {
 def rows_of(dtype: str) -> list[Workload]:
     aims = FLOAT_AIMS if dtype == "float32" else HALF_AIMS
     rows = [(f"linear 2048x2048, rows: {rows}", linear(rows), *aims[rows]) for rows in (1, 16, 256)]
+    if dtype != "float32":
+        rows += [(f"linear 2048x2048, float32 copies, rows: {rows}", linear_with_copies(rows), *aims[rows]) for rows in (1, 16)]
     rows += [
         (f"attention, 1 query of 16 heads, {keys} keys{', 4 key heads' * (count < 16)}", attention(16, count, 1, keys), 3, 1.0)
         for keys in (512, 4096) for count in (16, 4)

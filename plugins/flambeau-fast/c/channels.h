@@ -66,12 +66,24 @@ static void moments_of_channels(const Argument *a, int64_t first, int64_t last) 
     }
 }
 
-/* Compute x * factor + offset for each channel.  Arguments: out and x as `(sample and channel, position)`, factor, offset. */
-static void affine_of_channels(const Argument *a, int64_t first, int64_t last) {
-    int64_t places = SIZE(0, 1), channels = SIZE(2, 0);
+/* Mean of each row.  Arguments: out, x as rows. */
+static void means_of_rows(const Argument *a, int64_t first, int64_t last) {
+    const int64_t places = SIZE(1, 1);
     for (int64_t i = first; i < last; i++) {
+        const float *x = FLOATS(1) + i * places;
+        FLOATS(0)[i] = (float)(sum_over_runs(x, x, 0.0f, 1, places, places, ELEMENTS) / (double)places);
+    }
+}
+
+/* Normalize channels by the given moments.  Arguments: out and x as `(sample and channel, position)`, weight and bias (may be
+empty), mean, variance, epsilon, number of channels. */
+static void normalized_channels(const Argument *a, int64_t first, int64_t last) {
+    const int64_t places = SIZE(0, 1), channels = INTEGER(7);
+    for (int64_t i = first; i < last; i++) {
+        const int64_t c = i % channels;
+        const float scale = 1.0f / sqrtf(FLOATS(5)[c] + NUMBER_OF(6)), factor = SIZE(2, 0) ? scale * FLOATS(2)[c] : scale;
+        const float offset = (SIZE(3, 0) ? FLOATS(3)[c] : 0.0f) - FLOATS(4)[c] * factor, *x = FLOATS(1) + i * places;
         float *out = FLOATS(0) + i * places;
-        const float *x = FLOATS(1) + i * places, factor = FLOATS(2)[i % channels], offset = FLOATS(3)[i % channels];
         SIMD() for (int64_t j = 0; j < places; j++) out[j] = x[j] * factor + offset;
     }
 }
@@ -148,5 +160,6 @@ static void norm_backward_channels(const Argument *a, int64_t first, int64_t las
 
 #define CHANNEL_KERNELS                                                                                                            \
     {"sums_of_strips", "DF", sums_of_strips, ITEMS}, {"sums_of_channels", "FF", sums_of_channels, ITEMS},                          \
-        {"moments", "FFF", moments_of_channels, ITEMS}, {"affine_of_channels", "FFFF", affine_of_channels, ITEMS},                 \
+        {"moments", "FFF", moments_of_channels, ITEMS}, {"means_of_rows", "VR", means_of_rows, ITEMS},                             \
+        {"normalized_channels", "FFCCCCfi", normalized_channels, ITEMS},                                                           \
         {"norm_backward", "FFFFFFFFi", norm_backward_channels, ITEMS}

@@ -59,6 +59,8 @@ OF_ONE(tanh, hyperbolic_tangent(x))
 OF_ONE(sigmoid, sigmoid(x))
 OF_ONE(relu, x < 0.0f ? 0.0f : x)
 OF_ONE(silu, silu(x))
+OF_ONE(hardswish, x * hardsigmoid(x))
+OF_ONE(hardsigmoid, hardsigmoid(x))
 OF_ONE(gelu, gelu(x))
 OF_ONE(gelu_tanh, gelu_tanh(x))
 OF_TWO(relu_backward, y <= 0.0f ? 0.0f : x)
@@ -140,7 +142,8 @@ static void adam_step_loop(const Argument *a, int64_t first, int64_t last) {
         {"div", "EEE", div_loop, ITEMS}, {"add_row", "FFF", add_row_loop, ITEMS}, {"mul_row", "FFF", mul_row_loop, ITEMS},         \
         {"add_scaled", "FFFf", add_scaled_loop, ITEMS}, {"scale", "FFf", scale_loop, ITEMS}, {"sqrt", "EE", sqrt_loop, ITEMS},     \
         {"exp", "EE", exp_loop, ITEMS}, {"tanh", "EE", tanh_loop, ITEMS}, {"sigmoid", "EE", sigmoid_loop, ITEMS},                  \
-        {"relu", "VV", relu_loop, ITEMS}, {"relu_backward", "VVV", relu_backward_loop, ITEMS},                                    \
+        {"relu", "VV", relu_loop, ITEMS}, {"hardswish", "VV", hardswish_loop, ITEMS},                                            \
+        {"hardsigmoid", "VV", hardsigmoid_loop, ITEMS}, {"relu_backward", "VVV", relu_backward_loop, ITEMS},                                    \
         {"masked", "FFB", masked_loop, ITEMS}, {"silu", "EE", silu_loop, ITEMS},                                                  \
         {"silu_backward", "EEE", silu_backward_loop, ITEMS}, {"gelu", "EE", gelu_loop, ITEMS},                                     \
         {"gelu_backward", "EEE", gelu_backward_loop, ITEMS}, {"gelu_tanh", "EE", gelu_tanh_loop, ITEMS},                           \

@@ -3,6 +3,7 @@
 #include "attention.h"
 #include "channels.h"
 #include "convolution.h"
+#include "depthwise.h"
 #include "elementwise.h"
 #include "embedding.h"
 #include "few_queries.h"
@@ -23,5 +24,6 @@ const Kernel TABLE[] = {
     ELEMENTWISE_KERNELS, ROW_KERNELS,       CHANNEL_KERNELS,   POOLING_KERNELS,     RANDOM_KERNELS,   EMBEDDING_KERNELS,
     MATRIX_KERNELS,      ATTENTION_KERNELS, RECURRENT_KERNELS, CONVOLUTION_KERNELS, WINOGRAD_KERNELS, INDEXING_KERNELS,
     HALF_KERNELS,        HALF_MATRIX_KERNELS, FEW_QUERIES_KERNELS, HALF_ROW_KERNELS, QUANTIZED_KERNELS, PLAN_KERNELS,
+    DEPTHWISE_KERNELS,
     {NULL, NULL, NULL, 0},
 };

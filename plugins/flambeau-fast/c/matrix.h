@@ -36,6 +36,21 @@ static void matrix_product(const Argument *a, int64_t first, int64_t last) {
     compute(&p, shared_blocks(rows * columns * depth));
 }
 
+#define PANELS_AT_ONCE 4 /* of one row: more sums than one panel has, because each waits for the one before */
+
+/* Multiply one row by up to PANELS_AT_ONCE panels, `step` apart. */
+INLINE void multiply_few_panels(const float *a, int64_t depth, const float *b, int64_t step, int64_t count, float *line) {
+    const float *panel[PANELS_AT_ONCE];
+    for (int i = 0; i < PANELS_AT_ONCE; i++) panel[i] = b + smaller(i, count - 1) * step;
+    Vector sums[2 * PANELS_AT_ONCE] = {{0}};
+    for (int64_t k = 0; k < depth; k++)
+        _Pragma("GCC unroll 4") for (int i = 0; i < PANELS_AT_ONCE; i++) {
+            sums[2 * i] += a[k] * load(panel[i] + k * WIDTH);
+            sums[2 * i + 1] += a[k] * load(panel[i] + k * WIDTH + LANES);
+        }
+    for (int i = 0; i < 2 * smaller(PANELS_AT_ONCE, count); i++) store(line + i * LANES, sums[i]);
+}
+
 /* Compute the product of the matrices at one index of the two batch dimensions. */
 static void product_of_batch(const Argument *a, int64_t n, int64_t least) {
     int64_t outer = n / SIZE(0, 1), inner = n % SIZE(0, 1);

@@ -14,7 +14,6 @@ Images are channels-last.  Weights of products are packed as panels of WIDTH col
 #define ROWS_OF_BLOCK (4 * ROWS)
 #define BLOCK_OF_A (1 << 17)      /* number of elements of a block of copied windows, to stay in the L2 cache */
 #define LEAST_OF_LOOP (1 << 14)   /* number of elements from which an element-wise loop is shared between threads */
-#define PANELS_AT_ONCE 4          /* of one row: more sums than one panel has, because each waits for the one before */
 
 enum { PRODUCT, DEPTHWISE, MEAN_OF_SPACE, MAX_POOL, TO_LAST, TO_FIRST, UNARY, ADD, MULTIPLY, SCALE, LAYER_NORM, AVERAGE_POOL, STRIDED, SOFTMAX,
        BATCHED, ATTENTION, RECURRENT };
@@ -39,9 +38,6 @@ INLINE Activation activation_at(const Step *s, int i) {
     return (Activation){s->line[i], of_bits((int32_t)s->line[i + 1]), of_bits((int32_t)s->line[i + 2])};
 }
 
-/* Return x for NaN, as PyTorch does. */
-INLINE float bounded(float x, float low, float high) { return x < low ? low : x > high ? high : x; }
-
 INLINE void activate(float *x, int64_t count, Activation by) {
 #define APPLY(expression)                                                                                                          \
     SIMD() for (int64_t i = 0; i < count; i++) x[i] = expression;                                                                  \
@@ -49,8 +45,8 @@ INLINE void activate(float *x, int64_t count, Activation by) {
     switch (by.kind) {
     case RELU: APPLY(x[i] < 0.0f ? 0.0f : x[i])
     case CLAMP: APPLY(bounded(x[i], by.low, by.high))
-    case HARDSWISH: APPLY(x[i] * bounded(x[i] + 3.0f, 0.0f, 6.0f) * (1.0f / 6))
-    case HARDSIGMOID: APPLY(bounded(x[i] + 3.0f, 0.0f, 6.0f) * (1.0f / 6))
+    case HARDSWISH: APPLY(x[i] * hardsigmoid(x[i]))
+    case HARDSIGMOID: APPLY(hardsigmoid(x[i]))
     case SILU: APPLY(silu(x[i]))
     case SIGMOID: APPLY(sigmoid(x[i]))
     case TANH: APPLY(hyperbolic_tangent(x[i]))
@@ -138,24 +134,11 @@ INLINE void finish_rows(const PackedProduct *p, int64_t row, int64_t rows, int64
     }
 }
 
-/* Multiply one row by up to PANELS_AT_ONCE panels. */
-INLINE void multiply_few_panels(const float *a, int64_t depth, const float *b, int64_t count, float *line) {
-    const float *panel[PANELS_AT_ONCE];
-    for (int i = 0; i < PANELS_AT_ONCE; i++) panel[i] = b + smaller(i, count - 1) * depth * WIDTH;
-    Vector sums[2 * PANELS_AT_ONCE] = {{0}};
-    for (int64_t k = 0; k < depth; k++)
-        _Pragma("GCC unroll 4") for (int i = 0; i < PANELS_AT_ONCE; i++) {
-            sums[2 * i] += a[k] * load(panel[i] + k * WIDTH);
-            sums[2 * i + 1] += a[k] * load(panel[i] + k * WIDTH + LANES);
-        }
-    for (int i = 0; i < 2 * smaller(PANELS_AT_ONCE, count); i++) store(line + i * LANES, sums[i]);
-}
-
 static void multiply_row(const PackedProduct *p, int64_t row, int64_t column, int64_t columns, const float *a) {
     const int64_t count = pieces(columns, WIDTH);
     for (int64_t j = 0; j < count; j += PANELS_AT_ONCE) {
         float line[WIDTH * PANELS_AT_ONCE];
-        multiply_few_panels(a, p->depth, p->b + (column + j * WIDTH) * p->depth, count - j, line);
+        multiply_few_panels(a, p->depth, p->b + (column + j * WIDTH) * p->depth, p->depth * WIDTH, count - j, line);
         const int64_t at = column + j * WIDTH, some = smaller(WIDTH * PANELS_AT_ONCE, columns - j * WIDTH);
         for (int64_t c = 0; c < some && p->bias; c++) line[c] += p->bias[at + c];
         finish_rows(p, row, 1, at, some, line, 0);

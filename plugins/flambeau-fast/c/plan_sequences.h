@@ -148,7 +148,7 @@ static void units_of_moment(void *context, int64_t number) {
             for (int64_t j = 0; j < columns; j += WIDTH * PANELS_AT_ONCE) {
                 const float *b = weight + (block * columns + j) * size;
                 const int64_t panels = smaller(PANELS_AT_ONCE, (columns - j) / WIDTH);
-                if (some == 1) multiply_few_panels(m->state + n * size, size, b, panels, sums + j);
+                if (some == 1) multiply_few_panels(m->state + n * size, size, b, size * WIDTH, panels, sums + j);
                 else
                     for (int64_t panel = 0; panel < panels; panel++) {
                         const Panels p = {.depth = size, .a = m->state + n * size, .a_row = size, .b = b + panel * size * WIDTH, .b_step = WIDTH,

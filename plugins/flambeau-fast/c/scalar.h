@@ -108,6 +108,10 @@ INLINE float normal_density(float x) { return 0.3989422804014327f * exponential(
 
 /* --- activations and their gradients --- */
 
+/* Return x for NaN, as PyTorch does. */
+INLINE float bounded(float x, float low, float high) { return x < low ? low : x > high ? high : x; }
+INLINE float hardsigmoid(float x) { return bounded(x + 3.0f, 0.0f, 6.0f) * (1.0f / 6); }
+
 INLINE float silu(float x) { return x * sigmoid(x); }
 
 INLINE float silu_backward(float g, float x) {

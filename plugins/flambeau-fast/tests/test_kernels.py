@@ -273,6 +273,15 @@ def test_elements_that_are_not_aligned(dtype, layout):
         compiled.relu(np.empty(x.shape, np.float32), layout(x.astype(np.float32)))
 
 
+@pytest.mark.parametrize("batch", [1, 2, 30])
+def test_a_convolution_of_single_pixels_is_a_linear_layer(batch):
+    x, weight, bias = normal_arrays((batch, 70, 1, 1), (90, 70, 1, 1), (90,))
+    expected = x[:, :, 0, 0] @ weight[:, :, 0, 0].T + bias
+    output = KERNELS["convolution"](x, weight, bias, (1, 1), (0, 0), (1, 1), 1, None)
+    assert output.shape == (batch, 90, 1, 1)
+    assert_same(output[:, :, 0, 0], expected)
+
+
 def test_a_transposed_convolution_reads_a_bias_with_gaps():
     x, weight, bias = normal_arrays((3, 7, 6, 5), (7, 16, 4, 3), (32,))
     arguments = (10, 7), (1, 1), (1, 1), (2, 2), 1
@@ -315,7 +324,9 @@ def test_the_number_of_threads_changes_during_calls():
 SPECIAL = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-40, 88.8, -88.8, -104.0], np.float32)
 
 
-@pytest.mark.parametrize("name", ["exp", "tanh", "sigmoid", "relu", "silu", "gelu", "gelu_tanh", "sqrt"])
+@pytest.mark.parametrize(
+    "name", ["exp", "tanh", "sigmoid", "relu", "silu", "gelu", "gelu_tanh", "sqrt", "hardswish", "hardsigmoid"]
+)
 def test_special_values(name):
     x = np.tile(SPECIAL, 10000)
     with np.errstate(all="ignore"):

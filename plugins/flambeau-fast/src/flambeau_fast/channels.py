@@ -1,4 +1,4 @@
-"""Batch normalization: moments, the affine transform of channels, and gradients."""
+"""Batch normalization: moments, normalization by given moments, and gradients."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .choice import FLOAT, fast, is_dense
-from .kernels import kernels
+from .kernels import kernels, optional
 from .rows import layer_norm_backward
 
 LEAST = 1 << 12
@@ -52,15 +52,11 @@ def _affine(
 ) -> Any:
     if mean is None or not _fits(input, weight, bias, mean, variance):
         return None
-    factor = _scale(variance, eps)
-    if weight is not None:
-        factor *= weight.reshape(-1)
-    offset = -mean.reshape(-1) * factor
-    if bias is not None:
-        offset += bias.reshape(-1)
     output = np.empty(input.shape, FLOAT)
-    places = (input.shape[0] * input.shape[1], -1)
-    kernels.affine_of_channels(output.reshape(places), input.reshape(places), factor, offset)
+    batch, channels = input.shape[:2]
+    rows = (batch * channels, -1)
+    parameters = optional(weight), optional(bias), mean, variance, eps, channels
+    kernels.normalized_channels(output.reshape(rows), input.reshape(rows), *parameters)
     return output
 
 

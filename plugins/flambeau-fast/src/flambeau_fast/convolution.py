@@ -1,4 +1,7 @@
-"""2D convolution: Winograd's algorithm for 3 x 3 kernels with stride 1 or 2, else im2col and matrix products."""
+"""2D convolution: Winograd's algorithm for 3 x 3 kernels with stride 1 or 2, else im2col and matrix products.
+
+Depthwise convolutions have a separate kernel.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ import numpy as np
 from flambeau_backends.numpy.packs import kernels_conv, output_size
 
 from . import winograd
-from .choice import FLOAT, fast, is_dense
+from .choice import FLOAT, KERNELS, fast, is_dense
 from .kernels import alone, kernels, optional
 from .sums import total
 
@@ -20,8 +23,8 @@ Sizes = Sequence[int]
 LEAST = 1 << 4
 
 
-def _suits(groups: int, *arrays: Any) -> bool:
-    if groups != 1 or arrays[0].ndim != 4:
+def _suits(*arrays: Any) -> bool:
+    if arrays[0].ndim != 4:
         return False
     for array in arrays:
         if array.dtype is not FLOAT or not array.size or not array.flags.c_contiguous:
@@ -64,6 +67,23 @@ def _is_finite(array: Any) -> bool:
     return bool(np.isfinite(total(array)))
 
 
+def _depthwise(input: Any, weight: Any, bias: Any, size: Sizes, steps: Sizes, groups: int) -> Any:
+    """Compute a convolution with a single input channel per group; return None for other groups."""
+    if weight.shape[1] != 1 or input.shape[1] != groups:
+        return None
+    output = np.empty((len(input), len(weight), *size), FLOAT)
+    kernels.depthwise(output, input, weight, optional(bias), *steps)
+    return output
+
+
+def _linear(input: Any, weight: Any, bias: Any) -> Any:
+    """Compute the convolution of images of one pixel with a 1 x 1 kernel."""
+    product = KERNELS["mm"](input.reshape(input.shape[:2]), weight.reshape(weight.shape[:2]).T)
+    output = np.empty((*product.shape, 1, 1), FLOAT)
+    np.add(product, FLOAT.type(0) if bias is None else bias, output.reshape(product.shape))
+    return output
+
+
 @fast(LEAST)
 def convolution(
     input: Any,
@@ -75,9 +95,13 @@ def convolution(
     groups: int = 1,
     workspace: Any = None,
 ) -> Any:
-    if not _suits(groups, input, weight) or not (bias is None or is_dense(bias)):
+    if not _suits(input, weight) or not (bias is None or is_dense(bias)):
         return None
     size, uses_winograd, _ = _plan_of_input(input.shape, weight.shape, stride, padding, dilation)
+    if groups > 1:
+        return _depthwise(input, weight, bias, size, (*stride, *padding, *dilation), groups)
+    if input.shape[2:] == weight.shape[2:] == size == (1, 1):
+        return _linear(input, weight, bias)
     if uses_winograd and _is_finite(result := winograd.convolve(input, weight, bias, padding, size, stride[0])):
         return result
     output = np.empty((len(input), len(weight), *size), FLOAT)
@@ -96,7 +120,7 @@ def convolution_weight(
     groups: int = 1,
     workspace: Any = None,
 ) -> Any:
-    if not _suits(groups, grad, input):
+    if groups > 1 or not _suits(grad, input):
         return None
     if plan(len(input), input.shape[2:], shape, grad.shape[2:], stride, padding, dilation).uses_winograd:
         result = winograd.weight_gradient(grad, input, padding, stride[0])
@@ -118,7 +142,7 @@ def convolution_transposed(
     dilation: Sizes = (),
     groups: int = 1,
 ) -> Any:
-    if not _suits(groups, input, weight) or not (bias is None or is_dense(bias)):
+    if groups > 1 or not _suits(input, weight) or not (bias is None or is_dense(bias)):
         return None
     if plan(len(input), size, weight.shape, input.shape[2:], stride, padding, dilation).transposed_uses_winograd:
         result = winograd.convolve_back(input, weight, bias, padding, size, stride[0])

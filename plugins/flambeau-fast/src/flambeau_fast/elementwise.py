@@ -102,6 +102,20 @@ def relu(input: Any) -> Any:
 
 
 @fast(RECTIFIED)
+def hardswish(input: Any) -> Any:
+    result = np.empty(input.shape, FLOAT)
+    kernels.hardswish(result, input)
+    return result
+
+
+@fast(RECTIFIED)
+def hardsigmoid(input: Any) -> Any:
+    result = np.empty(input.shape, FLOAT)
+    kernels.hardsigmoid(result, input)
+    return result
+
+
+@fast(RECTIFIED)
 def relu_backward(g: Any, out: Any) -> Any:
     if out.shape != g.shape or out.dtype is not FLOAT:
         return None

@@ -73,7 +73,7 @@ def _elementwise(draw: _Draw) -> Iterator[Call]:
     positive = np.abs(b) + FLOAT.type(0.5)
     for name in ("add", "sub", "mul", "relu_backward", "silu_backward", "gelu_backward", "gelu_tanh_backward"):
         yield Call(name, (a, b))
-    for name in ("exp", "tanh", "sigmoid", "relu", "silu", "gelu", "gelu_tanh"):
+    for name in ("exp", "tanh", "sigmoid", "relu", "silu", "gelu", "gelu_tanh", "hardswish", "hardsigmoid"):
         yield Call(name, (4 * a,))
     yield Call("div", (a, positive))
     yield Call("sqrt", (positive,))
@@ -160,6 +160,8 @@ def _channels(draw: _Draw) -> Iterator[Call]:
     weight, bias, mean, variance = (draw.normal(1, channels, 1, 1) for _ in range(4))
     variance = np.square(variance) + FLOAT.type(0.1)
     yield Call("moments", (x, (0, 2, 3)))
+    for keepdim in (False, True):
+        yield Call("mean", (x, (-1, 2), keepdim))
     for parameters in ((weight, bias), (None, None)):
         yield Call("batch_norm", (x, *parameters, mean, variance, (0, 2, 3), 1e-5, None))
         yield Call("fixed_norm", (x, *parameters, mean, variance, (), 1e-5, None))
@@ -234,16 +236,17 @@ def _gradients_of_attention(draw: _Draw, query: Any, key: Any, value: Any, mask:
 
 
 def _recurrent(draw: _Draw) -> Iterator[Call]:
-    steps, batch, size = 20, *(int(n) for n in draw.random.integers(16, 40, 2))
-    gates, weight = draw.normal(steps, batch, 4 * size), draw.normal(4 * size, size) / FLOAT.type(10)
-    h, c = draw.normal(batch, size), draw.normal(batch, size)
-    for reverse in (False, True):
-        workspace: dict[str, Any] = {}
-        outputs = _forward("lstm_layer", workspace, gates, h, c, weight, reverse)
-        grads = [draw.normal(steps, batch, size) for _ in range(2)]
-        yield Call("lstm_layer", (gates, h, c, weight, reverse, {}))
-        yield Call("lstm_layer", (gates, h, c, weight, reverse, None))
-        yield Call("lstm_backward", (*grads, gates, h, c, weight, *outputs, reverse, workspace))
+    some, few = (int(n) for n in draw.random.integers(16, 40, 2)), (int(draw.random.integers(1, 4)), 224)
+    for batch, size in (tuple(some), few):
+        gates, weight = draw.normal(20, batch, 4 * size), draw.normal(4 * size, size) / FLOAT.type(10)
+        h, c = draw.normal(batch, size), draw.normal(batch, size)
+        for reverse in (False, True):
+            workspace: dict[str, Any] = {}
+            outputs = _forward("lstm_layer", workspace, gates, h, c, weight, reverse)
+            grads = [draw.normal(20, batch, size) for _ in range(2)]
+            yield Call("lstm_layer", (gates, h, c, weight, reverse, {}))
+            yield Call("lstm_layer", (gates, h, c, weight, reverse, None))
+            yield Call("lstm_backward", (*grads, gates, h, c, weight, *outputs, reverse, workspace))
 
 
 def _convolutions(draw: _Draw) -> Iterator[Call]:
@@ -273,6 +276,17 @@ def _convolutions(draw: _Draw) -> Iterator[Call]:
         yield Call("convolution", (x, weight, None, *geometry, {}))
         yield Call("convolution_weight", (g, x, weight.shape, *geometry, None))
         yield Call("convolution_transposed", (g, weight, None, space, *geometry))
+    for kernel, stride, padding, dilation, outputs in (
+        ((3, 3), (1, 1), (1, 1), (1, 1), 6),
+        ((5, 5), (2, 2), (2, 2), (1, 1), 6),
+        ((3, 5), (2, 3), (0, 4), (2, 3), 18),  # several outputs for each channel
+        ((1, 1), (1, 1), (3, 0), (1, 1), 6),
+    ):  # depthwise
+        space = tuple(int(n) for n in draw.random.integers(9, 40, 2) + np.multiply(dilation, kernel))
+        weight = draw.normal(outputs, 1, *kernel)
+        yield Call("convolution", (draw.normal(2, 6, *space), weight, draw.normal(outputs), stride, padding, dilation, 6, None))
+    pixels, weight = draw.normal(5, 300, 1, 1), draw.normal(90, 300, 1, 1)
+    yield Call("convolution", (pixels, weight, draw.normal(90), (1, 1), (0, 0), (1, 1), 1, None))
     g, weight, bias = draw.normal(3, 7, 6, 5), draw.normal(7, inputs % 20 + 1, 4, 3), draw.normal(inputs % 20 + 1)
     for padding in (0, 1):  # few channels, dilated windows
         space = 6 - 1 + 3 * 2 + 1 - 2 * padding, 5 - 1 + 2 * 2 + 1 - 2 * padding

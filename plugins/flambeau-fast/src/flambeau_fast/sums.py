@@ -1,4 +1,4 @@
-"""Sums over all dimensions, or over the first and last ones, as for the gradient of a channel bias."""
+"""Sums over all dimensions, or over the first and last ones, as for the gradient of a channel bias; means of images."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from .choice import FLOAT, fast, is_dense
 from .kernels import kernels
 
 LEAST = 1 << 14
+LEAST_MEAN = 1 << 8
 STRIP = 1 << 15  # number of elements per partial sum
 
 
@@ -49,3 +50,15 @@ def sum_(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     else:  # for column sums, NumPy's kernel is as fast
         return None
     return sums.reshape([n if d in kept_dims else 1 for d, n in enumerate(input.shape) if keepdim or d in kept_dims])
+
+
+@fast(LEAST_MEAN)
+def mean(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    kept = input.ndim - 2  # dimensions that remain: the mean of each image, as in global average pooling
+    if kept < 1 or not input.size or not isinstance(dim, (tuple, list)):
+        return None
+    if sorted(d % input.ndim for d in dim) != [kept, kept + 1]:
+        return None
+    result = np.empty((*input.shape[:kept], 1, 1) if keepdim else input.shape[:kept], FLOAT)
+    kernels.means_of_rows(result, input.reshape(prod(input.shape[:kept]), -1))
+    return result

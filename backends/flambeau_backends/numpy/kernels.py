@@ -446,6 +446,9 @@ def setitem_in_place(input: Any, value: Any, index: Any) -> Any:
     return input
 
 
+INPLACE["setitem"] = setitem_in_place
+
+
 @kernel
 def getitem_backward(input: Any, shape: Any, index: Any) -> Any:
     grad_input = np.zeros(shape, input.dtype)
@@ -472,10 +475,10 @@ def pad_to(input: Any, shape: Any) -> Any:
 
 def accumulation_copy(input: Any) -> Any:
     """Return a copy to accumulate into: float32 for half precision, else the same dtype."""
-    return input.astype(np.float32) if _is_half(input) else input.copy()
+    return input.astype(np.float32) if is_half(input) else input.copy()
 
 
-def _is_half(input: Any) -> bool:
+def is_half(input: Any) -> bool:
     return input.dtype.itemsize == 2 and input.dtype.kind in "fV"
 
 
@@ -508,7 +511,7 @@ def _add_at(target: Any, index: Any, values: Any) -> None:
 
 @kernel
 def index_backward(input: Any, shape: Any, index: Any) -> Any:
-    grad_input = np.zeros(shape, np.float32 if _is_half(input) else input.dtype)
+    grad_input = np.zeros(shape, np.float32 if is_half(input) else input.dtype)
     _add_at(grad_input, index, input)
     return grad_input.astype(input.dtype, copy=False)
 
@@ -530,6 +533,14 @@ def index_put_add(input: Any, values: Any, index: Any) -> Any:
     result = accumulation_copy(input)
     _add_at(result, index, values)
     return result.astype(input.dtype, copy=False)
+
+
+@in_place
+@without_warnings
+def index_put_add_(target: Any, values: Any, index: Any) -> None:
+    if is_half(target):
+        raise NotImplementedError("the sums of half-precision numbers are rounded once")
+    _add_at(target, index, values)
 
 
 @kernel

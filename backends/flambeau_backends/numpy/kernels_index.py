@@ -13,8 +13,9 @@ from flambeau.backend import contiguous_strides
 from flambeau.engine.calls.op import OPS
 
 from .chunks import CHUNK, chunks
+from .error_state import without_warnings
 from .indices import as_intp
-from .kernels import KERNELS, accumulation_copy, kernel
+from .kernels import KERNELS, accumulation_copy, in_place, is_half, kernel
 from .layout import in_rows
 from .namespace import namespace
 
@@ -140,22 +141,91 @@ def gather_along(input: Any, index: Any, dim: int) -> Any:
     return result
 
 
+def _scatter(target: Any, src: Any, index: Any, dim: int) -> None:
+    flat, terms = target.reshape(-1), src[tuple(map(slice, index.shape))]
+    for chunk, places in _indices_by_chunk(target, index, dim):
+        flat[places] = terms[chunk]
+
+
+def _scatter_add(target: Any, src: Any, index: Any, dim: int) -> None:
+    flat, terms = target.reshape(-1), src[tuple(map(slice, index.shape))]
+    for chunk, places in _indices_by_chunk(target, index, dim):
+        np.add.at(flat, places.reshape(-1), terms[chunk].reshape(-1))  # `np.add.at` is many times faster on vectors
+
+
 @kernel
 def scatter_along(input: Any, src: Any, index: Any, dim: int) -> Any:
     result = input.copy()
-    flat, terms = result.reshape(-1), src[tuple(map(slice, index.shape))]
-    for chunk, places in _indices_by_chunk(result, index, dim):
-        flat[places] = terms[chunk]
+    _scatter(result, src, index, dim)
     return result
+
+
+@in_place
+def scatter_along_(target: Any, src: Any, index: Any, dim: int) -> None:
+    _require_flat(target)
+    _scatter(target, src, index, dim)
 
 
 @kernel
 def scatter_add_along(input: Any, src: Any, index: Any, dim: int) -> Any:
     result = np.ascontiguousarray(accumulation_copy(input))
-    flat, terms = result.reshape(-1), src[tuple(map(slice, index.shape))]
-    for chunk, places in _indices_by_chunk(result, index, dim):
-        np.add.at(flat, places.reshape(-1), terms[chunk].reshape(-1))  # `np.add.at` is many times faster on vectors
+    _scatter_add(result, src, index, dim)
     return result.astype(input.dtype, copy=False)
+
+
+@in_place
+@without_warnings
+def scatter_add_along_(target: Any, src: Any, index: Any, dim: int) -> None:
+    _require_flat(target)
+    if is_half(target):
+        raise NotImplementedError("the sums of half-precision numbers are rounded once")
+    _scatter_add(target, src, index, dim)
+
+
+_REDUCTIONS = {"mean": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
+
+
+def _scatter_reduce(target: Any, src: Any, index: Any, dim: int, reduce: str, include_self: bool, neutral: Any) -> None:
+    flat, terms = target.reshape(-1), src[tuple(map(slice, index.shape))]
+    reduce_at = _REDUCTIONS[reduce].at
+    if not include_self:
+        for _, places in _indices_by_chunk(target, index, dim):
+            flat[places] = neutral
+    for chunk, places in _indices_by_chunk(target, index, dim):
+        reduce_at(flat, places.reshape(-1), terms[chunk].reshape(-1))
+    if reduce == "mean":
+        places = _flat_positions(target, index, dim).reshape(-1)
+        if flat.size <= 4 * places.size:  # counting all positions is faster than sorting
+            count = np.bincount(places, minlength=flat.size)
+            written = count.nonzero()[0]
+            count = count[written]
+        else:
+            written, count = np.unique(places, return_counts=True)
+        divide = np.floor_divide if target.dtype.kind in "iu" else np.divide
+        flat[written] = divide(flat[written], (count + int(include_self)).astype(target.dtype))
+
+
+@kernel
+@without_warnings
+def scatter_reduce_along(input: Any, src: Any, index: Any, dim: int, reduce: str, include_self: bool, neutral: Any) -> Any:
+    result = np.ascontiguousarray(accumulation_copy(input))
+    _scatter_reduce(result, src.astype(result.dtype, copy=False), index, dim, reduce, include_self, neutral)
+    return result.astype(input.dtype, copy=False)
+
+
+@in_place
+@without_warnings
+def scatter_reduce_along_(target: Any, src: Any, index: Any, dim: int, reduce: str, include_self: bool, neutral: Any) -> None:
+    _require_flat(target)
+    if is_half(target):
+        raise NotImplementedError("half-precision numbers are rounded once")
+    _scatter_reduce(target, src, index, dim, reduce, include_self, neutral)
+
+
+def _require_flat(target: Any) -> None:
+    """Raise ValueError unless `target.reshape(-1)` is a writable view."""
+    if not (target.flags.c_contiguous and target.flags.writeable):
+        raise ValueError("the array is read-only or not contiguous")
 
 
 @kernel

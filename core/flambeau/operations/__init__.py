@@ -50,6 +50,7 @@ from . import (  # noqa: F401  # each registers its own
     resampling,
     sampling,
     scatter,
+    scatter_reduce,
     segments,
     shuffling,
     softmax,

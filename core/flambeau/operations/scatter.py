@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..engine.calls.arguments import Number
-from ..engine.calls.dispatch import require_dtype
 from ..engine.calls.facts import Autocast, Kind, Narrow, Overlap
-from ..engine.calls.inplace import in_place
+from ..engine.calls.inplace import in_place, write_elements
 from ..engine.calls.op import composite, op
 from ..engine.calls.operands import filler
 from ..engine.calls.record import Out
@@ -16,7 +15,6 @@ from ..engine.calls.wrappers import as_method
 from ..engine.devices.warning import warn_once
 from ..engine.tensors.tensor import Tensor, attach
 from ..engine.values import dtypes
-from .comparison import where
 from .indexing.standard import getitem, overwrite
 from .indexing.subscripts import (
     check_gather,
@@ -24,17 +22,14 @@ from .indexing.subscripts import (
     copy_depending_on,
     lined_up,
     out_of_range,
-    scatter_add,
-    unchecked_scatter_add,
 )
-from .joining import cat
 from .views.selecting import diagonal
 from .views.views import tied, wrap_dim
 
 # --- scatter ------------------------------------------------------------------------------------------------------
 
 
-def _positions(xp: Any, index: Any, dim: int, shape: tuple[int, ...]) -> Any:
+def flat_positions(xp: Any, index: Any, dim: int, shape: tuple[int, ...]) -> Any:
     """Return for each element of `index` its position in a flattened tensor of `shape`."""
     place = xp.zeros_like(index)
     for d, length in enumerate(shape):
@@ -50,20 +45,18 @@ def _positions(xp: Any, index: Any, dim: int, shape: tuple[int, ...]) -> Any:
 
 def _scatter_forward(xp: Any, input: Any, src: Any, index: Any, /, dim: int) -> Any:
     """Write `src` to `index` along `dim`; of several writes to one position, the last one wins."""
-    place = xp.reshape(_positions(xp, index, dim, input.shape), (-1,))
+    place = xp.reshape(flat_positions(xp, index, dim, input.shape), (-1,))
     source = xp.reshape(getitem(xp, src, tuple(slice(0, n) for n in index.shape)), (-1,))
     return xp.reshape(overwrite(xp, xp.reshape(input, (-1,)), place, source), input.shape)
 
 
-_scatter = op(
+op(
     "scatter_along", _scatter_forward,
     kind=Kind.SCATTER, keeps_dtype=("index",), promote="match", public=False, method=False,
     grad_fn="ScatterBackward0",
     input=lambda F, g, index, src_shape, dim: F.scatter_along(g, F.zeros_of(g, src_shape), index, dim),
     src=lambda F, g, index, src_shape, dim: F.pad_to(F.gather_along(g, index, dim), src_shape),
 )  # fmt: skip
-
-_REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 
 
 @composite(
@@ -109,22 +102,24 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
     if not index.numel():
         return copy_depending_on(input, src)
     index, src = lined_up(input, index, src)
-    _check_scatter(input, dim, index, src)
+    check_scatter(input, dim, index, src)
     if reduce is None:
-        return _scatter(input, src, index, dim)
+        return write_elements("scatter_along", input, src, index, dim)
     if not of_number:
         warn_once(
             "The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future PyTorch "
             "release. Use torch.scatter_reduce instead for more reduction options."
         )
     if reduce == "add":
-        return unchecked_scatter_add(input, src, index, dim)
+        return write_elements("scatter_add_along", input, src, index, dim)
     if reduce == "multiply":
+        from .scatter_reduce import scatter_reduce
+
         return scatter_reduce(input, dim, index, src, "prod")
     raise RuntimeError("reduce argument must be either add or multiply.")
 
 
-def _check_scatter(input: Tensor, dim: int, index: Tensor, src: Tensor) -> None:
+def check_scatter(input: Tensor, dim: int, index: Tensor, src: Tensor) -> None:
     if index.ndim != input.ndim or src.ndim != index.ndim:
         raise RuntimeError(
             "Index tensor must have the same number of dimensions as self tensor"
@@ -137,117 +132,6 @@ def _check_scatter(input: Tensor, dim: int, index: Tensor, src: Tensor) -> None:
     check_gather("scatter", input, dim, index)
 
 
-@composite(
-    inplace=True,
-    out=Out.OWN_DTYPE | Out.DISJOINT_BUT_FIRST,
-    grad_fn="ScatterReduceBackward0",
-    kind=Kind.SCATTER,
-    autocast=Autocast.WHOLE,
-    schema=(
-        "scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor",
-        "scatter_reduce_.two(Tensor(a!) self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True)"
-        " -> Tensor(a!)",
-    ),
-)
-def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
-    """Scatter `src`, and combine all elements for one position by "sum", "prod", "mean", "amax" or "amin".
-
-    Without `include_self`, the elements of `input` at the written positions are left out.
-
-    Args:
-        dim: the dimension along which `index` refers to elements.
-        index: an integer tensor with the number of dimensions of `input`; no size is larger than that of `src`.
-        src: the elements to combine, with the dtype of `input`.
-        reduce: "sum", "prod", "mean", "amax" or "amin".
-        include_self: whether the elements of `input` take part.
-
-    Raises:
-        RuntimeError: the shapes or dtypes do not match, or an index is out of range.
-
-    >>> torch.zeros(2).scatter_reduce(0, torch.tensor([0, 0, 1]), torch.tensor([1.0, 3.0, 2.0]), "amax")
-    tensor([3., 2.])
-    """
-    if reduce not in _REDUCTIONS:
-        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
-    if reduce in ("amax", "amin", "mean"):
-        require_dtype(f"scatter_gather_tensor_cpu_reduce_{reduce}", input, "numbers" if reduce == "mean" else "real")
-    dim = wrap_dim(dim, input.ndim)
-    if not input.ndim:
-        return scatter_reduce(input.reshape(1), 0, index.reshape(-1), src.reshape(-1), reduce, include_self=include_self).reshape(
-            ()
-        )
-    check_index_dtype("scatter", index)
-    if not index.numel():
-        return copy_depending_on(input, src)
-    index, src = lined_up(input, index, src)
-    _check_scatter(input, dim, index, src)
-    src = src[tuple(slice(0, n) for n in index.shape)]
-    ones = src.new_ones(src.shape, dtype=dtypes.int64)
-    hits = scatter_add(input.new_zeros(input.shape, dtype=dtypes.int64), dim, index, ones)
-    original = input
-    if not include_self:
-        neutral = {"sum": 0, "mean": 0, "prod": 1}.get(reduce)
-        if neutral is None:
-            neutral = _limits(input.dtype)[0 if reduce == "amax" else 1]
-        input = input.masked_fill(hits > 0, neutral)
-    if reduce == "sum":
-        return scatter_add(input, dim, index, src)
-    if reduce == "mean":
-        count = hits + (1 if include_self else 0)
-        count = count.clamp(min=1)
-        total = scatter_add(input, dim, index, src)
-        mean = total / count if input.dtype.category >= dtypes.FLOATING else total.div(count, rounding_mode="floor")
-        return mean.to(input.dtype)
-    return _reduce_by_rows(input, dim, index, src, reduce, original)
-
-
-def _limits(dtype: dtypes.dtype) -> tuple[Any, Any]:
-    if dtype is dtypes.bool_:
-        return False, True
-    if dtype.is_floating_point:
-        return float("-inf"), float("inf")
-    limits = dtypes.iinfo(dtype)
-    return limits.min, limits.max
-
-
-def _reduce_by_rows(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, original: Tensor) -> Tensor:
-    """Reduce by product, minimum or maximum: collect the values for each position in a row, and reduce the rows.
-
-    If `input` has been masked, elements of `original` that equal the extreme still get a share of its gradient, as in PyTorch.
-    """
-    shape, size = input.shape, input.numel()
-    place = _places(index, dim, shape)
-    order = place.argsort(stable=True)
-    ordered = place[order]
-    rank = _rank_among_equals(ordered)
-    depth = rank._key.backend.extremes(rank._array)[1] + 1 if rank._key.backend.has_data else 1
-    neutral = 1 if reduce == "prod" else _limits(input.dtype)[0 if reduce == "amax" else 1]
-    rows = input.new_full((size, depth), neutral)
-    rows = rows.index_put((ordered, rank), src.reshape(-1)[order])
-    if input is not original and reduce != "prod" and src.requires_grad:
-        extreme = getattr(rows.detach(), reduce)(1).reshape(shape)
-        input = where(original == extreme, original.detach(), input)
-    rows = cat([input.reshape(-1, 1), rows], 1)
-    return (rows.prod(1, dtype=input.dtype) if reduce == "prod" else getattr(rows, reduce)(1)).reshape(shape)
-
-
-_rank_among_equals = op(
-    "rank_among_equals",
-    lambda xp, input: xp.arange(input.shape[0], dtype=input.dtype) - xp.astype(xp.searchsorted(input, input), input.dtype),
-    kind=Kind.SORTING,
-    public=False, method=False, out=False, doc="For sorted numbers, return how many equal numbers precede each.",
-)  # fmt: skip
-
-
-def _places(index: Tensor, dim: int, shape: Any) -> Tensor:
-    from ..engine.tensors.tensor import wrap
-
-    backend = index._key.backend
-    with backend.guard(index._key.device.index or 0):
-        positions = _positions(backend.xp, index._array, dim, tuple(shape))
-    return wrap(positions, index._key).reshape(-1)
-
-
 # --- index_... ----------------------------------------------------------------------------------------------------
 
 
@@ -255,7 +139,7 @@ def _along(dim: int, index: Any) -> tuple[Any, ...]:
     return (*((slice(None),) * dim), index)
 
 
-def _check_source(name: str, input: Tensor, dim: int, index: Tensor, source: Tensor) -> int:
+def check_source(name: str, input: Tensor, dim: int, index: Tensor, source: Tensor) -> int:
     dim = wrap_dim(dim, input.ndim)
     if index.ndim > 1:
         raise IndexError(
@@ -316,7 +200,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
             "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape "
             f"= {list(input.shape)} source.shape = {list(source.shape)}"
         )
-    dim = _check_source("index_add", input, dim, index, source)
+    dim = check_source("index_add", input, dim, index, source)
     if not input.ndim:
         return input + (source.reshape(-1).sum() * alpha).to(input.dtype)  # type: ignore[no-any-return]  # `alpha` is Any
     scaled = source if alpha == 1 else (source * alpha).to(source.dtype)
@@ -328,7 +212,7 @@ def _add_slices(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tenso
 
     try:
         if source.shape == (*input.shape[:dim], index.shape[0], *input.shape[dim + 1 :]):  # no broadcasting is needed
-            return _index_put_add(input, source, raw_index(input, _along(dim, index))[0])
+            return write_elements("index_put_add", input, source, raw_index(input, _along(dim, index))[0])
     except NeedsLevels:
         pass
     added: Tensor = input.index_put(_along(dim, index), source, accumulate=True)
@@ -358,7 +242,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     >>> torch.index_copy(torch.zeros(3), 0, torch.tensor([2, 0]), torch.tensor([1.0, 2.0]))
     tensor([2., 0., 1.])
     """
-    dim = _check_source("index_copy", input, dim, index, source)
+    dim = check_source("index_copy", input, dim, index, source)
     if not input.ndim:
         return tied(source.reshape(()).clone(), input)
     return input.index_put(_along(dim, index.reshape(-1)), source)
@@ -448,9 +332,8 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     from ..engine.calls.tables import OPS
 
     if accumulate:
-        return _index_put_add(input, values.expand_as(OPS["index"].function(input.detach(), raw)), raw)
-    result: Tensor = OPS["setitem"].function(input, values, raw)
-    return result
+        return write_elements("index_put_add", input, values.expand_as(OPS["index"].function(input.detach(), raw)), raw)
+    return write_elements("setitem", input, values, raw)
 
 
 def _index_put_add_forward(xp: Any, input: Any, values: Any, /, index: Any) -> Any:
@@ -459,58 +342,13 @@ def _index_put_add_forward(xp: Any, input: Any, values: Any, /, index: Any) -> A
     return input + index_backward_forward(xp, values, input.shape, index)
 
 
-_index_put_add = op(
+op(
     "index_put_add", _index_put_add_forward,
     kind=Kind.SCATTER, narrow=Narrow.COMPLEX32, promote="match", public=False, method=False, grad_fn="IndexPutBackward0",
     freed=("index",),
     input=lambda F, g: g,
     values=lambda F, g, index: F.index(g, index),
 )  # fmt: skip
-
-
-@composite(
-    inplace=True,
-    out=Out.OWN_DTYPE | Out.DISJOINT_BUT_FIRST,
-    grad_fn="IndexReduceBackward0",
-    kind=Kind.SCATTER,
-    autocast=Autocast.WHOLE,
-)
-def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
-    """Return `input` with the slices at the positions `index` of `dim` reduced with the slices of `source`.
-
-    Args:
-        input: a tensor of any shape.
-        dim: the dimension of the slices.
-        index: an integer vector of positions.
-        source: a tensor with the dtype of `input`, and its shape except in `dim`, where it has the length of `index`.
-        reduce: the reduction: "prod", "mean", "amax" or "amin".
-        include_self: whether the slices of `input` are part of the reduction; otherwise, they are replaced.
-        out: a tensor that the result is written to.
-
-    Raises:
-        IndexError: a position is out of range.
-        RuntimeError: another reduction, or shapes that do not fit.
-
-    >>> torch.index_reduce(torch.ones(2), 0, torch.tensor([0, 0]), torch.tensor([2.0, 5.0]), "prod")
-    tensor([10.,  1.])
-    """
-    if reduce not in ("prod", "mean", "amax", "amin"):
-        raise RuntimeError(f"reduce argument must be either prod, mean, amax or amin, got {reduce}.")
-    warn_once("index_reduce() is in beta and the API may change at any time.")
-    dim = _check_source("index_reduce", input, dim, index, source)
-    require_dtype("index_func_", input, "real numbers" if not input.ndim else "numbers" if reduce == "mean" else "all")
-    outer_shapes = [[size for d, size in enumerate(tensor.shape) if d != dim] for tensor in (input, source)]
-    if source.ndim and outer_shapes[0] != outer_shapes[1]:
-        raise RuntimeError(
-            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape "
-            f"= {list(input.shape)} source.shape = {list(source.shape)}"
-        )
-    if not input.ndim:
-        return scatter_reduce(input, 0, index.reshape(()), source.reshape(()), reduce, include_self=include_self)
-    shape = [1] * input.ndim
-    shape[dim] = index.numel()
-    spread = index.reshape(shape).expand_as(source)
-    return scatter_reduce(input, dim, spread, source, reduce, include_self=include_self)
 
 
 # --- indices into the flattened tensor ----------------------------------------------------------------------------
@@ -571,8 +409,23 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
             "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
             f"{source.numel()}, index.numel() = {index.numel()}"
         )
-    flat = input.reshape(-1).index_put((index.reshape(-1),), source.reshape(-1), accumulate)
-    return flat.reshape(input.shape)
+    if not input.ndim:
+        return put(input.reshape(1), index, source, accumulate).reshape(())
+    if not index.numel():
+        return copy_depending_on(input, source)
+    for place in index._key.backend.extremes(index._array):
+        if place < -input.numel() or place >= input.numel():
+            raise IndexError(f"out of range: tried to access index {place} on a tensor of {input.numel()} elements.")
+    return input.index_put(_coordinates(index.reshape(-1), input.shape), source.reshape(-1), accumulate)
+
+
+def _coordinates(places: Tensor, shape: Sequence[int]) -> tuple[Tensor, ...]:
+    """Return an index for each dimension of `shape` from positions in the flattened tensor, which may be negative."""
+    indices, rest = [], places
+    for length in reversed(shape):
+        indices.append(rest % length)
+        rest = rest.div(length, rounding_mode="floor")
+    return tuple(reversed(indices))
 
 
 _recorded_put = in_place("put", put)

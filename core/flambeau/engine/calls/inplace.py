@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from threading import local
 from typing import Any
 
 from ...backend import is_mutable
@@ -35,7 +36,7 @@ from .transform_hooks import hooks
 
 __all__ = [
     "assign", "check_writable", "give_history", "in_place", "is_plain", "kernel_caller", "may_overlap", "rebase", "regenerate",
-    "snapshot",
+    "snapshot", "write_elements",
 ]  # fmt: skip
 
 
@@ -55,11 +56,15 @@ def in_place(name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
         check_writable(self)
         check_separate(self, args, kwargs, name, function)
         before, first = snapshot(self), next_seq()
+        outer = _overwritten.tensor
         try:
+            _overwritten.tensor = before if before._array is self._array and not state.forward_levels else None
             result = function(before, *args, **kwargs)
         except NotImplementedError:
             _check_cast(self, args)
             raise
+        finally:
+            _overwritten.tensor = outer
         if result._node is not None:
             _save_original(result._node, before, first)
         return assign(self, result, name)
@@ -69,6 +74,42 @@ def in_place(name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
     method.__doc__ = inplace_doc(name, function.__doc__)
     method.__wrapped__ = getattr(function, "__without_out__", function)  # type: ignore[attr-defined]  # a function has attributes
     return method
+
+
+class _Overwritten(local):
+    """The tensor that an in-place method will overwrite, while the method computes the result; each thread has its own."""
+
+    tensor: Tensor | None = None
+
+
+_overwritten = _Overwritten()
+
+
+def write_elements(name: str, input: Tensor, *operands: Any) -> Tensor:
+    """Return the result of an operation that changes elements of `input` at some indices and copies all others.
+
+    Called for an in-place method, such as `index_add_`, it changes the elements in the memory of `input`, if the backend has an
+    in-place kernel of this name: the time then does not depend on the size of `input`. The derivative rules must not need the
+    original elements of `input`.
+    """
+    record, key = OPS[name], input._key
+    kernel = key.backend.all_inplace_kernels.get(name) if _overwritten.tensor is input else None
+    tensors = [operand for operand in operands if isinstance(operand, Tensor)]
+    plain = all(type(tensor) in FAST and type(tensor._key) is DispatchKey and tensor.device == key.device for tensor in tensors)
+    if kernel is None or not plain:
+        return record.function(input, *operands)  # type: ignore[no-any-return]  # a generated function
+    try:
+        kernel(input._array, *(operand._array if isinstance(operand, Tensor) else operand for operand in operands))
+    except Exception as error:
+        if isinstance(error, key.backend.arithmetic_errors):
+            raise  # the kernel may have written already
+        return record.function(input, *operands)  # type: ignore[no-any-return]  # nothing was written: this explains the error
+    if grad_flag.get() and (input._requires_grad or any(tensor._requires_grad for tensor in tensors)):
+        result = record.record(input._array, key.materialized, input, *operands)
+    else:
+        result = alias(input)
+    _overwritten.tensor = result  # the method may change further elements
+    return result  # type: ignore[no-any-return]  # a generated function
 
 
 def _check_cast(self: Tensor, operands: tuple[Any, ...]) -> None:
@@ -253,6 +294,8 @@ def check_batch(key: DispatchKey, value_key: DispatchKey) -> None:
 
 
 def _write(self: Tensor, array: Any, storage: Storage, name: str) -> None:
+    if array is self._array and self._key.lazy_op is None:  # `write_elements` has written to it
+        return
     backend = self._key.backend
     if is_mutable(backend):
         try:

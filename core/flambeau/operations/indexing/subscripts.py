@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 from ...engine.calls import overriding
 from ...engine.calls.dispatch import common_shape, require_data
 from ...engine.calls.facts import Autocast, Kind, Narrow, Order, Overlap
+from ...engine.calls.inplace import write_elements
 from ...engine.calls.op import composite, op
 from ...engine.calls.operands import filler
 from ...engine.calls.outputs import check_memory, overlap_error
@@ -83,25 +84,35 @@ def index_backward_forward(xp: Any, input: Any, /, shape: Any, index: Any) -> An
 
 
 def sum_at(xp: Any, values: Any, positions: Any, size: int) -> Any:
-    """Sum values by position without scattering: sort by position, then add to each the value 1, 2, 4, ... places before.
+    """Sum values by position without scattering.
 
     Unlike differences of cumulative sums, an infinity at one position does not affect other positions.
     """
+    return reduce_at(xp, values, positions, size, xp.add, 0)
+
+
+def reduce_at(xp: Any, values: Any, positions: Any, size: int, combine: Any, neutral: Any) -> Any:
+    """Reduce values by position: sort by position, then combine each value with those 1, 2, 4, ... places before.
+
+    Args:
+        combine: an associative function of two arrays, such as `xp.add`
+        neutral: the element that does not change others when it is combined with them; the result where there are no values
+    """
     count, dtype = values.shape[0], values.dtype
     if not count:
-        return xp.zeros((size,), dtype=dtype)
+        return xp.full((size,), neutral, dtype=dtype)
     if getattr(dtype, "itemsize", 4) == 2 and not xp.isdtype(dtype, "integral"):  # half precision is summed in float32
         values = xp.astype(values, xp.float32)
     order = xp.argsort(positions, stable=True)
-    places, sums = xp.take(positions, order, axis=0), xp.take(values, order, axis=0)
-    zero, step = xp.zeros((), dtype=sums.dtype), 1
+    places, reduced = xp.take(positions, order, axis=0), xp.take(values, order, axis=0)
+    absent, step = xp.asarray(neutral, dtype=reduced.dtype), 1
     while step < count:
-        addends = xp.where(places[step:] == places[:-step], sums[:-step], zero)
-        sums = xp.concat([sums[:step], sums[step:] + addends])
+        others = xp.where(places[step:] == places[:-step], reduced[:-step], absent)
+        reduced = xp.concat([reduced[:step], combine(reduced[step:], others)])
         step *= 2
     targets = xp.arange(size, dtype=places.dtype)
     last = xp.clip(xp.astype(xp.searchsorted(places, targets, side="right"), xp.int64) - 1, 0, None)
-    totals = xp.where(xp.take(places, last, axis=0) == targets, xp.take(sums, last, axis=0), zero)
+    totals = xp.where(xp.take(places, last, axis=0) == targets, xp.take(reduced, last, axis=0), absent)
     return xp.astype(totals, dtype)
 
 
@@ -691,7 +702,7 @@ def _scattered(xp: Any, values: Any, where: tuple[Any, ...], shape: tuple[int, .
     return xp.reshape(sum_at(xp, xp.reshape(values, (-1,)), xp.reshape(positions, (-1,)), size), shape)
 
 
-unchecked_scatter_add = op(
+op(
     "scatter_add_along", _scatter_add_forward,
     kind=Kind.SCATTER, keeps_dtype=("index",), promote="match", public=False, method=False,
     grad_fn="ScatterAddBackward0",
@@ -754,7 +765,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     if src.ndim != index.ndim:
         raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
     check_gather("scatter_add", input, dim, index)
-    return unchecked_scatter_add(input, src, index, dim)
+    return write_elements("scatter_add_along", input, src, index, dim)
 
 
 _masked_fill = op(

@@ -155,3 +155,12 @@ def test_transforms():
     value, tangent = torch.func.jvp(lambda z: z.conj() * z, (x,), (x.conj(),))
     torch.testing.assert_close(tangent, x * x + x.conj() * x.conj())
     torch.testing.assert_close(value, x.abs().pow(2).to(x.dtype))
+
+
+def test_a_write_may_read_the_conjugate_of_the_written_memory():
+    """Operations resolve the conjugate first, so the memory that they read is a copy."""
+    x = torch.tensor([1 + 2j, 3 - 1j])
+    x.index_add_(0, torch.tensor([0]), x.conj()[:1])
+    assert x.tolist() == [2, 3 - 1j]
+    x.conj().index_put_((torch.tensor([0]),), x[1])
+    assert x.tolist() == [3 + 1j, 3 - 1j]

@@ -144,8 +144,13 @@ def _tensors_in(values: Iterable[Any]) -> Iterator[Tensor]:
 
 
 def _shared(one: Tensor, other: Tensor) -> str:
-    """Return how much memory two tensors share: "none", "some" or "all"; "none" if one of them is not dense."""
+    """Return how much memory two tensors share: "none", "some" or "all"; "none" if one of them is not dense.
+
+    "none" also if one of them is a conjugate or negative view: operations compute with a copy of it, where the bit is resolved.
+    """
     if one is not other and (one._storage is None or one._storage is not other._storage):
+        return "none"
+    if one._key.lazy_op is not None or other._key.lazy_op is not None:
         return "none"
     backend = one._key.backend
     if is_mutable(backend) and not backend.shares_memory(one._array, other._array):  # faster than comparing strides

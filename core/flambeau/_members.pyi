@@ -153,6 +153,10 @@ class Members:
         """Write `result` into the memory of `self`, and give `self` its history."""
     def _coalesced_(self, coalesced: _bool) -> Tensor:
         """Mark a COO tensor as coalesced or not, without checking its indices."""
+    def _dimI(self) -> _int:
+        """Return the number of sparse dimensions of a COO tensor."""
+    def _dimV(self) -> _int:
+        """Return the number of dense dimensions of a COO tensor."""
     def _indices(self) -> Tensor:
         """Return the indices of a COO tensor, coalesced or not."""
     @staticmethod
@@ -162,6 +166,8 @@ class Members:
         Raises:
             TypeError: the class has no `__torch_dispatch__`.
         """
+    def _nnz(self) -> _int:
+        """Return the number of specified elements of a sparse tensor, or of blocks."""
     def _overwrite(self, value: Tensor) -> Tensor:
         """Overwrite the elements with `value`, which must not depend on them; the old values get no gradient."""
     def _typed_storage(self) -> TypedStorage:

@@ -762,3 +762,17 @@ def test_low_rank_decompositions_of_sparse_matrices():
     centered = dense - dense.mean(0)
     U, S, V = torch.pca_lowrank(dense.to_sparse(), q=2)
     assert torch.allclose(S, torch.linalg.svdvals(centered)[:2])
+
+
+def test_private_parts():
+    s = torch.tensor([[[0, 0], [1.0, 2]], [[0, 0], [0, 0]]]).to_sparse(2)
+    assert (s._nnz(), s._dimI(), s._dimV(), torch.ops.aten._nnz(s)) == (1, 2, 1, 1)
+    assert s._indices().tolist() == [[0], [1]] and s._values().tolist() == [[1, 2]]
+    csr = torch.eye(3).to_sparse_csr()
+    assert csr._nnz() == torch.ops.aten._nnz.default(csr) == 3
+    for tensor, names in ((torch.ones(2), ("_nnz", "_dimI", "_dimV", "_indices", "_values")), (csr, ("_dimI", "_indices"))):
+        for name in names:
+            with pytest.raises(
+                NotImplementedError, match=f"Could not run 'aten::{name}' with arguments from the '(SparseCsr)?CPU'"
+            ):
+                getattr(tensor, name)()

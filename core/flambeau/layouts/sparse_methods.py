@@ -140,6 +140,21 @@ def _values(self: Tensor) -> Tensor:
     return _tensor("_values", self)
 
 
+def _nnz(self: Tensor) -> int:
+    """Return the number of specified elements of a sparse tensor, or of blocks."""
+    return int(_call("_nnz", self))
+
+
+def _dimI(self: Tensor) -> int:
+    """Return the number of sparse dimensions of a COO tensor."""
+    return int(_call("_dimI", self))
+
+
+def _dimV(self: Tensor) -> int:
+    """Return the number of dense dimensions of a COO tensor."""
+    return int(_call("_dimV", self))
+
+
 def crow_indices(self: Tensor) -> Tensor:
     """Return the position in the values at which each row of a CSR or BSR tensor begins, followed by `nnz`."""
     return _tensor("crow_indices", self)
@@ -226,6 +241,6 @@ def sspaddmm(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: 
 
 METHODS = (
     to_sparse, to_sparse_coo, to_sparse_csr, to_sparse_csc, to_sparse_bsr, to_sparse_bsc, sparse_mask, coalesce, is_coalesced,
-    _coalesced_, indices, values, _indices, _values, crow_indices, col_indices, ccol_indices, row_indices, sparse_dim, dense_dim,
-    sparse_resize_, sparse_resize_and_clear_, resize_as_sparse_, smm, sspaddmm,
+    _coalesced_, indices, values, _indices, _values, _nnz, _dimI, _dimV, crow_indices, col_indices, ccol_indices, row_indices,
+    sparse_dim, dense_dim, sparse_resize_, sparse_resize_and_clear_, resize_as_sparse_, smm, sspaddmm,
 )  # fmt: skip

@@ -29,6 +29,7 @@ from .tensors import (
     implements,
     like,
     make,
+    nnz_of,
     same_indices,
     snapshot,
     to_dense,
@@ -136,8 +137,8 @@ def _sum(first: SparseTensor, second: SparseTensor, alpha: Any) -> Any:
     if first.shape != second.shape:
         raise RuntimeError(f"add: expected sizes of 'self' and 'other' to match, but {list(first.shape)} != {list(second.shape)}")
     layout = first._array.layout
-    if layout == "sparse_coo" and not (first._nnz() and second._nnz()):
-        rest = first if first._nnz() else like(second._array, _scaled(values_of(second), alpha))
+    if layout == "sparse_coo" and not (nnz_of(first) and nnz_of(second)):
+        rest = first if nnz_of(first) else like(second._array, _scaled(values_of(second), alpha))
         return rest.to(torch.promote_types(first.dtype, second.dtype), copy=True)
     scaled = _scaled(values_of(second), alpha)
     if same_indices(first._array, second._array):

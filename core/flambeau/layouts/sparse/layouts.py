@@ -15,6 +15,7 @@ from ...engine.tensors.tensor import Tensor, wrap
 from .batches import matrices, stacked
 from .tensors import (
     BACKENDS,
+    LAYOUTS,
     SparseTensor,
     apply_linear,
     batch_of,
@@ -26,6 +27,7 @@ from .tensors import (
     gather,
     implements,
     like,
+    nnz_of,
     parts_of,
     to_dense,
     values_of,
@@ -348,6 +350,13 @@ def _require(self: Any, name: str, wanted: str, *layouts: str) -> None:
         raise RuntimeError(f"{name} expected sparse {wanted} tensor layout but got {shown}")
 
 
+def _require_kernel(self: Any, name: str, *layouts: str) -> None:
+    """Raise NotImplementedError unless the tensor has one of these layouts."""
+    given = self._array.layout if isinstance(self, SparseTensor) else "strided"
+    if given not in layouts:
+        raise NotImplementedError(f"Could not run 'aten::{name}' with arguments from the '{BACKENDS.get(given, '')}CPU' backend.")
+
+
 @implements(grad_fn="CoalesceBackward0")
 def coalesce(self: Any) -> Any:
     """Return a COO tensor with sorted indices, and duplicate entries added."""
@@ -396,13 +405,36 @@ def values(self: Any) -> Tensor:
 @implements()
 def _indices(self: Any) -> Tensor:
     """Return the indices of a COO tensor, coalesced or not."""
+    _require_kernel(self, "_indices", "sparse_coo")
     return indices_of(self)
 
 
 @implements()
 def _values(self: Any) -> Tensor:
     """Return the values of a COO tensor, coalesced or not, without history."""
+    _require_kernel(self, "_values", "sparse_coo")
     return values_of(self.detach())
+
+
+@implements()
+def _nnz(self: Any) -> int:
+    """Return the number of specified elements of a sparse tensor, or of blocks."""
+    _require_kernel(self, "_nnz", *LAYOUTS)
+    return nnz_of(self)
+
+
+@implements()
+def _dimI(self: Any) -> int:
+    """Return the number of sparse dimensions of a COO tensor."""
+    _require_kernel(self, "_dimI", "sparse_coo")
+    return sparse_dims(self)
+
+
+@implements()
+def _dimV(self: Any) -> int:
+    """Return the number of dense dimensions of a COO tensor."""
+    _require_kernel(self, "_dimV", "sparse_coo")
+    return dense_dim(self)
 
 
 def _part(name: str, position: int, wanted: str, layouts: tuple[str, str]) -> None:
@@ -537,7 +569,7 @@ def resize_(self: Any, *size: Any, memory_format: Any = None) -> Any:
         )
     if prod(batch) > prod(batch_of(self._array)):
         raise RuntimeError(f"torch.resize_: cannot add matrices to a batch: from {list(self.shape)} to {list(shape)}")
-    nnz = min(self._nnz(), rows * shape[-1])
+    nnz = min(nnz_of(self), rows * shape[-1])
     flat = [part.reshape(-1, part.shape[-1])[: prod(batch)] for part in (compressed, plain, values)]
     starts = flat[0][:, : min(rows, flat[0].shape[1] - 1)]
     ends = starts.new_full((len(starts), rows + 1 - starts.shape[1]), nnz)

@@ -18,7 +18,7 @@ from ...engine.devices.devices import DispatchKey
 from ...engine.tape.node import rename_node
 from ...engine.tensors.tensor import Tensor, wrap
 from .layouts import coalesce_entries, coalesced, convert, indices_of, to_coo
-from .tensors import SparseTensor, batch_of, build, coordinates, gather, gradient_at, implements, like, store, values_of
+from .tensors import SparseTensor, batch_of, build, coordinates, gather, gradient_at, implements, like, nnz_of, store, values_of
 
 __all__ = ["addmm", "dsmm", "hsmm", "hspmm", "mm", "saddmm", "sampled_addmm", "smm", "spmm", "sspaddmm"]
 
@@ -346,7 +346,7 @@ def sspaddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1)
     if not isinstance(mat1, SparseTensor) or not isinstance(input, SparseTensor):
         raise RuntimeError("sspaddmm: expected sparse input and mat1, and a dense mat2")
     result = _rows_of_product(mat1, mat2) * alpha
-    return result if beta == 0 or not input._nnz() else input * beta + result
+    return result if beta == 0 or not nnz_of(input) else input * beta + result
 
 
 def _rows_of_product(mat1: SparseTensor, mat2: Tensor) -> SparseTensor:

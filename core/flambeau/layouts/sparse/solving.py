@@ -14,7 +14,7 @@ from ...engine.devices.devices import DispatchKey
 from ...engine.tensors.tensor import Tensor, wrap
 from .layouts import coalesced, to_coo
 from .products import entries, sampled
-from .tensors import LAYOUTS, SparseTensor, build, implements, to_dense
+from .tensors import LAYOUTS, SparseTensor, build, implements, nnz_of, to_dense
 
 __all__ = ["pca_lowrank", "solve", "spdiags", "spsolve", "svd_lowrank"]
 
@@ -92,7 +92,7 @@ implements("spsolve", "_spsolve")(spsolve)
 def triangular_solve(b: Tensor, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
     if not isinstance(A, SparseTensor) or isinstance(b, SparseTensor):
         raise RuntimeError("triangular_solve: expected a dense b and a sparse A")
-    matrix = to_dense(A) if A._nnz() else torch.full(A.shape, torch.nan, dtype=A.dtype, device=A.device)  # as in PyTorch
+    matrix = to_dense(A) if nnz_of(A) else torch.full(A.shape, torch.nan, dtype=A.dtype, device=A.device)  # as in PyTorch
     result: Any = torch.triangular_solve(b, matrix, upper, transpose, unitriangular)
     return type(result)((result[0], A.new_zeros((0,)) if A._array.layout == "sparse_coo" else b.new_zeros(0)))
 

@@ -38,6 +38,7 @@ __all__ = [
     "is_sparse",
     "like",
     "make",
+    "nnz_of",
     "parts_of",
     "same_indices",
     "scatter",
@@ -151,9 +152,6 @@ class SparseTensor(Tensor):
         if self._array.layout == "sparse_coo":
             return False
         raise RuntimeError(f"{_layout_name(self)} tensors do not have is_contiguous")
-
-    def _nnz(self) -> int:
-        return self._array.parts[-1].shape[-1]  # type: ignore[no-any-return]  # arrays are untyped
 
     def data_ptr(self) -> int:
         """Raise RuntimeError: indices and values are in separate memory."""
@@ -297,6 +295,11 @@ def make(array: SparseArray) -> SparseTensor:
 def detached(input: SparseTensor) -> SparseTensor:
     """Return a tensor with the same data, without history."""
     return make(input._array)
+
+
+def nnz_of(tensor: Any) -> int:
+    """Return the number of specified elements of a sparse tensor, or of blocks."""
+    return int(tensor._array.parts[-1].shape[-1])
 
 
 def parts_of(array: SparseArray) -> tuple[Tensor, ...]:

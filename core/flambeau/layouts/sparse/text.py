@@ -9,7 +9,7 @@ import flambeau as torch
 from ...engine.tensors.tensor import Tensor, wrap
 from ...protocols.printing import add_suffixes, autograd_suffixes, is_default_device, values_str
 from ..subclasses.parameter import Parameter
-from .tensors import SparseTensor, parts_of
+from .tensors import SparseTensor, nnz_of, parts_of
 
 __all__ = ["sparse_str"]
 
@@ -42,7 +42,7 @@ def _part(name: str, part: Tensor) -> str:
 
 def _suffixes(tensor: SparseTensor) -> list[str]:
     found: list[Any] = [] if is_default_device(tensor.device) else [f"device='{tensor.device}'"]
-    found += [f"size={tuple(tensor.shape)}", f"nnz={tensor._nnz()}"]
+    found += [f"size={tuple(tensor.shape)}", f"nnz={nnz_of(tensor)}"]
     default = torch.get_default_dtype()
     unsaid = (default, torch.int64, torch.bool, torch.complex128 if default == torch.float64 else torch.complex64)
     if tensor.dtype not in unsaid:

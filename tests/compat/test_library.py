@@ -166,6 +166,13 @@ def test_operators_that_are_not_there():
         torch.ops.load_library("x.so")
 
 
+def test_operators_of_pytorch_that_flambeau_lacks_can_be_named():
+    table = {torch.ops.aten.convolution_backward.default: 1, torch.ops.aten.embedding_backward.default: 2}
+    assert [str(operator) for operator in table] == ["aten.convolution_backward.default", "aten.embedding_backward.default"]
+    with pytest.raises(NotImplementedError, match="aten::embedding_backward"):
+        torch.ops.aten.embedding_backward(torch.ones(2))
+
+
 def test_kernels_registered_before_their_operator():
     @torch.library.impl("early::double", ["CUDA"])
     def double_on_cuda(x):

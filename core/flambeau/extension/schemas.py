@@ -16,7 +16,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, NoReturn, TypeVar, cast
 
 import flambeau as torch
 
@@ -28,7 +28,8 @@ from .aten import ATEN, FUNCTIONAL_NAMES, REDUCTIONS
 
 __all__ = [
     "Argument", "FunctionSchema", "OperatorCall", "as_operator", "bound_arguments", "derive", "fits", "function_of",
-    "named_arguments", "namespace_of", "operator_call", "operator_name", "ordered", "overload", "parse", "schemas",
+    "missing_operator", "named_arguments", "namespace_of", "operator_call", "operator_name", "ordered", "overload", "parse",
+    "schemas",
 ]  # fmt: skip
 
 _FAMILIES = ("linalg", "fft", "special")
@@ -75,6 +76,16 @@ def namespace_of(name: str) -> str:
     ('aten', 'flambeau')
     """
     return "aten" if name in _pytorch_operators() else "flambeau"
+
+
+def missing_operator(name: str) -> Callable[..., NoReturn]:
+    """Return a function that raises NotImplementedError, for an operator of PyTorch that flambeau lacks."""
+
+    def refuse(*args: Any, **kwargs: Any) -> NoReturn:
+        raise NotImplementedError(f"Could not run 'aten::{name}': flambeau does not have this operator")
+
+    refuse.__name__ = name
+    return refuse
 
 
 @_cached

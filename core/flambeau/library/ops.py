@@ -20,7 +20,7 @@ from typing import Any
 from ..engine.calls.overriding import are_direct, handle_torch_function, has_torch_function, relevant, should_offer
 from ..engine.calls.schema import FunctionSchema
 from ..engine.devices.aliases import private_value
-from ..extension.schemas import as_operator, namespace_of, overload, schemas
+from ..extension.schemas import as_operator, missing_operator, namespace_of, overload, schemas
 
 __all__ = ["HigherOrderOperator", "OpOverload", "OpOverloadPacket", "ops"]
 
@@ -237,9 +237,14 @@ class _OpNamespace(ModuleType):
         return function if callable(function) and not isinstance(function, type) else None
 
     def _function(self, name: str) -> Any:
-        """Return flambeau's function for an operator of this namespace, or None."""
+        """Return flambeau's function for an operator of this namespace, or None.
+
+        A function that raises NotImplementedError represents an operator of PyTorch that flambeau lacks: wrapper subclasses
+        register implementations of such operators.
+        """
         if self.name in ("aten", "flambeau"):
-            return (as_operator(name) if namespace_of(name) == self.name else None) or self._private_function(name)
+            found = (as_operator(name) if namespace_of(name) == self.name else None) or self._private_function(name)
+            return found or (missing_operator(name) if self.name == namespace_of(name) == "aten" else None)
         if self.name in _NAMESPACE_MODULES:
             return getattr(import_module(_NAMESPACE_MODULES[self.name]), name, None)
         return None

@@ -35,8 +35,11 @@ __all__ = [
 # --- fresh leaves -------------------------------------------------------------------------------------------------
 
 
-def _make_leaf(tensor: Any) -> Tensor:
-    """Return the tensor whose gradient is computed: a view if `tensor` already requires grad, otherwise a new leaf."""
+def _wrap_tensor_for_grad(tensor: Any, level: int) -> Tensor:
+    """Return the tensor whose gradient is computed: a view if `tensor` already requires grad, otherwise a new leaf.
+
+    The name and the unused `level` are those of PyTorch's module `_functorch.eager_transforms`: pypose replaces the function.
+    """
     if not isinstance(tensor, Tensor):
         raise ValueError(f"Thing passed to transform API must be Tensor, got {type(tensor)}")
     lifted = lift(tensor, active())  # inside vmap each batch member needs its own gradient, not the sum over the batch
@@ -65,7 +68,7 @@ class _ReverseCall:
         primals, self.spec = flatten(diff_args)
         self.running = [True]
         with enable_grad(), disable_saved_tensors_hooks(_NO_HOOKS):
-            self.leaves = [_make_leaf(primal if outside else _detached(primal)) for primal in primals]
+            self.leaves = [_wrap_tensor_for_grad(primal if outside else _detached(primal), 0) for primal in primals]
             for leaf in self.leaves:
                 as_argument(leaf).__dict__["_running"] = self.running
             with transforming(), differentiating():

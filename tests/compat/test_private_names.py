@@ -513,6 +513,27 @@ def test_vmap_asks_for_its_parts(monkeypatch):
     assert type(result) is Box and result.inside.tolist() == [3, 12]
 
 
+def test_functions_of_transforms_can_be_replaced(monkeypatch):
+    def keep_label(module, name):
+        function = getattr(module, name)
+
+        def replaced(tensor, *args):
+            result = function(tensor, *args)
+            result.label = tensor.label
+            return result
+
+        monkeypatch.setattr(module, name, replaced)
+
+    x = torch.arange(3.0)
+    x.label = "length"
+    keep_label(torch._functorch.eager_transforms, "_wrap_tensor_for_grad")
+    keep_label(torch._functorch.vmap, "_add_batch_dim")
+    seen = []
+    assert torch.func.grad(lambda x: seen.append(x.label) or x.square().sum())(x).tolist() == [0, 2, 4]
+    assert torch.vmap(lambda x: seen.append(x.label) or 2 * x)(x).tolist() == [0, 2, 4]
+    assert seen == ["length", "length"]
+
+
 def test_batches_are_entered_and_left():
     from flambeau.compat._C._functorch import _add_batch_dim, _remove_batch_dim, get_unwrapped
 

@@ -143,6 +143,29 @@ SUITES = {
         copied=("gpytorch",),
         known="ONNX export of a model that reads the value of a buffer (one test)",
     ),
+    "hummingbird_ml": Suite(
+        tests=tuple(
+            f"tests/test_sklearn_{part}.py"
+            for part in (
+                "clustering",
+                "decision_tree_converter",
+                "decomposition",
+                "feature_union",
+                "gbdt_converter",
+                "imputer_converter",
+                "kneighbors",
+                "linear_converter",
+                "mlp_converter",
+                "nb_converter",
+                "normalizer_converter",
+                "pipeline",
+                "scaler_converter",
+                "sv_converter",
+            )
+        ),
+        repository="https://github.com/microsoft/hummingbird",
+        copied=("hummingbird",),
+    ),
     "keras": Suite(
         tests=("keras/src/layers/activations", "keras/src/layers/attention"),
         repository="https://github.com/keras-team/keras",

@@ -22,11 +22,12 @@ import flambeau as torch
 
 from ... import nn
 from ._arguments import annotations_of_function, is_of_library, named_type
-from ._expressions import annotations_of, constants_of
+from ._expressions import annotations_of
 from ._kinds import NUMBERS, SIMPLE, VALUES, conflict, parts_of, simple
+from ._object_checks import ObjectChecks, dict_parts, literal_kind
 from ._sources import Source, attributes_of, has_annotation, parsed, source_of
-from ._syntax import as_load, ends_early, is_call_of, may_be_static
-from ._types import check_enum, container_without_elements, is_enum, missing_elements
+from ._syntax import as_load, ends_early, is_call_of, is_call_of_method, may_be_static
+from ._types import check_enum, container_without_elements, is_enum, is_named_tuple, missing_elements
 from .frontend import NotSupportedError, UnsupportedNodeError
 
 __all__ = ["check_function"]
@@ -102,7 +103,7 @@ class _Scope(NamedTuple):
         return _Scope(dict(self.kinds), dict(self.lost))
 
 
-class _Checker:
+class _Checker(ObjectChecks):
     """Check one function."""
 
     def __init__(self, function: types.FunctionType, source: Source, owner: Any, callers: tuple[Any, ...]) -> None:
@@ -118,6 +119,8 @@ class _Checker:
                 self.scope.kinds[name] = ""
         self.hints = annotations_of_function(function, source.text)
         self.me = ""
+        self.kinds_of_attributes: dict[str, str] = {}  # in `__init__` of a class
+        self.defined_at: dict[str, int] = {}  # maps names to the number of branches and loops around their first assignment
         self.depth = 0  # number of enclosing branches and loops
         self.current: ast.stmt = source.definition
         self.is_text = source.file.startswith("<torch.jit source")
@@ -216,9 +219,13 @@ class _Checker:
         return True
 
     def statement_Raise(self, node: ast.Raise) -> bool:
-        if isinstance(node.exc, ast.Call):
-            for argument in node.exc.args:
+        raised = node.exc
+        if isinstance(raised, ast.Call):
+            for argument in raised.args:
                 self.kind(argument)
+            raised = raised.func
+        if isinstance(raised, ast.Name):
+            self.kind(raised)
         return True
 
     def statement_Assert(self, node: ast.Assert) -> bool:
@@ -235,6 +242,7 @@ class _Checker:
         for target in node.targets:
             if isinstance(target, ast.Name):
                 self.scope.kinds.pop(target.id, None)
+            self.check_deletion(target)
 
     def statement_With(self, node: ast.With) -> bool:
         if any("_IgnoreContextManager" in ast.unparse(item.context_expr) for item in node.items):
@@ -354,6 +362,10 @@ class _Checker:
 
     def statement_Assign(self, node: ast.Assign) -> None:
         found = self.kind(node.value)
+        if not found and not any(isinstance(target, ast.Name) and target.id in self.scope.kinds for target in node.targets):
+            found = literal_kind(node.value)
+        if is_call_of_method(node.value, "tolist") and self.kind(node.value.func.value) == "Tensor":  # type: ignore[attr-defined]
+            self.refuse(node.value, "Expected type hint for result of tolist()")
         for target in node.targets:
             if isinstance(target, (ast.Tuple, ast.List)) and isinstance(self.static(node.value), types.FunctionType):
                 self.refuse(node, "a function cannot be used as a tuple")
@@ -367,6 +379,7 @@ class _Checker:
         if conflict(found, hints):
             self.refuse(node, f"Variable '{ast.unparse(node.target)}' is annotated with type {hints} but is being assigned to a "
                         f"value of type {found}")  # fmt: skip
+        self.check_invariance(node, found, hints)
         self.assign(node.target, simple(hints))
 
     def annotation(self, node: ast.expr) -> str:
@@ -400,6 +413,13 @@ class _Checker:
                 self.refuse(target, f"Cannot re-assign '{target.id}' because it is a module, and not a first-class value")
             if self.depth and kind == "Tensor" and self.scope.kinds.get(target.id) in NUMBERS:
                 kind = ""  # the compiler converts the tensor to the type of the number
+            former = self.scope.kinds.get(target.id, "")
+            is_outer = self.defined_at.setdefault(target.id, self.depth) < self.depth
+            if is_outer and former != kind and former.startswith("List[") and kind.startswith("List["):
+                self.refuse(
+                    target,
+                    f"Variable '{target.id}' previously had type {former} but is now being assigned to a value of type {kind}",
+                )
             self.scope.kinds[target.id] = kind
             self.scope.lost.pop(target.id, None)
         elif isinstance(target, (ast.Tuple, ast.List)):
@@ -407,8 +427,7 @@ class _Checker:
         elif isinstance(target, ast.Starred):
             self.assign(target.value, "")
         elif isinstance(target, ast.Subscript):
-            self.kind(target.value)
-            self.kind(target.slice)
+            self.assign_item(target, kind)
         elif isinstance(target, ast.Attribute):
             self.assign_attribute(target, kind)
 
@@ -425,50 +444,6 @@ class _Checker:
             self.refuse(target, f"{wrong} {len(target.elts)} values but found {'only ' * (wrong == 'need')}{len(parts)}")
         for place, element in enumerate(target.elts):
             self.assign(element, parts[place] if parts is not None and not starred else "")
-
-    def assign_attribute(self, target: ast.Attribute, found: str) -> None:
-        self.kind(target.value)
-        if not self.is_me(target.value):
-            return
-        if self.module is None:
-            self.assign_attribute_of_object(target)
-            return
-        if not hasattr(self.module, target.attr) or self.is_untyped(target.attr):
-            self.refuse(
-                self.current, f"Tried to set nonexistent attribute: {target.attr}. Did you forget to initialize it in __init__()?"
-            )
-        value = getattr(self.module, target.attr)
-        if isinstance(value, nn.Module):
-            self.refuse(self.current, f"Cannot re-assign modules in a ScriptModule with non-scripted module, '{target.attr}'")
-        if target.attr in constants_of(type(self.module)):
-            self.refuse(self.current, f"'{target.attr}' is a constant, and cannot be assigned to")
-        if value is None and found != "NoneType" and not self.is_declared(target.attr):
-            self.refuse(self.current, f"Wrong type for attribute assignment. Expected NoneType but got {found or 'another type'}")
-
-    def assign_attribute_of_object(self, target: ast.Attribute) -> None:
-        """Check an assignment to an attribute in a method of a user-defined class."""
-        if self.function.__name__ == "__init__":
-            if self.depth:
-                self.refuse(
-                    self.current, "assignment cannot be in a control-flow block: attributes are defined at the top of __init__"
-                )
-        elif target.attr not in attributes_of(self.owner):
-            self.refuse(
-                self.current, f"Tried to set nonexistent attribute: {target.attr}. Did you forget to initialize it in __init__()?"
-            )
-
-    def is_declared(self, name: str) -> bool:
-        """Whether the type of an attribute of the module is declared."""
-        return has_annotation(type(self.module), name) or name in vars(self.module).get("_attribute_types", {}) or (
-            name in self.module._parameters or name in self.module._buffers  # type: ignore[union-attr]
-        )  # fmt: skip
-
-    def is_untyped(self, name: str) -> bool:
-        """Whether an attribute of the module is a container whose type is unknown."""
-        value = vars(self.module).get(name)
-        if not isinstance(value, (list, dict)) or self.is_declared(name):
-            return False
-        return not value or any(isinstance(part, nn.Module) for part in (value if isinstance(value, list) else value.values()))
 
     # --- expressions ------------------------------------------------------------------------------------------------
 
@@ -549,9 +524,11 @@ class _Checker:
         return f"Tuple[{', '.join(self.kind(element) or '?' for element in node.elts) or '()'}]"
 
     def kind_Dict(self, node: ast.Dict) -> str:
-        for part in (*node.keys, *node.values):
-            if part is not None:
-                self.kind(part)
+        if None in node.keys:
+            self.refuse(node, "Dict expansion (e.g. `{**dict}`) is not supported", NotSupportedError)
+        keys, values = ({self.kind(part) for part in parts if part is not None} for parts in (node.keys, node.values))
+        if len(keys) == len(values) == 1 and all((*keys, *values)):
+            return f"Dict[{keys.pop()}, {values.pop()}]"
         return "Dict" if node.keys else ""
 
     def kind_BoolOp(self, node: ast.BoolOp) -> str:
@@ -603,6 +580,9 @@ class _Checker:
         owner, index = self.kind(node.value), self.kind(node.slice)
         if owner in (*NUMBERS, "NoneType"):
             self.refuse(node, f"'{owner}' object is not subscriptable")
+        items = dict_parts(owner)
+        if items is not None and conflict(index, items[0]):
+            self.refuse(node, f"Expected a value of type '{items[0]}' for the key but instead found type '{index}'")
         parts = parts_of(owner)
         if parts is None or isinstance(node.slice, ast.Slice):
             return owner if owner == "Tensor" else ""
@@ -693,16 +673,22 @@ class _Checker:
             if target is torch.jit.isinstance and len(node.args) == 2:
                 self.check_contained(self.evaluated(node.args[1]), node)
             return "bool"
+        if target is hasattr and len(node.args) == 2 and not isinstance(node.args[1], ast.Constant):
+            self.refuse(node.args[1], "hasattr's second argument must be a string literal")
         if target is torch.jit.annotate and len(node.args) == 2:
             self.kind(node.args[1])
             return simple(self.annotation(node.args[0]))
         args = [self.kind(argument) for argument in node.args]
+        if is_call_of_method(node, "append"):
+            self.check_append(node, args)
         kwargs = {keyword.arg or "": self.kind(keyword.value) for keyword in node.keywords}
         self.check_builtin(target, node)
         if isinstance(target, torch.jit.ScriptFunction):
             target = target.function
         if isinstance(target, types.FunctionType) and not is_of_library(target):
             return self.check_call(target, node, args, kwargs)
+        if is_named_tuple(target):
+            self.check_named_tuple(target, node, args, kwargs)
         if isinstance(target, torch.jit.ScriptModule):
             self.refuse(node, "Cannot call a ScriptModule that is not a submodule of the caller")
         if isinstance(target, type) and issubclass(target, nn.Module):
@@ -717,8 +703,11 @@ class _Checker:
                 self.refuse(node, f"cannot call a value of type '{found}'")
             return
         if not self.is_me(node.func.value) or self.module is None:
-            if self.kind(node.func.value) == "Tensor":
+            found = self.kind(node.func.value)
+            if found == "Tensor":
                 self.check_member(node.func)
+            elif found in NUMBERS:
+                self.refuse(node, f"'{found}' object has no attribute or method '{node.func.attr}'")
             return
         self.kind(node.func)
         name = node.func.attr

@@ -167,6 +167,8 @@ def compile_class(program: Program, cls: type, path: str) -> tuple[list[str], di
             continue
         written = f"__{name}_getter" if isinstance(member, property) else name
         lines = _Compiler(program, function, None, path, cls).lines(written)
+        if isinstance(member, property) and member.fset is not None:
+            methods += _Compiler(program, member.fset, None, path, cls).lines(f"__{name}_setter")
         if name == "__init__":
             declared = {**_assigned_types("\n".join(lines)), **declared}
             lines[0] = lines[0].replace("):", ") -> NoneType:")
@@ -250,7 +252,8 @@ class _Compiler(Expressions):
             self.refuse(self.definition, "Compiled functions can't take variable number of arguments or use keyword-only "
                         "arguments with defaults")  # fmt: skip
         try:
-            hints = typing.get_type_hints(self.function)
+            own = {} if self.cls is None else {self.cls.__name__: self.cls}
+            hints = typing.get_type_hints(self.function, localns={**self.names, **own})
         except Exception:
             hints = dict(getattr(self.function, "__annotations__", {}))
             hints = {key: self.evaluated(value) for key, value in hints.items()}
@@ -442,12 +445,25 @@ class _Compiler(Expressions):
             self.locals.discard(target.id)
             return []
         code = self.code_of(value, node)
+        setter = self.setter(target)
+        if setter is not None:
+            return [ast.Expr(ast.Call(setter, [code], []))]
         is_list = self.is_list(node.value)
         written = self.target(target)
         if isinstance(target, ast.Name):
             self.note_class(target.id, self.class_of(code))
             (self.lists.add if is_list else self.lists.discard)(target.id)
         return [ast.Assign([written], code)]
+
+    def setter(self, target: ast.expr) -> ast.expr | None:
+        """Return the setter that an assignment to a property of an object of a user-defined class calls, or None."""
+        if not isinstance(target, ast.Attribute):
+            return None
+        owner = self.value(target.value)
+        cls = None if isinstance(owner, Static) else self.class_of(owner)
+        if not isinstance(inspect.getattr_static(cls, target.attr, None), property):
+            return None
+        return ast.Attribute(owner, f"__{target.attr}_setter", ast.Load())
 
     def note_class(self, name: str, cls: type | None) -> None:
         if cls is None:

@@ -60,7 +60,11 @@ def is_scripting() -> bool:
     >>> is_scripting(), scripted()
     (False, True)
     """
-    frame: FrameType | None = sys._getframe(1)
+    return runs_script(sys._getframe(1))
+
+
+def runs_script(frame: FrameType | None) -> bool:
+    """Whether a stack frame belongs to scripted code, or to functions that such code calls."""
     while frame is not None:
         if frame.f_code in _SCRIPTED:  # in traced code, is_scripting() is False
             return not frame.f_locals["self"]._traced

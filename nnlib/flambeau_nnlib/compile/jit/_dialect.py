@@ -176,7 +176,7 @@ class _Translator:
             return ast.Tuple([self.target(element) for element in node.elts], ast.Store())
         if isinstance(node, ast.Attribute):
             owner = self.expression(node.value)
-            if node.attr.startswith("__") or not isinstance(node.value, ast.Name) or node.value.id not in self.locals:
+            if node.attr.startswith("__") or self.path(node) is not None:
                 self.refuse(node, f"an assignment to {ast.unparse(node)!r}")
             return ast.Attribute(ast.Call(self.constant(check_script_object), [owner], []), node.attr, ast.Store())
         if isinstance(node, ast.Subscript):

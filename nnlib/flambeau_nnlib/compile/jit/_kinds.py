@@ -14,7 +14,7 @@ SIMPLE = (*VALUES, "NoneType")
 
 def simple(kind: str) -> str:
     """Return a type if the checks below can compare it, else an empty string."""
-    return kind if kind in SIMPLE or parts_of(kind) is not None else ""
+    return kind if kind in SIMPLE or kind.startswith(("List[", "Dict[")) or parts_of(kind) is not None else ""
 
 
 def parts_of(kind: str) -> list[str] | None:

@@ -28,8 +28,9 @@ from ...nn.modules.module import MEMBER_KINDS
 from ._arguments import Conversion, annotations_of_function, argument_conversion, unchanged
 from ._async import Future
 from ._checking import check_function
-from ._decorators import Attribute, enters_script
+from ._decorators import Attribute, enters_script, runs_script
 from ._recording import Recorded, current_recording
+from ._script_containers import ScriptDict, ScriptList, unshared
 from ._sources import source_of, warn_about_annotations
 from ._types import is_script_class
 
@@ -91,9 +92,17 @@ def _raising_errors(function: Callable[..., Any], args: tuple[Any, ...], kwargs:
         _check_arguments(function, args, kwargs, error)
         raise Error(_described(error)) from error
     except Exception as error:
-        if type(error).__module__ != "builtins":
+        if type(error).__module__ != "builtins" and not _is_raised_in(function, error):
             raise
         raise Error(_described(error)) from error
+
+
+def _unshared(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Copy the lists and dictionaries among the arguments of the caller, unless it is scripted code itself."""
+    has_containers = any(isinstance(value, (list, dict, tuple)) for value in (*args, *kwargs.values()))
+    if not has_containers or runs_script(sys._getframe(2)):
+        return args, kwargs
+    return unshared(args), unshared(kwargs)
 
 
 def _described(error: Exception) -> str:
@@ -104,7 +113,7 @@ def _described(error: Exception) -> str:
         if kind is AssertionError
         else kind.__name__
         if kind is RuntimeError
-        else f"builtins.{kind.__name__}"
+        else f"{kind.__module__}.{kind.__name__}"
     )
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not _is_of_flambeau(frame.filename)]
     places = "".join(map(_marked, frames))
@@ -122,6 +131,15 @@ def _is_of_flambeau(file: str) -> bool:
 def _is_raised_by_program(error: Exception) -> bool:
     """Whether a statement outside of flambeau raised an exception."""
     return not _is_of_flambeau(traceback.extract_tb(error.__traceback__)[-1].filename)
+
+
+def _is_raised_in(function: Callable[..., Any], error: Exception) -> bool:
+    """Whether a statement of a function itself raised an exception."""
+    innermost = error.__traceback__
+    while innermost is not None and innermost.tb_next is not None:
+        innermost = innermost.tb_next
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return innermost is not None and innermost.tb_frame.f_code is code
 
 
 def _marked(frame: traceback.FrameSummary) -> str:
@@ -212,7 +230,7 @@ class ScriptFunction(_WithGraph):
         if recording is not None:
             return recording.called(self, args, kwargs)
         if self.recorded is None:
-            args, kwargs = self._convert(args, kwargs)
+            args, kwargs = self._convert(*_unshared(args, kwargs))
         with _raising_errors(self.function, args, kwargs):
             return self.function(*args, **kwargs) if self.recorded is None else self.recorded(None, args, kwargs)
 
@@ -288,6 +306,7 @@ class ScriptModule(_WithGraph, nn.Module):
         recording = current_recording()
         if recording is not None and recording.module is not self and self._is_traced_as_call():
             return recording.called(self, args, kwargs)
+        args, kwargs = _unshared(args, kwargs)
         with _raising_errors(self.forward, args, kwargs):
             return super().__call__(*args, **kwargs)
 
@@ -453,12 +472,13 @@ def script(
     """Script a function, module or class. It still runs as Python.
 
     Args:
-        obj: the function, module or class.
+        obj: the function, module or class, or a list or dictionary.
         optimize, _frames_up, _rcb: ignored.
         example_inputs: ignored; types are not inferred.
 
     Returns:
-        A `ScriptFunction`, a `ScriptModule` that shares the parameters of the module, or the class itself.
+        A `ScriptFunction`, a `ScriptModule` that shares the parameters of the module, or the class itself. For a list or
+        dictionary, a copy that scripted functions modify in place.
 
     >>> network = torch.nn.Sequential(torch.nn.Linear(2, 1), torch.nn.ReLU())
     >>> torch.jit.script(network)
@@ -475,7 +495,11 @@ def script(
     if isinstance(obj, nn.Module):
         _require_initialized(obj)
         return scripted(obj)
-    if isinstance(obj, (list, dict, tuple)):
+    if isinstance(obj, list):
+        return ScriptList(obj)
+    if isinstance(obj, dict):
+        return ScriptDict(obj)
+    if isinstance(obj, tuple):
         return obj
     if not callable(obj):
         raise RuntimeError(f"torch.jit.script: expected a function, a module or a class, got {type(obj).__name__}")
@@ -512,7 +536,7 @@ def runs_as_script(fn: Callable[..., Any], convert: Conversion = unchanged) -> C
     @enters_script
     @functools.wraps(fn)
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        args, kwargs = convert((self, *args), kwargs)
+        args, kwargs = convert(*_unshared((self, *args), kwargs))
         with _raising_errors(fn, args, kwargs):
             return fn(*args, **kwargs)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-__all__ = ["as_load", "ends_early", "is_call_of", "may_be_static"]
+__all__ = ["as_load", "ends_early", "is_call_of", "is_call_of_method", "may_be_static"]
 
 
 def may_be_static(node: ast.expr) -> bool:
@@ -38,3 +38,7 @@ def as_load(node: ast.expr) -> ast.expr:
 
 def is_call_of(node: ast.expr, name: str) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
+
+
+def is_call_of_method(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == name

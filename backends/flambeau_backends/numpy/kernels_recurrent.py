@@ -6,6 +6,7 @@ the hidden state are split into small ones, which OpenBLAS computes without pack
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,17 @@ def _cut(array: Any, width: int) -> Any:
     return array.reshape(*array.shape[:-1], array.shape[-1] // width, width).swapaxes(-2, -3)
 
 
+def _product_with_state(weight: Any, out: Any, size: int) -> Callable[[Any, int], Any]:
+    """Return a function that writes the product of a state and the weight to `out[place]`, `(gate, batch, size)`."""
+    gates, batch = out.shape[1:3]
+    if batch == 1:  # one product of a matrix and a vector: the weight is not copied, and OpenBLAS uses its threads
+        rows = out.reshape(len(out), len(weight))
+        return lambda state, place: np.dot(weight, state[0], rows[place])
+    width = _width(batch, size)
+    weights, products = np.ascontiguousarray(_cut(weight.reshape(gates, size, size).swapaxes(1, 2), width)), _cut(out, width)
+    return lambda state, place: np.matmul(state, weights, products[place])
+
+
 @kernel
 def lstm_layer(gates: Any, h: Any, c: Any, weight: Any, reverse: bool = False, workspace: Any = None) -> tuple[Any, Any]:
     steps, (batch, size), dtype = len(gates), h.shape, gates.dtype
@@ -41,28 +53,25 @@ def lstm_layer(gates: Any, h: Any, c: Any, weight: Any, reverse: bool = False, w
     activations = np.empty((1 if workspace is None else steps, 4, batch, size), dtype)
     if workspace is not None:
         workspace["gates"] = activations
-    width = _width(batch, size)
-    weights = np.ascontiguousarray(_cut(weight.reshape(4, size, size).swapaxes(1, 2), width))
-    products, gate_inputs = _cut(activations, width), _by_gate(gates)
-    pairs, (inputs, forgets, news, outputs) = activations[:, :2], activations.swapaxes(0, 1)
-    half, scratch = np.asarray(0.5, dtype), np.empty((batch, size), dtype)
+    multiply, gate_inputs = _product_with_state(weight, activations, size), _by_gate(gates)
+    inputs, forgets, news, outputs = activations.swapaxes(0, 1)
+    # sigmoid(x) = tanh(x / 2) / 2 + 1 / 2: one tanh serves all four gates
+    scales, offsets = (np.array(values, dtype).reshape(4, 1, 1) for values in ((0.5, 0.5, 1, 0.5), (0.5, 0.5, 0, 0.5)))
+    scratch = np.empty((batch, size), dtype)
     for step in reversed(range(steps)) if reverse else range(steps):
         place = 0 if workspace is None else step
         active, cell = activations[place], cells[step]
-        np.matmul(h, weights, products[place])
+        multiply(h, place)
         np.add(active, gate_inputs[step], active)
-        i_and_f, o = pairs[place], outputs[place]
-        for sigmoids in (i_and_f, o):  # sigmoid(x) = tanh(x / 2) / 2 + 1 / 2: one tanh serves all four gates
-            np.multiply(sigmoids, half, sigmoids)
+        np.multiply(active, scales, active)
         np.tanh(active, active)
-        for sigmoids in (i_and_f, o):
-            np.multiply(sigmoids, half, sigmoids)
-            np.add(sigmoids, half, sigmoids)
+        np.multiply(active, scales, active)
+        np.add(active, offsets, active)
         np.multiply(forgets[place], c, cell)
         np.multiply(inputs[place], news[place], scratch)
         np.add(cell, scratch, cell)
         np.tanh(cell, scratch)
-        h, c = np.multiply(o, scratch, output[step]), cell
+        h, c = np.multiply(outputs[place], scratch, output[step]), cell
     return output, cells
 
 
@@ -133,14 +142,12 @@ def gru_layer(gates: Any, h: Any, weight: Any, bias: Any = None, reverse: bool =
     activations = np.empty((1 if workspace is None else steps, 4, batch, size), dtype)  # gates r, z and n; the factor of r in n
     if workspace is not None:
         workspace["gates"] = activations
-    width, half = _width(batch, size), np.asarray(0.5, dtype)
-    weights = np.ascontiguousarray(_cut(weight.reshape(3, size, size).swapaxes(1, 2), width))
-    gate_inputs, products = _by_gate(gates, 3), _cut(past, width)
+    half, gate_inputs, multiply = np.asarray(0.5, dtype), _by_gate(gates, 3), _product_with_state(weight, past[None], size)
     bias = None if bias is None else bias.reshape(3, 1, size)
     for step in reversed(range(steps)) if reverse else range(steps):
         active, now = activations[0 if workspace is None else step], gate_inputs[step]
         r_and_z, (r, z, n, acted_on) = active[:2], active
-        np.matmul(h, weights, products)
+        multiply(h, 0)
         if bias is not None:
             np.add(past, bias, past)
         np.add(now[:2], past[:2], r_and_z)

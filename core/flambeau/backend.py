@@ -479,7 +479,7 @@ class RecordableBackend(Backend):
 
     @cached_property
     def inference(self) -> InferencePlanner | None:
-        """The compiler of inference steps, from a kernel pack; None if none is installed."""
+        """The compiler of inference steps, from a kernel pack or the backend, or None."""
         planner: InferencePlanner | None = plugins().hook.flambeau_inference(backend=self)
         return planner
 

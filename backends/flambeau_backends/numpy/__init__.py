@@ -313,6 +313,15 @@ def flambeau_backend(name: str) -> NumpyBackend | None:
     return _backend if name == "numpy" else None
 
 
+@hookimpl(trylast=True)  # a kernel pack may have a planner
+def flambeau_inference(backend: Any) -> Any:
+    if backend is not _backend:
+        return None
+    from .inference import Planner
+
+    return Planner()
+
+
 @hookimpl
 def flambeau_collectives(device_type: str) -> Any:
     if device_type != "cpu":

@@ -17,11 +17,12 @@ import numpy as np
 
 from .layout import channels_second
 from .threads import LARGE, parts, share
-from .windows import Geometry, Sizes, inside, padded, padded_size, total, window_elements
+from .windows import Geometry, Sizes, inside, padded, padded_size, strided, total, window_elements
 
-__all__ = ["convolve", "spread", "suits", "weight_gradient"]
+__all__ = ["bands", "convolve", "convolve_by_bands", "spread", "suits", "suits_bands", "weight_gradient"]
 
 _CACHE = 1 << 15  # number of elements processed at a time, so that they stay in the cache
+_WIDEST = 64  # maximum number of image columns for `convolve_by_bands`
 _FEW_POSITIONS, _MANY_CHANNELS = 1 << 8, 64  # limits for `_convolve_channels_last`, measured for MobileNetV3
 
 
@@ -126,6 +127,36 @@ def _convolve_windows(images: Any, weight: Any, g: Geometry) -> Any:
     for place in product(*map(range, g.places)):
         output += images[window_elements(place, g)] * _weights_of_element(weight, g, place)
     return output.reshape(len(images), g.shape[0], *g.size)
+
+
+# --- forward with a constant weight ---
+
+
+def suits_bands(space: Sizes, g: Geometry) -> bool:
+    """Whether `convolve_by_bands` is likely faster than `convolve`: a band is a small part of the matrix of a wide image."""
+    return len(space) == 2 and g.shape[0] == g.groups and 0 < space[1] <= _WIDEST
+
+
+def bands(space: Sizes, weight: Any, g: Geometry) -> Any:
+    """Return a banded matrix for each channel, `(channel, kernel row * image column, output column)`.
+
+    An output row is the product of this matrix and the image rows under the kernel, side by side.
+    """
+    columns, width, pad = np.arange(g.size[1]), space[1], g.padding[1]
+    banded = np.zeros((g.groups, g.places[0], width + 2 * pad, g.size[1]), weight.dtype)
+    for place in range(g.places[1]):
+        banded[:, :, columns * g.stride[1] + place * g.dilation[1], columns] = weight[:, 0, :, place, None]
+    return banded[:, :, pad : pad + width].reshape(g.groups, g.places[0] * width, g.size[1])
+
+
+def convolve_by_bands(images: Any, bands: Any, bias: Any, g: Geometry) -> Any:
+    """Return the convolution, computed by one small product for each channel."""
+    images = padded(images, (g.padding[0], 0))
+    image, channel, row, column = images.strides
+    shape = (*images.shape[:2], g.size[0], g.places[0], images.shape[3])
+    windows = strided(images, shape, (image, channel, row * g.stride[0], row * g.dilation[0], column))
+    output = np.matmul(windows.reshape(*shape[:3], -1), bands)
+    return output if bias is None else np.add(output, bias, output)
 
 
 # --- gradients ----------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ by shapes, stride, padding, dilation, groups and dtype.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -22,7 +23,7 @@ from .layout import keeps_channels_last
 from .threads import parts
 from .windows import Geometry, Sizes, output_size, total
 
-__all__ = ["Plan", "plan", "uses_winograd"]
+__all__ = ["Plan", "plan", "prepared", "uses_winograd"]
 
 _KEEP = 3  # windows are saved for the weight's gradient if they take at most this many times the input's memory
 uses_winograd = os.environ.get("FLAMBEAU_WINOGRAD") != "0"  # without Winograd, rounding errors are about ten times smaller
@@ -133,6 +134,14 @@ def _plan_of_input(images: Sizes, shape: Sizes, stride: Sizes, padding: Sizes, d
     return plan(images[0], images[2:], shape, size, stride, padding, dilation, groups, dtype)
 
 
+def prepared(
+    images: Sizes, weight: Any, bias: Any, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+) -> Callable[[Any], Any]:
+    """Return the convolution of images of this shape with a constant weight and bias, as a function of the images."""
+    geometry, algorithm, _ = _plan_of_input(images, weight.shape, stride, padding, dilation, groups, weight.dtype)
+    return algorithm.prepared(images[2:], weight, bias, geometry)
+
+
 # --- algorithms ---------------------------------------------------------------------------------------------------
 
 
@@ -142,6 +151,10 @@ class Algorithm:
     def convolve(self, input: Any, weight: Any, bias: Any, g: Geometry, workspace: Any) -> Any:
         """Return the convolution; unfolded windows may be saved in `workspace` for the weight's gradient."""
         raise NotImplementedError
+
+    def prepared(self, space: Sizes, weight: Any, bias: Any, g: Geometry) -> Callable[[Any], Any]:
+        """Return `convolve` for images of size `space` and a constant weight and bias, as a function of the images."""
+        return lambda images: self.convolve(images, weight, bias, g, None)
 
     def weight_gradient(self, grad: Any, input: Any, g: Geometry, windows: Any) -> Any:
         """Return the gradient of the weight, given the output's gradient; `windows` are the ones saved by `convolve`, or None."""
@@ -156,8 +169,15 @@ class _Winograd(Algorithm):
     """Winograd's algorithm; `conv_columns` replaces it if a result is not finite."""
 
     def convolve(self, input: Any, weight: Any, bias: Any, g: Geometry, workspace: Any) -> Any:
-        result = winograd.convolve(input, weight, bias, g.padding)
+        return self._convolve(input, weight, bias, g, workspace, None)
+
+    def _convolve(self, input: Any, weight: Any, bias: Any, g: Geometry, workspace: Any, weights: Any) -> Any:
+        result = winograd.convolve(input, weight, bias, g.padding, weights)
         return _COLUMNS.convolve(input, weight, bias, g, workspace) if result is None else result
+
+    def prepared(self, space: Sizes, weight: Any, bias: Any, g: Geometry) -> Callable[[Any], Any]:
+        weights = winograd.transformed(weight)
+        return lambda images: self._convolve(images, weight, bias, g, None, weights)
 
     def weight_gradient(self, grad: Any, input: Any, g: Geometry, windows: Any) -> Any:
         result = winograd.weight_gradient(grad, input, g.padding)
@@ -173,6 +193,12 @@ class _Depthwise(Algorithm):
     def convolve(self, input: Any, weight: Any, bias: Any, g: Geometry, workspace: Any) -> Any:
         return depthwise.convolve(input, weight, _along_channels(bias, g), g)
 
+    def prepared(self, space: Sizes, weight: Any, bias: Any, g: Geometry) -> Callable[[Any], Any]:
+        if not depthwise.suits_bands(space, g):
+            return super().prepared(space, weight, bias, g)
+        bands, bias = depthwise.bands(space, weight, g), _along_channels(bias, g)
+        return lambda images: depthwise.convolve_by_bands(images, bands, bias, g)
+
     def weight_gradient(self, grad: Any, input: Any, g: Geometry, windows: Any) -> Any:
         return depthwise.weight_gradient(grad, input, g)
 
@@ -187,8 +213,14 @@ class _Products(Algorithm):
         self._way = way
 
     def convolve(self, input: Any, weight: Any, bias: Any, g: Geometry, workspace: Any) -> Any:
-        way, bias, matrix = self._way, _along_channels(bias, g), self._way.matrix(weight, g)
-        output = np.empty((g.batch, g.shape[0], *g.size), input.dtype)
+        return self._convolve(input, self._way.matrix(weight, g), _along_channels(bias, g), g, workspace)
+
+    def prepared(self, space: Sizes, weight: Any, bias: Any, g: Geometry) -> Callable[[Any], Any]:
+        matrix, bias = self._way.matrix(weight, g), _along_channels(bias, g)
+        return lambda images: self._convolve(images, matrix, bias, g, None)
+
+    def _convolve(self, input: Any, matrix: Any, bias: Any, g: Geometry, workspace: Any) -> Any:
+        way, output = self._way, np.empty((g.batch, g.shape[0], *g.size), input.dtype)
         keep = workspace is not None and g.batch * g.elements <= _KEEP * input.size and input.dtype.kind != "c"
 
         def compute(part: slice) -> tuple[slice, Any]:

@@ -15,7 +15,7 @@ import numpy as np
 from .threads import HEAVY, LARGE, parts, share
 from .windows import Sizes, strided, total
 
-__all__ = ["convolve", "suits", "weight_gradient"]
+__all__ = ["convolve", "suits", "transformed", "weight_gradient"]
 
 _TILE = np.array(
     [
@@ -95,7 +95,7 @@ def _gradient_tiles(grads: Any, rows: slice, across: int) -> Any:
     return (_RESULT2.T @ blocks.reshape(16, -1)).reshape(36, -1, outputs)
 
 
-def _weights(weight: Any) -> Any:
+def transformed(weight: Any) -> Any:
     """Return the transformed weights, as `(36, channel, output channel)`."""
     outputs, channels = weight.shape[:2]
     result = np.empty((36, channels, outputs), np.float32)
@@ -108,14 +108,14 @@ def _weights(weight: Any) -> Any:
     return result
 
 
-def convolve(input: Any, weight: Any, bias: Any, padding: Sizes) -> Any:
-    """Convolve float32 images with stride 1 and a weight `(outputs, channels, 3, 3)`.
+def convolve(input: Any, weight: Any, bias: Any, padding: Sizes, weights: Any = None) -> Any:
+    """Convolve float32 images with stride 1 and a weight `(outputs, channels, 3, 3)`; `weights` is the transformed weight.
 
     Return None if a result is not finite: an infinity makes the other results of its tile NaN.
     """
     outputs, size = len(weight), [n + 2 * p - 2 for n, p in zip(input.shape[2:], padding, strict=True)]
     tiles = _tiles(size)
-    weights = _weights(weight)
+    weights = transformed(weight) if weights is None else weights
     output = np.empty((len(input), outputs, *size), np.float32)
 
     def compute(block: tuple[slice, slice]) -> bool:

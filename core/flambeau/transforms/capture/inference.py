@@ -1,8 +1,8 @@
 """Inference steps: run consecutive calls as one plan, with folded and packed weights.
 
-A step is an inference step if it changes no tensor and has no backward.  A kernel pack compiles its calls (hook
-`flambeau_inference`).  Tensors from outside, such as parameters, are constants of a plan.  Plans are prepared again if the
-version counter of such a tensor has changed, or if it has another array.
+A step is an inference step if it changes no tensor and has no backward.  Its calls are compiled by the hook
+`flambeau_inference`, of a kernel pack or a backend.  Tensors from outside, such as parameters, are constants of a plan.
+Plans are prepared again if the version counter of such a tensor has changed, or if it has another array.
 """
 
 from __future__ import annotations

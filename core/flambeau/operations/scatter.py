@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..engine.calls.arguments import Number
+from ..engine.calls.dispatch import common_shape
 from ..engine.calls.facts import Autocast, Kind, Narrow, Overlap
 from ..engine.calls.inplace import in_place, write_elements
 from ..engine.calls.op import composite, op
@@ -453,8 +454,6 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
             "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
             f"{input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
         )
-    from ..engine.calls.dispatch import common_shape
-
     dim = wrap_dim(dim, input.ndim)
     shape = list(input.shape)
     shape[dim] = 1
@@ -481,8 +480,6 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     >>> torch.masked_scatter(torch.zeros(3), torch.tensor([True, False, True]), torch.tensor([1.0, 2.0]))
     tensor([1., 0., 2.])
     """
-    from .views.views import broadcast_tensors
-
     if mask.dtype is not dtypes.bool_:
         raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype.legacy_name}")
     if source.dtype is not input.dtype:
@@ -490,14 +487,21 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
             f"masked_scatter: expected self and source to have same dtypes but got {input.dtype.legacy_name} and "
             f"{source.dtype.legacy_name}"
         )
-    input, mask = broadcast_tensors(input, mask)
-    number = mask.reshape(-1).cumsum(0)  # for each masked element, its position in `source`, counted from 1
-    count = number._key.backend.extremes(number._array)[1] if number.numel() else 0
+    shape = common_shape(input.shape, mask.shape)
+    mask = mask.expand(shape)
+    input = (input if input.shape == shape else input.expand(shape)).contiguous()
+    of_elements = mask._key.backend.has_data and not (input._key.levels or mask._key.levels or source._key.levels)
+    number = mask.sum() if of_elements else mask.reshape(-1).cumsum(0)  # for each masked element, its position, counted from 1
+    count = number._key.backend.extremes(number._array)[1] if mask.numel() else 0
     if source.numel() < count:
         raise RuntimeError(f"Number of elements of source < number of ones in mask: {source.numel()} < {count}")
     if not source.numel():
         return copy_depending_on(input, source)
-    return source.reshape(-1).index_select(0, (number - 1).clamp_min(0)).reshape(mask.shape).where(mask, input)
+    source = source.reshape(-1)
+    if not of_elements:
+        return source.index_select(0, (number - 1).clamp_min(0)).reshape(mask.shape).where(mask, input)
+    values = source[: int(count)]
+    return input.index_put((mask,), values.clone() if source._storage is input._storage else values)
 
 
 # --- copies with a view replaced ----------------------------------------------------------------------------------

@@ -91,10 +91,7 @@ def test_values_and_gradients_equal_those_of_a_copy(write, layout):
         torch.testing.assert_close(found, expected)
 
 
-def test_masked_scatter_may_read_the_written_memory_and_returns_contiguous_memory():
-    x = torch.arange(4.0)
-    x.masked_scatter_(torch.tensor([False, True, False, True]), x)
-    assert x.tolist() == [0, 0, 2, 1]
+def test_masked_scatter_returns_contiguous_memory():
     assert torch.zeros(2, 3).t().masked_scatter(torch.ones(3, 2).bool(), torch.ones(6)).stride() == (2, 1)
 
 

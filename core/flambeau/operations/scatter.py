@@ -500,8 +500,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     source = source.reshape(-1)
     if not of_elements:
         return source.index_select(0, (number - 1).clamp_min(0)).reshape(mask.shape).where(mask, input)
-    values = source[: int(count)]
-    return input.index_put((mask,), values.clone() if source._storage is input._storage else values)
+    return input.index_put((mask,), source[: int(count)])
 
 
 # --- copies with a view replaced ----------------------------------------------------------------------------------

@@ -8,6 +8,7 @@
 #include "embedding.h"
 #include "few_queries.h"
 #include "half.h"
+#include "half_arithmetic.h"
 #include "half_matrix.h"
 #include "half_rows.h"
 #include "indexing.h"
@@ -24,6 +25,6 @@ const Kernel TABLE[] = {
     ELEMENTWISE_KERNELS, ROW_KERNELS,       CHANNEL_KERNELS,   POOLING_KERNELS,     RANDOM_KERNELS,   EMBEDDING_KERNELS,
     MATRIX_KERNELS,      ATTENTION_KERNELS, RECURRENT_KERNELS, CONVOLUTION_KERNELS, WINOGRAD_KERNELS, INDEXING_KERNELS,
     HALF_KERNELS,        HALF_MATRIX_KERNELS, FEW_QUERIES_KERNELS, HALF_ROW_KERNELS, QUANTIZED_KERNELS, PLAN_KERNELS,
-    DEPTHWISE_KERNELS,
+    DEPTHWISE_KERNELS,    HALF_ARITHMETIC_KERNELS,
     {NULL, NULL, NULL, 0},
 };

@@ -156,7 +156,7 @@ static void variance_rows(const Argument *a, int64_t first, int64_t last) {
 
 /* --- layer normalization --- */
 
-/* Layer normalization.  Arguments: out, means, scales, x, weight, bias (either may be empty), eps. */
+/* Layer normalization.  Arguments: out, means, scales (both may be empty), x, weight, bias (either may be empty), eps. */
 static void layer_norm_rows(const Argument *a, int64_t first, int64_t last) {
     int64_t length = SIZE(0, 1);
     const float *weight = FLOATS(4), *bias = FLOATS(5), eps = NUMBER_OF(6);
@@ -164,8 +164,10 @@ static void layer_norm_rows(const Argument *a, int64_t first, int64_t last) {
         float *out = FLOATS(0) + i * length;
         const float *row = FLOATS(3) + i * length, mean = sum_of(row, length) / (float)length;
         const float scale = 1.0f / sqrtf(sum_of_squares(row, length, mean) / (float)length + eps);
-        FLOATS(1)[i] = mean;
-        FLOATS(2)[i] = scale;
+        if (SIZE(1, 0)) {
+            FLOATS(1)[i] = mean;
+            FLOATS(2)[i] = scale;
+        }
         if (SIZE(4, 1) && SIZE(5, 1)) {
             SIMD() for (int64_t j = 0; j < length; j++) out[j] = (row[j] - mean) * scale * weight[j] + bias[j];
             continue;

@@ -46,6 +46,7 @@ INLINE float exp_of_rest(float x, float k) {
 #define LOG2_E 1.4426950408889634f
 #define WHOLE_NUMBERS 12582912.0f /* 1.5 * 2^23: adding it rounds to an integer, which is then in the low bits */
 #define LEAST_LOG -87.0f /* exponentials of smaller numbers are denormal */
+#define MOST_LOG 88.7228f /* exponentials of larger numbers are infinite */
 
 /* Exponential with an error up to 1 ulp; correct for infinite and denormal results and NaN. */
 INLINE float exponential(float x) {
@@ -62,7 +63,14 @@ INLINE float exp_below(float x) {
     return of_bits(bits & -(int32_t)!(x < LEAST_LOG));
 }
 
-INLINE float sigmoid(float x) { return 1.0f / (1.0f + exponential(-x)); }
+/* Exponential that is infinite above the largest finite result, and at least exp(LEAST_LOG): for sums with larger numbers. */
+INLINE float exp_above(float x) {
+    const float bounded = x < LEAST_LOG ? LEAST_LOG : x, shifted = bounded * LOG2_E + WHOLE_NUMBERS;
+    const int32_t bits = bits_of(exp_of_rest(bounded, shifted - WHOLE_NUMBERS)) + (int32_t)((uint32_t)bits_of(shifted) << 23);
+    return bounded <= MOST_LOG ? of_bits(bits) : bounded + INFINITY; /* NaN for NaN */
+}
+
+INLINE float sigmoid(float x) { return 1.0f / (1.0f + exp_above(-x)); }
 
 /* tanh with an error up to 3 ulp: a rational approximation (from Eigen), constant 1 beyond 7.9. */
 INLINE float hyperbolic_tangent(float x) {

@@ -34,24 +34,41 @@ INLINE int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 INLINE int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 INLINE int64_t pieces(int64_t count, int64_t size) { return (count + size - 1) / size; }
 
+typedef float Quad __attribute__((vector_size(16)));
+
+/* Add the lanes in pairs, in log2(LANES) steps. */
 INLINE float sum_of_lanes(Vector x) {
-    float total = 0.0f;
-    for (int lane = 0; lane < LANES; lane++) total += x[lane];
-    return total;
+#if LANES == 16
+    typedef float Half __attribute__((vector_size(32)));
+    const Half half = (Half)__builtin_shufflevector(x, x, 0, 1, 2, 3, 4, 5, 6, 7) + (Half)__builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15);
+#else
+    const Vector half = x;
+#endif
+#if LANES >= 8
+    const Quad quad = (Quad)__builtin_shufflevector(half, half, 0, 1, 2, 3) + (Quad)__builtin_shufflevector(half, half, 4, 5, 6, 7);
+#else
+    const Quad quad = half;
+#endif
+    return (quad[0] + quad[2]) + (quad[1] + quad[3]);
 }
 
 /* Define sums of elements, squares or products, as several partial sums, so that additions do not wait for each other. */
 #define SUM(name, parameters, of_vector, of_number)                                                                                \
     INLINE float name parameters {                                                                                                 \
-        Vector sums[4] = {{0}};                                                                                                    \
+        Vector sums[8] = {{0}};                                                                                                    \
         int64_t j = 0;                                                                                                             \
-        for (int64_t i; j + 4 * LANES <= length; j += 4 * LANES) {                                                                 \
-            i = j, sums[0] += of_vector;                                                                                           \
-            i = j + LANES, sums[1] += of_vector;                                                                                   \
-            i = j + 2 * LANES, sums[2] += of_vector;                                                                               \
-            i = j + 3 * LANES, sums[3] += of_vector;                                                                               \
-        }                                                                                                                          \
+        for (; j + 8 * LANES <= length; j += 8 * LANES)                                                                            \
+            _Pragma("GCC unroll 8") for (int part = 0; part < 8; part++) {                                                          \
+                const int64_t i = j + part * LANES;                                                                                \
+                sums[part] += of_vector;                                                                                           \
+            }                                                                                                                      \
+        for (; j + 2 * LANES <= length; j += 2 * LANES)                                                                            \
+            _Pragma("GCC unroll 2") for (int part = 0; part < 2; part++) {                                                          \
+                const int64_t i = j + part * LANES;                                                                                \
+                sums[part] += of_vector;                                                                                           \
+            }                                                                                                                      \
         for (int64_t i = j; j + LANES <= length; i = j += LANES) sums[0] += of_vector;                                             \
+        _Pragma("GCC unroll 4") for (int part = 0; part < 4; part++) sums[part] += sums[part + 4];                                  \
         float total = sum_of_lanes((sums[0] + sums[1]) + (sums[2] + sums[3]));                                                     \
         for (int64_t i = j; i < length; i++) total += of_number;                                                                   \
         return total;                                                                                                              \

@@ -484,7 +484,7 @@ def test_loops_over_halves(name, half):
 
 def test_loops_over_halves_refuse_other_arrays_beside_them():
     x = np.ones(400, np.float16)
-    assert halves_module.LOOPS["add"](x, x.astype(np.float32)) is None and halves_module.LOOPS["add"](x, x[:1]) is None
+    assert halves_module.LOOPS["add"](x, x.astype(np.float32)) is None and halves_module.LOOPS["add"](x, x[:3]) is None
     with pytest.raises(TypeError, match="argument 2 has elements of type 'f'"):
         compiled.add(x, x, x.astype(np.float32))
     with pytest.raises(TypeError, match="argument 0 has elements of type 'e'"):

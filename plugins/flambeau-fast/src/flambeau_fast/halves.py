@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import ml_dtypes
@@ -57,3 +58,54 @@ def _of_halves(loop: Callable[..., None]) -> Callable[..., Any]:
 
 
 halves.LOOPS.update({name: _of_halves(getattr(kernels, name)) for name in LOOPS})
+
+
+# --- arithmetic with broadcasting ---------------------------------------------------------------------------------
+
+WORD = np.dtype(np.uint16)
+SUM, DIFFERENCE, PRODUCT, QUOTIENT, NEGATED = range(5)  # the operations of `half_arithmetic.h`
+
+
+def _by_rows(operation: int, input: Any, other: Any) -> Any:
+    """Compute an operation on arrays that broadcast; None if a row of the last dimension is not contiguous."""
+    dtype, rank = input.dtype, max(input.ndim, other.ndim)
+    if other.dtype != dtype or not rank:
+        return None
+    arrays = [
+        array if array.ndim == rank else array.reshape((1,) * (rank - array.ndim) + array.shape) for array in (input, other)
+    ]
+    shape = tuple([m if n == 1 else n for n, m in zip(arrays[0].shape, arrays[1].shape, strict=True)])
+    if prod(shape) < MANY:
+        return None
+    for array in arrays:
+        if array.strides[-1] != 2 and array.shape[-1] != 1:
+            return None
+        if array.shape != shape and any(n not in (1, m) for n, m in zip(array.shape, shape, strict=True)):
+            return None
+    same_order = arrays[0].shape == shape == arrays[1].shape and arrays[0].strides == arrays[1].strides
+    result = np.empty_like(arrays[0], WORD) if same_order else np.empty(shape, WORD)
+    if result.strides[-1] != 2:
+        return None
+    kernels.half_arithmetic(result, arrays[0].view(WORD), arrays[1].view(WORD), rank, operation, int(dtype != HALF))
+    return result.view(dtype)
+
+
+def _arithmetic(name: str, operation: int) -> Callable[..., Any]:
+    """Return a kernel that calls the elementwise loop for contiguous arrays of equal shape, and `_by_rows` for others."""
+    loop = halves.LOOPS[name]
+
+    def kernel(input: Any, other: Any) -> Any:
+        result = loop(input, other)
+        if result is None and isinstance(other, np.ndarray):
+            return _by_rows(operation, input, other)
+        return result
+
+    return kernel
+
+
+def neg(input: Any) -> Any:
+    return _by_rows(NEGATED, input, input)
+
+
+BINARY = {"add": SUM, "sub": DIFFERENCE, "mul": PRODUCT, "div": QUOTIENT}
+halves.LOOPS.update({name: _arithmetic(name, operation) for name, operation in BINARY.items()} | {"neg": neg})

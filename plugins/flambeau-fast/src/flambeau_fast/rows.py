@@ -177,10 +177,12 @@ def layer_norm(
     for parameter in (weight, bias):
         if parameter is not None and (parameter.dtype is not FLOAT or parameter.size != length):
             return None
-    output, (means, scales) = np.empty(rows.shape, FLOAT), np.empty((2, input.size // length), FLOAT)
+    output = np.empty(rows.shape, FLOAT)
+    if workspace is None:
+        means = scales = optional(None)
+    else:
+        workspace["row moments"] = means, scales = np.empty((2, input.size // length), FLOAT)
     kernels.layer_norm(output, means, scales, rows, optional(weight), optional(bias), eps)
-    if workspace is not None:
-        workspace["row moments"] = means, scales
     return output if rows is input else output.reshape(input.shape)
 
 

@@ -20,6 +20,8 @@ inlined: Callable[..., Any] = numba.njit(nogil=True, error_model="numpy", fastma
 f32 = np.float32
 
 _LOG2_E = f32(1.4426950408889634)
+_LEAST_LOG, _MOST_LOG = f32(-87), f32(88.7228)  # the exponential is normal and finite between these
+_WHOLE_NUMBERS = f32(12582912)  # 1.5 * 2**23: adding it rounds to an integer, which is then in the low bits
 _LN2_HIGH, _LN2_LOW = f32(0.693359375), f32(-2.12194440e-4)
 _TANH_IS_ONE = f32(7.90531110763549805)
 _SQRT_HALF = f32(0.7071067811865476)
@@ -58,8 +60,18 @@ def exp(x):
 
 
 @inlined
+def _exp_above(x):
+    """Return `exp(x)`, infinite above the largest finite result and at least `exp(-87)`: for sums with larger numbers."""
+    bounded = _LEAST_LOG if x < _LEAST_LOG else x
+    shifted = bounded * _LOG2_E + _WHOLE_NUMBERS
+    rest = f32(_exp_of_rest(bounded, shifted - _WHOLE_NUMBERS)).view(np.int32)
+    bits = np.int32(rest + np.int32(f32(shifted).view(np.int32) << np.int32(23)))
+    return np.int32(bits).view(np.float32) if bounded <= _MOST_LOG else bounded + f32(np.inf)
+
+
+@inlined
 def sigmoid(x):
-    return f32(1) / (f32(1) + exp(-x))
+    return f32(1) / (f32(1) + _exp_above(-x))
 
 
 @inlined

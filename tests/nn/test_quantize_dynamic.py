@@ -35,9 +35,71 @@ def test_a_loaded_weight_is_used():
     assert torch.equal(one(x), other(x))
 
 
-def test_recurrent_layers_stay_in_float32():
-    model = torch.ao.quantization.quantize_dynamic(nn.Sequential(nn.LSTM(2, 3)), {nn.LSTM, nn.Linear})
-    assert type(model[0]) is nn.LSTM and model[0].weight_hh_l0.dtype is torch.float32
+LAYERS = {
+    "LSTM": lambda: nn.LSTM(6, 5, num_layers=2, bidirectional=True, dropout=0.5),
+    "GRU": lambda: nn.GRU(6, 5, num_layers=2, bidirectional=True, batch_first=True),
+    "GRU without bias": lambda: nn.GRU(6, 5, bias=False),
+}
+CELLS = {
+    "LSTMCell": lambda: nn.LSTMCell(6, 5),
+    "GRUCell": lambda: nn.GRUCell(6, 5, bias=False),
+    "RNNCell": lambda: nn.RNNCell(6, 5),
+    "RNNCell with relu": lambda: nn.RNNCell(6, 5, nonlinearity="relu"),
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+@pytest.mark.parametrize("input", ["padded", "packed", "without batch", "with state"])
+def test_recurrent_layers(name, input):
+    """Results are those of float32 within the error of 7-bit inputs, for all forms of input."""
+    torch.manual_seed(0)
+    layer = LAYERS[name]().eval()
+    quantized = torch.ao.quantization.quantize_dynamic(layer, {type(layer)})
+    assert type(quantized) is getattr(torch.ao.nn.quantized.dynamic, type(layer).__name__)
+    assert repr(quantized).removeprefix("DynamicQuantized") == repr(layer)
+    x, args = torch.randn(*((3, 7, 6) if layer.batch_first else (7, 3, 6))), ()
+    if input == "packed":
+        x = nn.utils.rnn.pack_padded_sequence(x, [2, 7, 4], batch_first=layer.batch_first, enforce_sorted=False)
+    elif input == "without batch":
+        x = x[0] if layer.batch_first else x[:, 0]
+    elif input == "with state":
+        h = torch.randn(layer.num_layers * (1 + layer.bidirectional), 3, 5)
+        args = ((h, -h),) if type(layer) is nn.LSTM else (h,)
+    with torch.no_grad():
+        exact, rough = layer(x, *args), quantized(x, *args)
+    for one, other in zip(flat(exact), flat(rough), strict=True):
+        assert one.shape == other.shape and 0 < (one - other).abs().max() < 0.03
+
+
+def flat(results):
+    """Return the tensors of an output and a state."""
+    output, state = results
+    output = output.data if isinstance(output, nn.utils.rnn.PackedSequence) else output
+    return [output, *state] if isinstance(state, tuple) else [output, state]
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_recurrent_cells(name):
+    torch.manual_seed(0)
+    cell = CELLS[name]()
+    quantized = torch.ao.quantization.quantize_dynamic(cell)
+    assert type(quantized) is getattr(torch.ao.nn.quantized.dynamic, type(cell).__name__)
+    for x in (torch.randn(3, 6), torch.randn(6)):
+        with torch.no_grad():
+            exact, rough = cell(x), quantized(x)
+        for one, other in zip(*(part if isinstance(part, tuple) else (part,) for part in (exact, rough)), strict=True):
+            assert one.shape == other.shape and 0 < (one - other).abs().max() < 0.03
+
+
+def test_recurrent_layers_have_integer_weights():
+    model = torch.ao.quantization.quantize_dynamic(nn.Sequential(nn.LSTM(2, 3), nn.RNN(2, 3)))
+    weights = [value for name, value in model[0].state_dict().items() if name.endswith("weight")]
+    assert len(weights) == 2 and all(weight.dtype is torch.int8 for weight in weights)
+    assert type(model[1]) is nn.RNN and not list(model[0].parameters())
+    other = torch.ao.nn.quantized.dynamic.LSTM(2, 3)
+    other.load_state_dict(model[0].state_dict())
+    x = torch.randn(4, 1, 2)
+    assert torch.equal(other(x)[0], model[0](x)[0])
 
 
 def test_layers_are_chosen_by_type_and_name():
@@ -61,6 +123,8 @@ def test_what_is_not_supported():
     with pytest.raises(NotImplementedError, match="one symmetric scale"):
         torch.ao.quantization.quantize_dynamic(nn.Linear(2, 2), {nn.Linear: per_channel})
     quantized = torch.ao.quantization.quantize_dynamic(nn.Linear(2, 2))
+    with pytest.raises(NotImplementedError, match="proj_size"):
+        torch.ao.quantization.quantize_dynamic(nn.LSTM(2, 3, proj_size=1))
     with pytest.raises(RuntimeError, match="larger than or equal to 2"):
         quantized(torch.ones(2))
     with pytest.raises(RuntimeError, match="expected scalar type Float"):

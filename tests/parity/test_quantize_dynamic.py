@@ -57,3 +57,41 @@ def test_which_layers_are_replaced():
             chosen = {library.nn.Linear if name == "Linear" else name for name in spec} if spec else spec
             texts.append([type(module).__name__ for module in quantized(library, model, chosen)])
         assert texts[0] == texts[1], spec
+
+
+RECURRENT = {
+    "LSTM": lambda nn: nn.LSTM(16, 24, num_layers=2, bidirectional=True),
+    "LSTM, batch first": lambda nn: nn.LSTM(16, 24, batch_first=True),
+    "GRU": lambda nn: nn.GRU(16, 24, num_layers=2, bidirectional=True),
+    "LSTMCell": lambda nn: nn.LSTMCell(16, 24),
+    "GRUCell": lambda nn: nn.GRUCell(16, 24),
+    "RNNCell": lambda nn: nn.RNNCell(16, 24),
+    "RNNCell with relu": lambda nn: nn.RNNCell(16, 24, nonlinearity="relu"),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "is_packed"),
+    [(name, is_packed) for name in RECURRENT for is_packed in (False, True) if not ("Cell" in name and is_packed)],
+)
+def test_recurrent_layers(name, is_packed):
+    """Few roundings of states differ, so that most results are equal to 1e-5 and all to the error of quantization."""
+    results, random = [], np.random.default_rng(0)
+    x = random.standard_normal((5, 16) if "Cell" in name else (9, 5, 16)).astype(np.float32)
+    state = {key: random.standard_normal(value.shape).astype(np.float32) / 4
+             for key, value in RECURRENT[name](pytorch.nn).state_dict().items()}  # fmt: skip
+    for library in (torch, pytorch):
+        layer = RECURRENT[name](library.nn)
+        layer.load_state_dict({key: library.from_numpy(value.copy()) for key, value in state.items()})
+        input = library.from_numpy(x)
+        if is_packed:
+            lengths = [9, 4, 4, 2, 1] if not layer.batch_first else [5, 5, 4, 4, 3, 3, 2, 2, 1]
+            input = library.nn.utils.rnn.pack_padded_sequence(input, lengths, batch_first=layer.batch_first)
+        with library.no_grad():
+            outputs = quantized(library, library.nn.ModuleList([layer]), {type(layer)})[0](input)
+        outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+        tensors = [part for output in outputs for part in (output if type(output) is tuple else (output,))]
+        results.append([(part.data if hasattr(part, "batch_sizes") else part).numpy() for part in tensors])
+    for ours, theirs in zip(*results, strict=True):
+        difference = np.abs(ours - theirs)
+        assert difference.max() < 0.02 and np.median(difference) < 1e-5

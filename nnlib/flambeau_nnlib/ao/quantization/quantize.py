@@ -8,12 +8,24 @@ from typing import Any
 
 import flambeau as torch
 
-from ...nn.modules.linear import Linear
+from ...nn.modules.linear import Linear, NonDynamicallyQuantizableLinear
 from ...nn.modules.module import Module
+from ...nn.modules.rnn import GRU, LSTM
+from ...nn.modules.rnn_cells import GRUCell, LSTMCell, RNNCell
 from ..nn.quantized import dynamic
 from .qconfig import default_dynamic_qconfig
 
 __all__ = ["quantize_dynamic"]
+
+
+_CLASSES: dict[Any, Any] = {
+    Linear: dynamic.Linear,
+    LSTM: dynamic.LSTM,
+    GRU: dynamic.GRU,
+    LSTMCell: dynamic.LSTMCell,
+    GRUCell: dynamic.GRUCell,
+    RNNCell: dynamic.RNNCell,
+}
 
 
 def quantize_dynamic(
@@ -23,16 +35,15 @@ def quantize_dynamic(
     mapping: Mapping[Any, Any] | None = None,
     inplace: bool = False,
 ) -> Module:
-    """Replace linear layers by layers with int8 weights, which quantize their inputs when they are called.
-
-    Recurrent layers, such as `LSTM`, stay in float32 without a warning. PyTorch quantizes them.
+    """Replace linear and recurrent layers by layers with int8 weights, which quantize their inputs when they are called.
 
     Args:
         model: the model, which is not changed unless `inplace`.
         qconfig_spec: a set of types and names of layers to replace; or a dictionary from these to a `QConfig`, or to None for
-            layers to keep. None replaces all linear layers.
+            layers to keep. None replaces all linear, LSTM and GRU layers and all recurrent cells.
         dtype: `torch.qint8`.
-        mapping: the quantized class of each type, which has a `from_float`. None replaces only `torch.nn.Linear`.
+        mapping: the quantized class of each type, which has a `from_float`. None selects those in
+            `torch.ao.nn.quantized.dynamic`.
         inplace: whether to change the model itself.
 
     Raises:
@@ -49,10 +60,10 @@ def quantize_dynamic(
     if dtype is not torch.qint8:
         raise NotImplementedError(f"quantize_dynamic supports torch.qint8, not {dtype}")
     if qconfig_spec is None:
-        qconfig_spec = {Linear: default_dynamic_qconfig}
+        qconfig_spec = dict.fromkeys(_CLASSES, default_dynamic_qconfig)
     elif isinstance(qconfig_spec, (set, frozenset)):
         qconfig_spec = dict.fromkeys(qconfig_spec, default_dynamic_qconfig)
-    classes = {Linear: dynamic.Linear} if mapping is None else mapping
+    classes = _CLASSES | {NonDynamicallyQuantizableLinear: dynamic.Linear} if mapping is None else mapping
     model = model if inplace else copy.deepcopy(model)
     model.eval()
     return _quantized(model, qconfig_spec, classes, "", None)

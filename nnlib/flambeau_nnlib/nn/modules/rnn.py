@@ -112,6 +112,10 @@ class RNNBase(Module):
         return self.proj_size or self.hidden_size
 
     @property
+    def _weight_dtype(self) -> torch.dtype:
+        return getattr(self, self._all_weights[0][0]).dtype  # type: ignore[no-any-return]  # a parameter's
+
+    @property
     def all_weights(self) -> list[list[Parameter]]:
         """Return a list of parameters for each layer and direction."""
         return [[getattr(self, name) for name in names] for names in self._all_weights]
@@ -239,7 +243,7 @@ class RNNBase(Module):
         return state
 
     def _check_input(self, input: Tensor, dims: int) -> None:
-        dtype = getattr(self, self._all_weights[0][0]).dtype
+        dtype = self._weight_dtype
         if input.dtype != dtype and not torch.is_autocast_enabled(input.device.type):
             raise ValueError(
                 f"RNN input dtype ({input.dtype}) does not match weight dtype ({dtype}). "

@@ -80,9 +80,11 @@ class RNNCellBase(Module):
             zeros = torch.zeros(input.size(0), self.hidden_size, dtype=input.dtype, device=input.device)
             state = (zeros,) * len(state_names)
         self._check_sizes(input, state)
-        weights = LayerWeights(self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh, None)
-        state = rnn_step(mode, input, state, weights)
+        state = self._next_state(mode, input, state)
         return state if is_batched else tuple(part.squeeze(0) for part in state)
+
+    def _next_state(self, mode: str, input: Tensor, state: State) -> State:
+        return rnn_step(mode, input, state, LayerWeights(self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh, None))
 
     def _check_sizes(self, input: Tensor, state: State) -> None:
         check_step(input, state, self.input_size, self.hidden_size)

@@ -1,4 +1,4 @@
-"""Layers with int8 weights, which quantize their inputs when they are called."""
+"""Linear layers with int8 weights, which quantize their inputs when they are called."""
 
 from __future__ import annotations
 
@@ -42,7 +42,11 @@ class Linear(Module):
 
         An attribute `qconfig` with another observer of weights, which computes one symmetric scale, replaces this choice.
         """
-        qconfig = getattr(mod, "qconfig", None)
+        return cls.from_parameters(mod.weight, mod.bias, getattr(mod, "qconfig", None))
+
+    @classmethod
+    def from_parameters(cls, weight: Tensor, bias: Tensor | None, qconfig: Any = None) -> Linear:
+        """Return the quantized layer of a weight `(out_features, in_features)` and a bias; `qconfig` is that of `from_float`."""
         observer = (qconfig or torch.ao.quantization.default_dynamic_qconfig).weight()
         if observer.dtype is not torch.qint8 or observer.qscheme is not torch.per_tensor_symmetric:
             raise NotImplementedError(
@@ -50,13 +54,13 @@ class Linear(Module):
                 f"{observer.dtype} and its scheme {observer.qscheme}"
             )
         with torch.no_grad():
-            weight = mod.weight.float()
+            weight = weight.float()
             observer(weight)
             scale = observer.calculate_qparams()[0].float().reshape(())
-            layer = cls(mod.in_features, mod.out_features, mod.bias is not None)
+            layer = cls(weight.shape[1], weight.shape[0], bias is not None)
             layer.quantized_weight = (weight * (1 / scale)).round().clamp(-128, 127).to(torch.int8)
             layer.weight_scale = scale
-            layer.bias = None if mod.bias is None else mod.bias.detach().float()
+            layer.bias = None if bias is None else bias.detach().float()
             layer._sum_rows()
         return layer
 

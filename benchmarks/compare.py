@@ -5,6 +5,7 @@
     python benchmarks/compare.py --against HEAD~3   also this repository at an earlier commit, and the ratio of new to old
     python benchmarks/compare.py --threads all      with 1, 2, 4, ... threads, up to 16 or the number of CPUs
     python benchmarks/compare.py --only inference --peers onnxruntime,torch-compile,jax    also other inference libraries
+    python benchmarks/compare.py --only inference --peers onnxruntime --memory             peak memory of these
     python benchmarks/compare.py --json FILE --markdown FILE.md --plot FILE.svg
 
 Both libraries run alternately, with the same number of threads and steps, and medians are printed. Rounds disturbed by
@@ -26,7 +27,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from peers import PEERS, compare_peers
+from peers import PEERS, compare_memory, compare_peers
 from plots import draw
 from sides import Failed, Side, Worker, checked_out, flambeau_sides, pytorch_side
 from workloads import GROUPS, Workload
@@ -313,6 +314,7 @@ def main() -> int:
     )
     parser.add_argument("--least", action="store_true", help="use the fastest steps of each turn, for busy machines")
     parser.add_argument("--peers", metavar="NAMES", help=f"compare inference with other libraries: {', '.join(PEERS)}")
+    parser.add_argument("--memory", action="store_true", help="with --peers: compare peak memory instead of time")
     args = parser.parse_args()
     workloads = select_workloads(args.only)
     if not workloads:
@@ -320,7 +322,11 @@ def main() -> int:
     if args.peers:
         deployed = [workload for workload in workloads if workload.model is not None]
         functions = (lambda workers, steps: take_turns(workers, steps, args.least), steps_per_turn, difference)
-        table = compare_peers(deployed, args.peers.split(","), args.rounds, args.threads[0], functions)
+        names, threads = args.peers.split(","), args.threads[0]
+        if args.memory:
+            table = compare_memory(deployed, names, threads)
+        else:
+            table = compare_peers(deployed, names, args.rounds, threads, functions)
         if args.json:
             facts_now = describe_machine(args.threads[0], [])
             Path(args.json).write_text(json.dumps({"machine": facts_now, "rows": table}, indent=1) + "\n", encoding="utf-8")

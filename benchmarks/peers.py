@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import os
 import statistics
+import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 from sides import Failed, Side, Worker, flambeau_sides, pytorch_side
 from workloads import Workload
 
-__all__ = ["PEERS", "compare_peers", "make_step"]
+__all__ = ["PEERS", "compare_memory", "compare_peers", "export", "loader", "make_step"]
 
 PEERS = {
     "onnxruntime": Side("flambeau", "numpy", mode="onnx"),  # runs the file that flambeau exports
@@ -38,15 +43,63 @@ def make_step(torch: Any, workload: Workload, mode: str) -> Callable[[], Any]:
         for _ in range(4):
             run_compiled()
         return run_compiled
-    import onnxruntime
-
     file = io.BytesIO()
     torch.onnx.export(model, (x,)).save(file)
+    return _run_by_onnxruntime(file.getvalue(), x.numpy())
+
+
+def _run_by_onnxruntime(model: Any, x: Any) -> Callable[[], Any]:
+    """Return the step of a network in a file, given by its path or contents."""
+    import onnxruntime
+
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = int(os.environ["OMP_NUM_THREADS"])
-    session = onnxruntime.InferenceSession(file.getvalue(), options, providers=["CPUExecutionProvider"])
-    inputs = {session.get_inputs()[0].name: x.numpy()}
+    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    inputs = {session.get_inputs()[0].name: x}
     return lambda: session.run(None, inputs)
+
+
+def export(torch: Any, workload: Workload, path: str) -> None:
+    """Write the network of a workload to an ONNX file, and its input next to it."""
+    assert workload.model is not None
+    model, x = workload.model(torch)
+    torch.onnx.export(model, (x,)).save(path)
+    np.save(f"{path}.npy", x.numpy())
+
+
+def loader(torch: Any, workload: Workload, mode: str | None, path: str) -> Callable[[], Callable[[], Any]]:
+    """Return a function that loads a network and returns its step. The libraries are imported first."""
+    if mode == "onnx":
+        importlib.import_module("onnxruntime")
+        x = np.load(f"{path}.npy")
+        return lambda: _run_by_onnxruntime(path, x)
+    return lambda: make_step(torch, workload, mode) if mode else workload.make(torch)
+
+
+def _sides(names: Sequence[str]) -> dict[str, Side]:
+    """Return flambeau on NumPy, without and with its kernel packs and `torch.compile`, and the named libraries."""
+    own = [side for side in flambeau_sides() if side.backend == "numpy"]
+    own += [replace(side, mode="compile") for side in own]
+    return {**{side.label: side for side in own}, **{name: PEERS[name] for name in names}}
+
+
+def compare_memory(workloads: Sequence[Workload], peers: Sequence[str], threads: int) -> list[dict[str, Any]]:
+    """Print a table of the peak memory of inference in MB, each in a new process. Return its rows in bytes."""
+    sides = {"PyTorch": pytorch_side("cpu"), **_sides(peers)}
+    print(f"{'peak memory in MB':50s} " + " ".join(f"{label:>18s}" for label in sides))
+    rows = []
+    with tempfile.TemporaryDirectory() as folder, Worker(Side("flambeau", "numpy"), threads) as exporter:
+        for workload in workloads:
+            path = str(Path(folder) / "model.onnx")
+            exporter.ask("export", workload.name, path)
+            row: dict[str, Any] = {"workload": workload.name}
+            for label, side in sides.items():
+                with Worker(side, threads) as worker:
+                    row[label] = worker.ask("inference_memory", workload.name, path)
+            rows.append(row)
+            cells = [f"{'-' if row[label] is None else format(row[label] / 1e6, '.1f'):>18s}" for label in sides]
+            print(f"{workload.name:50s} " + " ".join(cells), flush=True)
+    return rows
 
 
 def compare_peers(
@@ -58,10 +111,7 @@ def compare_peers(
         measure: the functions `take_turns(workers, steps)`, `steps_per_turn(worker)` and `difference(results, results)`.
     """
     take, steps_per_turn, difference = measure
-    own = [side for side in flambeau_sides() if side.backend == "numpy"]
-    sides = [*own, *(Side(side.library, side.backend, side.pack, side.distribution, mode="compile") for side in own)]
-    sides += [PEERS[name] for name in peers]
-    labels = [*[side.label for side in sides[: 2 * len(own)]], *peers]
+    labels, sides = zip(*_sides(peers).items(), strict=True)
     rows = []
     with ExitStack() as stack:
         reference = stack.enter_context(Worker(pytorch_side("cpu"), threads))

@@ -21,6 +21,7 @@ import workloads
 
 CHECKED_STEPS = 3
 MEASURED_STEPS = 3  # several steps, because some memory is only freed by the garbage collector
+INFERENCES = 20
 SAMPLE = 64  # number of compared values per result
 GROUPS = 50  # steps are timed in this many groups, short enough that some run undisturbed by other programs
 
@@ -82,6 +83,27 @@ class RequestHandler:
             step()
         Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")  # resets the peak to the current value
         for _ in range(MEASURED_STEPS):
+            step()
+        return anonymous_memory(peak=True) - before
+
+    def export(self, name: str, path: str) -> None:
+        """Write a network to an ONNX file."""
+        peers.export(self.torch, workloads.find(name), path)
+
+    def inference_memory(self, name: str, path: str) -> int | None:
+        """Return the peak memory in bytes of loading a network and running it `INFERENCES` times, without that of the imports.
+
+        Call once per process.  With ONNX Runtime, the network is loaded from the file at `path`.
+        """
+        if not Path("/proc/self/clear_refs").exists():
+            return None
+        workload, mode = workloads.find(name), os.environ.get("BENCHMARK_MODE")
+        load = peers.loader(self.torch, workload, mode, path)
+        release_free_memory()
+        before = anonymous_memory()
+        Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")  # resets the peak to the current value
+        step = load()
+        for _ in range(INFERENCES):
             step()
         return anonymous_memory(peak=True) - before
 

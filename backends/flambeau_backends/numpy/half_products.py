@@ -17,15 +17,15 @@ from .chunks import SHARED
 from .halves import cast, pairs_to_single
 from .threads import parts, product, share
 
-__all__ = ["HALF_PRODUCTS"]
+__all__ = ["BLOCK", "HALF_PRODUCTS"]
 
 _HALF, _SINGLE = np.dtype(np.float16), np.dtype(np.float32)
-_BLOCK = 1 << 18  # elements per block; in shorter NumPy calls, threads would wait for each other
+BLOCK = 1 << 18  # elements per block; in shorter NumPy calls, threads would wait for each other
 
 
 def _block_size(other: Any) -> int:
     """Return the number of elements per block; more for a large operand, which BLAS copies once per block."""
-    return max(_BLOCK, 2 * other.size)
+    return max(BLOCK, 2 * other.size)
 
 
 def _product(a: Any, b: Any) -> Any:
@@ -92,7 +92,7 @@ def bmm(a: Any, b: Any) -> Any:
         np.matmul(cast(a[part], _SINGLE), cast(b[part], _SINGLE), result[part])
 
     is_large = a.size + b.size >= SHARED
-    share(multiply, parts(len(a), max(1, _BLOCK * len(a) // (a.size + b.size)), is_large), is_large)
+    share(multiply, parts(len(a), max(1, BLOCK * len(a) // (a.size + b.size)), is_large), is_large)
     return _rounded(result, a.dtype).reshape(shape)
 
 

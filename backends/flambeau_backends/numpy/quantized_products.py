@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .chunks import SHARED, cache_size
+from .chunks import SHARED
+from .half_products import BLOCK
 from .kernels import kernel
 from .threads import parts, product, share
 
@@ -22,11 +23,11 @@ _UNIT = 64  # `quantized_products.PACKED_COLUMNS`
 
 
 def _share_outputs(compute: Callable[[slice], None], outputs: int, depth: int, rows: int, unit: int = 1) -> None:
-    """Call `compute` with slices of outputs; the weights of a slice fill half of the cache, or more if the input is large.
+    """Call `compute` with slices of outputs, of about `BLOCK` weights each, or more if the input is large.
 
     Slices start at multiples of `unit`.
     """
-    most = max(1, max(cache_size() // 8, 2 * rows * depth) // max(depth * unit, 1))
+    most = max(1, max(BLOCK, 2 * rows * depth) // max(depth * unit, 1))
     is_large = outputs * depth >= SHARED
     units = parts(-(-outputs // unit), most, is_large)
     share(compute, [slice(part.start * unit, min(part.stop * unit, outputs)) for part in units], is_large)

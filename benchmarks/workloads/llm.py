@@ -109,6 +109,9 @@ class Llama:
         cos, sin = (table[position : position + x.shape[-2]] for table in (self.cos, self.sin))
         return x * cos + self.torch.cat([-second, first], -1) * sin
 
+    def linear(self, x: Any, weight: Any) -> Any:
+        return self.torch.nn.functional.linear(x, weight)
+
     def __call__(self, words: Any, caches: list[Any]) -> Any:
         """Return the logits after the last of the words `(N, L)`, and extend the caches."""
         torch, f = self.torch, self.torch.nn.functional
@@ -116,7 +119,7 @@ class Llama:
         batch, length = words.shape
         position = caches[0][0].shape[2] if caches[0] else 0
         for number, layer in enumerate(self.layers):
-            packed = f.linear(f.rms_norm(x, (WIDTH,), layer["norm"], 1e-5), layer["in"])
+            packed = self.linear(f.rms_norm(x, (WIDTH,), layer["norm"], 1e-5), layer["in"])
             sizes = [WIDTH, KEY_HEADS * SIZE, KEY_HEADS * SIZE]
             q, k, v = (part.view(batch, length, -1, SIZE).transpose(1, 2) for part in packed.split(sizes, -1))
             q, k = self.rotate(q, position), self.rotate(k, position)
@@ -124,10 +127,31 @@ class Llama:
                 k, v = (torch.cat([old, new], 2) for old, new in zip(caches[number], (k, v), strict=True))
             caches[number] = k, v
             attended = f.scaled_dot_product_attention(q, k, v, is_causal=length > 1, enable_gqa=True)
-            x = x + f.linear(attended.transpose(1, 2).reshape(batch, length, WIDTH), layer["out"])
+            x = x + self.linear(attended.transpose(1, 2).reshape(batch, length, WIDTH), layer["out"])
             normal = f.rms_norm(x, (WIDTH,), layer["norm2"], 1e-5)
-            x = x + f.linear(f.silu(f.linear(normal, layer["gate"])) * f.linear(normal, layer["up"]), layer["down"])
-        return f.linear(f.rms_norm(x[:, -1], (WIDTH,), self.norm, 1e-5), self.head)
+            x = x + self.linear(f.silu(self.linear(normal, layer["gate"])) * self.linear(normal, layer["up"]), layer["down"])
+        return self.linear(f.rms_norm(x[:, -1], (WIDTH,), self.norm, 1e-5), self.head)
+
+
+class LlamaInt8(Llama):
+    """The same model with int8 weights and a scale per row in linear layers; in PyTorch, with the weights of `Llama`."""
+
+    def __init__(self, torch: Any, dtype: Any) -> None:
+        super().__init__(torch, dtype)
+        if torch.__name__ == "flambeau":
+            self.quantized = {
+                id(weight): self.quantize(weight) for layer in self.layers for weight in layer.values() if weight.ndim == 2
+            }
+            self.quantized[id(self.head)] = self.quantize(self.head)
+
+    def quantize(self, weight: Any) -> tuple[Any, Any]:
+        scales = weight.float().abs().amax(1) / 127
+        return (weight.float() / scales.unsqueeze(1)).round().to(self.torch.int8), scales.to(self.dtype)
+
+    def linear(self, x: Any, weight: Any) -> Any:
+        if self.torch.__name__ != "flambeau":
+            return super().linear(x, weight)
+        return self.torch._weight_int8pack_mm(x.reshape(-1, x.shape[-1]), *self.quantized[id(weight)]).reshape(*x.shape[:-1], -1)
 
 
 def prompt(torch: Any, dtype: Any) -> Step:
@@ -135,9 +159,9 @@ def prompt(torch: Any, dtype: Any) -> Step:
     return lambda: model(words, [()] * LAYERS)
 
 
-def generate(torch: Any, dtype: Any) -> Step:
+def generate(torch: Any, dtype: Any, model_type: type[Llama] = Llama) -> Step:
     """24 tokens after a prompt of 8; each word is drawn in advance, so that rounding errors do not change the text."""
-    model, words = Llama(torch, dtype), torch.randint(0, WORDS, (1, 32))
+    model, words = model_type(torch, dtype), torch.randint(0, WORDS, (1, 32))
 
     def step() -> Any:
         caches: list[Any] = [()] * LAYERS
@@ -178,4 +202,11 @@ def rows_of(dtype: str) -> list[Workload]:
     ]
 
 
+def generate_int8(torch: Any, dtype: Any) -> Step:
+    return generate(torch, dtype, LlamaInt8)
+
+
 WORKLOADS = [workload for dtype in DTYPES for workload in rows_of(dtype)]
+WORKLOADS.append(  # 1.5 times the tokens per second of bfloat16 with the kernel pack, and as many without
+    Workload("Llama, 24 tokens, int8 weights, bfloat16", without_gradients(generate_int8)("bfloat16"), 1.0, 0.67, tolerance=0.15)
+)

@@ -322,3 +322,15 @@ def test_tangents_die_with_their_level():
         assert gone() is None and gc.collect() == 0
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("draw", [
+    torch.bernoulli, torch.poisson, lambda x: torch.normal(x, 1.0), lambda x: torch.normal(1.0, x), lambda x: torch.normal(x, x),
+])  # fmt: skip
+def test_samples_have_zero_tangents(draw):
+    with fw.dual_level():
+        x = torch.tensor([0.25, 0.5, 0.75])
+        torch.manual_seed(0)
+        sample, tangent = fw.unpack_dual(draw(fw.make_dual(x, torch.ones(3))))
+        torch.manual_seed(0)
+        assert torch.equal(sample, draw(x)) and tangent.tolist() == [0, 0, 0]

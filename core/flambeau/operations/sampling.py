@@ -402,10 +402,18 @@ def _drawn_like(input: Tensor, sampler: str, generator: Generator | None, *args:
 
 
 def _record_sample(sample: Tensor, name: str, *parameters: Tensor) -> Tensor:
-    """Record that a sample depends on the parameters of its distribution; as in PyTorch, their gradients are zeros."""
+    """Record that a sample depends on the parameters of its distribution.
+
+    As in PyTorch, the derivatives are zeros, and not undefined.
+    """
     for parameter in parameters:
         sample = tied(sample, parameter)
-    return merge_nodes(sample, name, parameters)
+    sample = merge_nodes(sample, name, parameters)
+    if state.forward_levels:
+        for parameter in parameters:
+            if hooks.forward.has_tangent([parameter]):
+                sample = sample + hooks.forward.along(lambda tensor: tensor.new_zeros(tensor.shape), parameter)
+    return sample
 
 
 @composite(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from typing import Any  # as scripted code writes them
 
 import pytest
 
@@ -199,3 +200,28 @@ def test_traces_of_random_functions_warn():
 def test_a_package_whose_name_begins_with_flambeau_is_part_of_the_program():
     folder = Path(torch.__file__).parent
     assert is_own_file(str(folder / "random.py")) and not is_own_file(str(folder.with_name("flambeau_demo") / "model.py"))
+
+
+class Symmetric(nn.Module):
+    def forward(self, x):
+        return x.triu() + x.triu(1).T
+
+
+def test_parametrized_modules_are_scripted_and_traced():
+    module, x = nn.Linear(3, 3), torch.randn(2, 3)
+    nn.utils.parametrize.register_parametrization(module, "weight", Symmetric())
+    for converted in (torch.jit.script(module), torch.jit.trace(module, x), torch.jit.trace_module(module, {"forward": x})):
+        assert torch.equal(converted(x), module(x))
+        with nn.utils.parametrize.cached():
+            assert torch.equal(converted(x), module(x))
+    with nn.utils.parametrize.cached(), pytest.raises(RuntimeError, match="Cannot trace a model while caching"):
+        torch.jit.trace(module, x)
+
+
+def without_elements(x: Any):
+    assert torch.jit.isinstance(x, list)
+
+
+def test_isinstance_requires_the_type_of_elements():
+    with pytest.raises(RuntimeError, match="List without a contained type"):
+        torch.jit.script(without_elements)

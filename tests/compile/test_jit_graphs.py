@@ -161,3 +161,22 @@ def test_convolutions_of_a_recorded_graph_are_one_operator(layer: Any, size: Any
 def _constant(value: Any) -> Any:
     node = value.node()
     return [_constant(item) for item in node.inputs()] if node.kind() == "prim::ListConstruct" else value.toIValue()
+
+
+@pytest.mark.parametrize(("function", "random"), [
+    (torch.bernoulli, True), (torch.rand_like, True), (torch.relu, False), (lambda x: torch.dropout(x, 0.5, True), True),
+    (lambda x: torch.dropout(x, 0.5, False), False),
+])  # fmt: skip
+def test_nodes_that_draw_random_numbers(function: Any, random: bool) -> None:
+    graph = torch.jit.trace(function, torch.full((3,), 0.5), check_trace=False).graph
+    assert any(node.isNondeterministic() for node in graph.nodes()) is random
+
+
+def test_elements_of_tuple_types() -> None:
+    def pair(x: tuple[list[int], tuple[int, float]]) -> int:
+        return x[1][0]
+
+    kind = next(torch.jit.script(pair).graph.inputs()).type()
+    assert [str(each) for each in kind.elements()] == ["int[]", "(int, float)"]
+    with pytest.raises(RuntimeError, match="not a tuple"):
+        kind.elements()[0].elements()

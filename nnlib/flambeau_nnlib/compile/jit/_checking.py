@@ -229,7 +229,7 @@ class _Checker(ObjectChecks):
         return True
 
     def statement_Assert(self, node: ast.Assert) -> bool:
-        if not may_be_static(node.test):
+        if not may_be_static(node.test) or is_call_of_method(node.test, "isinstance"):
             self.condition(node.test)
         return isinstance(node.test, ast.Constant) and not node.test.value
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import flambeau as torch
+from flambeau.extension import facts_of
 
 __all__ = ["Block", "DeviceObjType", "FloatType", "Graph", "Node", "Note", "TensorType", "Type", "Value"]
 
@@ -82,6 +83,23 @@ class Type:
             if self.text.endswith(end):
                 return Type(self.text.removesuffix(end))
         raise RuntimeError(f"{self.text} has no element type")
+
+    def elements(self) -> list[Type]:
+        """Return the element types of a tuple type.
+
+        Raises:
+            RuntimeError: the type is not a tuple.
+        """
+        if not self.text.startswith("("):
+            raise RuntimeError(f"{self.text} is not a tuple type")
+        parts, depth = [""], 0
+        for sign in self.text[1:-1]:
+            depth += (sign in "([") - (sign in ")]")
+            if sign == "," and not depth:
+                parts.append("")
+            else:
+                parts[-1] += sign
+        return [Type(part.strip()) for part in parts if part.strip()]
 
     def isSubtypeOf(self, other: Type) -> bool:
         """Whether this type equals `other`, or `other` is the optional form of this type."""
@@ -333,6 +351,14 @@ class Node:
         return self.attributes[name]
 
     i = f = t = ival = s
+
+    def isNondeterministic(self) -> bool:
+        """Whether the operator draws random numbers. Dropout does in training only."""
+        namespace, _, name = self._kind.partition("::")
+        facts = facts_of(name) if namespace == "aten" else None
+        if facts is None or not facts.random:
+            return False
+        return "dropout" not in name or self._inputs[-1].toIValue() is not False
 
     def scopeName(self) -> str:
         """Return the path of the submodule in a trace, such as `__module.layer1/__module.layer1.0`."""

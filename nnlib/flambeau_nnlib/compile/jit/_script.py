@@ -25,6 +25,7 @@ from flambeau import nn
 from flambeau.extension.schemas import FunctionSchema
 
 from ...nn.modules.module import MEMBER_KINDS
+from ...nn.utils.parametrize import is_parametrized
 from ._arguments import Conversion, annotations_of_function, argument_conversion, unchanged
 from ._async import Future
 from ._checking import check_function
@@ -429,7 +430,8 @@ def scripted(
         cls = _scripted_class(type(module), kind)
         new: Any = cls.__new__(cls)
         memo[id(module)] = new
-        new.__setstate__(module.__getstate__())
+        # `__getstate__` of modules with parametrizations refuses, because their class is made at run time.
+        new.__setstate__(dict(vars(module)) if is_parametrized(module) else module.__getstate__())
         for members in MEMBER_KINDS:  # `new` shares these with `module` if `__getstate__` returns `__dict__`
             nn.Module.__setattr__(new, members, dict(getattr(module, members)))
         for name, child in module._modules.items():

@@ -304,6 +304,8 @@ def parametrized_property(name: str) -> property:
         parametrization: Callable[[], Tensor] = module.parametrizations[name]
         if Cache.depth == 0:
             return parametrization()
+        if torch.jit.is_tracing():
+            raise RuntimeError("Cannot trace a model while caching the parametrized parameters.")
         key = (id(module), name)
         if key not in Cache.tensors:
             Cache.tensors[key] = parametrization()

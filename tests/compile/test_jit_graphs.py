@@ -68,6 +68,14 @@ def test_a_graph_of_a_trace_knows_the_sizes_of_the_examples():
     assert "linear.py" in linear.sourceRange()
 
 
+def test_one_tensor_as_several_arguments_of_a_trace():
+    shared = torch.ones(2)
+    traced = torch.jit.trace(lambda x, factors, shift: x * factors[0] + shift, (torch.zeros(2), [shared, shared], shared))
+    assert kinds(traced.graph)[-2:] == ["aten::mul", "aten::add"]
+    result = traced(torch.tensor([1.0, 2.0]), [torch.tensor(3.0), torch.tensor(0.0)], torch.tensor([5.0, 7.0]))
+    assert result.tolist() == [8, 13]
+
+
 def test_an_early_return_takes_the_rest_into_the_other_branch():
     def function(x, flag: bool):
         if flag:

@@ -362,7 +362,9 @@ def _definition(name: str, parameters: list[str], kind: str, lines: list[str]) -
 
 def _parameters(recorded: Recorded) -> tuple[list[str], dict[int, str]]:
     """Return the parameters of a traced function with types, and the code of each leaf of the examples by index."""
-    args, kwargs = recorded.args, recorded.kwargs
+    leaves, spec = pytree.tree_flatten((recorded.args, recorded.kwargs))
+    leaves = [leaf.detach() if isinstance(leaf, Tensor) else leaf for leaf in leaves]  # one tensor may be several arguments
+    args, kwargs = pytree.tree_unflatten(leaves, spec)
     bound = recorded.signature.bind(*args, **kwargs)
     named: list[tuple[str, Any]] = []
     kinds = recorded.signature.parameters
@@ -373,7 +375,6 @@ def _parameters(recorded: Recorded) -> tuple[list[str], dict[int, str]]:
             named += list(value.items())
         else:
             named.append((name, value))
-    leaves = list(pytree.tree_leaves((args, kwargs)))
     places = {id(leaf): place for place, leaf in enumerate(leaves)}
     inputs: dict[int, str] = {}
     parameters = []

@@ -534,6 +534,17 @@ def test_functions_of_transforms_can_be_replaced(monkeypatch):
     assert seen == ["length", "length"]
 
 
+def test_states_of_objects_are_restored():
+    class Slotted:
+        __slots__ = ("size",)
+
+    x = torch.ones(2)
+    assert torch._utils._set_obj_state(x, {"label": "length"}) is x and x.label == "length"
+    assert torch._utils._set_obj_state(Slotted(), (None, {"size": 3})).size == 3
+    with pytest.raises(RuntimeError, match="Invalid serialized state"):
+        torch._utils._set_obj_state(x, (1, 2, 3))
+
+
 def test_batches_are_entered_and_left():
     from flambeau.compat._C._functorch import _add_batch_dim, _remove_batch_dim, get_unwrapped
 

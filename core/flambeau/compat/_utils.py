@@ -42,6 +42,16 @@ def _unflatten_dense_tensors(flat: Tensor, tensors: Sequence[Tensor]) -> tuple[T
     return tuple(parts)
 
 
+def _set_obj_state(obj: Any, state: Any) -> Any:
+    """Set the attributes that the default `__reduce_ex__` of an object returns: a dictionary, or one and the slots' values."""
+    if isinstance(state, tuple) and len(state) != 2:
+        raise RuntimeError(f"Invalid serialized state: {state}")
+    for attributes in state if isinstance(state, tuple) else (state,):
+        for name, value in (attributes or {}).items():
+            setattr(obj, name, value)
+    return obj
+
+
 # --- checks -------------------------------------------------------------------------------------------------------
 
 

@@ -245,6 +245,7 @@ NAMES: dict[str, tuple[str, str]] = {
     "_utils._rebuild_nested_tensor": (f"{_REBUILD}:nested_tensor", "files of nested tensors"),
     "_utils._rebuild_parameter": (f"{_REBUILD}:parameter", "picklescan, converters of checkpoints"),
     "_utils._rebuild_parameter_with_state": (f"{_REBUILD}:parameter_with_state", "pickles of parameters with attributes"),
+    "_utils._set_obj_state": ("", "torchao"),
     "_utils._rebuild_sparse_tensor": (f"{_REBUILD}:sparse_tensor", "files of sparse tensors"),
     "_utils._rebuild_tensor": (f"{_REBUILD}:plain_tensor", "files of PyTorch before 0.4"),
     "_utils._rebuild_tensor_v2": (f"{_REBUILD}:tensor", "picklescan, fickling, converters of checkpoints"),

@@ -26,6 +26,10 @@ class SparseSemiStructuredTensor:
         RuntimeError: always.  No backend has kernels for it; tensors that are not on a CUDA device get PyTorch's message.
     """
 
+    _DEFAULT_ALG_ID = 0  # torchao reads the settings of PyTorch's class
+    _FORCE_CUTLASS = False
+    _FUSE_TRANSPOSE = False
+
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         """Raise RuntimeError: see `SparseSemiStructuredTensor`."""
         _refuse(args[0] if args else None)

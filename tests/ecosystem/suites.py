@@ -199,6 +199,20 @@ SUITES = {
     ),
     "linear_operator": Suite(tests=("test",), copied=("linear_operator",)),
     "opt_einsum": Suite(tests=("opt_einsum/tests",), options=("-p", "no:benchmark")),
+    "mmengine": Suite(
+        tests=tuple(
+            f"tests/{part}"
+            for part in (
+                "test_data",
+                "test_evaluator",
+                "test_optim/test_scheduler/test_lr_scheduler.py",
+                "test_structures",
+            )
+        ),
+        repository="https://github.com/open-mmlab/mmengine",
+        copied=("mmengine",),
+        known="counts of operators in traces (`tests/test_analysis`: 37 of 42)",
+    ),
     "monai": Suite(
         tests=("tests/losses", "tests/networks/blocks", "tests/networks/layers", "tests/networks/nets"),
         repository="https://github.com/Project-MONAI/MONAI",
@@ -268,6 +282,16 @@ SUITES = {
         repository="https://github.com/pyro-ppl/pyro",
         tag="{version}",
         copied=("pyro",),
+    ),
+    "ptflops": Suite(
+        tests=("tests/common_test.py",),
+        repository="https://github.com/sovrasov/flops-counter.pytorch",
+        copied=("ptflops",),
+    ),
+    "pypose": Suite(
+        repository="https://github.com/pypose/pypose",
+        copied=("pypose",),
+        known="a test that expects `jacfwd` to lose the Lie type",
     ),
     "pytorch_metric_learning": Suite(
         tests=("tests/losses", "tests/miners", "tests/distances", "tests/reducers", "tests/regularizers"),

@@ -673,3 +673,37 @@ def test_a_wrapper_whose_base_class_keeps_torch_function_disables_it():
     wrapper = Wrapper(data)
     assert wrapper.flatten().tolist() == [0, 1, 2, 3]
     assert torch.equal(1 - wrapper, 1 - data) and torch.equal(wrapper.mT, data.mT)
+
+
+def test_saved_outputs_keep_what_a_class_stores_in_slots():
+    """The gradient of `exp` needs its output, a wrapper whose inner tensor is in `__slots__`."""
+
+    class Slotted(torch.Tensor):
+        __slots__ = ("elem",)
+
+        @staticmethod
+        def __new__(cls, elem, requires_grad=False):
+            wrapper = torch.Tensor._make_wrapper_subclass(cls, elem.shape, dtype=elem.dtype, requires_grad=requires_grad)
+            wrapper.elem = elem
+            return wrapper
+
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            args, kwargs = tree_map(lambda e: e.elem if isinstance(e, cls) else e, (args, kwargs or {}))
+            return tree_map(lambda e: cls(e) if isinstance(e, torch.Tensor) else e, func(*args, **kwargs))
+
+    x = Slotted(torch.tensor([0.0, 1.0]))
+    jacobian = torch.autograd.functional.jacobian(torch.exp, x)
+    torch.testing.assert_close(jacobian.elem, torch.diag(torch.tensor([0.0, 1.0]).exp()))
+
+
+def test_softmax_reaches_a_class_as_the_operator_below_autograd():
+    Pair.seen.clear()
+    x = Pair(torch.randn(2, 3), torch.randn(2, 3))
+    y = torch.nn.functional.softmax(x, dim=-1)
+    x.log_softmax(0)
+    assert [function for function in Pair.seen if "softmax" in str(function)] == [
+        aten._softmax.default,
+        aten._log_softmax.default,
+    ]
+    torch.testing.assert_close(y.b, torch.softmax(x.b, -1))

@@ -270,8 +270,8 @@ def operator_of(name: str, function: Any, args: tuple[Any, ...], kwargs: dict[st
     if aten == "adjoint" and args[0].ndim == 2 and not args[0].is_complex():
         aten = "t"
     form = "out" if "out" in kwargs else overload(aten, args, kwargs)
-    known: Any = as_operator(aten)
     namespace = namespace_of(aten)
+    known: Any = as_operator(aten) or (private_value(aten) if aten.startswith("_") else None)
     if known is None or (
         function is not None and aten == name and function is not known and not _have_same_parameters(function, known)
     ):

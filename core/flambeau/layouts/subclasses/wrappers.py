@@ -147,17 +147,20 @@ def below_autograd(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, .
     if op.name in _BASIC_INDEXING:
         result = _basic_index(tensors[0], *params)
     else:
+        name = op.name
         public, args, kwargs = overriding.public_call(op, tensors, params, out)
         if "backend" in op.param_names:
             public, args = _without_backend(op, tensors, params)
         if op.variadic:
             args = (list(args[0]), *args[1:])
+        elif op.name in ("softmax", "log_softmax"):  # PyTorch calls `_softmax(input, dim, half_to_float)`
+            name, public, args, kwargs = f"_{op.name}", None, (*args[:2], False), {}  # type: ignore[assignment]  # None for PyTorch's operator
         elif op.name == "contiguous":  # PyTorch calls the operator `clone` for it
             kwargs = {"memory_format": contiguous_format}
         elif op.name == "index":
             places = _indices(params[0], tensors[0].ndim) if isinstance(params[0], tuple) else None
             public, args = (public, args) if places is None else (None, (tensors[0], places))  # type: ignore[assignment]  # None for PyTorch's operator
-        result = call_torch_dispatch(hooks.operator(op.name, public, args, kwargs), args, kwargs)
+        result = call_torch_dispatch(hooks.operator(name, public, args, kwargs), args, kwargs)
     tracked = op.differentiable and grad_flag.get() and not is_inference_mode_enabled()
     if not tracked or not any(isinstance(tensor, Tensor) and tensor._requires_grad for tensor in tensors):
         return result
@@ -321,7 +324,17 @@ def _detached_copy(tensor: Tensor) -> Any:
     copy._array, copy._key, copy._storage = tensor._array, tensor._key, tensor._storage
     copy._requires_grad, copy._node, copy._grad, copy._view = False, None, None, None
     copy.__dict__.update(tensor.__dict__)
+    for name in _slots_below_tensor(type(tensor)):
+        if hasattr(tensor, name):
+            setattr(copy, name, getattr(tensor, name))
     return copy
+
+
+@functools.cache
+def _slots_below_tensor(cls: Any) -> tuple[str, ...]:
+    """Return the names of `__slots__` that a subclass and its bases define, without those of `Tensor`."""
+    slots = [vars(base).get("__slots__", ()) for base in cls.__mro__[: cls.__mro__.index(Tensor)]]
+    return tuple(name for names in slots for name in ((names,) if isinstance(names, str) else names))
 
 
 # --- methods that are no operations -------------------------------------------------------------------------------

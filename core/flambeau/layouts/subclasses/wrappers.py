@@ -320,18 +320,19 @@ def _pack(node: Any, context: Any) -> None:
 
 def _detached_copy(tensor: Tensor) -> Any:
     """Return a copy of a wrapper with the same inner tensors, without history."""
-    copy = new(type(tensor))
+    cls: Any = type(tensor)
+    copy = new(cls)
     copy._array, copy._key, copy._storage = tensor._array, tensor._key, tensor._storage
     copy._requires_grad, copy._node, copy._grad, copy._view = False, None, None, None
     copy.__dict__.update(tensor.__dict__)
-    for name in _slots_below_tensor(type(tensor)):
+    for name in _slots_below_tensor(cls):
         if hasattr(tensor, name):
             setattr(copy, name, getattr(tensor, name))
     return copy
 
 
 @functools.cache
-def _slots_below_tensor(cls: Any) -> tuple[str, ...]:
+def _slots_below_tensor(cls: type[Tensor]) -> tuple[str, ...]:
     """Return the names of `__slots__` that a subclass and its bases define, without those of `Tensor`."""
     slots = [vars(base).get("__slots__", ()) for base in cls.__mro__[: cls.__mro__.index(Tensor)]]
     return tuple(name for names in slots for name in ((names,) if isinstance(names, str) else names))

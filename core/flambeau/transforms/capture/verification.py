@@ -72,10 +72,18 @@ class _Snapshot:
             backend.write(tensor._array, array)
 
     def arrays_now(self) -> list[Any]:
-        """Return copies of all arrays, gradients and generator states that a step may have changed."""
-        now = [self._copy(tensor) for tensor in self.tensors]
+        """Return copies of all arrays, gradients and generator states that a step may have changed.
+
+        An unchanged array is represented by its copy in the snapshot, to save memory.
+        """
+        now = [self._copy_of_change(tensor, array) for tensor, array in zip(self.tensors, self.arrays, strict=True)]
         now += [None if tensor._grad is None else self._copy(tensor._grad) for tensor in self.tensors]
         return now + [raw.get_state() for raw, _ in self.generators]
+
+    def _copy_of_change(self, tensor: Tensor, before: Any) -> Any:
+        array = tensor._array
+        same = array.shape == before.shape and array.dtype == before.dtype and tensor._key.backend.equal(array, before)
+        return before if same else self._copy(tensor)
 
 
 def verified(captured: Captured, call: Callable[[], Any], arguments: Sequence[Tensor]) -> tuple[Any, str | None]:
@@ -126,6 +134,8 @@ def _value(leaf: Any) -> Any:
 
 
 def _equal(recorder: Recorder, one: Any, other: Any) -> bool:
+    if one is other:
+        return True
     backend = recorder.backend_of(one)
     if backend is None or recorder.backend_of(other) is not backend:
         return one is other or bool(one == other)

@@ -127,13 +127,19 @@ class _Prepared:
         self._place = {id(node): (_ARENA << 40) | offset for node, offset in zip(inside, offsets, strict=True)}
         self._place.update({key: buffer << 40 for key, buffer in returned.items()})
         self._place.update({id(node): self._place[id(node.part_of)] + node.offset for node in nodes if node.part_of is not None})
-        lines = [self._line(node, group) for node in nodes for group in range(node.groups)]
+        lines = []
+        for node in nodes:
+            lines += [self._line(node, group) for group in range(node.groups)]
+            node.weight = None  # free folded weights as soon as they are packed
         self.lines = np.zeros((len(lines), _LINE), np.int64)
         for line, numbers in zip(self.lines, lines, strict=True):
             line[: len(numbers)] = numbers
         self.weights = _aligned(self._length)
-        np.concatenate([self.weights[:0], *self._packed], out=self.weights)
-        self._packed = []
+        written = 0
+        while self._packed:  # free each piece as soon as it is copied
+            piece = self._packed.pop(0)
+            self.weights[written : written + piece.size] = piece
+            written += piece.size
         self.arenas: list[Any] = []  # unused arenas: each call takes one, so that threads do not share it
 
     def _line(self, node: Node, group: int) -> list[int]:

@@ -12,6 +12,7 @@ from ..engine.calls.inplace import in_place, write_elements
 from ..engine.calls.op import composite, op
 from ..engine.calls.operands import filler
 from ..engine.calls.record import Out
+from ..engine.calls.tables import PUBLIC
 from ..engine.calls.wrappers import as_method
 from ..engine.devices.warning import warn_once
 from ..engine.tensors.tensor import Tensor, attach
@@ -114,9 +115,8 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
     if reduce == "add":
         return write_elements("scatter_add_along", input, src, index, dim)
     if reduce == "multiply":
-        from .scatter_reduce import scatter_reduce
-
-        return scatter_reduce(input, dim, index, src, "prod")
+        result: Tensor = PUBLIC["scatter_reduce"](input, dim, index, src, "prod")
+        return result
     raise RuntimeError("reduce argument must be either add or multiply.")
 
 

@@ -22,6 +22,7 @@ from ...nn import functional as F
 from ._decorators import unwrap_optional
 from ._functional import LISTS, TOP, space_of, torch_call
 from ._printing import attribute_path
+from ._sources import own_annotations
 from ._types import (
     OF_TORCH,
     NoType,
@@ -85,7 +86,7 @@ def annotations_of(cls: type) -> dict[str, Any]:
     for base in reversed(cls.__mro__):
         if base.__module__.startswith(OF_TORCH) or base is object:
             continue
-        for name, annotation in vars(base).get("__annotations__", {}).items():
+        for name, annotation in own_annotations(base).items():
             try:
                 names = vars(sys.modules[base.__module__])
                 found[name] = eval(annotation, dict(names)) if isinstance(annotation, str) else annotation

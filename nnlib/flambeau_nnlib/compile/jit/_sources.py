@@ -6,9 +6,11 @@ import ast
 import functools
 import inspect
 import linecache
+import sys
 import textwrap
 import types
 import warnings
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import flambeau as torch
@@ -46,10 +48,19 @@ def source_of(function: Any) -> str:
     return "" if source is None else source.text
 
 
+def own_annotations(cls: type) -> Mapping[str, Any]:
+    """Return the annotations in the body of a class, without those of its bases. Names that do not exist stay unevaluated."""
+    if sys.version_info >= (3, 14):
+        import annotationlib
+
+        return annotationlib.get_annotations(cls, format=annotationlib.Format.FORWARDREF)
+    return vars(cls).get("__annotations__", {})  # type: ignore[no-any-return]  # the values of `vars` are Any
+
+
 @functools.lru_cache(maxsize=256)
 def attributes_of(cls: type) -> frozenset[str]:
     """Return the names of the attributes and methods of a user-defined class, including those that `__init__` assigns."""
-    names = set(dir(cls)) | {name for base in cls.__mro__ for name in vars(base).get("__annotations__", {})}
+    names = set(dir(cls)) | {name for base in cls.__mro__ for name in own_annotations(base)}
     code = getattr(inspect.unwrap(cls.__init__), "__code__", None)  # type: ignore[misc]
     source = None if code is None else parsed(code, code.co_filename)
     if source is not None:
@@ -60,7 +71,7 @@ def attributes_of(cls: type) -> frozenset[str]:
 
 def has_annotation(cls: type, name: str) -> bool:
     """Whether a class or one of its bases annotates the type of an attribute in its body."""
-    return any(name in vars(base).get("__annotations__", {}) for base in cls.__mro__)
+    return any(name in own_annotations(base) for base in cls.__mro__)
 
 
 def warn_about_annotations(module: torch.nn.Module) -> None:

@@ -32,7 +32,7 @@ def exported_methods(module: nn.Module) -> list[str]:
     """Return the names of the methods that are always compiled: `forward`, and methods marked as exported or scripted."""
     names = ["forward"] if type(module).forward is not nn.Module.forward and not is_container(module) else []
     for cls in type(module).__mro__:
-        for name, value in vars(cls).items():
+        for name, value in list(vars(cls).items()):
             marked = getattr(value, "_torchscript_modifier", "") == "export" or hasattr(value, "_is_script_method")
             if marked and name not in names:
                 names.append(name)
@@ -161,7 +161,7 @@ def compile_class(program: Program, cls: type, path: str) -> tuple[list[str], di
     declared: dict[str, str] = {}
     for name, annotation in typing.get_type_hints(cls).items():
         declared[name] = type_of_annotation(annotation, program.named_class)
-    for name, member in vars(cls).items():
+    for name, member in list(vars(cls).items()):
         function = member.fget if isinstance(member, property) else member
         if not inspect.isfunction(function) or str(getattr(function, "_torchscript_modifier", "")).startswith(("un", "ig")):
             continue

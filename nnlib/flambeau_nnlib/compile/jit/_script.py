@@ -459,7 +459,7 @@ def _check_class(cls: type) -> None:
         return
     if len(cls.__mro__) > 2:
         raise RuntimeError("TorchScript classes does not support inheritance yet. Please directly inherit from 'object'.")
-    for member in vars(cls).values():
+    for member in list(vars(cls).values()):
         if inspect.isfunction(member):
             check_function(member, cls)
 

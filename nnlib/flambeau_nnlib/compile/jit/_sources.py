@@ -48,12 +48,13 @@ def source_of(function: Any) -> str:
     return "" if source is None else source.text
 
 
+_FORWARDREF = 3  # `annotationlib.Format.FORWARDREF`, of a module that Python 3.13 lacks
+
+
 def own_annotations(cls: type) -> Mapping[str, Any]:
     """Return the annotations in the body of a class, without those of its bases. Names that do not exist stay unevaluated."""
     if sys.version_info >= (3, 14):
-        import annotationlib
-
-        return annotationlib.get_annotations(cls, format=annotationlib.Format.FORWARDREF)
+        return inspect.get_annotations(cls, format=_FORWARDREF)
     return vars(cls).get("__annotations__", {})  # type: ignore[no-any-return]  # the values of `vars` are Any
 
 

@@ -110,6 +110,27 @@ def test_a_write_that_fails_changes_nothing():
     assert not x.any()
 
 
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x, v: x.index_copy_(0, torch.tensor([0]), v),
+        lambda x, v: x.index_add_(0, torch.tensor([0]), v),
+        lambda x, v: x.index_put_((torch.tensor([0]),), v),
+        lambda x, v: x.scatter_(0, torch.tensor([[0, 0]]), v),
+        lambda x, v: x.scatter_add_(0, torch.tensor([[0, 0]]), v),
+        lambda x, v: x.__setitem__(torch.tensor([0]), v),
+        lambda x, v: x.__setitem__(0, v[0]),
+    ],
+)
+@pytest.mark.parametrize("view", [lambda x: x.chunk(2)[1], lambda x: torch.no_grad()(lambda: x[1:])()])
+def test_a_write_that_autograd_cannot_record_changes_nothing(write, view):
+    x, v = torch.zeros(4, 2), torch.ones(1, 2, requires_grad=True)
+    part = view(x)
+    with pytest.raises(RuntimeError, match="This view is the output of|A view was created in no_grad mode"):
+        write(part, v)
+    assert not x.any()
+
+
 def test_writes_to_one_row_of_an_expanded_tensor_are_refused():
     x = torch.zeros(1, 2).expand(3, 2)
     with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):

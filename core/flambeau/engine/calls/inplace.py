@@ -35,7 +35,7 @@ from .tables import OPS
 from .transform_hooks import hooks
 
 __all__ = [
-    "assign", "check_writable", "give_history", "in_place", "is_plain", "kernel_caller", "may_overlap", "rebase", "regenerate",
+    "assign", "check_tracked_write", "check_writable", "give_history", "in_place", "is_plain", "kernel_caller", "may_overlap", "rebase", "regenerate",
     "snapshot", "write_elements",
 ]  # fmt: skip
 
@@ -56,15 +56,15 @@ def in_place(name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
         check_writable(self)
         check_separate(self, args, kwargs, name, function)
         before, first = snapshot(self), next_seq()
-        outer = _overwritten.tensor
+        outer = _overwritten.by_snapshot
         try:
-            _overwritten.tensor = before if before._array is self._array and not state.forward_levels else None
+            _overwritten.by_snapshot = (before, self) if before._array is self._array and not state.forward_levels else None
             result = function(before, *args, **kwargs)
         except NotImplementedError:
             _check_cast(self, args)
             raise
         finally:
-            _overwritten.tensor = outer
+            _overwritten.by_snapshot = outer
         if result._node is not None:
             _save_original(result._node, before, first)
         return assign(self, result, name)
@@ -77,9 +77,12 @@ def in_place(name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
 
 
 class _Overwritten(local):
-    """The tensor that an in-place method will overwrite, while the method computes the result; each thread has its own."""
+    """What an in-place method will overwrite, while it computes the result: the snapshot, and the tensor itself.
 
-    tensor: Tensor | None = None
+    Each thread has its own.
+    """
+
+    by_snapshot: tuple[Tensor, Tensor] | None = None
 
 
 _overwritten = _Overwritten()
@@ -92,24 +95,33 @@ def write_elements(name: str, input: Tensor, *operands: Any) -> Tensor:
     in-place kernel of this name: the time then does not depend on the size of `input`. The derivative rules must not need the
     original elements of `input`.
     """
-    record, key = OPS[name], input._key
-    kernel = key.backend.all_inplace_kernels.get(name) if _overwritten.tensor is input else None
+    record, key, overwritten = OPS[name], input._key, _overwritten.by_snapshot
+    kernel = key.backend.all_inplace_kernels.get(name) if overwritten is not None and overwritten[0] is input else None
     tensors = [operand for operand in operands if isinstance(operand, Tensor)]
-    plain = all(type(tensor) in FAST and type(tensor._key) is DispatchKey and tensor.device == key.device for tensor in tensors)
-    if kernel is None or not plain:
+    plain = all(
+        type(tensor) in FAST and type(tensor._key) is DispatchKey and tensor._key.device is key.device for tensor in tensors
+    )
+    if kernel is None or overwritten is None or not plain:
         return record.function(input, *operands)  # type: ignore[no-any-return]  # a generated function
+    target = overwritten[1]
+    tracked = grad_flag.get() and (input._requires_grad or any(tensor._requires_grad for tensor in tensors))
+    if tracked:
+        check_tracked_write(target)
     try:
         kernel(input._array, *(operand._array if isinstance(operand, Tensor) else operand for operand in operands))
     except Exception as error:
         if isinstance(error, key.backend.arithmetic_errors):
             raise  # the kernel may have written already
         return record.function(input, *operands)  # type: ignore[no-any-return]  # nothing was written: this explains the error
-    if grad_flag.get() and (input._requires_grad or any(tensor._requires_grad for tensor in tensors)):
-        result = record.record(input._array, key.materialized, input, *operands)
-    else:
-        result = alias(input)
-    _overwritten.tensor = result  # the method may change further elements
+    result = record.record(input._array, key.materialized, input, *operands) if tracked else alias(input)
+    _overwritten.by_snapshot = result, target  # the method may change further elements
     return result  # type: ignore[no-any-return]  # a generated function
+
+
+def check_tracked_write(tensor: Tensor) -> None:
+    """Raise RuntimeError, before anything is written, if autograd cannot record a write to this view."""
+    if tensor._view is not None:
+        _check_view(tensor)
 
 
 def _check_cast(self: Tensor, operands: tuple[Any, ...]) -> None:
@@ -273,8 +285,8 @@ def assign(self: Tensor, result: Tensor, name: str = "copy") -> Tensor:
         array = result._array
     storage = self._storage or self._own_storage()
     tracked = grad_flag.get() and result._requires_grad
-    if tracked and self._view is not None:
-        _check_view(self)
+    if tracked:
+        check_tracked_write(self)
     _write(self, array, storage, "" if tracked else name)
     storage.version += 1
     if tracked:

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 from ...engine.calls import overriding
 from ...engine.calls.dispatch import common_shape, require_data
 from ...engine.calls.facts import Autocast, Kind, Narrow, Order, Overlap
-from ...engine.calls.inplace import write_elements
+from ...engine.calls.inplace import check_tracked_write, write_elements
 from ...engine.calls.op import composite, op
 from ...engine.calls.operands import filler
 from ...engine.calls.outputs import check_memory, overlap_error
@@ -411,6 +411,9 @@ def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
     if state.forward_levels:
         assign(self, OPS["setitem"].function(before, value, raw))
         return
+    tracked = is_grad_enabled() and (self._requires_grad or value._requires_grad)
+    if tracked:
+        check_tracked_write(self)
     storage = self._storage or self._own_storage()
     try:
         if key.backend.mutable:
@@ -423,7 +426,7 @@ def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
         name = "masked_fill" if value.numel() == 1 and _is_mask(raw) else "index_put"
         write_changes(self, key.F.setitem(self._array, value._array, raw), name)
     storage.version += 1
-    if is_grad_enabled() and (self._requires_grad or value._requires_grad):
+    if tracked:
         recorded = OPS["setitem"].record(self._array, key.materialized, before, value, raw)
         give_history(self, rename_node(recorded, node_name), storage)
 

@@ -153,8 +153,9 @@ def below_autograd(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, .
             public, args = _without_backend(op, tensors, params)
         if op.variadic:
             args = (list(args[0]), *args[1:])
-        elif op.name in ("softmax", "log_softmax"):  # PyTorch calls `_softmax(input, dim, half_to_float)`
-            name, public, args, kwargs = f"_{op.name}", None, (*args[:2], False), {}  # type: ignore[assignment]  # None for PyTorch's operator
+        elif op.facts.dispatches:
+            name, *added = op.facts.dispatches
+            public, args, kwargs = None, (*tensors, *params, *added), {}  # type: ignore[assignment]  # None for PyTorch's operator
         elif op.name == "contiguous":  # PyTorch calls the operator `clone` for it
             kwargs = {"memory_format": contiguous_format}
         elif op.name == "index":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import tracemalloc
 import warnings
 
 import pytest
@@ -416,3 +417,20 @@ def test_a_graph_that_the_step_retains(update):
         assert "modified by an inplace operation" in compiled.compiled.reason
     else:
         assert_replayed(compiled)
+
+
+def test_the_first_replay_copies_the_parameters_once():
+    """The first replay is compared with an eager call. Parameters that neither has changed are not copied to compare them."""
+    if torch.get_default_device().type != "cpu":
+        pytest.skip("tracemalloc sees only memory of the CPU")
+    model = torch.nn.Sequential(torch.nn.Linear(512, 512), torch.nn.ReLU(), torch.nn.Linear(512, 512)).eval()
+    size = sum(parameter.nbytes for parameter in model.parameters())
+    compiled, x = torch.compile(model), torch.ones(1, 512)
+    peaks = []
+    with torch.no_grad():
+        for _ in range(4):
+            tracemalloc.start()
+            compiled(x)
+            peaks.append(tracemalloc.get_traced_memory()[1])
+            tracemalloc.stop()
+    assert 0.9 * size < max(peaks) < 1.6 * size

@@ -138,7 +138,7 @@ def _equal(recorder: Recorder, one: Any, other: Any) -> bool:
         return True
     backend = recorder.backend_of(one)
     if backend is None or recorder.backend_of(other) is not backend:
-        return one is other or bool(one == other)
+        return bool(one == other)
     return one.shape == other.shape and one.dtype == other.dtype and backend.equal(one, other)
 
 

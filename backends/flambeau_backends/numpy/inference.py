@@ -227,7 +227,7 @@ class _Lowering:
         self._convolutions.append(self._plain[call.result])
 
     def _fold(self, call: PlanCall) -> bool:
-        """Fold normalization by running statistics into the convolution before it; return False if there is none."""
+        """Fold normalization by running statistics into the convolution before it. Return whether the input is a convolution."""
         convolution = self._plain.get(self._name(call.args[0]))
         if convolution is None or not self._may_overwrite(call.args[0]):
             return False

@@ -490,17 +490,18 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     shape = common_shape(input.shape, mask.shape)
     mask = mask.expand(shape)
     input = (input if input.shape == shape else input.expand(shape)).contiguous()
-    of_elements = mask._key.backend.has_data and not (input._key.levels or mask._key.levels or source._key.levels)
-    number = mask.sum() if of_elements else mask.reshape(-1).cumsum(0)  # for each masked element, its position, counted from 1
+    is_counted = mask._key.backend.has_data and not (input._key.levels or mask._key.levels or source._key.levels)
+    # without a count of elements: for each masked element, its position in `source`, from 1
+    number = mask.sum() if is_counted else mask.reshape(-1).cumsum(0)
     count = number._key.backend.extremes(number._array)[1] if mask.numel() else 0
     if source.numel() < count:
         raise RuntimeError(f"Number of elements of source < number of ones in mask: {source.numel()} < {count}")
     if not source.numel():
         return copy_depending_on(input, source)
     source = source.reshape(-1)
-    if not of_elements:
-        return source.index_select(0, (number - 1).clamp_min(0)).reshape(mask.shape).where(mask, input)
-    return input.index_put((mask,), source[: int(count)])
+    if is_counted:
+        return input.index_put((mask,), source[: int(count)])
+    return source.index_select(0, (number - 1).clamp_min(0)).reshape(mask.shape).where(mask, input)
 
 
 # --- copies with a view replaced ----------------------------------------------------------------------------------

@@ -49,9 +49,9 @@ def cache_float32_weights(model: Model, enabled: bool = True) -> Model:
 
 
 class _Copies(NamedTuple):
-    """Float32 copies of a weight and a bias, and what they were made of."""
+    """Float32 copies of a weight and a bias, and the values that were copied."""
 
-    states: list[Any]
+    states: list[Any]  # identity, version and address of the parameters when they were copied
     memory: list[Tensor]  # the copied values: while they exist, no other tensor has their address
     weight: Tensor
     bias: Tensor | None

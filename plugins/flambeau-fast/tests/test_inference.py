@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import threading
+import tracemalloc
 from functools import partial
 
 import numpy as np
@@ -701,3 +702,17 @@ def test_mask_as_argument():
             return F.scaled_dot_product_attention(query, key, value, mask)
 
     assert_one_plan(Masked().eval(), torch.randn(2, 10, 24), torch.randn(2, 1, 1, 10))
+
+
+def test_preparing_a_plan_keeps_no_second_copy_of_folded_weights():
+    model = nn.Sequential(nn.Conv2d(256, 256, 3), nn.BatchNorm2d(256), nn.Conv2d(256, 256, 3), nn.BatchNorm2d(256)).eval()
+    size = sum(parameter.nbytes for parameter in model.parameters())
+    compiled, x = torch.compile(model), torch.ones(1, 256, 5, 5)
+    peaks = []
+    with torch.no_grad():
+        for _ in range(4):
+            tracemalloc.start()
+            compiled(x)
+            peaks.append(tracemalloc.get_traced_memory()[1])
+            tracemalloc.stop()
+    assert size < max(peaks) < 2.8 * size  # the packed pieces and the array that they are copied to

@@ -35,8 +35,8 @@ from .tables import OPS
 from .transform_hooks import hooks
 
 __all__ = [
-    "assign", "check_tracked_write", "check_writable", "give_history", "in_place", "is_plain", "kernel_caller", "may_overlap", "rebase", "regenerate",
-    "snapshot", "write_elements",
+    "assign", "check_tracked_write", "check_writable", "give_history", "in_place", "is_plain", "kernel_caller", "may_overlap",
+    "rebase", "regenerate", "snapshot", "write_elements",
 ]  # fmt: skip
 
 

@@ -126,8 +126,9 @@ def _arrays(args: tuple[Any, ...]) -> list[Any]:
 
 
 def copied(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return value.copy(order="K")  # random numbers are drawn in memory order
+    if isinstance(value, np.ndarray):  # with the same order of strides, because random numbers are drawn in memory order
+        flip = tuple(slice(None, None, -1 if stride < 0 else 1) for stride in value.strides)
+        return value[flip].copy(order="K")[flip]
     if isinstance(value, dict):
         return {key: copied(item) for key, item in value.items()}
     return value.clone() if hasattr(value, "clone") else value
@@ -145,6 +146,22 @@ def differ(ours: Any, theirs: Any, inputs: Sequence[Any]) -> bool:
     rounding = 4 * np.finfo(np.float32).eps * max(map(largest, inputs), default=0)
     tolerance = TOLERANCE * max(largest(theirs), 1e-6) + rounding
     return not np.allclose(ours.astype(np.float64), theirs.astype(np.float64), TOLERANCE, tolerance, equal_nan=True)
+
+
+def is_worse(ours: Any, theirs: Any, exact: Any) -> bool:
+    """Whether a result is less exact than NumPy's: recurrent layers with large weights amplify the roundings of both."""
+    if isinstance(ours, tuple | list):
+        return any(is_worse(*results) for results in zip(ours, theirs, exact, strict=True))
+    if not isinstance(ours, np.ndarray | np.generic):
+        return False
+    if np.asarray(theirs).dtype.kind != "f":
+        return not np.array_equal(ours, theirs)
+    errors = [largest(np.asarray(result) - exact) for result in (ours, theirs)]
+    return bool(np.any(np.isfinite(ours) != np.isfinite(theirs))) or errors[0] > 4 * errors[1]
+
+
+def as_float64(value: Any) -> Any:
+    return value.astype(np.float64) if isinstance(value, np.ndarray) and value.dtype == np.float32 else copied(value)
 
 
 def largest(value: Any) -> float:
@@ -195,7 +212,11 @@ def call_with_layouts(calls_wanted: int, seed: int) -> dict[str, Any]:
                         has_saved = any(isinstance(value, dict) for value in arguments)  # saved for the original values
                         # The two terms of log_sum_exp are not specified.
                         if reference is not None and call.name != "log_sum_exp" and (same or not has_saved):
-                            wrong |= {call.name} if differ(result, reference(*plain, **call.options), arguments) else set()
+                            in_float64 = tuple(map(as_float64, plain))
+                            expected = reference(*plain, **call.options)
+                            if differ(result, expected, arguments):
+                                exact = reference(*in_float64, **call.options)
+                                wrong |= {call.name} if is_worse(result, expected, exact) else set()
                 count += 1
 
 

@@ -1,6 +1,6 @@
 """Run the C kernels of this pack under the sanitizers for addresses, undefined behaviour and threads.
 
-    python plugins/flambeau-fast/sanitizing.py               # every instruction set; requires gcc with its sanitizers
+    python plugins/flambeau-fast/sanitizing.py               # each instruction set of this processor; requires gcc
     python plugins/flambeau-fast/sanitizing.py --calls 9000  # kernel calls per instruction set
 
 The kernels are compiled into a temporary folder. They are called with the pack's sample calls, whose arrays are given random
@@ -25,7 +25,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -252,12 +252,26 @@ def call_in_threads(calls_wanted: int, seed: int) -> dict[str, Any]:
 # --- the process that compiles and starts them ---
 
 
-def compile_pack(kind: str, folder: Path) -> None:
-    """Compile the pack for a sanitizer into a copy of its Python package."""
+def supported_variants() -> list[str]:
+    """Return the variants that this processor can run, the best one first, "plain" last."""
+    if platform.machine() != "x86_64":
+        return ["plain"]
+    command = [*compiler(), "-march=native", "-dM", "-E", "-x", "c", os.devnull]
+    macros = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    required = {"avx512_bf16": "__AVX512BF16__", "avx512": "__AVX512BW__", "avx2": "__AVX2__", "plain": "__SSE4_2__"}
+    return [name for name, macro in required.items() if macro in macros]
+
+
+def compiler() -> list[str]:
+    return shlex.split(os.environ.get("CC", "cc"))
+
+
+def compile_pack(kind: str, folder: Path, variants: Collection[str]) -> None:
+    """Compile variants of the pack for a sanitizer into a copy of its Python package."""
     shutil.copytree(PACK / "src", folder, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
     os.environ["CFLAGS"] = SANITIZERS[kind]
     build = runpy.run_path(str(PACK / "c" / "build.py"))
-    build["build"](folder / "flambeau_fast" / build["NAME"])
+    build["build"](folder / "flambeau_fast" / build["NAME"], variants)
     metadata = folder / "flambeau_fast-0.dist-info"  # which makes it an installed plugin
     metadata.mkdir()
     metadata.joinpath("METADATA").write_text("Name: flambeau-fast\nVersion: 0\n", encoding="utf-8")
@@ -266,8 +280,7 @@ def compile_pack(kind: str, folder: Path) -> None:
 
 def run(kind: str, processor: str, folder: Path, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
     """Run a Python command with a copy of the pack that was compiled for a sanitizer."""
-    compiler = shlex.split(os.environ.get("CC", "cc"))
-    found = subprocess.run([*compiler, f"-print-file-name={LIBRARIES[kind]}"], capture_output=True, text=True, check=True)
+    found = subprocess.run([*compiler(), f"-print-file-name={LIBRARIES[kind]}"], capture_output=True, text=True, check=True)
     environment = os.environ | {
         "LD_PRELOAD": found.stdout.strip(),
         "PYTHONPATH": os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")]),
@@ -294,7 +307,7 @@ def run_calls(kind: str, processor: str, folder: Path, calls: int, seed: int) ->
     if result["wrong"]:
         report += f"other results than NumPy's: {', '.join(result['wrong'])}\n"
     if not report and result["processor"] != processor:
-        return 0, ""  # this processor does not have the instructions
+        report = f"the variant {result['processor']} was loaded\n"
     return result["calls"], report
 
 
@@ -319,7 +332,7 @@ def main() -> int:
         function = call_with_layouts if options.inside == "address" else call_in_threads
         print(json.dumps(function(options.calls, options.seed)))
         return 0
-    variants = [*runpy.run_path(str(PACK / "c" / "build.py"))["X86"]] if platform.machine() == "x86_64" else ["plain"]
+    variants = supported_variants()
     results: dict[str, dict[str, int]] = {}
 
     def record(name: str, count: int, report: str) -> None:
@@ -331,14 +344,11 @@ def main() -> int:
 
     with tempfile.TemporaryDirectory() as place:
         for kind in SANITIZERS:
-            compile_pack(kind, folder := Path(place) / kind)
-            for processor in variants if kind == "address" else variants[:1] + variants[-1:]:
+            tested = variants if kind == "address" else list(dict.fromkeys([variants[0], variants[-1]]))
+            compile_pack(kind, folder := Path(place) / kind, tested)
+            for processor in tested:
                 name = f"{'address, undefined' if kind == 'address' else kind}: {processor}"
-                count, report = run_calls(kind, processor, folder, options.calls, options.seed)
-                if not count and not report:
-                    print(f"{name}: not supported by this processor", file=sys.stderr)
-                    continue
-                record(name, count, report)
+                record(name, *run_calls(kind, processor, folder, options.calls, options.seed))
                 if kind == "address":
                     record(f"inference plans, {name}", *run_plans(kind, processor, folder))
     if options.json:

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+from collections.abc import Collection
 from pathlib import Path
 
 SOURCES = Path(__file__).resolve().parent
@@ -49,8 +50,8 @@ def _target(compiler: str) -> str:
     return (asked.partition("-")[0] or platform.machine()).lower()
 
 
-def build(library: Path = LIBRARY) -> Path:
-    """Compile all variants and replace the library.
+def build(library: Path = LIBRARY, variants: Collection[str] = X86) -> Path:
+    """Compile the variants, which include "plain", and replace the library.  Processors other than x86 have only that one.
 
     Raises:
         SystemExit: the C compiler was not found, or it reported an error.
@@ -65,10 +66,12 @@ def build(library: Path = LIBRARY) -> Path:
         commands = {
             f"{name}.o": [*flags, f"-DTABLE=kernels_{name}", "-c", str(SOURCES / "kernels.c")]
             for name, flags in (X86 if is_x86 else {"plain": []}).items()
+            if name in variants
         }
+        compiled = [f"-DHAS_{name.removesuffix('.o')}" for name in commands]
         commands["pool.o"] = ["-c", str(SOURCES / "pool.c")]
         abi = ["-DPy_LIMITED_API=0x030B0000"] if HAS_STABLE_ABI else []
-        commands["module.o"] = [f"-I{sysconfig.get_path('include')}", *abi, "-c", str(SOURCES / "module.c")]
+        commands["module.o"] = [f"-I{sysconfig.get_path('include')}", *abi, *compiled, "-c", str(SOURCES / "module.c")]
         running = [subprocess.Popen([*compiler, *options, "-o", name], cwd=folder) for name, options in commands.items()]
         statuses = [process.wait() for process in running]
         if any(statuses):

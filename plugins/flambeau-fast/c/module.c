@@ -14,10 +14,7 @@ import is the thread pool's. */
 #define MOST_ARGUMENTS 16
 #define LEAST_ELEMENTS 8192 /* minimum number of elements per task: some microseconds of work */
 
-#ifdef __x86_64__
-extern const Kernel kernels_avx512_bf16[], kernels_avx512[], kernels_avx2[];
-#endif
-extern const Kernel kernels_plain[];
+extern const Kernel kernels_avx512_bf16[], kernels_avx512[], kernels_avx2[], kernels_plain[];
 
 static const Kernel *choose(const char **name) {
     const char *asked = getenv("FLAMBEAU_FAST_CPU");
@@ -29,10 +26,18 @@ static const Kernel *choose(const char **name) {
                   __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd");
     bool avx512_bf16 = avx512 && __builtin_cpu_supports("avx512bf16") && __builtin_cpu_supports("avx512vnni");
     any = any || !strcmp(asked, "avx512_bf16"); /* the highest variant */
+#ifdef HAS_avx512_bf16
     if (avx512_bf16 && any) return *name = "avx512_bf16", kernels_avx512_bf16;
+#endif
     any = any || !strcmp(asked, "avx512");
+#ifdef HAS_avx512
     if (avx512 && any) return *name = "avx512", kernels_avx512;
-    if (avx2 && (any || !strcmp(asked, "avx2"))) return *name = "avx2", kernels_avx2;
+#endif
+    any = any || !strcmp(asked, "avx2");
+#ifdef HAS_avx2
+    if (avx2 && any) return *name = "avx2", kernels_avx2;
+#endif
+    (void)avx512_bf16, (void)avx512, (void)avx2, (void)any;
 #else
     (void)asked;
 #endif

@@ -1,5 +1,5 @@
-"""Optimization of models: `torch.ao`. It contains `nn` and `quantization`."""
+"""Optimization of models: `torch.ao`. It contains `nn`, `pruning` and `quantization`."""
 
-from . import nn, quantization
+from . import nn, pruning, quantization
 
-__all__ = ["nn", "quantization"]
+__all__ = ["nn", "pruning", "quantization"]

@@ -697,6 +697,41 @@ def test_saved_outputs_keep_what_a_class_stores_in_slots():
     torch.testing.assert_close(jacobian.elem, torch.diag(torch.tensor([0.0, 1.0]).exp()))
 
 
+def test_operations_reach_a_class_as_the_operators_of_pytorch():
+    """The operator is the one in `torch.ops.aten`, and arguments that are its last defaults are left out."""
+    seen = []
+
+    class Noted(torch.Tensor):
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            seen.append((func, [arg for arg in args if not isinstance(arg, torch.Tensor)]))
+            return func(*[arg.elem if isinstance(arg, cls) else arg for arg in args], **(kwargs or {}))
+
+        @staticmethod
+        def __new__(cls, elem):
+            return torch.Tensor._make_wrapper_subclass(cls, elem.shape, dtype=elem.dtype)
+
+        def __init__(self, elem):
+            self.elem = elem
+
+    x, rows = torch.tensor([[3.0, 4.0], [0.5, 2.0]]), torch.tensor([1])
+    functional = torch.nn.functional
+    assert functional.embedding(rows, Noted(x)).tolist() == [[0.5, 2.0]]
+    functional.embedding(rows, Noted(x), scale_grad_by_freq=True)
+    assert Noted(x).gather(1, torch.tensor([[0], [1]])).tolist() == [[3.0], [2.0]]
+    assert functional.hardtanh(Noted(x), -1.0, 2.5).tolist() == [[2.5, 2.5], [0.5, 2.0]]
+    assert Noted(x[:1]).norm().item() == 5.0
+    Noted(x).norm(dim=1, keepdim=True)
+    assert seen == [
+        (aten.embedding.default, []),
+        (aten.embedding.default, [-1, True]),
+        (aten.gather.default, [1]),
+        (aten.hardtanh.default, [-1.0, 2.5]),
+        (aten.linalg_vector_norm.default, []),
+        (aten.linalg_vector_norm.default, [2.0, [1], True]),
+    ]
+
+
 def test_softmax_reaches_a_class_as_the_operator_below_autograd():
     Pair.seen.clear()
     x = Pair(torch.randn(2, 3), torch.randn(2, 3))

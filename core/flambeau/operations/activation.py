@@ -358,6 +358,7 @@ _hardtanh = _activation(
     "hardtanh", lambda xp, input, /, low, high: xp.clip(input, low, high),
     lambda F, g, input, low, high: inside_backward(F, g, input, low, high),
     promote="same", accepts="real numbers",
+    dispatches=lambda input, low, high: ("hardtanh", input, low, high),
 )  # fmt: skip
 
 

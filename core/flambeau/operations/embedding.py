@@ -67,6 +67,8 @@ unchecked_embedding: Callable[..., Tensor] = op(
     kind=Kind.INDEXING, keeps_dtype=("indices",), public=False, method=False, out=False,
     weight=lambda F, g, indices, weight_shape, padding_idx, by_frequency: _rows_gradient(
         F, g, indices, weight_shape, padding_idx, by_frequency),
+    dispatches=lambda weight, indices, padding_idx, by_frequency: (
+        "embedding", weight, indices, padding_idx, by_frequency, False),
 )  # fmt: skip
 sum_rows: Callable[..., Tensor] = op(
     "sum_rows", _sum_rows_forward,

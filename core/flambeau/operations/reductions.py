@@ -800,6 +800,8 @@ unchecked_vector_norm = op(
     kind=Kind.REDUCTION, narrow=Narrow.COMPLEX32, promote="real_accumulate", public=False, method=False,
     grad_fn="LinalgVectorNormBackward0",
     input=_norm_grad,
+    dispatches=lambda input, order, dim, keepdim: (
+        "linalg_vector_norm", input, order, None if dim is None else list(dim), keepdim),
 )  # fmt: skip
 
 

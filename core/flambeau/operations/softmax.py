@@ -45,14 +45,14 @@ _softmax = op(
     kind=Kind.NORMALIZATION, order=Order.ROW_MAJOR, autocast={"cuda": Autocast.FLOAT32},
     promote="accumulate", public=False, method=False, out=False,
     input=lambda F, g, out, dim: softmax_backward(F, g, out, dim),
-    schema="softmax.int", dispatches=("_softmax", False),
+    schema="softmax.int", dispatches=lambda input, dim: ("_softmax", input, dim, False),
 )  # fmt: skip
 _log_softmax = op(
     "log_softmax", _log_softmax_forward,
     kind=Kind.NORMALIZATION, order=Order.ROW_MAJOR, autocast={"cuda": Autocast.FLOAT32},
     promote="accumulate", public=False, method=False, out=False,
     input=lambda F, g, out, dim: log_softmax_backward(F, g, out, dim),
-    schema="log_softmax.int", dispatches=("_log_softmax", False),
+    schema="log_softmax.int", dispatches=lambda input, dim: ("_log_softmax", input, dim, False),
 )  # fmt: skip
 
 

@@ -174,9 +174,9 @@ class Facts:
     home: str = ""
     """PyTorch's module of the function if it differs from the public namespace: `"torch.functional"` for a function of `torch`,
     `"torch"` for a function of `torch.nn.functional`."""
-    dispatches: tuple[Any, ...] = ()
-    """The operator that PyTorch passes to `__torch_dispatch__` in place of this one, followed by the arguments that only it has:
-    `("_softmax", False)` for `softmax(input, dim)`, whose operator is `_softmax(input, dim, half_to_float)`."""
+    dispatches: Callable[..., tuple[Any, ...]] | None = None
+    """A function of this operation's arguments that returns the name and the arguments of the operator that PyTorch passes to
+    `__torch_dispatch__` instead: `lambda input, dim: ("_softmax", input, dim, False)`."""
     schema: str | tuple[str, ...] = ()
     """The signature in ATen notation, if it cannot be derived from the function: `"flip(Tensor self, int[] dims) -> Tensor"`.
     An operation with overloads has several signatures, in the order in which a call tries them."""

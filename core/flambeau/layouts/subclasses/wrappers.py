@@ -140,6 +140,17 @@ def call_torch_dispatch(function: Any, args: tuple[Any, ...], kwargs: dict[str, 
     )
 
 
+def _without_defaults(name: str, arguments: list[Any]) -> tuple[Any, ...]:
+    """Drop the last arguments of an `aten` operator if they equal the operator's defaults, as PyTorch does."""
+    declared = hooks.operator(name, None, tuple(arguments), {})._schema_object
+    while declared is not None and declared.arguments[len(arguments) - 1].has_default_value():
+        last, default = arguments[-1], declared.arguments[len(arguments) - 1].default_value
+        if last is not default and (isinstance(last, (Tensor, list)) or last != default):
+            break
+        arguments.pop()
+    return tuple(arguments)
+
+
 def below_autograd(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any) -> Any:
     """Compute an operation on wrappers by `__torch_dispatch__`, and record the call."""
     if op.real_is_identity and tensors[0].dtype.category < dtypes.COMPLEX:
@@ -154,8 +165,8 @@ def below_autograd(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, .
         if op.variadic:
             args = (list(args[0]), *args[1:])
         elif op.facts.dispatches:
-            name, *added = op.facts.dispatches
-            public, args, kwargs = None, (*tensors, *params, *added), {}  # type: ignore[assignment]  # None for PyTorch's operator
+            name, *arguments = op.facts.dispatches(*tensors, *params)
+            public, args, kwargs = None, _without_defaults(name, arguments), {}  # type: ignore[assignment]  # None for PyTorch's operator
         elif op.name == "contiguous":  # PyTorch calls the operator `clone` for it
             kwargs = {"memory_format": contiguous_format}
         elif op.name == "index":

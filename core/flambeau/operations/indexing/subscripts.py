@@ -641,6 +641,7 @@ _gather = op(
     "gather_along", _take_along,
     kind=Kind.INDEXING, narrow=Narrow.NONE, keeps_dtype=("index",), public=False, method=False, grad_fn="GatherBackward0",
     input=lambda F, g, index, input_shape, dim: F.scatter_add_along(F.zeros_of(g, input_shape), g, index, dim),
+    dispatches=lambda input, index, dim: ("gather", input, dim, index),
 )  # fmt: skip
 
 

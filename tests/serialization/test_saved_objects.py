@@ -70,3 +70,20 @@ def test_all_dtypes_load_with_weights_only(tmp_path):
     saved = [getattr(torch, name) for name in names]
     torch.save(saved, tmp_path / "dtypes.pt")
     assert torch.load(tmp_path / "dtypes.pt", weights_only=True) == saved
+
+
+class Coded(torch.nn.Parameter):
+    """A parameter whose state contains its properties, as that of bitsandbytes."""
+
+    def __getstate__(self):
+        return {**self.__dict__, "data": self.data, "requires_grad": self.requires_grad}
+
+
+def test_properties_in_the_state_of_a_parameter_are_set():
+    weight = Coded(torch.tensor([1.0, 2.0]), requires_grad=False)
+    weight.scheme = "nf4"
+    copied = pickle.loads(pickle.dumps(weight))
+    assert copied.__dict__.keys() == weight.__dict__.keys()
+    assert (copied.tolist(), copied.requires_grad, copied.scheme) == ([1.0, 2.0], False, "nf4")
+    copied.data = torch.tensor([3.0])
+    assert copied.tolist() == [3.0]

@@ -266,9 +266,9 @@ def _set_state(target: Any, state: Any) -> Any:
 def set_attributes(target: Any, state: Any) -> Any:
     """Set the attributes that `get_attributes` returned for another tensor."""
     attributes, slots = state if isinstance(state, tuple) else (state, None)
-    vars(target).update({name: value for name, value in (attributes or {}).items() if name not in NOT_STATE})
-    for name, value in (slots or {}).items():
-        setattr(target, name, value)
+    stored = {name: value for name, value in (attributes or {}).items() if name not in NOT_STATE}
+    for name, value in {**stored, **(slots or {})}.items():
+        setattr(target, name, value)  # a class may return properties such as `data` from `__getstate__`
     return target
 
 

@@ -379,6 +379,17 @@ def test_functions_that_are_one_operator_are_asked_for_as_such():
     assert x[0, 1].item() == 1 and out.shape == (4, 4)
 
 
+def test_writes_at_indices_that_are_wrappers():
+    def wrapped(data):
+        return Pair(torch.tensor(data), torch.tensor(data))
+
+    x = Pair(torch.zeros(2, 3), torch.ones(2, 3))
+    x[wrapped([True, False])] = 5.0
+    x[:, wrapped([2, 0])] = Pair(torch.tensor([7.0, 8.0]), torch.tensor([9.0, 10.0]))
+    assert x.a.tolist() == [[8, 5, 7], [8, 0, 7]]
+    assert x.b.tolist() == [[10, 5, 9], [10, 1, 9]]
+
+
 def test_operators_in_place_ask_the_class():
     x = Recording(torch.tensor([1, 2]))
     x += 1
@@ -411,6 +422,12 @@ PRODUCTS = {  # each with its expected value for a tensor x
         lambda x: np.diag(2 * x),
     ),
     "hessian": (lambda x, v: FUNCTIONAL.hessian(CUBES, x, vectorize=True), lambda x: np.diag(6 * x)),
+    "forward over reverse": (
+        lambda x, v: FUNCTIONAL.hessian(
+            lambda y: (y**3).sum() + y.exp().sum(), x, vectorize=True, outer_jacobian_strategy="forward-mode"
+        ),
+        lambda x: np.diag(6 * x + np.exp(x)),
+    ),
     "jvp": (lambda x, v: FUNCTIONAL.jvp(lambda y: y * y, x, v)[1], lambda x: 2 * x),
     "hvp": (lambda x, v: FUNCTIONAL.hvp(CUBES, x, v)[1], lambda x: 6 * x),
     "vhp": (lambda x, v: FUNCTIONAL.vhp(CUBES, x, v)[1], lambda x: 6 * x),

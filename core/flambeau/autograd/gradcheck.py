@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from ..engine.calls.tables import PUBLIC
 from ..engine.tape.tensor_class import RECORDED as F
 from ..engine.tensors.tensor import Tensor
 from ..engine.values import dtypes
@@ -226,7 +227,7 @@ def _random_direction(tensor: Any) -> Any:
 
 
 def _random_batch(tensor: Any) -> Any:
-    return F.stack([randn(tensor.shape, dtype=tensor.dtype, device=tensor.device) for _ in range(2)])
+    return F.stack([PUBLIC["randn_like"](tensor) for _ in range(2)])
 
 
 # --- the check ----------------------------------------------------------------------------------------------------

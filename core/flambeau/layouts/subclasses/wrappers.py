@@ -202,8 +202,9 @@ def below_autograd(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, .
 
 # Composite functions of flambeau that PyTorch implements as a single operator.
 _SINGLE_OPERATORS = frozenset({
-    "addbmm", "addmm", "addmv", "addr", "baddbmm", "equal", "index_select", "masked_select",
+    "addbmm", "addmm", "addmv", "addr", "allclose", "baddbmm", "equal", "index_select", "masked_select",
 })  # fmt: skip
+_RETURN_BOOL = frozenset({"allclose", "equal"})  # autograd never records them
 
 
 def compute_on_wrappers(name: str, compute: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -216,7 +217,7 @@ def compute_on_wrappers(name: str, compute: Callable[..., Any], args: tuple[Any,
         requires_grad = kwargs.pop("requires_grad", False)
         made = call_aten_operator(name, args, {key: value for key, value in kwargs.items() if value not in (None, False)})
         return made.requires_grad_() if requires_grad else made
-    recorded = name != "equal" and _is_tracked(args)  # autograd never records `equal`, which returns a bool
+    recorded = name not in _RETURN_BOOL and _is_tracked(args)
     if kwargs.get("out") is not None or (name in _SINGLE_OPERATORS and not recorded):
         return call_aten_operator(name, args, kwargs)
     if name in ("mm", "matmul") and len(args) == 2 and args[0].ndim == args[1].ndim == 2 and not _is_tracked(args):
@@ -238,7 +239,8 @@ def _operator_method(name: str) -> Callable[..., Any]:
 
 def _indices(index: tuple[Any, ...], ndim: int) -> list[Tensor | None] | None:
     """Convert an index of arrays, `:` and `...` to a list of tensors, with None for `:`. Return None for other indices."""
-    used = sum(getattr(item, "ndim", 1) if str(getattr(item, "dtype", "")) == "bool" else 1 for item in index if item is not ...)
+    masks = ("bool", "torch.bool")
+    used = sum(getattr(item, "ndim", 1) if str(getattr(item, "dtype", "")) in masks else 1 for item in index if item is not ...)
     found: list[Tensor | None] = []
     for item in index:
         if item is ...:
@@ -387,6 +389,30 @@ def _to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     return call_aten_operator("_to_copy", (self,), options)  # type: ignore[no-any-return]  # a class may return anything
 
 
+def _item(self: Tensor) -> Any:
+    if self.numel() != 1:
+        raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
+    return call_aten_operator("_local_scalar_dense", (self,), {})
+
+
+def _single_element(self: Tensor) -> Any:
+    if self.numel() != 1:
+        raise ValueError("only one element tensors can be converted to Python scalars")
+    return _item(self)
+
+
+def _truth(self: Tensor) -> bool:
+    return bool(_item(self)) if self.numel() == 1 else Tensor.__bool__(self)  # Tensor's method raises the error
+
+
+def _tolist(self: Tensor) -> Any:
+    raise RuntimeError(f".tolist() is not supported for tensor subclasses, got {type(self).__name__}")
+
+
+def _numpy(self: Tensor, *, force: bool = False) -> Any:
+    raise RuntimeError(".numpy() is not supported for tensor subclasses.")
+
+
 def _data(self: Tensor) -> Tensor:
     return call_aten_operator("detach", (self,), {})  # type: ignore[no-any-return]  # a class may return anything
 
@@ -429,7 +455,9 @@ def _setitem(self: Tensor, index: Any, value: Any) -> None:
     raw, is_advanced, _ = raw_index(self, index)
     if is_advanced:
         value = value if isinstance(value, Tensor) else as_tensor(value, dtype=self.dtype, device=self.device)
-        call_aten_operator("index_put_", (self, _indices(raw, self.ndim), value), {})
+        items = index if isinstance(index, tuple) else (index,)
+        has_wrapper = any(isinstance(item, Tensor) and item._key.wraps for item in items)  # `raw` has no elements of it
+        call_aten_operator("index_put_", (self, _indices(items if has_wrapper else raw, self.ndim), value), {})
     else:
         call_aten_operator("copy_" if isinstance(value, Tensor) else "fill_", (self[index], value), {})
     (self._storage or self._own_storage()).version += 1
@@ -497,6 +525,8 @@ def prepare_dispatching(cls: type[Tensor]) -> None:
         "__matmul__": _operator_method("matmul")
     }
     methods |= {"share_memory_": _share_memory_, "is_shared": _is_shared, "__setitem__": _setitem}
+    methods |= {"item": _item, "_single_element": _single_element, "__bool__": _truth, "__nonzero__": _truth}
+    methods |= {"tolist": _tolist, "numpy": _numpy}
     methods["data"] = property(_data, _set_data)
     shaped = names(kind=Kind.FACTORY) - {"new_tensor"}
     methods |= {name: _new_method(name) for name in shaped if name.startswith("new_")}

@@ -547,6 +547,22 @@ def test_functionalized_graphs_write_to_nothing(function, remove):
     assert_equal(plain(torch.full((2, 2), 3.0)), function(torch.full((2, 2), 3.0)))
 
 
+def test_functionalized_views_are_copying_operators():
+    from flambeau.fx.experimental.proxy_tensor import make_fx
+
+    from flambeau.func import functionalize
+
+    def function(x: torch.Tensor) -> torch.Tensor:
+        return x.transpose(1, 0).view(-1)
+
+    traced = make_fx(functionalize(function, remove="mutations_and_views"))(torch.zeros(1, 2))
+    calls = [node for node in traced.graph.nodes if node.op == "call_function"]
+    assert [str(node.target) for node in calls] == ["aten.transpose_copy.int", "aten.view_copy.default"]
+    assert [node.name for node in calls] == ["transpose_copy", "view_copy"]
+    assert traced.graph.output_node().type == function.__annotations__["return"]
+    assert torch.equal(traced(torch.tensor([[1.0, 2.0]])), torch.tensor([1.0, 2.0]))
+
+
 def test_repeats_as_a_number_keep_the_size_symbolic():
     class Repeat(nn.Module):
         def forward(self, x, repeats):

@@ -81,6 +81,7 @@ def make_fx(f: Callable[..., Any], tracing_mode: str = "real") -> Callable[..., 
             if removes == "mutations_and_views":
                 _copy_views(graph)
         _remove_unused(graph)
+        graph.output_node().type = getattr(f, "__annotations__", {}).get("return")
         return GraphModule(root, graph)
 
     return trace
@@ -112,16 +113,23 @@ def _register_constants(root: nn.Module, graph: Graph, constants: dict[str, Tens
 
 
 def _copy_views(graph: Graph) -> None:
-    """Insert a copy after each view."""
+    """Replace each view by the operator that copies it, such as `transpose_copy`; without one, insert a `clone`."""
     from ...export._functionalizing import is_view
 
     for node in list(graph.nodes):
         name = getattr(getattr(node.target, "overloadpacket", None), "__name__", "")
-        if is_view(node, name):
-            with graph.inserting_after(node):
+        if not is_view(node, name):
+            continue
+        copying = getattr(getattr(torch.ops.aten, f"{name}_copy", None), getattr(node.target, "_overloadname", ""), None)
+        with graph.inserting_after(node):
+            if copying is None:
                 copied = graph.call_function(torch.ops.aten.clone.default, (node,))
-            node.replace_all_uses_with(copied, delete_user_cb=lambda user, copied=copied: user is not copied)  # type: ignore[misc]  # as a default
-            copied.meta["val"] = node.meta.get("val")
+            else:
+                copied = graph.create_node("call_function", copying, node.args, node.kwargs, f"{name}_copy")
+        node.replace_all_uses_with(copied, delete_user_cb=lambda user, copied=copied: user is not copied)  # type: ignore[misc]  # as a default
+        copied.meta["val"] = node.meta.get("val")
+        if copying is not None:
+            graph.erase_node(node)
 
 
 def _remove_unused(graph: Graph) -> None:

@@ -773,3 +773,21 @@ def test_large_archives(monkeypatch):
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         assert archive.testzip() is None
     assert loaded(data)[0].tolist() == list(range(100))
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+def test_storages_are_read_by_readinto(zipped):
+    class Counting(io.BytesIO):
+        calls, limit = 0, 24  # `readinto` may return fewer bytes than there is space for
+
+        def readinto(self, buffer):
+            Counting.calls += 1
+            return super().readinto(memoryview(buffer)[: self.limit])
+
+    buffer = io.BytesIO()
+    torch.save(torch.arange(20), buffer, _use_new_zipfile_serialization=zipped)
+    file = Counting(buffer.getvalue())
+    assert torch.load(file).tolist() == list(range(20))
+    assert Counting.calls >= 7
+    with pytest.raises(RuntimeError):
+        torch.load(Counting(buffer.getvalue()[:-9]))

@@ -6,7 +6,9 @@ They must agree bitwise, except if inference plans or a compiler of whole progra
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import isfinite
 from typing import Any
+from zlib import crc32
 
 from ...backend import is_mutable
 from ...engine.tape.engine import node_of
@@ -22,13 +24,22 @@ __all__ = ["verified"]
 _ROUNDINGS = 1000  # allowed error of plans and whole-program compilers, in rounding errors of the largest element
 
 
+class _Checksum(int):
+    """The checksum of the bytes of an array."""
+
+
 class _Snapshot:
-    """A copy of the state that a step changes: arrays, gradients and version counters of tensors, and random generators."""
+    """A copy of the state that a step changes: arrays, gradients and version counters of tensors, and random generators.
+
+    The array of a tensor is represented by a checksum if the step changes no tensor: copies would take as much memory as the
+    parameters.
+    """
 
     def __init__(self, captured: Captured, arguments: Sequence[Tensor]) -> None:
         tensors = {id(tensor): tensor for tensor in (*captured.touched(), *arguments)}
         self.tensors = list(tensors.values())
-        self.arrays = [self._copy(tensor) for tensor in self.tensors]
+        represent = self._copy if captured.effects.any() else self._checksum
+        self.arrays = [represent(tensor) for tensor in self.tensors]
         self.originals = [tensor._array for tensor in self.tensors]
         self.versions = [(tensor._storage, 0 if tensor._storage is None else tensor._storage.version) for tensor in self.tensors]
         self.gradients = [tensor._grad for tensor in self.tensors]
@@ -41,8 +52,20 @@ class _Snapshot:
     def _copy(tensor: Tensor) -> Any:
         return tensor._key.backend.copy(tensor._array)
 
+    @staticmethod
+    def _checksum(tensor: Tensor) -> Any:
+        """Return a checksum, or a copy of an array that is not contiguous or has no buffer."""
+        try:
+            return _Checksum(crc32(memoryview(tensor._array).cast("B")))
+        except (TypeError, ValueError, BufferError):
+            return _Snapshot._copy(tensor)
+
     def restore(self) -> None:
-        """Restore the state."""
+        """Restore the state.
+
+        Raises:
+            RuntimeError: the array of a tensor has changed, and the snapshot has only its checksum.
+        """
         for tensor, array, original, (storage, version) in zip(
             self.tensors, self.arrays, self.originals, self.versions, strict=True
         ):
@@ -67,6 +90,10 @@ class _Snapshot:
 
     @staticmethod
     def _write_back(tensor: Tensor, array: Any) -> None:
+        if type(array) is _Checksum:
+            if _Snapshot._checksum(tensor) != array:
+                raise RuntimeError("the replay of a step that changes no tensor has changed one")
+            return
         backend = tensor._key.backend
         if is_mutable(backend) and not backend.equal(tensor._array, array):  # do not write unchanged memory: it may be read-only
             backend.write(tensor._array, array)
@@ -76,12 +103,16 @@ class _Snapshot:
 
         An unchanged array is represented by its copy in the snapshot, to save memory.
         """
-        now = [self._copy_of_change(tensor, array) for tensor, array in zip(self.tensors, self.arrays, strict=True)]
+        rows = zip(self.tensors, self.arrays, self.originals, self.versions, strict=True)
+        now = [self._copy_of_change(tensor, array, original, version) for tensor, array, original, (_, version) in rows]
         now += [None if tensor._grad is None else self._copy(tensor._grad) for tensor in self.tensors]
         return now + [raw.get_state() for raw, _ in self.generators]
 
-    def _copy_of_change(self, tensor: Tensor, before: Any) -> Any:
+    def _copy_of_change(self, tensor: Tensor, before: Any, original: Any, version: int) -> Any:
         array = tensor._array
+        if type(before) is _Checksum:  # of a call whose writes change the version, or of a replay, which `restore` checks
+            storage = tensor._storage
+            return before if array is original and (storage is None or storage.version == version) else self._copy(tensor)
         same = array.shape == before.shape and array.dtype == before.dtype and tensor._key.backend.equal(array, before)
         return before if same else self._copy(tensor)
 
@@ -105,7 +136,7 @@ def verified(captured: Captured, call: Callable[[], Any], arguments: Sequence[Te
     leaves = flatten(result)[0]
     recorder = captured.forward.recorder
     values, state_now = [_value(leaf) for leaf in leaves], snapshot.arrays_now()
-    equal = _equal if captured.exact else _Close([*values, *state_now])
+    equal = _equal if captured.exact else _Close([*values, *state_now, *(tensor._array for tensor in snapshot.tensors)])
     if not all(equal(recorder, *pair) for pair in zip(replayed_values, values, strict=True)):
         return result, "its result"
     if wanting != [_wants_gradient(leaf) for leaf in leaves]:
@@ -174,6 +205,9 @@ def _largest(value: Any) -> float:
     if not _is_floating(value) or 0 in value.shape:
         return 0.0
     xp = _namespace(value)
+    low, high = float(xp.min(value)), float(xp.max(value))
+    if isfinite(low) and isfinite(high):  # otherwise, compute it with temporary arrays
+        return max(-low, high)
     return float(xp.max(xp.where(xp.isfinite(value), xp.abs(value), xp.zeros((), dtype=value.dtype))))
 
 

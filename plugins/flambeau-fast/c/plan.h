@@ -2,7 +2,8 @@
 
 Each step is a line of LINE_OF_PLAN integers: its kind, then its parameters.  An address is `buffer << 40 | offset in elements`, or -1 for
 none.  Buffer 0 holds the packed weights, buffer 1 the arena for intermediate results, and the others the inputs and outputs.
-Images are channels-last.  Weights of products are packed as panels of WIDTH columns, `(panel, depth, column)`, padded with zeros.
+Images are channels-last.  Weights of products are packed as panels of WIDTH columns, `(panel, depth, column)`, padded with zeros, except
+weights `(column, depth)` of linear layers, which are read from the memory of the parameter.
 `inference/plan.py` writes the lines. */
 #pragma once
 
@@ -15,7 +16,7 @@ Images are channels-last.  Weights of products are packed as panels of WIDTH col
 #define BLOCK_OF_A (1 << 17)      /* number of elements of a block of copied windows, to stay in the L2 cache */
 #define LEAST_OF_LOOP (1 << 14)   /* number of elements from which an element-wise loop is shared between threads */
 
-enum { PRODUCT, DEPTHWISE, MEAN_OF_SPACE, MAX_POOL, TO_LAST, TO_FIRST, UNARY, ADD, MULTIPLY, SCALE, LAYER_NORM, AVERAGE_POOL, STRIDED, SOFTMAX,
+enum { PRODUCT, LINEAR, DEPTHWISE, MEAN_OF_SPACE, MAX_POOL, TO_LAST, TO_FIRST, UNARY, ADD, MULTIPLY, SCALE, LAYER_NORM, AVERAGE_POOL, STRIDED, SOFTMAX,
        BATCHED, ATTENTION, RECURRENT };
 enum { IDENTITY, RELU, CLAMP, HARDSWISH, HARDSIGMOID, SILU, SIGMOID, TANH, GELU, GELU_TANH };
 
@@ -213,6 +214,94 @@ static void run_product(const Step *s) {
     divide(&p);
     p.across = pieces(p.columns, p.block_columns);
     parallel(pieces(p.rows, p.block_rows) * p.across, packed_block, &p);
+}
+
+/* --- linear layers ---
+
+The weight `(column, depth)` is read in place, so that it exists once.  Tiles are transposed: their rows are rows of the weight, and their
+columns are rows of A, copied as panels. */
+
+#define TILES_AT_ONCE 8
+#define ELEMENTS_OF_PANELS (1 << 16) /* of a block of copied rows, to stay in the L2 cache */
+#define COLUMNS_AT_ONCE 2            /* of one row: few, so that the weight is read in long runs */
+
+/* Multiply one row by one or two rows of the weight. */
+INLINE void multiply_few_columns(const float *a, int64_t depth, const float *b, int64_t count, float *line) {
+    const float *rows[COLUMNS_AT_ONCE] = {b, b + (count - 1) * depth};
+    Vector sums[COLUMNS_AT_ONCE][4] = {{{0}}};
+    int64_t k = 0;
+    for (; k + 4 * LANES <= depth; k += 4 * LANES)
+        _Pragma("GCC unroll 4") for (int part = 0; part < 4; part++)
+            _Pragma("GCC unroll 2") for (int i = 0; i < COLUMNS_AT_ONCE; i++)
+                sums[i][part] += load(a + k + part * LANES) * load(rows[i] + k + part * LANES);
+    for (int i = 0; i < smaller(COLUMNS_AT_ONCE, count); i++) {
+        float total = sum_of_lanes((sums[i][0] + sums[i][1]) + (sums[i][2] + sums[i][3]));
+        for (int64_t rest = k; rest < depth; rest++) total += a[rest] * rows[i][rest];
+        line[i] = total;
+    }
+}
+
+static void linear_row(const PackedProduct *p, int64_t row, int64_t column, int64_t columns) {
+    float *to = p->out + row * p->out_row + column;
+    for (int64_t j = 0; j < columns; j += COLUMNS_AT_ONCE)
+        multiply_few_columns(p->a + row * p->pixel, p->depth, p->b + (column + j) * p->depth, smaller(COLUMNS_AT_ONCE, columns - j), to + j);
+    for (int64_t c = 0; c < columns && p->bias; c++) to[c] += p->bias[column + c];
+    finish_rows(p, row, 1, column, columns, to, 0);
+}
+
+static void linear_block(void *context, int64_t number) {
+    const PackedProduct *p = context;
+    const int64_t row = number / p->across * p->block_rows, column = number % p->across * p->block_columns;
+    const int64_t rows = smaller(p->block_rows, p->rows - row), columns = smaller(p->block_columns, p->columns - column);
+    if (p->rows == 1) {
+        linear_row(p, row, column, columns);
+        return;
+    }
+    const int64_t depth = p->depth, step = panel_step(depth);
+    float *panels = scratch(6, pieces(rows, WIDTH) * step * sizeof(float));
+    const Product copied = {.depth = depth, .b = p->a + row * p->pixel, .b_depth = 1, .b_column = p->pixel};
+    matrix_panels_of_b(&copied, 0, rows, 0, depth, panels);
+    for (int64_t j = 0, some; j < columns; j += some) {
+        some = smaller(TILES_AT_ONCE * ROWS, columns - j);
+        for (int64_t i = 0; i < rows; i += WIDTH) {
+            float sums[TILES_AT_ONCE * ROWS * WIDTH];
+            const int64_t few = smaller(WIDTH, rows - i), height = pieces(some, pieces(some, ROWS));
+            for (int64_t c = 0, tile; c < some; c += tile) {
+                const int64_t at = column + j + c;
+                tile = smaller(height, some - c);
+                const Panels tile_of = {.depth = depth, .a = p->b + at * depth, .a_row = depth, .b = panels + i / WIDTH * step, .b_step = WIDTH,
+                                        .out = sums + c * WIDTH, .out_row = WIDTH, .row_bias = p->bias ? p->bias + at : NULL};
+                micro_kernels[tile - 1][few > LANES ? BY_ROWS : ROWS_NARROW](&tile_of);
+            }
+            float *to = p->out + (row + i) * p->out_row + column + j;
+            transpose(to, p->out_row, sums, WIDTH, some, few);
+            if (p->residual || p->by.kind) finish_rows(p, row + i, few, column + j, some, to, p->out_row);
+        }
+    }
+}
+
+/* Choose blocks so that threads finish at about the same time; each block copies its rows. */
+static void divide_linear(PackedProduct *p) {
+    const int64_t threads = thread_count(), panels = pieces(p->rows, WIDTH), tiles = pieces(p->columns, ROWS), copying = 2 * WIDTH;
+    const int64_t largest = larger(1, smaller(panels, ELEMENTS_OF_PANELS / WIDTH / larger(1, p->depth)));
+    const bool is_shared = shared_blocks(p->rows * p->columns * p->depth) > 1;
+    int64_t best = INT64_MAX;
+    for (int64_t across = 1; across <= (is_shared ? smaller(tiles, 2 * threads) : 1); across++)
+        for (int64_t down = pieces(panels, largest); down <= smaller(panels, pieces(panels, largest) + (is_shared ? 2 * threads : 0)); down++) {
+            const int64_t rows = pieces(panels, down), columns = pieces(tiles, across) * ROWS;
+            const int64_t blocks = pieces(panels, rows) * pieces(p->columns, columns), time = pieces(blocks, is_shared ? threads : 1) * rows * (columns + copying);
+            if (time < best) best = time, p->block_rows = rows * WIDTH, p->block_columns = columns;
+        }
+}
+
+/* Parameters as for PRODUCT, without windows. */
+static void run_linear(const Step *s) {
+    const int64_t *l = s->line;
+    PackedProduct p = {.a = address(s, 2), .b = (const float *)(intptr_t)l[3], .bias = address(s, 4), .residual = address(s, 5), .out = address(s, 1),
+                       .rows = l[6], .columns = l[7], .depth = l[8], .pixel = l[8], .out_row = l[7], .by = activation_at(s, 9)};
+    divide_linear(&p);
+    p.across = pieces(p.columns, p.block_columns);
+    parallel(pieces(p.rows, p.block_rows) * p.across, linear_block, &p);
 }
 
 /* --- depthwise convolutions --- */
@@ -436,6 +525,7 @@ static void run_step(Step *s) {
     const int64_t *l = s->line;
     switch (l[0]) {
     case PRODUCT: run_product(s); break;
+    case LINEAR: run_linear(s); break;
     case DEPTHWISE: share(l[5] * l[9], l[5] * l[9] * l[10] * l[8], depthwise_row, s); break;
     case MAX_POOL: share(l[5] * l[9], l[5] * l[9] * l[10] * l[8], max_pool_row, s); break;
     case MEAN_OF_SPACE: share(l[3], l[3] * l[4] * l[5], mean_of_image, s); break;

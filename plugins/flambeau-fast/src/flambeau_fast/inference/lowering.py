@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import inf, prod
 from typing import Any
 
@@ -18,12 +19,12 @@ from flambeau.backend import ArrayKind, PlanCall
 from .strides import collapsed, contiguous, is_contiguous, is_permuted, order_of, ordered, selected, viewed
 from .support import ACTIVATIONS, is_key
 
-__all__ = ["KINDS", "Graph", "Node", "Value"]
+__all__ = ["KINDS", "Graph", "Node", "Value", "columns_of_blocks"]
 
 # the order of the enumeration in `c/plan.h`
 KINDS = (
-    "product", "depthwise", "mean", "max_pool", "to_last", "to_first", "unary", "add", "multiply", "scale", "layer_norm",
-    "average_pool", "strided", "softmax", "batched", "attention", "recurrent",
+    "product", "linear", "depthwise", "mean", "max_pool", "to_last", "to_first", "unary", "add", "multiply", "scale",
+    "layer_norm", "average_pool", "strided", "softmax", "batched", "attention", "recurrent",
 )  # fmt: skip
 NO_ACTIVATION = ("", 0.0, 0.0)
 _OPERATIONS = ("copy", "add", "sub", "mul", "div")
@@ -67,7 +68,8 @@ class Node:
     inputs: list[Value]
     size: int  # number of elements of the result
     numbers: tuple[int, ...] = ()
-    weight: Any = None
+    weight: Any = None  # an array, or a function that returns a new array
+    scale: Any = None  # factors of the columns of the weight
     bias: Any = None
     epsilon: float = 0.0
     activation: tuple[str, float, float] = NO_ACTIVATION
@@ -85,12 +87,21 @@ class Node:
     @property
     def columns(self) -> int:
         """The number of columns of a product, or of channels of a depthwise convolution."""
-        return int(self.groups * self.weight.shape[-1])
+        return self.groups * self.numbers[1] if self.kind == "product" else self.numbers[3]
 
     def scale_columns(self, scale: Any) -> None:
         """Multiply the weight and the bias of a product or convolution."""
-        self.weight = (self.weight * (scale.reshape(self.groups, 1, -1) if self.groups > 1 else scale)).astype(np.float32)
+        self.scale = scale if self.scale is None else self.scale * scale
         self.bias = None if self.bias is None else (self.bias * scale).astype(np.float32)
+
+    def scaled_weight(self) -> Any:
+        """Return the weight, multiplied by the scale.  Called when the weight is packed, so that one scaled weight exists."""
+        weight = self.weight() if callable(self.weight) else self.weight
+        if self.scale is None:
+            return weight
+        scale = self.scale.reshape(self.groups, 1, -1) if self.groups > 1 else self.scale
+        out = weight if callable(self.weight) else np.empty(weight.shape, np.float32)
+        return np.multiply(weight, scale, out=out, casting="same_kind")
 
 
 @dataclass(eq=False, slots=True)
@@ -295,14 +306,15 @@ def _convolution(graph: Graph, call: PlanCall) -> None:
     if groups == channels == outputs and groups > 1:
         taps = kernel.reshape(outputs, tall * wide).T
         numbers = (batch, height, width, channels, *space, tall, wide, *steps)
-        node = Node("depthwise", [images], size, numbers, taps, graph.constant(bias))
+        node = Node("depthwise", [images], size, numbers, taps, bias=graph.constant(bias))
     else:
-        matrices = _matrices(kernel, groups)
+        merged = _merged(outputs, groups)
         is_plain = (tall, wide) == (1, 1) and steps[:4] == (1, 1, 0, 0)
-        taps_count, groups = 0 if is_plain else tall * wide, len(matrices)
+        taps_count, groups = 0 if is_plain else tall * wide, groups // merged
         numbers = (
             batch * prod(space),
-            *matrices.shape[:0:-1],
+            outputs // groups,
+            tall * wide * channels // groups,
             taps_count,
             height,
             width,
@@ -312,30 +324,36 @@ def _convolution(graph: Graph, call: PlanCall) -> None:
             wide,
             *steps,
         )
-        node = Node(
-            "product", [images], size, numbers, matrices if groups > 1 else matrices[0], graph.constant(bias), groups=groups
-        )
+        matrices = partial(_matrices, kernel, groups, merged)
+        node = Node("product", [images], size, numbers, matrices, bias=graph.constant(bias), groups=groups)
     graph.add(call, node, "last")
 
 
-def _matrices(kernel: Any, groups: int) -> Any:
-    """Return the weight of each group as `(group, tap and channel, output)`, with small groups merged."""
-    outputs, channels, tall, wide = kernel.shape
+def _merged(outputs: int, groups: int) -> int:
+    """Return the number of groups of a convolution that are merged to one, because they have few outputs."""
     merged = 1
     while groups % (2 * merged) == 0 and 2 * merged * outputs // groups <= _LEAST_COLUMNS:
         merged *= 2
-    parts = kernel.reshape(groups // merged, merged, outputs // groups, channels, tall, wide).transpose(0, 1, 4, 5, 3, 2)
-    result = np.zeros((groups // merged, tall, wide, merged, channels, merged, outputs // groups), np.float32)
+    return merged
+
+
+def _matrices(kernel: Any, groups: int, merged: int) -> Any:
+    """Return the weight of each of `groups` groups, after merging, as `(group, tap and channel, output)`."""
+    outputs, channels, tall, wide = kernel.shape
+    size = outputs // groups // merged
+    parts = kernel.reshape(groups, merged, size, channels, tall, wide).transpose(0, 1, 4, 5, 3, 2)
+    result = np.zeros((groups, tall, wide, merged, channels, merged, size), np.float32)
     for part in range(merged):
         result[:, :, :, part, :, part] = parts[:, part]
-    return result.reshape(groups // merged, tall * wide * merged * channels, merged * outputs // groups)
+    result = result.reshape(groups, tall * wide * merged * channels, merged * size)
+    return result if groups > 1 else result[0]
 
 
 def _product(graph: Graph, call: PlanCall, input: Any, matrix: Any, bias: Any) -> None:
     value, dims = graph.rows(graph.values[input])
     _use(value)
     rows, (depth, columns) = prod(value.shape[:-1]), matrix.shape
-    graph.add_rows(call, Node("product", [value], rows * columns, (rows, columns, depth, 0), matrix, bias), dims)
+    graph.add_rows(call, Node("product", [value], rows * columns, (rows, columns, depth, 0), matrix, bias=bias), dims)
 
 
 def _linear(graph: Graph, call: PlanCall) -> None:
@@ -352,7 +370,7 @@ def _layer_norm(graph: Graph, call: PlanCall) -> None:
     _use(value)
     weight, bias = graph.constant(call.args[1]), graph.constant(call.args[2])
     numbers = prod(value.shape[:-1]), value.shape[-1]
-    graph.add_rows(call, Node("layer_norm", [value], prod(value.shape), numbers, weight, bias, call.args[6]), dims)
+    graph.add_rows(call, Node("layer_norm", [value], prod(value.shape), numbers, weight, bias=bias, epsilon=call.args[6]), dims)
 
 
 def _softmax(graph: Graph, call: PlanCall) -> None:
@@ -384,7 +402,7 @@ def _fixed_norm(graph: Graph, call: PlanCall) -> None:
     _use(images)
     batch, channels, height, width = images.shape
     numbers = (batch, height, width, channels, height, width, 1, 1, 1, 1, 0, 0, 1, 1)
-    node = Node("depthwise", [images], prod(images.shape), numbers, scale.astype(np.float32)[None], shift.astype(np.float32))
+    node = Node("depthwise", [images], prod(images.shape), numbers, scale.astype(np.float32)[None], bias=shift.astype(np.float32))
     graph.add(call, node, "last")
 
 
@@ -484,6 +502,12 @@ def _attention(graph: Graph, call: PlanCall) -> None:
 _UNITS, _COLUMNS = 32, 128  # of a block; also in `c/plan_sequences.h`
 
 
+def columns_of_blocks(size: int, gates: int) -> int:
+    """Return the number of columns of the packed weight of a recurrent layer with `size` units."""
+    units = _UNITS if gates > 1 else _COLUMNS
+    return -(-size // units) * units * gates
+
+
 def _by_blocks(weight: Any, gates: int) -> Any:
     """Return a weight or bias `(gate and unit, ...)` as `(block of units, gate, unit in block, ...)`, padded with zeros."""
     units = _UNITS if gates > 1 else _COLUMNS
@@ -493,6 +517,10 @@ def _by_blocks(weight: Any, gates: int) -> Any:
     result[:, :size] = weight.reshape(gates, size, *weight.shape[1:])
     result = result.reshape(gates, blocks, units, *weight.shape[1:]).swapaxes(0, 1)
     return result.reshape(-1, *weight.shape[1:])
+
+
+def _transposed_blocks(weight: Any, gates: int) -> Any:
+    return _by_blocks(weight, gates).T
 
 
 def _recurrent(graph: Graph, call: PlanCall) -> None:
@@ -514,7 +542,7 @@ def _recurrent(graph: Graph, call: PlanCall) -> None:
     keeps = c is not None and graph.uses.get(call.result[1], 0) > 0
     cells = 0 if c is None else elements if keeps else batch * size
     numbers = (kind, steps, batch, size, int(reverse), elements, int(keeps))
-    node = Node("recurrent", inputs, elements + cells, numbers, _by_blocks(graph.constant(weight), number).T)
+    node = Node("recurrent", inputs, elements + cells, numbers, partial(_transposed_blocks, graph.constant(weight), number))
     node.bias = None if added is None else _by_blocks(added, number)
     graph.nodes.append(node)
     graph.values[result] = Value(graph.kinds[result].shape, node=node)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from flambeau.backend import ArrayKind, PlanCall, StaleWeights
 
 from ..choice import FLOAT
 from ..kernels import alone, kernels, optional
-from .lowering import KINDS, Graph, Node, Value
+from .lowering import KINDS, Graph, Node, Value, columns_of_blocks
 from .memory import Lifetime, places
 from .support import ACTIVATION_KINDS, is_key
 
@@ -19,8 +19,9 @@ __all__ = ["MOST_ARRAYS", "Plan"]
 
 MOST_ARRAYS = 8  # inputs and outputs of a plan
 _LINE = 32
-_WIDTH = 128  # multiple of the columns of a panel, in every variant of the kernels
+_WIDTH = 32  # multiple of the columns of a panel, in every variant of the kernels
 _LINE_OF_CACHE = 16  # elements
+_GATES = (4, 3, 1, 1)  # of the kinds of recurrent layers
 _SAMPLES = 4  # number of elements of a weight that each call compares, to notice writes that bypass version counters
 _WEIGHTS, _ARENA, _FIRST_INPUT = 0, 1, 2  # buffers
 
@@ -92,8 +93,8 @@ def _is_usable(array: Any) -> bool:
 
 
 def _aligned(size: int) -> Any:
-    """Return an empty array at the start of a cache line: vectors that cross two lines are loaded at half the speed."""
-    memory = np.empty(size + _LINE_OF_CACHE, FLOAT)
+    """Return zeros at the start of a cache line: vectors that cross two lines are loaded at half the speed."""
+    memory = np.zeros(size + _LINE_OF_CACHE, FLOAT)
     start = -memory.ctypes.data // FLOAT.itemsize % _LINE_OF_CACHE
     return memory[start : start + size]
 
@@ -109,7 +110,8 @@ class _Prepared:
     """
 
     def __init__(self, nodes: Sequence[Node], results: Sequence[Value], inputs: int, weights: Sequence[Any]) -> None:
-        self._packed: list[Any] = []
+        self._last: tuple[Node, Any] | None = None  # a node and its folded weight
+        self._pieces: list[tuple[int, int, Callable[[Any], None]]] = []  # start, size and writer of each packed array
         self._length = 0
         self._originals = list(weights)  # keeps their memory, which `checks` refers to by address
         self.checks = _samples(weights)
@@ -130,16 +132,14 @@ class _Prepared:
         lines = []
         for node in nodes:
             lines += [self._line(node, group) for group in range(node.groups)]
-            node.weight = None  # free folded weights as soon as they are packed
         self.lines = np.zeros((len(lines), _LINE), np.int64)
         for line, numbers in zip(self.lines, lines, strict=True):
             line[: len(numbers)] = numbers
         self.weights = _aligned(self._length)
-        written = 0
-        while self._packed:  # free each piece as soon as it is copied
-            piece = self._packed.pop(0)
-            self.weights[written : written + piece.size] = piece
-            written += piece.size
+        for start, size, write in self._pieces:  # folded weights exist one at a time
+            write(self.weights[start : start + size])
+        self._pieces.clear()
+        self._last = None
         self.arenas: list[Any] = []  # unused arenas: each call takes one, so that threads do not share it
 
     def _line(self, node: Node, group: int) -> list[int]:
@@ -149,9 +149,12 @@ class _Prepared:
     def _of_group(self, node: Node, group: int, numbers: list[int]) -> list[int]:
         """Complete the line of a product, which computes one group of a convolution."""
         columns, depth, channels = node.numbers[1], node.numbers[2], node.numbers[6] if node.groups > 1 else 0
-        weight = node.weight[group] if node.groups > 1 else node.weight
+        if _is_read_in_place(node):
+            self._originals.append(node.weight)
+            numbers[0], numbers[3:5] = KINDS.index("linear"), [node.weight.ctypes.data, self._stored(node.bias)]
+            return numbers
         bias = None if node.bias is None else node.bias[group * columns : (group + 1) * columns]
-        numbers[3:5] = [self._panels(weight), self._stored(bias)]
+        numbers[3:5] = [self._panels(node, depth, columns, group), self._stored(bias)]
         numbers[1] += group * columns
         numbers[2] += group * channels
         numbers[5] += group * columns if numbers[5] >= 0 else 0
@@ -189,9 +192,9 @@ class _Prepared:
                 self._place[id(node)] + cells,
                 keeps,
             ]
-            return [first, self._panels(node.weight), *numbers]
+            return [first, self._panels(node, size, columns_of_blocks(size, _GATES[kind])), *numbers]
         if node.kind == "depthwise":
-            return [first, self._stored(node.weight), self._stored(node.bias), *node.numbers, *activation]
+            return [first, self._stored(node.scaled_weight()), self._stored(node.bias), *node.numbers, *activation]
         if node.kind in ("max_pool", "average_pool"):
             return [first, -1, -1, *node.numbers]
         if node.kind == "layer_norm":
@@ -215,20 +218,35 @@ class _Prepared:
         """Append an array to the weights, and return its address; -1 for None."""
         if array is None:
             return -1
-        padded = np.zeros(-(-array.size // 16) * 16, FLOAT)
-        padded[: array.size] = array.reshape(-1)
-        return self._append(padded)
 
-    def _panels(self, matrix: Any) -> int:
-        """Append a matrix `(depth, column)` as panels."""
-        panels = np.zeros(len(matrix) * (-(-matrix.shape[1] // _WIDTH) * _WIDTH), FLOAT)
-        kernels.pack_panels(panels, matrix.astype(FLOAT, copy=False))
-        return self._append(panels)
+        def write(piece: Any) -> None:
+            piece[: array.size] = array.reshape(-1)
 
-    def _append(self, array: Any) -> int:
-        self._packed.append(array)
-        self._length += array.size
-        return (_WEIGHTS << 40) | (self._length - array.size)
+        return self._append(-(-array.size // _LINE_OF_CACHE) * _LINE_OF_CACHE, write)
+
+    def _panels(self, node: Node, depth: int, columns: int, group: int | None = None) -> int:
+        """Append the weight of a node, or of one group, as panels of a matrix `(depth, column)`."""
+
+        def write(piece: Any) -> None:
+            if self._last is None or self._last[0] is not node:
+                self._last = None
+                self._last = node, node.scaled_weight()
+            matrix = self._last[1] if group is None or node.groups == 1 else self._last[1][group]
+            kernels.pack_panels(piece, matrix.astype(FLOAT, copy=False))
+
+        return self._append(depth * (-(-columns // _WIDTH) * _WIDTH), write)
+
+    def _append(self, size: int, write: Callable[[Any], None]) -> int:
+        self._pieces.append((self._length, size, write))
+        self._length += size
+        return (_WEIGHTS << 40) | (self._length - size)
+
+
+def _is_read_in_place(node: Node) -> bool:
+    """Whether a product reads its weight from the memory of the parameter, which is `(column, depth)` and not scaled."""
+    if len(node.numbers) > 4 or node.scale is not None or callable(node.weight):
+        return False
+    return bool(node.weight.T.flags.c_contiguous and node.weight.flags.aligned)
 
 
 def _samples(arrays: Sequence[Any]) -> Any:

@@ -239,13 +239,13 @@ INLINE void few_by_dots(const Few *few, int64_t number, const int mode) {
 
 #define DEEP 4 /* rows of B that are added to sums at a time */
 
-/* Add products of `deep` rows of B to sums of `count` rows of C; `a` and `sums` have rows of the given steps. */
-INLINE void add_rows(float *sums, int64_t sum_step, const uint16_t *b, int64_t b_step, const float *a, int64_t a_step, int64_t columns,
-                     const int deep, const int count, const int dtype) {
+/* Add products of `deep` rows of B, `b_step` bytes apart, to sums of `count` rows of C; `a` and `sums` have rows of the given steps. */
+INLINE void add_rows(float *sums, int64_t sum_step, const char *b, int64_t b_step, const float *a, int64_t a_step, int64_t columns,
+                     const int deep, const int count, const int mode) {
     int64_t j = 0;
     for (; j + LANES <= columns; j += LANES) {
         Vector rows[DEEP];
-        _Pragma("GCC unroll 4") for (int k = 0; k < deep; k++) rows[k] = load_halves(b + k * b_step + j, dtype);
+        _Pragma("GCC unroll 4") for (int k = 0; k < deep; k++) rows[k] = load_units(b + k * b_step + j * BYTES_OF(mode), mode);
         _Pragma("GCC unroll 4") for (int i = 0; i < count; i++) {
             Vector total = load(sums + i * sum_step + j);
             _Pragma("GCC unroll 4") for (int k = 0; k < deep; k++) total += a[i * a_step + k] * rows[k];
@@ -254,20 +254,20 @@ INLINE void add_rows(float *sums, int64_t sum_step, const uint16_t *b, int64_t b
     }
     for (; j < columns; j++)
         for (int i = 0; i < count; i++)
-            for (int k = 0; k < deep; k++) sums[i * sum_step + j] += a[i * a_step + k] * widened(b[k * b_step + j], dtype);
+            for (int k = 0; k < deep; k++) {
+                const char *number = b + k * b_step + j * BYTES_OF(mode);
+                sums[i * sum_step + j] += a[i * a_step + k] * (mode == FLOAT32 ? *(const float *)number : widened(*(const uint16_t *)number, mode));
+            }
 }
 
-INLINE void few_by_rows(const Few *few, int64_t number, const int dtype) {
-    const HalfProduct *h = few->product;
-    const int64_t first = number * few->chunk, columns = smaller(few->chunk, h->columns - first);
-    float *sums = scratch(6, h->rows * few->chunk * sizeof(float));
-    memset(sums, 0, h->rows * few->chunk * sizeof(float));
-    for (int64_t k = 0, deep; k < h->depth; k += deep) {
-        deep = k + DEEP <= h->depth ? DEEP : 1;
-        const uint16_t *b = h->b + k * h->b_depth + first;
-        for (int64_t i = 0, count; i < h->rows; i += count) {
-            count = i + 4 <= h->rows ? 4 : 1;
-#define ADD(deep, count) add_rows(sums + i * few->chunk, few->chunk, b, h->b_depth, few->a + i * few->step + k, few->step, columns, deep, count, dtype)
+/* Add products of `depth` rows of B to sums of `rows` rows of C. */
+INLINE void row_sums(float *sums, int64_t sum_step, const char *b, int64_t b_step, const float *a, int64_t a_step, int64_t columns, int64_t rows,
+                     int64_t depth, const int mode) {
+    for (int64_t k = 0, deep; k < depth; k += deep) {
+        deep = k + DEEP <= depth ? DEEP : 1;
+        for (int64_t i = 0, count; i < rows; i += count) {
+            count = i + 4 <= rows ? 4 : 1;
+#define ADD(deep, count) add_rows(sums + i * sum_step, sum_step, b + k * b_step, b_step, a + i * a_step + k, a_step, columns, deep, count, mode)
             if (deep == DEEP && count == 4) ADD(DEEP, 4);
             else if (deep == DEEP) ADD(DEEP, 1);
             else if (count == 4) ADD(1, 4);
@@ -275,6 +275,14 @@ INLINE void few_by_rows(const Few *few, int64_t number, const int dtype) {
 #undef ADD
         }
     }
+}
+
+INLINE void few_by_rows(const Few *few, int64_t number, const int dtype) {
+    const HalfProduct *h = few->product;
+    const int64_t first = number * few->chunk, columns = smaller(few->chunk, h->columns - first);
+    float *sums = scratch(6, h->rows * few->chunk * sizeof(float));
+    memset(sums, 0, h->rows * few->chunk * sizeof(float));
+    row_sums(sums, few->chunk, (const char *)(h->b + first), h->b_depth * sizeof(uint16_t), few->a, few->step, columns, h->rows, h->depth, dtype);
     write_sums(h, 0, h->rows, first, columns, sums, few->chunk, dtype);
 }
 

@@ -73,4 +73,4 @@ static void matrix_products(const Argument *a, int64_t first, int64_t last) {
         for (int64_t n = 0; n < batch; n++) product_of_batch(a, n, shared_blocks(multiplications));
 }
 
-#define MATRIX_KERNELS {"product", "FFFF", matrix_product, WHOLE}, {"products", "FFF", matrix_products, WHOLE}
+#define MATRIX_KERNELS {"products", "FFF", matrix_products, WHOLE}

@@ -10,17 +10,13 @@ import numpy as np
 from .choice import FLOAT, fast, is_dense
 from .kernels import alone, kernels, optional
 
-LEAST = 1 << 10  # number of elements of a matrix below which NumPy's kernel is faster
+LEAST = 1 << 8  # number of elements of the first matrix below which NumPy's kernel is faster
 LEAST_PRODUCTS = 1 << 17  # number of multiplications below which NumPy's kernel is faster
-# NumPy reads a matrix in place, where these kernels would copy it: a column-major one up to this number of rows, any for one row.
-FEW_ROWS = 2
 
 
 def _suit(a: Any, b: Any) -> bool:
     """Whether to use these kernels for the product. Otherwise NumPy is as fast, or raises an error."""
     if b.dtype is not FLOAT or a.ndim != b.ndim or a.shape[-1] != b.shape[-2] or a.size * b.shape[-1] < LEAST_PRODUCTS:
-        return False
-    if a.shape[-2] == 1 or (a.shape[-2] <= FEW_ROWS and b.strides[-1] > b.strides[-2]):
         return False
     return alone()
 
@@ -47,7 +43,8 @@ def bmm(a: Any, b: Any) -> Any:
 def _products(a: Any, b: Any) -> Any:
     """Compute the batched matrix product of arrays with three or more dimensions."""
     batch = a.shape[:-2]
-    if b.shape[:-2] != batch:
+    rows = a.shape[-2]
+    if b.shape[:-2] != batch or rows == 1 or (rows == 2 and b.strides[-1] > b.strides[-2]):  # NumPy reads `b` in place
         return None
     result = np.empty((*batch, a.shape[-2], b.shape[-1]), FLOAT)
     arrays = [result, a, b]

@@ -198,6 +198,10 @@ def _matrices(draw: _Draw) -> Iterator[Call]:
     yield Call("linear", (draw.normal(2 * p), draw.normal(32, 8 * m), draw.normal(2 * p, 8 * m)))  # a wide weight: columns > rows
     yield Call("mm", (draw.normal(n, 1024), draw.normal(1024, p)))  # each row starts at a multiple of 4096 bytes
     yield Call("addmm", (draw.normal(p), draw.normal(n, m), draw.normal(m, p)))
+    for rows in (1, 3, 8):  # few rows: the weight is read in place
+        yield Call("linear", (draw.normal(6 * p), draw.normal(rows, 16 * m + 3), draw.normal(6 * p, 16 * m + 3)))
+        yield Call("mm", (draw.normal(16 * m, rows).T, draw.normal(6 * p + 1, 16 * m).T))
+        yield Call("addmm", (draw.normal(2051), draw.normal(rows, 514), draw.normal(514, 2051)))
 
 
 def _quantized(draw: _Draw) -> Iterator[Call]:

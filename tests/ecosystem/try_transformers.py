@@ -118,6 +118,10 @@ for name, options in {
         print("example", name, torch.allclose(example(ids), model(ids).logits, rtol=1e-4, atol=1e-5))
         written = model.generate(ids[:1], max_new_tokens=8, do_sample=False, pad_token_id=0, eos_token_id=None)
         print(list(generate(example, ids[0].tolist(), 8)) == written[0, 9:].tolist())
+        static = model.generate(
+            ids[:1], max_new_tokens=8, do_sample=False, pad_token_id=0, eos_token_id=None, cache_implementation="static"
+        )
+        print("static cache", static.tolist() == written.tolist())
 
 
 class Lines(torch.utils.data.Dataset):

@@ -135,8 +135,9 @@ class Dependencies:
             if not value:
                 self._empty.append(value)
                 return ()
-            self._note_container(value, value.copy())
-            return [*value.values(), *value.keys()] if isinstance(value, dict) else list(value)
+            copy = _copy_of(value)
+            self._note_container(value, copy)
+            return [*copy.values(), *copy.keys()] if isinstance(copy, dict) else list(copy)
         if isinstance(value, ModuleType):
             return ()
         return self._within_object(value)
@@ -208,6 +209,14 @@ class Dependencies:
 def _globals_of(code: CodeType) -> list[str]:
     """Return the names of the globals that code uses. `code.co_names` would also contain names of attributes."""
     return [*dict.fromkeys(step.argval for step in dis.get_instructions(code) if step.opname.endswith(("_GLOBAL", "_NAME")))]
+
+
+def _copy_of(container: Any) -> Any:
+    """Copy a container without the methods of its subclass, which may create other values, as those of transformers' `ACT2FN`."""
+    if isinstance(container, OrderedDict):
+        return OrderedDict(OrderedDict.items(container))
+    base = next(base for base in (dict, list, set, deque) if isinstance(container, base))
+    return base(dict.items(container)) if base is dict else base(base.__iter__(container))
 
 
 def _contents(cell: Any) -> Any:

@@ -89,14 +89,18 @@ def _kind(record: Record) -> str:
         return "private name"
     if outcome in ("timeout", "crash", "missing", "on purpose"):
         return outcome
-    name = re.search(r"torch has no ([\w.]+)|has no attribute '(\w+)'|No module named '([\w.]+)'|import name '(\w+)'", message)
+    name = re.search(
+        r"torch has no ([\w.]+)|has no attribute '(\w+)'|No module named '([\w.]+)'|import name '(\w+)'"
+        r"|Could not run 'aten::(\w+)': flambeau does not have",
+        message,
+    )
     if name:
         is_private = re.search(r"(^|\.)_(?!_)", next(filter(None, name.groups()))) or "module 'torch._" in message
         return "private name" if is_private else "public name"
     if record.get("type") == "AssertionError":
         if re.search(r"not raised|not triggered|no warning caught", message):
             return "error or warning missing"
-        return "wording" if "does not match" in message else "value"
+        return "wording" if '" does not match "' in message else "value"
     return "error"
 
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import weakref
 from copy import copy, deepcopy
+from typing import Any
 
 import numpy as np
 import pytest
@@ -599,6 +600,26 @@ def test_sequences_of_many_things(data: list[object], dtype: torch.dtype, shape:
 def test_sequences_of_what_is_no_number(data: object, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         torch.tensor(data)
+
+
+@pytest.mark.parametrize("make", [torch.tensor, torch.Tensor, torch.FloatTensor])
+def test_sequences_without_a_first_element(make: Any) -> None:
+    class Labelled:
+        def __len__(self) -> int:
+            return 2
+
+        def __getitem__(self, label: object) -> float:
+            return {1: 1.0, 2: 2.0}[label]  # type: ignore[index]  # a KeyError is what the test needs
+
+    with pytest.raises(ValueError, match="could not determine the shape of object type 'Labelled'"):
+        make(Labelled())
+
+
+@pytest.mark.parametrize("place", ["cuda", "meta"])
+def test_the_legacy_constructor_takes_no_other_device(place: str) -> None:
+    with pytest.raises(RuntimeError, match=f"legacy constructor expects device type: cpu but device type: {place} was passed"):
+        torch.Tensor(2, 3, device=place)
+    assert torch.Tensor(2, 3, device="cpu").shape == (2, 3)
 
 
 @pytest.mark.parametrize("scalar", [np.int8(2), np.uint8(2), np.int64(2), np.float32(2), np.float64(2), np.bool_(True)], ids=repr)

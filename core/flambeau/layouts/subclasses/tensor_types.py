@@ -121,6 +121,10 @@ def _from_keyword(function: str, args: tuple[Any, ...], keywords: dict[str, Any]
 def construct(cls: type[Tensor], *args: Any, device: Any = None, requires_grad: bool = False, **unknown: Any) -> Any:
     """Create the tensor that the legacy constructor `Tensor(...)` returns, with the default dtype."""
     args = _from_keyword(cls.__name__, args, unknown)
+    if device is not None and (kind := _Device(device).type) != _default_type.device_type:
+        raise RuntimeError(
+            f"legacy constructor expects device type: {_default_type.device_type} but device type: {kind} was passed"
+        )
     if len(args) == 1 and isinstance(args[0], Tensor):
         result = _aliased(args[0])
     else:
@@ -163,6 +167,7 @@ def _make_types(device_type: str) -> dict[str, TensorType]:
 
 TENSOR_TYPES = {device_type: _make_types(device_type) for device_type in ("cpu", "cuda")}
 _default_type = TENSOR_TYPES["cpu"]["FloatTensor"]
+_Device = device  # `construct` has a parameter of this name
 
 
 def tensor_type(dtype: dtype, device_type: str) -> TensorType:

@@ -173,10 +173,18 @@ def _shape_of(data: Any) -> tuple[int, ...]:
         shape.append(len(data))
         if not len(data):
             break
-        data = data[0]
+        data = _first(data)
     if shape and isinstance(data, str):
         raise ValueError("too many dimensions 'str'")
     return tuple(shape)
+
+
+def _first(data: Any) -> Any:
+    """Return `data[0]`; raise ValueError if that fails, as for a Series of pandas without the label 0."""
+    try:
+        return data[0]
+    except Exception:
+        raise ValueError(f"could not determine the shape of object type '{type(data).__name__}'") from None
 
 
 def _dtype_in(data: Any) -> Dtype:

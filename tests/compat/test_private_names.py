@@ -307,6 +307,22 @@ def test_gradient_of_softmax():
     torch.testing.assert_close(torch._softmax_backward_data(g, y.detach(), 1, torch.float32), x.grad)
 
 
+def test_tests_on_several_gpus_are_skipped_without_them(monkeypatch):
+    from unittest import SkipTest
+
+    from flambeau.testing._internal.common_distributed import skip_if_lt_x_gpu
+
+    for count, expected in ((0, ["any", "two or none"]), (1, ["any"]), (2, ["any", "two", "two or none"])):
+        monkeypatch.setattr(torch.cuda, "device_count", lambda count=count: count)
+        found: list[str] = []
+        for name, required, allow_cpu in (("any", 0, False), ("two", 2, False), ("two or none", 2, True)):
+            try:
+                skip_if_lt_x_gpu(required, allow_cpu=allow_cpu)(found.append)(name)
+            except SkipTest as skip:
+                assert str(skip) == "Need at least 2 CUDA devices"
+        assert found == expected
+
+
 def test_cases_compare_tensors():
     from flambeau.testing._internal.common_utils import TestCase, freeze_rng_state, instantiate_parametrized_tests, parametrize
 

@@ -355,6 +355,7 @@ NAMES: dict[str, tuple[str, str]] = {
     "serialization.DEFAULT_PROTOCOL": ("", "monai, torch-pruning"),
     "serialization.MAP_LOCATION": ("", "lightning"),
     "storage._load_from_bytes": ("flambeau.compat.storage", "pickles of tensors that PyTorch wrote"),
+    "testing._internal.common_distributed.skip_if_lt_x_gpu": ("", "the tests of torchao"),
     "testing._internal.common_fsdp.FSDPTest": ("", "the tests of torchao, torchtitan, which it skips"),
     "testing._internal.distributed._tensor.common_dtensor.DTensorTestBase": (
         "", "the tests of torchao, torchtitan, which it skips"),

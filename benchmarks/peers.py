@@ -84,7 +84,7 @@ def _sides(names: Sequence[str]) -> dict[str, Side]:
 
 
 def compare_memory(workloads: Sequence[Workload], peers: Sequence[str], threads: int) -> list[dict[str, Any]]:
-    """Print a table of the peak memory of inference in MB, each in a new process. Return its rows in bytes."""
+    """Print the peak memory of inference in MB, of the first / second network in a process. Return the rows in bytes."""
     sides = {"PyTorch": pytorch_side("cpu"), **_sides(peers)}
     print(f"{'peak memory in MB':50s} " + " ".join(f"{label:>18s}" for label in sides))
     rows = []
@@ -97,8 +97,8 @@ def compare_memory(workloads: Sequence[Workload], peers: Sequence[str], threads:
                 with Worker(side, threads) as worker:
                     row[label] = worker.ask("inference_memory", workload.name, path)
             rows.append(row)
-            cells = [f"{'-' if row[label] is None else format(row[label] / 1e6, '.1f'):>18s}" for label in sides]
-            print(f"{workload.name:50s} " + " ".join(cells), flush=True)
+            cells = ["-" if row[label] is None else " / ".join(f"{size / 1e6:.1f}" for size in row[label]) for label in sides]
+            print(f"{workload.name:50s} " + " ".join(f"{cell:>18s}" for cell in cells), flush=True)
     return rows
 
 

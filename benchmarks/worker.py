@@ -12,6 +12,7 @@ import json
 import os
 import sys
 import time
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -90,15 +91,20 @@ class RequestHandler:
         """Write a network to an ONNX file."""
         peers.export(self.torch, workloads.find(name), path)
 
-    def inference_memory(self, name: str, path: str) -> int | None:
-        """Return the peak memory in bytes of loading a network and running it `INFERENCES` times, without that of the imports.
+    def inference_memory(self, name: str, path: str) -> tuple[int, int] | None:
+        """Return the peak memory in bytes of loading a network and running it `INFERENCES` times, then that of doing it again.
 
-        Call once per process.  With ONNX Runtime, the network is loaded from the file at `path`.
+        The first includes code which is imported when it is first used, not that of `import torch`.  With ONNX Runtime,
+        the network is loaded from the file at `path`.  Call once per process.
         """
         if not Path("/proc/self/clear_refs").exists():
             return None
         workload, mode = workloads.find(name), os.environ.get("BENCHMARK_MODE")
         load = peers.loader(self.torch, workload, mode, path)
+        return self._peak_of_inference(load), self._peak_of_inference(load)
+
+    @staticmethod
+    def _peak_of_inference(load: Callable[[], workloads.workload.Step]) -> int:
         release_free_memory()
         before = anonymous_memory()
         Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")  # resets the peak to the current value

@@ -6,6 +6,7 @@ import copy
 import tracemalloc
 import warnings
 
+import numpy as np
 import pytest
 
 import flambeau as torch
@@ -435,3 +436,22 @@ def test_the_first_replay_copies_no_parameters():
             tracemalloc.stop()
     assert_replayed(compiled)
     assert max(peaks) < 0.7 * size
+
+
+def test_an_array_of_numpy_that_the_step_changes():
+    """The eager call changes memory that the step reads, in a way that no tensor notices: the step stays eager."""
+    buffer = torch.zeros(3)
+    array = buffer.numpy()
+    if not np.shares_memory(array, buffer.numpy()) or not array.flags.writeable:
+        pytest.skip("memory is not shared with NumPy")
+
+    def step(x):
+        y = x + buffer
+        array[0] += 1
+        return y
+
+    compiled = torch.compile(step)
+    x = torch.ones(3)
+    with pytest.warns(UserWarning, match="runs eagerly: a replay differed"):
+        results = [compiled(x).tolist()[0] for _ in range(CALLS)]
+    assert results == [1.0 + call for call in range(CALLS)]

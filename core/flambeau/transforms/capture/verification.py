@@ -103,16 +103,14 @@ class _Snapshot:
 
         An unchanged array is represented by its copy in the snapshot, to save memory.
         """
-        rows = zip(self.tensors, self.arrays, self.originals, self.versions, strict=True)
-        now = [self._copy_of_change(tensor, array, original, version) for tensor, array, original, (_, version) in rows]
+        now = [self._copy_of_change(tensor, array) for tensor, array in zip(self.tensors, self.arrays, strict=True)]
         now += [None if tensor._grad is None else self._copy(tensor._grad) for tensor in self.tensors]
         return now + [raw.get_state() for raw, _ in self.generators]
 
-    def _copy_of_change(self, tensor: Tensor, before: Any, original: Any, version: int) -> Any:
+    def _copy_of_change(self, tensor: Tensor, before: Any) -> Any:
         array = tensor._array
-        if type(before) is _Checksum:  # of a call whose writes change the version, or of a replay, which `restore` checks
-            storage = tensor._storage
-            return before if array is original and (storage is None or storage.version == version) else self._copy(tensor)
+        if type(before) is _Checksum:
+            return before if self._checksum(tensor) == before else self._copy(tensor)
         same = array.shape == before.shape and array.dtype == before.dtype and tensor._key.backend.equal(array, before)
         return before if same else self._copy(tensor)
 
@@ -168,7 +166,9 @@ def _equal(recorder: Recorder, one: Any, other: Any) -> bool:
     if one is other:
         return True
     backend = recorder.backend_of(one)
-    if backend is None or recorder.backend_of(other) is not backend:
+    if recorder.backend_of(other) is not backend:  # a checksum and a copy, or an array and another value
+        return False
+    if backend is None:
         return bool(one == other)
     return one.shape == other.shape and one.dtype == other.dtype and backend.equal(one, other)
 

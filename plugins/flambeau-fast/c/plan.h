@@ -222,6 +222,7 @@ The weight `(column, depth)` is read in place, so that it exists once.  Tiles ar
 columns are rows of A, copied as panels. */
 
 #define TILES_AT_ONCE 8
+#define LINE_OF_CACHE 16 /* elements */
 #define ELEMENTS_OF_PANELS (1 << 16) /* of a block of copied rows, to stay in the L2 cache */
 #define COLUMNS_AT_ONCE 2            /* of one row: few, so that the weight is read in long runs */
 
@@ -263,7 +264,10 @@ static void linear_block(void *context, int64_t number) {
     matrix_panels_of_b(&copied, 0, rows, 0, depth, panels);
     for (int64_t j = 0, some; j < columns; j += some) {
         some = smaller(TILES_AT_ONCE * ROWS, columns - j);
+        const float *next = p->b + (column + j + some) * depth; /* fetched in parts, while these rows of the weight are used */
+        const int64_t ahead = smaller(TILES_AT_ONCE * ROWS, columns - j - some) * depth, part = pieces(ahead, pieces(rows, WIDTH));
         for (int64_t i = 0; i < rows; i += WIDTH) {
+            for (int64_t k = i / WIDTH * part; k < smaller(ahead, (i / WIDTH + 1) * part); k += LINE_OF_CACHE) __builtin_prefetch(next + k);
             float sums[TILES_AT_ONCE * ROWS * WIDTH];
             const int64_t few = smaller(WIDTH, rows - i), height = pieces(some, pieces(some, ROWS));
             for (int64_t c = 0, tile; c < some; c += tile) {

@@ -58,6 +58,20 @@ def test_right_derivatives_pass(fast):
     assert gradgradcheck(torch.exp, (x,), double(3, 2))
 
 
+def test_fast_mode_changes_inputs_by_eps_along_a_unit_vector():
+    """No element leaves a domain by more than `eps`, and the global generator is not used."""
+    x, seen = double(20), []
+
+    def square(x):
+        seen.append((x.detach() - original).abs())
+        return x * x
+
+    original, state = x.detach().clone(), torch.get_rng_state()
+    assert gradcheck(square, x, fast_mode=True, eps=1e-6)
+    assert torch.equal(torch.get_rng_state(), state)
+    assert max(float(change.norm()) for change in seen) == pytest.approx(1e-6, rel=1e-6)
+
+
 @pytest.mark.parametrize("fast", [False, True])
 def test_complex_derivatives(fast):
     z, w = double(3, dtype=torch.complex128), double(3, dtype=torch.complex128)

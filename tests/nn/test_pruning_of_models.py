@@ -35,7 +35,7 @@ MASKS: list[tuple[dict[str, Any], list[list[int]]]] = [
 ]
 
 
-@pytest.mark.parametrize(("options", "expected"), MASKS, ids=str)
+@pytest.mark.parametrize(("options", "expected"), MASKS)
 def test_weight_norm_masks_the_smallest_blocks(options: dict[str, Any], expected: list[list[int]]) -> None:
     network, sparsifier = model(), WeightNormSparsifier(**options)
     dense = network[0].weight.detach().clone()

@@ -12,7 +12,8 @@ from ..engine.tape.tensor_class import RECORDED as F
 from ..engine.tensors.tensor import Tensor
 from ..engine.values import dtypes
 from ..operations.creation.from_shape import zeros, zeros_like
-from ..operations.sampling import rand, randn
+from ..operations.sampling import rand
+from ..random import Generator
 from ..transforms import forward_ad
 from ..transforms.batching.vmap import vmap
 from .backward import grad
@@ -222,8 +223,12 @@ def _directions(tensor: Any) -> Iterator[Any]:
         yield unit.reshape(tensor.shape)
 
 
-def _random_direction(tensor: Any) -> Any:
-    return randn(tensor.shape, dtype=tensor.dtype, device="cpu")
+def _random_direction(tensor: Any, generator: Any) -> Any:
+    """Return nonnegative random numbers of norm 1, as PyTorch draws them: no element changes by more than `eps`."""
+    numbers = rand(tensor.shape, generator=generator, device="cpu").to(tensor.dtype)
+    if tensor.is_complex():
+        numbers = numbers + 1j * rand(tensor.shape, generator=generator, device="cpu").to(tensor.dtype)
+    return numbers / numbers.norm() if numbers.numel() else numbers
 
 
 def _random_batch(tensor: Any) -> Any:
@@ -249,6 +254,7 @@ class _Check:
     ) -> None:
         self.func, self.inputs, self.eps, self.atol, self.rtol = func, inputs, eps, atol, rtol
         self.nondet_tol, self.check_dtypes, self.fast = nondet_tol, check_dtypes, fast
+        self.generator = Generator()  # with its default seed, so that a check is repeatable
         self.indices = [index for index, input in enumerate(inputs) if isinstance(input, Tensor) and input.requires_grad]
         self.check_inputs()
         self.outputs = _differentiable(func(*inputs))
@@ -382,10 +388,10 @@ class _Check:
         """Compare one number per input and output: the Jacobian contracted with a random direction and a random weight."""
         for j, index in enumerate(self.indices):
             target = self.inputs[index]
-            direction = _random_direction(target)
+            direction = _random_direction(target, self.generator)
             slopes = self.difference(func, target, direction)
             for i, output in enumerate(outputs):
-                weight = _random_direction(output)
+                weight = _random_direction(output, self.generator)
                 (gradient,) = self.gradients(output, [target], weight)
                 analytical = zeros((), device="cpu") if gradient is None else (gradient.conj() * direction).sum()
                 analytical = analytical.real if analytical.is_complex() else analytical
@@ -415,7 +421,7 @@ class _Check:
         for j, index in enumerate(self.indices):
             target = self.inputs[index]
             for part in (1, 1j) if target.is_complex() else (1,):
-                for direction in [_random_direction(target)] if self.fast else _directions(target):
+                for direction in [_random_direction(target, self.generator)] if self.fast else _directions(target):
                     direction = part * direction
                     numerical = self.difference(self.func, target, direction)
                     with forward_ad.dual_level():

@@ -17,7 +17,7 @@ from ...engine.tape.node import RELEASED
 from ...engine.tensors.tensor import Tensor
 from ...engine.values.trees import flatten
 from .capture import Captured
-from .recorder import Recorder
+from .recorder import EFFECT, Recorder
 
 __all__ = ["verified"]
 
@@ -31,14 +31,16 @@ class _Checksum(int):
 class _Snapshot:
     """A copy of the state that a step changes: arrays, gradients and version counters of tensors, and random generators.
 
-    The array of a tensor is represented by a checksum if the step changes no tensor: copies would take as much memory as the
-    parameters.
+    The array of a tensor is represented by a checksum if the step changes no tensor and calls no custom operator, which could
+    change any: copies would take as much memory as the parameters.
     """
 
     def __init__(self, captured: Captured, arguments: Sequence[Tensor]) -> None:
         tensors = {id(tensor): tensor for tensor in (*captured.touched(), *arguments)}
         self.tensors = list(tensors.values())
-        represent = self._copy if captured.effects.any() else self._checksum
+        programs = [program for program in (captured.forward, captured.backward) if program is not None]
+        may_write = captured.effects.any() or any(call.kind == EFFECT for program in programs for call in program.calls)
+        represent = self._copy if may_write else self._checksum
         self.arrays = [represent(tensor) for tensor in self.tensors]
         self.originals = [tensor._array for tensor in self.tensors]
         self.versions = [(tensor._storage, 0 if tensor._storage is None else tensor._storage.version) for tensor in self.tensors]

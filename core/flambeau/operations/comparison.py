@@ -469,7 +469,7 @@ attach(__invert__=_invert)
 # --- comparisons of whole tensors ---------------------------------------------------------------------------------
 
 
-@composite(kind=Kind.REDUCTION)
+@composite(kind=Kind.REDUCTION, single_operator=True, returns_bool=True)
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape and elements.
 
@@ -519,7 +519,7 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
     return close | (error.isfinite() & (error <= atol + rtol * other.abs()))
 
 
-@composite(kind=Kind.REDUCTION)
+@composite(kind=Kind.REDUCTION, single_operator=True, returns_bool=True)
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """Whether all elements are close, as in `isclose`.
 

@@ -343,7 +343,9 @@ def _add_product(input: Tensor, multiply: Callable[..., Tensor], first: Tensor, 
     return (input if beta == 1 else input * beta) + scaled
 
 
-@composite(inplace=True, out=Out.OWN_DTYPE | Out.UNCHECKED, grad_fn="AddmmBackward0", may_share=("mat1", "mat2"))
+@composite(
+    inplace=True, out=Out.OWN_DTYPE | Out.UNCHECKED, grad_fn="AddmmBackward0", single_operator=True, may_share=("mat1", "mat2")
+)
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """Return `beta * input + alpha * mat1 @ mat2`.
 
@@ -376,6 +378,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *legacy: Any, beta: Number 
     inplace=True,
     out=Out.OWN_DTYPE,
     grad_fn="AddmvBackward0",
+    single_operator=True,
     kind=Kind.PRODUCT,
     may_share=("mat", "vec"),
     autocast={"cpu": Autocast.WHOLE, "cuda": Autocast.FAST},
@@ -404,7 +407,12 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *legacy: Any, beta: Number = 
 
 
 @composite(
-    inplace=True, out=True, grad_fn="AddrBackward0", kind=Kind.PRODUCT, autocast={"cpu": Autocast.WHOLE, "cuda": Autocast.FAST}
+    inplace=True,
+    out=True,
+    grad_fn="AddrBackward0",
+    single_operator=True,
+    kind=Kind.PRODUCT,
+    autocast={"cpu": Autocast.WHOLE, "cuda": Autocast.FAST},
 )
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """Return `beta * input + alpha * outer(vec1, vec2)`.
@@ -434,7 +442,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *legacy: Any, beta: Number =
 
 
 @composite(
-    inplace=True, out=Out.OWN_DTYPE, grad_fn="BaddbmmBackward0", kind=Kind.PRODUCT, autocast=Autocast.FAST,
+    inplace=True, out=Out.OWN_DTYPE, grad_fn="BaddbmmBackward0", single_operator=True, kind=Kind.PRODUCT, autocast=Autocast.FAST,
     may_share=("batch1", "batch2"),
 )  # fmt: skip
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
@@ -460,7 +468,7 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: N
     return _add_product(input, bmm, batch1, batch2, beta, alpha)
 
 
-@composite(out=Out.OWN_DTYPE, grad_fn="AddbmmBackward0", kind=Kind.PRODUCT, autocast=Autocast.FAST)
+@composite(out=Out.OWN_DTYPE, grad_fn="AddbmmBackward0", single_operator=True, kind=Kind.PRODUCT, autocast=Autocast.FAST)
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """Return `beta * input + alpha * (batch1 @ batch2).sum(0)`.
 

@@ -177,6 +177,10 @@ class Facts:
     dispatches: Callable[..., tuple[Any, ...]] | None = None
     """A function of this operation's arguments that returns the name and the arguments of the operator that PyTorch passes to
     `__torch_dispatch__` instead: `lambda input, dim: ("_softmax", input, dim, False)`."""
+    single_operator: bool = False
+    """Whether `__torch_dispatch__` receives a composite function as one operator, if autograd does not record it."""
+    returns_bool: bool = False
+    """Whether the result is a Python bool, so that autograd never records the call: `equal`."""
     schema: str | tuple[str, ...] = ()
     """The signature in ATen notation, if it cannot be derived from the function: `"flip(Tensor self, int[] dims) -> Tensor"`.
     An operation with overloads has several signatures, in the order in which a call tries them."""

@@ -15,6 +15,7 @@ from ...engine.calls.overriding import DisableTorchFunctionSubclass, _disabled_t
 from ...engine.calls.tables import OPS
 from ...engine.devices import cuda as cuda_runtime
 from ...engine.devices.devices import device, dispatch_key, forget_kernels
+from ...engine.devices.devices import device as Device  # `construct` has a parameter `device`
 from ...engine.devices.warning import warn_once
 from ...engine.tape.grad_mode import inference_mode
 from ...engine.tensors.tensor import Tensor
@@ -121,7 +122,7 @@ def _from_keyword(function: str, args: tuple[Any, ...], keywords: dict[str, Any]
 def construct(cls: type[Tensor], *args: Any, device: Any = None, requires_grad: bool = False, **unknown: Any) -> Any:
     """Create the tensor that the legacy constructor `Tensor(...)` returns, with the default dtype."""
     args = _from_keyword(cls.__name__, args, unknown)
-    if device is not None and (kind := _Device(device).type) != _default_type.device_type:
+    if device is not None and (kind := Device(device).type) != _default_type.device_type:
         raise RuntimeError(
             f"legacy constructor expects device type: {_default_type.device_type} but device type: {kind} was passed"
         )
@@ -167,7 +168,6 @@ def _make_types(device_type: str) -> dict[str, TensorType]:
 
 TENSOR_TYPES = {device_type: _make_types(device_type) for device_type in ("cpu", "cuda")}
 _default_type = TENSOR_TYPES["cpu"]["FloatTensor"]
-_Device = device  # `construct` has a parameter of this name
 
 
 def tensor_type(dtype: dtype, device_type: str) -> TensorType:

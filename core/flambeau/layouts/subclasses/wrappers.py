@@ -14,7 +14,7 @@ from typing import Any
 from ...backend import for_device_type
 from ...engine.calls import overriding
 from ...engine.calls.dispatch import arguments_to_save
-from ...engine.calls.facts import Kind, names
+from ...engine.calls.facts import Kind, declared, facts_of, names
 from ...engine.calls.record import Operation
 from ...engine.calls.transform_hooks import hooks
 from ...engine.devices.devices import DispatchKey, canonical, device, dispatch_key
@@ -200,13 +200,6 @@ def below_autograd(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, .
     return type(result)(results) if isinstance(result, (tuple, list)) else results[0]
 
 
-# Composite functions of flambeau that PyTorch implements as a single operator.
-_SINGLE_OPERATORS = frozenset({
-    "addbmm", "addmm", "addmv", "addr", "allclose", "baddbmm", "equal", "index_select", "masked_select",
-})  # fmt: skip
-_RETURN_BOOL = frozenset({"allclose", "equal"})  # autograd never records them
-
-
 def compute_on_wrappers(name: str, compute: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a composite function, which computes by other operations, with a wrapper-subclass argument.
 
@@ -217,8 +210,9 @@ def compute_on_wrappers(name: str, compute: Callable[..., Any], args: tuple[Any,
         requires_grad = kwargs.pop("requires_grad", False)
         made = call_aten_operator(name, args, {key: value for key, value in kwargs.items() if value not in (None, False)})
         return made.requires_grad_() if requires_grad else made
-    recorded = name not in _RETURN_BOOL and _is_tracked(args)
-    if kwargs.get("out") is not None or (name in _SINGLE_OPERATORS and not recorded):
+    facts = facts_of(name)
+    is_single = facts is not None and facts.single_operator and (facts.returns_bool or not _is_tracked(args))
+    if kwargs.get("out") is not None or is_single:
         return call_aten_operator(name, args, kwargs)
     if name in ("mm", "matmul") and len(args) == 2 and args[0].ndim == args[1].ndim == 2 and not _is_tracked(args):
         return call_aten_operator("mm", args, kwargs)
@@ -521,7 +515,7 @@ def prepare_dispatching(cls: type[Tensor]) -> None:
     methods: dict[str, Any] = {"detach": _detach, "to": _to, "cpu": _conversion_method("cpu")}
     methods["cuda"] = lambda self, place="cuda", **options: self.to(place)
     methods |= {name: _conversion_method(dtype) for name, dtype in _CONVERSIONS.items()}
-    methods |= {name: _operator_method(name) for name in (*_SINGLE_OPERATORS, "matmul")} | {
+    methods |= {name: _operator_method(name) for name in (*declared("single_operator"), "matmul")} | {
         "__matmul__": _operator_method("matmul")
     }
     methods |= {"share_memory_": _share_memory_, "is_shared": _is_shared, "__setitem__": _setitem}

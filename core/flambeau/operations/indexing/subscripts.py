@@ -565,7 +565,7 @@ def check_index_dtype(name: str, index: Tensor) -> None:
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index but got: {index.dtype.legacy_name}")
 
 
-@composite(out=Out.OWN_DTYPE | Out.DISJOINT, grad_fn="IndexSelectBackward0", kind=Kind.INDEXING)
+@composite(out=Out.OWN_DTYPE | Out.DISJOINT, grad_fn="IndexSelectBackward0", kind=Kind.INDEXING, single_operator=True)
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """Return a copy of the slices of `dim` at the positions in `index`, a vector.
 
@@ -814,7 +814,13 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     return _masked_fill(input, mask, value)
 
 
-@composite(out=Out.OWN_DTYPE | Out.DISJOINT, grad_fn="MaskedSelectBackward0", kind=Kind.INDEXING, dynamic_shape=True)
+@composite(
+    out=Out.OWN_DTYPE | Out.DISJOINT,
+    grad_fn="MaskedSelectBackward0",
+    kind=Kind.INDEXING,
+    dynamic_shape=True,
+    single_operator=True,
+)
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """Return a vector of the elements where `mask` is True.
 

@@ -7,6 +7,7 @@ weights `(column, depth)` of linear layers, which are read from the memory of th
 `inference/plan.py` writes the lines. */
 #pragma once
 
+#include "half_matrix.h"
 #include "matrix.h"
 #include "scalar.h"
 
@@ -224,30 +225,16 @@ columns are rows of A, copied as panels. */
 #define TILES_AT_ONCE 8
 #define LINE_OF_CACHE 16 /* elements */
 #define ELEMENTS_OF_PANELS (1 << 16) /* of a block of copied rows, to stay in the L2 cache */
-#define COLUMNS_AT_ONCE 2            /* of one row: few, so that the weight is read in long runs */
 
-/* Multiply one row by one or two rows of the weight. */
-INLINE void multiply_few_columns(const float *a, int64_t depth, const float *b, int64_t count, float *line) {
-    const float *rows[COLUMNS_AT_ONCE] = {b, b + (count - 1) * depth};
-    Vector sums[COLUMNS_AT_ONCE][4] = {{{0}}};
-    int64_t k = 0;
-    for (; k + 4 * LANES <= depth; k += 4 * LANES)
-        _Pragma("GCC unroll 4") for (int part = 0; part < 4; part++)
-            _Pragma("GCC unroll 2") for (int i = 0; i < COLUMNS_AT_ONCE; i++)
-                sums[i][part] += load(a + k + part * LANES) * load(rows[i] + k + part * LANES);
-    for (int i = 0; i < smaller(COLUMNS_AT_ONCE, count); i++) {
-        float total = sum_of_lanes((sums[i][0] + sums[i][1]) + (sums[i][2] + sums[i][3]));
-        for (int64_t rest = k; rest < depth; rest++) total += a[rest] * rows[i][rest];
-        line[i] = total;
-    }
-}
-
-static void linear_row(const PackedProduct *p, int64_t row, int64_t column, int64_t columns) {
-    float *to = p->out + row * p->out_row + column;
-    for (int64_t j = 0; j < columns; j += COLUMNS_AT_ONCE)
-        multiply_few_columns(p->a + row * p->pixel, p->depth, p->b + (column + j) * p->depth, smaller(COLUMNS_AT_ONCE, columns - j), to + j);
+/* Compute some columns of the only row. */
+static void linear_row(const PackedProduct *p, int64_t column, int64_t columns) {
+    const int64_t padded = pieces(p->depth, LANES) * LANES, bytes = p->depth * sizeof(float);
+    float *to = p->out + column, *row = scratch(6, padded * sizeof(float));
+    memcpy(row, p->a, bytes);
+    for (int64_t k = p->depth; k < padded; k++) row[k] = 0.0f;
+    dot_products(to, columns, (const char *)(p->b + column * p->depth), bytes, columns, row, padded, 1, p->depth, FLOAT32);
     for (int64_t c = 0; c < columns && p->bias; c++) to[c] += p->bias[column + c];
-    finish_rows(p, row, 1, column, columns, to, 0);
+    finish_rows(p, 0, 1, column, columns, to, 0);
 }
 
 static void linear_block(void *context, int64_t number) {
@@ -255,7 +242,7 @@ static void linear_block(void *context, int64_t number) {
     const int64_t row = number / p->across * p->block_rows, column = number % p->across * p->block_columns;
     const int64_t rows = smaller(p->block_rows, p->rows - row), columns = smaller(p->block_columns, p->columns - column);
     if (p->rows == 1) {
-        linear_row(p, row, column, columns);
+        linear_row(p, column, columns);
         return;
     }
     const int64_t depth = p->depth, step = panel_step(depth);

@@ -719,10 +719,11 @@ def test_preparing_a_plan_keeps_no_second_copy_of_folded_weights():
 
 
 @pytest.mark.parametrize(
-    ("rows", "inputs", "outputs"), [(1, 7, 5), (1, 100, 33), (2, 33, 19), (17, 40, 50), (70, 65, 200), (197, 12, 6)]
+    ("rows", "inputs", "outputs"),
+    [(1, 7, 5), (1, 1027, 1029), (1, 1024, 1025), (2, 33, 19), (17, 40, 50), (70, 65, 200), (197, 12, 6)],
 )
-def test_linear_layers_read_weights_in_place(rows, inputs, outputs):
-    """Sizes are no multiples of a vector or a tile, and rows are divided between threads."""
+def test_weights_of_linear_layers_are_read_in_place(rows, inputs, outputs):
+    """All weights except the first are read in place. Sizes are not multiples of a vector or a tile."""
     layer = nn.Linear(inputs, outputs)
     x = torch.randn(rows, inputs)
     compiled = compiled_and_warm(nn.Sequential(layer, nn.ReLU()).eval(), x)

@@ -22,7 +22,7 @@ class BaseScheduler:
         verbose: print each change.
 
     Raises:
-        TypeError: if `sparsifier` is no sparsifier.
+        TypeError: if `sparsifier` is not an instance of `BaseSparsifier`.
     """
 
     def __init__(self, sparsifier: BaseSparsifier, last_epoch: int = -1, verbose: bool = False) -> None:

@@ -70,19 +70,22 @@ class BaseSparsifier(ABC):
         Raises:
             RuntimeError: if `strict`, and the model has no module for one of the tensors.
         """
-        groups, states = deepcopy(state_dict["groups"]), state_dict["state"]
+        groups = deepcopy(state_dict["groups"])
+        states = {tensor_fqn: dict(state) for tensor_fqn, state in state_dict["state"].items()}
         for tensor_fqn, state in states.items():
             info = get_arg_info_from_tensor_fqn(self.model, tensor_fqn)
             module, tensor_name = info["module"], info["tensor_name"]
-            if strict and module is None:
-                raise RuntimeError(f"Error loading {tensor_fqn} into the model")
+            if module is None:
+                if strict:
+                    raise RuntimeError(f"Error loading {tensor_fqn} into the model")
+                continue
             parametrizations = module.parametrizations[tensor_name] if parametrize.is_parametrized(module, tensor_name) else ()
             masked = next((each for each in parametrizations if isinstance(each, FakeSparsity)), None)
             if masked is None:
                 masked = FakeSparsity(torch.ones(getattr(module, tensor_name).shape))
                 parametrize.register_parametrization(module, tensor_name, masked)
-            if (mask := state.pop("mask", None)) is not None:
-                masked.mask = mask
+            if state.get("mask") is not None:
+                masked.mask = state["mask"]
             for group in groups:
                 if group["tensor_fqn"] == tensor_fqn:
                     group.update(info)
@@ -108,7 +111,7 @@ class BaseSparsifier(ABC):
                 weights of all linear layers.
 
         Raises:
-            AssertionError: if an element of `config` is no dictionary, has no `tensor_fqn`, or contradicts it.
+            AssertionError: if an element of `config` is not a dictionary, or lacks `tensor_fqn`, or contradicts it.
         """
         self.model = model
         if config is None:

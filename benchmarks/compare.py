@@ -320,7 +320,7 @@ def main() -> int:
     if not workloads:
         parser.error(f"no workload has {args.only!r} in its name")
     if args.peers and (args.markdown or args.plot):
-        parser.error("--peers prints its table: it has no --markdown and no --plot")
+        parser.error("--peers does not support --markdown and --plot; use --json")
     if args.peers:
         deployed = [workload for workload in workloads if workload.model is not None]
         functions = (lambda workers, steps: take_turns(workers, steps, args.least), steps_per_turn, difference)

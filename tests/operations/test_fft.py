@@ -80,6 +80,18 @@ def test_short_time_transform_refuses():
         torch.istft(torch.ones(5, 4) + 0j, 8, window=torch.zeros(8))
 
 
+def test_inverse_transform_warns_if_it_pads_the_signal() -> None:
+    window, x = torch.ones(4), torch.arange(8.0)
+    spectra = torch.stft(x, 4, window=window, return_complex=True)
+    torch.set_warn_always(True)
+    try:
+        with pytest.warns(UserWarning, match="shorter than the length parameter"):
+            back = torch.istft(spectra, 4, window=window, length=12)
+    finally:
+        torch.set_warn_always(False)
+    torch.testing.assert_close(back, torch.tensor([0.0, 1, 2, 3, 4, 5, 6, 7, 6, 5, 0, 0]))
+
+
 def test_stft_aligned_to_the_window_starts_each_frame_with_it() -> None:
     options = {"hop_length": 4, "win_length": 4, "window": torch.ones(4), "center": False, "return_complex": True}
     frames = torch.stft(torch.arange(16.0), 8, **options, align_to_window=True)

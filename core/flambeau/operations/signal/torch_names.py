@@ -444,5 +444,9 @@ def _overlap_add(where: str, frames: Tensor, window: Tensor, hop: int, center: b
         raise RuntimeError(f"{where} window overlap add min: 1")
     signal = signal / envelope
     if length is not None and signal.shape[1] < length:
+        warn_once(
+            "The length of signal is shorter than the length parameter. Result is being padded with zeros in the tail. "
+            "Please check your center and hop_length settings."
+        )
         signal = sized(signal, (1,), (length,))
     return signal if batched else signal.squeeze(0)

@@ -15,7 +15,7 @@ import numpy as np
 
 from .chunks import SHARED
 from .halves import cast, pairs_to_single
-from .threads import parts, product, share
+from .threads import SMALL_MATRICES, has_small_products, parts, product, share
 
 __all__ = ["BLOCK", "HALF_PRODUCTS"]
 
@@ -23,8 +23,14 @@ _HALF, _SINGLE = np.dtype(np.float16), np.dtype(np.float32)
 BLOCK = 1 << 18  # elements per block; in shorter NumPy calls, threads would wait for each other
 
 
+_FEW = 24  # number of rows up to which small products pay, though they need more calls
+
+
 def _block_size(other: Any) -> int:
     """Return the number of elements per block; more for a large operand, which BLAS copies once per block."""
+    rows = len(other)
+    if 1 < rows <= _FEW and has_small_products():
+        return min(BLOCK, SMALL_MATRICES // rows)
     return max(BLOCK, 2 * other.size)
 
 

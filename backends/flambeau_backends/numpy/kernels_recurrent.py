@@ -14,14 +14,14 @@ import numpy as np
 from .chunks import chunks
 from .kernels import kernel
 from .sums import column_sums
+from .threads import SMALL_MATRICES
 
-_SMALL = 10**6  # number of multiplications up to which OpenBLAS treats a product as small
 _WIDTHS = (64, 32)  # numbers of columns that suit vector registers
 
 
 def _width(batch: int, size: int) -> int:
     """Return how many columns of a gate one matrix product computes."""
-    return next((width for width in _WIDTHS if size % width == 0 and batch * size * width <= _SMALL), size)
+    return next((width for width in _WIDTHS if size % width == 0 and batch * size * width <= SMALL_MATRICES), size)
 
 
 def _by_gate(array: Any, gates: int = 4) -> Any:

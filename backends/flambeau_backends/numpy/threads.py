@@ -22,13 +22,15 @@ import numpy as np
 from flambeau.engine.values.systems import WEBASSEMBLY
 
 __all__ = [
-    "HEAVY", "LARGE", "SMALL_PRODUCT", "follow", "get_num_threads", "keep_products_serial", "parts", "product", "serially",
-    "set_num_threads", "share",
+    "HEAVY", "LARGE", "SMALL_MATRICES", "SMALL_PRODUCT", "follow", "get_num_threads", "has_small_products",
+    "keep_products_serial", "parts", "product", "serially", "set_num_threads", "share",
 ]  # fmt: skip
 
 LARGE = 2_000_000  # elements from which memory-bound work is split between threads; smaller arrays fit into a core's cache
 HEAVY = 1 << 25  # multiplications from which compute-bound work is split; less would be finished before a thread has started
 SMALL_PRODUCT = 1 << 18  # number of multiplications up to which OpenBLAS uses one thread
+SMALL_MATRICES = 10**6  # number of multiplications up to which OpenBLAS treats the operands of a product as small
+_CORES_WITH_SMALL_PRODUCTS = (b"SkylakeX", b"Cooperlake", b"SapphireRapids")
 # Multiplications from which products use several threads: if the program shares no other work, and in all programs.
 _MIDDLE_PRODUCT, _LARGE_PRODUCT = 1 << 20, 1 << 23
 _RECENT_PRODUCTS = 100  # number of products after shared work for which the program is assumed to share work again
@@ -36,12 +38,7 @@ _RECENT_PRODUCTS = 100  # number of products after shared work for which the pro
 Number = tuple[Callable[[], int], Callable[[int], None]]  # functions that get and set the number of threads
 
 _PLACES = ("../numpy.libs/*openblas*", ".dylibs/*openblas*")  # next to NumPy on Linux and Windows, inside it on macOS
-_NAMES = (
-    "scipy_openblas_{}_num_threads64_",
-    "scipy_openblas_{}_num_threads",
-    "openblas_{}_num_threads64_",
-    "openblas_{}_num_threads",
-)
+_NAMES = ("scipy_openblas_{}64_", "scipy_openblas_{}", "openblas_{}64_", "openblas_{}")
 
 
 # --- number of threads --------------------------------------------------------------------------------------------
@@ -56,14 +53,30 @@ def _libraries() -> Iterator[ctypes.CDLL]:
         yield ctypes.CDLL(None)  # a system's OpenBLAS, linked into NumPy
 
 
+def _openblas_function(name: str) -> Any:
+    """Return a C function of OpenBLAS; None if NumPy uses another library."""
+    found = (getattr(library, full.format(name), None) for library in _libraries() for full in _NAMES)
+    return next((function for function in found if function is not None), None)
+
+
 @cache
 def _openblas_functions() -> Number | None:
     """Return OpenBLAS's functions that get and set the number of threads; None if NumPy uses another library."""
-    for library in _libraries():
-        for name in _NAMES:
-            if hasattr(library, name.format("set")):
-                return getattr(library, name.format("get")), getattr(library, name.format("set"))
-    return None
+    getter, setter = _openblas_function("get_num_threads"), _openblas_function("set_num_threads")
+    return None if setter is None else (getter, setter)
+
+
+@cache
+def has_small_products() -> bool:
+    """Whether OpenBLAS computes products of up to `SMALL_MATRICES` multiplications without copying its operands.
+
+    It does with its kernels for AVX-512, and then takes a third of the time for products of few rows.
+    """
+    get_corename = _openblas_function("get_corename")
+    if get_corename is None:
+        return False
+    get_corename.restype = ctypes.c_char_p
+    return get_corename() in _CORES_WITH_SMALL_PRODUCTS
 
 
 _followers: list[Callable[[int], None]] = []

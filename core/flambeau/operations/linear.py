@@ -11,13 +11,13 @@ from ..engine.calls.node_names import become, step
 from ..engine.calls.op import composite, op
 from ..engine.calls.outputs import check
 from ..engine.calls.record import Out
+from ..engine.calls.results import mark_inference
 from ..engine.calls.wrappers import write_result
 from ..engine.devices.devices import DispatchKey
 from ..engine.tape.engine import key_of_edge, shape_of
-from ..engine.tape.fast_path import FAST, PLAIN_IN_INFERENCE
-from ..engine.tape.grad_mode import grad_flag, is_inference_mode_enabled
+from ..engine.tape.fast_path import IN_INFERENCE, PLAIN
+from ..engine.tape.grad_mode import grad_flag
 from ..engine.tape.node import Node, rename_node
-from ..engine.tensors.storage import InferenceStorage
 from ..engine.tensors.tensor import Tensor, wrap
 from .matrix import matmul
 from .views.views import t
@@ -127,13 +127,13 @@ def _product(input: Tensor, weight: Tensor) -> Tensor:
     If no gradient is recorded, only kernels are called: the tensors of intermediate views would take longer than a product of
     few rows.
     """
-    key, shape, plain = input._key, input._array.shape, FAST or PLAIN_IN_INFERENCE
+    key, shape = input._key, input._array.shape
     if (
         ((weight._requires_grad or input._requires_grad) and grad_flag.get())  # first: the usual case of training
         or len(shape) < 2
         or type(key) is not DispatchKey
-        or type(input) not in plain
-        or type(weight) not in plain
+        or type(input) not in PLAIN
+        or type(weight) not in PLAIN
         or weight._key is not key
         or weight._array.ndim != 2
         or shape[-1] != weight._array.shape[1]
@@ -150,8 +150,8 @@ def _product(input: Tensor, weight: Tensor) -> Tensor:
     except Exception:  # the type of the error depends on the library
         return matmul(input, t(weight))  # handles what the kernels do not, or raises PyTorch's error
     result = wrap(array if type(array) is result_key.array_type else result_key.backend.wrap(array), result_key)
-    if plain is PLAIN_IN_INFERENCE and is_inference_mode_enabled():
-        InferenceStorage.of(result)
+    if IN_INFERENCE:
+        mark_inference(result)
     return result
 
 

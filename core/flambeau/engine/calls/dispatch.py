@@ -14,7 +14,6 @@ from typing import Any, NamedTuple, NoReturn
 
 from ..devices.devices import DispatchKey, device, dispatch_key
 from ..devices.state import state
-from ..tape.fast_path import PLAIN_IN_INFERENCE
 from ..tape.grad_mode import grad_flag, is_inference_mode_enabled
 from ..tape.transforming import note_depth
 from ..tensors.tensor import Tensor, wrap
@@ -23,7 +22,6 @@ from ..values.promotion import COMMON, DTYPES, PROMOTIONS
 from ..values.scalars import is_library_scalar, wrapped
 from ..values.sizes import Size
 from . import arguments, outputs, overriding
-from .inference_mode import compute_in_inference_mode
 from .operands import can_operate
 from .record import Operation, Out
 from .results import mark_inference, several, view_of
@@ -68,10 +66,6 @@ class Handler(NamedTuple):
 
 def dispatch(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any = None) -> Any:
     """Run an operation on any arguments that PyTorch accepts: the first of `HANDLERS` that applies returns the result."""
-    if PLAIN_IN_INFERENCE and out is None and is_inference_mode_enabled():
-        result = compute_in_inference_mode(op, tensors, params)
-        if result is not None:
-            return result
     for applies, handle in HANDLERS:
         if applies(op, tensors, params, out):
             return handle(op, tensors, params, out)
@@ -79,10 +73,6 @@ def dispatch(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], o
 
 def dispatch_method(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any = None) -> Any:
     """Run an operation called as a method: like `dispatch`, but `__torch_function__` receives the method, as in PyTorch."""
-    if PLAIN_IN_INFERENCE and out is None and is_inference_mode_enabled():
-        result = compute_in_inference_mode(op, tensors, params)
-        if result is not None:
-            return result
     if overriding.should_offer(tensors, out, op.name):
         return overriding.call(op, tensors, params, out, getattr(Tensor, op.name))
     return _dispatch_after(call_override, op, tensors, params, out)
@@ -237,8 +227,7 @@ def compute(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], ou
     if exact is not key:
         computed, result_key = key.backend.astype(computed, key.raw_dtype), key
     result = _wrap_results(op, computed, result_key, tensors, params)
-    if is_inference_mode_enabled():
-        mark_inference(result)
+    mark_inference(result)
     if state.mutation_guards:
         _note_depths(result)
     return result

@@ -16,8 +16,8 @@ from contextlib import suppress
 from typing import Any, Literal, TypeVar, overload
 
 from ..devices.state import state
-from ..tape.fast_path import FAST
-from ..tape.grad_mode import grad_flag
+from ..tape.fast_path import FAST, IN_INFERENCE, PLAIN
+from ..tape.grad_mode import grad_flag, is_inference_mode_enabled
 from ..tape.node import next_seq, rename_node
 from ..tape.saved import SAVE_HOOKS
 from ..tape.tensor_class import RECORDED
@@ -31,7 +31,7 @@ from .node_names import with_grad_fn
 from .nodes import attach_outputs, observe_record, save, save_output
 from .operands import as_operand, can_operate, no_tensor, original
 from .record import OPTIONS, Operation, Out
-from .results import several, view_of
+from .results import mark_inference, several, view_of
 from .signatures import REQUIRED, call_with_torch_names
 from .sources import function_source, record_source, sequence_fast_path_source, signature, source
 from .tables import FORMULAS, OPS, PUBLIC
@@ -231,7 +231,7 @@ def _reflected_operator(record: Operation, name: str) -> Callable[..., Any]:
         if type(other) is bool and record.check is not None:
             record.check(other, self)
         operand = as_operand(other, self)
-        if type(operand) in FAST:
+        if type(operand) in PLAIN:
             result = record.function(operand, self)
             return result if result._node is None or node_name is None else rename_node(result, node_name)
         if not isinstance(self, Tensor) or not can_operate(other):
@@ -287,7 +287,9 @@ def _remove_context(error: Exception, failure: BaseException) -> None:
 
 
 NAMESPACE.update(
-    FAST=FAST, Tensor=Tensor, new=new, wrap=wrap, dispatch=dispatch, dispatch_method=dispatch_method,
+    PLAIN=PLAIN, IN_INFERENCE=IN_INFERENCE, in_inference_mode=is_inference_mode_enabled, mark_inference=mark_inference,
+    Tensor=Tensor, new=new, wrap=wrap,
+    dispatch=dispatch, dispatch_method=dispatch_method,
     explain=explain, as_operand=as_operand, original=original,
     make_tuple=tuple.__new__, refuse_size=refuse_size,
     recover=recover, several=several, view_of=view_of, grad_enabled=grad_flag.get, next_seq=next_seq, SAVE_HOOKS=SAVE_HOOKS,

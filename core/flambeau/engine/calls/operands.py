@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from ..devices.devices import DispatchKey
-from ..tape.fast_path import FAST
+from ..tape.fast_path import PLAIN
 from ..tensors.tensor import Tensor, wrap
 from ..values.scalars import converted, is_library_scalar, too_large
 
@@ -24,7 +24,7 @@ class UnconvertedOperand:
 
 def as_operand(value: Any, other: Any) -> Any:
     """Convert a scalar to a 0-d tensor of the other operand's dispatch key if that dtype fits, else to `UnconvertedOperand`."""
-    if type(other) in FAST and type(value) in other._key.constant_types:
+    if type(other) in PLAIN and type(value) in other._key.constant_types:
         try:
             return constant(value, other._key)
         except OverflowError:

@@ -7,7 +7,8 @@ from typing import Any
 
 from ..devices.devices import DispatchKey
 from ..devices.state import state
-from ..tape.grad_mode import grad_flag
+from ..tape.fast_path import IN_INFERENCE
+from ..tape.grad_mode import grad_flag, is_inference_mode_enabled
 from ..tape.transforming import note_depth
 from ..tensors.storage import IN_INFERENCE_MODE, InferenceStorage
 from ..tensors.tensor import Tensor, new, wrap
@@ -52,19 +53,29 @@ def several(record: Operation, arrays: Sequence[Any], keys: Any, tensors: Sequen
             result._view = (tensors[0], None, (record.name, number, params), grad_flag.get())
             if tracked or storage.__class__ is InferenceStorage or not result._key.backend.mutable:
                 storage.add_view(result)
+    if IN_INFERENCE:
+        mark_inference(results)
     return tuple.__new__(result_type(record), results)
 
 
 def mark_inference(result: Any) -> None:
-    """Mark the results of a call in inference mode, so that no later call records them."""
+    """In inference mode, mark the new results of a call, so that no later call records them."""
+    if not is_inference_mode_enabled():
+        return
+    if result.__class__ is Tensor:  # the most frequent case
+        _mark(result)
+        return
     for tensor in result if isinstance(result, (tuple, list)) else (result,):
-        if not isinstance(tensor, Tensor) or tensor._inference:
-            continue
-        if tensor._view is None:
-            InferenceStorage.of(tensor)
-        else:  # a view of a normal tensor: a leaf that requires grad if its base does
-            tensor._view = (*tensor._view[:3], IN_INFERENCE_MODE)
-            tensor._requires_grad = tensor._view[0]._requires_grad
+        if isinstance(tensor, Tensor):
+            _mark(tensor)
+
+
+def _mark(tensor: Tensor) -> None:
+    if tensor._view is None:
+        tensor._inference = True
+    elif not tensor._inference:  # a view of a normal tensor: a leaf that requires grad if its base does
+        tensor._view = (*tensor._view[:3], IN_INFERENCE_MODE)
+        tensor._requires_grad = tensor._view[0]._requires_grad
 
 
 def _in_array(array: Any, key: DispatchKey) -> Any:

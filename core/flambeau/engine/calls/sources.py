@@ -130,7 +130,7 @@ def _fast_path_conditions(record: Operation, operands: Sequence[str], has_out: b
     conditions = []
     for tensor in record.tensor_names:
         if tensor not in operands:
-            test = f"type({tensor}) in FAST"
+            test = f"type({tensor}) in PLAIN"
             conditions.append(f"({tensor} is None or {test})" if _is_optional(record, tensor) else test)
     for tensor in record.tensor_names:
         if tensor != record.primary:
@@ -144,7 +144,7 @@ def _fast_path_conditions(record: Operation, operands: Sequence[str], has_out: b
 
 def _operand_lines(record: Operation, tensor: str) -> list[str]:
     """Return source lines that convert an argument to a tensor if it is a Python number."""
-    lines = [f"if type({tensor}) not in FAST:"]
+    lines = [f"if type({tensor}) not in PLAIN:"]
     if record.check is not None:  # `check` can reject a bool, but not the tensor made of it
         lines += [f"    if type({tensor}) is bool:", f"        op_{record.name}.check({', '.join(record.tensor_names)})"]
     return [*lines, f"    {tensor} = as_operand({tensor}, {record.primary})"]

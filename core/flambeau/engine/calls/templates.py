@@ -1,7 +1,7 @@
 """Templates for the source of generated functions, one for each kind of call.
 
 `fill` replaces the placeholders.  A placeholder alone on its line is replaced by zero or more lines.  Names in the code, such as
-`FAST`, `recover` and `dispatch`, are defined in `codegen.NAMESPACE`.
+`PLAIN`, `recover` and `dispatch`, are defined in `codegen.NAMESPACE`.
 """
 
 from __future__ import annotations
@@ -53,6 +53,8 @@ def {function}({parameters}):
         result = new(Tensor)
         result._array = array; result._key = result_key
         result._requires_grad = False; result._node = None; result._grad = None; result._storage = None; result._view = None
+        if IN_INFERENCE:
+            mark_inference(result)
         return result
     {originals}
     {exceptions}
@@ -71,7 +73,10 @@ def {function}({parameters}):
         if type(array) is not result_key.array_type:
             array = result_key.backend.wrap(array)
         {record}
-        return view_of(array, result_key, op_{name}, {primary}, {params})
+        result = view_of(array, result_key, op_{name}, {primary}, {params})
+        if IN_INFERENCE:
+            mark_inference(result)
+        return result
     {originals}
     {exceptions}
     return {dispatch}(op_{name}, {tensors}, {params}, {out})
@@ -96,6 +101,8 @@ def {function}({parameters}):
             result._array = array; result._key = result_key
             result._requires_grad = False; result._node = None; result._grad = None; result._storage = None; result._view = None
             results.append(result)
+        if IN_INFERENCE:
+            mark_inference(results)
         return make_tuple(results_{name}, results)
     {originals}
     {exceptions}
@@ -128,7 +135,7 @@ def {name}_fast_path({parameters}):
         raise TypeError('not a sequence')
     key, arrays, tracked = None, [], False
     for tensor in tensors:
-        if type(tensor) not in FAST or (tensor._key is not key and key is not None):
+        if type(tensor) not in PLAIN or (tensor._key is not key and key is not None):
             raise TypeError('not plain tensors of one dispatch key')
         key = tensor._key
         arrays.append(tensor._array)
@@ -141,6 +148,8 @@ def {name}_fast_path({parameters}):
     result = new(Tensor)
     result._array = array; result._key = result_key
     result._requires_grad = False; result._node = None; result._grad = None; result._storage = None; result._view = None
+    if IN_INFERENCE:
+        mark_inference(result)
     return result
 """
 
@@ -150,7 +159,9 @@ RECORD = """\
 def record_{name}({arguments}):
     {unpack}
     {wrap}
-    if {is_untracked}:
+    if {is_untracked} or (IN_INFERENCE and in_inference_mode()):
+        if IN_INFERENCE:
+            mark_inference(result)
         return result
     node = new(node_{name})
     node.seq = next_seq(); node.hooks = node.outputs = None
@@ -168,8 +179,8 @@ RECORD_SEVERAL = """\
 def record_{name}({arguments}):
     {unpack}
     result = [wrap(a, k) for a, k in zip(array, result_key)]
-    if not grad_enabled():
-        return result
+    if not grad_enabled() or (IN_INFERENCE and in_inference_mode()):
+        return result  # `several` marks it
     node = new(node_{name})
     node.seq = next_seq(); node.hooks = node.outputs = None
     node.dispatch_key = result_key[0]{materialized}; node.shape = array[0].shape if array else ()

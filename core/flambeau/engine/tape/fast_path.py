@@ -1,16 +1,20 @@
-"""The types of tensors that take the fast path of a call; none while a mode must receive every call."""
+"""The types of tensors that take the fast path of a call; none while a mode must receive every call.
+
+In `inference_mode`, generated functions take it as well, and mark their results (`results.mark_inference`).
+"""
 
 from __future__ import annotations
 
 from ..values.forking import new_lock
 
-__all__ = ["FAST", "PLAIN_IN_INFERENCE", "leave_fast_path", "register_plain", "return_to_fast_path"]
+__all__ = ["FAST", "IN_INFERENCE", "PLAIN", "leave_fast_path", "register_plain", "return_to_fast_path"]
 
 FAST: set[type] = set()  # tensor types that take the fast path; empty while a mode must receive every call
-PLAIN_IN_INFERENCE: set[type] = set()  # the types of FAST while `inference_mode`, in any thread, is the only reason to empty it
-_PLAIN: set[type] = set()  # the types that are in FAST while no such mode is active
+PLAIN: set[type] = set()  # the types of FAST, also while `inference_mode` is the only such mode: for code that marks its results
+IN_INFERENCE: list[bool] = []  # not empty while a thread is in `inference_mode`
+_registered: set[type] = set()  # the types that are in FAST while no such mode is active
 _slow_modes = 0
-_inference_modes = 0  # how many of them are `inference_mode`, in which results need only be marked
+_inference_modes = 0  # how many of them are `inference_mode`
 _lock = new_lock()  # threads enter and exit modes at the same time
 
 
@@ -31,7 +35,7 @@ def return_to_fast_path(*, inference: bool = False) -> None:
 def register_plain(cls: type) -> None:
     """Let a tensor type that overrides no operation, such as Tensor or Parameter, take the fast path."""
     with _lock:
-        _PLAIN.add(cls)
+        _registered.add(cls)
         _fill()
 
 
@@ -45,8 +49,9 @@ def _count_modes(change: int, inference: bool) -> None:
 
 def _fill() -> None:
     """Fill the sets according to the active modes.  A set that keeps its types is not emptied, as other threads read it."""
-    for types, is_filled in ((FAST, not _slow_modes), (PLAIN_IN_INFERENCE, 0 < _slow_modes == _inference_modes)):
+    IN_INFERENCE[:] = [True] if _inference_modes else []
+    for types, is_filled in ((FAST, not _slow_modes), (PLAIN, _slow_modes == _inference_modes)):
         if is_filled:
-            types.update(_PLAIN)
+            types.update(_registered)
         else:
             types.clear()

@@ -110,11 +110,6 @@ class InferenceStorage(Storage):
 
     __slots__ = ()
 
-    @classmethod
-    def of(cls, tensor: Tensor) -> None:
-        """Mark a new tensor as created in inference mode."""
-        tensor._inference, tensor._storage = True, cls()
-
     def add_view(self, view: Tensor) -> None:
         view._inference = True
         super().add_view(view)

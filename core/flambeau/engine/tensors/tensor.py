@@ -182,7 +182,7 @@ class Tensor(Members):
         return self.numel() * self._key.dtype.itemsize
 
     def _own_storage(self) -> Storage:
-        self._storage = storage = Storage()
+        self._storage = storage = InferenceStorage() if self._inference else Storage()
         return storage
 
     @property
@@ -482,7 +482,7 @@ class Tensor(Members):
             data._storage = (self._storage or self._own_storage()).twin()
             data._storage.link(data, self)
         if self._inference and is_inference_mode_enabled():
-            InferenceStorage.of(data)
+            data._inference, data._storage = True, None
         return data
 
     @data.setter

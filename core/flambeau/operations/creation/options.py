@@ -8,7 +8,6 @@ from typing import Any
 from ...engine.devices.devices import DispatchKey, dispatch_key
 from ...engine.devices.devices import device as Device
 from ...engine.tape.grad_mode import grad_flag, is_inference_mode_enabled
-from ...engine.tensors.storage import InferenceStorage
 from ...engine.tensors.tensor import Tensor
 from ...engine.values import dtypes
 from ...engine.values.dtypes import dtype as Dtype
@@ -95,7 +94,7 @@ def finish(tensor: Tensor, requires_grad: bool | None, out: Tensor | None = None
     if pin_memory:
         tensor = tensor.pin_memory()
     if is_inference_mode_enabled():
-        InferenceStorage.of(tensor)
+        tensor._inference = True
     if requires_grad is not False and requires_grad is not None:
         if requires_grad is not True:
             raise TypeError(f"argument 'requires_grad' must be bool, not {type(requires_grad).__name__}")

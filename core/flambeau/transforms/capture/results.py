@@ -41,7 +41,7 @@ class _New:
         if self.is_leaf:
             tensor._requires_grad = True
         if self.inference:
-            InferenceStorage.of(tensor)
+            tensor._inference = True
         if self.version:
             tensor._own_storage().version = self.version
         return tensor

@@ -16,7 +16,7 @@ only the forking thread, and starts new ones when needed. */
 
 #define MOST_THREADS 256
 #define USES 8
-#define NANOSECONDS_OF_LOOKING 50000
+#define NANOSECONDS_OF_LOOKING 200000
 
 static _Atomic int wanted = 1; /* number of threads, including the caller */
 static int started = 0;        /* other threads; changed while holding `busy` */

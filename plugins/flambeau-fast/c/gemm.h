@@ -63,6 +63,7 @@ typedef struct {
     int64_t out_row;
     bool add;
     const float *row_bias, *column_bias;
+    int64_t runs, run_step; /* if A is not copied: its rows may consist of several runs of `depth` elements, `run_step` apart */
 } Panels;
 
 /* Add the product of a number with a vector, or, for pairs of bfloat16 numbers, the sum of both products. */
@@ -74,9 +75,10 @@ INLINE Vector add_product(Vector sums, const float *a, Vector b, const bool pair
 }
 
 /* Multiply two panels.  `const` arguments are known after inlining, so that unused sums are removed.  Element (i, k) of A is at
-`i * a_row + k * a_depth`. */
+`i * a_row + k * a_depth`, or in one of several runs. */
 INLINE void multiply_panels(const Panels *p, const int rows, const bool wide, const bool by_offsets, const int64_t a_row, const int64_t a_depth,
                             const bool pairs) {
+    const bool has_runs = a_depth == 1 && !by_offsets && !pairs;
     const int64_t depth = p->depth, b_step = p->b_step, out_row = p->out_row, *b_offsets = p->b_offsets;
     const float *a = p->a, *b = p->b, *row_bias = p->row_bias, *column_bias = p->column_bias;
     const bool add = p->add;
@@ -107,12 +109,16 @@ INLINE void multiply_panels(const Panels *p, const int rows, const bool wide, co
     if (depth > 2 * LANES) { /* prefetching does not pay for shorter products */
         EACH_ROW(FETCH)
     }
-    for (int64_t k = 0; k < depth; k++) {
-        const float *line = by_offsets ? b + b_offsets[k] : b + k * b_step;
-        Vector b_left = load(line), b_right = wide ? load(line + LANES) : b_left;
-        EACH_ROW(STEP)
-        a += a_depth;
-    }
+    int64_t runs = has_runs ? p->runs : 1;
+    do {
+        for (int64_t k = 0; k < depth; k++) {
+            const float *line = by_offsets ? b + b_offsets[k] : b + k * b_step;
+            Vector b_left = load(line), b_right = wide ? load(line + LANES) : b_left;
+            EACH_ROW(STEP)
+            a += a_depth;
+        }
+        b += depth * b_step, a += p->run_step - depth * a_depth;
+    } while (--runs > 0);
     EACH_ROW(FINISH)
 #undef ZERO
 #undef STEP

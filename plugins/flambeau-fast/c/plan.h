@@ -61,7 +61,8 @@ INLINE void activate(float *x, int64_t count, Activation by) {
 
 /* --- products and convolutions ---
 
-A convolution is a product of its windows, copied some rows at a time, with the weight `(tap and channel, output)`. */
+A convolution is a product of its windows with the weight `(tap and channel, output)`.  Windows are read from rows of the image, which are
+copied with their padding; or, if the columns of a window are not adjacent, the windows themselves are copied. */
 
 typedef struct {
     const float *a, *b, *bias, *residual;
@@ -72,6 +73,7 @@ typedef struct {
     int64_t taps; /* 0: A is not copied as windows */
     int64_t height, width, channels, out_height, out_width, tall, wide, down, right, top, left, row_dilation, column_dilation;
     int64_t block_rows, block_columns, across;
+    int64_t unit; /* number of rows that blocks do not divide: those of a row of the output, if windows are read from rows of the image */
 } PackedProduct;
 
 /* Copy whole vectors while they end before `end`; may write up to LANES - 1 elements more than `count`. */
@@ -147,10 +149,79 @@ static void multiply_row(const PackedProduct *p, int64_t row, int64_t column, in
     }
 }
 
+/* Multiply some rows of A, which `panels` describes, with a panel of the weight. */
+INLINE void multiply_tile(const PackedProduct *p, Panels panels, int64_t row, int64_t rows, int64_t column, int64_t columns, bool finish) {
+    float sums[ROWS * WIDTH], bias[WIDTH];
+    const bool direct = columns == WIDTH || columns == LANES;
+    panels.b = p->b + column * p->depth, panels.b_step = WIDTH;
+    panels.out = direct ? p->out + row * p->out_row + column : sums, panels.out_row = direct ? p->out_row : WIDTH;
+    if (p->bias) panels.column_bias = direct ? p->bias + column : memcpy(bias, p->bias + column, columns * sizeof(float));
+    micro_kernels[rows - 1][columns > LANES ? BY_ROWS : ROWS_NARROW](&panels);
+    if (finish) finish_rows(p, row, rows, column, columns, panels.out, panels.out_row);
+    else if (!direct)
+        for (int64_t r = 0; r < rows; r++) memcpy(p->out + (row + r) * p->out_row + column, sums + r * WIDTH, columns * sizeof(float));
+}
+
+/* Rows of an image with their padding: `pixel` is the distance of columns, `line` that of rows, from that of the first window on. */
+typedef struct {
+    const float *from;
+    int64_t pixel, line;
+} PaddedRows;
+
+INLINE int64_t padded_width(const PackedProduct *p) { return (p->out_width - 1) * p->right + p->wide; }
+INLINE int64_t padded_height(const PackedProduct *p, int64_t rows) { return (rows - 1) * p->down + (p->tall - 1) * p->row_dilation + 1; }
+
+/* Copy the rows of the image that some rows of the output read; rows without padding are not copied if windows are contiguous. */
+static PaddedRows padded_rows(const PackedProduct *p, int64_t row, int64_t rows) {
+    const int64_t y = row % p->out_height * p->down - p->top, width = padded_width(p), height = padded_height(p, rows), channels = p->channels;
+    const int64_t left = smaller(p->left, width), inside = smaller(p->width, width - left), line = width * channels;
+    const float *image = p->a + row / p->out_height * p->height * p->width * p->pixel;
+    if (!p->left && width <= p->width && y >= 0 && y + height <= p->height && (p->pixel == channels || p->wide == 1))
+        return (PaddedRows){image + y * p->width * p->pixel, p->pixel, p->width * p->pixel};
+    float *copy = scratch(6, height * line * sizeof(float));
+    for (int64_t r = 0; r < height; r++) {
+        float *to = copy + r * line;
+        const float *from = image + (y + r) * p->width * p->pixel;
+        if (y + r < 0 || y + r >= p->height) {
+            memset(to, 0, line * sizeof(float));
+            continue;
+        }
+        memset(to, 0, left * channels * sizeof(float));
+        to += left * channels;
+        if (p->pixel == channels) memcpy(to, from, inside * channels * sizeof(float));
+        else
+            for (int64_t x = 0; x < inside; x++) memcpy(to + x * channels, from + x * p->pixel, channels * sizeof(float));
+        memset(to + inside * channels, 0, (width - left - inside) * channels * sizeof(float));
+    }
+    return (PaddedRows){copy, channels, line};
+}
+
+/* Compute some columns of `rows` rows of the output, of one image. */
+static void rows_of_windows(const PackedProduct *p, int64_t row, int64_t rows, int64_t column, int64_t columns) {
+    const PaddedRows image = padded_rows(p, row, rows);
+    const int64_t tile = pieces(p->out_width, pieces(p->out_width, ROWS)); /* nearly equal numbers of columns */
+    Panels panels = {.depth = p->wide * p->channels, .a_row = p->right * image.pixel, .runs = p->tall, .run_step = p->row_dilation * image.line};
+    for (int64_t j = 0; j < columns; j += WIDTH)
+        for (int64_t r = 0; r < rows; r++)
+            for (int64_t x = 0; x < p->out_width; x += tile) {
+                panels.a = image.from + r * p->down * image.line + x * panels.a_row;
+                multiply_tile(p, panels, (row + r) * p->out_width + x, smaller(tile, p->out_width - x), column + j, smaller(WIDTH, columns - j),
+                              p->residual || p->by.kind);
+            }
+}
+
 static void packed_block(void *context, int64_t number) {
     const PackedProduct *p = context;
     const int64_t row = number / p->across * p->block_rows, column = number % p->across * p->block_columns;
     const int64_t rows = smaller(p->block_rows, p->rows - row), columns = smaller(p->block_columns, p->columns - column);
+    if (p->unit > 1) {
+        const int64_t first = row / p->unit, last = (row + rows) / p->unit;
+        for (int64_t y = first, some; y < last; y += some) {
+            some = smaller(last - y, p->out_height - y % p->out_height);
+            rows_of_windows(p, y, some, column, columns);
+        }
+        return;
+    }
     const int64_t line = pieces(p->depth, LANES) * LANES + (p->depth % 1024 ? 0 : LANES);
     const bool in_place = !p->taps && (p->pixel % 1024 || rows == 1);
     const float *a = p->a + row * p->pixel;
@@ -171,18 +242,8 @@ static void packed_block(void *context, int64_t number) {
     for (int64_t j = 0; j < columns; j += WIDTH)
         for (int64_t i = 0, some; i < rows; i += some) {
             some = smaller(height, rows - i);
-            const int64_t few = smaller(WIDTH, columns - j);
-            float sums[ROWS * WIDTH], bias[WIDTH];
-            const bool direct = few == WIDTH || few == LANES;
-            float *to = direct ? p->out + (row + i) * p->out_row + column + j : sums;
-            const int64_t step = direct ? p->out_row : WIDTH;
-            Panels panels = {.depth = p->depth, .a = a + i * a_row, .a_row = a_row, .b = p->b + (column + j) * p->depth, .b_step = WIDTH,
-                             .out = to, .out_row = step};
-            if (p->bias) panels.column_bias = direct ? p->bias + column + j : memcpy(bias, p->bias + column + j, few * sizeof(float));
-            micro_kernels[some - 1][few > LANES ? BY_ROWS : ROWS_NARROW](&panels);
-            if (finish && !finish_late) finish_rows(p, row + i, some, column + j, few, to, step);
-            else if (!direct)
-                for (int64_t r = 0; r < some; r++) memcpy(p->out + (row + i + r) * p->out_row + column + j, sums + r * WIDTH, few * sizeof(float));
+            const Panels panels = {.depth = p->depth, .a = a + i * a_row, .a_row = a_row};
+            multiply_tile(p, panels, row + i, some, column + j, smaller(WIDTH, columns - j), finish && !finish_late);
         }
     if (finish_late) finish_rows(p, row, rows, column, columns, p->out + row * p->out_row + column, p->out_row);
 }
@@ -190,7 +251,8 @@ static void packed_block(void *context, int64_t number) {
 /* Choose the size of blocks so that threads finish at about the same time. */
 static void divide(PackedProduct *p) {
     const int64_t threads = thread_count(), panels = pieces(p->columns, WIDTH);
-    const int64_t largest = larger(ROWS, smaller(ROWS_OF_BLOCK, BLOCK_OF_A / larger(1, p->depth) / ROWS * ROWS));
+    const int64_t largest = p->unit > 1 ? larger(1, ROWS_OF_BLOCK / p->unit) * p->unit
+                                        : larger(ROWS, smaller(ROWS_OF_BLOCK, BLOCK_OF_A / larger(1, p->depth) / ROWS * ROWS));
     int64_t best = INT64_MAX;
     if (shared_blocks(p->rows * p->columns * p->depth) == 1) {
         p->block_rows = largest, p->block_columns = panels * WIDTH;
@@ -199,11 +261,20 @@ static void divide(PackedProduct *p) {
     for (int64_t across = 1; across <= smaller(panels, 2 * threads); across++)
         for (int64_t rounds = 1; rounds <= 3; rounds++) {
             const int64_t down = larger(pieces(p->rows, largest), smaller(p->rows, pieces(rounds * threads, across)));
-            const int64_t rows = pieces(p->rows, down), columns = pieces(panels, across), blocks = pieces(p->rows, rows) * pieces(panels, columns);
+            const int64_t rows = pieces(pieces(p->rows, down), p->unit) * p->unit, columns = pieces(panels, across);
+            const int64_t blocks = pieces(p->rows, rows) * pieces(panels, columns);
             const int64_t copies = p->taps ? columns + 1 : columns; /* each block copies its windows */
             const int64_t time = pieces(blocks, threads) * (rows + pieces(rows, ROWS)) * copies;
             if (time < best) best = time, p->block_rows = rows, p->block_columns = columns * WIDTH;
         }
+}
+
+/* Return `unit`.  Columns of the image at multiples of 4096 bytes would compete for a few cache sets. */
+static int64_t unit_of(const PackedProduct *p) {
+    const bool are_adjacent = p->column_dilation == 1 || p->wide == 1;
+    const bool suits = p->taps && are_adjacent && p->out_width > 1 && p->right * p->channels % 1024 && p->right * p->pixel % 1024;
+    const int64_t rows = larger(1, ROWS_OF_BLOCK / larger(1, p->out_width));
+    return suits && padded_width(p) * padded_height(p, rows) * p->channels <= BLOCK_OF_A ? p->out_width : 1;
 }
 
 /* Parameters: 1 out, 2 a, 3 b, 4 bias, 5 residual, 6 rows, 7 columns, 8 depth, 9-11 activation, 12 taps, 13-17 height, width, channels,
@@ -211,7 +282,8 @@ height and width of the output, 18-19 height and width of the kernel, 20-25 stri
 static void run_product(const Step *s) {
     const int64_t *l = s->line;
     PackedProduct p = {address(s, 2), address(s, 3), address(s, 4), address(s, 5), address(s, 1), l[6], l[7], l[8], l[26], l[27], activation_at(s, 9), l[12],
-                       l[13], l[14], l[15], l[16], l[17], l[18], l[19], l[20], l[21], l[22], l[23], l[24], l[25], 0, 0, 0};
+                       l[13], l[14], l[15], l[16], l[17], l[18], l[19], l[20], l[21], l[22], l[23], l[24], l[25], 0, 0, 0, 1};
+    p.unit = unit_of(&p);
     divide(&p);
     p.across = pieces(p.columns, p.block_columns);
     parallel(pieces(p.rows, p.block_rows) * p.across, packed_block, &p);

@@ -409,6 +409,14 @@ def test_anomaly_mode_names_the_forward_line():
     assert "Error detected in SqrtBackward0" in text and "the warning must name this line" in text and __file__ in text
 
 
+def test_anomaly_mode_prints_no_warnings_of_the_array_library():
+    with torch.autograd.detect_anomaly(check_nan=False), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        x = torch.ones(2, requires_grad=True)
+        (torch.sqrt(x * 2 - 2) * 0).sum().backward()
+    assert caught == [] and x.grad.isnan().all()
+
+
 def test_anomaly_mode_of_second_orders_names_both_lines():
     x = torch.tensor([0.0], requires_grad=True)
     with torch.autograd.detect_anomaly(), warnings.catch_warnings(record=True) as caught:

@@ -500,10 +500,9 @@ class Task:
             elif self.tensors:
                 grad_inputs = node.apply(RECORDED, gradient, unpack_tensor, edges)
             else:
-                grad_inputs = [
-                    None if grad is None else as_tensor(grad, node.dispatch_key)
-                    for grad in self.apply_on_arrays(node, gradient, edges)
-                ]
+                with node.dispatch_key.backend.ignoring_arithmetic_errors():
+                    arrays = self.apply_on_arrays(node, gradient, edges)
+                grad_inputs = [None if grad is None else as_tensor(grad, node.dispatch_key) for grad in arrays]
         except Exception:
             if state.anomaly_mode:
                 warn_of(node)

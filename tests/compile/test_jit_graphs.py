@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import io
 from typing import Any
 
 import pytest
@@ -188,3 +190,29 @@ def test_elements_of_tuple_types() -> None:
     assert [str(each) for each in kind.elements()] == ["int[]", "(int, float)"]
     with pytest.raises(RuntimeError, match="not a tuple"):
         kind.elements()[0].elements()
+
+
+class Halved(nn.Module):
+    def forward(self, x):
+        return torch.abs(2 * x)
+
+    @torch.jit.export
+    def other(self, x: int) -> int:
+        return x + 1
+
+
+def test_methods_of_scripted_modules_have_a_graph_and_code():
+    scripted, traced = torch.jit.script(Halved()), torch.jit.trace(Halved(), torch.rand(3))
+    file = io.BytesIO()
+    torch.jit.save(scripted, file)
+    file.seek(0)
+    loaded = torch.jit.load(file)
+    for module in (scripted, traced, loaded, torch.jit.freeze(torch.jit.script(Halved().eval()))):
+        assert kinds(module.forward.graph) == kinds(module.forward.inlined_graph) == ["aten::mul", "aten::abs"]
+        assert "torch.abs(" in module.forward.code and module.forward.owner is module and module.forward.name == "forward"
+        assert str(module.forward.schema).partition(" self, ")[2] == "Tensor x) -> Tensor"
+        assert module.forward(torch.tensor([-1.0])).tolist() == [2]
+    for module in (scripted, loaded):
+        assert kinds(module.other.graph) == ["aten::add"] and module.other(3) == 4 and "def other" in module.other.code
+    assert kinds(traced.__getattr__("forward").graph) == ["aten::mul", "aten::abs"]
+    assert list(inspect.signature(scripted.forward).parameters) == ["x"]

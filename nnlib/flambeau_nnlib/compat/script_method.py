@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import MethodType
 from typing import Any
 
 from flambeau_nnlib.compile.jit import ScriptModule
@@ -12,8 +11,8 @@ __all__ = ["ScriptMethod"]
 
 class _ScriptMethodType(type):
     def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, MethodType) and isinstance(instance.__self__, ScriptModule)
+        return callable(instance) and isinstance(getattr(instance, "__self__", None), ScriptModule)
 
 
 class ScriptMethod(metaclass=_ScriptMethodType):
-    """A method of a scripted module, for `isinstance`: here it is a Python method."""
+    """A method of a scripted module, for `isinstance`."""

@@ -15,6 +15,7 @@ from flambeau import nn
 from flambeau.extension.files import SafeUnpickler, brief
 
 from ._dialect import CALLED_METHODS, ScriptObject, compile_function, is_property
+from ._methods import ScriptMethod
 from ._script import RecursiveScriptModule
 
 __all__ = ["Archive"]
@@ -220,11 +221,7 @@ class _LateFunction:
     def __get__(self, owner: Any, cls: Any = None) -> Any:
         if owner is None:
             return self
-
-        def method(*args: Any, **kwargs: Any) -> Any:
-            return self(owner, *args, **kwargs)
-
-        return method
+        return ScriptMethod(self, owner, self.definition.name)
 
 
 class LoadedObject(ScriptObject):

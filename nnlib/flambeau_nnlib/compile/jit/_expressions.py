@@ -21,6 +21,7 @@ from ... import nn
 from ...nn import functional as F
 from ._decorators import unwrap_optional
 from ._functional import LISTS, TOP, space_of, torch_call
+from ._methods import ScriptMethod
 from ._printing import attribute_path
 from ._sources import own_annotations
 from ._types import (
@@ -635,7 +636,7 @@ class Expressions:
             return self.call(f"torch.{name}", node)
         if getattr(F, name, None) is target or target is getattr(torch, name, None):
             return torch_call(self, name, target, node)
-        if isinstance(target, MethodType) and isinstance(target.__self__, nn.Module):
+        if isinstance(target, (MethodType, ScriptMethod)) and isinstance(target.__self__, nn.Module):
             return self.module_call(Static(target.__self__, function.path), name, node)
         for family in ("linalg", "fft", "special"):
             short = name.removeprefix(f"{family}_")  # `linalg.inv` is called `linalg_inv` in `torch`

@@ -93,31 +93,34 @@ def content_of(m: Any) -> _Content:
     return _Content(program.root, program.code(), program.constants, b"10\n", program.description, program.notes)
 
 
-def text_of(m: Any) -> str:
-    """Return the TorchScript code of `forward` of a module or function."""
+def text_of(m: Any, name: str = "forward") -> str:
+    """Return the TorchScript code of a function, or of a method of a module."""
     if isinstance(m, FrozenModule):
         return frozen_program(m).text_of_forward()
+    if isinstance(m, LoadedModule):
+        return m._code.get(name, "")
     program = Program(m)
     if isinstance(m, torch.jit.ScriptFunction):
         text = program.method_text(program.root, "forward")
         first = f"self: {program.described[id(program.root)].path}"
         return text.replace(f"def forward({first}, ", f"def {m.name}(", 1).replace(f"def forward({first}", f"def {m.name}(", 1)
-    return program.method_text(m, "forward")
+    return program.method_text(m, name)
 
 
-def graph_of(m: Any, inline: bool) -> Graph:
-    """Return the graph of `forward` of a module, or of a function.
+def graph_of(m: Any, inline: bool, name: str = "forward") -> Graph:
+    """Return the graph of a function, or of a method of a module.
 
     Args:
         m: the module or function.
         inline: inline the functions and submodules that it calls.
+        name: the name of the method.
 
     Raises:
         RuntimeError: the code cannot be written as TorchScript.
     """
     content = content_of(m)
     return build_graph(
-        content.root, "forward", content.code, content.constants, content.describe, content.notes, inline,
+        content.root, name, content.code, content.constants, content.describe, content.notes, inline,
         has_self=not isinstance(m, torch.jit.ScriptFunction),
     )  # fmt: skip
 

@@ -30,6 +30,7 @@ from ._arguments import Conversion, annotations_of_function, argument_conversion
 from ._async import Future
 from ._checking import check_function
 from ._decorators import Attribute, enters_script, runs_script
+from ._methods import with_graph
 from ._recording import Recorded, current_recording
 from ._script_containers import ScriptDict, ScriptList, unshared
 from ._sources import source_of, warn_about_annotations
@@ -315,6 +316,12 @@ class ScriptModule(_WithGraph, nn.Module):
         """Whether a trace of an enclosing module records a call of this module, instead of its operations."""
         return True
 
+    def __getattr__(self, name: str) -> Any:
+        """Return a member; programs use `__getattr__("forward").graph` to get the graph of a trace."""
+        if name == "forward":
+            return object.__getattribute__(self, name)
+        return super().__getattr__(name)
+
     @property
     def code(self) -> str:
         """The TorchScript code of `forward`, or its Python source if it cannot be translated."""
@@ -409,7 +416,7 @@ def _scripted_class(cls: type[nn.Module], kind: type[ScriptModule] = RecursiveSc
     for name, member in inspect.getmembers_static(cls, inspect.isfunction):
         exported = getattr(member, "_torchscript_modifier", "") == "export"
         if exported or (name == "forward" and member is not nn.Module.forward):
-            body[name] = script_method(member) if kind is RecursiveScriptModule else runs_as_script(member)
+            body[name] = with_graph(script_method(member) if kind is RecursiveScriptModule else runs_as_script(member))
     return type(kind.__name__, (kind,) if issubclass(kind, cls) else (cls, kind), body)
 
 

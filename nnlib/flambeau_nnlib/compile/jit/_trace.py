@@ -16,6 +16,7 @@ from flambeau.utils import pytree
 from ..export._export import restoring_state
 from ..fx.node import Node
 from ._convolutions import merge_convolutions
+from ._methods import with_graph
 from ._recording import Recorded, TracerWarning, Tracing
 from ._script import ScriptFunction, ScriptModule, runs_as_script, scripted
 
@@ -105,7 +106,7 @@ def _traced(module: nn.Module, recorded: dict[str, Recorded]) -> Any:
     traced.__dict__["_examples"] = recorded
     traced.__dict__.update({name: OrderedDict() for name in vars(nn.Module()) if name.startswith("_forward_")})
     for name in recorded:
-        setattr(type(traced), name, _recorded_method(name, getattr(type(module), name)))
+        setattr(type(traced), name, with_graph(_recorded_method(name, getattr(type(module), name))))
     return traced
 
 

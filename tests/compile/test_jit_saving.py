@@ -496,6 +496,9 @@ def test_a_saved_script_keeps_forward_hooks():
         scripted = torch.jit.script(network)
         for each in (network, scripted, saved(scripted)):
             assert each(torch.ones(1)).tolist() == [1100.0]
+        frozen = torch.jit.freeze(scripted.eval())  # without the hooks of the frozen module itself
+        expected = [2.0] if network is inner else [1100.0]
+        assert frozen(torch.ones(1)).tolist() == saved(frozen)(torch.ones(1)).tolist() == expected
 
 
 def test_dictionaries_for_a_trace_may_have_another_order_and_more_keys():

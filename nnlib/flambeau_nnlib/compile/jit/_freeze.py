@@ -11,6 +11,7 @@ import flambeau as torch
 from flambeau import Tensor, nn
 from flambeau.backend import RecordableBackend, for_device_type
 
+from ._methods import with_graph
 from ._recording import current_recording
 from ._script import RecursiveScriptModule, ScriptModule
 
@@ -38,6 +39,7 @@ class FrozenModule(RecursiveScriptModule):
                 if name in getattr(module, kind):
                     getattr(self, kind)[name] = getattr(module, kind)[name]
 
+    @with_graph
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         compiled = self.__dict__["_compiled"]
         if compiled is not None and not kwargs and current_recording() is None and all(map(_is_constant, args)):
@@ -106,6 +108,8 @@ def freeze(mod: nn.Module, preserved_attrs: list[str] | None = None, optimize_nu
     for name in preserved:
         _preserved_value(mod, name)
     frozen = copy.deepcopy(mod)
+    for hooks in (frozen._forward_pre_hooks, frozen._forward_hooks):
+        hooks.clear()  # PyTorch freezes `forward`; hooks of submodules are part of it
     stay = {id(tensor) for name in preserved for tensor in _tensors_of(_preserved_value(frozen, name))}
     for parameter in frozen.parameters():
         if id(parameter) not in stay:

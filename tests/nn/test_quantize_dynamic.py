@@ -7,12 +7,25 @@ import flambeau as torch
 from flambeau import nn
 
 
+def quantize(layer, *args, **kwargs):
+    """Return a quantized layer; `quantize_dynamic` replaces layers inside of a model only."""
+    return torch.ao.quantization.quantize_dynamic(nn.Sequential(layer), *args, **kwargs)[0]
+
+
+def test_a_layer_that_is_the_model_itself_stays():
+    layer = nn.Linear(2, 1)
+    assert type(torch.ao.quantization.quantize_dynamic(layer)) is nn.Linear
+    assert (
+        torch.ao.quantization.quantize_dynamic(layer, {"": torch.ao.quantization.default_dynamic_qconfig}, inplace=True) is layer
+    )
+
+
 def test_a_quantized_layer_multiplies_integers():
     layer = nn.Linear(2, 1)
     with torch.no_grad():
         layer.weight.copy_(torch.tensor([[1.275, -0.5]]))
         layer.bias.fill_(3)
-    quantized = torch.ao.quantization.quantize_dynamic(layer)
+    quantized = quantize(layer)
     assert quantized.quantized_weight.tolist() == [[127, -50]] and abs(float(quantized.weight_scale) - 0.01) < 1e-9
     # The range from -27 to 100 has the scale 1 and the zero 27.
     output = quantized(torch.tensor([[-27.0, 100.0], [10.4, 1.0]]))
@@ -29,7 +42,7 @@ def test_errors_against_float32():
 
 
 def test_a_loaded_weight_is_used():
-    x, (one, other) = torch.randn(3, 8), (torch.ao.quantization.quantize_dynamic(nn.Linear(8, 4)) for _ in range(2))
+    x, (one, other) = torch.randn(3, 8), (quantize(nn.Linear(8, 4)) for _ in range(2))
     assert set(one.state_dict()) == {"quantized_weight", "weight_scale", "bias"}
     one.load_state_dict(other.state_dict())
     assert torch.equal(one(x), other(x))
@@ -54,7 +67,7 @@ def test_recurrent_layers(name, input):
     """Results are those of float32 within the error of 7-bit inputs, for all forms of input."""
     torch.manual_seed(0)
     layer = LAYERS[name]().eval()
-    quantized = torch.ao.quantization.quantize_dynamic(layer, {type(layer)})
+    quantized = quantize(layer, {type(layer)})
     assert type(quantized) is getattr(torch.ao.nn.quantized.dynamic, type(layer).__name__)
     assert repr(quantized).removeprefix("DynamicQuantized") == repr(layer)
     x, args = torch.randn(*((3, 7, 6) if layer.batch_first else (7, 3, 6))), ()
@@ -82,7 +95,7 @@ def flat(results):
 def test_recurrent_cells(name):
     torch.manual_seed(0)
     cell = CELLS[name]()
-    quantized = torch.ao.quantization.quantize_dynamic(cell)
+    quantized = quantize(cell)
     assert type(quantized) is getattr(torch.ao.nn.quantized.dynamic, type(cell).__name__)
     for x in (torch.randn(3, 6), torch.randn(6)):
         with torch.no_grad():
@@ -118,13 +131,13 @@ def test_layers_are_chosen_by_type_and_name():
 
 def test_what_is_not_supported():
     with pytest.raises(NotImplementedError, match="float16"):
-        torch.ao.quantization.quantize_dynamic(nn.Linear(2, 2), dtype=torch.float16)
+        quantize(nn.Linear(2, 2), dtype=torch.float16)
     per_channel = torch.ao.quantization.default_per_channel_qconfig
     with pytest.raises(NotImplementedError, match="one symmetric scale"):
-        torch.ao.quantization.quantize_dynamic(nn.Linear(2, 2), {nn.Linear: per_channel})
-    quantized = torch.ao.quantization.quantize_dynamic(nn.Linear(2, 2))
+        quantize(nn.Linear(2, 2), {nn.Linear: per_channel})
+    quantized = quantize(nn.Linear(2, 2))
     with pytest.raises(NotImplementedError, match="proj_size"):
-        torch.ao.quantization.quantize_dynamic(nn.LSTM(2, 3, proj_size=1))
+        quantize(nn.LSTM(2, 3, proj_size=1))
     with pytest.raises(RuntimeError, match="larger than or equal to 2"):
         quantized(torch.ones(2))
     with pytest.raises(RuntimeError, match="expected scalar type Float"):

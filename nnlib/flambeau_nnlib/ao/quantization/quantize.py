@@ -35,7 +35,9 @@ def quantize_dynamic(
     mapping: Mapping[Any, Any] | None = None,
     inplace: bool = False,
 ) -> Module:
-    """Replace linear and recurrent layers by layers with int8 weights, which quantize their inputs when they are called.
+    """Replace linear and recurrent layers in a model by layers with int8 weights, which quantize their inputs when called.
+
+    A model that is itself such a layer is returned without a change, as in PyTorch.
 
     Args:
         model: the model, which is not changed unless `inplace`.
@@ -72,10 +74,10 @@ def quantize_dynamic(
 def _quantized(module: Module, spec: Mapping[Any, Any], classes: Mapping[Any, Any], path: str, inherited: Any) -> Module:
     """Return the quantized layer, or the module with its children replaced.
 
-    A layer's configuration is its name's, its type's, or its parent's.
+    A layer's configuration is its name's, its type's, or its parent's.  The root, whose path is empty, stays.
     """
     config = spec.get(path, spec.get(type(module), inherited))
-    if config is not None and type(module) in classes:
+    if path and config is not None and type(module) in classes:
         module.qconfig = config
         return classes[type(module)].from_float(module)  # type: ignore[no-any-return]  # a module
     for name, child in list(module.named_children()):

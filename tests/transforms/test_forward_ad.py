@@ -119,6 +119,27 @@ def test_in_place():
         assert both(spread.as_strided((2,), (2,))) == ([1, 1], [1, 1])
 
 
+def test_in_place_operations_write_to_the_given_tangent():
+    with fw.dual_level():
+        tangent, value = torch.ones(2, 2), torch.ones(2, 2)
+        x = fw.make_dual(value, tangent)
+        x *= 2
+        assert both(x) == (value.tolist(), tangent.tolist()) == ([[2, 2], [2, 2]], [[2, 2], [2, 2]])
+        assert fw.unpack_dual(x).tangent.data_ptr() == tangent.data_ptr()
+        x[0].mul_(3)
+        assert both(x) == (value.tolist(), tangent.tolist()) == ([[6, 6], [2, 2]], [[6, 6], [2, 2]])
+        y = x * x
+        x.zero_()
+        assert tangent.tolist() == [[0, 0], [0, 0]] and both(y)[1] == [[72, 72], [8, 8]]
+        rows = torch.eye(3)  # a row is not at the start of its storage: the tangent is a copy
+        x = fw.make_dual(torch.ones(3), rows[1])
+        x *= 3
+        assert rows.tolist() == torch.eye(3).tolist() and both(x)[1] == [0, 3, 0]
+        x = fw.make_dual(torch.tensor([2.0]), torch.tensor([1.0]))
+        x.mul_(x)
+        assert both(x) == ([4], [4])
+
+
 @pytest.mark.parametrize(
     "function",
     [

@@ -37,19 +37,21 @@ __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_le
 class Level:
     """An open level, with references to the tensors that have a tangent in this level."""
 
-    __slots__ = ("members",)
+    __slots__ = ("in_transform", "members")
 
-    def __init__(self) -> None:
+    def __init__(self, in_transform: bool) -> None:
         self.members: list[weakref.ref[Tensor]] = []
+        self.in_transform = in_transform
+        """Whether a transform, such as `func.jvp`, opened the level, and not `dual_level`."""
 
 
 _levels: ContextVar[tuple[Level, ...]] = ContextVar("forward_levels", default=())
 levels = _levels.get  # open levels of this thread, innermost last
 
 
-def open_level() -> Level:
+def open_level(*, in_transform: bool = True) -> Level:
     """Open a level, which becomes the innermost one."""
-    level = Level()
+    level = Level(in_transform)
     _levels.set((*levels(), level))
     state.count("forward_levels", 1)
     leave_fast_path()
@@ -87,7 +89,7 @@ def enter_dual_level() -> int:
     """
     if levels():
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
-    open_level()
+    open_level(in_transform=False)
     return 0
 
 
@@ -218,12 +220,12 @@ def primal_of(tensor: Tensor, level: Level) -> Tensor:
     return primal
 
 
-def copy_tangents(source: Tensor, target: Tensor) -> None:
-    """Copy all tangents of `source` to `target`, which has the same value."""
+def copy_tangents(source: Tensor, target: Tensor, *, clone: bool = False) -> None:
+    """Set the tangents of `target` to those of `source`, which has the same value, or to clones of them."""
     for level in levels():
         tangent = tangent_of(source, level)
         if tangent is not None:
-            set_tangent(target, level, tangent)
+            set_tangent(target, level, tangent.clone() if clone else tangent)
 
 
 def detached(tensor: Tensor) -> Tensor:
@@ -419,17 +421,34 @@ def _replace(tensor: Tensor, level: Level, tangent: Tensor) -> None:
     """Replace the tangent of a tensor that was written to.
 
     For a view, the new tangent is written to the tangent of its base, from which the view's tangent is derived.  If only the
-    view has a tangent, and its base has none, only the view's tangent is replaced.
+    view has a tangent, and its base has none, only the view's tangent is replaced.  A tangent given to `make_dual`
+    is overwritten if it has the same position in its storage as the tensor.
     """
     parent, record, params, _ = tensor._view or (None, None, (), True)
     base_tangent = None if record is None else tangent_of(parent, level)
     if record is None or (base_tangent is None and level in tensor.__dict__.get("_tangents", {})):
-        set_tangent(tensor, level, tangent)
+        previous = tensor.__dict__.get("_tangents", {}).get(level)
+        if previous is not None and not level.in_transform and _may_overwrite(previous, tensor):
+            previous.copy_(tangent)
+        else:
+            set_tangent(tensor, level, tangent)
         return
     assert parent is not None
     tensor.__dict__.get("_tangents", {}).pop(level, None)
     base_tangent = _zeros(parent) if base_tangent is None else base_tangent
     _replace(parent, level, written(base_tangent, tangent, record.name, params))
+
+
+def _may_overwrite(tangent: Tensor, tensor: Tensor) -> bool:
+    """Whether a write to `tensor` also changes its tangent in place.  `make_dual` of PyTorch copies other tangents."""
+    if type(tangent) is not Tensor or tangent._key.levels or tensor._key.levels or tangent._key.wraps:
+        return False
+    if tangent._requires_grad and tangent._node is None:
+        return False
+    return all(
+        read(tangent) == read(tensor)
+        for read in (Tensor.stride, Tensor.storage_offset, lambda argument: argument.untyped_storage().nbytes())
+    )
 
 
 def _zeros(tensor: Tensor) -> Tensor:
@@ -467,6 +486,9 @@ class DualHooks(ForwardHooks):
 
     def copy(self, source: Tensor, target: Tensor) -> None:
         copy_tangents(source, target)
+
+    def snapshot(self, source: Tensor, target: Tensor) -> None:
+        copy_tangents(source, target, clone=True)
 
     def overwrite(self, target: Tensor, source: Tensor) -> None:
         overwrite(target, source)

@@ -142,7 +142,7 @@ def snapshot(self: Tensor) -> Tensor:
     if SAVE_HOOKS and grad_flag.get():  # hooks must not receive memory that will be overwritten
         before._array, before._storage = self._key.backend.copy(self._array), None
     if state.forward_levels:
-        hooks.forward.copy(self, before)
+        hooks.forward.snapshot(self, before)
     return before  # type: ignore[no-any-return]  # `alias` returns Any
 
 

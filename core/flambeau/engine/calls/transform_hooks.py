@@ -72,6 +72,9 @@ class ForwardHooks:
     def copy(self, source: Tensor, target: Tensor) -> None:
         """Copy the tangents of `source` to `target`, which has the same value."""
 
+    def snapshot(self, source: Tensor, target: Tensor) -> None:
+        """Set the tangents of `target`, an alias of `source` before a write, to copies of those of `source`."""
+
     def overwrite(self, target: Tensor, source: Tensor) -> None:
         """Copy the tangents of `source` to `target`, which has been overwritten with the value of `source`."""
 

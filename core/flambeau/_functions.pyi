@@ -350,7 +350,7 @@ def amin(input: Tensor, dim: _int | Sequence[_int] = ..., keepdim: _bool = ..., 
     >>> torch.amin(torch.tensor([[1, 5], [3, 2]]), 1)
     tensor([1, 2])
     """
-def aminmax(input: Tensor, *, dim: _int | None = ..., keepdim: _bool = ..., out: Tensor | None = ...) -> return_types.aminmax:
+def aminmax(input: Tensor, *, dim: _int | None = ..., keepdim: _bool = ..., out: Sequence[Tensor] | None = ...) -> return_types.aminmax:
     """Return the smallest and the largest of all elements, or of each slice over `dim`.
 
     Args:
@@ -1874,7 +1874,7 @@ def embedding_renorm_(weight: Tensor, indices: Tensor, max_norm: _float, norm_ty
     tensor([[0.6000, 0.8000],
             [6.0000, 8.0000]])
     """
-def empty(*size: _int | Sequence[_int], out: Tensor | None = ..., dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ..., memory_format: _memory_format | None = ..., names: Sequence[str] | None = ...) -> Tensor:
+def empty(*size: _int | Sequence[_int], out: Tensor | None = ..., dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ..., memory_format: _memory_format | None = ...) -> Tensor:
     """Return an uninitialised tensor.
 
     Args:
@@ -1886,7 +1886,6 @@ def empty(*size: _int | Sequence[_int], out: Tensor | None = ..., dtype: _dtype 
         requires_grad: whether autograd records operations on the result.
         pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
         memory_format: the order of the dimensions in memory; None for row-major.
-        names: ignored.
     """
 def empty_like(input: Tensor, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., requires_grad: _bool | None = ..., memory_format: _memory_format | None = ..., pin_memory: _bool | None = ...) -> Tensor:
     """Return an uninitialised tensor with the shape, dtype, device and memory order of `input`.
@@ -2295,7 +2294,7 @@ def frombuffer(buffer: Any, *, dtype: _dtype, count: _int = ..., offset: _int = 
     >>> torch.frombuffer(bytearray([1, 0, 2, 0]), dtype=torch.int16)
     tensor([1, 2], dtype=torch.int16)
     """
-def full(size: Sequence[_int], fill_value: Tensor | _int | _float | _complex, *, out: Tensor | None = ..., dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ..., names: Sequence[str] | None = ...) -> Tensor:
+def full(size: Sequence[_int], fill_value: Tensor | _int | _float | _complex, *, out: Tensor | None = ..., dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
     """Return a tensor filled with `fill_value`; by default, its dtype follows that of the value.
 
     Args:
@@ -2303,7 +2302,6 @@ def full(size: Sequence[_int], fill_value: Tensor | _int | _float | _complex, *,
         fill_value: the value of all elements.
         out: a tensor that the result is written to.
         dtype: the dtype of the result; None for int64, bool, the default dtype or the complex one, depending on the value.
-        names: ignored.
         device: the device of the result; None for the default device.
         layout: the layout of the result; None for `torch.strided`.
         requires_grad: whether autograd records operations on the result.
@@ -3833,7 +3831,7 @@ def numel(input: Tensor) -> _int:
     >>> torch.numel(torch.ones(2, 3))
     6
     """
-def ones(*size: _int | Sequence[_int], out: Tensor | None = ..., dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ..., memory_format: _memory_format | None = ..., names: Sequence[str] | None = ...) -> Tensor:
+def ones(*size: _int | Sequence[_int], out: Tensor | None = ..., dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ..., memory_format: _memory_format | None = ...) -> Tensor:
     """Return a tensor of ones.
 
     Args:
@@ -3845,7 +3843,6 @@ def ones(*size: _int | Sequence[_int], out: Tensor | None = ..., dtype: _dtype |
         requires_grad: whether autograd records operations on the result.
         pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
         memory_format: the order of the dimensions in memory; None for row-major.
-        names: ignored.
 
     >>> torch.ones((2,), dtype=torch.int64)
     tensor([1, 1])
@@ -4107,7 +4104,7 @@ def rad2deg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Convert radians to degrees."""
 def rad2deg_(input: Tensor) -> Tensor:
     """In-place form of `rad2deg`."""
-def rand(*size: _int | Sequence[_int], generator: Generator | None = ..., out: Tensor | None = ..., dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ..., names: Sequence[str] | None = ...) -> Tensor:
+def rand(*size: _int | Sequence[_int], generator: Generator | None = ..., out: Tensor | None = ..., dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
     """Return random numbers from the uniform distribution on [0, 1).
 
     Args:
@@ -4119,7 +4116,6 @@ def rand(*size: _int | Sequence[_int], generator: Generator | None = ..., out: T
         layout: the layout of the result; None for `torch.strided`.
         requires_grad: whether autograd records operations on the result.
         pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
-        names: ignored.
 
     >>> _ = torch.manual_seed(0); torch.rand(2)
     tensor([0.4963, 0.7682])
@@ -4175,7 +4171,7 @@ def randint_like(input: Tensor, low: _int | Tensor | None = ..., high: _int | No
     >>> torch.randint_like(torch.ones(2, 3), 10).shape
     torch.Size([2, 3])
     """
-def randn(*size: _int | Sequence[_int], generator: Generator | None = ..., out: Tensor | None = ..., dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ..., names: Sequence[str] | None = ...) -> Tensor:
+def randn(*size: _int | Sequence[_int], generator: Generator | None = ..., out: Tensor | None = ..., dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
     """Return random numbers from the normal distribution with mean 0 and variance 1.
 
     Args:
@@ -4187,7 +4183,6 @@ def randn(*size: _int | Sequence[_int], generator: Generator | None = ..., out: 
         layout: the layout of the result; None for `torch.strided`.
         requires_grad: whether autograd records operations on the result.
         pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
-        names: ignored.
 
     >>> torch.randn(2, 3).shape
     torch.Size([2, 3])
@@ -5375,7 +5370,7 @@ def xlogy_(input: Tensor, other: Tensor | _int | _float | _complex) -> Tensor:
     """
 def zero_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """Set every element to 0."""
-def zeros(*size: _int | Sequence[_int], out: Tensor | None = ..., dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ..., memory_format: _memory_format | None = ..., names: Sequence[str] | None = ...) -> Tensor:
+def zeros(*size: _int | Sequence[_int], out: Tensor | None = ..., dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ..., memory_format: _memory_format | None = ...) -> Tensor:
     """Return a tensor of zeros.
 
     Args:
@@ -5387,7 +5382,6 @@ def zeros(*size: _int | Sequence[_int], out: Tensor | None = ..., dtype: _dtype 
         requires_grad: whether autograd records operations on the result.
         pin_memory: whether the result is in page-locked memory, from which copies to a GPU are faster.
         memory_format: the order of the dimensions in memory; None for row-major.
-        names: ignored.
 
     >>> torch.zeros(2, 3)
     tensor([[0., 0., 0.],

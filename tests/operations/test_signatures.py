@@ -255,3 +255,9 @@ def test_addbmm_in_place_grows_to_its_result() -> None:
 def test_right_shift_is_no_reflected_operator() -> None:
     x = torch.tensor([-5, 4, 1])
     assert (x >> 1).tolist() == [-3, 2, 0] and (8 >> torch.tensor([1, 2])).tolist() == [4, 2]
+
+
+@pytest.mark.parametrize("name", ["empty", "ones", "rand", "randn", "zeros"])
+def test_names_of_dimensions_are_refused(name: str) -> None:
+    with pytest.raises(TypeError, match="unexpected keyword argument 'names'"):
+        getattr(torch, name)(2, names=("row",))

@@ -111,7 +111,7 @@ _TYPES_BY_NAME = {
     **dict.fromkeys(("kernel_size", "stride", "padding", "dilation", "output_size"), _SIZE),
     **dict.fromkeys(("alpha", "beta", "value", "fill_value", "start", "end", "step"), _NUMBER),
     **dict.fromkeys(("device", "device_type"), "device | str | int | None"), "layout": "layout | None", "rest": "int",
-    "memory_format": "memory_format | None", "names": "Sequence[str] | None",
+    "memory_format": "memory_format | None",
 }  # fmt: skip
 
 # Types of parameters of functions whose forms differ in more than types.

@@ -37,7 +37,7 @@ _OPERATOR_NAMES = {function: operator for operator, function in FUNCTIONAL_NAMES
     f"dropout{dims}d": "feature_dropout" for dims in (1, 2, 3)
 }
 _EMPTY = inspect.Parameter.empty
-_OMITTED_ARGUMENTS = frozenset({"out", "generator", "names", "inplace", "legacy", "requires_grad"})  # operators lack these
+_OMITTED_ARGUMENTS = frozenset({"out", "generator", "inplace", "legacy", "requires_grad"})  # operators lack these
 
 
 # --- operators by name ----------------------------------------------------------------------------------------------

@@ -54,7 +54,6 @@ def _factory(name: str, doc: str, sampler: str) -> Any:
         device: Any = None,
         requires_grad: bool | None = False,
         pin_memory: bool | None = False,
-        names: Any = None,
     ) -> Tensor:
         key = key_for(dtype, device, dtype_of_out(out))
         if key.dtype.category not in _FLOATING or key.dtype in dtypes.FLOAT8:
@@ -65,7 +64,7 @@ def _factory(name: str, doc: str, sampler: str) -> Any:
     def draw(key: DispatchKey, shape: tuple[int, ...], generator: Generator | None = None) -> Tensor:
         return _sampled(getattr(raw_generator(generator, key.device), sampler)(shape, key.raw_dtype), key)
 
-    args = f"{GENERATOR_ARGS}\n{SIZE_ARGS}\n    names: ignored."
+    args = f"{GENERATOR_ARGS}\n{SIZE_ARGS}"
     return publish_factory(name, doc, args, factory, draw, Kind.RANDOM)
 
 

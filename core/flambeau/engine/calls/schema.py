@@ -219,7 +219,7 @@ _TYPES_BY_NAME = {
     "size": "int[]", "sizes": "int[]", "shape": "int[]", "dims": "int[]", "repeats": "int[]", "stride": "int[]",
 }  # fmt: skip
 _WINDOWS = ("kernel_size", "stride", "padding", "dilation", "output_padding", "output_size")  # `int[2]` for 2-d images
-_NOT_IN_SCHEMAS = frozenset({"out", "inplace", "names", "requires_grad", "legacy", "rest", "pin_memory"})
+_NOT_IN_SCHEMAS = frozenset({"out", "inplace", "requires_grad", "legacy", "rest", "pin_memory"})
 
 
 def derive(name: str, function: Callable[..., Any], namespace: str = "aten") -> FunctionSchema:

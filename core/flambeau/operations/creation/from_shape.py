@@ -68,7 +68,6 @@ def _filled(name: str, doc: str, make: Callable[[DispatchKey, tuple[int, ...]], 
         requires_grad: bool | None = False,
         pin_memory: bool | None = False,
         memory_format: Any = None,
-        names: Any = None,
     ) -> Tensor:
         key = key_for(dtype, device, dtype_of_out(out))
         shape = checked_shape(name, size)
@@ -82,7 +81,7 @@ def _filled(name: str, doc: str, make: Callable[[DispatchKey, tuple[int, ...]], 
         result = wrap(array, key)
         return finish(result, requires_grad, out, pin_memory)
 
-    args = f"{SIZE_ARGS}\n    memory_format: the order of the dimensions in memory; None for row-major.\n    names: ignored."
+    args = f"{SIZE_ARGS}\n    memory_format: the order of the dimensions in memory; None for row-major."
     return publish_factory(name, doc, args, factory, lambda key, shape: wrap(make(key, shape), key))
 
 
@@ -268,7 +267,6 @@ def full(
     device: Any = None,
     requires_grad: bool | None = False,
     pin_memory: bool | None = False,
-    names: Any = None,
 ) -> Tensor:
     """Return a tensor filled with `fill_value`; by default, its dtype follows that of the value.
 
@@ -277,7 +275,6 @@ def full(
         fill_value: the value of all elements.
         out: a tensor that the result is written to.
         dtype: the dtype of the result; None for int64, bool, the default dtype or the complex one, depending on the value.
-        names: ignored.
 
     >>> torch.full((2,), 7), torch.full((), 1.5)
     (tensor([7, 7]), tensor(1.5000))

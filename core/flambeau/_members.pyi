@@ -427,7 +427,7 @@ class Members:
         >>> torch.amin(torch.tensor([[1, 5], [3, 2]]), 1)
         tensor([1, 2])
         """
-    def aminmax(self, *, dim: _int | None = ..., keepdim: _bool = ..., out: Tensor | None = ...) -> return_types.aminmax:
+    def aminmax(self, *, dim: _int | None = ..., keepdim: _bool = ..., out: Sequence[Tensor] | None = ...) -> return_types.aminmax:
         """Return the smallest and the largest of all elements, or of each slice over `dim`.
 
         Args:

@@ -116,6 +116,9 @@ class slogdet(NamedTuple):
 class sort(NamedTuple):
     values: Tensor
     indices: Tensor
+class std_mean(NamedTuple):
+    std: Tensor
+    mean: Tensor
 class svd(NamedTuple):
     U: Tensor
     S: Tensor
@@ -126,3 +129,6 @@ class topk(NamedTuple):
 class triangular_solve(NamedTuple):
     solution: Tensor
     cloned_coefficient: Tensor
+class var_mean(NamedTuple):
+    var: Tensor
+    mean: Tensor

@@ -113,6 +113,23 @@ def test_hooks() -> None:
     assert called == [[4, 4]]
 
 
+@pytest.mark.parametrize("name", ["var_mean", "std_mean", "aminmax"])
+def test_both_results_of_a_reduction_have_one_node(name):
+    x = torch.tensor([1.0, 2.0, 3.0, 6.0], requires_grad=True)
+    first, second = getattr(torch, name)(x)
+    lengths = []
+    assert first.grad_fn is second.grad_fn and (first.output_nr, second.output_nr) == (0, 1)
+    second.grad_fn.register_prehook(lambda gradients: lengths.append(len(gradients)))
+    (first + second).backward()
+    assert lengths == [2]
+    expected = {
+        "var_mean": [-1.0833333, -0.4166667, 0.25, 2.25],
+        "std_mean": [-0.0586, 0.0957, 0.25, 0.7129],
+        "aminmax": [1.0, 0.0, 0.0, 1.0],
+    }
+    torch.testing.assert_close(x.grad, torch.tensor(expected[name]), atol=1e-4, rtol=0)
+
+
 @pytest.mark.slow
 def test_deep_graphs() -> None:
     x = leaf(1.0)

@@ -39,6 +39,11 @@ _truth("all", np.logical_and)
 _truth("any", np.logical_or)
 
 
+@kernel
+def aminmax(input: Any, dim: Any = (), keepdim: bool = False) -> tuple[Any, Any]:
+    return KERNELS["amin"](input, dim, keepdim), KERNELS["amax"](input, dim, keepdim)
+
+
 # --- the gradient of products -------------------------------------------------------------------------------------
 
 

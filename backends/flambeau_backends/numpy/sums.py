@@ -203,6 +203,16 @@ def std(input: Any, dim: Any = None, correction: float = 1, keepdim: bool = Fals
     return np.sqrt(var(input, dim, correction, keepdim))
 
 
+@kernel
+def var_mean(input: Any, dim: Any = None, correction: float = 1, keepdim: bool = False) -> tuple[Any, Any]:
+    return var(input, dim, correction, keepdim), mean(input, dim, keepdim)
+
+
+@kernel
+def std_mean(input: Any, dim: Any = None, correction: float = 1, keepdim: bool = False) -> tuple[Any, Any]:
+    return std(input, dim, correction, keepdim), mean(input, dim, keepdim)
+
+
 # --- sums of squares ----------------------------------------------------------------------------------------------
 
 

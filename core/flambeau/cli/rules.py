@@ -16,7 +16,7 @@ from ..engine.tape.tensor_class import RECORDED
 __all__ = ["main", "tables"]
 
 LOADED_LATER = ("fft", "linalg", "special", "sparse", "signal", "nested")
-DIFFERENT = frozenset({"addmm", "bincount", "kthvalue", "mode", "squeeze", "var", "view_dtype"})
+DIFFERENT = frozenset({"addmm", "bincount", "kthvalue", "mode", "squeeze", "std_mean", "var", "var_mean", "view_dtype"})
 """Operations whose arguments differ from those of the public function of the same name.  Rules cannot call them."""
 
 

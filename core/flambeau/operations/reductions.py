@@ -80,12 +80,17 @@ sum = op(
     ),
 )  # fmt: skip
 
+
+def _mean_grad(F: Any, g: Any, input_shape: Any, dim: Any, keepdim: bool) -> Any:
+    return spread(F, g / count(input_shape, dim), input_shape, dim, keepdim)
+
+
 _mean = op(
     "mean", lambda xp, input, /, dim=None, keepdim=False, *, dtype=None:
         xp.mean(input, axis=axis_of(dim, input), keepdims=keepdim),
     kind=Kind.REDUCTION, linearity=Linearity.JOINT,
     promote="accumulate", public=False, method=False, grad_fn=("MeanBackward0", "MeanBackward1"),
-    input=lambda F, g, input_shape, dim, keepdim: spread(F, g / count(input_shape, dim), input_shape, dim, keepdim),
+    input=_mean_grad,
     schema=(
         "mean(Tensor self, *, ScalarType? dtype=None) -> Tensor",
         "mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
@@ -229,7 +234,25 @@ amin_ = op(
 )  # fmt: skip
 
 
-def _refuse_empty(name: str, input: Tensor, dim: Any) -> None:
+def _extremes_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, keepdim: bool) -> Any:
+    least, greatest = (
+        _split_among_extremes(F, gradient, input, extreme, input_shape, dim, keepdim)
+        for gradient, extreme in zip(g, out, strict=True)
+    )
+    return (least + greatest,)
+
+
+aminmax_ = op(
+    "aminmax", lambda xp, input, /, dim=(), keepdim=False: (
+        xp.min(input, axis=axis_of(dim, input), keepdims=keepdim),
+        xp.max(input, axis=axis_of(dim, input), keepdims=keepdim),
+    ),
+    kind=Kind.REDUCTION, rounds_once=True, results=("min", "max"), dtypes="real", public=False, method=False, out=False,
+    vjp=_extremes_grad,
+)  # fmt: skip
+
+
+def refuse_empty(name: str, input: Tensor, dim: Any) -> None:
     shape = input._array.shape
     if 0 in shape:
         if dim is None or dim == ():
@@ -259,7 +282,7 @@ def amax(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     >>> torch.amax(torch.tensor([[1, 5], [3, 2]]), 1)
     tensor([5, 3])
     """
-    _refuse_empty("amax", input, dim)
+    refuse_empty("amax", input, dim)
     return amax_(input, dim, keepdim)
 
 
@@ -279,7 +302,7 @@ def amin(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     >>> torch.amin(torch.tensor([[1, 5], [3, 2]]), 1)
     tensor([1, 2])
     """
-    _refuse_empty("amin", input, dim)
+    refuse_empty("amin", input, dim)
     return amin_(input, dim, keepdim)
 
 
@@ -332,10 +355,10 @@ def _max_or_min(name: str, along: Any, of_all: Any, of_two: str) -> Any:
         if other is not None:
             return getattr(input, of_two)(other)
         if dim is None:
-            _refuse_empty(name, input, None)
+            refuse_empty(name, input, None)
             result = one_of(input, of_all(input.detach(), ())) if input._requires_grad else of_all(input, ())
             return rename_node(result, f"{name.capitalize()}Backward1")
-        _refuse_empty(name, input, (dim,)) if 0 in input._array.shape else None
+        refuse_empty(name, input, (dim,)) if 0 in input._array.shape else None
         if not input.ndim:
             wrap_dim(dim, 0)
             values, indices = along(input.reshape(1), 0, keepdim=False)
@@ -382,7 +405,7 @@ def _arg(name: str) -> Any:
     record = op(name, forward, kind=Kind.REDUCTION, promote="index", public=False, method=False)
 
     def function(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-        _refuse_empty(name, input, None if dim is None else (dim,)) if 0 in input._array.shape else None
+        refuse_empty(name, input, None if dim is None else (dim,)) if 0 in input._array.shape else None
         if input._key.dtype.category in (dtypes.BOOL, dtypes.COMPLEX):
             raise RuntimeError(f"{name}(): does not support {'complex' if input.is_complex() else 'bool'} input")
         if not input.ndim:
@@ -588,16 +611,32 @@ _std = op(
 )  # fmt: skip
 
 
-@composite(
-    method=False,
-    grad_fn="VarMeanBackward0",
-    kind=Kind.REDUCTION,
+def _var_mean_grad(F: Any, g: Any, input: Any, input_shape: Any, dim: Any, correction: float, keepdim: bool) -> Any:
+    variance = _variance_grad(F, g[0], input, input_shape, dim, correction, keepdim)
+    return (variance + _mean_grad(F, g[1], input_shape, dim, keepdim),)
+
+
+def _std_mean_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, correction: float, keepdim: bool) -> Any:
+    deviation = _std_grad(F, g[0], input, out[0], input_shape, dim, correction, keepdim)
+    return (deviation + _mean_grad(F, g[1], input_shape, dim, keepdim),)
+
+
+_var_mean = op(
+    "var_mean", lambda xp, input, /, dim=None, correction=1, keepdim=False: (
+        _variance_forward(xp, input, dim, correction, keepdim),
+        xp.mean(input, axis=axis_of(dim, input), keepdims=keepdim),
+    ),
+    kind=Kind.REDUCTION, promote="accumulate", results=("var", "mean"), result_promotions=("real", "same"), public=False,
+    method=False, out=False, vjp=_var_mean_grad,
     schema=(
         "var_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)",
         "var_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)",
         "var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
     ),
-)
+)  # fmt: skip
+
+
+@composite(method=False, kind=Kind.REDUCTION)
 @with_args(_VARIANCE_ARGS)
 def var_mean(
     input: Tensor,
@@ -616,19 +655,25 @@ def var_mean(
     (tensor(1.), tensor(2.))
     """
     dim, correction, keepdim = _variance_arguments("var_mean", input, dim, unbiased, keepdim, correction)
-    return _var(input, dim, correction, keepdim), _mean(input, dim, keepdim)
+    return tuple(_var_mean(input, dim, correction, keepdim))
 
 
-@composite(
-    method=False,
-    grad_fn="StdMeanBackward0",
-    kind=Kind.REDUCTION,
+_std_mean = op(
+    "std_mean", lambda xp, input, /, dim=None, correction=1, keepdim=False: (
+        xp.sqrt(_variance_forward(xp, input, dim, correction, keepdim)),
+        xp.mean(input, axis=axis_of(dim, input), keepdims=keepdim),
+    ),
+    kind=Kind.REDUCTION, promote="accumulate", results=("std", "mean"), result_promotions=("real", "same"), public=False,
+    method=False, out=False, vjp=_std_mean_grad,
     schema=(
         "std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)",
         "std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)",
         "std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
     ),
-)
+)  # fmt: skip
+
+
+@composite(method=False, kind=Kind.REDUCTION)
 @with_args(_VARIANCE_ARGS)
 def std_mean(
     input: Tensor,
@@ -647,7 +692,7 @@ def std_mean(
     (tensor(1.), tensor(2.))
     """
     dim, correction, keepdim = _variance_arguments("std_mean", input, dim, unbiased, keepdim, correction)
-    return _std(input, dim, correction, keepdim), _mean(input, dim, keepdim)
+    return tuple(_std_mean(input, dim, correction, keepdim))
 
 
 # --- cumulative ---------------------------------------------------------------------------------------------------

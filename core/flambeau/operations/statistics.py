@@ -19,10 +19,9 @@ from .blocks import unravel_index
 from .indexing.subscripts import sum_at
 from .joining import cat, stack
 from .pointwise import logaddexp_forward
-from .reductions import amax, amin, axis_of, reduced_dims, spread
+from .reductions import aminmax_, axis_of, reduced_dims, refuse_empty, spread
 from .views.views import wrap_dim
 
-_AMinMax = make("aminmax", ("min", "max"))
 _Histogram, _HistogramDD = (make(name, ("hist", "bin_edges")) for name in ("histogram", "histogramdd"))
 
 
@@ -127,7 +126,7 @@ def nan_to_num(input: Tensor, nan: float | None = 0.0, posinf: float | None = No
 # --- extremes, counts ---------------------------------------------------------------------------------------------
 
 
-@composite(out=Out.OWN_DTYPE, grad_fn="AminmaxBackward0", kind=Kind.REDUCTION)
+@composite(out=Out.OWN_DTYPE, kind=Kind.REDUCTION)
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
     """Return the smallest and the largest of all elements, or of each slice over `dim`.
 
@@ -151,7 +150,8 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
     if dim is not None:
         dim = wrap_dim(dim, input.ndim)
     dims: Any = () if dim is None or not input.ndim else dim
-    return _AMinMax((amin(input, dims, keepdim), amax(input, dims, keepdim)))
+    refuse_empty("aminmax", input, dims)
+    return aminmax_(input, dims, keepdim)
 
 
 @composite(

@@ -306,6 +306,8 @@ static void compute(const Product *p, int64_t least) {
         if (across < columns && (down == rows || p->columns / across >= p->rows / down)) across++;
         else down++;
     }
+    if (least > 1) /* so that all threads compute the same number of blocks */
+        while (down * across % thread_count() && down < rows) down++;
     Blocks blocks = {p, pieces(rows, down) * ROWS, pieces(columns, across) * WIDTH, 0};
     blocks.across = pieces(p->columns, blocks.columns);
     int64_t count = pieces(p->rows, blocks.rows) * blocks.across;

@@ -207,6 +207,7 @@ def test_methods_of_scripted_modules_have_a_graph_and_code():
     torch.jit.save(scripted, file)
     file.seek(0)
     loaded = torch.jit.load(file)
+    assert type(loaded).__name__ == type(scripted).__name__ == "RecursiveScriptModule" and loaded.original_name == "Halved"
     for module in (scripted, traced, loaded, torch.jit.freeze(torch.jit.script(Halved().eval()))):
         assert kinds(module.forward.graph) == kinds(module.forward.inlined_graph) == ["aten::mul", "aten::abs"]
         assert "torch.abs(" in module.forward.code and module.forward.owner is module and module.forward.name == "forward"

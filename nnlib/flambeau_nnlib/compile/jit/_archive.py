@@ -140,7 +140,9 @@ class Archive:
         is_module = bases == ["Module"]
         body["_declared"], body["_archive"] = declared, self
         body["_member_names"] = (lists["__parameters__"], lists["__buffers__"])
-        return type(definition.name, (LoadedModule,) if is_module else (LoadedObject,), body)
+        if is_module:
+            return type("RecursiveScriptModule", (LoadedModule,), body)
+        return type(definition.name, (LoadedObject,), body)
 
     # --- state: pickled objects and tensors ---
 

@@ -22,7 +22,8 @@ from .operations.dropout import alpha_dropout as alpha_dropout, alpha_dropout as
 from .operations.einsum import einsum as einsum
 from .operations.embedding import embedding as embedding, embedding_bag as embedding_bag, embedding_renorm_ as embedding_renorm_
 from .operations.fake_quantization import fake_quantize_per_channel_affine as fake_quantize_per_channel_affine, fake_quantize_per_tensor_affine as fake_quantize_per_tensor_affine
-from .operations.indexing.subscripts import gather as gather, index_select as index_select, masked_fill as masked_fill, masked_select as masked_select, nonzero as nonzero, scatter_add as scatter_add
+from .operations.indexing.gather import gather as gather, index_select as index_select, scatter_add as scatter_add
+from .operations.indexing.masks import masked_fill as masked_fill, masked_select as masked_select, nonzero as nonzero
 from .operations.joining import cat as cat, cat as concat, cat as concatenate, flip as flip, repeat_interleave as repeat_interleave, roll as roll, stack as stack, tile as tile
 from .operations.linalg.torch_names.norms import frobenius_norm as frobenius_norm, norm as norm, norm_except_dim as norm_except_dim, nuclear_norm as nuclear_norm, renorm as renorm
 from .operations.linalg.torch_names.products import chain_matmul as chain_matmul, cross as cross, inner as inner, kron as kron, tensordot as tensordot

@@ -58,7 +58,7 @@ from . import (  # noqa: F401  # each registers its own
     statistics,
 )
 from .creation import from_data, from_shape, ranges  # noqa: F401
-from .indexing import subscripts  # noqa: F401
+from .indexing import gather, masks, subscripts  # noqa: F401
 from .linalg import torch_names as _linalg  # noqa: F401
 from .signal import torch_names as _signal  # noqa: F401
 from .special import bessel, error_function, gamma, logarithms, polynomials  # noqa: F401

@@ -18,8 +18,8 @@ from ..engine.values import dtypes
 from .creation.from_data import tensor
 from .creation.from_shape import ones_like, zeros
 from .creation.ranges import arange
+from .indexing.gather import copy_depending_on
 from .indexing.standard import extremes
-from .indexing.subscripts import copy_depending_on
 from .joining import cat
 from .sorting import searchsorted
 

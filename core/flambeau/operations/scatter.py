@@ -17,14 +17,14 @@ from ..engine.calls.wrappers import as_method
 from ..engine.devices.warning import warn_once
 from ..engine.tensors.tensor import Tensor, attach
 from ..engine.values import dtypes
-from .indexing.standard import getitem, overwrite
-from .indexing.subscripts import (
+from .indexing.gather import (
     check_gather,
     check_index_dtype,
     copy_depending_on,
     lined_up,
     out_of_range,
 )
+from .indexing.standard import getitem, overwrite
 from .views.selecting import diagonal
 from .views.views import tied, wrap_dim
 

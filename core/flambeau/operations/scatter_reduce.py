@@ -15,8 +15,9 @@ from ..engine.devices.warning import warn_once
 from ..engine.tape.grad_mode import is_grad_enabled
 from ..engine.tensors.tensor import Tensor
 from ..engine.values import dtypes
+from .indexing.gather import check_index_dtype, copy_depending_on, lined_up, scatter_add
 from .indexing.standard import getitem
-from .indexing.subscripts import check_index_dtype, copy_depending_on, lined_up, reduce_at, scatter_add, sum_at
+from .indexing.subscripts import reduce_at, sum_at
 from .scatter import check_scatter, check_source, flat_positions, scatter
 from .views.views import wrap_dim
 

@@ -1,1 +1,1 @@
-"""`x[index]` and `x[index] = value`, `gather` and `scatter_add`; and indexing with only the array API standard."""
+"""`x[index]` and `x[index] = value`; `gather`, masks; and indexing with only the array API standard."""

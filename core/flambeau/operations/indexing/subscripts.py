@@ -1,4 +1,4 @@
-"""Read and write `x[index]`; gather, scatter and select elements by index."""
+"""Read and write `x[index]`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import math
 from typing import Any, NoReturn
 
 from ...engine.calls import overriding
-from ...engine.calls.dispatch import common_shape, require_data
-from ...engine.calls.facts import Autocast, Kind, Narrow, Order, Overlap
-from ...engine.calls.inplace import check_tracked_write, write_elements
+from ...engine.calls.facts import Kind, Narrow
+from ...engine.calls.inplace import check_tracked_write
 from ...engine.calls.op import composite, op
 from ...engine.calls.operands import filler
 from ...engine.calls.outputs import check_memory, overlap_error
@@ -24,12 +23,10 @@ from ...engine.tape.grad_mode import is_grad_enabled
 from ...engine.tape.node import rename_node
 from ...engine.tape.tensor_class import RECORDED
 from ...engine.tape.transforming import VMAP_WRITES_TO_ALL
-from ...engine.tensors.tensor import Tensor, attach, wrap
+from ...engine.tensors.tensor import Tensor, attach
 from ...engine.values import dtypes
-from ...engine.values.scalars import converted
-from ..views.views import tied, wrap_dim
+from ..views.views import wrap_dim
 from .standard import getitem, put
-from .standard import nonzero as coordinates
 
 # --- basic indexing: views ----------------------------------------------------------------------------------------
 
@@ -68,7 +65,7 @@ op(
 
 # --- advanced indexing: copies ------------------------------------------------------------------------------------
 
-_indexed = op(
+indexed = op(
     "index", lambda xp, input, /, index: getitem(xp, input, index),
     kind=Kind.INDEXING, public=False, method=False, out=False, freed=("index",),
     input=lambda F, g, input_shape, index: F.index_backward(g, input_shape, index),
@@ -336,7 +333,7 @@ def _getitem_method(self: Tensor, index: Any) -> Tensor:
     try:
         if not advanced:
             return OPS[operation].function(self, raw)  # type: ignore[no-any-return]  # the table holds functions of all sorts
-        return _indexed(*_integers_first(self, raw))
+        return indexed(*_integers_first(self, raw))
     except IndexError as error:
         _explain_bounds(raw, error)
         raise
@@ -373,7 +370,6 @@ def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
         snapshot,
         write_changes,
     )
-    from ...engine.tape.grad_mode import is_grad_enabled
 
     if type(self) not in FAST or type(value) not in DIRECT or not _is_ordinary(index):
         relevant = overriding.relevant((self, index, value))
@@ -554,313 +550,4 @@ def _dims_of_position(position: Any, ndim: int) -> tuple[int, ...]:
     return tuple(wrap_dim(dim, ndim) for dim in (position if isinstance(position, (tuple, list)) else (position,)))
 
 
-RECORDED.index = _indexed  # so that `F.index` in derivative rules takes the same arguments as this operation
-
-
-# --- by index along a dimension -----------------------------------------------------------------------------------
-
-
-def check_index_dtype(name: str, index: Tensor) -> None:
-    if index._key.dtype not in (dtypes.int64, dtypes.int32):
-        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index but got: {index.dtype.legacy_name}")
-
-
-@composite(out=Out.OWN_DTYPE | Out.DISJOINT, grad_fn="IndexSelectBackward0", kind=Kind.INDEXING, single_operator=True)
-def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
-    """Return a copy of the slices of `dim` at the positions in `index`, a vector.
-
-    Args:
-        input: a tensor of any shape.
-        dim: the dimension to select from.
-        index: a vector of dtype int64 or int32.
-        out: a tensor that the result is written to.
-
-    Raises:
-        IndexError: a position is out of range, or `index` has more than one dimension.
-
-    >>> torch.index_select(torch.tensor([[1, 2], [3, 4]]), 1, torch.tensor([1, 1]))
-    tensor([[2, 2],
-            [4, 4]])
-    """
-    ndim, index_ndim = input._array.ndim, index._array.ndim
-    dim = wrap_dim(dim, ndim)
-    check_index_dtype("index_select", index)
-    if index_ndim > 1:
-        raise IndexError("index_select(): Index is supposed to be a vector")
-    bad = out_of_range(input, dim, index)
-    if bad is not None:
-        if ndim > 1 and not input.shape[dim]:
-            raise RuntimeError("index_select(): self indexing axis dim should be positive")
-        if dim == 1 or (ndim > 1 and not input.numel()):
-            raise RuntimeError(f"INDICES element is out of DATA bounds, id={bad} axis_dim={input.shape[dim]}")
-        raise IndexError("index out of range in self")
-    if not ndim:
-        if index.numel() != 1:
-            raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {index.numel()} value(s)")
-        return input.clone()
-    if index_ndim and type(input) in FAST and type(index) in FAST and index._key.device is input._key.device:
-        selected = _indexed(input, (slice(None),) * dim + (index._array,))  # the same as `input[..., index]`, without its checks
-    else:
-        selected = input[(slice(None),) * dim + (index if index_ndim else index.reshape(1),)]
-    if dim or ndim < 4 or input._key.backend.is_contiguous(input._array):
-        return selected
-    return selected.contiguous()  # `input[index]` of channels-last images is channels-last
-
-
-def out_of_range(input: Tensor, dim: int, index: Tensor) -> int | None:
-    """Return an index that is negative or too large for the dimension; None if all are in range."""
-    if 0 in index._array.shape:
-        return None
-    smallest, largest = index._key.backend.extremes(index._array)
-    if smallest < 0:
-        return int(smallest)
-    shape = input._array.shape
-    return int(largest) if largest >= (shape[dim] if shape else 1) else None
-
-
-def _take_along(xp: Any, input: Any, index: Any, /, dim: int) -> Any:
-    shape = [i if d == dim else max(i, 1) for d, i in enumerate(index.shape)]
-    cropped = getitem(xp, input, tuple(slice(None) if d == dim else slice(0, length) for d, length in enumerate(shape)))
-    return xp.take_along_axis(cropped, index, axis=dim)
-
-
-def _full_index(xp: Any, index: Any, dim: int) -> tuple[Any, ...]:
-    """Return one index array per dimension for the elements that `gather` along `dim` reads."""
-    indices = []
-    for d in range(index.ndim):
-        if d == dim:
-            indices.append(index)
-        else:
-            shape = [1] * index.ndim
-            shape[d] = index.shape[d]
-            indices.append(xp.broadcast_to(xp.reshape(xp.arange(index.shape[d]), tuple(shape)), index.shape))
-    return tuple(indices)
-
-
-_gather = op(
-    "gather_along", _take_along,
-    kind=Kind.INDEXING, narrow=Narrow.NONE, keeps_dtype=("index",), public=False, method=False, grad_fn="GatherBackward0",
-    input=lambda F, g, index, input_shape, dim: F.scatter_add_along(F.zeros_of(g, input_shape), g, index, dim),
-    dispatches=lambda input, index, dim: ("gather", input, dim, index),
-)  # fmt: skip
-
-
-@composite(out=Out.OWN_DTYPE | Out.DISJOINT, kind=Kind.INDEXING)
-def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
-    """Gather elements along `dim`: `out[i][j] = input[index[i][j]][j]` for `dim=0`.
-
-    Args:
-        input: a tensor of any shape.
-        dim: the dimension along which to index.
-        index: an integer tensor with as many dimensions as `input`; the result has its shape.
-        sparse_grad: whether the gradient of `input` is a sparse tensor.
-        out: a tensor that the result is written to.
-
-    Raises:
-        RuntimeError: an index is out of bounds, or `index` is larger than `input` in a dimension other than `dim`.
-
-    >>> torch.gather(torch.tensor([[1, 2], [3, 4]]), 1, torch.tensor([[0], [1]]))
-    tensor([[1],
-            [4]])
-    """
-    shape, index_shape = input._array.shape, index._array.shape
-    dim = wrap_dim(dim, len(shape))
-    if 0 in index_shape:
-        return input.reshape(-1)[:0].reshape(index.shape)
-    check_index_dtype("gather", index)
-    if not (shape and index_shape) and len(shape) < 2 and len(index_shape) < 2:
-        return gather(input.reshape(-1), 0, index.reshape(-1)).reshape(index.shape)
-    check_gather("gather_along", input, dim, index)
-    if sparse_grad is True and input._requires_grad and is_grad_enabled() and not input._key.levels:
-        gathered: Tensor = hooks.sparse("gather")(input, index, dim)
-        return gathered
-    return _gather(input, index, dim)
-
-
-def check_gather(name: str, input: Tensor, dim: int, index: Tensor) -> None:
-    shape, index_shape = input._array.shape, index._array.shape
-    if len(index_shape) != len(shape):
-        raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
-    for d, length in enumerate(shape):
-        if d != dim and index_shape[d] > length:
-            raise RuntimeError(
-                f"Size does not match at dimension {d} expected index {list(index.shape)} to be no larger "
-                f"than self {list(input.shape)} apart from dimension {dim}"
-            )
-    bad = None if name in input._key.backend.checks_indices else out_of_range(input, dim, index)
-    if bad is not None:
-        raise RuntimeError(f"index {bad} is out of bounds for dimension {dim} with size {input.shape[dim]}")
-
-
-def _scatter_add_forward(xp: Any, input: Any, src: Any, index: Any, /, dim: int) -> Any:
-    where = _full_index(xp, index, dim)
-    source = src[tuple(slice(0, n) for n in index.shape)]
-    return input + _scattered(xp, source, where, input.shape)
-
-
-def _scattered(xp: Any, values: Any, where: tuple[Any, ...], shape: tuple[int, ...]) -> Any:
-    positions, size = xp.zeros_like(where[0]), 1
-    for coordinate, length in zip(reversed(where), reversed(shape), strict=True):
-        positions = positions + coordinate * size
-        size *= length
-    return xp.reshape(sum_at(xp, xp.reshape(values, (-1,)), xp.reshape(positions, (-1,)), size), shape)
-
-
-op(
-    "scatter_add_along", _scatter_add_forward,
-    kind=Kind.SCATTER, keeps_dtype=("index",), promote="match", public=False, method=False,
-    grad_fn="ScatterAddBackward0",
-    input=lambda F, g: g,
-    src=lambda F, g, index, src_shape, dim: F.pad_to(F.gather_along(g, index, dim), src_shape),
-)  # fmt: skip
-
-
-def pad_to_forward(xp: Any, input: Any, /, shape: Any) -> Any:
-    if tuple(input.shape) == tuple(shape):
-        return input
-    return put(xp, xp.zeros(shape, dtype=input.dtype), tuple(slice(0, n) for n in input.shape), input)
-
-
-op(
-    "pad_to",
-    pad_to_forward,
-    kind=Kind.MOVEMENT,
-    public=False,
-    method=False,
-    out=False,
-    input=lambda F, g, input_shape: F.getitem_slice(g, tuple(slice(0, n) for n in input_shape)),
-)
-
-
-def lined_up(input: Tensor, *others: Tensor) -> tuple[Tensor, ...]:
-    """Reshape 0-d tensors to vectors if `input` is a vector."""
-    return tuple(tensor.reshape(1) if input.ndim == 1 and not tensor.ndim else tensor for tensor in others)
-
-
-def copy_depending_on(input: Tensor, source: Tensor) -> Tensor:
-    """Return a copy of `input`, the result of writing no elements of `source` to it; both get gradients."""
-    return tied(input.clone(), source) if source._requires_grad else input.clone()
-
-
-@composite(inplace=True, out=Out.OWN_DTYPE | Out.DISJOINT_BUT_FIRST, kind=Kind.SCATTER, autocast={"cuda": Autocast.WIDEST})
-def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """Return `input` with `src[i][j]` added at `[index[i][j]][j]` for `dim=0`, and likewise for other dimensions.
-
-    Args:
-        dim: the dimension along which `index` refers to elements.
-        index: an integer tensor with the number of dimensions of `input`; no size is larger than that of `src`.
-        src: the elements to add, with the dtype of `input`.
-
-    Raises:
-        RuntimeError: the shapes or dtypes do not match, or an index is out of range.
-
-    >>> torch.zeros(3).scatter_add(0, torch.tensor([0, 0, 2]), torch.ones(3))
-    tensor([2., 0., 1.])
-    """
-    dim = wrap_dim(dim, input.ndim)
-    if input.dtype is not src.dtype:
-        raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
-    check_index_dtype("scatter", index)
-    if not input.ndim:
-        return scatter_add(input.reshape(1), 0, index.reshape(-1), src.reshape(-1)).reshape(())
-    if not index.numel():
-        return copy_depending_on(input, src)
-    index, src = lined_up(input, index, src)
-    if src.ndim != index.ndim:
-        raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
-    check_gather("scatter_add", input, dim, index)
-    return write_elements("scatter_add_along", input, src, index, dim)
-
-
-_masked_fill = op(
-    "masked_fill", lambda xp, input, mask, value: xp.where(mask, value, input),
-    kind=Kind.POINTWISE, narrow=Narrow.COMPLEX32, order=Order.ROW_MAJOR, overlap=Overlap.DEPRECATED,
-    keeps_dtype=("mask",), promote="match", public=False, method=False, out=False,
-    check=lambda input, mask, value: common_shape(mask.shape, input.shape),
-    input=lambda F, g, mask: F.masked(g, ~mask),
-    value=lambda F, g, mask: F.sum(F.masked(g, mask)),
-    schema=(
-        "masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor",
-        "masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor",
-    ),
-)  # fmt: skip
-
-
-@composite(inplace=True, may_share=("value",))
-def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """Return a copy of `input` with `value` (a number or 0-d tensor) where `mask` is True.
-
-    Args:
-        mask: a bool tensor that can be broadcast to the shape of `input`.
-        value: the number.
-
-    >>> torch.masked_fill(torch.tensor([1, 2]), torch.tensor([True, False]), 0)
-    tensor([0, 2])
-    """
-    if mask.dtype is dtypes.uint8:
-        mask = mask.bool()
-    if mask.dtype is not dtypes.bool_:
-        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype}")
-    if isinstance(value, Tensor):
-        if value.ndim:
-            raise RuntimeError(
-                f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
-            )
-        if not dtypes.can_cast(value.dtype, input.dtype):
-            value = input.new_tensor(converted(value.item(), input.dtype))
-        value = value.to(input.dtype)
-    else:
-        value = filler(value, input._key)
-    return _masked_fill(input, mask, value)
-
-
-@composite(
-    out=Out.OWN_DTYPE | Out.DISJOINT,
-    grad_fn="MaskedSelectBackward0",
-    kind=Kind.INDEXING,
-    dynamic_shape=True,
-    single_operator=True,
-)
-def masked_select(input: Tensor, mask: Tensor) -> Tensor:
-    """Return a vector of the elements where `mask` is True.
-
-    Args:
-        mask: a bool tensor that can be broadcast with `input`.
-
-    >>> torch.masked_select(torch.tensor([1, 2]), torch.tensor([True, False]))
-    tensor([1])
-    """
-    from ..views.views import broadcast_tensors
-
-    if mask.dtype is not dtypes.bool_:
-        raise RuntimeError("masked_select: expected BoolTensor for mask")
-    require_data("masked_select", mask)
-    input, mask = broadcast_tensors(input, mask)
-    return input[mask]
-
-
-@composite(out=Out.OWN_DTYPE | Out.DISJOINT, kind=Kind.INDEXING, dynamic_shape=True)
-def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
-    """Return the indices of the nonzero elements, one per row; with `as_tuple`, one index tensor per dimension.
-
-    Args:
-        as_tuple: whether to return one index tensor per dimension.
-
-    >>> torch.nonzero(torch.tensor([0, 5, 7]))
-    tensor([[1],
-            [2]])
-    """
-    require_data("nonzero", input)
-    key = dispatch_key(dtypes.int64, input.device)
-    with key.backend.guard(key.device.index or 0):
-        arrays = coordinates(input._key.backend.xp, input._array) if input.ndim else ()
-        indices = [wrap(key.backend.astype(array, key.raw_dtype), key) for array in arrays]
-    if as_tuple:
-        return tuple(indices) if input.ndim else (wrap(key.backend.xp.zeros(int(bool(input)), dtype=key.raw_dtype), key),)
-    from ..joining import stack
-
-    if not input.ndim:
-        from ..creation.from_shape import empty
-
-        return empty((int(bool(input)), 0), dtype=dtypes.int64, device=input.device)
-    return stack(indices).t()
+RECORDED.index = indexed  # so that `F.index` in derivative rules takes the same arguments as this operation

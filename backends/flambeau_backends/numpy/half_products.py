@@ -2,7 +2,8 @@
 
 The larger operand, usually a weight, is converted to float32 in blocks that stay in the processor's cache until they are
 multiplied.  A block consists of contiguous rows of the weight, which are outputs in `x @ weight.T` and inputs in `x @ weight`.
-ml_dtypes converts bfloat16 in half the time of a shift of integers in NumPy.
+ml_dtypes converts bfloat16 in half the time of a shift of integers in NumPy, but only one thread at a time can do so.  For few
+rows, where the conversion takes most of the time, both dtypes are therefore converted by integer operations (`pairs_to_single`).
 """
 
 from __future__ import annotations
@@ -21,9 +22,8 @@ __all__ = ["BLOCK", "HALF_PRODUCTS"]
 
 _HALF, _SINGLE = np.dtype(np.float16), np.dtype(np.float32)
 BLOCK = 1 << 18  # elements per block; in shorter NumPy calls, threads would wait for each other
-
-
-_FEW = 24  # number of rows up to which small products pay, though they need more calls
+_FEW = 24  # number of rows up to which a weight is converted in pairs
+_LARGE_BLOCK = 1 << 19  # elements per block for few rows
 
 
 def _block_size(other: Any) -> int:
@@ -41,16 +41,17 @@ def _product(a: Any, b: Any) -> Any:
     single, size = cast(a, _SINGLE), _block_size(a)
     if b.size <= size:
         return product(single, cast(b, _SINGLE))
-    return _sum_of_blocks(single, b, size) if b.flags.c_contiguous and len(b) > 1 else _by_outputs(single, b.T, size)
+    return _sum_of_blocks(single, b, size) if b.flags.c_contiguous and len(b) > 1 else _by_outputs(single, b.T)
 
 
-def _by_outputs(input: Any, weight: Any, size: int) -> Any:
-    """Compute `input @ weight.T`, converting about `size` elements of the weight at a time."""
+def _by_outputs(input: Any, weight: Any) -> Any:
+    """Compute `input @ weight.T`, converting a block of the weight at a time."""
     rows, (outputs, depth) = len(input), weight.shape
     result = np.empty((rows, outputs), _SINGLE)
-    few, in_pairs = rows == 1, weight.dtype == _HALF and depth % 2 == 0 and weight.strides[1] == 2
-    # A product with one row takes less time if the row is scaled instead of the weight: by 2**111, since 2**112 may overflow.
-    scaled = input * _SINGLE.type(2.0**111) if few else input
+    few, is_half, is_large = rows <= _FEW, weight.dtype == _HALF, weight.size >= SHARED
+    in_pairs = (is_half or (few and is_large)) and depth % 2 == 0 and weight.strides[1] == 2
+    # With few rows, these are scaled instead of the weight: by 2**111, since 2**112 may overflow.
+    scaled = input * _SINGLE.type(2.0**111) if few and is_half else input
     left = scaled.reshape(rows, -1, 2).transpose(2, 0, 1).copy() if in_pairs else None
 
     def multiply(part: slice) -> None:
@@ -58,15 +59,34 @@ def _by_outputs(input: Any, weight: Any, size: int) -> Any:
         if block is None:
             np.matmul(input, cast(weight[part], _SINGLE).T, result[:, part])
             return
-        if not few:
+        if is_half and not few:
             np.multiply(block, _SINGLE.type(2.0**112), block)
-        total = np.add(*np.matmul(left, block.swapaxes(1, 2)), out=result[:, part])
-        if few:
+        total = result[:, part]
+        _multiply_pairs(left, block, total)
+        if is_half and few:
             np.multiply(total, _SINGLE.type(2), total)
 
-    is_large = weight.size >= SHARED
-    share(multiply, parts(outputs, max(1, size // depth), is_large), is_large)
+    if few and in_pairs:  # the blocks do not depend on the number of threads: sums in different blocks may differ
+        blocks = parts(outputs, max(1, _LARGE_BLOCK // depth), False)
+    else:
+        blocks = parts(outputs, max(1, _block_size(input) // depth), is_large)
+    share(multiply, blocks, is_large)
     return result
+
+
+def _multiply_pairs(left: Any, right: Any, out: Any) -> None:
+    """Write `left[0] @ right[0].T + left[1] @ right[1].T` to `out`."""
+    (_, rows, depth), count = left.shape, right.shape[1]
+    if rows == 1:
+        np.add(right[0].dot(left[0, 0]), right[1].dot(left[1, 0]), out[0])
+        return
+    step = SMALL_MATRICES // max(1, rows * depth) if rows <= _FEW and has_small_products() else 0
+    whole = count // step * step if step else 0  # the number of columns that are computed by small products, in one call
+    if whole:
+        first, second = np.matmul(left[:, None], right[:, :whole].reshape(2, -1, step, depth).swapaxes(2, 3))
+        out[:, :whole].reshape(rows, -1, step)[...] = np.add(first, second, first).swapaxes(0, 1)
+    if whole < count:
+        np.add(*np.matmul(left, right[:, whole:].swapaxes(1, 2)), out=out[:, whole:])
 
 
 def _sum_of_blocks(input: Any, weight: Any, size: int) -> Any:

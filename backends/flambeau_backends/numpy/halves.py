@@ -64,17 +64,22 @@ def _round(out: Any, singles: Any) -> None:
 
 
 def pairs_to_single(halves: Any) -> Any:
-    """Convert float16 rows `(N, L)` to float32 `(2, N, L / 2)`, elements at even and at odd places, scaled by 2**-112.
+    """Convert float16 or bfloat16 rows `(N, L)` to float32 `(2, N, L / 2)`, elements at even and at odd places.
 
-    It takes fewer passes than a conversion in order.  Return None if an element is infinite or NaN, or if the memory is not
-    aligned.
+    It takes fewer passes than a conversion in order.  Results from float16 are scaled by 2**-112.  Return None if an element of
+    float16 is infinite or NaN, or if the memory is not aligned.
     """
     words = halves.view(np.int32)
-    if not words.flags.aligned or halves.view(np.int16).max() >= _INFINITE or halves.view(np.uint16).max() >= 0x8000 + _INFINITE:
+    if not words.flags.aligned:
         return None
     result = np.empty((2, *words.shape), np.int32)
     even, odd = result if sys.byteorder == "little" else result[::-1]
     np.left_shift(words, 16, even)
+    if halves.dtype != _HALF:  # bfloat16 is the upper half of float32
+        np.bitwise_and(words, -0x10000, odd)
+        return result.view(_SINGLE)
+    if halves.view(np.int16).max() >= _INFINITE or halves.view(np.uint16).max() >= 0x8000 + _INFINITE:
+        return None
     np.right_shift(even, 3, even)
     np.right_shift(words, 3, odd)
     np.bitwise_and(result, -0x70002000, result)  # clear the sign copies in the exponent, and the digits of the other element

@@ -73,7 +73,7 @@ SECTIONS: dict[str, list[Page]] = {
             "reductions",
             "Reductions, statistics and sorting",
             "Sums, extremes, statistics and sorting along dimensions.",
-            files="reductions statistics sorting",
+            files="reductions variance cumulative statistics differences sorting",
         ),
         Page(
             "views",

@@ -29,6 +29,8 @@ from . import (  # noqa: F401  # each registers its own
     conversion,
     convolution,
     ctc,
+    cumulative,
+    differences,
     distance,
     dropout,
     einsum,
@@ -56,6 +58,7 @@ from . import (  # noqa: F401  # each registers its own
     softmax,
     sorting,
     statistics,
+    variance,
 )
 from .creation import from_data, from_shape, ranges  # noqa: F401
 from .indexing import gather, masks, subscripts  # noqa: F401

@@ -1,20 +1,18 @@
-"""Reductions (sums, products, means, extremes, any and all, variances, norms), and cumulative sums and products."""
+"""Reductions: sums, products, means, extremes, any and all, log-sum-exp, norms."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from ..engine.calls.arguments import Dims, Number
+from ..engine.calls.arguments import Dims
 from ..engine.calls.dispatch import refusing, require_dtype, whole_numbers
-from ..engine.calls.facts import Autocast, Kind, Linearity, Narrow, Order
+from ..engine.calls.facts import Autocast, Kind, Linearity, Narrow
 from ..engine.calls.op import composite, formula, no_slope, op
 from ..engine.calls.record import Out
 from ..engine.calls.results import result_type
-from ..engine.calls.signatures import with_args
 from ..engine.calls.tables import OPS
-from ..engine.devices.warning import warn
 from ..engine.tape.node import rename_node
 from ..engine.tensors.tensor import Tensor
 from ..engine.values import dtypes
@@ -81,7 +79,7 @@ sum = op(
 )  # fmt: skip
 
 
-def _mean_grad(F: Any, g: Any, input_shape: Any, dim: Any, keepdim: bool) -> Any:
+def mean_grad(F: Any, g: Any, input_shape: Any, dim: Any, keepdim: bool) -> Any:
     return spread(F, g / count(input_shape, dim), input_shape, dim, keepdim)
 
 
@@ -90,7 +88,7 @@ _mean = op(
         xp.mean(input, axis=axis_of(dim, input), keepdims=keepdim),
     kind=Kind.REDUCTION, linearity=Linearity.JOINT,
     promote="accumulate", public=False, method=False, grad_fn=("MeanBackward0", "MeanBackward1"),
-    input=_mean_grad,
+    input=mean_grad,
     schema=(
         "mean(Tensor self, *, ScalarType? dtype=None) -> Tensor",
         "mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
@@ -466,303 +464,6 @@ def _any_or_all(name: str, word: str) -> Any:
 all, any = _any_or_all("all", "every element is"), _any_or_all("any", "an element is")
 
 
-# --- variance -----------------------------------------------------------------------------------------------------
-
-
-def _divisor(shape: Any, dim: Any, correction: float) -> float:
-    divisor = count(shape, dim) - correction
-    return divisor if divisor > 0 else 0.0
-
-
-def _variance_forward(xp: Any, input: Any, /, dim: Any = None, correction: float = 1, keepdim: bool = False) -> Any:
-    centred = input - xp.mean(input, axis=axis_of(dim, input), keepdims=True)
-    total, rest = (xp.sum(x, axis=axis_of(dim, input), keepdims=keepdim) for x in (_squared(xp, centred), centred))
-    divisor = _divisor(input.shape, dim, correction)
-    if not divisor:
-        return total * xp.asarray(float("nan"), dtype=total.dtype) / 1
-    # the second term corrects for the rounding error of the mean: exactly computed, it would be 0
-    return (total - _squared(xp, rest) / count(input.shape, dim)) / divisor
-
-
-def _squared(xp: Any, x: Any) -> Any:
-    return xp.real(x * xp.conj(x)) if xp.isdtype(x.dtype, "complex floating") else x * x
-
-
-def _variance_grad(F: Any, g: Any, input: Any, input_shape: Any, dim: Any, correction: float, keepdim: bool) -> Any:
-    dims = reduced_dims(dim, len(input_shape))
-    divisor = _divisor(input_shape, dim, correction)
-    centred = input - F.mean(input, dims, True)
-    scale = 2.0 / divisor if divisor else float("nan")
-    return spread(F, g, input_shape, dim, keepdim) * centred * scale
-
-
-_var = op(
-    "var",
-    _variance_forward,
-    kind=Kind.REDUCTION,
-    promote="real_accumulate",
-    public=False,
-    method=False,
-    input=_variance_grad,
-    schema=(
-        "var(Tensor self, bool unbiased=True) -> Tensor",
-        "var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
-        "var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
-    ),
-)
-
-
-def _variance_arguments(
-    name: str, input: Tensor, dim: Any, unbiased: Any, keepdim: bool, correction: Any
-) -> tuple[Any, float, bool]:
-    if isinstance(dim, bool):  # the positional call `var(input, unbiased)`
-        dim, unbiased = None, dim
-    if input._key.dtype.category < dtypes.FLOATING:
-        raise RuntimeError("std and var only support floating point and complex dtypes")
-    if correction is None:
-        correction = 1 if unbiased else 0
-    shape = input._array.shape
-    if type(dim) is int and shape:
-        dim = (wrap_dim(dim, len(shape)),)
-        elements = shape[dim[0]]
-    else:
-        if dim is not None:
-            dim = tuple([wrap_dim(d, len(shape)) for d in (dim if isinstance(dim, (tuple, list)) else (dim,))]) or None
-        elements = count(shape, dim)
-    if elements <= correction:
-        warn(
-            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
-            "(input numel divided by output numel).",
-        )
-    return dim, correction, keepdim
-
-
-_VARIANCE_ARGS = """\
-    dim: the dimensions to reduce, an int or a tuple; None for all.
-    unbiased: whether the divisor of the variance is `n - 1`, not `n`; without effect if `correction` is given.
-    keepdim: whether the reduced dimensions are kept with length 1.
-    correction: the number subtracted from the number of elements `n`; None for 1 if `unbiased`, else 0."""
-
-
-@composite(out=Out.UNCHECKED)
-@with_args(_VARIANCE_ARGS)
-def var(
-    input: Tensor,
-    dim: Dims | bool | None = None,
-    unbiased: bool = True,
-    keepdim: bool = False,
-    *,
-    correction: Number | None = None,
-) -> Tensor:
-    """Return the variance of all elements, or over `dim`: the sum of squared differences from the mean, divided by
-    `n - correction`.
-
-    Raises:
-        RuntimeError: the dtype is neither floating-point nor complex.
-
-    >>> torch.tensor([1.0, 2.0, 3.0]).var()
-    tensor(1.)
-    """
-    dim, correction, keepdim = _variance_arguments("var", input, dim, unbiased, keepdim, correction)
-    return _var(input, dim, correction, keepdim)
-
-
-@composite(out=Out.UNCHECKED)
-@with_args(_VARIANCE_ARGS)
-def std(
-    input: Tensor,
-    dim: Dims | bool | None = None,
-    unbiased: bool = True,
-    keepdim: bool = False,
-    *,
-    correction: Number | None = None,
-) -> Tensor:
-    """Return the standard deviation of all elements, or over `dim`; the divisor of the variance is `n - correction`.
-
-    Raises:
-        RuntimeError: the dtype is neither floating-point nor complex.
-
-    >>> torch.tensor([1.0, 2.0, 3.0]).std()
-    tensor(1.)
-    """
-    return _std(input, *_variance_arguments("std", input, dim, unbiased, keepdim, correction))
-
-
-def _safe_reciprocal(F: Any, x: Any) -> Any:
-    """Return `1 / x`, or 0 with gradient 0 where `x` is 0."""
-    zero = x == 0
-    return F.masked(1 / (x + F.masked(F.ones_of(x), zero)), ~zero)
-
-
-def _std_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, correction: float, keepdim: bool) -> Any:
-    return _variance_grad(F, g * 0.5 * _safe_reciprocal(F, out), input, input_shape, dim, correction, keepdim)
-
-
-_std = op(
-    "std",
-    lambda xp, input, /, dim=None, correction=1, keepdim=False: xp.sqrt(_variance_forward(xp, input, dim, correction, keepdim)),
-    kind=Kind.REDUCTION,
-    promote="real_accumulate", public=False, method=False, input=_std_grad,
-    schema=(
-        "std(Tensor self, bool unbiased=True) -> Tensor",
-        "std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
-        "std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
-    ),
-)  # fmt: skip
-
-
-def _var_mean_grad(F: Any, g: Any, input: Any, input_shape: Any, dim: Any, correction: float, keepdim: bool) -> Any:
-    variance = _variance_grad(F, g[0], input, input_shape, dim, correction, keepdim)
-    return (variance + _mean_grad(F, g[1], input_shape, dim, keepdim),)
-
-
-def _std_mean_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, correction: float, keepdim: bool) -> Any:
-    deviation = _std_grad(F, g[0], input, out[0], input_shape, dim, correction, keepdim)
-    return (deviation + _mean_grad(F, g[1], input_shape, dim, keepdim),)
-
-
-_var_mean = op(
-    "var_mean", lambda xp, input, /, dim=None, correction=1, keepdim=False: (
-        _variance_forward(xp, input, dim, correction, keepdim),
-        xp.mean(input, axis=axis_of(dim, input), keepdims=keepdim),
-    ),
-    kind=Kind.REDUCTION, promote="accumulate", results=("var", "mean"), result_promotions=("real", "same"), public=False,
-    method=False, out=False, vjp=_var_mean_grad,
-    schema=(
-        "var_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)",
-        "var_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)",
-        "var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
-    ),
-)  # fmt: skip
-
-
-@composite(method=False, kind=Kind.REDUCTION)
-@with_args(_VARIANCE_ARGS)
-def var_mean(
-    input: Tensor,
-    dim: Dims | bool | None = None,
-    unbiased: bool = True,
-    keepdim: bool = False,
-    *,
-    correction: Number | None = None,
-) -> Any:
-    """Return the variance and the mean, of all elements or over `dim`.
-
-    Raises:
-        RuntimeError: the dtype is neither floating-point nor complex.
-
-    >>> torch.var_mean(torch.tensor([1.0, 2.0, 3.0]))
-    (tensor(1.), tensor(2.))
-    """
-    dim, correction, keepdim = _variance_arguments("var_mean", input, dim, unbiased, keepdim, correction)
-    return tuple(_var_mean(input, dim, correction, keepdim))
-
-
-_std_mean = op(
-    "std_mean", lambda xp, input, /, dim=None, correction=1, keepdim=False: (
-        xp.sqrt(_variance_forward(xp, input, dim, correction, keepdim)),
-        xp.mean(input, axis=axis_of(dim, input), keepdims=keepdim),
-    ),
-    kind=Kind.REDUCTION, promote="accumulate", results=("std", "mean"), result_promotions=("real", "same"), public=False,
-    method=False, out=False, vjp=_std_mean_grad,
-    schema=(
-        "std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)",
-        "std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)",
-        "std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
-    ),
-)  # fmt: skip
-
-
-@composite(method=False, kind=Kind.REDUCTION)
-@with_args(_VARIANCE_ARGS)
-def std_mean(
-    input: Tensor,
-    dim: Dims | bool | None = None,
-    unbiased: bool = True,
-    keepdim: bool = False,
-    *,
-    correction: Number | None = None,
-) -> Any:
-    """Return the standard deviation and the mean, of all elements or over `dim`.
-
-    Raises:
-        RuntimeError: the dtype is neither floating-point nor complex.
-
-    >>> torch.std_mean(torch.tensor([1.0, 2.0, 3.0]))
-    (tensor(1.), tensor(2.))
-    """
-    dim, correction, keepdim = _variance_arguments("std_mean", input, dim, unbiased, keepdim, correction)
-    return tuple(_std_mean(input, dim, correction, keepdim))
-
-
-# --- cumulative ---------------------------------------------------------------------------------------------------
-
-_cumsum = op(
-    "cumsum", lambda xp, input, /, dim, *, dtype=None: xp.cumulative_sum(input, axis=dim),
-    kind=Kind.SCAN, linearity=Linearity.JOINT, order=Order.ROW_MAJOR, autocast={"cuda": Autocast.FLOAT32},
-    promote="sum", public=False,
-    method=False,
-    input=lambda F, g, dim: F.flip(F.cumsum(F.flip(g, (dim,)), dim), (dim,)),
-)  # fmt: skip
-
-
-def _cumprod_grad(F: Any, g: Any, input: Any, dim: int, input_shape: Any) -> Any:
-    """Return `p_i * s_i`, where `p_i` is the product of the elements before i, and `s_i = g_i + x_{i+1} s_{i+1}`.
-
-    This formula is exact if elements are 0, as it does not divide.  A doubling scan over 1, 2, 4, ... elements solves the
-    recurrence of `s_i` (Hillis & Steele 1986, "Data parallel algorithms").
-    """
-    n = input_shape[dim]
-
-    def part(array: Any, start: int, stop: int) -> Any:
-        return F.getitem_slice(array, (slice(None),) * dim + (slice(start, stop),))
-
-    sums, factors, span = g, F.conj(part(input, 1, n)), 1
-    while span < n:
-        rest = n - span
-        sums = F.cat([part(sums, 0, rest) + factors * part(sums, span, n), part(sums, rest, n)], dim)
-        if span < rest:
-            factors = part(factors, 0, rest - span) * part(factors, span, rest)
-        span *= 2
-    return F.conj(F.shifted(F.cumprod(input, dim), dim, 1)) * sums if n else g
-
-
-_cumprod = op(
-    "cumprod", lambda xp, input, /, dim, *, dtype=None: xp.cumulative_prod(input, axis=dim),
-    kind=Kind.SCAN, order=Order.ROW_MAJOR, autocast={"cuda": Autocast.FLOAT32}, promote="sum", public=False,
-    method=False,
-    input=_cumprod_grad,
-)  # fmt: skip
-
-
-def _cumulative(name: str, record: Callable[..., Tensor]) -> Any:
-    def function(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
-        if not input.ndim:
-            wrap_dim(dim, 0)
-            return record(input.reshape(1), 0, dtype=dtype).reshape(())
-        if dtype is dtypes.bool_ and input.numel():
-            raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
-        return record(input, wrap_dim(dim, input.ndim), dtype=dtype)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"""Return the cumulative {"sum" if name == "cumsum" else "product"} along `dim`.
-
-    Args:
-        input: a tensor of any shape.
-        dim: the dimension along which to accumulate.
-        dtype: the dtype of the result, to which `input` is converted first; None for the dtype of `input`, or for int64 if that
-            is an integer dtype or bool.
-        out: a tensor that the result is written to.
-
-    >>> torch.{name}(torch.tensor([1, 2, 3]), 0)
-    tensor([1, {"3, 6" if name == "cumsum" else "2, 6"}])
-    """
-    return composite(function, inplace=True, out=Out.SETS_DTYPE)
-
-
-cumsum, cumprod = _cumulative("cumsum", _cumsum), _cumulative("cumprod", _cumprod)
-
-
 # --- log-sum-exp ------------------------------------------------------------------------------------------------
 
 
@@ -821,6 +522,12 @@ def _norm_forward(xp: Any, input: Any, /, p: float, dim: Any = None, keepdim: bo
     return xp.pow(xp.sum(xp.pow(size, p), axis=axis, keepdims=keepdim), 1 / p)
 
 
+def safe_reciprocal(F: Any, x: Any) -> Any:
+    """Return `1 / x`, or 0 with gradient 0 where `x` is 0."""
+    zero = x == 0
+    return F.masked(1 / (x + F.masked(F.ones_of(x), zero)), ~zero)
+
+
 def _norm_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, p: float, dim: Any, keepdim: bool) -> Any:
     """Return the gradient; where undefined (norm 0, or an element 0 with `p < 1`) it is 0, and the second derivative is NaN."""
     g, whole = spread(F, g, input_shape, dim, keepdim), spread(F, out, input_shape, dim, keepdim)
@@ -837,7 +544,7 @@ def _norm_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, p: float,
     if p < 1:
         return g * F.sgn(input) * F.masked(F.pow_scalar(size, p - 1), size != 0) * F.pow_scalar(whole, 1 - p)
     slope = F.sgn(input) * F.pow_scalar(size, p - 1) if p < 2 else input * F.pow_scalar(size, p - 2)
-    return g * slope * _safe_reciprocal(F, F.pow_scalar(whole, p - 1))
+    return g * slope * safe_reciprocal(F, F.pow_scalar(whole, p - 1))
 
 
 unchecked_vector_norm = op(

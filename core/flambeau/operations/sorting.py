@@ -14,6 +14,7 @@ from ..engine.calls.tables import OPS
 from ..engine.tape.node import rename_node
 from ..engine.tensors.tensor import Tensor
 from ..engine.values import dtypes
+from .cumulative import cummax
 from .padding import constant_pad
 from .reductions import one_of, select_backward
 from .views.views import wrap_dim
@@ -309,69 +310,6 @@ def _arange_like(length: int, like: Tensor) -> Tensor:
     from .creation.ranges import arange
 
     return arange(length, device=like.device)
-
-
-# --- cumulative extremes ------------------------------------------------------------------------------------------
-
-
-def _running_extreme(name: str, of_two: str) -> Any:
-    """Define `cummax` or `cummin`.
-
-    They are doubling scans: after step k, each position holds the extreme of the last 2**k positions.
-    """
-
-    def forward(xp: Any, input: Any, /, dim: int) -> Any:
-        values, length = input, input.shape[dim]
-        if length < 2:
-            return xp.asarray(input, copy=True), xp.zeros(input.shape, dtype=xp.int64)
-        shape = [1] * input.ndim
-        shape[dim] = length
-        where = xp.broadcast_to(xp.reshape(xp.arange(length, dtype=xp.int64), tuple(shape)), input.shape)
-        before: tuple[Any, ...] = (slice(None),) * dim
-        step = 1
-        while step < length:
-            old, new = values[(*before, slice(0, -step), ...)], values[(*before, slice(step, None), ...)]
-            keeps = new >= old if of_two == "max" else new <= old
-            if xp.isdtype(input.dtype, "real floating"):
-                keeps = keeps | xp.isnan(new)
-                keeps = keeps & ~(xp.isnan(old) & ~xp.isnan(new))
-            head, head_where = values[(*before, slice(0, step), ...)], where[(*before, slice(0, step), ...)]
-            values = xp.concat([head, xp.where(keeps, new, old)], axis=dim)
-            old_where, new_where = where[(*before, slice(0, -step), ...)], where[(*before, slice(step, None), ...)]
-            where = xp.concat([head_where, xp.where(keeps, new_where, old_where)], axis=dim)
-            step *= 2
-        return values, where
-
-    record: Callable[..., Any] = op(
-        name,
-        forward,
-        kind=Kind.SCAN,
-        dtypes="real",
-        **_RESULTS,
-        vjp=lambda F, g, indices, input_shape, dim: (select_backward(F, g[0], indices, input_shape, dim, True),),
-    )
-
-    def function(input: Tensor, dim: int) -> Any:
-        if not input.ndim:
-            wrap_dim(dim, 0)
-            return _named(name, input.clone(), input.new_zeros((), dtype=dtypes.int64))
-        return record(input, wrap_dim(dim, input.ndim))
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"""Return the cumulative {of_two}imum along `dim`, and its last index.
-
-    Args:
-        input: a tensor of a real dtype.
-        dim: the dimension along which to accumulate.
-        out: tensors that the results are written to.
-
-    >>> torch.{name}(torch.tensor([2, 3, 1]), 0).values
-    tensor([2, {"3, 3" if of_two == "max" else "2, 1"}])
-    """
-    return composite(function, out=Out.OWN_DTYPE)
-
-
-cummax, cummin = _running_extreme("cummax", "max"), _running_extreme("cummin", "min")
 
 
 # --- searching ----------------------------------------------------------------------------------------------------

@@ -1,10 +1,10 @@
-"""Sums, products, extremes, `all`/`any` and variances over dimensions."""
+"""Sums, products, extremes, `all` and `any` over dimensions."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from .sample import FLOATS, NUMBERS, REALS, Bad, Sample, distinct, fixed, positive, real
+from .sample import FLOATS, NUMBERS, REALS, Bad, Sample, distinct, fixed, real
 
 __all__ = ["BAD", "SAMPLES", "over"]
 
@@ -108,41 +108,6 @@ def _extreme(name: str, np_name: str) -> list[Sample]:
     ]
 
 
-def _spread(name: str) -> list[Sample]:
-    """Return samples of `var` or `std` with a correction."""
-
-    def mean_too(np: Any, x: Any) -> Any:
-        return getattr(np, name)(x, 0, ddof=1), np.mean(x, 0)
-
-    return [
-        Sample(name, lambda torch, x: getattr(torch, name)(x), [real(3, 4)], lambda np, x: getattr(np, name)(x, ddof=1)),
-        Sample(name, lambda torch, x: getattr(torch, name)(x, 1, False), [real(3, 4)], lambda np, x: getattr(np, name)(x, 1)),
-        Sample(
-            name,
-            lambda torch, x: getattr(torch, name)(x, (0, 1), correction=2, keepdim=True),
-            [real(3, 4)],
-            lambda np, x: getattr(np, name)(x, (0, 1), ddof=2, keepdims=True),
-        ),
-        Sample(f"{name}_mean", lambda torch, x: getattr(torch, f"{name}_mean")(x, 0), [real(3, 4)], mean_too),
-    ]
-
-
-def _running(name: str) -> list[Sample]:
-    return [
-        Sample(
-            name,
-            lambda torch, x: getattr(torch, name)(x, 1),
-            [positive(2, 4)],
-            lambda np, x: getattr(np, name)(x, 1),
-            NUMBERS,
-            "sum",
-            inplace=False,
-        ),
-        Sample(name, lambda torch, x: getattr(torch, name)(x, 0), [real()], lambda np, x: x),
-        Sample(name, lambda torch, x: getattr(torch, name)(x, 0), [real(0, 2)], lambda np, x: x),
-    ]
-
-
 SAMPLES = [
     *over("sum", "sum", dtypes=(*NUMBERS, "bool"), result="sum"),
     Sample("sum", lambda torch, x: torch.sum(x, 0, dtype=torch.float64), [real(3, 2)], lambda np, x: x.sum(0), REALS, "float64"),
@@ -166,10 +131,6 @@ SAMPLES = [
              for name in ("all", "any")),
     *(Sample(name, lambda torch, x, name=name: getattr(torch, name)(x), [real(0)], lambda np, x, name=name: name == "all",
              FLOATS, "bool", grad=False) for name in ("all", "any")),
-    *_spread("var"),
-    *_spread("std"),
-    *_running("cumsum"),
-    *_running("cumprod"),
     Sample("logsumexp", lambda torch, x: torch.logsumexp(x, 1), [real(3, 4)], lambda np, x: np.log(np.exp(x).sum(1))),
     Sample("logsumexp", lambda torch, x: torch.logsumexp(x, (0, 1), keepdim=True), [real(3, 4)],
            lambda np, x: np.log(np.exp(x).sum((0, 1), keepdims=True))),
@@ -185,5 +146,4 @@ BAD = [
     Bad("amax", lambda torch, x: torch.amax(x, 1), [real(2, 0)], "IndexError"),
     Bad("max", lambda torch, x: torch.max(x), [real(0)], "RuntimeError"),
     Bad("argmax", lambda torch, x: torch.argmax(x), [real(0)], "IndexError"),
-    Bad("cumsum", lambda torch, x: torch.cumsum(x, 1), [real(3)], "IndexError"),
 ]  # fmt: skip

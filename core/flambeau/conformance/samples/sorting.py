@@ -22,16 +22,6 @@ def _at_rank(np: Any, x: Any, rank: int, axis: int = -1) -> Any:
     return values.take(rank, axis), order.take(rank, axis)
 
 
-def _running(name: str, formula: str) -> Sample:
-    def expected(np: Any, x: Any) -> Any:
-        values = getattr(np, formula).accumulate(x, 1)
-        return values, np.stack(
-            [np.array([row.tolist().index(value) for value in reach]) for row, reach in zip(x, values, strict=True)]
-        )
-
-    return Sample(name, lambda torch, x: getattr(torch, name)(x, 1), [distinct(2, 5)], expected, _TYPES, _BOTH)
-
-
 SAMPLES = [
     Sample("sort", lambda torch, x: torch.sort(x), [distinct(3, 4)], lambda np, x: _sorted(np, x, -1), _TYPES, _BOTH),
     Sample("sort", lambda torch, x: torch.sort(x, 0, True), [distinct(3, 4)], lambda np, x: _sorted(np, x, 0, True), _TYPES,
@@ -60,8 +50,6 @@ SAMPLES = [
            lambda np, x: (np.array([2, 1]), np.array([2, 3])), REALS, _BOTH, grad=False),
     Sample("nanmedian", lambda torch, x: torch.nanmedian(x, 0), [distinct(3, 4)], lambda np, x: _at_rank(np, x, 1, 0), FLOATS,
            _BOTH),
-    _running("cummax", "maximum"),
-    _running("cummin", "minimum"),
     *(Sample("searchsorted", lambda torch, x, v, right=right: torch.searchsorted(x, v, right=right),
              [fixed([1, 3, 3, 5]), fixed([[0, 3], [4, 9]])],
              lambda np, x, v, right=right: np.searchsorted(x, v, "right" if right else "left"), _TYPES, "int64", grad=False)

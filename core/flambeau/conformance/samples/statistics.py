@@ -1,9 +1,9 @@
-"""Counts, histograms, quantiles, covariance, norms, differences and integrals."""
+"""Counts, histograms, quantiles, covariance, and sums that skip NaN."""
 
 from __future__ import annotations
 
 from .reductions import over
-from .sample import COMPLEX, FLOATS, NUMBERS, REALS, Bad, Sample, distinct, fixed, real, unit
+from .sample import FLOATS, NUMBERS, REALS, Bad, Sample, distinct, fixed, real
 
 __all__ = ["BAD", "SAMPLES"]
 
@@ -54,21 +54,6 @@ SAMPLES = [
     Sample("quantile", lambda torch, x: torch.quantile(x, 0.3), [distinct(3, 4)], lambda np, x: np.quantile(x, 0.3), _DOUBLE),
     Sample("cov", lambda torch, x: torch.cov(x), [real(3, 5)], lambda np, x: np.cov(x)),
     Sample("corrcoef", lambda torch, x: torch.corrcoef(x), [real(3, 5)], lambda np, x: np.corrcoef(x)),
-    Sample("diff", lambda torch, x: torch.diff(x), [real(2, 4)], lambda np, x: np.diff(x), (*FLOATS, "int64", *COMPLEX)),
-    Sample("diff", lambda torch, x, y: torch.diff(x, 2, 0, prepend=y), [real(3, 2), real(1, 2)],
-           lambda np, x, y: np.diff(x, 2, 0, y)),
-    *(Sample(name, lambda torch, y, name=name: getattr(torch, name)(y, dx=0.5), [real(2, 4)],
-             lambda np, y: np.trapezoid(y, dx=0.5))
-      for name in ("trapezoid", "trapz")),
-    Sample("trapezoid", lambda torch, y, x: torch.trapezoid(y, x), [real(2, 4), real(4)], lambda np, y, x: np.trapezoid(y, x)),
-    Sample("cumulative_trapezoid", lambda torch, y: torch.cumulative_trapezoid(y), [real(2, 4)],
-           lambda np, y: ((y[:, 1:] + y[:, :-1]) / 2).cumsum(1)),
-    Sample("gradient", lambda torch, x: torch.gradient(x, spacing=2.0), [real(3, 4)], lambda np, x: np.gradient(x, 2.0), _DOUBLE),
-    Sample("logcumsumexp", lambda torch, x: torch.logcumsumexp(x, 1), [real(2, 4)], lambda np, x: np.log(np.exp(x).cumsum(1))),
-    Sample("logcumsumexp", lambda torch, x: torch.logcumsumexp(x, 1), [unit(2, 4)], lambda np, x: np.log(np.exp(x).cumsum(1)),
-           COMPLEX),
-    Sample("logcumsumexp", lambda torch, x: torch.logcumsumexp(x, 0), [fixed([0.0, 900.0, -900.0])],
-           lambda np, x: np.logaddexp.accumulate(x), _DOUBLE),
     Sample("argwhere", lambda torch, x: torch.argwhere(x), [real(2, 3, low=-1, high=1)], lambda np, x: np.argwhere(x), NUMBERS,
            "int64", grad=False, vmap=False),
     *over("nansum", "nansum"),

@@ -67,7 +67,7 @@ SECTIONS: dict[str, list[Page]] = {
             "pointwise",
             "Elementwise functions",
             "Arithmetic, mathematical functions of each element, and comparisons.",
-            files="arithmetic pointwise comparison complex special activation operations conversion",
+            files="arithmetic pointwise trigonometry comparison complex special activation operations conversion",
         ),
         Page(
             "reductions",

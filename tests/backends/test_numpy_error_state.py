@@ -90,7 +90,7 @@ def test_large_arrays_too(strict_errors, size):
 
 IN_PLACE = [
     sample
-    for family in ("arithmetic", "pointwise", "special")
+    for family in ("arithmetic", "pointwise", "special", "trigonometry")
     for sample in families()[family]
     if sample.inplace and sample.method and "float32" in sample.dtypes and hasattr(torch.Tensor, sample.name + "_")
 ]

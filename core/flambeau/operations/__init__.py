@@ -58,6 +58,7 @@ from . import (  # noqa: F401  # each registers its own
     softmax,
     sorting,
     statistics,
+    trigonometry,
     variance,
 )
 from .creation import from_data, from_shape, ranges  # noqa: F401

@@ -1,4 +1,4 @@
-"""Elementwise functions: signs, roots, exponentials, logarithms, trigonometry, rounding, integers."""
+"""Elementwise functions: signs, roots, exponentials, logarithms, rounding, integers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from ..engine.calls.record import Out
 from ..engine.tensors.tensor import Tensor, attach
 from ..engine.values import dtypes
 from ..engine.values.scalars import is_library_scalar
-from .special.double_precision import in_double
 
 # --- signs, parts, copies -----------------------------------------------------------------------------------------
 
@@ -178,13 +177,13 @@ op(
 # --- powers, exponentials, logarithms -----------------------------------------------------------------------------
 
 
-def _unary(name: str, forward: Any, doc: str, rule: Any, *aliases: str, **options: Any) -> Callable[..., Tensor]:
+def unary(name: str, forward: Any, doc: str, rule: Any, *aliases: str, **options: Any) -> Callable[..., Tensor]:
     """Define an elementwise function that promotes integers to floats, and its in-place form."""
     options = {"kind": Kind.POINTWISE, "promote": "float", **options}
     return op(name, forward, doc=doc, inplace=True, aliases=aliases, input=rule, **options)
 
 
-sqrt = _unary(
+sqrt = unary(
     "sqrt",
     lambda xp, input: xp.sqrt(input),
     "Return the square root.",
@@ -192,7 +191,7 @@ sqrt = _unary(
     keeps_zero=True,
     rounds_once=True,
 )
-rsqrt = _unary(
+rsqrt = unary(
     "rsqrt",
     lambda xp, input: 1 / xp.sqrt(input),
     "Return `1 / sqrt(x)`.",
@@ -212,7 +211,7 @@ square = op(
     input=lambda F, g, input: g * F.conj(2 * input),
     grad_fn="PowBackward0",
 )
-reciprocal = _unary(
+reciprocal = unary(
     "reciprocal",
     lambda xp, input: 1 / input,
     "Return `1 / x`.",
@@ -220,7 +219,7 @@ reciprocal = _unary(
     rounds_once=True,
     autocast={"cuda": Autocast.FLOAT32},
 )
-exp = _unary(
+exp = unary(
     "exp",
     lambda xp, input: xp.exp(input),
     "Return `e ** x`.",
@@ -228,14 +227,14 @@ exp = _unary(
     rounds_once=True,
     autocast={"cuda": Autocast.FLOAT32},
 )
-exp2 = _unary(
+exp2 = unary(
     "exp2",
     lambda xp, input: xp.exp(input * math.log(2)),
     "Return `2 ** x`.",
     lambda F, g, out: g * F.conj(out) * math.log(2),
     rounds_once=True,
 )
-expm1 = _unary(
+expm1 = unary(
     "expm1",
     lambda xp, input: xp.expm1(input),
     "Return `exp(x) - 1`, accurate near 0.",
@@ -244,7 +243,7 @@ expm1 = _unary(
     rounds_once=True,
     autocast={"cuda": Autocast.FLOAT32},
 )
-log = _unary(
+log = unary(
     "log",
     lambda xp, input: xp.log(input),
     "Return the natural logarithm.",
@@ -252,7 +251,7 @@ log = _unary(
     rounds_once=True,
     autocast={"cuda": Autocast.FLOAT32},
 )
-log2 = _unary(
+log2 = unary(
     "log2",
     lambda xp, input: xp.log2(input),
     "Return the logarithm to base 2.",
@@ -260,7 +259,7 @@ log2 = _unary(
     rounds_once=True,
     autocast={"cuda": Autocast.FLOAT32},
 )
-log10 = _unary(
+log10 = unary(
     "log10",
     lambda xp, input: xp.log10(input),
     "Return the logarithm to base 10.",
@@ -268,7 +267,7 @@ log10 = _unary(
     rounds_once=True,
     autocast={"cuda": Autocast.FLOAT32},
 )
-log1p = _unary(
+log1p = unary(
     "log1p",
     lambda xp, input: xp.log1p(input),
     "Return `log(1 + x)`, accurate near 0.",
@@ -279,102 +278,6 @@ log1p = _unary(
 )
 
 # --- trigonometry -------------------------------------------------------------------------------------------------
-
-sin = _unary(
-    "sin",
-    lambda xp, input: xp.sin(input),
-    "Return the sine of an angle in radians.",
-    lambda F, g, input: g * F.conj(F.cos(input)),
-    keeps_zero=True,
-    rounds_once=True,
-)
-cos = _unary(
-    "cos",
-    lambda xp, input: xp.cos(input),
-    "Return the cosine of an angle in radians.",
-    lambda F, g, input: -g * F.conj(F.sin(input)),
-    rounds_once=True,
-)
-tan = _unary(
-    "tan",
-    lambda xp, input: xp.tan(input),
-    "Return the tangent of an angle in radians.",
-    lambda F, g, out: g * F.conj(1 + out * out),
-    keeps_zero=True,
-    rounds_once=True,
-    autocast={"cuda": Autocast.FLOAT32},
-)
-asin = _unary(
-    "asin",
-    lambda xp, input: xp.asin(input),
-    "Return the inverse sine, in radians.",
-    lambda F, g, input: g * F.conj(F.rsqrt(1 - input * input)),
-    "arcsin",
-    keeps_zero=True,
-    rounds_once=True,
-    autocast={"cuda": Autocast.FLOAT32},
-)
-acos = _unary(
-    "acos",
-    lambda xp, input: xp.acos(input),
-    "Return the inverse cosine, in radians.",
-    lambda F, g, input: -g * F.conj(F.rsqrt(1 - input * input)),
-    "arccos",
-    rounds_once=True,
-    autocast={"cuda": Autocast.FLOAT32},
-)
-atan = _unary(
-    "atan",
-    lambda xp, input: xp.atan(input),
-    "Return the inverse tangent, in radians.",
-    lambda F, g, input: g / F.conj(1 + input * input),
-    "arctan",
-    keeps_zero=True,
-    rounds_once=True,
-)
-sinh = _unary(
-    "sinh",
-    lambda xp, input: xp.sinh(input),
-    "Return the hyperbolic sine.",
-    lambda F, g, input: g * F.conj(F.cosh(input)),
-    keeps_zero=True,
-    rounds_once=True,
-    autocast={"cuda": Autocast.FLOAT32},
-)
-cosh = _unary(
-    "cosh",
-    lambda xp, input: xp.cosh(input),
-    "Return the hyperbolic cosine.",
-    lambda F, g, input: g * F.conj(F.sinh(input)),
-    rounds_once=True,
-    autocast={"cuda": Autocast.FLOAT32},
-)
-asinh = _unary(
-    "asinh",
-    lambda xp, input: xp.asinh(input),
-    "Return the inverse hyperbolic sine.",
-    lambda F, g, input: g * F.conj(F.rsqrt(input * input + 1)),
-    "arcsinh",
-    keeps_zero=True,
-    rounds_once=True,
-)
-acosh = _unary(
-    "acosh",
-    lambda xp, input: xp.acosh(input),
-    "Return the inverse hyperbolic cosine.",
-    lambda F, g, input: g * F.conj(F.rsqrt(input - 1) * F.rsqrt(input + 1)),
-    "arccosh",
-    rounds_once=True,
-)
-atanh = _unary(
-    "atanh",
-    lambda xp, input: xp.atanh(input),
-    "Return the inverse hyperbolic tangent.",
-    lambda F, g, input: g / F.conj(1 - input * input),
-    "arctanh",
-    keeps_zero=True,
-    rounds_once=True,
-)
 
 # --- rounding -----------------------------------------------------------------------------------------------------
 
@@ -473,94 +376,6 @@ signbit = op(
     promote="bool",
     doc="True where the sign bit is set.",
 )
-
-
-# --- angles ----------------------------------------------------------------------------------------------------------
-
-atan2 = op(
-    "atan2", lambda xp, input, other: xp.atan2(input, other),
-    kind=Kind.POINTWISE, rounds_once=True, autocast={"cuda": Autocast.WIDEST},
-    promote="float", scalars=False, inplace=True, aliases=("arctan2",),
-    doc="""Return the angle, in radians, of the point `(x, y) = (other, input)`, in the correct quadrant.
-
-    Args:
-        input: a tensor of a real dtype.
-        other: a tensor that can be broadcast with `input`.
-        out: a tensor that the result is written to.
-
-    >>> torch.atan2(torch.tensor([1.0, -1.0]), torch.tensor([1.0, -1.0]))
-    tensor([ 0.7854, -2.3562])
-    """,
-    input=lambda F, g, input, other: g * other / _square_of_hypot(F, input, other),
-    other=lambda F, g, input, other: -g * input / _square_of_hypot(F, input, other),
-)  # fmt: skip
-
-
-def _square_of_hypot(F: Any, input: Any, other: Any) -> Any:
-    square = input * input + other * other
-    return F.where(square == 0, 1.0, square)
-
-
-hypot = op(
-    "hypot", lambda xp, input, other: xp.hypot(input, other),
-    kind=Kind.POINTWISE, promote="arithmetic", scalars=False, dtypes="floating",
-    inplace=True,
-    doc="""Return `sqrt(input**2 + other**2)` without overflow of the squares.
-
-    Args:
-        input: a floating-point tensor.
-        other: a tensor that can be broadcast with `input`.
-        out: a tensor that the result is written to.
-
-    >>> torch.hypot(torch.tensor([3.0]), torch.tensor([4.0]))
-    tensor([5.])
-    """,
-    input=lambda F, g, input, out: g * (input / out),
-    other=lambda F, g, other, out: g * (other / out),
-)  # fmt: skip
-
-
-def _refuse_complex(name: str, input: Tensor) -> None:
-    if input._key.dtype.category == dtypes.COMPLEX:
-        raise RuntimeError(f"{name} is not supported for complex tensors.")
-
-
-@composite(inplace=True, out=True, grad_fn="Deg2RadBackward0", kind=Kind.POINTWISE, keeps_zero=True, linearity=Linearity.JOINT)
-def deg2rad(input: Tensor) -> Tensor:
-    """Convert degrees to radians."""
-    _refuse_complex("deg2rad", input)
-    return input * (math.pi / 180)
-
-
-@composite(inplace=True, out=True, grad_fn="Rad2DegBackward0", kind=Kind.POINTWISE, keeps_zero=True, linearity=Linearity.JOINT)
-def rad2deg(input: Tensor) -> Tensor:
-    """Convert radians to degrees."""
-    _refuse_complex("rad2deg", input)
-    return input * (180 / math.pi)
-
-
-def _sinc_forward(xp: Any, input: Any) -> Any:
-    return (_sinc if xp.isdtype(input.dtype, "complex floating") else _accurate_sinc)(xp, input)
-
-
-def _sinc(xp: Any, input: Any) -> Any:
-    angle = xp.where(input == 0, xp.ones_like(input), input * math.pi)
-    return xp.where(input == 0, xp.ones_like(input), xp.sin(angle) / angle)
-
-
-_accurate_sinc = in_double(_sinc)
-
-
-def _sinc_grad(F: Any, g: Any, input: Any) -> Any:
-    safe = F.where(input == 0, 1.0, input)
-    return g * F.conj(F.where(input == 0, 0.0, (F.cos(safe * math.pi) - F.sinc(input)) / safe))
-
-
-sinc = op(
-    "sinc", lambda xp, input: _sinc_forward(xp, input),
-    kind=Kind.POINTWISE, promote="float", inplace=True, doc="Return `sin(pi x) / (pi x)`, which is 1 at 0.",
-    input=_sinc_grad,
-)  # fmt: skip
 
 
 # --- signs and neighbours --------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from .conversion import asked
-from .sample import COMPLEX, FLOATS, INTEGERS, NUMBERS, REALS, WIDE, Bad, Sample, elementwise, fixed, positive, real, unit
+from .sample import COMPLEX, FLOATS, INTEGERS, NUMBERS, REALS, WIDE, Bad, Sample, elementwise, fixed, positive, real
 
 __all__ = ["BAD", "SAMPLES", "float_elementwise"]
 
@@ -19,10 +19,6 @@ def float_elementwise(name: str, formula: Any, domain: Any = real, complexes: bo
 
 def _steps(name: str, formula: Any) -> Sample:
     return elementwise(name, formula, dtypes=REALS)
-
-
-def _unit(name: str, formula: Any) -> Sample:
-    return elementwise(name, formula, unit, dtypes=(*FLOATS, *COMPLEX))
 
 
 SAMPLES = [
@@ -47,21 +43,6 @@ SAMPLES = [
     float_elementwise("log2", lambda np, x: np.log(x) / np.log(2), positive),
     float_elementwise("log10", lambda np, x: np.log(x) / np.log(10), positive),
     float_elementwise("log1p", lambda np, x: np.log(1 + x), positive),
-    float_elementwise("sin", lambda np, x: np.sin(x)),
-    float_elementwise("cos", lambda np, x: np.cos(x)),
-    float_elementwise("tan", lambda np, x: np.sin(x) / np.cos(x), unit),
-    _unit("asin", lambda np, x: np.arcsin(x)),
-    _unit("acos", lambda np, x: np.arccos(x)),
-    float_elementwise("atan", lambda np, x: np.arctan(x)),
-    float_elementwise("sinh", lambda np, x: (np.exp(x) - np.exp(-x)) / 2),
-    float_elementwise("cosh", lambda np, x: (np.exp(x) + np.exp(-x)) / 2),
-    float_elementwise("asinh", lambda np, x: np.arcsinh(x)),
-    elementwise("acosh", lambda np, x: np.log(x + np.sqrt(x * x - 1)),
-                lambda *shape: real(*shape, low=1.3, high=3)),
-    _unit("atanh", lambda np, x: np.log((1 + x) / (1 - x)) / 2),
-    *(elementwise(f"arc{name}", lambda np, x, name=name: getattr(np, f"arc{name}")(x), unit)
-      for name in ("sin", "cos", "tan", "sinh", "tanh")),
-    elementwise("arccosh", lambda np, x: np.arccosh(x), lambda *shape: real(*shape, low=1.3, high=3)),
     _steps("floor", lambda np, x: np.floor(x)),
     _steps("ceil", lambda np, x: np.ceil(x)),
     _steps("trunc", lambda np, x: np.trunc(x)),
@@ -85,12 +66,6 @@ SAMPLES = [
     elementwise("sgn", lambda np, x: np.where(x == 0, 0, x / np.where(x == 0, 1, abs(x))), dtypes=COMPLEX),
     asked("is_conj", lambda np, x: False),
     asked("is_neg", lambda np, x: False),
-    elementwise("atan2", lambda np, x, y: np.arctan2(x, y), real, positive, dtypes=REALS, result="float"),
-    elementwise("arctan2", lambda np, x, y: np.arctan2(x, y), real, positive),
-    elementwise("hypot", lambda np, x, y: np.hypot(x, y), positive, real),
-    elementwise("deg2rad", lambda np, x: np.deg2rad(x), dtypes=REALS, result="float"),
-    elementwise("rad2deg", lambda np, x: np.rad2deg(x), dtypes=WIDE, result="float"),
-    elementwise("sinc", lambda np, x: np.sinc(x), positive),
     elementwise("copysign", lambda np, x, y: np.copysign(x, y), positive, real),
     elementwise("nextafter", lambda np, x, y: np.nextafter(x, y), real, real, dtypes=("float64",), grad=False),
     Sample("isneginf", lambda torch, x: torch.isneginf(x), [fixed([1.0, math.inf, -math.inf, math.nan])],

@@ -15,7 +15,7 @@ from ...engine.calls.tables import PUBLIC
 from ...engine.calls.wrappers import open_to_overrides
 from ...engine.tensors.tensor import Tensor
 from ...engine.values import dtypes
-from ..pointwise import sinc
+from ..trigonometry import sinc
 from .bessel import airy as airy_ai
 from .bessel import i0, i0e, i1, i1e
 from .bessel import j0 as bessel_j0

@@ -134,6 +134,10 @@ def test_packaged_programs(tmp_path):
     assert torch.equal(torch._inductor.aoti_load_package(path)(x), net(x))
 
 
+def test_the_profiler_s_enumerations_are_in_autograd():
+    assert torch.autograd.DeviceType.CUDA.name == "CUDA" and torch.autograd.ProfilerActivity is torch.profiler.ProfilerActivity
+
+
 def test_switches_of_the_jit_return_their_previous_values():
     switches = torch._C
     assert [switches._jit_set_profiling_executor(value) for value in (False, True)] == [True, False]

@@ -61,4 +61,8 @@ def __getattr__(name: str) -> Any:
         from importlib import import_module
 
         return getattr(import_module("flambeau.autograd.profiler"), name)
+    if name in ("DeviceType", "ProfilerActivity"):
+        from importlib import import_module
+
+        return getattr(import_module("flambeau.profiler"), name)
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -38,7 +38,11 @@ _SMALL_TUPLES = {0: pickle.EMPTY_TUPLE, 1: pickle.TUPLE1, 2: pickle.TUPLE2, 3: p
 
 @cache
 def pickler_class(base: Any) -> Any:
-    """Return a subclass of a pickler class that writes PyTorch's names of flambeau's classes and functions."""
+    """Return a subclass of a pickler class that writes PyTorch's names of flambeau's classes and functions.
+
+    Picklers written in C, such as cloudpickle's, write the names of the modules where the classes are found.
+    """
+    in_python = issubclass(base, _pickle._Pickler)
 
     class Pickler(base):  # type: ignore[misc]  # a base given at run time
         def __init__(self, file: IO[bytes], protocol: int, persistent_id: Callable[[Any], Any]) -> None:
@@ -46,12 +50,18 @@ def pickler_class(base: Any) -> Any:
             self._persistent_id = persistent_id
 
         def persistent_id(self, obj: Any) -> Any:
-            return self._persistent_id(obj)
+            saved_id = self._persistent_id(obj)
+            if in_python or saved_id is None or not isinstance(saved_id[1], names.StorageType):
+                return saved_id
+            tag, kind, *rest = saved_id  # `save_global` below is not called, so write a class that Python finds by its name
+            return tag, getattr(torch, kind.name), *rest
 
         def reducer_override(self, obj: Any) -> Any:
             if is_native(obj):
                 return obj.__qualname__  # native functions are pickled by name, like Python functions
-            return (names.get_layout, (str(obj),)) if isinstance(obj, torch.layout) else NotImplemented
+            if isinstance(obj, torch.layout):
+                return names.get_layout, (str(obj),)
+            return base.reducer_override(self, obj) if hasattr(base, "reducer_override") else NotImplemented
 
         def save_global(self, obj: Any, name: str | None = None) -> None:
             torch_name = names.torch_name(obj, name)

@@ -553,7 +553,8 @@ unchecked_vector_norm = op(
     grad_fn="LinalgVectorNormBackward0",
     input=_norm_grad,
     dispatches=lambda input, order, dim, keepdim: (
-        "linalg_vector_norm", input, order, None if dim is None else list(dim), keepdim),
+        "linalg_vector_norm", input, order,
+        dim if dim is None else [dim] if isinstance(dim, int) else list(dim), keepdim),
 )  # fmt: skip
 
 

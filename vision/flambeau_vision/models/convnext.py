@@ -59,7 +59,9 @@ class CNBlock(nn.Module):
         self.stochastic_depth = StochasticDepth(stochastic_depth_prob, "row")
 
     def forward(self, input: Tensor) -> Tensor:
-        return self.stochastic_depth(self.layer_scale * self.block(input)) + input
+        result = self.stochastic_depth(self.layer_scale * self.block(input))
+        result += input
+        return result
 
 
 @dataclass

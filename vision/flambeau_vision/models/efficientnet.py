@@ -63,7 +63,10 @@ class _MBConv(nn.Module):
 
     def forward(self, input: Tensor) -> Tensor:
         result = self.block(input)
-        return self.stochastic_depth(result) + input if self.use_res_connect else result
+        if self.use_res_connect:
+            result = self.stochastic_depth(result)
+            result += input
+        return result
 
 
 class MBConv(_MBConv):

@@ -72,8 +72,9 @@ class InceptionB(nn.Module):
         self.branch3x3dbl_3 = BasicConv2d(96, 96, kernel_size=3, stride=2)
 
     def forward(self, x: Tensor) -> Tensor:
+        single = self.branch3x3(x)
         double = self.branch3x3dbl_3(self.branch3x3dbl_2(self.branch3x3dbl_1(x)))
-        return torch.cat([self.branch3x3(x), double, F.max_pool2d(x, kernel_size=3, stride=2)], 1)
+        return torch.cat([single, double, F.max_pool2d(x, kernel_size=3, stride=2)], 1)
 
 
 class InceptionC(nn.Module):
@@ -95,16 +96,12 @@ class InceptionC(nn.Module):
         self.branch_pool = BasicConv2d(in_channels, 192, kernel_size=1)
 
     def forward(self, x: Tensor) -> Tensor:
+        direct = self.branch1x1(x)
+        single = self.branch7x7_3(self.branch7x7_2(self.branch7x7_1(x)))
         double = self.branch7x7dbl_3(self.branch7x7dbl_2(self.branch7x7dbl_1(x)))
-        return torch.cat(
-            [
-                self.branch1x1(x),
-                self.branch7x7_3(self.branch7x7_2(self.branch7x7_1(x))),
-                self.branch7x7dbl_5(self.branch7x7dbl_4(double)),
-                self.branch_pool(F.avg_pool2d(x, kernel_size=3, stride=1, padding=1)),
-            ],
-            1,
-        )
+        double = self.branch7x7dbl_5(self.branch7x7dbl_4(double))
+        pooled = self.branch_pool(F.avg_pool2d(x, kernel_size=3, stride=1, padding=1))
+        return torch.cat([direct, single, double, pooled], 1)
 
 
 class InceptionD(nn.Module):
@@ -120,15 +117,9 @@ class InceptionD(nn.Module):
         self.branch7x7x3_4 = BasicConv2d(192, 192, kernel_size=3, stride=2)
 
     def forward(self, x: Tensor) -> Tensor:
-        seven = self.branch7x7x3_3(self.branch7x7x3_2(self.branch7x7x3_1(x)))
-        return torch.cat(
-            [
-                self.branch3x3_2(self.branch3x3_1(x)),
-                self.branch7x7x3_4(seven),
-                F.max_pool2d(x, kernel_size=3, stride=2),
-            ],
-            1,
-        )
+        three = self.branch3x3_2(self.branch3x3_1(x))
+        seven = self.branch7x7x3_4(self.branch7x7x3_3(self.branch7x7x3_2(self.branch7x7x3_1(x))))
+        return torch.cat([three, seven, F.max_pool2d(x, kernel_size=3, stride=2)], 1)
 
 
 class InceptionE(nn.Module):
@@ -151,19 +142,13 @@ class InceptionE(nn.Module):
         self.branch_pool = BasicConv2d(in_channels, 192, kernel_size=1)
 
     def forward(self, x: Tensor) -> Tensor:
+        direct = self.branch1x1(x)
         single = self.branch3x3_1(x)
+        single = torch.cat([self.branch3x3_2a(single), self.branch3x3_2b(single)], 1)
         double = self.branch3x3dbl_2(self.branch3x3dbl_1(x))
-        return torch.cat(
-            [
-                self.branch1x1(x),
-                self.branch3x3_2a(single),
-                self.branch3x3_2b(single),
-                self.branch3x3dbl_3a(double),
-                self.branch3x3dbl_3b(double),
-                self.branch_pool(F.avg_pool2d(x, kernel_size=3, stride=1, padding=1)),
-            ],
-            1,
-        )
+        double = torch.cat([self.branch3x3dbl_3a(double), self.branch3x3dbl_3b(double)], 1)
+        pooled = self.branch_pool(F.avg_pool2d(x, kernel_size=3, stride=1, padding=1))
+        return torch.cat([direct, single, double, pooled], 1)
 
 
 class InceptionAux(nn.Module):

@@ -94,7 +94,10 @@ class InvertedResidual(nn.Module):
         self._is_cn = cnf.stride > 1
 
     def forward(self, input: Tensor) -> Tensor:
-        return input + self.block(input) if self.use_res_connect else self.block(input)
+        result = self.block(input)
+        if self.use_res_connect:
+            result += input
+        return result
 
 
 class MobileNetV3(nn.Module):

@@ -82,7 +82,8 @@ class BasicBlock(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         out = self.relu(self.bn1(self.conv1(x)))
         out = self.bn2(self.conv2(out))
-        return self.relu(out + (x if self.downsample is None else self.downsample(x)))
+        out += x if self.downsample is None else self.downsample(x)
+        return self.relu(out)
 
 
 class Bottleneck(nn.Module):
@@ -121,7 +122,8 @@ class Bottleneck(nn.Module):
         out = self.relu(self.bn1(self.conv1(x)))
         out = self.relu(self.bn2(self.conv2(out)))
         out = self.bn3(self.conv3(out))
-        return self.relu(out + (x if self.downsample is None else self.downsample(x)))
+        out += x if self.downsample is None else self.downsample(x)
+        return self.relu(out)
 
 
 class ResNet(nn.Module):

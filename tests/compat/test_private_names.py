@@ -96,6 +96,20 @@ def test_activations_by_name():
         function("tanh")
 
 
+def test_foreach_supports_registered_subclasses(monkeypatch):
+    """optimi and other libraries of optimizers read and extend the list of types."""
+    from flambeau.utils import _foreach_utils
+
+    class Custom(torch.Tensor):
+        pass
+
+    tensors = [torch.ones(1), None, torch.ones(1).as_subclass(Custom)]
+    assert not _foreach_utils._has_foreach_support(tensors, torch.device("cpu"))
+    monkeypatch.setattr(_foreach_utils, "_foreach_supported_types", [torch.Tensor, Custom])
+    assert _foreach_utils._has_foreach_support(tensors, torch.device("cpu"))
+    assert not _foreach_utils._has_foreach_support(tensors, torch.device("meta"))
+
+
 def test_optimizers_written_for_pytorch():
     """Private optimizer helpers that timm and schedulefree use: per-group options, recorded steps, grouping by device
     and dtype.

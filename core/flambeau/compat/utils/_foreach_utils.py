@@ -12,6 +12,7 @@ __all__: list[str] = []
 
 TensorListList: TypeAlias = list[list[Tensor | None]]
 Indices: TypeAlias = list[int]
+_foreach_supported_types: list[type] = [Tensor]  # libraries add tensor subclasses
 
 
 def _get_foreach_kernels_supported_devices() -> list[str]:
@@ -54,5 +55,6 @@ def _device_has_foreach_support(device: Device) -> bool:
 
 
 def _has_foreach_support(tensors: Sequence[Tensor | None], device: Device) -> bool:
-    """Whether the device supports `torch._foreach_*` and no tensor is of a subclass."""
-    return _device_has_foreach_support(device) and all(t is None or type(t) is Tensor for t in tensors)
+    """Whether the device supports `torch._foreach_*` and all tensors are of the types in `_foreach_supported_types`."""
+    supported = all(t is None or type(t) in _foreach_supported_types for t in tensors)
+    return supported and _device_has_foreach_support(device)

@@ -277,14 +277,13 @@ def test_the_other_writers(tmp_path):
 
 
 @pytest.mark.slow
-def test_without_tensorboard_only_a_writer_fails():
+def test_without_tensorboard_the_import_fails():
     code = """
 import sys
 sys.modules["tensorboard"] = None
-from flambeau.utils.tensorboard import SummaryWriter
 try:
-    SummaryWriter("x")
-except ImportError as error:
+    from flambeau.utils.tensorboard import SummaryWriter
+except ModuleNotFoundError as error:
     print(error)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, env=os.environ, check=True)

@@ -9,7 +9,13 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any
+
+if find_spec("tensorboard") is None:  # libraries import this module to find out whether they can write event files
+    raise ModuleNotFoundError(
+        "TensorBoard logging requires the package tensorboard: pip install tensorboard pillow", name="tensorboard"
+    )
 
 from .writer import FileWriter, SummaryWriter
 

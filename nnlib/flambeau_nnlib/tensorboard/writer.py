@@ -30,9 +30,6 @@ class FileWriter:
         flush_secs: the interval in seconds after which queued events are written.
         filename_suffix: the suffix of the file name.
 
-    Raises:
-        ImportError: the package `tensorboard` is not installed.
-
     Example:
         >>> import tempfile
         >>> folder = tempfile.mkdtemp()
@@ -45,11 +42,8 @@ class FileWriter:
     def __init__(
         self, log_dir: str | os.PathLike[str], max_queue: int = 10, flush_secs: int = 120, filename_suffix: str = ""
     ) -> None:
-        try:
-            from tensorboard.summary.writer.event_file_writer import EventFileWriter
-        except ImportError as error:
-            message = "TensorBoard logging requires the package tensorboard: pip install tensorboard pillow"
-            raise ImportError(message) from error
+        from tensorboard.summary.writer.event_file_writer import EventFileWriter
+
         self.event_writer = EventFileWriter(str(log_dir), max_queue, flush_secs, filename_suffix)
 
     def get_logdir(self) -> str:

@@ -18,7 +18,6 @@ import struct
 import subprocess
 import sys
 import tarfile
-import types
 import warnings
 import zipfile
 
@@ -606,29 +605,6 @@ def test_pickle_modules():
     assert loaded(saved([torch.ones(2)], pickle_module=pickle))[0].tolist() == [1, 1]
     with pytest.raises(RuntimeError, match="Can not safely load weights"):
         loaded(saved(1), pickle_module=pickle, weights_only=True)
-
-
-class PicklerOfFunctions(pickle.Pickler):
-    """A pickler written in C that pickles functions by value, as cloudpickle's does."""
-
-    def reducer_override(self, obj):
-        return (Point, (obj(1),)) if isinstance(obj, types.FunctionType) and obj.__name__ == "<lambda>" else NotImplemented
-
-
-def test_pickler_written_in_c():
-    module = types.SimpleNamespace(Pickler=PicklerOfFunctions)
-    value = {
-        "half": torch.ones(2, dtype=torch.bfloat16),
-        "layer": torch.nn.Linear(2, 1),
-        "storage": torch.arange(3).untyped_storage(),
-        "function": lambda x: x + 1,
-        "sin": torch.sin,
-        "layout": torch.strided,
-    }
-    found = loaded(saved(value, pickle_module=module), weights_only=False)
-    assert found["half"].dtype == torch.bfloat16 and found["half"].tolist() == [1, 1]
-    assert found["layer"].weight.equal(value["layer"].weight) and found["storage"].nbytes() == 24
-    assert found["function"].x == 2 and found["sin"] is torch.sin and found["layout"] is torch.strided
 
 
 # --- where storages go ---

@@ -94,6 +94,15 @@ def test_who_looks_while_a_backward_is_under_way_does_not_disturb_it():
 # --- order ----------------------------------------------------------------------------------------------------------
 
 
+def test_hooks_after_accumulation_can_be_listed():
+    x = leaf(2)
+    assert x._post_accumulate_grad_hooks is None
+    handle = x.register_post_accumulate_grad_hook(print)
+    assert list(x._post_accumulate_grad_hooks.values()) == [print]
+    handle.remove()
+    assert len(x._post_accumulate_grad_hooks) == 0
+
+
 def test_leaves_are_served_as_soon_as_they_are_ready():
     log = []
     a, b = leaf(2), leaf(2)

@@ -430,6 +430,11 @@ class Tensor(Members):
         else:
             self.__dict__.pop("_hooks", None)
 
+    @property
+    def _post_accumulate_grad_hooks(self) -> dict[int, Callable[[Tensor], None]] | None:
+        """The hooks of `register_post_accumulate_grad_hook`; None before the first one.  Libraries of optimizers read it."""
+        return self.__dict__.get("_post_accumulate_hooks")
+
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
         """Call `hook(self)` whenever backward has accumulated `grad` of this leaf.
 

@@ -149,6 +149,11 @@ def test_switches_of_the_jit_return_their_previous_values():
     assert not isinstance(torch.nn.ReLU().forward, switches.ScriptMethod)
 
 
+def test_schemas_of_overloads_can_be_looked_up_with_a_default():
+    assert str(getattr(torch.ops.aten.add.Tensor, "_schema", None)).startswith("aten::add.Tensor(Tensor self, Tensor other")
+    assert getattr(torch.ops.aten.embedding_renorm.default, "_schema", None) is None
+
+
 def test_int_mm_is_exact():
     a = torch.full((3, 2000), -128, dtype=torch.int8)
     b = torch.full((2000, 2), 127, dtype=torch.int8)

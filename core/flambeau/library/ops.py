@@ -80,7 +80,7 @@ class OpOverload:
     @property
     def _schema(self) -> FunctionSchema:
         if self._schema_object is None:
-            raise RuntimeError(f"{self} has no schema")
+            raise AttributeError(f"{self} has no schema")
         return self._schema_object
 
     def name(self) -> str:

@@ -82,6 +82,9 @@ class linalg_svd(NamedTuple):
     U: Tensor
     S: Tensor
     Vh: Tensor
+class linalg_triangles(NamedTuple):
+    L: Tensor
+    U: Tensor
 class lstm_layer(NamedTuple):
     output: Tensor
     cells: Tensor

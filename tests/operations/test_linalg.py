@@ -584,3 +584,13 @@ def test_singular_matrices_cause_no_warnings_of_the_array_library(dtype):
             assert torch.linalg.cond(singular, p) == torch.inf
         for _ in range(2):
             assert torch.linalg.inv_ex(singular).info == torch.linalg.solve_ex(singular, singular).info == 2
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (2, 4), (4, 2)])
+def test_both_triangles_of_lu_have_one_node(shape: tuple[int, int]) -> None:
+    A = (torch.arange(float(shape[0] * shape[1]), dtype=torch.float64).reshape(shape).sin() + torch.eye(*shape)).requires_grad_()
+    P, L, U = torch.linalg.lu(A)
+    assert torch.allclose(P @ L @ U, A) and L.grad_fn is U.grad_fn and (L.output_nr, U.output_nr) == (0, 1)
+    assert torch.autograd.gradcheck(lambda A: torch.linalg.lu(A)[1:], (A,))
+    parts = torch.lu_unpack(*torch.linalg.lu_factor(A))
+    assert parts[1].grad_fn is parts[2].grad_fn and parts[1].grad_fn.name() == "LuUnpackBackward0"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...engine.calls.facts import Autocast, Kind
+from ...engine.calls.facts import Autocast, Kind, Order
 from ...engine.calls.named_results import make
 from ...engine.calls.node_names import with_grad_fn
 from ...engine.calls.op import op
@@ -325,12 +325,25 @@ def _refuse_zero_pivot(name: str, info: Tensor) -> None:
         )
 
 
+def _triangles_forward(xp: Any, input: Any) -> Any:
+    rows, columns = input.shape[-2:]
+    k = min(rows, columns)
+    lower, upper = xp.tril(input[..., :, :k], k=-1), xp.triu(input[..., :k, :])
+    return lower + xp.eye(rows, k, dtype=input.dtype), upper
+
+
+_triangles = op(
+    "linalg_triangles", _triangles_forward,
+    kind=Kind.DECOMPOSITION, order=Order.ROW_MAJOR, results=("L", "U"), public=False, method=False, out=False,
+    grad_fn="LuUnpackBackward0",
+    vjp=lambda F, g, input_shape: (F.pad_to(F.tril(g[0], -1), input_shape) + F.pad_to(F.triu(g[1]), input_shape),),
+)  # fmt: skip
+
+
 def unpacked(LU: Tensor, pivots: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Return `P`, `L` and `U` from the compact form `(LU, pivots)`."""
-    rows, columns = LU._array.shape[-2:]
-    k = min(rows, columns)
-    L = LU[..., :k].tril(-1) + LU.new_ones(rows, k).tril().triu()
-    return permutation(LU.detach(), pivots.long(), rows), L, LU[..., :k, :].triu()
+    L, U = _triangles(LU)
+    return permutation(LU.detach(), pivots.long(), LU._array.shape[-2]), L, U
 
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED, kind=Kind.DECOMPOSITION)

@@ -223,3 +223,9 @@ NAMES = [
 def test_modules_that_libraries_import(name):
     module = importlib.import_module(f"flambeau.distributed.{name}")
     assert module.__doc__ and all(hasattr(module, public) for public in getattr(module, "__all__", ()))
+
+
+def test_the_classes_for_uneven_inputs_are_in_the_package_of_algorithms():
+    algorithms = importlib.import_module("flambeau.distributed.algorithms")
+    join = importlib.import_module("flambeau.distributed.algorithms.join")
+    assert (algorithms.Join, algorithms.JoinHook, algorithms.Joinable) == (join.Join, join.JoinHook, join.Joinable)

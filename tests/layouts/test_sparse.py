@@ -776,3 +776,9 @@ def test_private_parts():
                 NotImplementedError, match=f"Could not run 'aten::{name}' with arguments from the '(SparseCsr)?CPU'"
             ):
                 getattr(tensor, name)()
+
+
+@pytest.mark.parametrize("unitriangular", [False, True])
+def test_triangular_solve_without_entries_is_nan(unitriangular: bool) -> None:
+    matrix = torch.zeros(2, 2).to_sparse_csr()
+    assert torch.triangular_solve(torch.ones(2, 1), matrix, unitriangular=unitriangular).solution.isnan().all()

@@ -92,9 +92,9 @@ implements("spsolve", "_spsolve")(spsolve)
 def triangular_solve(b: Tensor, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
     if not isinstance(A, SparseTensor) or isinstance(b, SparseTensor):
         raise RuntimeError("triangular_solve: expected a dense b and a sparse A")
-    matrix = to_dense(A) if nnz_of(A) else torch.full(A.shape, torch.nan, dtype=A.dtype, device=A.device)  # as in PyTorch
-    result: Any = torch.triangular_solve(b, matrix, upper, transpose, unitriangular)
-    return type(result)((result[0], A.new_zeros((0,)) if A._array.layout == "sparse_coo" else b.new_zeros(0)))
+    result: Any = torch.triangular_solve(b, to_dense(A), upper, transpose, unitriangular)
+    solution = result[0] if nnz_of(A) else torch.full_like(result[0], torch.nan)  # as in PyTorch, even if `unitriangular`
+    return type(result)((solution, A.new_zeros((0,)) if A._array.layout == "sparse_coo" else b.new_zeros(0)))
 
 
 def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) -> Any:

@@ -351,3 +351,9 @@ def test_an_operator_whose_extension_is_missing_uses_its_general_kernel():
     )
     with pytest.raises(RuntimeError, match="kernels: extensions compiled for PyTorch"):
         torch.ops.test_missing.thrice(torch.ones(2))
+
+
+def test_arguments_of_an_aten_operator_that_do_not_fit() -> None:
+    for args in ((), (1, 2)):
+        with pytest.raises(RuntimeError, match=r"aten::relu\(\)"):
+            torch.ops.aten.relu(*args)

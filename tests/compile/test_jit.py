@@ -225,3 +225,63 @@ def is_list_without_elements(x: Any) -> bool:
 def test_isinstance_requires_the_type_of_elements():
     with pytest.raises(RuntimeError, match="List without a contained type"):
         torch.jit.script(is_list_without_elements)
+
+
+class Account:
+    def __init__(self, amount: int) -> None:
+        self.amount = amount
+
+    def deposit(self, amount: int) -> None:
+        self.amount += amount
+
+
+def deposit(account: Account) -> int:
+    account.deposit(2)
+    return account.amount
+
+
+def test_objects_of_user_defined_classes_are_changed_by_scripts() -> None:
+    account = torch.jit.script(Account(1))
+    assert torch.jit.script(deposit)(account) == 3 and account.amount == 3
+
+
+def test_traced_modules_have_no_attributes_for_missing_submodules() -> None:
+    layer = nn.Linear(2, 2)
+    layer.extra = None
+    layer.register_module("missing", None)
+    traced = torch.jit.trace(layer, torch.ones(1, 2))
+    assert not hasattr(traced, "missing") and layer.missing is None
+
+
+def test_traces_create_variables() -> None:
+    traced = torch.jit.trace(lambda x: torch.autograd.Variable(torch.autograd.Variable(x) + 1), torch.ones(2))
+    assert traced(torch.zeros(3)).tolist() == [1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize("is_constant", [True, False])
+def test_traced_calls_resize_an_empty_out(is_constant: bool) -> None:
+    out = torch.tensor([])
+    traced = torch.jit.trace(lambda x: x + torch.ones(2, 3, out=out if is_constant else torch.empty(0)), torch.ones(2, 3))
+    assert traced(torch.ones(1)).tolist() == [[2.0, 2.0, 2.0], [2.0, 2.0, 2.0]]
+
+
+def read_values(x: torch.Tensor) -> torch.Tensor:
+    int(x[0])
+    [1, 2][x[0]]
+    x.tolist()
+    len(x)
+    for _ in x:
+        pass
+    return x
+
+
+def test_traces_warn_about_values_that_become_constants() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        torch.jit.trace(read_values, torch.tensor([1, 0]), check_trace=False)
+    assert [str(each.message).partition(" might")[0] for each in caught] == [
+        "Converting a tensor to a Python integer",
+        "Converting a tensor to a Python list",
+        "Using len to get tensor shape",
+        "Iterating over a tensor",
+    ]

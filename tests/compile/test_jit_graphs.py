@@ -168,6 +168,13 @@ def test_convolutions_of_a_recorded_graph_are_one_operator(layer: Any, size: Any
     assert tuple(found) == settings and node.inputsSize() == 13
 
 
+def test_tensors_that_a_recorded_graph_takes() -> None:
+    layer = torch.nn.Linear(2, 3)
+    _, output, inputs = torch.jit._get_trace_graph(layer, torch.ones(1, 2), return_inputs=True)
+    assert output.shape == (1, 3)
+    assert [tuple(each.shape) for each in inputs] == [(1, 2), (3, 2), (3,)]
+
+
 def _constant(value: Any) -> Any:
     node = value.node()
     return [_constant(item) for item in node.inputs()] if node.kind() == "prim::ListConstruct" else value.toIValue()

@@ -316,3 +316,14 @@ def test_refused_arguments():
             torch.use_deterministic_algorithms(**options)
     with pytest.raises(TypeError, match="type 'torch.FloatTensor' is not an acceptable base type"):
         type(torch.FloatTensor)("Derived", (torch.FloatTensor,), {})
+
+
+@pytest.mark.parametrize("convert", [list, np.array])
+def test_floats_in_a_list_or_array_are_truncated(convert: Any) -> None:
+    x = torch.arange(12.0).reshape(6, 2)
+    assert x[convert([0.1, 1.9, -1.5])].tolist() == [[0.0, 1.0], [2.0, 3.0], [10.0, 11.0]]
+    assert x[convert([0.1, 1.9]), 1].tolist() == [1.0, 3.0]
+    x[convert([0.9])] = -1
+    assert x[0].tolist() == [-1.0, -1.0]
+    with pytest.raises(IndexError, match="tensors used as indices"):
+        x[torch.tensor([0.1])]

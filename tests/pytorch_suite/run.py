@@ -141,6 +141,8 @@ def _start(suite: Path, file: str, side: str, results: Path) -> int:
         environment = {
             **os.environ,
             "SUITE_DIR": str(suite),
+            "SUITE_FILE": str(test),
+            "SUITE_RESULTS": str(results),
             "SUITE_SIBLINGS": str(test.parent) if "/" in file else "",
             "SUITE_SIDE": side,
             "FLAMBEAU_AS_TORCH": str(int(side == "flambeau")),
@@ -150,7 +152,7 @@ def _start(suite: Path, file: str, side: str, results: Path) -> int:
             "PYTHONDONTWRITEBYTECODE": "1",
             "PYTHONPATH": os.pathsep.join(paths),
         }
-        command = [sys.executable, str(HERE / "one_file.py"), str(test), str(results)]
+        command = [sys.executable, str(HERE / "one_file.py")]
         process = subprocess.Popen(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         return process.wait()
 

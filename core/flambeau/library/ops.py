@@ -150,7 +150,10 @@ class HigherOrderOperator(ABC):
 
 
 class OpOverloadPacket:
-    """An operator.  A call uses its default overload; attributes are its overloads, as in `torch.ops.aten.add.Tensor`."""
+    """An operator.  A call uses its default overload; attributes are its overloads, as in `torch.ops.aten.add.Tensor`.
+
+    Calls of operators of `aten` raise RuntimeError if the arguments do not fit.
+    """
 
     namespace: str
     __name__: str
@@ -173,7 +176,12 @@ class OpOverloadPacket:
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         form = self._overloads.get("default") or next(iter(self._overloads.values()))
-        return form(*args, **kwargs)
+        if self.namespace != "aten":
+            return form(*args, **kwargs)
+        try:
+            return form(*args, **kwargs)
+        except TypeError as error:  # the arguments do not fit; in PyTorch, no schema matches
+            raise RuntimeError(f"aten::{error}") from error
 
     def __getattr__(self, name: str) -> Any:
         forms = self.__dict__.get("_overloads", {})

@@ -197,14 +197,16 @@ def raw_index(tensor: Tensor, index: Any) -> tuple[tuple[Any, ...], bool, str]:
 
 
 def _as_index(items: Any, place: Any) -> Tensor:
+    """Convert a list or array of an index to a tensor.  Floats are truncated to integers, as in PyTorch."""
     from ..creation.from_data import as_tensor
 
     try:
-        return as_tensor(items, device=place)
+        index = as_tensor(items, device=place)
     except ValueError as error:
         if "'str'" in str(error):
             raise TypeError("new(): invalid data type 'str'") from error
         raise
+    return index.to(dtypes.int64) if index.dtype.category == dtypes.FLOATING else index
 
 
 def _dims_used(item: Any) -> int:

@@ -301,7 +301,13 @@ class Recording(TorchFunctionMode):
         out = kwargs.get("out") if kwargs else None
         if isinstance(out, Tensor):
             with self:
-                return out.copy_(func(*args, **{key: value for key, value in kwargs.items() if key != "out"}))
+                result = func(*args, **{key: value for key, value in kwargs.items() if key != "out"})
+            sizes = result.shape  # outside of `with self`, sizes are plain numbers
+            is_resized = out.shape != sizes
+            if is_resized and id(out) not in self.nodes:  # a constant, which has the new size when the graph runs
+                out, is_resized = out.resize_(sizes), False
+            with self:
+                return (out.resize_(sizes) if is_resized else out).copy_(result)
         if name in COMPOSITES or _is_of_python(name, func):
             with self:
                 return inspect.unwrap(func)(*args, **kwargs)
@@ -566,7 +572,7 @@ _OWN = frozenset(
         "mT",
     ]
 )
-_WRITTEN_ATTRIBUTES = frozenset({"Tensor.requires_grad.__set__", "Tensor.grad.__set__"})
+_WRITTEN_ATTRIBUTES = frozenset({"Tensor.requires_grad.__set__", "Tensor.grad.__set__", "Tensor.volatile.__set__"})
 
 
 def _may_be_query(name: str) -> bool:

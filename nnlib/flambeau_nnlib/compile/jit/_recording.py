@@ -37,6 +37,16 @@ _CORE = (str(Path(torch.__file__ or "").parent) + os.sep, "<flambeau.")
 _LIBRARY = str(Path(sys.modules[__package__.partition(".")[0]].__file__ or "").parent) + os.sep
 _MACHINERY = ("_tracing.py", "_recording.py", "_sizes.py")
 
+_CONSTANT = (
+    "We can't record the data flow of Python values, so this value will be treated as a constant in the future. This means that "
+    "the trace might not generalize to other inputs!"
+)
+_FIXED_LENGTH = (
+    "Passing a tensor of different shape won't change the number of iterations executed (and might lead to errors or silently "
+    "give incorrect results)."
+)
+_USE_SHAPE = "Recommended usage would be tensor.shape[0]. " + _FIXED_LENGTH
+
 _open: list[TraceRecording] = []
 
 
@@ -77,19 +87,17 @@ class TraceRecording(Recording):
         self._warn(f"Converting a tensor to a Python {kind}")
         return number.value
 
-    def _warn(self, what: str) -> None:
+    def _warn(self, what: str, reason: str = _CONSTANT) -> None:
+        """Warn that a call makes the trace depend on the example inputs, unless code of the library made the call."""
         frame = sys._getframe(1)
         while frame.f_back is not None and _is_machinery(frame.f_code.co_filename):
             frame = frame.f_back
         if not frame.f_code.co_filename.startswith(_LIBRARY):
-            message = (
-                f"{what} might cause the trace to be incorrect. We can't record the data flow of Python values, so this value "
-                "will be treated as a constant in the future. This means that the trace might not generalize to other inputs!"
-            )
+            message = f"{what} might cause the trace to be incorrect. {reason}"
             warnings.warn_explicit(message, TracerWarning, frame.f_code.co_filename, frame.f_lineno)
 
     def _read_values(self, func: Callable[..., Any], name: str, args: Any, kwargs: Any) -> Any:
-        if any(id(arg) not in self.literals for arg in args if isinstance(arg, Tensor)):
+        if name != "__index__" and any(id(arg) not in self.literals for arg in args if isinstance(arg, Tensor)):
             kind = {"__bool__": "boolean", "__float__": "float", "__contains__": "boolean"}.get(name, "integer")
             self._warn(f"Converting a tensor to a Python {kind}")
         return func(*args, **kwargs)
@@ -98,6 +106,16 @@ class TraceRecording(Recording):
         if id(tensor) not in self.literals:
             self._warn("Converting a tensor to a Python number")
         return Tensor.item(tensor)
+
+    def _trace_tolist(self, tensor: Tensor) -> Any:
+        if id(tensor) not in self.literals:
+            self._warn("Converting a tensor to a Python list")
+        return Tensor.tolist(tensor)
+
+    def _trace_len(self, tensor: Tensor) -> Any:
+        if tensor.dim():
+            self._warn("Using len to get tensor shape", _USE_SHAPE)
+        return Tensor.__len__(tensor)
 
     def _convert_to_array(self, func: Callable[..., Any], name: str, args: Any, kwargs: Any) -> Any:
         self._warn("Converting a tensor to a NumPy array")
@@ -123,6 +141,8 @@ class TraceRecording(Recording):
         return super()._create_tensor(name, func, args, kwargs)
 
     def _emit_function(self, name: str, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        if name.endswith("unbind") and _is_iterating():
+            self._warn("Iterating over a tensor", _FIXED_LENGTH)
         try:
             call = to_operator_call(name, func, args, kwargs)
         except RuntimeError:  # no operator: the trace calls the function, and cannot be saved
@@ -213,6 +233,16 @@ def record(module: nn.Module, function: Callable[..., Any], args: tuple[Any, ...
 def _is_machinery(file: str) -> bool:
     """Whether a file belongs to the implementation of tensors or of value checks, so that its lines are not user code."""
     return file.startswith(_CORE) or (file.startswith(_LIBRARY) and Path(file).name in _MACHINERY)
+
+
+def _is_iterating() -> bool:
+    """Whether the operator that is being recorded was called by `Tensor.__iter__`."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and _is_machinery(frame.f_code.co_filename):
+        if frame.f_code is Tensor.__iter__.__code__:
+            return True
+        frame = frame.f_back
+    return False
 
 
 class _Run(Interpreter):

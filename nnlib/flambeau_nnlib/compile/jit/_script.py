@@ -481,13 +481,13 @@ def script(
     """Script a function, module or class. It still runs as Python.
 
     Args:
-        obj: the function, module or class, or a list or dictionary.
+        obj: the function, module or class, or an object of a user-defined class, a list or a dictionary.
         optimize, _frames_up, _rcb: ignored.
         example_inputs: ignored; types are not inferred.
 
     Returns:
-        A `ScriptFunction`, a `ScriptModule` that shares the parameters of the module, or the class itself. For a list or
-        dictionary, a copy that scripted functions modify in place.
+        A `ScriptFunction`, a `ScriptModule` that shares the parameters of the module, or the class or object itself. For a list
+        or dictionary, a copy that scripted functions modify in place.
 
     >>> network = torch.nn.Sequential(torch.nn.Linear(2, 1), torch.nn.ReLU())
     >>> torch.jit.script(network)
@@ -509,6 +509,9 @@ def script(
     if isinstance(obj, dict):
         return ScriptDict(obj)
     if isinstance(obj, tuple):
+        return obj
+    if is_script_class(type(obj)) and not callable(obj):
+        _check_class(type(obj))
         return obj
     if not callable(obj):
         raise RuntimeError(f"torch.jit.script: expected a function, a module or a class, got {type(obj).__name__}")

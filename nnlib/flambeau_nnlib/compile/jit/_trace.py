@@ -103,6 +103,9 @@ def _recorded_method(name: str, function: Callable[..., Any]) -> Callable[..., A
 def _traced(module: nn.Module, recorded: dict[str, Recorded]) -> Any:
     """Return a traced module with these methods. It has no forward hooks: their operators are part of the trace."""
     traced = scripted(module, kind=TopLevelTracedModule)
+    for child in traced.modules():
+        for name in [name for name, member in child._modules.items() if member is None]:
+            delattr(child, name)  # as in PyTorch
     traced.__dict__["_examples"] = recorded
     traced.__dict__.update({name: OrderedDict() for name in vars(nn.Module()) if name.startswith("_forward_")})
     for name in recorded:
@@ -195,15 +198,28 @@ def trace_module(mod: nn.Module, inputs: dict[str, Any], *args: Any, strict: boo
     })  # fmt: skip
 
 
-def _get_trace_graph(f: Any, args: Any = (), kwargs: dict[str, Any] | None = None, *rest: Any, **options: Any) -> tuple[Any, Any]:
+def _get_trace_graph(
+    f: Any,
+    args: Any = (),
+    kwargs: dict[str, Any] | None = None,
+    strict: bool = True,
+    _force_outplace: bool = False,
+    return_inputs: bool = False,
+    _return_inputs_states: bool = False,
+) -> tuple[Any, ...]:
     """Return the inlined graph of a traced function or module, and its result.
 
-    Hooks can set the scopes of the graph's nodes: they push a scope on `torch._C._get_tracing_state()`.
+    With `return_inputs`, also return the tensors in the arguments, followed by the parameters and buffers of the module. Hooks
+    can set the scopes of the graph's nodes: they push a scope on `torch._C._get_tracing_state()`.
     """
     token = tracing.current.set(tracing.TracingState())
     try:
         traced = trace(f, args, check_trace=False, strict=False, example_kwarg_inputs=kwargs)
-        args = _as_arguments(args)
-        return merge_convolutions(traced.inlined_graph), f(*args, **(kwargs or {}))
+        args, kwargs = _as_arguments(args), kwargs or {}
+        found = merge_convolutions(traced.inlined_graph), f(*args, **kwargs)
+        if not return_inputs:
+            return found
+        state = f.state_dict(keep_vars=True).values() if isinstance(f, nn.Module) else ()
+        return *found, (*(leaf for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)), *state)
     finally:
         tracing.current.reset(token)

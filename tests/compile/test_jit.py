@@ -285,3 +285,29 @@ def test_traces_warn_about_values_that_become_constants() -> None:
         "Using len to get tensor shape",
         "Iterating over a tensor",
     ]
+
+
+def test_traces_warn_about_lists_in_results() -> None:
+    with pytest.warns(torch.jit.TracerWarning, match="Encountering a list at the output of the tracer"):
+        torch.jit.trace(lambda x: (x, [x + 1]), torch.ones(1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        torch.jit.trace(lambda x: [x + 1], torch.ones(1), strict=False)
+
+
+def test_modules_with_backward_hooks_cannot_be_traced() -> None:
+    network = nn.Sequential(nn.Linear(2, 2))
+    network[0].register_full_backward_hook(lambda *args: None)
+    with pytest.raises(ValueError, match="backward hooks assigned can't be compiled: Linear"):
+        torch.jit.trace(network, torch.ones(1, 2))
+
+
+class ScriptedAsReLU(nn.SELU):
+    def __prepare_scriptable__(self) -> nn.Module:
+        return nn.ReLU()
+
+
+def test_scripts_contain_the_modules_that_are_prepared_for_them() -> None:
+    scripted = torch.jit.script(nn.Sequential(ScriptedAsReLU(), nn.Sequential(ScriptedAsReLU())))
+    assert scripted(torch.tensor([-1.0, 2.0])).tolist() == [0.0, 2.0]
+    assert scripted[0].original_name == scripted[1][0].original_name == "ReLU"

@@ -17,7 +17,11 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 # Processes that a test spawns import this file again, so that they can import the suite.
-FILE, RESULTS, LIMIT = Path(os.environ["SUITE_FILE"]), Path(os.environ["SUITE_RESULTS"]), float(os.environ.get("SUITE_LIMIT", "15"))
+FILE, RESULTS, LIMIT = (
+    Path(os.environ["SUITE_FILE"]),
+    Path(os.environ["SUITE_RESULTS"]),
+    float(os.environ.get("SUITE_LIMIT", "15")),
+)
 sys.argv[:] = [str(FILE)]
 
 import loader  # noqa: E402  (reads the environment)

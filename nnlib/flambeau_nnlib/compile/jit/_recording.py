@@ -265,7 +265,7 @@ class Recorded:
     Args:
         function: the function, or a module.
         args, kwargs: the example inputs: tensors, and containers of tensors.
-        strict: refuse results that are dictionaries.
+        strict: refuse results that contain dictionaries, and warn about those that contain lists.
         owner: the module whose parameters and buffers remain inputs of the graph.
 
     Raises:
@@ -284,13 +284,8 @@ class Recorded:
         self.args, self.kwargs = bound.args, bound.kwargs
         self.recording = record(nn.Module() if owner is None else owner, function, self.args, self.kwargs)
         nodes: list[Node] = list(self.recording.graph.nodes)
-        if strict and any(isinstance(part, dict) for part in _containers(nodes[-1].args[0])):
-            raise RuntimeError(
-                "Encountering a dict at the output of the tracer might cause the trace to be incorrect, this is only valid if "
-                "the container structure does not change based on the module's inputs. Consider using a constant container "
-                "instead (for `dict`, use a `NamedTuple` instead). If you absolutely need this and know the side effects, pass "
-                "strict=False to trace() to allow this behavior."
-            )
+        if strict:
+            _check_containers(nodes[-1].args[0])
         names = {node: name for name, node in self.recording.constant_nodes.items()}
         self._inputs: list[tuple[str, Any]] = []
         for node in nodes:
@@ -335,6 +330,23 @@ class Recorded:
             or mine.keys() != others.keys()
             or not all(torch.allclose(mine[name], others[name], equal_nan=True) for name in mine)
         )
+
+
+def _check_containers(result: Any) -> None:
+    """Refuse dictionaries in the result of a trace, and warn about lists."""
+    parts = _containers(result)
+    kind = next((kind for kind in (dict, list) if any(isinstance(part, kind) for part in parts)), None)
+    if kind is None:
+        return
+    message = (
+        f"Encountering a {kind.__name__} at the output of the tracer might cause the trace to be incorrect, this is only valid "
+        "if the container structure does not change based on the module's inputs. Consider using a constant container instead "
+        "(e.g. for `list`, use a `tuple` instead. for `dict`, use a `NamedTuple` instead). If you absolutely need this and know "
+        "the side effects, pass strict=False to trace() to allow this behavior."
+    )
+    if kind is dict:
+        raise RuntimeError(message)
+    warnings.warn(message, TracerWarning, stacklevel=5)
 
 
 def _leaves_like(example: Any, value: Any) -> Iterator[Tensor]:

@@ -432,6 +432,9 @@ def scripted(
         return module
     if id(module) not in memo:
         if kind is RecursiveScriptModule:
+            if hasattr(module, "__prepare_scriptable__"):
+                memo[id(module)] = scripted(module.__prepare_scriptable__(), memo, kind)
+                return memo[id(module)]
             warn_about_annotations(module)
             _check_methods(module)
         cls = _scripted_class(type(module), kind)
@@ -479,6 +482,8 @@ def script(
     example_inputs: Any = None,
 ) -> Any:
     """Script a function, module or class. It still runs as Python.
+
+    A module with a method `__prepare_scriptable__` is replaced by the module that the method returns.
 
     Args:
         obj: the function, module or class, or an object of a user-defined class, a list or a dictionary.

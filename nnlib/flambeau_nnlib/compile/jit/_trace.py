@@ -102,6 +102,9 @@ def _recorded_method(name: str, function: Callable[..., Any]) -> Callable[..., A
 
 def _traced(module: nn.Module, recorded: dict[str, Recorded]) -> Any:
     """Return a traced module with these methods. It has no forward hooks: their operators are part of the trace."""
+    for child in module.modules():
+        if child._backward_hooks:
+            raise ValueError(f"Modules that have backward hooks assigned can't be compiled: {child}")
     traced = scripted(module, kind=TopLevelTracedModule)
     for child in traced.modules():
         for name in [name for name, member in child._modules.items() if member is None]:
@@ -184,7 +187,7 @@ def trace_module(mod: nn.Module, inputs: dict[str, Any], *args: Any, strict: boo
     Args:
         mod: the module.
         inputs: maps method names to tuples of arguments, or to a tensor as the only argument.
-        strict: refuse results that are dictionaries.
+        strict: refuse results that contain dictionaries, and warn about those that contain lists.
         *args, **kwargs: ignored.
 
     Raises:

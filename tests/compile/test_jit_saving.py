@@ -488,6 +488,16 @@ def hundred_times(self, input: Tuple[Tensor], output: Tensor) -> Tensor:  # noqa
     return output * 100
 
 
+def look_at(self, inputs: tuple[Tensor], output: Tensor):
+    torch.relu(output)
+
+
+def test_hooks_of_a_saved_script_that_return_nothing_keep_the_result():
+    layer = nn.ReLU()
+    layer.register_forward_hook(look_at)
+    assert saved(torch.jit.script(layer))(torch.ones(1)).tolist() == [1.0]
+
+
 def test_a_saved_script_keeps_forward_hooks():
     inner = Incremented()
     inner.register_forward_pre_hook(ten_times)

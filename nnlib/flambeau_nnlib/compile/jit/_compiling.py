@@ -98,7 +98,10 @@ def methods_with_hooks(program: Program, module: nn.Module, forward: list[str], 
         head = ast.parse(f"{methods[name][0].replace(self_type, 'S')}\n  pass").body[0]
         lines.append(f"  {name}_result = self.{name}({arguments})")
         assert isinstance(head, ast.FunctionDef)
-        return "Tensor" if head.returns is None else ast.unparse(head.returns)
+        if head.returns is not None:
+            return ast.unparse(head.returns)
+        body = ast.parse("\n".join(methods[name]).replace(self_type, "S"))
+        return "Tensor" if any(isinstance(part, ast.Return) and part.value for part in ast.walk(body)) else "None"
 
     inputs = f"({''.join(f'{name}, ' for name in names)})"
     for number, hook in enumerate(module._forward_pre_hooks.values()):

@@ -8,7 +8,7 @@ from ..backend import AcceleratorBackend, contiguous_strides, has_channels_last_
 from ..engine.calls import overriding
 from ..engine.calls.dispatch import refuse_size, require_flags, require_tensors
 from ..engine.calls.facts import Kind, declare, register
-from ..engine.calls.inplace import assign, check_writable, is_plain, snapshot
+from ..engine.calls.inplace import assign, check_writable, is_plain, snapshot, write_by_dispatch
 from ..engine.calls.node_names import merge_nodes
 from ..engine.calls.op import op
 from ..engine.calls.out_rules import Out
@@ -387,6 +387,8 @@ def write_over(
         name: the name of the operation, without the underscore.
         non_blocking: whether a copy to another device may return before it has finished.
     """
+    if state.dispatching and write_by_dispatch(f"{name}_", self, [self, value], (self, value)):
+        return self
     check_writable(self)
     value = to_key(value, self._key, non_blocking=non_blocking, writing=True)
     if value._array.shape != self._array.shape:

@@ -11,9 +11,12 @@ from ..engine.calls.facts import Autocast, Kind, Narrow, Overlap
 from ..engine.calls.inplace import in_place, write_elements
 from ..engine.calls.op import composite, op
 from ..engine.calls.operands import filler
+from ..engine.calls.overriding import DISPATCHING
 from ..engine.calls.record import Out
 from ..engine.calls.tables import PUBLIC
+from ..engine.calls.transform_hooks import hooks
 from ..engine.calls.wrappers import as_method
+from ..engine.devices.state import state
 from ..engine.devices.warning import warn_once
 from ..engine.tensors.tensor import Tensor, attach
 from ..engine.values import dtypes
@@ -326,6 +329,8 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
             f"{input.dtype.legacy_name} for the destination and {values.dtype.legacy_name} for the "
             "source."
         )
+    if state.dispatching and any(type(item) in DISPATCHING for item in indices):
+        return hooks.call_aten_operator("index_put", (input, indices, values, accumulate), {})  # type: ignore[no-any-return]  # what a class returns
     try:
         raw, _, _ = raw_index(input, tuple(indices))
     except NeedsLevels as need:

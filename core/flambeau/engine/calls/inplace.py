@@ -36,7 +36,7 @@ from .transform_hooks import hooks
 
 __all__ = [
     "assign", "check_tracked_write", "check_writable", "give_history", "in_place", "is_plain", "kernel_caller", "may_overlap",
-    "rebase", "regenerate", "snapshot", "write_elements",
+    "rebase", "regenerate", "snapshot", "write_by_dispatch", "write_elements",
 ]  # fmt: skip
 
 
@@ -53,6 +53,8 @@ def in_place(name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
             values = overriding.relevant([self, *args, *kwargs.values()])
             if overriding.should_offer(values, name=method.__name__):
                 return overriding.handle_torch_function(method, values, self, *args, **kwargs)  # type: ignore[no-any-return]  # an override may return anything
+            if state.dispatching and write_by_dispatch(f"{name}_", self, values, (self, *args), kwargs):
+                return self
         check_writable(self)
         check_separate(self, args, kwargs, name, function)
         before, first = snapshot(self), next_seq()
@@ -74,6 +76,27 @@ def in_place(name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
     method.__doc__ = inplace_doc(name, function.__doc__)
     method.__wrapped__ = getattr(function, "__without_out__", function)  # type: ignore[attr-defined]  # a function has attributes
     return method
+
+
+def write_by_dispatch(
+    name: str, target: Tensor, values: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any] | None = None
+) -> bool:
+    """Call `__torch_dispatch__` for an in-place operator on a plain tensor, if another argument is a wrapper subclass.
+
+    Return False without a call if there is no such argument or autograd records the operator.
+
+    Args:
+        name: the name of the operator, such as `add_`.
+        target: the tensor that the operator changes.
+        values: the tensors and other objects in the arguments.
+        args, kwargs: the arguments of the operator.
+    """
+    if type(target) in overriding.DISPATCHING or not any(type(value) in overriding.DISPATCHING for value in values):
+        return False
+    if grad_flag.get() and any(isinstance(value, Tensor) and value._requires_grad for value in values):
+        return False
+    hooks.call_aten_operator(name, args, kwargs or {})
+    return True
 
 
 class _Overwritten(local):

@@ -370,6 +370,7 @@ def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
         is_plain,
         may_overlap,
         snapshot,
+        write_by_dispatch,
         write_changes,
     )
 
@@ -378,6 +379,14 @@ def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
         if overriding.should_offer(relevant, name="__setitem__"):
             overriding.handle_torch_function(Tensor.__setitem__, relevant, self, index, value)
             return
+        indices = overriding.relevant((index,))
+        if state.dispatching and any(type(item) in overriding.DISPATCHING for item in indices):
+            from ..creation.from_data import as_tensor
+
+            value = as_tensor(value, dtype=self.dtype, device=self.device)
+            items = list(index) if isinstance(index, tuple) else [index]
+            if write_by_dispatch("index_put_", self, [*indices, value], (self, items, value)):
+                return
     raw, advanced, _ = raw_index(self, index)
     if advanced:
         self, raw = _integers_first(self, raw)

@@ -265,7 +265,8 @@ def install() -> None:
     standins.prepare()
     import torch.testing
 
-    if not hasattr(torch.testing, "make_non_contiguous"):
-        torch.testing.make_non_contiguous = standins.make_non_contiguous  # type: ignore[attr-defined]  # older suites use it
+    for name in ("make_non_contiguous", "get_all_device_types", "get_all_dtypes", "get_all_math_dtypes"):  # older suites use them
+        if not hasattr(torch.testing, name):
+            setattr(torch.testing, name, getattr(standins, name))
     sys.modules["torchvision"] = None  # type: ignore[assignment]  # it needs a matching PyTorch; tests that import it skip themselves
     sys.meta_path.insert(0, _Finder())

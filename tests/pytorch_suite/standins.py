@@ -155,6 +155,25 @@ def make_non_contiguous(tensor: Any) -> Any:
     return wide[..., 1].detach()
 
 
+def get_all_device_types() -> list[str]:
+    """Return the device types that tests run on, as in releases before 1.5."""
+    return ["cpu"]
+
+
+def get_all_dtypes() -> list[Any]:
+    """Return the dtypes of the release of 2019."""
+    import torch
+
+    return [torch.bool, torch.half, *get_all_math_dtypes("cpu")]
+
+
+def get_all_math_dtypes(device: str) -> list[Any]:
+    """Return the dtypes with arithmetic of the release of 2019."""
+    import torch
+
+    return [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float32, torch.float64]
+
+
 def call_on_instance(function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """Call a method of Tensor on its first argument, or read an attribute of it; call other functions.
 

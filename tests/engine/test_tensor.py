@@ -617,9 +617,12 @@ def test_sequences_without_a_first_element(make: Any) -> None:
 
 @pytest.mark.parametrize("place", ["cuda", "meta"])
 def test_the_legacy_constructor_takes_no_other_device(place: str) -> None:
-    with pytest.raises(RuntimeError, match=f"legacy constructor expects device type: cpu but device type: {place} was passed"):
-        torch.Tensor(2, 3, device=place)
-    assert torch.Tensor(2, 3, device="cpu").shape == (2, 3)
+    for make in (torch.Tensor, torch.DoubleTensor, torch.ones(1).new):
+        with pytest.raises(
+            RuntimeError, match=f"legacy constructor expects device type: cpu but device type: {place} was passed"
+        ):
+            make(2, 3, device=place)
+        assert make(2, 3, device="cpu").shape == (2, 3)
 
 
 @pytest.mark.parametrize("scalar", [np.int8(2), np.uint8(2), np.int64(2), np.float32(2), np.float64(2), np.bool_(True)], ids=repr)

@@ -63,9 +63,7 @@ class TensorType(type):
     def __call__(cls, *args: Any, **kwargs: Any) -> Tensor:
         cls.require()
         place = device(kwargs.pop("device", None) or cls.device_type)
-        kind = place.type
-        if kind != cls.device_type:
-            raise RuntimeError(f"legacy constructor expects device type: {cls.device_type} but device type: {kind} was passed")
+        _check_type(place, cls.device_type)
         return construct_as(cls.dtype, place, _from_keyword(cls.__name__, args, kwargs))
 
     def require(cls) -> None:
@@ -119,13 +117,17 @@ def _from_keyword(function: str, args: tuple[Any, ...], keywords: dict[str, Any]
     return (Size(value),) if name == "size" else (value,)
 
 
+def _check_type(place: Device, expected: str) -> None:
+    """Raise RuntimeError if a legacy constructor got a device of another type than its own."""
+    if place.type != expected:
+        raise RuntimeError(f"legacy constructor expects device type: {expected} but device type: {place.type} was passed")
+
+
 def construct(cls: type[Tensor], *args: Any, device: Any = None, requires_grad: bool = False, **unknown: Any) -> Any:
     """Create the tensor that the legacy constructor `Tensor(...)` returns, with the default dtype."""
     args = _from_keyword(cls.__name__, args, unknown)
-    if device is not None and (kind := Device(device).type) != _default_type.device_type:
-        raise RuntimeError(
-            f"legacy constructor expects device type: {_default_type.device_type} but device type: {kind} was passed"
-        )
+    if device is not None:
+        _check_type(Device(device), _default_type.device_type)
     if len(args) == 1 and isinstance(args[0], Tensor):
         result = _aliased(args[0])
     else:
@@ -223,9 +225,10 @@ def new_method(self: Tensor, *args: Any, **options: Any) -> Tensor:
 
     Args:
         *args: the sizes of an uninitialised tensor, or one sequence of numbers, array or tensor.
-        **options: `device`, the device of the result.
+        **options: `device`, the device of the result, which must have the type of this tensor's device.
     """
-    place = options.pop("device", None) or self.device
+    place = Device(options.pop("device", None) or self.device)
+    _check_type(place, self.device.type)
     return construct_as(self.dtype, place, _from_keyword("new", args, options))
 
 

@@ -95,7 +95,9 @@ def _kind(record: Record) -> str:
         message,
     )
     if name:
-        is_private = re.search(r"(^|\.)_(?!_)", next(filter(None, name.groups()))) or "module 'torch._" in message
+        found, line = next(filter(None, name.groups())), record.get("line", "")
+        is_private = re.search(r"(^|\.)_(?!_)", found) or re.search(r"module 'torch\.([\w.]*\.)?_", message)
+        is_private = is_private or re.search(rf"torch\._\w+\.{re.escape(found)}\b", line)
         return "private name" if is_private else "public name"
     if record.get("type") == "AssertionError":
         if re.search(r"not raised|not triggered|no warning caught", message):

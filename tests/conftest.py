@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from pathlib import Path
@@ -54,6 +55,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     dropped = [item for item in items if item not in kept]
     items[:] = [item for item in items if item in kept]
     config.hook.pytest_deselected(items=dropped)
+
+
+def pytest_collection_finish() -> None:
+    gc.collect()
+    gc.freeze()  # collections in tests do not visit the thousands of tests
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

@@ -300,6 +300,12 @@ SUITES = {
         copied=("src",),
         environment={"TEST_DEVICE": "cpu", "TEST_DTYPES": "float32,float64"},
     ),
+    "scipy": Suite(
+        tests=("--pyargs", *(f"scipy.{part}" for part in ("_lib", "cluster", "differentiate", "fft", "special"))),
+        options=("-k", "torch"),
+        installed=True,
+        environment={"SCIPY_ARRAY_API": '["torch"]'},
+    ),
     "segmentation_models_pytorch": Suite(
         tests=("tests/test_losses.py", "tests/test_preprocessing.py", "tests/test_base.py", "tests/base"),
         repository="https://github.com/qubvel-org/segmentation_models.pytorch",

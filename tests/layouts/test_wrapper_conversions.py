@@ -49,3 +49,9 @@ def test_conversions_to_scalars_call_the_class():
 def test_gradcheck_compares_batched_gradients_of_wrappers():
     x = Recording(torch.tensor([0.5, 1.5], dtype=torch.float64), requires_grad=True)
     assert torch.autograd.gradcheck(lambda y: y * y.exp(), x, check_batched_grad=True)
+
+
+def test_norms_and_cosine_similarity_along_one_dimension():
+    x = Recording(torch.tensor([3.0, 4.0]))
+    assert torch.linalg.vector_norm(x, dim=0).inner.item() == 5.0
+    assert torch.nn.functional.cosine_similarity(x, x, dim=0).inner.item() == pytest.approx(1.0)

@@ -199,6 +199,10 @@ SUITES = {
     ),
     "linear_operator": Suite(tests=("test",), copied=("linear_operator",)),
     "opt_einsum": Suite(tests=("opt_einsum/tests",), options=("-p", "no:benchmark")),
+    "optimum_quanto": Suite(
+        tests=("test/library", "test/nn", "test/quantize", "test/tensor"),
+        options=("-k", "not compile"),
+    ),
     "mmengine": Suite(
         tests=tuple(
             f"tests/{part}"

@@ -3044,7 +3044,7 @@ class Members:
 
         Args:
             *args: the sizes of an uninitialised tensor, or one sequence of numbers, array or tensor.
-            **options: `device`, the device of the result.
+            **options: `device`, the device of the result, which must have the type of this tensor's device.
         """
     def new_empty(self, size: _int | Sequence[_int], *rest: _int, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., requires_grad: _bool | None = ..., pin_memory: _bool | None = ...) -> Tensor:
         """Return `torch.empty(size)` with this tensor's dtype and device.

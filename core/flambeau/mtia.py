@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 __all__ = ["current_device", "device_count", "empty_cache", "init", "is_available", "is_initialized", "set_device", "synchronize"]
@@ -33,4 +34,6 @@ def init(*args: Any) -> NoReturn:
     raise AssertionError("Torch not compiled with MTIA enabled: flambeau does not support these devices")
 
 
-current_device = set_device = synchronize = init
+current_device: Callable[..., NoReturn] = init
+set_device: Callable[..., NoReturn] = init
+synchronize: Callable[..., NoReturn] = init

@@ -28,7 +28,7 @@ with tempfile.TemporaryDirectory() as folder:
     )
     for entry in history:
         print({key: f"{value:.4f}" for key, value in entry.items() if key not in ("time", "epoch")})
-    print(len(Path(f"{folder}/log.csv").read_text().splitlines()), sorted(p.name for p in Path(folder).iterdir()))
+    print(len(Path(f"{folder}/log.csv").read_text(encoding="utf-8").splitlines()), sorted(p.name for p in Path(folder).iterdir()))
 print(model.evaluate(x, y, batch_size=8, verbose=False)[1].round(4), model.predict(x[:3], verbose=False).round(3).tolist())
 data = torch.utils.data.TensorDataset(torch.from_numpy(x), torch.from_numpy(y))
 loader = torch.utils.data.DataLoader(data, 8)

@@ -284,6 +284,7 @@ METADATA = {
     "function": b"ctorch.serialization\n_get_layout\nX\x0a\x00\x00\x00torch.save\x85R",
     "state of a class": b"ctorch.distributed.checkpoint.metadata\nMetadata\nN}X\x01\x00\x00\x00aK\x01s\x86b",
     "state of a function": b"ctorch.serialization\n_get_layout\nN}X\x0c\x00\x00\x00__defaults__)s\x86b",
+    "attribute of a class": b"cbuiltins\ngetattr\nctorch.distributed.checkpoint.metadata\nMetadata\nX\x08\x00\x00\x00__init__\x86R",
     "key": b"}" + BOMB + b"K\x01s",
     "another object": b"K\x01",
     "memo": b"K\x01r\xff\xff\xff\x7f",
@@ -295,6 +296,13 @@ def test_metadata_of_checkpoints(opcodes, little_memory):
     with pytest.raises((pickle.UnpicklingError, RuntimeError), match="metadata"):
         pickles.load(io.BytesIO(b"\x80\x02" + opcodes + b"."))
     assert not hasattr(checkpoint.Metadata, "a") and pickles._get_layout.__defaults__ is None
+
+
+def test_metadata_of_checkpoints_with_members_of_enumerations():
+    """Python 3.11.0 to 3.11.3 pickle a member as `getattr(cls, name)`."""
+    opcodes = b"cbuiltins\ngetattr\nctorch.distributed.checkpoint.metadata\n_MEM_FORMAT_ENCODING\nX\x17\x00\x00\x00TORCH_CONTIGUOUS_FORMAT\x86R"
+    member = pickles._Unpickler(io.BytesIO(b"\x80\x02" + opcodes + b".")).load()
+    assert member.name == "TORCH_CONTIGUOUS_FORMAT"
 
 
 @pytest.mark.parametrize("path", ["../outside", "/etc/passwd", "a/../../b", "..\\b"])

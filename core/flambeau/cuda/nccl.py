@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 __all__ = ["all_gather", "all_reduce", "broadcast", "is_available", "reduce", "reduce_scatter", "unique_id", "version"]
@@ -17,4 +18,10 @@ def _refuse(*args: Any, **kwargs: Any) -> NoReturn:
     raise RuntimeError("torch.cuda.nccl is not supported; use torch.distributed")
 
 
-version = unique_id = all_reduce = reduce = broadcast = all_gather = reduce_scatter = _refuse
+version: Callable[..., NoReturn] = _refuse
+unique_id: Callable[..., NoReturn] = _refuse
+all_reduce: Callable[..., NoReturn] = _refuse
+reduce: Callable[..., NoReturn] = _refuse
+broadcast: Callable[..., NoReturn] = _refuse
+all_gather: Callable[..., NoReturn] = _refuse
+reduce_scatter: Callable[..., NoReturn] = _refuse

@@ -11,6 +11,7 @@ import pathlib
 import pickle
 from collections import OrderedDict
 from dataclasses import is_dataclass
+from enum import Enum
 from typing import IO, Any
 
 import flambeau as torch
@@ -37,6 +38,13 @@ def _get_layout(name: str) -> Any:
     return layout
 
 
+def _get_member(cls: Any, name: str) -> Any:
+    """Return a member of an enumeration: Python 3.11.0 to 3.11.3 pickle members as `getattr(cls, name)`."""
+    if not (isinstance(cls, type) and issubclass(cls, Enum) and name in cls.__members__):
+        raise ValueError(f"{brief(cls)} is no enumeration with a member {name!r}")
+    return cls[name]
+
+
 class _Pickler(_pickle._Pickler):  # type: ignore[misc]
     dispatch = dict(_pickle._Pickler.dispatch)
 
@@ -45,7 +53,7 @@ class _Pickler(_pickle._Pickler):  # type: ignore[misc]
             return str(obj).removeprefix("torch.")  # pickled as a global name of `torch`
         if isinstance(obj, torch.layout):
             return _get_layout, (str(obj),)
-        return NotImplemented
+        return (type(obj), (obj.value,)) if isinstance(obj, Enum) else NotImplemented
 
     def save_global(self, obj: Any, name: str | None = None) -> None:
         name = name or obj.__qualname__
@@ -86,6 +94,8 @@ class _Unpickler(SafeUnpickler):
             return getattr(torch, name)
         if (module, name) == ("torch.serialization", "_get_layout"):
             return _get_layout
+        if (module, name) == ("builtins", "getattr"):
+            return _get_member
         if (module, name) == ("collections", "OrderedDict"):
             return OrderedDict
         if module.startswith("pathlib") and name in ("PosixPath", "WindowsPath", "PurePosixPath", "PureWindowsPath"):

@@ -370,6 +370,30 @@ def test_cases_compare_tensors():
     assert seen == [(1, torch.float32, 0), (2, torch.float32, 0)]
 
 
+def test_decorators_and_the_seed_of_tests(monkeypatch):
+    from unittest import SkipTest
+
+    from flambeau.testing._internal import common_utils
+
+    def test():
+        return "run"
+
+    for decorator in (common_utils.skipIfRocm, common_utils.skipIfRocm(msg="no"), common_utils.skipIfTorchDynamo("no")):
+        assert decorator(test)() == "run"
+    monkeypatch.delenv("PYTORCH_TEST_WITH_SLOW", raising=False)
+    with pytest.raises(SkipTest):
+        common_utils.slowTest(test)()
+    monkeypatch.setenv("PYTORCH_TEST_WITH_SLOW", "1")
+    assert common_utils.slowTest(test)() == "run"
+
+    assert common_utils.SEED == 1234
+    monkeypatch.setattr(common_utils, "SEED", 5)
+    common_utils.TestCase().setUp()
+    drawn = torch.rand(3)
+    torch.manual_seed(5)
+    assert torch.equal(drawn, torch.rand(3))
+
+
 def test_types_of_members_of_subclasses_are_known():
     """transformers reads the type annotations of each model class."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import platform
 import sys
 import unittest
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,12 +17,16 @@ import flambeau as torch
 from ...testing import assert_close, make_tensor
 
 __all__ = [
-    "IS_LINUX", "IS_MACOS", "IS_WINDOWS", "TEST_CUDA", "TEST_WITH_ASAN", "TEST_WITH_TSAN", "TestCase", "freeze_rng_state",
-    "instantiate_parametrized_tests", "make_tensor", "parametrize", "run_tests", "subtest",
+    "IS_LINUX", "IS_MACOS", "IS_WINDOWS", "IS_X86", "SEED", "TEST_CUDA", "TEST_HPU", "TEST_WITH_ASAN", "TEST_WITH_ROCM",
+    "TEST_WITH_TSAN", "TEST_XPU", "TestCase", "freeze_rng_state", "instantiate_parametrized_tests", "make_tensor", "parametrize",
+    "run_tests", "skipIfRocm", "skipIfTorchDynamo", "slowTest", "subtest",
 ]  # fmt: skip
 
 IS_LINUX, IS_MACOS, IS_WINDOWS = sys.platform == "linux", sys.platform == "darwin", sys.platform == "win32"
+IS_X86 = platform.machine() in ("x86_64", "AMD64", "i386")
+SEED = 1234  # of the random numbers of each test; tests may change it
 TEST_CUDA = torch.cuda.is_available()
+TEST_HPU = TEST_WITH_ROCM = TEST_XPU = False  # devices that flambeau does not support
 TEST_WITH_ASAN = TEST_WITH_TSAN = False  # PyTorch's own builds with sanitizers
 
 
@@ -43,7 +49,7 @@ class TestCase(unittest.TestCase):
         cls.__test__ = True
 
     def setUp(self) -> None:
-        torch.manual_seed(1234)
+        torch.manual_seed(SEED)
 
     def assertEqual(
         self,
@@ -205,6 +211,23 @@ def _with_arguments(
     for decorator in decorators:
         run = decorator(run)
     return run
+
+
+def skipIfRocm(func: Any = None, *, msg: str = "") -> Any:
+    """Return the test, or a decorator that returns it: no device uses ROCm."""
+    return func if func is not None else lambda test: test
+
+
+def skipIfTorchDynamo(msg: str = "") -> Callable[[Any], Any]:
+    """Return a decorator that returns the test: tests do not run inside `torch.compile`."""
+    return lambda test: test
+
+
+def slowTest(fn: Any) -> Any:
+    """Skip a test unless the environment variable PYTORCH_TEST_WITH_SLOW is 1."""
+    return unittest.skipUnless(os.environ.get("PYTORCH_TEST_WITH_SLOW") == "1", "test is slow; run with PYTORCH_TEST_WITH_SLOW")(
+        fn
+    )
 
 
 def run_tests(argv: list[str] | None = None) -> None:

@@ -370,6 +370,25 @@ def test_cases_compare_tensors():
     assert seen == [(1, torch.float32, 0), (2, torch.float32, 0)]
 
 
+def test_marks_of_parametrized_tests_remain():
+    from unittest import TestResult, skip
+
+    from flambeau.testing._internal.common_utils import TestCase, instantiate_parametrized_tests, parametrize
+
+    @instantiate_parametrized_tests
+    class Marked(TestCase):
+        @pytest.mark.slow
+        @skip("no device")
+        @parametrize("x", [1])
+        def test_it(self, x):
+            raise AssertionError
+
+    assert [mark.name for mark in Marked.test_it_x_1.pytestmark] == ["slow"]
+    result = TestResult()
+    Marked("test_it_x_1").run(result)
+    assert result.wasSuccessful() and [reason for _, reason in result.skipped] == ["no device"]
+
+
 def test_decorators_and_the_seed_of_tests(monkeypatch):
     from unittest import SkipTest
 

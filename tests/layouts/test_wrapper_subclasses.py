@@ -177,7 +177,7 @@ def test_classes_are_asked_for_pytorchs_operators():
         aten.relu.default, "x.transpose(0, 1)": aten.transpose.int, "x.add_(1)": aten.add_.Tensor, "x.zero_()": aten.zero_.default,
         "torch.zeros_like(x)": aten.zeros_like.default, "torch.cat([x, x])": aten.cat.default, "x.view(6)": aten.view.default,
         "x.unfold(1, 2, 1)": aten.unfold.default, "x.as_strided((2,), (1,))": aten.as_strided.default, "x.view(torch.int64)": aten.view.dtype,
-        "x[0]": aten.select.int, "x[:, 1:]": aten.slice.Tensor, "x[None]": aten.unsqueeze.default,
+        "x[0]": aten.select.int, "x[:, 1:]": aten.slice.Tensor, "x[None]": aten.unsqueeze.default, "x.lerp(x, 0.5)": aten.lerp.Scalar,
     }  # fmt: skip
     for program, operator in expected.items():
         Pair.seen.clear()

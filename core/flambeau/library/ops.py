@@ -261,7 +261,7 @@ class _OpNamespace(ModuleType):
 # {flambeau's name of an operation: PyTorch's name}.
 _ATEN_NAMES = {
     "contiguous": "clone", "getitem_alias": "alias", "ones_of": "ones_like", "max_dim": "max", "min_dim": "min",
-    "pow_scalar": "pow", "mH_": "adjoint",
+    "pow_scalar": "pow", "lerp_scalar": "lerp", "mH_": "adjoint",
 }  # fmt: skip
 # {operator: ndim of its arguments in PyTorch}.  flambeau also calls them with other ndim, where PyTorch calls `matmul`.
 _PRODUCT_NDIM = {"mm": 2, "bmm": 3}

@@ -208,6 +208,8 @@ def _with_arguments(
         test(self, **copy(arguments))
 
     run.__name__, run.__doc__ = name, test.__doc__
+    marks = vars(test).items()  # those of decorators above, such as `pytest.mark.skipif` and `unittest.skip`
+    vars(run).update({mark: value for mark, value in marks if mark not in ("_parametrized_by", "__wrapped__")})
     for decorator in decorators:
         run = decorator(run)
     return run

@@ -41,7 +41,7 @@ def _get_layout(name: str) -> Any:
 def _get_member(cls: Any, name: str) -> Any:
     """Return a member of an enumeration: Python 3.11.0 to 3.11.3 pickle members as `getattr(cls, name)`."""
     if not (isinstance(cls, type) and issubclass(cls, Enum) and name in cls.__members__):
-        raise ValueError(f"{brief(cls)} is no enumeration with a member {name!r}")
+        raise ValueError(f"{brief(cls)} is not an enumeration that has a member {name!r}")
     return cls[name]
 
 

@@ -43,10 +43,13 @@ def _weight_int8pack_mm(self: Tensor, mat2: Tensor, scales: Tensor) -> Tensor:
         RuntimeError: a dtype or shape does not fit.
     """
     _check_input("_weight_int8pack_mm", self)
-    if mat2.dtype is not dtypes.int8 or not mat2.is_contiguous() or tuple(mat2.shape[1:]) != tuple(self.shape[1:]):
+    shape = mat2.shape
+    if mat2.dtype is not dtypes.int8 or not mat2.is_contiguous() or len(shape) != 2 or shape[1] != self.shape[1]:
         raise RuntimeError("_weight_int8pack_mm : expect B to be int8, contiguous and of shape (N, K).")
-    if tuple(scales.shape) != (mat2.shape[0],) or scales.dtype is not self.dtype:
+    if scales.shape != shape[:1] or scales.dtype is not self.dtype:
         raise RuntimeError("_weight_int8pack_mm : expect scales to be 1d tensor with size N, and the dtype of A.")
+    if not (self.requires_grad or scales.requires_grad):
+        return int8_linear(self, mat2, scales)
     with no_grad():
         return int8_linear(self.detach(), mat2, scales.detach())
 

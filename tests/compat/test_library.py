@@ -353,6 +353,16 @@ def test_an_operator_whose_extension_is_missing_uses_its_general_kernel():
         torch.ops.test_missing.thrice(torch.ones(2))
 
 
+def test_errors_of_overrides_are_not_changed():
+    class Refuses(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, function, types, args=(), kwargs=None):
+            raise TypeError("refused")
+
+    with pytest.raises(TypeError, match="^refused$"):
+        torch.ops.aten.relu(torch.ones(2).as_subclass(Refuses))
+
+
 def test_arguments_of_an_aten_operator_that_do_not_fit() -> None:
     for args in ((), (1, 2)):
         with pytest.raises(RuntimeError, match=r"aten::relu\(\)"):

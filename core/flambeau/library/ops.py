@@ -181,6 +181,8 @@ class OpOverloadPacket:
         try:
             return form(*args, **kwargs)
         except TypeError as error:  # the arguments do not fit; in PyTorch, no schema matches
+            if not are_direct(relevant([*args, *kwargs.values()])):  # or a program's override has raised it
+                raise
             raise RuntimeError(f"aten::{error}") from error
 
     def __getattr__(self, name: str) -> Any:

@@ -221,11 +221,14 @@ def primal_of(tensor: Tensor, level: Level) -> Tensor:
 
 
 def copy_tangents(source: Tensor, target: Tensor, *, clone: bool = False) -> None:
-    """Set the tangents of `target` to those of `source`, which has the same value, or to clones of them."""
+    """Set the tangents of `target` to those of `source`, which has the same value.
+
+    With `clone`, tangents that later writes to `source` change are cloned.
+    """
     for level in levels():
         tangent = tangent_of(source, level)
         if tangent is not None:
-            set_tangent(target, level, tangent.clone() if clone else tangent)
+            set_tangent(target, level, tangent.clone() if clone and not level.in_transform else tangent)
 
 
 def detached(tensor: Tensor) -> Tensor:

@@ -227,9 +227,8 @@ def skipIfTorchDynamo(msg: str = "") -> Callable[[Any], Any]:
 
 def slowTest(fn: Any) -> Any:
     """Skip a test unless the environment variable PYTORCH_TEST_WITH_SLOW is 1."""
-    return unittest.skipUnless(os.environ.get("PYTORCH_TEST_WITH_SLOW") == "1", "test is slow; run with PYTORCH_TEST_WITH_SLOW")(
-        fn
-    )
+    is_enabled = os.environ.get("PYTORCH_TEST_WITH_SLOW") == "1"
+    return unittest.skipUnless(is_enabled, "test is slow; run with PYTORCH_TEST_WITH_SLOW to enable test")(fn)
 
 
 def run_tests(argv: list[str] | None = None) -> None:

@@ -13,6 +13,8 @@ from flambeau_backends.numpy import half_products
 def small_blocks(monkeypatch):
     """Make every product consist of several blocks."""
     monkeypatch.setattr(half_products, "_block_size", lambda other: 40)
+    monkeypatch.setattr(half_products, "_LARGE_BLOCK", 40)
+    monkeypatch.setattr(half_products, "SHARED", 1)
 
 
 @pytest.fixture
@@ -80,12 +82,29 @@ def test_float16_products_of_special_numbers(rows, depth, small_blocks):
         np.testing.assert_allclose(result, expected.astype(np.float16), rtol=1.001 * 2.0**-10, atol=2.0**-24)
 
 
-def test_products_do_not_depend_on_the_number_of_threads(threads):
-    rng = np.random.default_rng(0)
-    weight = torch.from_numpy(rng.standard_normal((1500, 1024)).astype(np.float16))
-    x = torch.from_numpy(rng.standard_normal((2, 1500)).astype(np.float16))
+@pytest.mark.parametrize("has_small_products", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("rows", [1, 2, 5, 24, 25])
+def test_few_rows_with_a_large_weight(rows, dtype, has_small_products, monkeypatch):
+    """OpenBLAS's products of small matrices cover some columns of each block; the others are computed by one product."""
+    monkeypatch.setattr(half_products, "has_small_products", lambda: has_small_products)
+    torch.manual_seed(0)
+    weight, x = (torch.randn(1031, 1000) / 32).to(dtype), torch.randn(rows, 1000).to(dtype)
+    assert_rounded_once(x @ weight.T, np.matmul(*exact(x, weight.T)))
+    assert_rounded_once(x[:, 1:] @ weight[:, 1:].T, np.matmul(*exact(x[:, 1:], weight[:, 1:].T)))  # an odd depth
+    assert_rounded_once(x @ weight.T.contiguous(), np.matmul(*exact(x, weight.T)))
+    weight[3, 5], weight[700, 6], weight[701, 7] = torch.inf, -torch.inf, torch.nan
+    with np.errstate(invalid="ignore"):
+        assert_rounded_once(x @ weight.T, np.matmul(*exact(x, weight.T)))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("rows", [1, 2])
+def test_products_do_not_depend_on_the_number_of_threads(rows, dtype, threads):
+    torch.manual_seed(0)
+    weight, x = torch.randn(1500, 1024).to(dtype), torch.randn(rows, 1500).to(dtype)
     results = []
     for count in (1, 2, 3):
         threads(count)
-        results.append([(x @ weight).numpy().tobytes(), (x[:, :1024] @ weight[:, :1024].T).numpy().tobytes()])
+        results.append([(x @ weight).float().tolist(), (x[:, :1024] @ weight[:, :1024].T).float().tolist()])
     assert results[0] == results[1] == results[2]

@@ -1,4 +1,4 @@
-"""Sorting, ranks, cumulative extremes, searching and sets."""
+"""Sorting, ranks, searching and sets."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from flambeau.backend import ArrayKind, PlanCall, StaleWeights
 
+from .error_state import without_warnings
 from .kernels import KERNELS, clip
 from .kernels_conv import prepared
 
@@ -99,6 +100,7 @@ class Plan:
         self._prepared = steps, names, _Samples(lowering.weights)
         return True
 
+    @without_warnings
     def __call__(self, *inputs: Any) -> Any:
         steps, outputs, samples = self._prepared  # another thread may prepare the plan again during this call
         if samples.have_changed():

@@ -100,6 +100,12 @@ def get_autocast_dtype(device_type: str) -> torch.dtype:
     return _state.dtypes.get(device_type, torch.float16)
 
 
+def autocast_dtypes() -> dict[str, torch.dtype]:
+    """Return the dtype of each device type for which autocast is enabled."""
+    enabled = _state.enabled
+    return {name: get_autocast_dtype(name) for name in enabled if enabled[name]} if enabled else {}
+
+
 def set_autocast_dtype(device_type: str, dtype: torch.dtype) -> None:
     """Set the dtype to which autocast casts the inputs of matrix products.
 

@@ -154,6 +154,8 @@ static bool fits(char letter, const char *format, const Half **half, bool is_fir
     return !strcmp(format, is_elementwise(letter) && *half ? (*half)->format : format_of(letter));
 }
 
+static const int64_t nothing[4]; /* the shape, strides and memory of an absent array */
+
 static PyObject *call(PyObject *capsule, PyObject *const *args, Py_ssize_t count) {
     const Kernel *kernel = PyCapsule_GetPointer(capsule, NULL);
     if (kernel == NULL) return NULL;
@@ -174,6 +176,8 @@ static PyObject *call(PyObject *capsule, PyObject *const *args, Py_ssize_t count
         } else if (letter == 'f') {
             arguments[i].number = PyFloat_AsDouble(args[i]);
             if (arguments[i].number == -1.0 && PyErr_Occurred()) goto done;
+        } else if (args[i] == Py_None) {
+            arguments[i] = (Argument){.data = (void *)nothing, .shape = nothing, .strides = nothing};
         } else {
             Py_buffer *buffer = &buffers[taken];
             if (PyObject_GetBuffer(args[i], buffer, PyBUF_STRIDES | PyBUF_FORMAT)) goto done;

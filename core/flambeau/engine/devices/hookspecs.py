@@ -161,7 +161,7 @@ class StaleWeights(Exception):
 
 
 class Plan(Protocol):
-    """Consecutive calls of an inference step, run as one call."""
+    """Consecutive calls of an inference step, run as one call, which must not warn of floating-point errors."""
 
     def prepare(self, constants: Mapping[Any, Any]) -> bool:
         """Fold and pack the weights, given as arrays by key; return False if the plan cannot be used.

@@ -16,7 +16,7 @@ from ...engine.tensors.tensor import Tensor, wrap
 from ...engine.values.trees import flatten, unflatten
 from .differentiation import CompiledFunctionBackward, RecordedBackward, ones_like, record_backward
 from .effects import Effects
-from .guards import Aliasing, ArgumentGradient, Outside, describe, gradients_of_arguments, tensors_from_outside
+from .guards import Aliasing, ArgumentGradient, Outside, all_hold, describe, gradients_of_arguments, tensors_from_outside
 from .inference import Inference
 from .passes import needed_calls
 from .program import Program
@@ -84,9 +84,8 @@ class Captured:
 
     def holds(self, arguments: Sequence[Any]) -> bool:
         """Whether a replay is valid: tensors have the same shapes, dtypes, `requires_grad` and shared memory as at capture."""
-        for tensor in self.outside:
-            if not tensor.holds():
-                return False
+        if not all_hold(self.outside):
+            return False
         for gradient in self.argument_gradients:
             if not gradient.holds(arguments):
                 return False
@@ -102,12 +101,15 @@ class Captured:
             source.tensor._array if source.kind == "tensor" else self._array(source, arguments)  # type: ignore[union-attr]
             for source in self.sources
         ]
-        self.effects.clear_gradients(arguments)
         inference = self.forward.inference
-        values = self.forward.run(arrays) if inference is None else self._run_plans(inference, arrays)
+        if inference is None:
+            self.effects.clear_gradients(arguments)
+            values = self.forward.run(arrays)
+        else:  # steps with plans have no effects and no gradients
+            values = self._run_plans(inference, arrays)
+            if self.results.one is not None:
+                return self.results.one.make(values[0])
         arrays = []
-        if self.results.one is not None and inference is not None:  # steps with plans have no effects and no gradients
-            return self.results.one.make(values[0])
         self.effects.apply(values[self.effects_from : self.saved_from], arguments)
         tensors = self.results.make(values, arguments)
         if self.histories:
@@ -123,8 +125,7 @@ class Captured:
         """Run the program, after preparing its plans again if weights have changed; without plans if they change every time."""
         values: Sequence[Any]
         state = inference.state
-        generators = self.generators if inference.draws else []
-        draws = [(raw, raw.get_state()) for _, raw in generators]  # a plan may notice new weights after others have drawn
+        draws = self._draws() if inference.draws else ()  # a plan may notice new weights after others have drawn
         if inference.is_current():
             try:
                 values = self.forward.run(arrays)
@@ -143,6 +144,9 @@ class Captured:
         self.separate()
         values = self.forward.run(arrays)
         return values
+
+    def _draws(self) -> list[tuple[Any, Any]]:
+        return [(raw, raw.get_state()) for _, raw in self.generators]
 
     def _array(self, source: Source, arguments: Sequence[Any]) -> Any:
         if source.kind == "number":

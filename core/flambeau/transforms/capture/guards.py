@@ -15,7 +15,7 @@ from .recorder import RecordedArray
 from .recording import NotCapturable, Recording
 from .sources import Source
 
-__all__ = ["Aliasing", "ArgumentGradient", "Outside", "describe", "gradients_of_arguments", "tensors_from_outside"]
+__all__ = ["Aliasing", "ArgumentGradient", "Outside", "all_hold", "describe", "gradients_of_arguments", "tensors_from_outside"]
 
 
 def describe(tensor: Any) -> Any:
@@ -42,19 +42,33 @@ class Outside:
     gradient_description: Any = None  # set if the program uses the gradient's memory
     aliasing: Aliasing | None = None  # its `moved` is set if the tensor gets another array
 
-    def holds(self) -> bool:
-        tensor = self.tensor
-        if tensor._requires_grad is not self.requires_grad or tensor._has_hooks:
+    def has_moved(self) -> bool:
+        """Whether another array has the same description; it is the expected one from now on."""
+        if describe(self.tensor) != self.description:
             return False
-        if tensor._array is not self.array:
-            if describe(tensor) != self.description:
-                return False
-            self.array = tensor._array
-            if self.aliasing is not None:
-                self.aliasing.moved = True
-        if self.has_gradient is not None and (tensor._grad is not None) is not self.has_gradient:
+        self.array = self.tensor._array
+        if self.aliasing is not None:
+            self.aliasing.moved = True
+        return True
+
+    def gradient_holds(self) -> bool:
+        gradient = self.tensor._grad
+        if (gradient is not None) is not self.has_gradient:
             return False
-        return self.gradient_description is None or describe(tensor._grad) == self.gradient_description
+        return self.gradient_description is None or describe(gradient) == self.gradient_description
+
+
+def all_hold(outside: Sequence[Outside]) -> bool:
+    """Whether all external tensors are as expected."""
+    for expected in outside:  # inlined, because each replay checks all parameters
+        tensor = expected.tensor
+        if tensor._requires_grad is not expected.requires_grad or tensor._has_hooks:
+            return False
+        if tensor._array is not expected.array and not expected.has_moved():
+            return False
+        if expected.has_gradient is not None and not expected.gradient_holds():
+            return False
+    return True
 
 
 @dataclass(slots=True)

@@ -151,6 +151,10 @@ class Inference:
             seen.add(self.recorder.group(reference))
         return views
 
+    def has_only_plans(self) -> bool:
+        """Whether the step calls nothing but plans."""
+        return all(call.function in self.plans for call in self.calls)
+
     # --- weights ---
 
     def _prepare(self) -> bool:

@@ -77,7 +77,9 @@ class Program:
         calls, device = placed(self.recorder, specialized(self.recorder, calls))
         self._placed = calls
         self._source = Source(self.recorder, calls, self.inputs, self.outputs, self.name)
-        self.calls, self.run = self._source.calls, backend.wrap_program(self._source.run)
+        self.calls, self.run = self._source.calls, self._source.run
+        if self.inference is None or not self.inference.has_only_plans():
+            self.run = backend.wrap_program(self.run)
         if device is not None:
             self.run = backend.bind(self.run, device)
         self.code = self._source.code if self.body is None else f"{self.body.code}\n\n{self._source.code}"

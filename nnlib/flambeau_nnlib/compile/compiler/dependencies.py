@@ -19,7 +19,8 @@ import flambeau as torch
 from flambeau import Tensor
 from flambeau.extension.capture import is_own_file
 
-from ...amp.autocast_mode import get_autocast_dtype, is_autocast_enabled
+from ... import nn
+from ...amp.autocast_mode import autocast_dtypes
 
 __all__ = ["Dependencies"]
 
@@ -169,7 +170,8 @@ class Dependencies:
             self._note_container(attributes, attributes.copy())
             if isinstance(value, torch.optim.Optimizer):
                 yield from self._within_groups(value.param_groups)
-            yield from attributes.values()
+            has_no_hooks = isinstance(value, nn.Module) and attributes.get("_has_hooks") is False
+            yield from (item for name, item in attributes.items() if not (has_no_hooks and name in value._hook_kinds))
         for cls in type(value).__mro__:
             if cls.__module__ == "builtins" or id(cls) in self._seen or _is_own(cls):
                 continue
@@ -239,6 +241,5 @@ def environment() -> tuple[Any, ...]:
     """Return the global modes and defaults that affect results, such as the default dtype."""
     return (
         torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.get_default_dtype(), torch.is_anomaly_enabled(),
-        torch.are_deterministic_algorithms_enabled(),
-        is_autocast_enabled("cpu") and get_autocast_dtype("cpu"), is_autocast_enabled("cuda") and get_autocast_dtype("cuda"),
+        torch.are_deterministic_algorithms_enabled(), autocast_dtypes(),
     )  # fmt: skip

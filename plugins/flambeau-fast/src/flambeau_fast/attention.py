@@ -10,7 +10,7 @@ from flambeau_backends.numpy.packs import halves
 
 from .choice import FLOAT, LEAST, fast
 from .half_matrix import DTYPES, WORD
-from .kernels import alone, kernels, optional
+from .kernels import alone, kernels
 
 MANY = LEAST or 1 << 12  # number of elements of the query from which `attention` is faster than NumPy
 FEW_QUERIES, FEW_HALF_QUERIES = 8, 16  # maximum number of queries per head of `few_queries`
@@ -82,7 +82,7 @@ def attention(
     softmax = None if workspace is None else np.empty((2, *query.shape[:3]), FLOAT)
     if workspace is not None:
         workspace["softmax"] = softmax
-    kernels.attention(output, optional(softmax), query, key, value, bias, mask is not None, causal, FLOAT.type(scale))
+    kernels.attention(output, softmax, query, key, value, bias, mask is not None, causal, FLOAT.type(scale))
     return output
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .choice import FLOAT, fast, is_dense
-from .kernels import kernels, optional
+from .kernels import kernels
 from .rows import layer_norm_backward
 
 LEAST = 1 << 12
@@ -55,7 +55,7 @@ def _affine(
     output = np.empty(input.shape, FLOAT)
     batch, channels = input.shape[:2]
     rows = (batch * channels, -1)
-    parameters = optional(weight), optional(bias), mean, variance, eps, channels
+    parameters = weight, bias, mean, variance, eps, channels
     kernels.normalized_channels(output.reshape(rows), input.reshape(rows), *parameters)
     return output
 

@@ -15,7 +15,7 @@ from flambeau_backends.numpy.packs import kernels_conv, output_size
 
 from . import winograd
 from .choice import FLOAT, KERNELS, fast, is_dense
-from .kernels import alone, kernels, optional
+from .kernels import alone, kernels
 from .sums import total
 
 Sizes = Sequence[int]
@@ -72,7 +72,7 @@ def _depthwise(input: Any, weight: Any, bias: Any, size: Sizes, steps: Sizes, gr
     if weight.shape[1] != 1 or input.shape[1] != groups:
         return None
     output = np.empty((len(input), len(weight), *size), FLOAT)
-    kernels.depthwise(output, input, weight, optional(bias), *steps)
+    kernels.depthwise(output, input, weight, bias, *steps)
     return output
 
 
@@ -105,7 +105,7 @@ def convolution(
     if uses_winograd and _is_finite(result := winograd.convolve(input, weight, bias, padding, size, stride[0])):
         return result
     output = np.empty((len(input), len(weight), *size), FLOAT)
-    kernels.convolution(output, input, weight, optional(bias), *stride, *padding, *dilation)
+    kernels.convolution(output, input, weight, bias, *stride, *padding, *dilation)
     return output
 
 
@@ -127,7 +127,7 @@ def convolution_weight(
         if _is_finite(result):
             return result
     grad_weight = np.empty(shape, FLOAT)
-    kernels.convolution_weight(grad, input, grad_weight, optional(None), *stride, *padding, *dilation)
+    kernels.convolution_weight(grad, input, grad_weight, None, *stride, *padding, *dilation)
     return grad_weight
 
 
@@ -149,5 +149,5 @@ def convolution_transposed(
         if _is_finite(result):
             return result
     output = np.empty((len(input), weight.shape[1], *size), FLOAT)
-    kernels.convolution_input(output, input, weight, optional(bias), *stride, *padding, *dilation)
+    kernels.convolution_input(output, input, weight, bias, *stride, *padding, *dilation)
     return output

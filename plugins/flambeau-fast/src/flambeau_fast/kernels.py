@@ -15,7 +15,7 @@ from typing import Any
 
 from flambeau_backends.numpy.packs import keep_products_serial
 
-__all__ = ["alone", "kernels", "optional"]
+__all__ = ["alone", "kernels"]
 
 _BUILD = Path(__file__).resolve().parents[2] / "c" / "build.py"
 if _BUILD.exists():
@@ -35,11 +35,3 @@ def alone() -> bool:
     """Make OpenBLAS single-threaded, since its spinning threads compete with the kernels' threads; always return True."""
     keep_products_serial()
     return True
-
-
-def optional(array: Any) -> Any:
-    """Return the array, or an empty buffer for None: kernels require a buffer for each array argument."""
-    return _NONE if array is None else array
-
-
-_NONE = memoryview(b"").cast("f")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .choice import FLOAT, fast, is_dense
-from .kernels import alone, kernels, optional
+from .kernels import alone, kernels
 
 LEAST = 1 << 8  # number of elements of the first matrix below which NumPy's kernel is faster
 LEAST_PRODUCTS = 1 << 17  # number of multiplications below which NumPy's kernel is faster
@@ -24,7 +24,7 @@ def _suit(a: Any, b: Any) -> bool:
 def _product(shape: tuple[int, ...], a: Any, b: Any, bias: Any = None) -> Any:
     """Compute `a @ b + bias` for two matrices, reshaped to `shape`."""
     result = np.empty(shape, FLOAT)
-    kernels.product(result.reshape(len(a), b.shape[1]), a, b, optional(bias))
+    kernels.product(result.reshape(len(a), b.shape[1]), a, b, bias)
     return result
 
 

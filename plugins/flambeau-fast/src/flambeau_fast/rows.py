@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .choice import FLOAT, fast, is_dense
-from .kernels import kernels, optional
+from .kernels import kernels
 
 STRIPS = 16  # number of partial sums of each gradient; constant, so that results do not depend on the number of threads
 
@@ -179,10 +179,10 @@ def layer_norm(
             return None
     output = np.empty(rows.shape, FLOAT)
     if workspace is None:
-        means = scales = optional(None)
+        means = scales = None
     else:
         workspace["row moments"] = means, scales = np.empty((2, input.size // length), FLOAT)
-    kernels.layer_norm(output, means, scales, rows, optional(weight), optional(bias), eps)
+    kernels.layer_norm(output, means, scales, rows, weight, bias, eps)
     return output if rows is input else output.reshape(input.shape)
 
 
@@ -209,5 +209,5 @@ def rms_norm_rows(input: Any, weight: Any, count: int, eps: float) -> Any:
     if not is_dense(input) or not (weight is None or is_dense(weight)):
         return None
     result = np.empty(input.shape, FLOAT)
-    kernels.rms_norm(result.reshape(-1, length), input.reshape(-1, length), optional(weight), eps)
+    kernels.rms_norm(result.reshape(-1, length), input.reshape(-1, length), weight, eps)
     return result

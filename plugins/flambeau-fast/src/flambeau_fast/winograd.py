@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .choice import FLOAT
-from .kernels import kernels, optional
+from .kernels import kernels
 
 Sizes = Sequence[int]
 
@@ -38,7 +38,7 @@ def convolve_back(input: Any, weight: Any, bias: Any, padding: Sizes, size: Size
 def _convolve(input: Any, weight: Any, flipped: bool, bias: Any, padding: Sizes, size: Sizes, stride: int) -> Any:
     """Run the kernel with a weight of shape `(C_in, C_out, 3, 3)`."""
     output = np.empty((len(input), weight.shape[1], *size), FLOAT)
-    kernels.winograd(output, input, weight, optional(bias), flipped, *padding, stride)
+    kernels.winograd(output, input, weight, bias, flipped, *padding, stride)
     return output
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from flambeau.backend import ArrayKind, PlanCall, StaleWeights
 
 from ..choice import FLOAT
-from ..kernels import alone, kernels, optional
+from ..kernels import alone, kernels
 from .lowering import KINDS, Graph, Node, Value, columns_of_blocks
 from .memory import Lifetime, places
 from .support import ACTIVATION_KINDS, is_key
@@ -54,7 +54,7 @@ class Plan:
         self.shapes = [kinds[key].shape for key in outputs]
         self._orders = [_order(shape, steps) for shape, steps in zip(self.shapes, strides, strict=True)]
         self._is_permuted = any(order is not None for order in self._orders)
-        self._unused = [optional(None)] * (MOST_ARRAYS - len(inputs) - len(outputs))
+        self._unused = [None] * (MOST_ARRAYS - len(inputs) - len(outputs))
 
     def prepare(self, constants: Mapping[Any, Any]) -> bool:
         alone()

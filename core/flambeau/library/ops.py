@@ -17,6 +17,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+from ..engine.calls.facts import facts_of
 from ..engine.calls.overriding import are_direct, handle_torch_function, has_torch_function, relevant, should_offer
 from ..engine.calls.schema import FunctionSchema
 from ..engine.devices.aliases import private_value
@@ -260,11 +261,6 @@ class _OpNamespace(ModuleType):
         return None
 
 
-# {flambeau's name of an operation: PyTorch's name}.
-_ATEN_NAMES = {
-    "contiguous": "clone", "getitem_alias": "alias", "ones_of": "ones_like", "max_dim": "max", "min_dim": "min",
-    "pow_scalar": "pow", "lerp_scalar": "lerp", "mH_": "adjoint",
-}  # fmt: skip
 # {operator: ndim of its arguments in PyTorch}.  flambeau also calls them with other ndim, where PyTorch calls `matmul`.
 _PRODUCT_NDIM = {"mm": 2, "bmm": 3}
 
@@ -274,7 +270,8 @@ def operator_of(name: str, function: Any, args: tuple[Any, ...], kwargs: dict[st
 
     `function` computes the operation with these arguments.  Without it, an operator called `name` must exist.
     """
-    aten = _ATEN_NAMES.get(name, name)
+    facts = facts_of(name)
+    aten = facts.operator if facts is not None and facts.operator else name
     if aten in _PRODUCT_NDIM and any(arg.ndim != _PRODUCT_NDIM[aten] for arg in args):
         aten = "matmul"
     if aten == "adjoint" and args[0].ndim == 2 and not args[0].is_complex():

@@ -371,7 +371,7 @@ def pow_scalar_forward(xp: Any, input: Any, /, exponent: Any) -> Any:
 _pow_scalar = op(
     "pow_scalar", pow_scalar_forward,
     kind=Kind.POINTWISE,
-    public=False, method=False, grad_fn="PowBackward0",
+    public=False, method=False, grad_fn="PowBackward0", operator="pow",
     input=lambda F, g, input, exponent: (
         F.zeros_of(input, input.shape) if exponent == 0 else
         g * F.conj(input * 2 if exponent == 2 else exponent * F.pow_scalar(input, exponent - 1))),
@@ -593,6 +593,7 @@ def _lerp_scalar_forward(xp: Any, input: Any, end: Any, /, weight: Any) -> Any:
 _lerp_scalar = op(
     "lerp_scalar", _lerp_scalar_forward,
     kind=Kind.POINTWISE, promote="wide arithmetic", public=False, method=False, grad_fn="LerpBackward0",
+    operator="lerp",
     input=lambda F, g, weight: g * (1 - weight).conjugate(),
     end=lambda F, g, weight: g * weight.conjugate(),
 )  # fmt: skip

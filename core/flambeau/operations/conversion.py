@@ -328,7 +328,7 @@ def _contiguous(self: Tensor, *, memory_format: Any = None) -> Tensor:
 
 _contiguous_copy = op(
     "contiguous", lambda xp, input: xp.asarray(input, copy=True),
-    kind=Kind.CONVERSION, public=False, method=False, out=False,
+    kind=Kind.CONVERSION, public=False, method=False, out=False, operator="clone",
     grad_fn="CloneBackward0", input=lambda F, g: g,
 )  # fmt: skip
 

@@ -49,7 +49,11 @@ def _mH_forward(xp: Any, input: Any) -> Any:
     return xp.conj(transposed) if xp.isdtype(input.dtype, "complex floating") else transposed
 
 
-op("mH_", _mH_forward, kind=Kind.VIEW, public=False, method=False, out=False, input=lambda F, g: F.mH_(g))
+op(
+    "mH_", _mH_forward,
+    kind=Kind.VIEW, public=False, method=False, out=False, operator="adjoint",
+    input=lambda F, g: F.mH_(g),
+)  # fmt: skip
 
 _addmm = op(
     "addmm", lambda xp, bias, input, mat2: xp.matmul(input, mat2) + bias,

@@ -215,7 +215,10 @@ one_of = op(
     doc="Return `value`, an element of the input; all elements equal to it (also NaN) share the gradient.",
     input=_split_among_equals,
 )  # fmt: skip
-op("ones_of", lambda xp, input: xp.ones_like(input), kind=Kind.FACTORY, public=False, method=False, out=False)
+op(
+    "ones_of", lambda xp, input: xp.ones_like(input),
+    kind=Kind.FACTORY, public=False, method=False, out=False, operator="ones_like",
+)  # fmt: skip
 amax_ = op(
     "amax", lambda xp, input, /, dim=(), keepdim=False: xp.max(input, axis=axis_of(dim, input), keepdims=keepdim),
     kind=Kind.REDUCTION, rounds_once=True,
@@ -324,6 +327,7 @@ def _extreme(name: str, arg: str) -> Any:
         method=False,
         dtypes="real",
         check=refusing(dtypes.COMPLEX, f"{name}(): does not support complex input"),
+        operator=name,
         grad_fn=f"{name.capitalize()}Backward0",
         vjp=lambda F, g, indices, input_shape, dim, keepdim: (select_backward(F, g[0], indices, input_shape, dim, keepdim),),
     )

@@ -174,6 +174,8 @@ class Facts:
     home: str = ""
     """PyTorch's module of the function if it differs from the public namespace: `"torch.functional"` for a function of `torch`,
     `"torch"` for a function of `torch.nn.functional`."""
+    operator: str = ""
+    """The name of PyTorch's operator, if it is not the operation's name: `"clone"` for `contiguous`."""
     dispatches: Callable[..., tuple[Any, ...]] | None = None
     """A function of this operation's arguments that returns the name and the arguments of the operator that PyTorch passes to
     `__torch_dispatch__` instead: `lambda input, dim: ("_softmax", input, dim, False)`."""

@@ -31,7 +31,7 @@ from .standard import getitem, put
 # --- basic indexing: views ----------------------------------------------------------------------------------------
 
 
-def _getitem(name: str, grad_fn: str) -> Any:
+def _getitem(name: str, grad_fn: str, **facts: Any) -> Any:
     return op(
         name,
         lambda xp, input, /, index: getitem(xp, input, index),
@@ -41,6 +41,7 @@ def _getitem(name: str, grad_fn: str) -> Any:
         method=False,
         grad_fn=grad_fn,
         input=lambda F, g, input_shape, index: F.getitem_backward(g, input_shape, index),
+        **facts,
     )
 
 
@@ -49,7 +50,7 @@ _selected, _sliced, _widened = (
     _getitem("getitem_slice", "SliceBackward0"),
     _getitem("getitem_unsqueeze", "UnsqueezeBackward0"),
 )
-_getitem("getitem_alias", "AliasBackward0")
+_getitem("getitem_alias", "AliasBackward0", operator="alias")
 
 
 def _getitem_backward_forward(xp: Any, input: Any, /, shape: Any, index: Any) -> Any:

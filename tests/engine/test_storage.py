@@ -184,6 +184,8 @@ def test_memory_of_others_does_not_grow() -> None:
         torch.frombuffer(bytearray(8), dtype=torch.float32),
         torch.ones(4).share_memory_(),
         torch.from_numpy(np.zeros(4)[1:]),
+        torch.from_numpy(np.zeros(4)),
+        torch.as_tensor(np.zeros(4)).view(2, 2),
     ):
         assert not lent.untyped_storage().resizable()
         with pytest.raises(RuntimeError, match="not resizable"):

@@ -55,6 +55,7 @@ from .half_products import HALF_PRODUCTS
 from .halves import cast, half_kernels
 from .indices import INDEX_DTYPE
 from .memory import (
+    allocation,
     as_dtype,
     as_strided,
     is_all_of_unshared,
@@ -236,6 +237,7 @@ class NumpyBackend(RecordableBackend, MutableBackend):
 
     window = staticmethod(window)
     memory_owner = staticmethod(memory_owner)
+    allocation = staticmethod(allocation)
     is_unaliased = staticmethod(is_unaliased)
 
     def as_strided(self, flat: Any, size: Sequence[int], stride: Sequence[int], offset: int) -> Any:

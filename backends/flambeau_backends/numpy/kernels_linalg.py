@@ -9,6 +9,7 @@ import numpy as np
 
 from flambeau.engine.calls.op import OPS
 from flambeau.operations.distance import pair_distances_forward
+from flambeau.operations.linalg.solves import solve_arrays
 
 from .chunks import chunks
 from .error_state import without_warnings
@@ -19,13 +20,22 @@ from .namespace import namespace
 @kernel
 @without_warnings
 def linalg_inv_ex(A: Any) -> Any:
-    return OPS["linalg_inv_ex"].forward(namespace, A)  # divides by the zero pivots of a singular matrix
+    identity = np.broadcast_to(np.eye(A.shape[-1], dtype=A.dtype), A.shape)
+    return solve_arrays(namespace, A, identity, lambda: np.linalg.inv(A), _factorize, _triangular)
 
 
 @kernel
 @without_warnings
 def linalg_solve_ex(A: Any, B: Any) -> Any:
-    return OPS["linalg_solve_ex"].forward(namespace, A, B)
+    return solve_arrays(namespace, A, B, lambda: np.linalg.solve(A, B), _factorize, _triangular)
+
+
+def _factorize(xp: Any, A: Any) -> Any:
+    return linalg_lu_factor_ex(A)
+
+
+def _triangular(xp: Any, A: Any, B: Any, upper: bool, unitriangular: bool = False) -> Any:
+    return linalg_solve_triangular(A, B, upper, unitriangular)
 
 
 @kernel

@@ -75,9 +75,12 @@ class _Window:
 
 
 def window(array: Any) -> Any:
-    """View an array as a separate memory, made writable if possible even if the array is flagged read-only."""
-    if array.base is None and array.flags.writeable:
-        return array
+    """View an array as a separate memory that `memory_owner` returns an owner for; it cannot be resized.
+
+    The view is writable if possible, even if the array is flagged read-only.
+    """
+    if array.flags.writeable and array.dtype.isbuiltin == 1:  # dtypes of ml_dtypes have no memoryview
+        return np.asarray(memoryview(array))
     view = np.asarray(_Window(array))
     return view if view.dtype == array.dtype else view.view(array.dtype)
 
@@ -121,11 +124,22 @@ def memory_owner(array: Any) -> Any:
     return below.obj if isinstance(below, memoryview) else below
 
 
+def allocation(array: Any) -> Any:
+    """Return the object that owns the memory; the same for all views and windows of it."""
+    while (below := _below(array)) is not None:
+        array = below
+    return array
+
+
+def _below(array: Any) -> Any:
+    return array.obj if isinstance(array, memoryview) else getattr(array, "base", None)
+
+
 def is_shared(array: Any) -> bool:
     """Whether the memory is shared with other processes: the owner's attribute `is_shared`."""
     owner = memory_owner(array)
-    while isinstance(owner, _Window):
-        owner = memory_owner(owner.base)
+    while isinstance(owner, (_Window, np.ndarray)):
+        owner = memory_owner(owner if isinstance(owner, np.ndarray) else owner.base)
     return getattr(owner, "is_shared", False)
 
 
@@ -137,7 +151,7 @@ def is_unaliased(array: Any) -> bool:
     while below is not None:
         if _count_references(below) > _SINGLE_REFERENCE:
             return False
-        below = below.obj if isinstance(below, memoryview) else getattr(below, "base", None)
+        below = _below(below)
     return True
 
 

@@ -202,10 +202,10 @@ def row_order(xp: Any, pivots: Any, rows: int) -> Any:
     return order
 
 
-def solve_with_lu(xp: Any, LU: Any, pivots: Any, B: Any) -> Any:
+def solve_with_lu(xp: Any, LU: Any, pivots: Any, B: Any, triangular: Any = solve_triangular_forward) -> Any:
     """Solve `A X = B` for arrays, given the LU factors of `A`; a zero pivot gives infinities and NaN, not an error."""
     permuted = take_rows(xp, B, row_order(xp, pivots, LU.shape[-1]))
-    return solve_triangular_forward(xp, LU, solve_lower(xp, LU, permuted, True), True)
+    return triangular(xp, LU, triangular(xp, LU, permuted, False, True), True)
 
 
 def _permutation_forward(xp: Any, input: Any, pivots: Any, /, rows: int) -> Any:

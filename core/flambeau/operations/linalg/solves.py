@@ -27,19 +27,22 @@ from .checks import (
     promote_square,
 )
 from .decompositions import svd, svdvals
-from .factors import lu_arrays, solve_with_lu
+from .factors import lu_arrays, solve_triangular_forward, solve_with_lu
 
 __all__ = [
-    "det", "inv", "inv_ex", "lstsq", "pinv", "slogdet", "solve", "solve_ex", "tensorinv", "tensorsolve", "tolerance",
+    "det", "inv", "inv_ex", "lstsq", "pinv", "slogdet", "solve", "solve_arrays", "solve_ex", "tensorinv", "tensorsolve", "tolerance",
 ]  # fmt: skip
 
 # --- equations and inverses ---------------------------------------------------------------------------------------
 
 
-def _solve_arrays(xp: Any, A: Any, B: Any, routine: Any) -> tuple[Any, Any]:
+def solve_arrays(
+    xp: Any, A: Any, B: Any, routine: Any, factorize: Any = lu_arrays, triangular: Any = solve_triangular_forward
+) -> tuple[Any, Any]:
     """Return the solution and, for each matrix, the number (from 1) of its first zero pivot, or 0 if it has none.
 
-    `routine` computes the solution.  If it fails, the solution and the pivots are those of an LU factorization.
+    `routine` computes the solution.  If it fails, the solution and the pivots are those of an LU factorization.  A backend can
+    pass its kernels for that: `factorize(xp, A)`, and `triangular(xp, A, B, upper, unitriangular)`.
     """
     try:
         solution = routine()
@@ -48,12 +51,12 @@ def _solve_arrays(xp: Any, A: Any, B: Any, routine: Any) -> tuple[Any, Any]:
     except Exception as error:
         if not is_numerical_failure(error):
             raise
-    LU, pivots, info = lu_arrays(xp, A)
-    return solve_with_lu(xp, LU, pivots, B), info
+    LU, pivots, info = factorize(xp, A)
+    return solve_with_lu(xp, LU, pivots, B, triangular), info
 
 
 def _solve_forward(xp: Any, A: Any, B: Any) -> tuple[Any, Any]:
-    return _solve_arrays(xp, A, B, lambda: xp.linalg.solve(A, B))
+    return solve_arrays(xp, A, B, lambda: xp.linalg.solve(A, B))
 
 
 def _solve_grad(F: Any, g: Any, A: Any, out: Any, needs: Any) -> Any:
@@ -70,7 +73,7 @@ _solve = op(
 
 def _inv_forward(xp: Any, A: Any) -> tuple[Any, Any]:
     eye = xp.broadcast_to(xp.eye(A.shape[-1], dtype=A.dtype), A.shape)
-    return _solve_arrays(xp, A, eye, lambda: xp.linalg.inv(A))
+    return solve_arrays(xp, A, eye, lambda: xp.linalg.inv(A))
 
 
 def _inv_grad(F: Any, g: Any, out: Any) -> Any:

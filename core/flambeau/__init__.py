@@ -83,7 +83,7 @@ from .transforms.symbolic import *
 from .version import __version__
 
 __all__ = [
-    "Generator", "Size", "Storage", "SymBool", "SymFloat", "SymInt", "Tensor", "TypedStorage", "UntypedStorage",
+    "Generator", "Size", "SymBool", "SymFloat", "SymInt", "Tensor", "TypedStorage", "UntypedStorage",
     "__version__", "bfloat16", "bool",
     "broadcast_shapes", "can_cast", "cdouble", "cfloat", "chalf", "complex32", "complex64", "complex128",
     "default_generator", "device", "double",
@@ -98,6 +98,7 @@ __all__ = [
     "uint8", "uint16", "uint32", "uint64",
 ]  # fmt: skip
 __all__ += [*settings.__all__, *_memory_format.__all__, *_constants.__all__, *_symbolic.__all__, "is_storage"]
+__all__ += ("Storage",)  # noqa: F405  # the storage class of the default dtype: see `__getattr__`
 
 newaxis: None = None
 
@@ -111,7 +112,6 @@ wrappers.open_to_overrides(overriding.PUBLISHED, _tables.PUBLIC, native=_tables.
 for _generated in (overriding.PUBLISHED, TENSOR_TYPES["cpu"], STORAGE_CLASSES):
     globals().update(_generated)
     __all__ += (name for name in _generated if not name.startswith("_"))
-Storage = globals()["FloatStorage"]
 globals().update(dtypes.SUB_BYTE)
 __all__ += dtypes.SUB_BYTE
 bool: dtype = dtypes.bool_
@@ -254,6 +254,8 @@ def __getattr__(name: str) -> _Any:
     from importlib import import_module
     from importlib.util import find_spec
 
+    if name == "Storage":
+        return STORAGE_CLASSES[f"{get_default_dtype().legacy_name}Storage"]
     if name in _LAZY:
         value = getattr(import_module(f"flambeau.{_LAZY[name]}"), name)
     else:

@@ -167,7 +167,18 @@ def with_condition():
     return [i for i in range(3) if i > 0]
 
 
+def with_floor_division(x, y):
+    x //= y
+    return x
+
+
+def with_matrix_product(x, y):
+    x @= y
+    return x
+
+
 @pytest.mark.parametrize(("function", "message"), [
+    (with_floor_division, "augmented assignment: FloorDiv"), (with_matrix_product, "augmented assignment: MatMult"),
     (with_try, "try blocks aren't supported"), (with_lambda, "Lambda aren't supported"), (with_else, "else branches"),
     (with_set, "Set aren't supported"), (with_variable_arguments, "variable number of arguments"),
     (with_condition, "Comprehension ifs"),

@@ -75,9 +75,10 @@ def test_default_dtype() -> None:
         assert torch.tensor(1.0).dtype is torch.float64 and torch.Tensor(1).dtype is torch.float64
         assert (torch.ones(1, dtype=torch.int64) / 2).dtype is torch.float64
         assert torch.tensor(1j).dtype is torch.complex128
+        assert torch.Storage is torch.DoubleStorage
     finally:
         torch.set_default_tensor_type("torch.FloatTensor")
-    assert torch.tensor(1.0).dtype is torch.float32
+    assert torch.tensor(1.0).dtype is torch.float32 and torch.Storage is torch.FloatStorage
     with pytest.raises(TypeError, match="only floating-point types"):
         torch.set_default_dtype(torch.int64)
 
@@ -89,6 +90,9 @@ def test_factories(name: str) -> None:
         assert result.shape == (2, 3) and result.dtype is torch.float32
     assert factory(0).shape == (0,) and factory(()).shape == ()
     assert factory(2, dtype=torch.int8, requires_grad=False).dtype is torch.int8
+    out = torch.empty(0)
+    assert factory(2, out=out) is out and not out.requires_grad
+    assert factory(2, out=out, requires_grad=True) is out and out.requires_grad
     assert getattr(torch.ones(2, 2, dtype=torch.float64), f"new_{name}")(3).dtype is torch.float64
     assert getattr(torch, f"{name}_like")(torch.ones(2, dtype=torch.int16)).dtype is torch.int16
     with pytest.raises(RuntimeError, match="negative dimension"):
@@ -623,6 +627,8 @@ def test_the_legacy_constructor_takes_no_other_device(place: str) -> None:
         ):
             make(2, 3, device=place)
         assert make(2, 3, device="cpu").shape == (2, 3)
+        with pytest.raises(RuntimeError, match=r"of the form .*\(tensor, device=device\) is not supported"):
+            make(torch.ones(1), device="cpu")
 
 
 @pytest.mark.parametrize("scalar", [np.int8(2), np.uint8(2), np.int64(2), np.float32(2), np.float64(2), np.bool_(True)], ids=repr)

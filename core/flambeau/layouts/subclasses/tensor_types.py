@@ -62,9 +62,9 @@ class TensorType(type):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Tensor:
         cls.require()
-        place = device(kwargs.pop("device", None) or cls.device_type)
-        _check_type(place, cls.device_type)
-        return construct_as(cls.dtype, place, _from_keyword(cls.__name__, args, kwargs))
+        given = kwargs.pop("device", None)
+        args = _from_keyword(cls.__name__, args, kwargs)
+        return construct_as(cls.dtype, _checked_device(given, cls.device_type, args), args)
 
     def require(cls) -> None:
         """Raise TypeError if this is a CUDA type and CUDA is not available."""
@@ -117,21 +117,34 @@ def _from_keyword(function: str, args: tuple[Any, ...], keywords: dict[str, Any]
     return (Size(value),) if name == "size" else (value,)
 
 
-def _check_type(place: Device, expected: str) -> None:
-    """Raise RuntimeError if a legacy constructor got a device of another type than its own."""
+def _checked_device(given: Any, own: Any, args: Sequence[Any], constructor: str = "constructor") -> Any:
+    """Return the device of the tensor that a legacy constructor creates from `args`: `given`, or `own` if that is None.
+
+    Raises:
+        RuntimeError: `given` has another type than `own`, or is used with a tensor, which has a device.
+    """
+    if given is None:
+        return own
+    if len(args) == 1 and isinstance(args[0], Tensor):
+        form = "tensor.new" if constructor == "new" else "torch.Tensor"
+        raise RuntimeError(
+            f"Legacy tensor {constructor} of the form {form}(tensor, device=device) is not supported.  Use torch.as_tensor(...) "
+            "instead."
+        )
+    place, expected = Device(given), Device(own).type
     if place.type != expected:
         raise RuntimeError(f"legacy constructor expects device type: {expected} but device type: {place.type} was passed")
+    return place
 
 
 def construct(cls: type[Tensor], *args: Any, device: Any = None, requires_grad: bool = False, **unknown: Any) -> Any:
     """Create the tensor that the legacy constructor `Tensor(...)` returns, with the default dtype."""
     args = _from_keyword(cls.__name__, args, unknown)
-    if device is not None:
-        _check_type(Device(device), _default_type.device_type)
+    place = _checked_device(device, _default_type.device_type, args)
     if len(args) == 1 and isinstance(args[0], Tensor):
         result = _aliased(args[0])
     else:
-        result = construct_as(_default_type.dtype, device or _default_type.device_type, args)
+        result = construct_as(_default_type.dtype, place, args)
     if requires_grad:
         result.requires_grad_()
     return result if cls is Tensor else result._as(cls)
@@ -227,9 +240,9 @@ def new_method(self: Tensor, *args: Any, **options: Any) -> Tensor:
         *args: the sizes of an uninitialised tensor, or one sequence of numbers, array or tensor.
         **options: `device`, the device of the result, which must have the type of this tensor's device.
     """
-    place = Device(options.pop("device", None) or self.device)
-    _check_type(place, self.device.type)
-    return construct_as(self.dtype, place, _from_keyword("new", args, options))
+    given = options.pop("device", None)
+    args = _from_keyword("new", args, options)
+    return construct_as(self.dtype, _checked_device(given, self.device, args, "new"), args)
 
 
 def set_default_dtype(d: dtype, /) -> None:

@@ -90,10 +90,10 @@ def finish(tensor: Tensor, requires_grad: bool | None, out: Tensor | None = None
             )
         if out._array.shape != tensor._array.shape:
             out.resize_(tensor._array.shape)
-        return out._assign(tensor)
-    if pin_memory:
+        tensor = out._assign(tensor)
+    elif pin_memory:
         tensor = tensor.pin_memory()
-    if is_inference_mode_enabled():
+    if is_inference_mode_enabled() and out is None:
         tensor._inference = True
     if requires_grad is not False and requires_grad is not None:
         if requires_grad is not True:

@@ -30,7 +30,8 @@ from .decompositions import svd, svdvals
 from .factors import lu_arrays, solve_triangular_forward, solve_with_lu
 
 __all__ = [
-    "det", "inv", "inv_ex", "lstsq", "pinv", "slogdet", "solve", "solve_arrays", "solve_ex", "tensorinv", "tensorsolve", "tolerance",
+    "det", "inv", "inv_ex", "lstsq", "pinv", "slogdet", "solve", "solve_arrays", "solve_ex", "tensorinv", "tensorsolve",
+    "tolerance",
 ]  # fmt: skip
 
 # --- equations and inverses ---------------------------------------------------------------------------------------

@@ -398,6 +398,8 @@ class _Checker(ObjectChecks):
     def statement_AugAssign(self, node: ast.AugAssign) -> None:
         if not isinstance(node.target, (ast.Name, ast.Attribute, ast.Subscript)):
             self.refuse(node, "left-hand side of augmented assignment must be a variable, an attribute or an index")
+        if isinstance(node.op, (ast.FloorDiv, ast.MatMult)):
+            self.refuse(node, f"unsupported kind of augmented assignment: {type(node.op).__name__}", NotSupportedError)
         read = ast.copy_location(as_load(node.target), node.target)
         if isinstance(node.target, ast.Subscript) and self.kind(node.target.value).startswith("Tuple"):
             self.refuse(node, "Tuple does not support augmented assign, because it is immutable")

@@ -1,10 +1,11 @@
-"""Compiled functions depend on the containers that they read, whose subclasses may override how values are read."""
+"""Compiled functions depend on the containers that they read, on the hooks of modules, and on the settings of autocast."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 
 import numpy as np
+import pytest
 
 import flambeau as torch
 from flambeau import nn
@@ -37,3 +38,29 @@ def test_reordered_registries_are_captured_again():
         if next(iter(registry.values())) != factor:
             registry.move_to_end(next(iter(registry)))
         assert compiled(torch.ones(2)).tolist() == [factor, factor]
+
+
+@pytest.mark.parametrize("register", ["of a module", "of all modules"])
+def test_hooks_that_come_and_go_are_run(register):
+    model = nn.Sequential(nn.Linear(2, 2), nn.ReLU()).eval()
+    compiled, x = torch.compile(model), torch.ones(1, 2)
+    with torch.no_grad():
+        expected = model(x).tolist()
+        assert [compiled(x).tolist() for _ in range(3)] == [expected] * 3
+        for _ in range(3):
+            on = model[1].register_forward_hook if register == "of a module" else nn.modules.module.register_module_forward_hook
+            handle = on(lambda module, args, output: output + 5)
+            with_hook = model(x).tolist()
+            assert with_hook != expected
+            assert [compiled(x).tolist() for _ in range(3)] == [with_hook] * 3
+            handle.remove()
+            assert [compiled(x).tolist() for _ in range(3)] == [expected] * 3
+
+
+def test_autocast_is_a_dependency_on_its_dtype():
+    compiled = torch.compile(nn.Linear(2, 2).eval())
+    with torch.no_grad():
+        for dtype in (None, torch.bfloat16, torch.float16, torch.bfloat16, None):
+            with torch.autocast("cpu", dtype or torch.bfloat16, enabled=dtype is not None):
+                for _ in range(3):
+                    assert compiled(torch.ones(1, 2)).dtype is (dtype or torch.float32)

@@ -21,6 +21,7 @@ from flambeau.extension.capture import is_own_file
 
 from ... import nn
 from ...amp.autocast_mode import autocast_dtypes
+from ...nn.modules.hooks import global_call_hooks
 
 __all__ = ["Dependencies"]
 
@@ -241,5 +242,5 @@ def environment() -> tuple[Any, ...]:
     """Return the global modes and defaults that affect results, such as the default dtype."""
     return (
         torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.get_default_dtype(), torch.is_anomaly_enabled(),
-        torch.are_deterministic_algorithms_enabled(), autocast_dtypes(),
+        torch.are_deterministic_algorithms_enabled(), autocast_dtypes(), global_call_hooks(),
     )  # fmt: skip

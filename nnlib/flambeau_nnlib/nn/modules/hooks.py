@@ -61,6 +61,13 @@ def has_call_hooks(owner: Any) -> bool:
     return any(getattr(owner, kind) for kind in CALL_HOOK_KINDS)
 
 
+def global_call_hooks() -> tuple[int, ...]:
+    """Return the identifiers of the hooks around the calls of all modules."""
+    if Hookable._has_hooks is True:  # see `enable_hooks_everywhere`
+        return ()
+    return tuple(identifier for kind in CALL_HOOK_KINDS for identifier in getattr(GLOBAL, kind))
+
+
 def add_hook(
     hooks: OrderedDict[int, T], hook: T, prepend: bool = False, flags: Sequence[OrderedDict[int, bool]] = ()
 ) -> RemovableHandle:

@@ -298,13 +298,57 @@ columns are rows of A, copied as panels. */
 #define LINE_OF_CACHE 16 /* elements */
 #define ELEMENTS_OF_PANELS (1 << 16) /* of a block of copied rows, to stay in the L2 cache */
 
+#define MOST_IN_CACHE (1 << 20) /* elements of a weight that stays in the caches between two calls */
+#define DOTS_AT_ONCE 4
+
+/* Keep some lanes, and set the others to zero, also those of infinities. */
+INLINE Vector kept(Vector value, Bits lanes) { return (Vector)((Bits)value & lanes); }
+
+/* Compute dot products of a row with rows of a weight in the cache, where prefetching would take time.  Full vectors of the weight begin
+with a line of the cache if those of all its rows can. */
+static void dots_in_cache(float *to, const float *b, int64_t columns, const float *a, int64_t depth) {
+    Bits lane;
+    for (int i = 0; i < LANES; i++) lane[i] = i;
+    const int64_t start = depth % LANES ? 0 : -(int64_t)((uintptr_t)b / sizeof(float)) & (LANES - 1), end = start + (depth - start) / LANES * LANES;
+    float *row = (float *)scratch(6, (depth + LANES) * sizeof(float)) + LANES - start;
+    memcpy(row, a, depth * sizeof(float));
+    for (int64_t j = 0; j < columns; j += DOTS_AT_ONCE) {
+        const float *from[DOTS_AT_ONCE];
+        Vector sums[2 * DOTS_AT_ONCE];
+        float totals[DOTS_AT_ONCE];
+        _Pragma("GCC unroll 8") for (int i = 0; i < 2 * DOTS_AT_ONCE; i++) sums[i] = (Vector){0};
+        for (int i = 0; i < DOTS_AT_ONCE; i++) from[i] = b + smaller(j + i, columns - 1) * depth;
+#define ADD(k, half, kept)                                                                                                         \
+    _Pragma("GCC unroll 4") for (int i = 0; i < DOTS_AT_ONCE; i++) sums[2 * i + half] += kept(load(row + (k))) * kept(load(from[i] + (k)));
+#define ALL(value) value
+#define FIRST(value) kept(value, lane < (int)start)
+#define LAST(value) kept(value, lane >= (int)(end - depth + LANES))
+        int64_t k = start;
+        for (; k + 2 * LANES <= end; k += 2 * LANES) {
+            ADD(k, 0, ALL)
+            ADD(k + LANES, 1, ALL)
+        }
+        if (k < end) ADD(k, 0, ALL)
+        if (start) ADD(0, 1, FIRST)
+        if (end < depth) ADD(depth - LANES, 0, LAST)
+#undef ADD
+        _Pragma("GCC unroll 4") for (int i = 0; i < DOTS_AT_ONCE; i++) totals[i] = sum_of_lanes(sums[2 * i] + sums[2 * i + 1]);
+        memcpy(to + j, totals, smaller(DOTS_AT_ONCE, columns - j) * sizeof(float));
+    }
+}
+
 /* Compute some columns of the only row. */
 static void linear_row(const PackedProduct *p, int64_t column, int64_t columns) {
     const int64_t padded = pieces(p->depth, LANES) * LANES, bytes = p->depth * sizeof(float);
-    float *to = p->out + column, *row = scratch(6, padded * sizeof(float));
-    memcpy(row, p->a, bytes);
-    for (int64_t k = p->depth; k < padded; k++) row[k] = 0.0f;
-    dot_products(to, columns, (const char *)(p->b + column * p->depth), bytes, columns, row, padded, 1, p->depth, FLOAT32);
+    const float *b = p->b + column * p->depth;
+    float *to = p->out + column;
+    if (p->depth >= LANES && p->columns * p->depth <= MOST_IN_CACHE) dots_in_cache(to, b, columns, p->a, p->depth);
+    else {
+        float *row = scratch(6, padded * sizeof(float));
+        memcpy(row, p->a, bytes);
+        for (int64_t k = p->depth; k < padded; k++) row[k] = 0.0f;
+        dot_products(to, columns, (const char *)b, bytes, columns, row, padded, 1, p->depth, FLOAT32);
+    }
     for (int64_t c = 0; c < columns && p->bias; c++) to[c] += p->bias[column + c];
     finish_rows(p, 0, 1, column, columns, to, 0);
 }

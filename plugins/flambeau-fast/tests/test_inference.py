@@ -742,10 +742,29 @@ def test_weights_of_linear_layers_are_read_in_place(rows, inputs, outputs):
         np.testing.assert_array_equal(result, results[-1])
 
 
-def test_a_plan_of_linear_layers_has_no_copy_of_the_weights():
+@pytest.mark.parametrize("depth", [1, 7, 16, 17, 32, 48, 63, 144])
+@pytest.mark.parametrize("columns", [1, 3, 9])
+def test_infinities_in_one_row_stay_in_their_columns(depth, columns):
+    """Full vectors begin with a line of the cache: the numbers before and after them are computed with masks."""
+    random = np.random.default_rng(depth)
+    x = torch.from_numpy(random.standard_normal((1, depth)).astype(np.float32))
+    for offset in range(4):  # of the weight in its memory
+        layer = nn.Linear(depth, columns)
+        weight = random.standard_normal(columns * depth + offset).astype(np.float32)[offset:].reshape(columns, depth)
+        weight[columns // 2, ::5] = np.inf
+        layer.weight = nn.Parameter(torch.from_numpy(weight))
+        compiled = compiled_and_warm(nn.Sequential(layer, nn.Hardtanh(-3e38, 3e38)).eval(), x)
+        with np.errstate(invalid="ignore"):
+            sums = weight.astype(np.float64) @ x.numpy()[0].astype(np.float64) + layer.bias.detach().numpy()
+        with torch.no_grad():
+            np.testing.assert_allclose(compiled(x).numpy()[0], np.clip(sums, np.float32(-3e38), np.float32(3e38)), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_a_plan_of_linear_layers_has_no_copy_of_the_weights(rows):
     model = nn.Sequential(nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 512)).eval()
     size = sum(parameter.nbytes for parameter in model.parameters())
-    compiled, x = torch.compile(model), torch.ones(3, 512)
+    compiled, x = torch.compile(model), torch.ones(rows, 512)
     peaks = []
     with torch.no_grad():
         for _ in range(4):

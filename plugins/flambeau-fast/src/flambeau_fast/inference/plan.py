@@ -22,7 +22,6 @@ _LINE = 32
 _WIDTH = 32  # multiple of the columns of a panel, in every variant of the kernels
 _LINE_OF_CACHE = 16  # elements
 _GATES = (4, 3, 1, 1)  # of the kinds of recurrent layers
-_LEAST_OF_ONE_ROW = 1 << 20  # elements of a weight that products of one row read in place
 _SAMPLES = 4  # number of elements of a weight that each call compares, to notice writes that bypass version counters
 _WEIGHTS, _ARENA, _FIRST_INPUT = 0, 1, 2  # buffers
 
@@ -244,13 +243,8 @@ class _Prepared:
 
 
 def _is_read_in_place(node: Node) -> bool:
-    """Whether a product reads its weight from the memory of the parameter, which is `(column, depth)` and not scaled.
-
-    Products of one row are faster with packed weights if these fit in the cache.
-    """
+    """Whether a product reads its weight from the memory of the parameter, which is `(column, depth)` and not scaled."""
     if len(node.numbers) > 4 or node.scale is not None or callable(node.weight):
-        return False
-    if node.numbers[0] == 1 and node.weight.size < _LEAST_OF_ONE_ROW:
         return False
     return bool(node.weight.T.flags.c_contiguous and node.weight.flags.aligned)
 

@@ -132,9 +132,16 @@ def test_a_write_that_autograd_cannot_record_changes_nothing(write, view):
 
 
 def test_writes_to_one_row_of_an_expanded_tensor_are_refused():
-    x = torch.zeros(1, 2).expand(3, 2)
-    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
-        x.scatter_add_(0, torch.tensor([[0, 0]]), torch.ones(1, 2))
+    base = torch.zeros(1, 2)
+    x, rows = base.expand(3, 2), torch.ones(1, 2)
+    for write in (
+        lambda: x.scatter_add_(0, torch.tensor([[0, 0]]), rows),
+        lambda: x.index_add_(0, torch.tensor([1]), rows),
+        lambda: x.index_copy_(0, torch.tensor([1]), rows),
+    ):
+        with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+            write()
+    assert not base.any()
 
 
 def test_a_compiled_write_of_a_row():

@@ -29,7 +29,7 @@ from .dispatch import result_dtype
 from .facts import Kind, Overlap, facts_of
 from .operands import constant
 from .out_rules import Out
-from .outputs import check_memory, overlap_error
+from .outputs import check_memory, is_expanded, overlap_error
 from .signatures import inplace_doc
 from .tables import OPS
 from .transform_hooks import hooks
@@ -60,7 +60,7 @@ def in_place(name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
         before, first = snapshot(self), next_seq()
         outer = _overwritten.by_snapshot
         try:
-            _overwritten.by_snapshot = (before, self) if before._array is self._array and not state.forward_levels else None
+            _overwritten.by_snapshot = (before, self) if _may_write(name, self, before) else None
             result = function(before, *args, **kwargs)
         except NotImplementedError:
             _check_cast(self, args)
@@ -109,6 +109,17 @@ class _Overwritten(local):
 
 
 _overwritten = _Overwritten()
+
+
+def _may_write(name: str, self: Tensor, before: Tensor) -> bool:
+    """Whether the in-place method of an operation may write to the memory of `self` while it computes the result.
+
+    `np.add.at` also writes to expanded arrays, which are read-only.
+    """
+    if before._array is not self._array or state.forward_levels:
+        return False
+    facts = facts_of(name)
+    return (facts is not None and facts.overlap is not Overlap.REFUSED) or self._view is None or not is_expanded(self)
 
 
 def write_elements(name: str, input: Tensor, *operands: Any) -> Tensor:

@@ -16,7 +16,7 @@ from .named_results import filled
 from .out_rules import Out
 from .transform_hooks import hooks
 
-__all__ = ["check", "check_memory", "check_untracked", "overlap_error", "resize", "write"]
+__all__ = ["check", "check_memory", "check_untracked", "is_expanded", "overlap_error", "resize", "write"]
 
 
 def check(name: str, rules: Out, out: Any, inputs: Iterable[Any]) -> None:
@@ -75,13 +75,18 @@ def _write(name: str, rules: Out, out: Tensor, result: Tensor) -> Tensor:
         raise RuntimeError(
             f"Expected all tensors to be on the same device, but found at least two devices, {result.device} and {out.device}!"
         )
-    if any(length > 1 and not step for length, step in zip(out._array.shape, out.stride(), strict=True)):
+    if is_expanded(out):
         raise overlap_error()
     if out._array.shape != result._array.shape:
         resize(out, result, Out.ROW_MAJOR in rules)
     with_history = out._view is None and not out._requires_grad and Out.UNKNOWN_TO_AUTOGRAD not in rules
     result = result if with_history else result.detach()
     return out._assign(result.to(out.dtype) if Out.CONVERTED in rules else result)
+
+
+def is_expanded(tensor: Tensor) -> bool:
+    """Whether a dimension of a tensor has stride 0, so that its elements share memory."""
+    return any(length > 1 and not step for length, step in zip(tensor._array.shape, tensor.stride(), strict=True))
 
 
 def overlap_error() -> RuntimeError:

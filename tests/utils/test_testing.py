@@ -326,8 +326,17 @@ def test_file_check_fails(check, text):
     assert text in str(error.value)
 
 
+def test_file_check_requires_absence_before_the_first_match_in_any_order():
+    checks = FileCheck().check_not("3").check_dag("1").check_dag("2").check_not("3")
+    checks.run("1 3 2")
+    checks.run("2 3 1")
+    with pytest.raises(RuntimeError, match='Expected to not find "3"'):
+        checks.run("3 2 1")
+
+
 def test_file_check_of_highlighted_source():
     FileCheck().check_source_highlighted("x + y").run("a = x + y\n    ~~~~~ <--- HERE\n")
+    FileCheck().check_source_highlighted("x").run("undefined value x:\n  return x\n         ~ <--- HERE\n")
     with pytest.raises(RuntimeError, match="highlighted but it is not"):
         FileCheck().check_source_highlighted("x + y").run("a = x + y\n    ~~~\n")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import operator
 import re
 from collections.abc import Sequence
 from typing import Any, NoReturn
@@ -19,7 +21,7 @@ class FileCheck:
     - `check_count` requires that a string occurs a given number of times.
     - The strings of consecutive calls of `check_dag` may occur in any order.
     - `check_regex` takes a regular expression.
-    - `check_source_highlighted` requires that the line below underlines the match with `~`.
+    - `check_source_highlighted` requires that the line below underlines an occurrence with `~`.
 
     `run(text)` performs the checks; graphs are printed.  `run(source, text)` first adds the checks in
     comments of `source`: `# CHECK-NEXT: relu`.
@@ -91,34 +93,31 @@ class _Search:
     def __init__(self, text: str) -> None:
         self.text = text
         self.end = 0  # the end of the last match
-        self.dag_start = 0  # the start of the current group of DAG checks
         self.absent: list[str] = []  # strings that must not occur before the next match
 
     def perform(self, checks: Sequence[tuple[str, str]]) -> None:
-        previous = ""
-        for kind, pattern in checks:
+        for kind, group in itertools.groupby(checks, key=operator.itemgetter(0)):
+            patterns = [pattern for _, pattern in group]
             if kind == "NOT":
-                self.absent.append(pattern)
+                self.absent += patterns
             elif kind == "DAG":
-                if previous != "DAG":
-                    self.dag_start = self.end
-                end = self.end
-                self.match(kind, pattern, self.dag_start)
-                self.end = max(end, self.end)
-            elif kind == "NEXT":
-                line_end = self.text.find("\n", self.end)
-                self.match(kind, pattern, len(self.text) if line_end < 0 else line_end + 1)
+                self.match_in_any_order(patterns)
             else:
-                self.match(kind, pattern, self.end)
-            previous = kind
+                for pattern in patterns:
+                    line_end = self.text.find("\n", self.end)
+                    next_line = len(self.text) if line_end < 0 else line_end + 1
+                    self.match(kind, pattern, next_line if kind == "NEXT" else self.end)
         self.check_absent(len(self.text))
 
     def match(self, kind: str, pattern: str, position: int) -> None:
         """Search for `pattern` from `position`.  The match must satisfy the rules of `kind`, such as "SAME"."""
-        match = re.compile(pattern if kind == "REGEX" else re.escape(pattern)).search(self.text, position)
-        if match is None:
+        matches = list(re.compile(pattern if kind == "REGEX" else re.escape(pattern)).finditer(self.text, position))
+        if not matches:
             what = f'{"regex " if kind == "REGEX" else ""}"{pattern}"'
             self.fail(f"Expected to find {what} but did not find it\nSearched string:", kind, pattern, position)
+        match = matches[0]
+        if kind == "SOURCE-HIGHLIGHTED":
+            match = next(filter(self.is_highlighted, matches), match)
         start = match.start()
         if kind in ("SAME", "NEXT") and "\n" in self.text[position:start]:
             self.fail(r'Expected to not find "\n" but found it', kind, pattern, start)
@@ -126,6 +125,16 @@ class _Search:
             self.fail(f'Expected to find "{pattern}" highlighted but it is not.', kind, pattern, start)
         self.check_absent(start)
         self.end = match.end()
+
+    def match_in_any_order(self, patterns: list[str]) -> None:
+        absent, self.absent = self.absent, []
+        position, spans = self.end, []
+        for pattern in patterns:
+            self.match("DAG", pattern, position)
+            spans.append((self.end - len(pattern), self.end))
+        self.absent, self.end = absent, position
+        self.check_absent(min(start for start, _ in spans))
+        self.end = max(end for _, end in spans)
 
     def check_absent(self, before: int) -> None:
         for unwanted in self.absent:
